@@ -1,0 +1,24 @@
+// The private interface of the software adapter's ID3D12Device: faults on demand, and traits that Direct3D has no query for.
+//
+// The adapter's device answers QueryInterface for it; Microsoft's libraries say E_NOINTERFACE. Any thread may call it while it
+// holds the device.
+#pragma once
+
+#include "abi.h"
+
+namespace dxtensor {
+
+constexpr UINT kFaultRemoveDevice = 1;
+constexpr UINT kFaultOutOfMemory = 2;  // at the next allocation
+
+constexpr UINT kTraitFusesGraphs = 1u << 0;  // a compiled graph fuses its nodes
+
+// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f10}
+constexpr GUID kIidSoftware = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x10}};
+
+struct IDxtensorSoftware : public IUnknown {
+  virtual HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) = 0;
+  virtual UINT STDMETHODCALLTYPE Traits() = 0;
+};
+
+}  // namespace dxtensor
