@@ -1,0 +1,67 @@
+// npm run build [-- native | ts]: the addon with its libraries, and the TypeScript. Both are incremental.
+import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./lib/project.mjs";
+import { headersProblem } from "./lib/headers.mjs";
+import { withLock } from "./lib/lock.mjs";
+import { explainMissing, findTools, missingTools } from "./lib/tools.mjs";
+
+async function run(what, command, args, options = {}) {
+  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, ...options });
+  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.exitCode === undefined ? done.shortMessage : `status ${done.exitCode}`}).`);
+}
+
+/** A cache of another source folder, as after moving the repository, makes CMake refuse. */
+function dropForeignCache() {
+  const cache = join(buildNative, "CMakeCache.txt");
+  if (!existsSync(cache)) return;
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, "utf8"))?.[1];
+  if (home !== undefined && home !== root.replaceAll("\\", "/")) rmSync(buildNative, { recursive: true });
+}
+
+export async function buildNativeParts() {
+  const problem = headersProblem(headers);
+  if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
+  const tools = findTools();
+  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  await withLock(at("build", "native.lock"), async () => {
+    dropForeignCache();
+    const args = ["build", "-O", "build/native", "--config", "Release", "--log-level", "warn", "--parallel", String(availableParallelism())];
+    const env = tools.compiler.command === "c++" ? {} : { CXX: tools.compiler.command };
+    await run("The native build", tool("cmake-js"), args, { env });
+  });
+}
+
+/** What tsc made of files that are gone would still be shipped. */
+function dropStale(folder, sources) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const base = /^(.*)(?:\.js|\.js\.map|\.d\.ts|\.d\.ts\.map)$/.exec(name)?.[1];
+    if (base !== undefined && !existsSync(join(sources, `${base}.ts`))) rmSync(join(folder, name));
+  }
+}
+
+/** Folders of TypeScript that is compiled; tests are not, vitest reads them as they are. */
+const projects = [["src", at("dist")], ["examples", at("build", "examples")]];
+
+export async function buildTypeScript() {
+  const there = projects.filter(([name]) => existsSync(at(name, "tsconfig.json")));
+  await withLock(at("build", "ts.lock"), async () => {
+    for (const [name, output] of there) dropStale(output, at(name));
+    if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });
+    await run("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
+  });
+}
+
+if (process.argv[1] === at("scripts", "build.mjs")) {
+  await main(async () => {
+    const [what] = process.argv.slice(2);
+    if (what !== undefined && what !== "native" && what !== "ts") throw new ScriptError("USAGE", "npm run build [-- native | ts]");
+    const start = performance.now();
+    if (what !== "ts") await buildNativeParts();
+    if (what !== "native") await buildTypeScript();
+    say(`build: done in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  });
+}

@@ -1,0 +1,45 @@
+// Where things lie in the repository, and how scripts speak.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+export const at = (...parts) => join(root, ...parts);
+export const buildNative = at("build", "native");
+/** Where cmake-js puts the addon and the libraries. */
+export const release = join(buildNative, "Release");
+export const headers = at("build", "headers", "usr", "include");
+
+/** Progress goes to stderr: stdout belongs to results (--json, pack, the programs that a script starts). */
+export const say = (text) => process.stderr.write(`${text}\n`);
+
+/** A failure with a remedy, shown without a stack. */
+export class ScriptError extends Error {
+  constructor(code, message, hint) {
+    super(hint === undefined ? message : `${message}\n${hint}`);
+    this.name = "ScriptError";
+    this.code = code;
+    this.problem = message;
+    this.hint = hint;
+  }
+}
+
+/** Runs a script's body; ScriptErrors end it with status 1 and their text. */
+export async function main(body) {
+  try {
+    const status = await body();
+    process.exitCode = status ?? 0;
+  } catch (error) {
+    if (error instanceof ScriptError) say(error.message);
+    else if (error?.code?.startsWith?.("ERR_PARSE_ARGS")) say(`${error.message} (--help lists the options)`);
+    else throw error;
+    process.exitCode = 1;
+  }
+}
+
+/** The node_modules/.bin file of a development dependency. */
+export function tool(name) {
+  const file = at("node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);
+  if (!existsSync(file)) throw new ScriptError("TOOL_MISSING", `${name} is not installed.`, "Run: npm ci");
+  return file;
+}

@@ -1,0 +1,91 @@
+/**
+ * Where the addon and the runtimes' libraries are searched. Pure: environment and file system are handed in, nothing is loaded.
+ * docs/runtimes.md describes the variables.
+ */
+import { posix, win32 } from "node:path";
+import type { LibraryPaths } from "./binding.ts";
+
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: string;
+  readonly arch: string;
+  /** Folder that relative paths in variables count from. */
+  readonly cwd: string;
+  /** The package's folder, which holds package.json. */
+  readonly root: string;
+  exists(path: string): boolean;
+}
+
+/** A variable that is set to nothing counts as not set. */
+function variable(surroundings: Surroundings, name: string): string | undefined {
+  const value = surroundings.env[name];
+  return value === undefined || value === "" ? undefined : value;
+}
+
+const pathOf = ({ platform }: Surroundings) => (platform === "win32" ? win32 : posix);
+
+function fileVariable(surroundings: Surroundings, name: string): string | undefined {
+  const value = variable(surroundings, name);
+  return value === undefined ? undefined : pathOf(surroundings).resolve(surroundings.cwd, value);
+}
+
+/** Files to try for the addon, in order: DXTENSOR_NATIVE alone, else this machine's own build, then a shipped one. */
+export function addonPaths(surroundings: Surroundings): string[] {
+  const explicit = fileVariable(surroundings, "DXTENSOR_NATIVE");
+  if (explicit !== undefined) return [explicit];
+  const { join } = pathOf(surroundings);
+  const { root, platform, arch } = surroundings;
+  return [join(root, "build", "native", "Release", "dxtensor.node"), join(root, "prebuilds", `${platform}-${arch}`, "dxtensor.node")];
+}
+
+/** File name of the software adapter's library. */
+export function softwareName(platform: string): string {
+  if (platform === "win32") return "dxtensor_software.dll";
+  return platform === "darwin" ? "libdxtensor_software.dylib" : "libdxtensor_software.so";
+}
+
+function softwarePath(surroundings: Surroundings): string {
+  const explicit = fileVariable(surroundings, "DXTENSOR_SOFTWARE");
+  if (explicit !== undefined) return explicit;
+  const { dirname, join } = pathOf(surroundings);
+  // It lies beside the addon, wherever that is.
+  const files = addonPaths(surroundings).map((addon) => join(dirname(addon), softwareName(surroundings.platform)));
+  // The first one stands for all in the report of what was tried.
+  return files.find((file) => surroundings.exists(file)) ?? (files[0] as string);
+}
+
+/** Folders for libdxcore, libd3d12 and libdirectml, in order of search. */
+function libraryFolders(surroundings: Surroundings): string[] {
+  const { join, resolve, delimiter } = pathOf(surroundings);
+  const { cwd, root, platform } = surroundings;
+  const given = (variable(surroundings, "DXTENSOR_LIBRARY_FOLDER") ?? "").split(delimiter).filter((folder) => folder !== "");
+  const folders = given.map((folder) => resolve(cwd, folder));
+  const add = (folder: string, condition = folder): void => {
+    if (surroundings.exists(condition)) folders.push(folder);
+  };
+  add(join(root, "directml"));
+  if (platform === "win32") {
+    folders.push(win32.join(variable(surroundings, "SystemRoot") ?? "C:\\Windows", "System32"));
+  } else {
+    add("/usr/lib/wsl/lib", "/dev/dxg");
+    add(join(root, "build", "vulkan"));
+  }
+  return folders;
+}
+
+/** What Binding.load is given, for both kinds of runtime. */
+export function libraryPaths(surroundings: Surroundings): LibraryPaths {
+  return {
+    folders: libraryFolders(surroundings),
+    dxcore: fileVariable(surroundings, "DXTENSOR_DXCORE"),
+    d3d12: fileVariable(surroundings, "DXTENSOR_D3D12"),
+    directml: fileVariable(surroundings, "DXTENSOR_DIRECTML"),
+    software: softwarePath(surroundings),
+    simulate: variable(surroundings, "DXTENSOR_SIMULATE"),
+  };
+}
+
+/** True when adapters that are not hardware join the `dml` list. */
+export function takesCpuAdapters(surroundings: Surroundings): boolean {
+  return variable(surroundings, "DXTENSOR_CPU_ADAPTERS") === "1";
+}
