@@ -44,10 +44,11 @@ function dropStale(folder, sources) {
 }
 
 /** Folders of TypeScript that is compiled; tests are not, vitest reads them as they are. */
-const projects = [["src", at("dist")], ["examples", at("build", "examples")]];
+const projects = [["src", at("dist")], ["examples", at("build", "examples")], ["bench", at("build", "bench")]];
+const hasSources = (name) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
 export async function buildTypeScript() {
-  const there = projects.filter(([name]) => existsSync(at(name, "tsconfig.json")));
+  const there = projects.filter(([name]) => hasSources(name));
   await withLock(at("build", "ts.lock"), async () => {
     for (const [name, output] of there) dropStale(output, at(name));
     if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });

@@ -1,0 +1,44 @@
+// npm run lint: types and promises (oxlint), formatting of TypeScript (prettier) and C++ (clang-format), generated files.
+// npm run format (--fix) writes what can be written.
+import { existsSync } from "node:fs";
+import { execa } from "execa";
+import { glob } from "zx";
+import { at, main, root, say, tool } from "./lib/project.mjs";
+
+/** Versions of clang-format disagree; 14 is Debian 12's and Ubuntu 22.04's. */
+const clangVersion = 14;
+
+async function findClangFormat() {
+  for (const command of [`clang-format-${clangVersion}`, "clang-format"]) {
+    const done = await execa(command, ["--version"], { reject: false });
+    if (!done.failed && new RegExp(`version ${clangVersion}\\.`).test(done.stdout)) return command;
+  }
+  return null;
+}
+
+async function step(name, command, args) {
+  const start = performance.now();
+  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
+  say(`lint: ${name}: ${done.failed ? "FAILED" : "ok"} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+  return !done.failed;
+}
+
+await main(async () => {
+  const isFix = process.argv.includes("--fix");
+  const results = [];
+  results.push(await step("oxlint", tool("oxlint"), ["--type-aware", "--deny-warnings", ...(isFix ? ["--fix"] : [])]));
+  results.push(await step("prettier", tool("prettier"), [isFix ? "--write" : "--check", "--log-level", "warn", "."]));
+  const clang = await findClangFormat();
+  if (clang === null) {
+    say(`lint: clang-format ${clangVersion} was not found; C++ was not looked at (sudo apt-get install -y clang-format-${clangVersion})`);
+    // Elsewhere it is a comfort; in CI its absence would hide a failure.
+    if (process.env.CI) results.push(false);
+  } else {
+    const files = await glob(["native/**/*.{h,cpp}"], { cwd: root });
+    results.push(await step(`clang-format of ${files.length} files`, clang, isFix ? ["-i", ...files] : ["--dry-run", "-Werror", ...files]));
+  }
+  for (const name of ["generate-schema.mjs", "generate-builder.mjs"].filter((script) => existsSync(at("scripts", script)))) {
+    results.push(await step(`${name} --check`, process.execPath, [at("scripts", name), ...(isFix ? [] : ["--check"])]));
+  }
+  return results.every(Boolean) ? 0 : 1;
+});

@@ -1,0 +1,26 @@
+// Before npm pack: everything built, and this platform's native files placed where an installed package has them.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { basename, join } from "node:path";
+import { execa } from "execa";
+import { ScriptError, at, main, say } from "./lib/project.mjs";
+import { buildNativeParts, buildTypeScript } from "./build.mjs";
+import { prebuilds, shipped } from "./lib/native-files.mjs";
+
+await main(async () => {
+  await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: ["ignore", 2, 2] });
+  await buildNativeParts();
+  await buildTypeScript();
+  mkdirSync(prebuilds, { recursive: true });
+  const names = shipped.map((file) => basename(file));
+  for (const name of readdirSync(prebuilds)) if (!names.includes(name)) rmSync(join(prebuilds, name));
+  for (const file of shipped) {
+    if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
+    const target = join(prebuilds, basename(file));
+    copyFileSync(file, `${target}.new`);
+    // A package without symbols where strip is at hand: the same code, a fraction of the size.
+    if (process.platform === "linux") spawnSync("strip", ["--strip-unneeded", `${target}.new`]);
+    renameSync(`${target}.new`, target);
+  }
+  say(`prepack: ${names.join(", ")} in ${prebuilds}`);
+});
