@@ -1,0 +1,41 @@
+// Conversion between all data types.
+#include <cmath>
+#include <limits>
+
+#include "element.h"
+#include "iterate.h"
+#include "kernels.h"
+
+namespace dxtensor::software {
+
+namespace {
+
+template <typename To, typename From>
+To Convert(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(value)) return 0;
+    if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace
+
+KernelPointer MakeCast(const schema::OperatorDesc& desc) {
+  const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
+  Walk<2> walk(out, {&in, &out});
+  return ByAny(in.data_type, [&](auto from) {
+    using F = typename decltype(from)::Type;
+    return ByAny(out.data_type, [&](auto to) {
+      using T = typename decltype(to)::Type;
+      return KernelFrom([walk](const KernelArguments& a) {
+        walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Convert<Compute<T>>(Load<F>(a.inputs[0], at[0]))); });
+      });
+    });
+  });
+}
+
+}  // namespace dxtensor::software

@@ -1,0 +1,217 @@
+// Average and maximum pooling over two or three spatial dimensions, and their gradients.
+#include <algorithm>
+#include <limits>
+
+#include "element.h"
+#include "iterate.h"
+#include "kernels.h"
+
+namespace dxtensor::software {
+
+namespace {
+
+constexpr uint32_t kSpatial = 3;
+using Position = std::array<uint64_t, kSpatial>;
+
+// A tensor {N, C, D, H, W}; two spatial dimensions have a depth of 1.
+struct Grid {
+  Position size{1, 1, 1}, stride{};
+  Position packed{};  // strides of positions in row-major order, for indices
+  uint64_t n = 1, c = 1, n_stride = 0, c_stride = 0, n_packed = 0, c_packed = 0;
+
+  explicit Grid(const schema::TensorDesc& t) {
+    const Dimensions strides = BroadcastStrides(t), rows = PackedStrides(t);
+    n = t.sizes[0];
+    c = t.sizes[1];
+    n_stride = strides[0];
+    c_stride = strides[1];
+    n_packed = rows[0];
+    c_packed = rows[1];
+    for (uint32_t d = 2; d < t.rank; ++d) {
+      const uint32_t to = kSpatial - t.rank + d;
+      size[to] = t.sizes[d];
+      stride[to] = strides[d];
+      packed[to] = rows[d];
+    }
+  }
+  uint64_t At(uint64_t batch, uint64_t channel) const { return batch * n_stride + channel * c_stride; }
+  uint64_t At(const Position& p) const { return p[0] * stride[0] + p[1] * stride[1] + p[2] * stride[2]; }
+  uint64_t PackedAt(const Position& p) const { return p[0] * packed[0] + p[1] * packed[1] + p[2] * packed[2]; }
+};
+
+// The window: how it moves over the larger tensor ("image"); the smaller one has an element for each of its places.
+struct Window {
+  Position size{1, 1, 1};
+  std::array<int64_t, kSpatial> stride{1, 1, 1}, dilation{1, 1, 1}, padding{};
+
+  explicit Window(const schema::OperatorDesc& desc) {
+    const uint32_t spatial = desc.UInt("DimensionCount"), first = kSpatial - spatial;
+    for (uint32_t d = 0; d < spatial; ++d) {
+      size[first + d] = desc.UInts("WindowSize")[d];
+      stride[first + d] = desc.UInts("Strides")[d];
+      padding[first + d] = desc.UInts("StartPadding")[d];
+      if (desc.Has("Dilations")) dilation[first + d] = desc.UInts("Dilations")[d];
+    }
+  }
+  uint64_t Cells() const { return size[0] * size[1] * size[2]; }
+
+  // visit(position) for each cell of the window at `place` that lies in the image, in row-major order.
+  template <typename F>
+  void Visit(const Position& image, const Position& place, F&& visit) const {
+    Position at;
+    for (uint64_t z = 0; z < size[0]; ++z) {
+      if (!Cell(0, place, z, image, &at)) continue;
+      for (uint64_t y = 0; y < size[1]; ++y) {
+        if (!Cell(1, place, y, image, &at)) continue;
+        for (uint64_t x = 0; x < size[2]; ++x)
+          if (Cell(2, place, x, image, &at)) visit(static_cast<const Position&>(at));
+      }
+    }
+  }
+
+ private:
+  bool Cell(uint32_t d, const Position& place, uint64_t k, const Position& image, Position* at) const {
+    const int64_t i = static_cast<int64_t>(place[d]) * stride[d] + static_cast<int64_t>(k) * dilation[d] - padding[d];
+    if (i < 0 || i >= static_cast<int64_t>(image[d])) return false;
+    (*at)[d] = static_cast<uint64_t>(i);
+    return true;
+  }
+};
+
+// visit(batch, channel, place) for every element of a grid.
+template <typename F>
+void ForEach(const Grid& grid, F&& visit) {
+  for (uint64_t n = 0; n < grid.n; ++n)
+    for (uint64_t c = 0; c < grid.c; ++c) {
+      Position p;
+      for (p[0] = 0; p[0] < grid.size[0]; ++p[0])
+        for (p[1] = 0; p[1] < grid.size[1]; ++p[1])
+          for (p[2] = 0; p[2] < grid.size[2]; ++p[2]) visit(n, c, static_cast<const Position&>(p));
+    }
+}
+
+// Sums of the gradients are carried in float, in the order of the windows, one for each image element.
+template <typename T>
+void StoreSums(const Grid& image, const float* sums, uint8_t* out) {
+  ForEach(image, [&](uint64_t n, uint64_t c, const Position& p) {
+    Store<T>(out, image.At(n, c) + image.At(p), sums[n * image.n_packed + c * image.c_packed + image.PackedAt(p)]);
+  });
+}
+uint64_t ElementsOf(const Grid& g) { return g.n * g.c * g.size[0] * g.size[1] * g.size[2]; }
+
+}  // namespace
+
+KernelPointer MakeAveragePooling(const schema::OperatorDesc& desc) {
+  const Grid in(*desc.Inputs()[0]), out(*desc.Outputs()[0]);
+  const Window window(desc);
+  const bool counts_padding = desc.Get<bool>("IncludePadding");
+  return ByFloat(desc.Outputs()[0]->data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return KernelFrom([=](const KernelArguments& a) {
+      ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
+        double sum = 0;
+        uint64_t cells = 0;
+        window.Visit(in.size, place, [&](const Position& p) {
+          sum += Load<T>(a.inputs[0], in.At(n, c) + in.At(p));
+          ++cells;
+        });
+        if (counts_padding) cells = window.Cells();
+        Store<T>(a.outputs[0], out.At(n, c) + out.At(place), static_cast<float>(sum / static_cast<double>(cells)));
+      });
+    });
+  });
+}
+
+KernelPointer MakeAveragePoolingGrad(const schema::OperatorDesc& desc) {
+  const Grid dy(*desc.Inputs()[0]), dx(*desc.Outputs()[0]);
+  const Window window(desc);
+  const bool counts_padding = desc.Get<bool>("IncludePadding");
+  return ByFloat(desc.Outputs()[0]->data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return KernelFrom(
+        [=](const KernelArguments& a) {
+          auto* sums = reinterpret_cast<float*>(a.scratch);
+          std::fill(sums, sums + ElementsOf(dx), 0.0f);
+          ForEach(dy, [&](uint64_t n, uint64_t c, const Position& place) {
+            uint64_t cells = 0;
+            if (counts_padding) cells = window.Cells();
+            else window.Visit(dx.size, place, [&](const Position&) { ++cells; });
+            const float share = Load<T>(a.inputs[0], dy.At(n, c) + dy.At(place)) / static_cast<float>(cells);
+            float* image = sums + n * dx.n_packed + c * dx.c_packed;
+            window.Visit(dx.size, place, [&](const Position& p) { image[dx.PackedAt(p)] += share; });
+          });
+          StoreSums<T>(dx, sums, a.outputs[0]);
+        },
+        ElementsOf(dx) * sizeof(float));
+  });
+}
+
+namespace {
+
+// The largest element of the window at a place, and where it is: of equals the first.
+template <typename T>
+struct Best {
+  Compute<T> value;
+  Position position{};
+  bool found = false;
+};
+
+template <typename T>
+Best<T> Largest(const Window& window, const Grid& in, const uint8_t* data, uint64_t start, const Position& place) {
+  using C = Compute<T>;
+  Best<T> best;
+  best.value = std::is_same_v<C, float> ? static_cast<C>(-std::numeric_limits<float>::infinity()) : std::numeric_limits<C>::lowest();
+  window.Visit(in.size, place, [&](const Position& p) {
+    const C x = Load<T>(data, start + in.At(p));
+    if (best.found && !(x > best.value)) return;
+    best = {x, p, true};
+  });
+  return best;
+}
+
+}  // namespace
+
+KernelPointer MakeMaxPooling(const schema::OperatorDesc& desc) {
+  const Grid in(*desc.Inputs()[0]), out(*desc.Outputs()[0]);
+  const Window window(desc);
+  const auto outputs = desc.Outputs();
+  const schema::TensorDesc* indices = outputs.size() > 1 ? outputs[1] : nullptr;
+  const Grid index(indices ? *indices : *outputs[0]);
+  const bool wide_index = indices && schema::BytesPerElement(indices->data_type) == 8;
+  return ByNumber(outputs[0]->data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return KernelFrom([=, has_index = indices != nullptr](const KernelArguments& a) {
+      ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
+        const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), place);
+        Store<T>(a.outputs[0], out.At(n, c) + out.At(place), best.value);
+        if (!has_index || !a.outputs[1]) return;
+        const uint64_t at = index.At(n, c) + index.At(place);
+        const uint64_t flat = n * in.n_packed + c * in.c_packed + in.PackedAt(best.position);
+        if (wide_index) Store<uint64_t>(a.outputs[1], at, flat);
+        else Store<uint32_t>(a.outputs[1], at, static_cast<uint32_t>(flat));
+      });
+    });
+  });
+}
+
+KernelPointer MakeMaxPoolingGrad(const schema::OperatorDesc& desc) {
+  const Grid in(*desc.Inputs()[0]), dy(*desc.Inputs()[1]), dx(*desc.Outputs()[0]);
+  const Window window(desc);
+  return ByFloat(desc.Outputs()[0]->data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return KernelFrom(
+        [=](const KernelArguments& a) {
+          auto* sums = reinterpret_cast<float*>(a.scratch);
+          std::fill(sums, sums + ElementsOf(dx), 0.0f);
+          ForEach(dy, [&](uint64_t n, uint64_t c, const Position& place) {
+            const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), place);
+            if (!best.found) return;
+            sums[n * dx.n_packed + c * dx.c_packed + dx.PackedAt(best.position)] += Load<T>(a.inputs[1], dy.At(n, c) + dy.At(place));
+          });
+          StoreSums<T>(dx, sums, a.outputs[0]);
+        },
+        ElementsOf(dx) * sizeof(float));
+  });
+}
+
+}  // namespace dxtensor::software
