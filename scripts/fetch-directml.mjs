@@ -90,7 +90,10 @@ await main(async () => {
   const { values: options } = parseArgs({
     options: { from: { type: "string" }, sha256: { type: "string" }, to: { type: "string" }, force: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } },
   });
-  if (options.help) return void console.log(help);
+  if (options.help) {
+    console.log(help);
+    return 0;
+  }
   try {
     const done = await fetchDirectml(options);
     if (options.json) console.log(JSON.stringify({ ok: true, ...done }));

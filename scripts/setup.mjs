@@ -38,7 +38,10 @@ await main(async () => {
   const { values: options } = parseArgs({
     options: { headers: { type: "string" }, "dry-run": { type: "boolean" }, quiet: { type: "boolean" }, help: { type: "boolean" } },
   });
-  if (options.help) return void console.log(help);
+  if (options.help) {
+    console.log(help);
+    return 0;
+  }
   const changes = [];
   const tools = findTools();
   const missing = missingTools(tools);

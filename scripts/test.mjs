@@ -36,7 +36,10 @@ async function runNative() {
 
 await main(async () => {
   const args = process.argv.slice(2);
-  if (args.includes("--help")) return void console.log(help);
+  if (args.includes("--help")) {
+    console.log(help);
+    return 0;
+  }
   await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: "inherit" });
   await buildNativeParts();
   if (args.includes("--native")) return close(await runNative());
