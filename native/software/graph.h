@@ -1,0 +1,49 @@
+// A graph of operators as CompileGraph was given it, and the list of kernels that it becomes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../schema/schema.h"
+#include "kernel.h"
+
+namespace dxtensor::software {
+
+// A value is a range of bytes; each node reads it under the description of its own tensor.
+struct GraphNode {
+  schema::OperatorDesc desc;
+  std::vector<int> inputs;   // value by input slot, -1 where an optional tensor is absent
+  std::vector<int> outputs;  // value by output slot, -1 where absent
+};
+
+struct GraphValue {
+  uint64_t size_in_bytes = 0;
+  int graph_input = -1;         // the graph input it is, -1 for a node's output
+  std::vector<int> graph_outputs;  // the graph outputs that show it
+  std::vector<uint8_t> constant;   // bytes of a CONSTANT node, else empty
+};
+
+struct Graph {
+  uint32_t input_count = 0, output_count = 0;
+  std::vector<GraphNode> nodes;  // in an order in which every value is written before it is read
+  std::vector<GraphValue> values;
+};
+
+// One kernel of a compiled graph. An operand is a value and the byte at which the kernel's tensor starts in it.
+struct GraphOperand {
+  int value = -1;
+  uint64_t offset = 0;
+};
+struct GraphStep {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<GraphOperand> inputs, outputs;
+  const char* name = "";  // "GEMM", "fused elementwise (7)": for traces and tests
+};
+
+// Chooses kernels and fuses: elementwise chains become one blocked pass, bias and activation go into GEMM and CONVOLUTION,
+// identities and slices that only move an offset vanish. Order of the steps is the order of execution. Empty when a node has no
+// kernel; *unsupported is then its name. In fast/fuse.cpp.
+std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported);
+
+}  // namespace dxtensor::software

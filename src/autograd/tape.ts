@@ -1,0 +1,110 @@
+/** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
+import { AutogradError } from "../errors.ts";
+import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../ops/define.ts";
+import { Tensor } from "../tensor.ts";
+
+/** A tensor kept for backward, with the version of its storage at that time. */
+export interface Saved {
+  readonly tensor: Tensor;
+  readonly version: number;
+}
+
+/** Where a gradient goes: to the node that made the input, or to a leaf. */
+export type Edge = { readonly node: TapeNode; readonly output: number } | { readonly leaf: Tensor } | null;
+
+let sequence = 0;
+
+/** One recorded operation. Keeps the storage of what it saves alive until backward() frees it. */
+export class TapeNode {
+  readonly name: string;
+  /** Rises with time: backward visits the highest first. */
+  readonly sequence: number = sequence++;
+  readonly edges: readonly Edge[];
+  readonly outputs: readonly TensorSpec[];
+  /** Hooks of the output tensors, by output. */
+  readonly hooks = new Map<number, ((grad: Tensor) => Tensor | void)[]>();
+  readonly #run: (dys: readonly (Tensor | null)[], saved: readonly (Tensor | null)[]) => readonly (Tensor | null)[];
+  #saved: readonly (Saved | null)[] | null;
+
+  constructor(
+    name: string,
+    inputs: readonly Tensor[],
+    outputs: readonly TensorSpec[],
+    saved: readonly (Tensor | null)[],
+    run: (dys: readonly (Tensor | null)[], saved: readonly (Tensor | null)[]) => readonly (Tensor | null)[],
+  ) {
+    this.name = name;
+    this.edges = inputs.map(edgeOf);
+    this.outputs = outputs;
+    this.#run = run;
+    this.#saved = saved.map((tensor) => {
+      if (tensor === null) return null;
+      tensor.storage.retain();
+      return { tensor, version: tensor.storage.version };
+    });
+  }
+
+  /** Gradients of the inputs. Throws when what was saved has been freed or changed. */
+  backward(dys: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
+    if (this.#saved === null) throw new AutogradError({ operation: "backward", received: `a second pass through ${this.name}, whose saved tensors have been freed`, hint: "Pass retainGraph: true to the first backward()." });
+    for (const s of this.#saved) {
+      if (s !== null && s.tensor.storage.version !== s.version)
+        throw new AutogradError({ operation: "backward", argument: s.tensor.describe(), expected: `unchanged since ${this.name} saved it (version ${s.version})`, received: `version ${s.tensor.storage.version}: an in-place operation changed it` });
+    }
+    return this.#run(dys, this.#saved.map((s) => (s === null ? null : alive(s.tensor))));
+  }
+
+  /** Lets go of what was saved. */
+  free(): void {
+    if (this.#saved === null) return;
+    for (const s of this.#saved) s?.tensor.storage.release();
+    this.#saved = null;
+  }
+}
+
+/** The tensor, or the same view again when the user has disposed of it: its storage was retained. */
+function alive(t: Tensor): Tensor {
+  if (!t.isDisposed) return t;
+  const again = new Tensor(t.storage, t.desc, t.offset);
+  again.node = t.node;
+  again.outputIndex = t.outputIndex;
+  return again;
+}
+
+const edgeOf = (input: Tensor): Edge => (input.node !== null ? { node: input.node, output: input.outputIndex } : input.leafRequiresGrad ? { leaf: input } : null);
+
+function attach(node: TapeNode, outputs: readonly Tensor[], differentiable: readonly boolean[]): void {
+  outputs.forEach((t, i) => {
+    if (!differentiable[i]) return;
+    t.node = node;
+    t.outputIndex = i;
+  });
+}
+
+/** Records an operation whose inputs want gradients. */
+export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, outputs: readonly Tensor[], float: (t: Tensor) => boolean): void {
+  const grad = definition.grad;
+  const differentiable = outputs.map(float);
+  if (grad === undefined || !differentiable.includes(true)) return;
+  const keepInputs = definition.saves?.inputs;
+  const savedInputs = inputs.map((t, i) => (keepInputs === undefined || keepInputs.includes(i) ? t : null));
+  const savedOutputs = outputs.map((t) => (definition.saves?.outputs === false ? null : t));
+  const specs = inputs.map(specOf);
+  const needs = inputs.map((t) => t.requiresGrad);
+  const count = inputs.length;
+  const outSpecs = outputs.map(specOf);
+  const node = new TapeNode(definition.name, inputs, outSpecs, [...savedInputs, ...savedOutputs], (dys, saved) => {
+    const context: GradContext<A> = { inputs: saved.slice(0, count) as Tensor[], outputs: saved.slice(count) as Tensor[], specs, attrs, dys, needs };
+    return grad(dys[0] as Tensor, context);
+  });
+  attach(node, outputs, differentiable);
+}
+
+/** Records a view. */
+export function recordView<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, output: Tensor): void {
+  const spec = specOf(input);
+  const node = new TapeNode(definition.name, [input], [specOf(output)], [], ([dy]) => [definition.grad(dy as Tensor, { spec, attrs })]);
+  attach(node, [output], [true]);
+}
+
+export const specOf = (t: Tensor): TensorSpec => ({ shape: t.shape, dtype: t.dtype });

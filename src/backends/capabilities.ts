@@ -1,0 +1,39 @@
+/** What a device can do, as `lower` functions and the planner may ask it. They ask for capabilities, never for names. */
+import { DTYPES, type DType } from "../dtype.ts";
+import { OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
+
+export class Capabilities {
+  readonly name: string;
+  /** 0x5000 for 5.0. */
+  readonly featureLevel: number;
+  /** Bit i: DML_TENSOR_DATA_TYPE i. */
+  readonly dataTypes: number;
+  /** Compiled graphs fuse their nodes, so that regions should be large. */
+  readonly fusesGraphs: boolean;
+  readonly #missing: Set<OperatorName>;
+
+  constructor(data: { name: string; featureLevel: number; dataTypes: number; fusesGraphs: boolean; missing?: Iterable<OperatorName> }) {
+    this.name = data.name;
+    this.featureLevel = data.featureLevel;
+    this.dataTypes = data.dataTypes;
+    this.fusesGraphs = data.fusesGraphs;
+    this.#missing = new Set(data.missing);
+  }
+
+  hasOperator(operator: OperatorName): boolean {
+    return OPERATORS[operator].featureLevel <= this.featureLevel && !this.#missing.has(operator);
+  }
+
+  hasDType(dtype: DType): boolean {
+    return ((this.dataTypes >> DTYPES[dtype].dml) & 1) === 1;
+  }
+
+  /** Noted when the device refused an operator that its feature level promises. */
+  markMissing(operator: OperatorName): void {
+    this.#missing.add(operator);
+  }
+
+  describe(): string {
+    return `${this.name}, feature level ${this.featureLevel >> 12}.${(this.featureLevel >> 8) & 15}`;
+  }
+}

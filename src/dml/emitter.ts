@@ -1,0 +1,181 @@
+/** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
+import { DTYPES, type DType } from "../dtype.ts";
+import { UnsupportedError } from "../errors.ts";
+import { Expr, Graph, packedBytes, packedExpr, type Activation, type GraphNode } from "../graph/graph.ts";
+import { isPacked, packedStrides, sizeOf } from "../shape.ts";
+import { ENUMS, OPERATORS, type OperatorName } from "./operators.generated.ts";
+import { supportOf, type OperatorRow } from "./schema.ts";
+import type { Capabilities } from "../backends/capabilities.ts";
+
+export { Expr, type Activation };
+
+/** Sizes of an output whose dtype follows from the inputs; the whole specification; a number for a scalar union. */
+export interface OutputSpec {
+  readonly sizes: readonly number[];
+  readonly dtype: DType;
+}
+export interface OutputSizes {
+  readonly sizes: readonly number[];
+  readonly dtype?: DType;
+}
+/** A scalar of a DML_SCALAR_UNION, with the dtype that says how it is stored. */
+export interface Scalar {
+  readonly dtype: DType;
+  readonly value: number | bigint | boolean;
+}
+
+type Named = { readonly [name: string]: unknown };
+
+export class Emitter {
+  readonly graph: Graph;
+  readonly capabilities: Capabilities;
+  /** Written into the nodes made from now on. */
+  origin = "";
+
+  constructor(graph: Graph, capabilities: Capabilities) {
+    this.graph = graph;
+    this.capabilities = capabilities;
+  }
+
+  /** The same bytes as another tensor: nothing is computed. Strides default to packed ones, the offset to the expression's. */
+  reinterpret(x: Expr, view: { readonly sizes?: readonly number[]; readonly strides?: readonly number[]; readonly dtype?: DType; readonly byteOffset?: number }): Expr {
+    const sizes = view.sizes ?? x.sizes;
+    return new Expr(x.value, view.dtype ?? x.dtype, sizes, view.strides ?? (view.sizes === undefined ? x.strides : packedStrides(sizes)), view.byteOffset ?? x.byteOffset);
+  }
+
+  /** x broadcast to sizes by zero strides. */
+  expand(x: Expr, sizes: readonly number[]): Expr {
+    const lead = sizes.length - x.sizes.length;
+    const strides = sizes.map((d, i) => (i < lead || (x.sizes[i - lead] === 1 && d !== 1) ? 0 : x.strides[i - lead]!));
+    return this.reinterpret(x, { sizes, strides });
+  }
+
+  /** x with its axes in another order. */
+  transpose(x: Expr, order: readonly number[]): Expr {
+    return this.reinterpret(x, { sizes: order.map((a) => x.sizes[a]!), strides: order.map((a) => x.strides[a]!) });
+  }
+
+  /** x with other sizes of the same number of elements; copied by IDENTITY if it is not packed. */
+  reshape(x: Expr, sizes: readonly number[]): Expr {
+    return this.reinterpret(this.packed(x), { sizes, strides: packedStrides(sizes) });
+  }
+
+  /** x itself when it is packed, else a packed copy. */
+  packed(x: Expr): Expr {
+    if (isPacked(x.sizes, x.strides)) return x;
+    return this.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr;
+  }
+
+  /** A fused activation. */
+  activation(operator: OperatorName, attributes: Named = {}): Activation {
+    return { operator, attributes };
+  }
+
+  /** A node of any operator: tensors, attributes and output specifications by the names of the table. Returns its outputs by name. */
+  emit(operator: OperatorName, named: Named): { readonly [output: string]: Expr | Expr[] | null } {
+    const row = OPERATORS[operator];
+    const byField = row.fields.map((f) => (f.kind === "input" ? this.#aligned(named[f.name] as Expr | readonly Expr[] | null | undefined) : null));
+    this.#demandSupport(row, byField, named);
+    const inputs: (Expr | null)[] = [];
+    const attributes: Record<string, unknown> = {};
+    row.fields.forEach((f, i) => {
+      if (f.kind === "input") {
+        const given = byField[i];
+        if (Array.isArray(given)) inputs.push(...(given as Expr[]));
+        else inputs.push((given as Expr | null | undefined) ?? null);
+      } else if (f.kind === "attribute" && !row.fields.some((g) => g.count === i)) {
+        attributes[f.name] = named[f.name] ?? null;
+      }
+    });
+    const node = { id: this.graph.nodes.length, operator, attributes, inputs, outputs: [] as (Expr | null)[], origin: this.origin };
+    const results: Record<string, Expr | Expr[] | null> = {};
+    row.fields.forEach((f, i) => {
+      if (f.kind !== "output") return;
+      const spec = named[f.name] as Partial<OutputSpec> | readonly Partial<OutputSpec>[] | undefined;
+      if (f.type === "tensorArray") {
+        const list = (spec as readonly Partial<OutputSpec>[]).map((s) => this.#output(node, row, i, byField, s));
+        node.outputs.push(...list);
+        results[f.name] = list;
+      } else if (f.optional && spec === undefined) {
+        node.outputs.push(null);
+        results[f.name] = null;
+      } else {
+        const out = this.#output(node, row, i, byField, (spec ?? {}) as Partial<OutputSpec>);
+        node.outputs.push(out);
+        results[f.name] = out;
+      }
+    });
+    this.graph.nodes.push(node);
+    return results;
+  }
+
+  #output(node: GraphNode, row: OperatorRow, field: number, byField: readonly unknown[], spec: Partial<OutputSpec>): Expr {
+    const agree = (groups: readonly (readonly number[])[] | undefined): Expr | null => {
+      for (const group of groups ?? []) {
+        if (!group.includes(field)) continue;
+        for (const other of group) {
+          const given = byField[other];
+          const first = Array.isArray(given) ? (given[0] as Expr | undefined) : (given as Expr | null);
+          if (first) return first;
+        }
+      }
+      return null;
+    };
+    const sizes = spec.sizes ?? agree(row.same.sizes)?.sizes;
+    const dtype = spec.dtype ?? agree(row.same.dataType)?.dtype;
+    if (sizes === undefined || dtype === undefined) throw new TypeError(`${row.name}: ${row.fields[field]!.name} needs ${sizes === undefined ? "sizes" : "a dtype"}`);
+    const seen = sizes.length === 0 ? [1] : sizes;
+    return packedExpr(this.graph.newValue(packedBytes(dtype, seen), node), dtype, seen);
+  }
+
+  /** Bindings start at multiples of 16 bytes: a tensor that starts elsewhere is first cut out of its flat range by SLICE1. */
+  #aligned<T extends Expr | readonly Expr[] | null | undefined>(given: T): Expr | readonly Expr[] | null | undefined {
+    if (given === null || given === undefined) return given;
+    if (Array.isArray(given)) return given.map((x) => this.align(x as Expr));
+    return this.align(given as Expr);
+  }
+
+  /** x, starting at a multiple of 16 bytes of its value. */
+  align(x: Expr): Expr {
+    const rest = x.byteOffset % 16;
+    if (rest === 0) return x;
+    let span = 1;
+    for (let i = 0; i < x.sizes.length; i++) span += (x.sizes[i]! - 1) * x.strides[i]!;
+    const skip = rest / DTYPES[x.dtype].sizeInBytes;
+    const flat = this.reinterpret(x, { sizes: [skip + span], strides: [1], byteOffset: x.byteOffset - rest });
+    const cut = this.emit("SLICE1", { input: flat, output: { sizes: [span] }, inputWindowOffsets: [skip], inputWindowSizes: [span], inputWindowStrides: [1] }).output as Expr;
+    return this.reinterpret(cut, { sizes: x.sizes, strides: x.strides, byteOffset: 0 });
+  }
+
+  /** True when the device's feature level has the operator with these dtypes on the tensor of that name (default: every input's). */
+  supports(operator: OperatorName, dtype?: DType, tensor?: string): boolean {
+    if (!this.capabilities.hasOperator(operator)) return false;
+    if (dtype === undefined) return true;
+    const row = OPERATORS[operator];
+    return row.fields.every((f, i) => {
+      if (f.kind === "attribute" || (tensor !== undefined ? f.name !== tensor : f.kind !== "input")) return true;
+      const support = supportOf(row, i, this.capabilities.featureLevel);
+      return support === null || support.dataTypes === 0 || ((support.dataTypes >> DTYPES[dtype].dml) & 1) === 1;
+    });
+  }
+
+  #demandSupport(row: OperatorRow, byField: readonly unknown[], named: Named): void {
+    const operator = row.name as OperatorName;
+    const refuse = (expected: string, received: string): never => {
+      throw new UnsupportedError({ operation: this.origin || operator, argument: operator, expected, received });
+    };
+    if (!this.capabilities.hasOperator(operator)) refuse(`an operator of the device (${this.capabilities.describe()})`, `feature level ${(row.featureLevel >> 12).toString()}.${((row.featureLevel >> 8) & 15).toString()} or a device without it`);
+    const fn = typeof named.function === "string" && operator === "REDUCE" ? ENUMS.DML_REDUCE_FUNCTION[named.function as keyof typeof ENUMS.DML_REDUCE_FUNCTION] : -1;
+    row.fields.forEach((f, i) => {
+      const given = f.kind === "input" ? byField[i] : null;
+      if (!given) return;
+      const support = supportOf(row, i, this.capabilities.featureLevel, fn);
+      if (support === null || support.dataTypes === 0) return;
+      for (const x of (Array.isArray(given) ? given : [given]) as Expr[]) {
+        if (((support.dataTypes >> DTYPES[x.dtype].dml) & 1) === 0) refuse(`of a data type that ${this.capabilities.describe()} supports for ${f.name}`, x.dtype);
+        if (!this.capabilities.hasDType(x.dtype)) refuse(`of a data type that the device supports`, x.dtype);
+        if (x.sizes.length > 8 || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
+      }
+    });
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Error classes. Each carries data (operation, argument, expected, received) and makes its text from it:
+ * `matmul: b must be float32[3, N]; received float32[4, 5].`
+ */
+
+export interface ErrorData {
+  /** Operation as the user called it: "matmul". */
+  readonly operation: string;
+  /** Argument it is about: "b". */
+  readonly argument?: string | undefined;
+  readonly expected?: string | undefined;
+  readonly received?: string | undefined;
+  /** The way out, where there is one. */
+  readonly hint?: string | undefined;
+}
+
+function show(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return `[${value.map(show).join(", ")}]`;
+  if (typeof value === "object" && value !== null && "describe" in value && typeof value.describe === "function") return String(value.describe());
+  if (typeof value === "bigint") return `${value}n`;
+  return String(value);
+}
+
+/** Base of all errors of this library. */
+export class DxError extends Error {
+  readonly operation: string;
+  readonly argument: string | undefined;
+  readonly expected: string | undefined;
+  readonly received: string | undefined;
+  readonly hint: string | undefined;
+
+  constructor(data: ErrorData, options?: ErrorOptions) {
+    const subject = data.argument === undefined ? "" : `${data.argument} `;
+    const rule = data.expected === undefined ? "" : `${subject}must be ${data.expected}`;
+    const got = data.received === undefined ? "" : `${rule === "" ? subject : ""}received ${data.received}`;
+    const text = [rule, got].filter((part) => part !== "").join("; ");
+    super(`${data.operation}: ${text}.${data.hint === undefined ? "" : ` ${data.hint}`}`, options);
+    this.name = new.target.name;
+    this.operation = data.operation;
+    this.argument = data.argument;
+    this.expected = data.expected;
+    this.received = data.received;
+    this.hint = data.hint;
+  }
+}
+
+class ArgumentError extends DxError {
+  /** `expected` reads after "must be"; `received` may be any value. */
+  constructor(operation: string, argument: string, expected: string, received: unknown, hint?: string) {
+    super({ operation, argument, expected, received: show(received), hint });
+  }
+}
+
+/** Shapes that do not fit each other or the operation. */
+export class ShapeError extends ArgumentError {}
+/** A dtype that the operation does not take. */
+export class DTypeError extends ArgumentError {}
+/** A number, string or option out of its range. */
+export class ValueError extends ArgumentError {}
+/** Tensors on different devices, or a device that is not there. */
+export class DeviceError extends ArgumentError {}
+/** Use of a tensor after dispose(). */
+export class DisposedError extends ArgumentError {}
+/** Misuse of autograd: backward twice, a saved tensor changed in place, … */
+export class AutogradError extends DxError {}
+/** A feature that the device lacks, in strict mode or where no fallback exists. */
+export class UnsupportedError extends DxError {}
+/** Misuse of compile(): reading data while tracing, and the like. */
+export class TraceError extends DxError {}
+
+/** A device index out of range, in PyTorch's words. */
+export class DeviceIndexError extends DeviceError {
+  constructor(operation: string, index: number, count: number) {
+    super(operation, "device_id", `in range [0, ${count})`, index);
+    this.message = `Invalid device_id argument supplied ${index}. device_id must be in range [0, ${count}).`;
+  }
+}
+
+/** Properties of what the addon throws; see native/binding.ts. */
+export interface NativeErrorData {
+  readonly kind: string;
+  readonly hresult: string | null;
+  readonly hresultName: string | null;
+  readonly call: string | null;
+  readonly operator: string | null;
+}
+
+/** A native call that failed: HRESULT, call and DirectML operator are properties. */
+export class NativeError extends DxError {
+  readonly kind: string;
+  readonly hresult: string | null;
+  readonly hresultName: string | null;
+  readonly call: string | null;
+  readonly operator: string | null;
+
+  constructor(operation: string, message: string, data: NativeErrorData, options?: ErrorOptions) {
+    super({ operation, received: message }, options);
+    this.message = `${operation}: ${message}`;
+    this.kind = data.kind;
+    this.hresult = data.hresult;
+    this.hresultName = data.hresultName;
+    this.call = data.call;
+    this.operator = data.operator;
+  }
+}
+/** The device was removed (driver reset, hazard found by the software adapter, …): open the process anew. */
+export class DeviceRemovedError extends NativeError {}
+/** The device's memory or the limit set for it is exhausted. */
+export class OutOfMemoryError extends NativeError {}
+
+/** The addon or a runtime's libraries could not be loaded: which, every path tried, and the remedy. */
+export class NativeLoadError extends DxError {
+  readonly tried: readonly string[];
+  constructor(operation: string, problem: string, tried: readonly string[], hint: string) {
+    super({ operation, received: problem, hint });
+    this.tried = tried;
+    this.message = `${operation}: ${problem}. ${hint}${tried.length > 0 ? ` Tried: ${tried.join("; ")}.` : ""}`;
+  }
+}
+
+/** Wraps what the addon threw into the class for its kind; other values pass through. */
+export function fromNative(operation: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !("kind" in error)) return error;
+  const data = error as Error & NativeErrorData;
+  const Class = data.kind === "removed" ? DeviceRemovedError : data.kind === "outOfMemory" ? OutOfMemoryError : NativeError;
+  return new Class(operation, error.message, data, { cause: error });
+}

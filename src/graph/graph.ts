@@ -1,0 +1,105 @@
+/**
+ * The graph that `lower` functions build: nodes are DirectML operators, values are ranges of bytes, and an expression is a value
+ * seen as a tensor (dtype, sizes, strides, offset). Eager calls and compiled functions share it.
+ */
+import { DTYPES, type DType } from "../dtype.ts";
+import type { OperatorName } from "../dml/operators.generated.ts";
+import { packedStrides } from "../shape.ts";
+
+/** A range of bytes that is written once: by a node, or from outside when it is an input. */
+export class Value {
+  readonly id: number;
+  readonly sizeInBytes: number;
+  /** The node that writes it; null for an input of the graph. */
+  readonly producer: GraphNode | null;
+
+  constructor(id: number, sizeInBytes: number, producer: GraphNode | null) {
+    this.id = id;
+    this.sizeInBytes = sizeInBytes;
+    this.producer = producer;
+  }
+}
+
+/** A value seen as a tensor. Rank 0 is seen as [1]. */
+export class Expr {
+  readonly value: Value;
+  readonly dtype: DType;
+  readonly sizes: readonly number[];
+  /** In elements. */
+  readonly strides: readonly number[];
+  /** Where the tensor starts in the value. */
+  readonly byteOffset: number;
+
+  constructor(value: Value, dtype: DType, sizes: readonly number[], strides: readonly number[], byteOffset: number) {
+    this.value = value;
+    this.dtype = dtype;
+    this.sizes = sizes;
+    this.strides = strides;
+    this.byteOffset = byteOffset;
+  }
+}
+
+/** A fused activation: an operator without tensors. */
+export interface Activation {
+  readonly operator: OperatorName;
+  readonly attributes: { readonly [name: string]: unknown };
+}
+
+export interface GraphNode {
+  readonly id: number;
+  readonly operator: OperatorName;
+  /** Attributes by the names of the table (operators.generated.ts), counts excepted. */
+  readonly attributes: { readonly [name: string]: unknown };
+  /** In slot order; null where an optional tensor is absent. */
+  readonly inputs: readonly (Expr | null)[];
+  readonly outputs: readonly (Expr | null)[];
+  /** The operation that asked for it, "matmul", and its place in the caller's code where that is known. */
+  readonly origin: string;
+}
+
+export interface GraphOutput {
+  readonly expr: Expr;
+}
+
+/** Nodes in an order in which every value is written before it is read. */
+export class Graph {
+  readonly nodes: GraphNode[] = [];
+  readonly inputs: Value[] = [];
+  outputs: Expr[] = [];
+  #values = 0;
+
+  newValue(sizeInBytes: number, producer: GraphNode | null): Value {
+    return new Value(this.#values++, sizeInBytes, producer);
+  }
+
+  get valueCount(): number {
+    return this.#values;
+  }
+
+  /** An input of so many bytes. */
+  addInput(sizeInBytes: number): Value {
+    const value = this.newValue(sizeInBytes, null);
+    this.inputs.push(value);
+    return value;
+  }
+}
+
+/** Bytes that a tensor spans from its first element on, rounded up to 4 as DirectML counts them. */
+export function spanInBytes(dtype: DType, sizes: readonly number[], strides: readonly number[]): number {
+  let last = 1;
+  for (let i = 0; i < sizes.length; i++) last += (sizes[i]! - 1) * strides[i]!;
+  return Math.ceil((last * DTYPES[dtype].sizeInBytes) / 4) * 4;
+}
+
+/** Bytes of a packed tensor, rounded up to 4. */
+export function packedBytes(dtype: DType, sizes: readonly number[]): number {
+  let n = DTYPES[dtype].sizeInBytes;
+  for (const d of sizes) n *= d;
+  return Math.ceil(n / 4) * 4;
+}
+
+/** The whole of a value as a packed tensor. */
+export function packedExpr(value: Value, dtype: DType, sizes: readonly number[]): Expr {
+  const seen = sizes.length === 0 ? [1] : sizes;
+  return new Expr(value, dtype, seen, packedStrides(seen), 0);
+}

@@ -1,0 +1,16 @@
+/** Tensors, autograd and training on any DirectX 12 GPU. Importing loads no DirectX library; the first use of a device does. */
+import "./ops/index.ts";
+
+export { Tensor } from "./tensor.ts";
+export { Device, device, defaultDevice, setDefaultDevice, withDevice, type DeviceLike } from "./device.ts";
+export { scope, keep } from "./scope.ts";
+export type { DType, TypedArray } from "./dtype.ts";
+export { promoteTypes } from "./dtype.ts";
+export type { Shape } from "./shape.ts";
+export * from "./errors.ts";
+export { noGrad, enableGrad, isGradEnabled, setGradEnabled } from "./autograd/grad-mode.ts";
+export { backward, grad, type BackwardOptions } from "./autograd/backward.ts";
+export { fallbackStats, resetFallbackStats, setStrict, type FallbackRecord } from "./runtime/fallback.ts";
+export { closeDevice, setMemoryLimit } from "./runtime/devices.ts";
+export * from "./ops/index.ts";
+export * as dml from "./dml/index.ts";

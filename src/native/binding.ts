@@ -1,0 +1,244 @@
+/**
+ * The native addon's interface. Nothing outside src/native and src/runtime sees it.
+ *
+ * Devices, buffers, programs and recordings are small positive integers, valid in one JavaScript thread (environment). A call
+ * that fails throws an Error with the properties of NativeFailure; it never ends the process. Sizes and offsets are in bytes.
+ */
+
+/** Which set of libraries: Microsoft's (WSL, Windows or over Vulkan), or the software adapter's. */
+export type RuntimeKind = "gpu" | "software";
+
+export interface LibraryPaths {
+  /** Folders to search for libdxcore, libd3d12 and libdirectml, in order; absolute paths. */
+  readonly folders: readonly string[];
+  /** Explicit files, tried before the folders and instead of them. */
+  readonly dxcore?: string | undefined;
+  readonly d3d12?: string | undefined;
+  readonly directml?: string | undefined;
+  /** The software adapter's one library. */
+  readonly software?: string | undefined;
+  /** Simulated profiles of the software adapter: "rtx-3070@6.4,uhd-630@5.0-ELEMENT_WISE_ERF". */
+  readonly simulate?: string | undefined;
+}
+
+export interface LoadReport {
+  readonly loaded: boolean;
+  /** Files that were loaded, by library name ("dxcore", "d3d12", "directml", "software"). */
+  readonly libraries: readonly { readonly name: string; readonly path: string }[];
+  /** Every path that was tried, in order; error is null for those that loaded. */
+  readonly tried: readonly { readonly name: string; readonly path: string; readonly error: string | null }[];
+}
+
+export interface AdapterDescription {
+  readonly index: number;
+  readonly name: string;
+  readonly vendorId: number;
+  readonly deviceId: number;
+  readonly luid: string;
+  readonly driverVersion: string;
+  readonly isHardware: boolean;
+  readonly isIntegrated: boolean;
+  /** True for a simulated profile of the software adapter. */
+  readonly isSimulated: boolean;
+  readonly dedicatedMemoryInBytes: number;
+  readonly sharedMemoryInBytes: number;
+}
+
+export interface DeviceDescription {
+  readonly id: number;
+  /** 0x5000 for 5.0. */
+  readonly featureLevel: number;
+  /** Bit i: DML_TENSOR_DATA_TYPE i is supported. */
+  readonly dataTypes: number;
+  /** True where a compiled graph fuses its nodes (the software adapter), so that regions should be large. */
+  readonly fusesGraphs: boolean;
+  readonly isUnifiedMemory: boolean;
+}
+
+/** Properties of an Error thrown by the addon. */
+export interface NativeFailure {
+  readonly kind: "load" | "device" | "removed" | "outOfMemory" | "unsupported" | "invalid" | "internal";
+  /** "0x80070057", null where no HRESULT is behind it. */
+  readonly hresult: string | null;
+  /** "E_INVALIDARG". */
+  readonly hresultName: string | null;
+  /** The native call that failed: "IDMLDevice::CreateOperator". */
+  readonly call: string | null;
+  /** The DirectML operator it was about: "GEMM". */
+  readonly operator: string | null;
+}
+
+export interface TensorDescription {
+  /** DML_TENSOR_DATA_TYPE. */
+  readonly dataType: number;
+  readonly sizes: readonly number[];
+  /** In elements; null: packed. */
+  readonly strides: readonly number[] | null;
+  readonly sizeInBytes: number;
+}
+
+/**
+ * A field of an operator in the schema's form: tensor or null, arrays, numbers; bool as boolean; scaleBias as [scale, bias] or
+ * null; size2D as [width, height]; scalarUnion as a Uint8Array of 8 bytes; an operator as OperatorDescription or null.
+ */
+export type FieldValue =
+  | null
+  | number
+  | boolean
+  | Uint8Array
+  | TensorDescription
+  | OperatorDescription
+  | readonly TensorDescription[]
+  | readonly OperatorDescription[]
+  | readonly number[];
+
+export interface OperatorDescription {
+  /** DML_OPERATOR_TYPE. */
+  readonly type: number;
+  /** One for each field of the schema, in its order; count fields too. */
+  readonly fields: readonly FieldValue[];
+}
+
+/** A DirectML graph: compiled as one dispatch. Edges are [from, fromIndex, to, toIndex]. */
+export interface GraphDescription {
+  readonly inputCount: number;
+  readonly outputCount: number;
+  readonly nodes: readonly OperatorDescription[];
+  /** [graph input, node, node input] */
+  readonly inputEdges: readonly (readonly [number, number, number])[];
+  /** [from node, its output, to node, its input] */
+  readonly edges: readonly (readonly [number, number, number, number])[];
+  /** [node, node output, graph output] */
+  readonly outputEdges: readonly (readonly [number, number, number])[];
+}
+
+/** A range of a slot: [slot, offset, size]; null binds nothing (an absent optional tensor). */
+export type BindingRange = readonly [slot: number, offset: number, size: number] | null;
+
+/**
+ * One step of a program. dispatch: an index into dispatchables. copy: bytes from one range to another (any offset; may lie in
+ * the same slot if the ranges do not meet). A step runs after all steps of lower groups; steps of one group are independent.
+ */
+export type ProgramStep =
+  | { readonly group: number; readonly dispatch: number; readonly inputs: readonly BindingRange[]; readonly outputs: readonly BindingRange[] }
+  | { readonly group: number; readonly copy: readonly [from: BindingRange, to: BindingRange] };
+
+/**
+ * Slots are numbered: inputs 0 to inputs.length - 1, then outputs, then the scratch arena as the last one. When a program is
+ * run, outputs and arena are allocated by the addon unless given.
+ */
+export interface ProgramDescription {
+  /** Name for errors and traces: "matmul", "step#3". */
+  readonly name: string;
+  /** Least size of each input slot. */
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+  readonly scratch: number;
+  /** Compiled once each, whatever the number of steps that use them. */
+  readonly dispatchables: readonly (OperatorDescription | GraphDescription)[];
+  readonly steps: readonly ProgramStep[];
+}
+
+/** Counted by the native side since the device was opened; see docs/architecture.md. */
+export interface Counters {
+  /** Dispatches recorded into a command list (eager calls, and recordings while they are recorded). */
+  readonly dispatchesRecorded: number;
+  /** Binding tables written (descriptor writes), as against found bound already. */
+  readonly tablesBound: number;
+  readonly barriersRecorded: number;
+  readonly listsSubmitted: number;
+  /** Closed lists of recordings executed again. */
+  readonly replays: number;
+  /** Copies of inputs, scalars and outputs around replays, not in the closed lists. */
+  readonly replayCopies: number;
+  readonly copies: number;
+  readonly uploads: number;
+  readonly readbacks: number;
+  readonly operatorsCompiled: number;
+  readonly graphsCompiled: number;
+}
+
+export interface MemoryStatistics {
+  /** Bytes and number of live buffers that JavaScript owns. */
+  readonly liveInBytes: number;
+  readonly liveBuffers: number;
+  readonly peakInBytes: number;
+  /** Held by the device's heaps, free blocks included. */
+  readonly pooledInBytes: number;
+  /** Of programs and recordings: arenas, temporary and persistent resources. */
+  readonly programInBytes: number;
+  readonly limitInBytes: number;
+}
+
+export type Handle = number;
+export type Fault = "removeDevice" | "outOfMemory";
+
+export interface Binding {
+  readonly version: string;
+  /** Loads a runtime's libraries once for the process; later calls return the first report. Never throws for missing files. */
+  load(kind: RuntimeKind, paths: LibraryPaths): LoadReport;
+  /** [] when the runtime is not loaded or has no adapter. */
+  adapters(kind: RuntimeKind): AdapterDescription[];
+  openDevice(kind: RuntimeKind, adapter: number, options: { memoryLimitInBytes?: number | undefined }): DeviceDescription;
+  /** Waits for its work, frees everything of it. Handles of it are dead then. */
+  closeDevice(device: number): void;
+
+  /**
+   * Runs a program of one output whose inputs all start at offset 0: returns the output's new buffer. `owner` is the JavaScript
+   * object that the buffer belongs to: kept weakly, see sweep. The hot path: no waiting, no object made.
+   */
+  run(program: number, owner: object, ...inputs: Handle[]): Handle;
+  /**
+   * The general form. slots holds handle and offset of each slot in pairs: inputs, outputs, arena. Output or arena handle 0:
+   * allocated, and an output's new handle is written back into slots; owners has one object for each output (null: given).
+   */
+  execute(program: number, slots: Float64Array, owners: readonly (object | null)[]): void;
+
+  /** Uninitialised memory. */
+  allocate(device: number, sizeInBytes: number, owner: object): Handle;
+  /** A new buffer with these bytes, which are copied before the call returns. */
+  upload(device: number, bytes: ArrayBufferView, owner: object): Handle;
+  write(handle: Handle, offset: number, bytes: ArrayBufferView): void;
+  copy(from: Handle, fromOffset: number, to: Handle, toOffset: number, sizeInBytes: number): void;
+  /** Resolves when everything queued before it is done. Keeps the process alive until then. */
+  read(handle: Handle, offset: number, sizeInBytes: number): Promise<ArrayBuffer>;
+  readSync(handle: Handle, offset: number, sizeInBytes: number): ArrayBuffer;
+  /** Frees now, in stream order: work queued before may still use it. */
+  release(handle: Handle): void;
+  /** Frees the buffers whose owner has been collected; returns their number. */
+  sweep(): number;
+  /**
+   * Numbers that the addon keeps current, readable without a call: [live buffers, live bytes] of this thread's devices.
+   * The caller collects garbage and sweeps when they pass its limits.
+   */
+  readonly pressure: Float64Array;
+
+  createProgram(device: number, program: ProgramDescription): number;
+  releaseProgram(program: number): void;
+  /** {descriptors, temporaryInBytes, persistentInBytes, operators}: what a compiled program takes. */
+  programInfo(program: number): { descriptors: number; temporaryInBytes: number; persistentInBytes: number; operators: number };
+
+  /**
+   * Records a program over fixed buffers (handle and offset of each slot in pairs, all given) into `lists` closed command lists
+   * that replay() submits in turn, none again before its fence.
+   */
+  record(program: number, slots: Float64Array, lists: number): number;
+  /**
+   * Copies each input range to its place, submits the next closed list, copies each output range into a new buffer.
+   * inputs: [from handle, from offset, to handle, to offset, size] each; outputs: [from handle, from offset, size] each;
+   * owners: one for each output. New handles are written into results.
+   */
+  replay(recording: number, inputs: Float64Array, outputs: Float64Array, owners: readonly object[], results: Float64Array): void;
+  releaseRecording(recording: number): void;
+
+  /** Submits what is queued without waiting. */
+  flush(device: number): void;
+  synchronize(device: number): Promise<void>;
+  synchronizeSync(device: number): void;
+  counters(device: number): Counters;
+  memory(device: number): MemoryStatistics;
+  /** Stops the queue thread before its next task, or lets it go on: for tests of asynchrony. */
+  hold(device: number, held: boolean): void;
+  /** The software adapter's faults on demand; throws "unsupported" on others. */
+  injectFault(device: number, fault: Fault): void;
+}

@@ -1,0 +1,91 @@
+/** Arithmetic of two tensors, element by element, with broadcasting and PyTorch's promotion. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { call, demandSameDevice } from "../dispatch.ts";
+import { isFloat, resultType, scalarType, type DType, type Operand } from "../dtype.ts";
+import { DTypeError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { broadcastShapes } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { cast, sumTo } from "./support.ts";
+import { define, type Definition, type TensorSpec } from "./define.ts";
+
+/** A tensor, or a number that takes part as a rank-0 tensor. */
+export type Arithmetic = Tensor | number | bigint | boolean;
+
+const operand = (spec: TensorSpec): Operand => ({ dtype: spec.dtype, level: spec.shape.length === 0 ? "rank0" : "tensor" });
+
+/** The two operands as tensors; a number takes the dtype that the result will have. At least one must be a tensor. */
+export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tensor, Tensor] {
+  if (a instanceof Tensor && b instanceof Tensor) {
+    if (a.device !== b.device) demandSameDevice(operation, [a, b]);
+    return [a, b];
+  }
+  const anchor = a instanceof Tensor ? a : b instanceof Tensor ? b : null;
+  if (anchor === null) throw new DTypeError(operation, "a or b", "a tensor", typeof a);
+  const other = (a instanceof Tensor ? b : a) as number | bigint | boolean;
+  const dtype = resultType([operand(anchor), { dtype: scalarType(other), level: "scalar" }]);
+  const number = scalarTensor(anchor.device, dtype, other);
+  return a instanceof Tensor ? [a, number] : [number, b as Tensor];
+}
+
+/** The inputs in one dtype, broadcast to the shape of the result. */
+export function aligned(g: GraphBuilder, inputs: readonly Expr[], dtype: DType, shape: readonly number[]): Expr[] {
+  const sizes = shape.length === 0 ? [1] : shape;
+  return inputs.map((x) => g.expand(cast(g, x, dtype), sizes));
+}
+
+type Rule = (dy: Tensor, a: Tensor, b: Tensor, needs: readonly boolean[]) => readonly (Tensor | null)[];
+
+interface BinaryOptions {
+  readonly emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr;
+  readonly grad: Rule;
+  readonly saves?: readonly number[];
+  /** The dtype in which it computes, from the promoted one. */
+  readonly dtype?: (promoted: DType, name: string) => DType;
+}
+
+/** An operation c = f(a, b). */
+export function binary(name: string, options: BinaryOptions): Definition<undefined> {
+  const resultDType = (inputs: readonly TensorSpec[]): DType => {
+    const promoted = resultType(inputs.map(operand));
+    return options.dtype?.(promoted, name) ?? promoted;
+  };
+  return define({
+    name,
+    traits: { elementwise: true },
+    infer: (inputs) => [{ shape: broadcastShapes(name, inputs[0]!.shape, inputs[1]!.shape), dtype: resultDType(inputs) }],
+    lower: (g, inputs, _, [out]) => {
+      const [a, b] = aligned(g, inputs, out!.dtype, out!.shape);
+      return [options.emit(g, a!, b!)];
+    },
+    grad: (dy, { inputs: [a, b], specs, needs }) =>
+      options.grad(dy, a!, b!, needs).map((g, i) => (g === null || !needs[i] ? null : sumTo(g, specs[i]!))),
+    saves: { inputs: options.saves ?? [0, 1], outputs: false },
+  });
+}
+
+const arithmetic = (promoted: DType, name: string): DType => {
+  if (promoted === "float64" || promoted === "bfloat16") throw new DTypeError(name, "dtype", "one that computes (float64 and bfloat16 are only stored and cast)", promoted);
+  return promoted;
+};
+/** Bytes add as numbers: bool becomes uint8's saturating OR in PyTorch, here an integer first. */
+const numeric = (promoted: DType, name: string): DType => (promoted === "bool" ? "bool" : arithmetic(promoted, name));
+const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? arithmetic(promoted, name) : "float32");
+
+const addOp = binary("add", { dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)), grad: (dy) => [dy, dy], saves: [] });
+const subOp = binary("sub", { dtype: (p, name) => { if (p === "bool") throw new DTypeError(name, "dtype", "a number", "bool", "Use logicalXor or logicalNot."); return arithmetic(p, name); }, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
+const mulOp = binary("mul", { dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null] });
+const divOp = binary("div", { dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null] });
+
+/** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
+export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operands("add", a, b), undefined);
+/** a - b. Reference: torch.sub. DirectML: ELEMENT_WISE_SUBTRACT. Shapes broadcast; dtypes promote; bool is refused. */
+export const sub = (a: Arithmetic, b: Arithmetic): Tensor => call(subOp, operands("sub", a, b), undefined);
+/** a * b. Reference: torch.mul. DirectML: ELEMENT_WISE_MULTIPLY. Shapes broadcast; dtypes promote; bool is AND. */
+export const mul = (a: Arithmetic, b: Arithmetic): Tensor => call(mulOp, operands("mul", a, b), undefined);
+/** a / b as real numbers: integers give float32. Reference: torch.div. DirectML: ELEMENT_WISE_DIVIDE. Shapes broadcast. */
+export const div = (a: Arithmetic, b: Arithmetic): Tensor => call(divOp, operands("div", a, b), undefined);
+
+export const methods = { add, sub, mul, div };
+export const inPlaceMethods = { add_: add, sub_: sub, mul_: mul, div_: div };

@@ -1,0 +1,124 @@
+/** From tensors to JavaScript: reading elements, other dtypes, other devices. */
+import { call } from "../dispatch.ts";
+import { device as deviceOf, type DeviceLike } from "../device.ts";
+import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, type DType, type TypedArray } from "../dtype.ts";
+import { DTypeError, ShapeError } from "../errors.ts";
+import { readBytes, readBytesSync } from "../runtime/buffers.ts";
+import { contiguousOp } from "../runtime/assign.ts";
+import { demandDevice, nativeDevice } from "../runtime/devices.ts";
+import { transfer } from "../runtime/transfer.ts";
+import { Tensor } from "../tensor.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { TapeNode, specOf } from "../autograd/tape.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { tracer } from "../trace.ts";
+import { cast } from "./support.ts";
+import { define } from "./define.ts";
+
+/** x in another dtype, element by element. DirectML: CAST. Reference: torch.Tensor.to. */
+export const castOp = define<{ readonly dtype: DType }>({
+  name: "to",
+  traits: { elementwise: true },
+  infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
+  lower: (g, [x], { dtype }) => [cast(g, x!, dtype)],
+  grad: (dy, { specs: [x] }) => [toDType(dy, x!.dtype)],
+  saves: { inputs: [], outputs: false },
+});
+
+/** The tensor with packed elements: itself when it is so already. */
+export const contiguous = (x: Tensor): Tensor => (x.desc.isPacked ? x : call(contiguousOp, [x], undefined));
+
+/** The tensor in another dtype: itself when it has it. */
+export function toDType(x: Tensor, dtype: DType): Tensor {
+  if (!isDType(dtype)) throw new DTypeError("to", "dtype", `one of ${Object.keys(DTYPES).join(", ")}`, dtype);
+  return x.dtype === dtype ? x : call(castOp, [x], { dtype });
+}
+
+/** The tensor on another device (itself when it is there), in another dtype, or both. */
+export function to(x: Tensor, target: DeviceLike | DType): Tensor {
+  if (isDType(target)) return toDType(x, target);
+  const d = demandDevice("to", deviceOf(target));
+  x.demandLive("to");
+  if (d === x.device) return x;
+  tracer()?.read("to", x);
+  const moved = transfer(x, nativeDevice(d, "to"));
+  if (x.requiresGrad && isGradEnabled()) {
+    const from = x.device;
+    moved.node = new TapeNode("to", [x], [specOf(x)], [], ([dy]) => [to(dy!, from)]);
+  }
+  return moved;
+}
+
+interface Range {
+  readonly source: Tensor;
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** The packed bytes of a tensor, as a range of some storage. */
+function rangeOf(operation: string, x: Tensor): Range {
+  x.demandLive(operation);
+  tracer()?.read(operation, x);
+  const source = noGrad(() => contiguous(x));
+  const bytes = DTYPES[x.dtype].sizeInBytes;
+  return { source, offset: source.offset * bytes, size: x.size * bytes };
+}
+
+/**
+ * The elements in row-major order, without blocking the event loop. float16 and bfloat16 come as raw 16-bit words (see
+ * toArray for numbers), bool as bytes, int64 and uint64 as BigInts.
+ */
+export async function data(x: Tensor): Promise<TypedArray> {
+  const { source, offset, size } = rangeOf("data", x);
+  const reading = size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, "data");
+  if (source !== x) source.dispose();
+  return new (arrayClass(x.dtype))(await reading, 0, x.size);
+}
+
+/** data(), blocking until the work queued before is done. */
+export function dataSync(x: Tensor): TypedArray {
+  const { source, offset, size } = rangeOf("dataSync", x);
+  const bytes = size === 0 ? new ArrayBuffer(0) : readBytesSync(nativeDevice(x.device), source.storage.handle, offset, size, "dataSync");
+  if (source !== x) source.dispose();
+  return new (arrayClass(x.dtype))(bytes, 0, x.size);
+}
+
+/** Elements as JavaScript values: numbers, bigints for 64-bit integers, booleans for bool. */
+export function values(dtype: DType, raw: TypedArray): (number | bigint | boolean)[] {
+  if (dtype === "bool") return Array.from(raw as Uint8Array, (v) => v !== 0);
+  if (dtype === "float16") return Array.from(raw as Uint16Array, fromHalf);
+  if (dtype === "bfloat16") return Array.from(raw as Uint16Array, fromBfloat16);
+  return Array.from(raw as ArrayLike<number | bigint>);
+}
+
+type Nested = number | bigint | boolean | Nested[];
+
+function nest(flat: readonly (number | bigint | boolean)[], shape: readonly number[]): Nested {
+  let at = 0;
+  const build = (axis: number): Nested => (axis === shape.length ? flat[at++]! : Array.from({ length: shape[axis]! }, () => build(axis + 1)));
+  return build(0);
+}
+
+/** The elements as nested arrays: a number for rank 0. */
+export const toArray = async (x: Tensor): Promise<Nested> => nest(values(x.dtype, await data(x)), x.shape);
+
+/** toArray(), blocking. */
+export const toArraySync = (x: Tensor): Nested => nest(values(x.dtype, dataSync(x)), x.shape);
+
+function single(operation: string, x: Tensor): void {
+  if (x.size !== 1) throw new ShapeError(operation, "tensor", "of one element", x.describe());
+}
+
+/** The one element as a number (bigints and booleans as numbers). Throws ShapeError for other sizes. */
+export async function item(x: Tensor): Promise<number> {
+  single("item", x);
+  return Number(values(x.dtype, await data(x))[0]);
+}
+
+/** item(), blocking. */
+export function itemSync(x: Tensor): number {
+  single("itemSync", x);
+  return Number(values(x.dtype, dataSync(x))[0]);
+}
+
+export const methods = { to, contiguous, data, dataSync, toArray, toArraySync, item, itemSync };

@@ -1,0 +1,83 @@
+/** What an operation is. See docs/architecture.md, "Operations". */
+import type { Expr } from "../graph/graph.ts";
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { DType } from "../dtype.ts";
+import type { Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+
+/** Shape and dtype of a tensor. */
+export interface TensorSpec {
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+/** What a gradient rule may look at. inputs and outputs hold null where `saves` leaves one out. */
+export interface GradContext<A> {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** Shapes and dtypes of all inputs, saved or not. */
+  readonly specs: readonly TensorSpec[];
+  readonly attrs: A;
+  /** The gradient of each output; null where none flowed in. The first one is `dy`, zeros if need be. */
+  readonly dys: readonly (Tensor | null)[];
+  /** Which inputs want a gradient: rules may return null for the others. */
+  readonly needs: readonly boolean[];
+}
+
+export interface Traits {
+  /** Each output element depends on the input elements at its place only. */
+  readonly elementwise?: boolean;
+  /** Gives other results each time: never merged with an equal call. */
+  readonly random?: boolean;
+}
+
+/** Attributes: plain data that can be written as JSON (numbers may be NaN or infinite; bigint allowed). */
+export interface Definition<A> {
+  readonly name: string;
+  readonly traits: Traits;
+  /** Shapes and dtypes of the outputs. Throws for shapes that do not fit; arguments were checked by the public function. */
+  readonly infer: (inputs: readonly TensorSpec[], attrs: A) => readonly TensorSpec[];
+  /**
+   * Adds nodes to the graph. Inputs come with strides (rank 0 as [1]) and may be views; outputs[i] is infer's. The results are
+   * packed, or are views of what was computed: the runtime copies those.
+   */
+  readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
+  /** Gradients of the inputs, null for none. Runs under the caller's grad mode, made of operations. */
+  readonly grad?: (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];
+  /** What grad reads: keeps less alive. Default: all. */
+  readonly saves?: { readonly inputs?: readonly number[]; readonly outputs?: boolean };
+  /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
+  readonly whenEmpty?: number;
+  /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
+  readonly cache: ProgramCache;
+}
+
+/** @internal An inline cache: the last program and the key it belongs to. */
+export interface ProgramCache {
+  readonly id: number;
+  lastKey: number;
+  last: object | null;
+}
+
+let definitions = 0;
+
+/** Registers an operation. */
+export function define<A = undefined>(definition: Omit<Definition<A>, "traits" | "cache"> & { readonly traits?: Traits }): Definition<A> {
+  return { traits: {}, ...definition, cache: { id: definitions++, lastKey: -1, last: null } };
+}
+
+/** How a view shows its input's elements; offset counts elements from the input's first. */
+export interface ViewLayout {
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** An operation that moves nothing: its result shares the input's storage. */
+export interface ViewDefinition<A> {
+  readonly name: string;
+  readonly view: (input: { readonly shape: Shape; readonly strides: readonly number[] }, attrs: A) => ViewLayout;
+  readonly grad: (dy: Tensor, context: { readonly spec: TensorSpec; readonly attrs: A }) => Tensor;
+}
+
+export const defineView = <A>(definition: ViewDefinition<A>): ViewDefinition<A> => definition;

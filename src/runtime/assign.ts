@@ -1,0 +1,87 @@
+/** Writing into tensors that exist. */
+import { DTYPES } from "../dtype.ts";
+import { define } from "../ops/define.ts";
+import { outsideScopes } from "../scope.ts";
+import { internDesc } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+import { upload, withMemory } from "./buffers.ts";
+import { nativeDevice, type NativeDevice } from "./devices.ts";
+import { runEager } from "./eager.ts";
+
+/** The packed copy of a tensor. DirectML: ELEMENT_WISE_IDENTITY. */
+export const contiguousOp = define({
+  name: "contiguous",
+  traits: { elementwise: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x]) => [g.elementWiseIdentity(x!)],
+  grad: (dy) => [dy],
+  saves: { inputs: [], outputs: false },
+});
+
+/** base (flat) with the elements at flat places `indices` replaced by updates. DirectML: SCATTER_ELEMENTS. */
+export const scatterFlatOp = define({
+  name: "assign",
+  infer: ([base]) => [base!],
+  lower: (g, [base, indices, updates]) => [g.scatter(base!, indices!, updates!, { axis: 0, output: { sizes: base!.sizes } })],
+});
+
+/** Places of a tensor's elements in its storage, in row-major order. */
+function places(t: Tensor): Int32Array {
+  const out = new Int32Array(t.size);
+  const { shape, strides } = t.desc;
+  const at = new Array<number>(shape.length).fill(0);
+  let place = t.offset;
+  for (let i = 0; i < out.length; i++) {
+    out[i] = place;
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      place += strides[axis]!;
+      if (++at[axis]! < shape[axis]!) break;
+      place -= strides[axis]! * shape[axis]!;
+      at[axis] = 0;
+    }
+  }
+  return out;
+}
+
+/** The whole storage as a flat tensor. */
+const flatten = (t: Tensor): Tensor => new Tensor(t.storage, internDesc(t.device, t.dtype, [t.storage.sizeInBytes / DTYPES[t.dtype].sizeInBytes]));
+
+/** The buffer of `value`, which gives it up, becomes target's. */
+function take(target: Tensor, value: Tensor): void {
+  const { handle } = value.storage;
+  value.storage.handle = 0;
+  target.storage.repoint(handle, value.storage);
+}
+
+function scatter(native: NativeDevice, target: Tensor, packed: Tensor): void {
+  outsideScopes(() => {
+    const index = new Tensor(upload(native, places(target), "assign"), internDesc(target.device, "int32", [target.size]));
+    const base = flatten(target);
+    const updates = new Tensor(packed.storage, internDesc(target.device, target.dtype, [target.size]), packed.offset);
+    const next = runEager(scatterFlatOp, [base, index, updates], undefined)[0]!;
+    take(target, next);
+    for (const t of [index, base, updates, next]) t.dispose();
+  });
+}
+
+/**
+ * target takes the value of source, of the same shape and dtype. `move`: source is given up, so its buffer may become
+ * target's. A target that fills its storage is repointed; one that is a packed range is written by a copy; for any other the
+ * whole storage is computed anew and repointed, since an operator may write every byte of its output's range.
+ */
+export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
+  if (target.size === 0) return;
+  const native = nativeDevice(target.device, "assign");
+  const packed = source.desc.isPacked ? source : outsideScopes(() => runEager(contiguousOp, [source], undefined)[0]!);
+  const free = packed !== source || (move && source.storage.refs === 1);
+  if (target.coversStorage && free && packed.coversStorage) {
+    take(target, packed);
+  } else if (target.desc.isPacked) {
+    const size = DTYPES[target.dtype].sizeInBytes;
+    withMemory("assign", () => native.binding.copy(packed.storage.handle, packed.offset * size, target.storage.handle, target.offset * size, target.size * size));
+    target.storage.version++;
+  } else {
+    scatter(native, target, packed);
+  }
+  if (packed !== source || move) packed.dispose();
+}

@@ -1,0 +1,103 @@
+/** Buffers of tensors: uploads, reads, and the net that frees what nobody disposed of. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { OutOfMemoryError, fromNative } from "../errors.ts";
+import type { Handle } from "../native/binding.ts";
+import { loadBinding } from "../native/load.ts";
+import { Storage, setReleaser } from "../storage.ts";
+import type { NativeDevice } from "./devices.ts";
+
+/** Live buffers and bytes beyond which garbage is collected before more are made. */
+const limits = { buffers: 16384, bytes: 256 * 2 ** 20 };
+const allowed = { buffers: limits.buffers, bytes: limits.bytes };
+
+type Collect = (options?: { type: "minor" | "major" }) => void;
+let collect: Collect | null = null;
+
+function collector(): Collect {
+  if (collect === null) {
+    setFlagsFromString("--expose-gc");
+    collect = runInNewContext("gc") as Collect;
+  }
+  return collect;
+}
+
+setReleaser((handle) => loadBinding().release(handle));
+
+let pressure: Float64Array | null = null;
+
+/**
+ * A loop that never yields runs no finalizer, so the net is ours: past the limits, a minor collection, a sweep of the buffers
+ * whose storage died, then a full one if too little came back. What survives raises the limits.
+ */
+export function relieve(): void {
+  pressure ??= loadBinding().pressure;
+  if (pressure[0]! < allowed.buffers && pressure[1]! < allowed.bytes) return;
+  reclaim();
+}
+
+/** Collects garbage and frees the buffers that nothing refers to any more. */
+export function reclaim(full = false): void {
+  const binding = loadBinding();
+  const p = (pressure ??= binding.pressure);
+  if (!full) {
+    collector()({ type: "minor" });
+    binding.sweep();
+  }
+  if (full || p[0]! > allowed.buffers / 2 || p[1]! > allowed.bytes / 2) {
+    collector()();
+    binding.sweep();
+  }
+  allowed.buffers = Math.max(limits.buffers, 2 * p[0]!);
+  allowed.bytes = Math.max(limits.bytes, 2 * p[1]!);
+}
+
+/** Runs a native call; when memory is exhausted, collects garbage and tries once more. */
+export function withMemory<T>(operation: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    const wrapped = fromNative(operation, error);
+    if (!(wrapped instanceof OutOfMemoryError)) throw wrapped;
+  }
+  reclaim(true);
+  try {
+    return call();
+  } catch (error) {
+    throw fromNative(operation, error);
+  }
+}
+
+/** A storage of so many bytes (rounded up to 4), not initialised. Of 0 bytes: without a buffer. */
+export function allocate(native: NativeDevice, sizeInBytes: number, operation: string): Storage {
+  relieve();
+  const size = Math.ceil(sizeInBytes / 4) * 4;
+  const storage = new Storage(native.device, size);
+  if (size > 0) storage.handle = withMemory(operation, () => native.binding.allocate(native.id, size, storage));
+  return storage;
+}
+
+/** A storage with these bytes, which are copied now. */
+export function upload(native: NativeDevice, bytes: ArrayBufferView, operation: string): Storage {
+  relieve();
+  const size = Math.ceil(bytes.byteLength / 4) * 4;
+  const storage = new Storage(native.device, size);
+  if (size > 0) storage.handle = withMemory(operation, () => native.binding.upload(native.id, bytes, storage));
+  return storage;
+}
+
+export async function readBytes(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): Promise<ArrayBuffer> {
+  try {
+    return await native.binding.read(handle, offset, size);
+  } catch (error) {
+    throw fromNative(operation, error);
+  }
+}
+
+export function readBytesSync(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): ArrayBuffer {
+  try {
+    return native.binding.readSync(handle, offset, size);
+  } catch (error) {
+    throw fromNative(operation, error);
+  }
+}

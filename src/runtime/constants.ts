@@ -1,0 +1,80 @@
+/** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
+import { dataTypeName } from "../dml/describe.ts";
+import { DTYPES, arrayClass, toBfloat16, toHalf, type DType, type TypedArray } from "../dtype.ts";
+import type { Device } from "../device.ts";
+import { define } from "../ops/define.ts";
+import { keep } from "../scope.ts";
+import type { Shape } from "../shape.ts";
+import { internDesc } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+import { tracer } from "../trace.ts";
+import { upload } from "./buffers.ts";
+import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
+
+export interface FillAttributes {
+  readonly shape: Shape;
+  readonly dtype: DType;
+  readonly value: number | bigint | boolean;
+}
+
+/** A tensor of equal elements. DirectML: FILL_VALUE_CONSTANT. */
+export const fillOp = define<FillAttributes>({
+  name: "full",
+  infer: (_, { shape, dtype }) => [{ shape, dtype }],
+  lower: (g, _, { dtype, value }, [out]) => [
+    g.fillValueConstant({ output: { sizes: out!.shape, dtype }, valueDataType: dataTypeName(dtype), value: { dtype, value } }),
+  ],
+});
+
+/** A JavaScript number as an element of a typed array of the dtype. */
+export function element(dtype: DType, value: number | bigint | boolean): number | bigint {
+  switch (dtype) {
+    case "float16": return toHalf(Number(value));
+    case "bfloat16": return toBfloat16(Number(value));
+    case "bool": return value ? 1 : 0;
+    case "int64": return BigInt.asIntN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
+    case "uint64": return BigInt.asUintN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
+    default: return Number(value);
+  }
+}
+
+/** Elements as a typed array of the dtype. */
+export function elements(dtype: DType, values: readonly (number | bigint | boolean)[]): TypedArray {
+  const array = new (arrayClass(dtype))(values.length);
+  for (let i = 0; i < values.length; i++) array[i] = element(dtype, values[i]!) as never;
+  return array;
+}
+
+/** Kept for reuse: loops add the same few numbers again and again. */
+const kept = new Map<NativeDevice, Map<string, Tensor>>();
+const KEPT = 512;
+onClose((native) => kept.delete(native));
+
+/** A rank-0 tensor of a number. Shared: never to be written or disposed of by the caller. */
+export function scalarTensor(device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
+  const t = tracer();
+  if (t !== null) return t.scalar(device, dtype, value);
+  const native = nativeDevice(device, "scalar");
+  let map = kept.get(native);
+  if (map === undefined) kept.set(native, (map = new Map()));
+  const key = `${dtype}:${Object.is(value, -0) ? "-0" : value}`;
+  let tensor = map.get(key);
+  if (tensor === undefined) {
+    if (map.size >= KEPT) {
+      const [oldest, old] = map.entries().next().value!;
+      map.delete(oldest);
+      old.dispose();
+    }
+    tensor = keep(new Tensor(upload(native, elements(dtype, [value]), "scalar"), internDesc(device, dtype, [])));
+    map.set(key, tensor);
+  }
+  return tensor;
+}
+
+/** @internal Frees the kept numbers, so that tests can count live buffers. */
+export function clearScalars(): void {
+  for (const map of kept.values()) for (const t of map.values()) t.dispose();
+  kept.clear();
+}
+
+export const elementSize = (dtype: DType): number => DTYPES[dtype].sizeInBytes;

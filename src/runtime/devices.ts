@@ -1,0 +1,136 @@
+/** The adapters that are there, and the native device behind each Device, opened when it is first used. */
+import { Capabilities } from "../backends/capabilities.ts";
+import { device, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
+import { DeviceError, DeviceIndexError, NativeLoadError, fromNative } from "../errors.ts";
+import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
+import { cpuAdapters, libraryPaths, loadBinding } from "../native/load.ts";
+
+/** An opened device of this thread. */
+export interface NativeDevice {
+  readonly device: Device;
+  readonly id: number;
+  readonly adapter: AdapterDescription;
+  readonly runtime: RuntimeKind;
+  readonly capabilities: Capabilities;
+  readonly binding: Binding;
+}
+
+interface Entry {
+  readonly runtime: RuntimeKind;
+  readonly adapter: AdapterDescription;
+}
+
+let reports: { gpu: LoadReport; software: LoadReport } | null = null;
+let list: Entry[] | null = null;
+const opened = new Map<Device, NativeDevice>();
+let memoryLimit: number | undefined;
+
+function loaded(): { gpu: LoadReport; software: LoadReport } {
+  if (reports === null) {
+    const binding = loadBinding();
+    const paths = libraryPaths();
+    reports = { gpu: binding.load("gpu", paths), software: binding.load("software", paths) };
+  }
+  return reports;
+}
+
+/** What was loaded and what was tried, for each runtime. */
+export const loadReports = (): { readonly gpu: LoadReport; readonly software: LoadReport } => loaded();
+
+/** The `dml` list: hardware, best first; then adapters on the processor if they were asked for; then simulated profiles. */
+function dmlAdapters(): Entry[] {
+  if (list === null) {
+    const { gpu } = loaded();
+    const binding = loadBinding();
+    const real = gpu.loaded ? binding.adapters("gpu") : [];
+    const memory = (a: AdapterDescription): number => (a.isIntegrated ? 0 : a.dedicatedMemoryInBytes);
+    const order = (a: AdapterDescription, b: AdapterDescription): number => Number(b.isHardware) - Number(a.isHardware) || memory(b) - memory(a) || a.index - b.index;
+    list = [
+      ...real.filter((a) => a.isHardware || cpuAdapters()).sort(order).map((adapter): Entry => ({ runtime: "gpu", adapter })),
+      ...(loaded().software.loaded ? binding.adapters("software") : []).filter((a) => a.isSimulated).map((adapter): Entry => ({ runtime: "software", adapter })),
+    ];
+  }
+  return list;
+}
+
+/** Number of `dml` devices; 0 when there are none, never an error. */
+export function deviceCount(): number {
+  try {
+    return dmlAdapters().length;
+  } catch (error) {
+    if (error instanceof NativeLoadError) return 0;
+    throw error;
+  }
+}
+
+/** @internal Descriptions of the `dml` list, in order. */
+export const dmlDescriptions = (): readonly AdapterDescription[] => dmlAdapters().map((e) => e.adapter);
+
+function entryOf(operation: string, d: Device): Entry {
+  if (d.type === "dml") {
+    const adapters = dmlAdapters();
+    const entry = adapters[d.index];
+    if (entry === undefined) throw new DeviceIndexError(operation, d.index, adapters.length);
+    return entry;
+  }
+  if (d.type !== "cpu" || d.index !== 0) throw new DeviceError(operation, "device", '"cpu" or "dml:N"', d.toString());
+  const { software } = loaded();
+  const adapter = software.loaded ? loadBinding().adapters("software").find((a) => !a.isSimulated) : undefined;
+  if (adapter === undefined) throw new NativeLoadError("device", "the software adapter's library could not be loaded", software.tried.map((t) => `${t.path} (${t.error ?? "loaded"})`), "Run `npm run build:native`, or name the file in DXTENSOR_SOFTWARE.");
+  return { runtime: "software", adapter };
+}
+
+/** The native device, opened now if need be. */
+export function nativeDevice(d: Device, operation = "device"): NativeDevice {
+  let native = opened.get(d);
+  if (native === undefined) {
+    const { runtime, adapter } = entryOf(operation, d);
+    const binding = loadBinding();
+    try {
+      const o = binding.openDevice(runtime, adapter.index, { memoryLimitInBytes: memoryLimit });
+      native = { device: d, id: o.id, adapter, runtime, binding, capabilities: new Capabilities({ name: adapter.name, featureLevel: o.featureLevel, dataTypes: o.dataTypes, fusesGraphs: o.fusesGraphs }) };
+    } catch (error) {
+      throw fromNative(operation, error);
+    }
+    opened.set(d, native);
+  }
+  return native;
+}
+
+/** Throws when there is no such device. */
+export function demandDevice(operation: string, name: DeviceLike): Device {
+  const d = device(name);
+  entryOf(operation, d);
+  return d;
+}
+
+/** Bytes that buffers of a device opened from now on may take; undefined: as much as the device gives. */
+export function setMemoryLimit(bytes: number | undefined): void {
+  memoryLimit = bytes;
+}
+
+/** @internal Devices that are open in this thread. */
+export const openDevices = (): readonly NativeDevice[] => [...opened.values()];
+
+/** Closes a device: its tensors and programs are dead. For tests, and before a worker ends. */
+export function closeDevice(name: DeviceLike): void {
+  const d = device(name);
+  const native = opened.get(d);
+  if (native === undefined) return;
+  opened.delete(d);
+  for (const listener of closing) listener(native);
+  native.binding.closeDevice(native.id);
+}
+
+const closing = new Set<(native: NativeDevice) => void>();
+
+/** @internal Called before a device closes: caches of it are emptied. */
+export function onClose(listener: (native: NativeDevice) => void): void {
+  closing.add(listener);
+}
+
+setDefaultFinder(() => {
+  const named = process.env.DXTENSOR_DEVICE;
+  if (named !== undefined && named !== "") return demandDevice("DXTENSOR_DEVICE", named);
+  return device(deviceCount() > 0 ? "dml:0" : "cpu");
+});

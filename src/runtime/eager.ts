@@ -1,0 +1,154 @@
+/**
+ * Eager execution: an operation is a program of its own, found by definition, attributes and the descriptions of its inputs. A
+ * hit costs a Map lookup and one call of the addon; infer, lower and compile run on a miss only.
+ */
+import { UnsupportedError, NativeError, ShapeError } from "../errors.ts";
+import { DTYPES } from "../dtype.ts";
+import type { Definition, TensorSpec } from "../ops/define.ts";
+import { sizeOf } from "../shape.ts";
+import { internDesc, Storage, type Desc } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+import { packedBytes } from "../graph/graph.ts";
+import { relieve, withMemory } from "./buffers.ts";
+import { fillOp } from "./constants.ts";
+import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
+import { fallBack, setFallbackRunner } from "./fallback.ts";
+import { ProgramLru } from "./operator-cache.ts";
+import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
+
+/** What a key leads to. */
+interface EagerProgram {
+  readonly native: NativeDevice;
+  /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device. */
+  readonly id: number;
+  readonly inPlace: number;
+  readonly outputs: readonly Desc[];
+  readonly sizes: readonly number[];
+  /** Why it runs on the fallback device. */
+  readonly reason: string;
+  /** Value of all elements when the inputs have none. */
+  readonly fill: number | null;
+  dropped: boolean;
+}
+
+const programs = new ProgramLru<EagerProgram>(4096, (p) => { if (p.id > 0) p.native.binding.releaseProgram(p.id); });
+onClose((native) => programs.drop((p) => p.native === native, false));
+
+const attributeIds = new Map<string, number>();
+const idOfObject = new WeakMap<object, number>();
+
+/** A small number for equal attributes; 0 for none. */
+function attributesId(attrs: unknown): number {
+  if (attrs === undefined || attrs === null) return 0;
+  if (typeof attrs === "object") {
+    const id = idOfObject.get(attrs);
+    if (id !== undefined) return id;
+  }
+  const key = JSON.stringify(attrs, (_, v: unknown) => (typeof v === "bigint" ? `${v}n` : Object.is(v, -0) ? "-0" : typeof v === "number" && !Number.isFinite(v) ? `#${v}` : v));
+  let id = attributeIds.get(key);
+  if (id === undefined) {
+    id = attributeIds.size + 1;
+    attributeIds.set(key, id);
+  }
+  if (typeof attrs === "object" && Object.isFrozen(attrs)) idOfObject.set(attrs, id);
+  return id;
+}
+
+const residueOf = (t: Tensor): number => (t.offset * DTYPES[t.desc.dtype].sizeInBytes) % 16;
+
+/** Runs an operation. In the common case (one or two inputs that start their buffers, no attributes) the key is a number. */
+export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
+  relieve();
+  const n = inputs.length;
+  const a = inputs[0];
+  const b = inputs[1];
+  const plain = n > 0 && n <= 2 && attrs === undefined && a!.offset === 0 && (n === 1 || b!.offset === 0);
+  if (plain) {
+    const key = n === 1 ? a!.desc.id : (a!.desc.id + 1) * 0x200000 + b!.desc.id;
+    const cache = definition.cache;
+    let program: EagerProgram | undefined;
+    if (cache.lastKey === key) {
+      program = cache.last as EagerProgram;
+      if (program.dropped) program = undefined;
+    }
+    if (program === undefined) {
+      program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, make(definition, inputs, attrs));
+      cache.lastKey = key;
+      cache.last = program;
+    }
+    if (program.id > 0 && program.outputs.length === 1) {
+      const storage = new Storage(program.native.device, program.sizes[0]!);
+      try {
+        storage.handle = n === 1 ? program.native.binding.run(program.id, storage, a!.storage.handle) : program.native.binding.run(program.id, storage, a!.storage.handle, b!.storage.handle);
+      } catch {
+        const p = program;
+        storage.handle = withMemory(definition.name, () => p.native.binding.run(p.id, storage, ...inputs.map((t) => t.storage.handle)));
+      }
+      return [new Tensor(storage, program.outputs[0]!)];
+    }
+    return execute(definition, program, inputs, attrs);
+  }
+  let key = `${attributesId(attrs)}`;
+  for (const t of inputs) key += `,${t.desc.id}${t.offset === 0 ? "" : `+${residueOf(t)}`}`;
+  if (n === 0) throw new TypeError(`${definition.name}: operations without inputs run through runCreation`);
+  const program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, make(definition, inputs, attrs));
+  return execute(definition, program, inputs, attrs);
+}
+
+/** Runs an operation that has no inputs on a device. */
+export function runCreation<A>(definition: Definition<A>, native: NativeDevice, attrs: A): Tensor[] {
+  relieve();
+  const key = `${native.device.id}:${attributesId(attrs)}`;
+  const program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, makeOn(native, definition, [], [], attrs));
+  return execute(definition, program, [], attrs);
+}
+
+let slots = new Float64Array(64);
+
+function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: readonly Tensor[], attrs: A): Tensor[] {
+  if (program.fill !== null) return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
+  if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
+  const storages = program.sizes.map((size) => new Storage(program.native.device, size));
+  if (program.id > 0) {
+    const count = inputs.length + storages.length + 1;
+    if (slots.length < 2 * count) slots = new Float64Array(4 * count);
+    withMemory(definition.name, () => {
+      slots.fill(0, 0, 2 * count);
+      inputs.forEach((t, i) => {
+        const at = t.offset * DTYPES[t.desc.dtype].sizeInBytes;
+        slots[2 * i] = t.storage.handle;
+        slots[2 * i + 1] = at - (at % 16);
+      });
+      program.native.binding.execute(program.id, slots.subarray(0, 2 * count), storages);
+    });
+    storages.forEach((s, i) => { s.handle = slots[2 * (inputs.length + i)]!; });
+  }
+  return storages.map((s, i) => new Tensor(s, program.outputs[i]!));
+}
+
+function make<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
+  const native = nativeDevice(inputs[0]!.device, definition.name);
+  return makeOn(native, definition, inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) })), inputs, attrs);
+}
+
+function makeOn<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly ProgramInput[], tensors: readonly Tensor[], attrs: A): EagerProgram {
+  const specs: readonly TensorSpec[] = definition.infer(tensors.map((t) => ({ shape: t.shape, dtype: t.dtype })), attrs);
+  const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
+  const sizes = specs.map((s) => packedBytes(s.dtype, s.shape));
+  const base = { native, outputs, sizes, reason: "", inPlace: -1, fill: null, dropped: false };
+  if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
+  if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
+    if (definition.whenEmpty === undefined) throw new ShapeError(definition.name, "tensor", "of at least one element along the axes it works on", tensors.map((t) => t.describe()).join(", "));
+    return { ...base, id: 0, fill: definition.whenEmpty };
+  }
+  try {
+    const program = compileGraph(native, lowerDefinition(native, definition, inputs, attrs, specs), definition.name);
+    return { ...base, ...program };
+  } catch (error) {
+    const missing = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
+    if (!missing || native.device.type === "cpu") throw error;
+    return { ...base, id: -1, reason: error.message };
+  }
+}
+
+setFallbackRunner((definition, inputs, attrs, native) => (inputs.length === 0 ? runCreation(definition, native, attrs) : runEager(definition, inputs, attrs)));

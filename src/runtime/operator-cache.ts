@@ -1,0 +1,67 @@
+/** Programs by operation and key, the least recently looked up dropped first. */
+
+export interface Droppable {
+  /** Set when it has been dropped: inline caches that still hold it must not use it. */
+  dropped: boolean;
+}
+
+type Key = number | string;
+
+export class ProgramLru<T extends Droppable> {
+  readonly #capacity: number;
+  readonly #release: (value: T) => void;
+  /** By operation; each inner Map in order of use. */
+  readonly #maps = new Map<number, Map<Key, T>>();
+  #size = 0;
+
+  constructor(capacity: number, release: (value: T) => void) {
+    this.#capacity = capacity;
+    this.#release = release;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(operation: number, key: Key): T | undefined {
+    const map = this.#maps.get(operation);
+    const value = map?.get(key);
+    if (value !== undefined && this.#size > this.#capacity / 2) {
+      map!.delete(key);
+      map!.set(key, value);
+    }
+    return value;
+  }
+
+  set(operation: number, key: Key, value: T): T {
+    if (this.#size >= this.#capacity) this.#evict();
+    let map = this.#maps.get(operation);
+    if (map === undefined) this.#maps.set(operation, (map = new Map()));
+    map.set(key, value);
+    this.#size++;
+    return value;
+  }
+
+  /** Drops what matches; without release when the owner is gone anyhow. */
+  drop(matches: (value: T) => boolean, release: boolean): void {
+    for (const map of this.#maps.values()) for (const [key, value] of map) if (matches(value)) this.#remove(map, key, value, release);
+  }
+
+  /** The oldest quarter of the operation that has the most. */
+  #evict(): void {
+    let largest: Map<Key, T> | null = null;
+    for (const map of this.#maps.values()) if (largest === null || map.size > largest.size) largest = map;
+    let count = Math.ceil(largest!.size / 4);
+    for (const [key, value] of largest!) {
+      if (count-- <= 0) break;
+      this.#remove(largest!, key, value, true);
+    }
+  }
+
+  #remove(map: Map<Key, T>, key: Key, value: T, release: boolean): void {
+    map.delete(key);
+    this.#size--;
+    value.dropped = true;
+    if (release) this.#release(value);
+  }
+}

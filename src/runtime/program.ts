@@ -1,0 +1,81 @@
+/** Programs of the addon made from graphs, and the errors of making them. */
+import { describeNode } from "../dml/describe.ts";
+import { OPERATORS } from "../dml/operators.generated.ts";
+import { GraphBuilder } from "../dml/builder.generated.ts";
+import { fromNative } from "../errors.ts";
+import { Graph, packedBytes, packedExpr, type Expr } from "../graph/graph.ts";
+import { planGraph } from "../graph/plan.ts";
+import type { Definition, TensorSpec } from "../ops/define.ts";
+import type { Desc } from "../storage.ts";
+import { isPacked } from "../shape.ts";
+import { DTYPES } from "../dtype.ts";
+import type { NativeDevice } from "./devices.ts";
+
+/** An input of a definition's graph: description and the part of the offset that is no multiple of 16 bytes. */
+export interface ProgramInput {
+  readonly desc: Desc;
+  readonly residue: number;
+}
+
+/** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. */
+export function lowerDefinition<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly ProgramInput[], attrs: A, outputs: readonly TensorSpec[]): Graph {
+  const graph = new Graph();
+  const builder = new GraphBuilder(graph, native.capabilities);
+  builder.origin = definition.name;
+  const exprs = inputs.map(({ desc, residue }) => {
+    const sizes = desc.shape.length === 0 ? [1] : desc.shape;
+    const strides = desc.shape.length === 0 ? [1] : desc.strides;
+    const value = graph.addInput(spanOf(desc, residue));
+    return builder.reinterpret(packedExpr(value, desc.dtype, sizes), { strides, sizes, byteOffset: residue });
+  });
+  const results = definition.lower(builder, exprs, attrs, outputs);
+  graph.outputs = results.map((x, i) => finish(builder, x, outputs[i]!));
+  return graph;
+}
+
+/** Bytes from the aligned offset to the last element. */
+function spanOf(desc: Desc, residue: number): number {
+  let last = 1;
+  desc.shape.forEach((d, i) => { last += (d - 1) * desc.strides[i]!; });
+  return Math.ceil((residue + last * DTYPES[desc.dtype].sizeInBytes) / 4) * 4;
+}
+
+/** An output must be the whole of a value that a node wrote, packed, and not shared with another output. */
+function finish(g: GraphBuilder, x: Expr, spec: TensorSpec): Expr {
+  const sizes = spec.shape.length === 0 ? [1] : spec.shape;
+  const whole = x.value.producer !== null && x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(spec.dtype, sizes) === x.value.sizeInBytes;
+  const out = whole ? x : (g.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
+  return g.reinterpret(out, { sizes, strides: packedExpr(out.value, spec.dtype, sizes).strides, dtype: spec.dtype });
+}
+
+/** A compiled program of the addon. */
+export interface Program {
+  readonly id: number;
+  /** The input whose buffer the one output may take over, -1 for none: a single in-place operator over packed tensors. */
+  readonly inPlace: number;
+}
+
+export function compileGraph(native: NativeDevice, graph: Graph, name: string): Program {
+  const description = planGraph(graph, native.capabilities, name);
+  let id: number;
+  try {
+    id = native.binding.createProgram(native.id, description);
+  } catch (error) {
+    throw fromNative(name, error);
+  }
+  return { id, inPlace: inPlaceInput(graph) };
+}
+
+function inPlaceInput(graph: Graph): number {
+  const node = graph.nodes[0];
+  if (graph.nodes.length !== 1 || node === undefined || !OPERATORS[node.operator].supportsInPlace || node.outputs.length !== 1) return -1;
+  const out = node.outputs[0]!;
+  const fits = node.inputs.findIndex((x) => x !== null && x.byteOffset === 0 && x.dtype === out.dtype && isPacked(x.sizes, x.strides) && x.value.sizeInBytes === out.value.sizeInBytes);
+  if (fits < 0) return -1;
+  const value = node.inputs[fits]!.value;
+  // The same buffer read a second time, in another layout, must not be overwritten.
+  if (node.inputs.some((x, i) => i !== fits && x !== null && x.value === value)) return -1;
+  return graph.inputs.indexOf(value);
+}
+
+export { describeNode };

@@ -1,0 +1,92 @@
+/** What a tensor's elements lie in: a buffer of a device, shared by all views of it. */
+import type { Device } from "./device.ts";
+import type { Handle } from "./native/binding.ts";
+import { packedStrides, isPacked, sizeOf, type Shape } from "./shape.ts";
+import type { DType } from "./dtype.ts";
+
+let releaseHandle: (handle: Handle) => void = () => {};
+
+/** @internal Set by the runtime, which knows the addon. */
+export function setReleaser(release: (handle: Handle) => void): void {
+  releaseHandle = release;
+}
+
+/**
+ * A cell: the buffer behind it may be replaced (in-place operations that compute into a fresh one). Owned by its tensors and by
+ * the tape, which count; freed with the last of them, or by the sweep when nothing refers to it any more.
+ */
+export class Storage {
+  readonly device: Device;
+  readonly sizeInBytes: number;
+  /** 0: none (empty tensors, traced ones, disposed of). */
+  handle: Handle = 0;
+  /** Counts writes, so that autograd sees that a saved tensor was changed. */
+  version = 0;
+  refs = 0;
+  /** The object that the addon knows as the buffer's owner, when the buffer was taken over from another storage. */
+  owner: object | null = null;
+  /** What the running trace knows of it. */
+  trace: object | null = null;
+
+  constructor(device: Device, sizeInBytes: number) {
+    this.device = device;
+    this.sizeInBytes = sizeInBytes;
+  }
+
+  retain(): void {
+    this.refs++;
+  }
+
+  release(): void {
+    if (--this.refs > 0 || this.handle === 0) return;
+    const handle = this.handle;
+    this.handle = 0;
+    releaseHandle(handle);
+  }
+
+  /** Another buffer takes the place of this one's, which is freed. `owner`: the object that the addon knows as its owner. */
+  repoint(handle: Handle, owner: object | null): void {
+    const old = this.handle;
+    this.handle = handle;
+    this.owner = owner;
+    this.version++;
+    if (old !== 0 && old !== handle) releaseHandle(old);
+  }
+}
+
+/** Device, dtype, shape and strides of a tensor; interned, so that equal ones are the same object with the same small id. */
+export class Desc {
+  readonly id: number;
+  readonly device: Device;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  /** In elements. */
+  readonly strides: readonly number[];
+  /** Number of elements. */
+  readonly size: number;
+  readonly isPacked: boolean;
+
+  constructor(id: number, device: Device, dtype: DType, shape: Shape, strides: readonly number[]) {
+    this.id = id;
+    this.device = device;
+    this.dtype = dtype;
+    this.shape = shape;
+    this.strides = strides;
+    this.size = sizeOf(shape);
+    this.isPacked = isPacked(shape, strides);
+  }
+}
+
+const interned = new Map<string, Desc>();
+
+export function internDesc(device: Device, dtype: DType, shape: Shape, strides?: readonly number[]): Desc {
+  const key = strides === undefined ? `${device.id}|${dtype}|${shape.join()}` : `${device.id}|${dtype}|${shape.join()}|${strides.join()}`;
+  let desc = interned.get(key);
+  if (desc === undefined) {
+    const packed = packedStrides(shape);
+    if (strides !== undefined && strides.every((s, i) => s === packed[i])) desc = internDesc(device, dtype, shape);
+    else desc = new Desc(interned.size, device, dtype, Object.freeze([...shape]), Object.freeze(strides === undefined ? packed : [...strides]));
+    interned.set(key, desc);
+  }
+  return desc;
+}

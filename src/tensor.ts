@@ -1,0 +1,112 @@
+/** The tensor: a view of a storage, with what autograd knows of it. Its operations are added by ops/index.ts. */
+import type { TapeNode } from "./autograd/tape.ts";
+import type { Device } from "./device.ts";
+import { DTYPES, type DType } from "./dtype.ts";
+import { DisposedError } from "./errors.ts";
+import { track } from "./scope.ts";
+import { showShape, type Shape } from "./shape.ts";
+import { Desc, Storage } from "./storage.ts";
+
+export class Tensor {
+  /** @internal */ storage: Storage;
+  /** @internal */ desc: Desc;
+  /** @internal In elements from the start of the storage. */ offset: number;
+  /** @internal The operation that made it, when a gradient flows through; null for leaves. */ node: TapeNode | null = null;
+  /** @internal Which of the node's outputs it is. */ outputIndex = 0;
+  /** @internal */ leafRequiresGrad = false;
+  /** @internal */ hooks: ((grad: Tensor) => Tensor | void)[] | null = null;
+  /** The gradient that backward() has accumulated, for leaves that require one; null before. */
+  grad: Tensor | null = null;
+  #disposed = false;
+
+  /** @internal Use tensor(), zeros() and the like. */
+  constructor(storage: Storage, desc: Desc, offset = 0) {
+    this.storage = storage;
+    this.desc = desc;
+    this.offset = offset;
+    storage.refs++;
+    track(this);
+  }
+
+  /** Length of each axis; [] for a scalar. */
+  get shape(): Shape {
+    return this.desc.shape;
+  }
+
+  get dtype(): DType {
+    return this.desc.dtype;
+  }
+
+  get device(): Device {
+    return this.desc.device;
+  }
+
+  /** Number of axes. */
+  get rank(): number {
+    return this.desc.shape.length;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return this.desc.size;
+  }
+
+  /** In elements. */
+  get strides(): readonly number[] {
+    return this.desc.strides;
+  }
+
+  /** Where the first element lies in the storage, in elements. */
+  get storageOffset(): number {
+    return this.offset;
+  }
+
+  get isContiguous(): boolean {
+    return this.desc.isPacked;
+  }
+
+  get isDisposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** True for tensors that the user made or that no gradient flows through. */
+  get isLeaf(): boolean {
+    return this.node === null;
+  }
+
+  /** Whether gradients flow to it. May be set for leaves of a floating dtype. */
+  get requiresGrad(): boolean {
+    return this.leafRequiresGrad || this.node !== null;
+  }
+
+  /** Writes to its storage so far: autograd compares it with what was saved. */
+  get version(): number {
+    return this.storage.version;
+  }
+
+  /** True when it shows every byte of its storage in order. */
+  get coversStorage(): boolean {
+    return this.offset === 0 && this.desc.isPacked && Math.ceil((this.desc.size * DTYPES[this.desc.dtype].sizeInBytes) / 4) * 4 === this.storage.sizeInBytes;
+  }
+
+  /** Frees the memory, unless other views or the tape still need it. Using the tensor afterwards is an error. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.storage.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** "float32[2, 3]", as error messages show it. */
+  describe(): string {
+    return `${this.dtype}${showShape(this.shape)}`;
+  }
+
+  /** @internal Throws when it has been disposed of. */
+  demandLive(operation: string, argument = "tensor"): void {
+    if (this.#disposed) throw new DisposedError(operation, argument, "a live tensor", `${this.describe()} after dispose()`);
+  }
+}
