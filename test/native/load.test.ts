@@ -1,0 +1,54 @@
+import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { NativeLoadError } from "../../src/errors.ts";
+import { loadBinding, surroundings } from "../../src/native/load.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "dxtensor-load-"));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs first here, since a binding that was loaded stays. */
+function failure(): NativeLoadError {
+  try {
+    loadBinding();
+  } catch (error) {
+    if (error instanceof NativeLoadError) return error;
+    throw error;
+  }
+  throw new Error("the addon was loaded");
+}
+
+it("finds the package's folder from its sources", () => {
+  expect(surroundings().root).toBe(process.cwd());
+});
+
+it("names platform, path and remedy when there is no binary", () => {
+  const path = join(folder, "absent.node");
+  vi.stubEnv("DXTENSOR_NATIVE", path);
+  const error = failure();
+  expect(error.message).toContain(`${process.platform}-${process.arch}`);
+  expect(error.message).toContain("npm run build:native");
+  expect(error.tried).toEqual([`${path} (no such file)`]);
+});
+
+it("says why a file is no addon", () => {
+  const path = join(folder, "foreign.node");
+  writeFileSync(path, "not a library");
+  vi.stubEnv("DXTENSOR_NATIVE", path);
+  const [tried] = failure().tried;
+  expect(tried).toContain(path);
+  expect(tried).toMatch(/invalid ELF header|file too short|not a valid|slice/i);
+});
+
+it("loads the built addon once", () => {
+  const binding = loadBinding();
+  expect(typeof binding.version).toBe("string");
+  expect(loadBinding()).toBe(binding);
+});

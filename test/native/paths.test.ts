@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { addonPaths, libraryPaths, takesCpuAdapters, type Surroundings } from "../../src/native/paths.ts";
+
+/** A machine with the given variables and files. */
+function machine(env: Record<string, string> = {}, files: readonly string[] = [], platform = "linux"): Surroundings {
+  const isWindows = platform === "win32";
+  return { env, platform, arch: "x64", cwd: isWindows ? "C:\\work" : "/work", root: isWindows ? "C:\\app" : "/app", exists: (path) => files.includes(path) };
+}
+
+describe("addonPaths", () => {
+  it("tries the own build, then the shipped binary of this platform", () => {
+    expect(addonPaths(machine())).toEqual(["/app/build/native/Release/dxtensor.node", "/app/prebuilds/linux-x64/dxtensor.node"]);
+    expect(addonPaths(machine({}, [], "win32"))[1]).toBe("C:\\app\\prebuilds\\win32-x64\\dxtensor.node");
+  });
+
+  it("tries DXTENSOR_NATIVE alone, and counts a relative path from the working folder", () => {
+    expect(addonPaths(machine({ DXTENSOR_NATIVE: "out/a.node" }))).toEqual(["/work/out/a.node"]);
+  });
+});
+
+describe("libraryPaths", () => {
+  it("has no folder and no explicit file on a machine with nothing", () => {
+    expect(libraryPaths(machine())).toEqual({
+      folders: [],
+      dxcore: undefined,
+      d3d12: undefined,
+      directml: undefined,
+      software: "/app/build/native/Release/libdxtensor_software.so",
+      simulate: undefined,
+    });
+  });
+
+  it("orders the folders: given ones, the package's, WSL's, the Vulkan runtime's", () => {
+    const files = ["/app/directml", "/dev/dxg", "/app/build/vulkan"];
+    expect(libraryPaths(machine({ DXTENSOR_LIBRARY_FOLDER: "/a:b" }, files)).folders).toEqual(["/a", "/work/b", "/app/directml", "/usr/lib/wsl/lib", "/app/build/vulkan"]);
+  });
+
+  it("takes WSL's folder only where the GPU device is", () => {
+    expect(libraryPaths(machine({}, ["/usr/lib/wsl/lib"])).folders).toEqual([]);
+  });
+
+  it("takes System32 on Windows, and splits the list there at semicolons", () => {
+    const env = { SystemRoot: "D:\\Windows", DXTENSOR_LIBRARY_FOLDER: "C:\\a;b" };
+    expect(libraryPaths(machine(env, [], "win32")).folders).toEqual(["C:\\a", "C:\\work\\b", "D:\\Windows\\System32"]);
+  });
+
+  it("hands explicit files and the profiles through", () => {
+    const env = { DXTENSOR_DIRECTML: "/m/libdirectml.so", DXTENSOR_DXCORE: "c.so", DXTENSOR_D3D12: "/m/d.so", DXTENSOR_SOFTWARE: "/m/s.so", DXTENSOR_SIMULATE: "rtx-3070@6.4" };
+    expect(libraryPaths(machine(env))).toEqual({
+      folders: [],
+      directml: "/m/libdirectml.so",
+      dxcore: "/work/c.so",
+      d3d12: "/m/d.so",
+      software: "/m/s.so",
+      simulate: "rtx-3070@6.4",
+    });
+  });
+
+  it("treats an empty variable as not set", () => {
+    expect(libraryPaths(machine({ DXTENSOR_DIRECTML: "", DXTENSOR_LIBRARY_FOLDER: "" }))).toEqual(libraryPaths(machine()));
+  });
+
+  it("looks for the software adapter beside the addon that there is", () => {
+    const shipped = "/app/prebuilds/linux-x64/libdxtensor_software.so";
+    expect(libraryPaths(machine({}, [shipped])).software).toBe(shipped);
+    expect(libraryPaths(machine({ DXTENSOR_NATIVE: "/n/dxtensor.node" }, [shipped])).software).toBe("/n/libdxtensor_software.so");
+    expect(libraryPaths(machine({}, [], "win32")).software).toBe("C:\\app\\build\\native\\Release\\dxtensor_software.dll");
+  });
+});
+
+describe("takesCpuAdapters", () => {
+  it("is true for 1 only", () => {
+    expect([{}, { DXTENSOR_CPU_ADAPTERS: "0" }, { DXTENSOR_CPU_ADAPTERS: "1" }].map((env) => takesCpuAdapters(machine(env)))).toEqual([false, false, true]);
+  });
+});
