@@ -9,9 +9,10 @@ import { softwareName } from "./lib/native-files.mjs";
 
 const help = `npm test [-- OPTIONS] [FILTER...]
 
-  FILTER      run only the test files whose path contains it (vitest's arguments; the native programs are left out)
-  --native    run only the native test programs
-  --help      this text`;
+  FILTER        run only the test files whose path contains it (vitest's arguments; the native programs are left out)
+  --native      run only the native test programs
+  --typescript  run only the tests in TypeScript
+  --help        this text`;
 
 /** The native test programs with their arguments; each prints "N passed, N failed" as its last line. */
 const programs = [
@@ -44,7 +45,7 @@ await main(async () => {
   await buildNativeParts();
   if (args.includes("--native")) return close(await runNative());
   await buildTypeScript();
-  const counts = [await runVitest(args)];
+  const counts = [await runVitest(args.filter((arg) => arg !== "--typescript"))];
   if (args.length === 0) counts.push(...(await runNative()));
   return close(counts);
 });
