@@ -10,7 +10,11 @@ import { explainMissing, findTools, missingTools } from "./lib/tools.mjs";
 
 async function run(what, command, args, options = {}) {
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, ...options });
-  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.exitCode === undefined ? done.shortMessage : `status ${done.exitCode}`}).`);
+  if (done.failed)
+    throw new ScriptError(
+      "BUILD_FAILED",
+      `${what} failed (${done.exitCode === undefined ? done.shortMessage : `status ${done.exitCode}`}).`,
+    );
 }
 
 /** A cache of another source folder, as after moving the repository, makes CMake refuse. */
@@ -28,7 +32,17 @@ export async function buildNativeParts() {
   if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   await withLock(at("build", "native.lock"), async () => {
     dropForeignCache();
-    const args = ["build", "-O", "build/native", "--config", "Release", "--log-level", "warn", "--parallel", String(availableParallelism())];
+    const args = [
+      "build",
+      "-O",
+      "build/native",
+      "--config",
+      "Release",
+      "--log-level",
+      "warn",
+      "--parallel",
+      String(availableParallelism()),
+    ];
     const env = tools.compiler.command === "c++" ? {} : { CXX: tools.compiler.command };
     await run("The native build", tool("cmake-js"), args, { env });
   });
@@ -44,7 +58,11 @@ function dropStale(folder, sources) {
 }
 
 /** Folders of TypeScript that is compiled; tests are not, vitest reads them as they are. */
-const projects = [["src", at("dist")], ["examples", at("build", "examples")], ["bench", at("build", "bench")]];
+const projects = [
+  ["src", at("dist")],
+  ["examples", at("build", "examples")],
+  ["bench", at("build", "bench")],
+];
 const hasSources = (name) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
 export async function buildTypeScript() {

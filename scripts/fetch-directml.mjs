@@ -27,20 +27,39 @@ async function findPython() {
     const done = await execa(command, ["-m", "pip", "--version"], { reject: false });
     if (!done.failed) return command;
   }
-  throw new ScriptError("PIP_MISSING", "pip is needed to download the wheel, and was not found.",
-    "Install it (Debian, Ubuntu: sudo apt-get install -y python3-pip; Fedora: sudo dnf install -y python3-pip), or give a copy: npm run fetch:directml -- --from FILE_OR_FOLDER");
+  throw new ScriptError(
+    "PIP_MISSING",
+    "pip is needed to download the wheel, and was not found.",
+    "Install it (Debian, Ubuntu: sudo apt-get install -y python3-pip; Fedora: sudo dnf install -y python3-pip), or give a copy: npm run fetch:directml -- --from FILE_OR_FOLDER",
+  );
 }
 
 async function downloadWheel(folder, isQuiet) {
   const python = await findPython();
   say(`fetch:directml: downloading ${pinned.wheel} with pip`);
-  const args = ["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--python-version", "3.10", "--platform", "manylinux2010_x86_64",
-    "--disable-pip-version-check", "-d", folder, pinned.wheel];
+  const args = [
+    "-m",
+    "pip",
+    "download",
+    "--no-deps",
+    "--only-binary=:all:",
+    "--python-version",
+    "3.10",
+    "--platform",
+    "manylinux2010_x86_64",
+    "--disable-pip-version-check",
+    "-d",
+    folder,
+    pinned.wheel,
+  ];
   const done = await execa(python, args, { reject: false, stdin: "ignore", stdout: isQuiet ? "ignore" : 2, stderr: ["inherit", "pipe"] });
   const wheel = readdirSync(folder).find((name) => name.endsWith(".whl"));
   if (done.failed || wheel === undefined) {
-    throw new ScriptError("DOWNLOAD", `pip could not download ${pinned.wheel}: ${String(done.stderr).trim().split("\n").at(-1)}`,
-      "Check the network and pip's index (PIP_INDEX_URL), or give a copy: npm run fetch:directml -- --from FILE_OR_FOLDER");
+    throw new ScriptError(
+      "DOWNLOAD",
+      `pip could not download ${pinned.wheel}: ${done.stderr.trim().split("\n").at(-1)}`,
+      "Check the network and pip's index (PIP_INDEX_URL), or give a copy: npm run fetch:directml -- --from FILE_OR_FOLDER",
+    );
   }
   return join(folder, wheel);
 }
@@ -48,11 +67,21 @@ async function downloadWheel(folder, isQuiet) {
 /** The file to read: itself, or what a folder holds. */
 function locate(given) {
   const path = resolve(given);
-  if (!existsSync(path)) throw new ScriptError("NOT_FOUND", `${path} does not exist.`, "Give libdirectml.so, the torch-directml wheel, or a folder with one of them.");
+  if (!existsSync(path))
+    throw new ScriptError(
+      "NOT_FOUND",
+      `${path} does not exist.`,
+      "Give libdirectml.so, the torch-directml wheel, or a folder with one of them.",
+    );
   if (!statSync(path).isDirectory()) return path;
   const names = readdirSync(path);
   const name = names.find((file) => file === "libdirectml.so") ?? names.find((file) => /^torch_directml-.*\.whl$/.test(file));
-  if (name === undefined) throw new ScriptError("NOT_FOUND", `${path} holds neither libdirectml.so nor a torch_directml wheel.`, "Give the file itself, or fetch it: npm run fetch:directml");
+  if (name === undefined)
+    throw new ScriptError(
+      "NOT_FOUND",
+      `${path} holds neither libdirectml.so nor a torch_directml wheel.`,
+      "Give the file itself, or fetch it: npm run fetch:directml",
+    );
   return join(path, name);
 }
 
@@ -88,7 +117,14 @@ async function fetchDirectml(options) {
 
 await main(async () => {
   const { values: options } = parseArgs({
-    options: { from: { type: "string" }, sha256: { type: "string" }, to: { type: "string" }, force: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } },
+    options: {
+      from: { type: "string" },
+      sha256: { type: "string" },
+      to: { type: "string" },
+      force: { type: "boolean" },
+      json: { type: "boolean" },
+      help: { type: "boolean" },
+    },
   });
   if (options.help) {
     console.log(help);
@@ -97,7 +133,12 @@ await main(async () => {
   try {
     const done = await fetchDirectml(options);
     if (options.json) console.log(JSON.stringify({ ok: true, ...done }));
-    else say(done.changed ? `fetch:directml: ${done.path}${done.licences.length > 0 ? `, with ${done.licences.join(", ")}` : " (no licence lay beside it)"}` : `fetch:directml: ${done.path} is there already`);
+    else
+      say(
+        done.changed
+          ? `fetch:directml: ${done.path}${done.licences.length > 0 ? `, with ${done.licences.join(", ")}` : " (no licence lay beside it)"}`
+          : `fetch:directml: ${done.path} is there already`,
+      );
   } catch (error) {
     if (!(error instanceof ScriptError) || !options.json) throw error;
     console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));

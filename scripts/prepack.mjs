@@ -2,15 +2,12 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { basename, join } from "node:path";
-import { execa } from "execa";
 import { ScriptError, at, main, say } from "./lib/project.mjs";
-import { buildNativeParts, buildTypeScript } from "./build.mjs";
+import { ensureBuilt } from "./lib/ensure.mjs";
 import { prebuilds, shipped } from "./lib/native-files.mjs";
 
 await main(async () => {
-  await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: ["ignore", 2, 2] });
-  await buildNativeParts();
-  await buildTypeScript();
+  await ensureBuilt();
   mkdirSync(prebuilds, { recursive: true });
   const names = shipped.map((file) => basename(file));
   for (const name of readdirSync(prebuilds)) if (!names.includes(name)) rmSync(join(prebuilds, name));

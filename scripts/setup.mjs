@@ -50,7 +50,12 @@ await main(async () => {
 
   const plan = planHeaders(options.headers ?? process.env.DXTENSOR_HEADERS);
   if (options["dry-run"]) {
-    if (plan.do !== "nothing") changes.push(plan.do === "link" ? `would take the DirectX headers from ${plan.from}` : "would fetch the DirectX headers from Debian's archive into build/headers");
+    if (plan.do !== "nothing")
+      changes.push(
+        plan.do === "link"
+          ? `would take the DirectX headers from ${plan.from}`
+          : "would fetch the DirectX headers from Debian's archive into build/headers",
+      );
   } else {
     const change = await installHeaders(plan);
     if (change !== null) changes.push(change);

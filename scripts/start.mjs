@@ -1,13 +1,13 @@
 // npm start: sets up and builds what is missing, then runs the quickstart with the given arguments.
 import { spawnSync } from "node:child_process";
-import { execa } from "execa";
 import { at, main, root } from "./lib/project.mjs";
-import { buildNativeParts, buildTypeScript } from "./build.mjs";
+import { ensureBuilt } from "./lib/ensure.mjs";
 
 await main(async () => {
-  await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: "inherit" });
-  await buildNativeParts();
-  await buildTypeScript();
-  const done = spawnSync(process.execPath, ["--enable-source-maps", at("build", "examples", "quickstart.js"), ...process.argv.slice(2)], { cwd: root, stdio: "inherit" });
+  await ensureBuilt();
+  const done = spawnSync(process.execPath, ["--enable-source-maps", at("build", "examples", "quickstart.js"), ...process.argv.slice(2)], {
+    cwd: root,
+    stdio: "inherit",
+  });
   return done.status ?? 1;
 });

@@ -6,13 +6,17 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at, headers, main, root, say } from "./lib/project.mjs";
 import { close, runProgram } from "./lib/counts.mjs";
+import { ensureSetup } from "./lib/ensure.mjs";
 import { findTools, missingTools, explainMissing } from "./lib/tools.mjs";
 import { softwareName } from "./lib/native-files.mjs";
 
 const builds = {
   address: {
     flags: "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer",
-    env: { ASAN_OPTIONS: "abort_on_error=0:detect_leaks=1:detect_stack_use_after_return=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" },
+    env: {
+      ASAN_OPTIONS: "abort_on_error=0:detect_leaks=1:detect_stack_use_after_return=1",
+      UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1",
+    },
   },
   thread: {
     flags: "-fsanitize=thread -fno-omit-frame-pointer",
@@ -24,8 +28,19 @@ async function build(name, { flags }, tools) {
   const folder = at("build", "sanitizers", name);
   const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
   const steps = [
-    ["-S", root, "-B", folder, ...generator, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", `-DCMAKE_CXX_COMPILER=${tools.compiler.command}`,
-      `-DCMAKE_CXX_FLAGS=${flags}`, `-DDXTENSOR_HEADERS=${headers}`, "-DDXTENSOR_TESTS=ON", `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(folder, "lib")}`],
+    [
+      "-S",
+      root,
+      "-B",
+      folder,
+      ...generator,
+      "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+      `-DCMAKE_CXX_COMPILER=${tools.compiler.command}`,
+      `-DCMAKE_CXX_FLAGS=${flags}`,
+      `-DDXTENSOR_HEADERS=${headers}`,
+      "-DDXTENSOR_TESTS=ON",
+      `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(folder, "lib")}`,
+    ],
     ["--build", folder, "--parallel", String(availableParallelism())],
   ];
   for (const args of steps) {
@@ -39,15 +54,23 @@ await main(async () => {
   const asked = process.argv.slice(2);
   const names = asked.length > 0 ? asked : Object.keys(builds);
   const unknown = names.find((name) => !(name in builds));
-  if (unknown !== undefined) throw new ScriptError("USAGE", `There is no sanitizer build "${unknown}".`, `npm run test:sanitizers [-- ${Object.keys(builds).join(" | ")}]`);
-  await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: "inherit" });
+  if (unknown !== undefined)
+    throw new ScriptError(
+      "USAGE",
+      `There is no sanitizer build "${unknown}".`,
+      `npm run test:sanitizers [-- ${Object.keys(builds).join(" | ")}]`,
+    );
+  await ensureSetup();
   const tools = findTools();
   if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   const counts = [];
   for (const name of names) {
     say(`\n== ${name}: building`);
     const folder = await build(name, builds[name], tools);
-    for (const [program, args] of [["kernel_test", []], ["abi_suite", ["--software", join(folder, "lib", softwareName())]]]) {
+    for (const [program, args] of [
+      ["kernel_test", []],
+      ["abi_suite", ["--software", join(folder, "lib", softwareName())]],
+    ]) {
       const file = join(folder, "native", "test", program);
       if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
       counts.push(await runProgram(`${program} (${name})`, file, args, { env: builds[name].env }));

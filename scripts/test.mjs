@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { at, buildNative, main, release, root, tool } from "./lib/project.mjs";
 import { buildNativeParts, buildTypeScript } from "./build.mjs";
 import { close, runProgram } from "./lib/counts.mjs";
+import { ensureSetup } from "./lib/ensure.mjs";
 import { softwareName } from "./lib/native-files.mjs";
 
 const help = `npm test [-- OPTIONS] [FILTER...]
@@ -23,7 +24,12 @@ const programs = [
 async function runVitest(args) {
   const report = at("test-results", "ctrf.json");
   rmSync(report, { force: true });
-  const done = await execa(tool("vitest"), ["run", ...args], { cwd: root, stdio: ["ignore", "inherit", "inherit"], reject: false, env: { DXTENSOR_CTRF: report } });
+  const done = await execa(tool("vitest"), ["run", ...args], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    reject: false,
+    env: { DXTENSOR_CTRF: report },
+  });
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
   const { passed, failed, skipped, pending, other } = JSON.parse(readFileSync(report, "utf8")).results.summary;
   return { passed, failed: done.exitCode === 0 ? failed : Math.max(failed, 1), skipped: skipped + pending + other };
@@ -41,7 +47,7 @@ await main(async () => {
     console.log(help);
     return 0;
   }
-  await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: "inherit" });
+  await ensureSetup();
   await buildNativeParts();
   if (args.includes("--native")) return close(await runNative());
   await buildTypeScript();

@@ -37,7 +37,9 @@ function convert(test: TestCase, file: string): Test {
 
 /** A file that could not be read or whose worker died is one failed test. */
 function moduleFailures(module: TestModule, file: string): Test[] {
-  return module.errors().map((error) => new TestBuilder().name(file).status("failed").duration(0).suite([file]).filePath(file).message(error.message).build());
+  return module
+    .errors()
+    .map((error) => new TestBuilder().name(file).status("failed").duration(0).suite([file]).filePath(file).message(error.message).build());
 }
 
 export default class CtrfReporter implements Reporter {
@@ -48,7 +50,8 @@ export default class CtrfReporter implements Reporter {
       const file = relative(process.cwd(), module.moduleId).replaceAll("\\", "/");
       return [...Array.from(module.children.allTests(), (test) => convert(test, file)), ...moduleFailures(module, file)];
     });
-    for (const { message } of unhandled) tests.push(new TestBuilder().name("unhandled error").status("failed").duration(0).message(message).build());
+    for (const { message } of unhandled)
+      tests.push(new TestBuilder().name("unhandled error").status("failed").duration(0).message(message).build());
     const report = new ReportBuilder()
       .tool({ name: "vitest" })
       .generatedBy("dxtensor")

@@ -30,7 +30,7 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
   const done = await execa(process.execPath, ["scripts/fetch-directml.mjs", "--json", "--to", target(), ...args], { reject: false, env });
   const answer = JSON.parse(done.stdout) as Answer;
   expect(done.exitCode).toBe(answer.ok ? 0 : 1);
-  if (!answer.ok) expect(existsSync(target())).toBe(false);
+  expect(!answer.ok && existsSync(target())).toBe(false);
   return answer;
 }
 
@@ -58,7 +58,12 @@ function file(name: string, content: string | Uint8Array): string {
 }
 
 const wheel = (library: Uint8Array): Uint8Array =>
-  zipSync({ "torch_directml/libdirectml.so": library, "torch_directml/other.py": strToU8("x"), "torch_directml-0.2.5.dist-info/LICENSE": strToU8("MIT"), "torch_directml-0.2.5.dist-info/NOTICE": strToU8("notice") });
+  zipSync({
+    "torch_directml/libdirectml.so": library,
+    "torch_directml/other.py": strToU8("x"),
+    "torch_directml-0.2.5.dist-info/LICENSE": strToU8("MIT"),
+    "torch_directml-0.2.5.dist-info/NOTICE": strToU8("notice"),
+  });
 
 describe("what is refused, with a code and a remedy", () => {
   const cases: readonly [name: string, code: string, text: RegExp, make: () => string][] = [
@@ -73,7 +78,12 @@ describe("what is refused, with a code and a remedy", () => {
     ["a program", "FOREIGN", /no shared library/, () => file("libdirectml.so", elf({ type: 2 }))],
     ["another library", "FOREIGN", /no DMLCreateDevice/, () => file("libdirectml.so", elf({ entry: "cublasCreate" }))],
     ["another version", "DIGEST", /expected fd54a8c5/, () => file("libdirectml.so", elf())],
-    ["a wheel without the library", "FOREIGN", /no torch_directml\/libdirectml\.so/, () => file("torch_directml-0.1.whl", zipSync({ "torch_directml/DirectML.dll": strToU8("MZ") }))],
+    [
+      "a wheel without the library",
+      "FOREIGN",
+      /no torch_directml\/libdirectml\.so/,
+      () => file("torch_directml-0.1.whl", zipSync({ "torch_directml/DirectML.dll": strToU8("MZ") })),
+    ],
     ["a wheel that is cut off", "TRUNCATED", /no whole wheel/, () => file("torch_directml-0.1.whl", wheel(elf()).subarray(0, 120))],
     ["a wheel that is none", "FOREIGN", /no whole wheel/, () => file("torch_directml-0.1.whl", "text")],
     ["a wheel of another version", "DIGEST", /expected fd54a8c5/, () => file("torch_directml-0.1.whl", wheel(elf()))],
@@ -131,7 +141,9 @@ describe("what is taken", () => {
 });
 
 it("speaks plainly without --json, and explains itself with --help", async () => {
-  const done = await execa(process.execPath, ["scripts/fetch-directml.mjs", "--to", target(), "--from", file("libdirectml.so", "text")], { reject: false });
+  const done = await execa(process.execPath, ["scripts/fetch-directml.mjs", "--to", target(), "--from", file("libdirectml.so", "text")], {
+    reject: false,
+  });
   expect(done.exitCode).toBe(1);
   expect(done.stderr).toContain("is not Microsoft's libdirectml.so");
   expect(done.stderr).not.toContain("    at ");

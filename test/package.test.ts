@@ -24,7 +24,10 @@ beforeAll(async () => {
   app = join(folder, "app");
   mkdirSync(app);
   await execa("npm", ["pack", "--pack-destination", folder], npm);
-  tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz"))!);
+  tarball = join(
+    folder,
+    readdirSync(folder).find((name) => name.endsWith(".tgz"))!,
+  );
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
   await execa("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", tarball], { ...npm, cwd: app });
 }, 600_000);
@@ -41,12 +44,18 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
   const top = readdirSync(installed()).toSorted();
   expect(top).toEqual(["LICENSE", "README.md", "dist", "docs", "package.json", "prebuilds"]);
   expect(readdirSync(installed("prebuilds"))).toEqual([platform]);
-  expect(readdirSync(installed("prebuilds", platform)).toSorted()).toEqual(["dxtensor.node", expect.stringMatching(/dxtensor_software\.(so|dll|dylib)$/)]);
+  expect(readdirSync(installed("prebuilds", platform)).toSorted()).toEqual([
+    "dxtensor.node",
+    expect.stringMatching(/dxtensor_software\.(so|dll|dylib)$/),
+  ]);
   expect(statSync(tarball).size).toBeLessThan(10 * 2 ** 20);
 });
 
 it("brings no dependencies and runs nothing when it is installed", () => {
-  const manifest = JSON.parse(readFileSync(installed("package.json"), "utf8")) as { dependencies?: object; scripts?: Record<string, string> };
+  const manifest = JSON.parse(readFileSync(installed("package.json"), "utf8")) as {
+    dependencies?: object;
+    scripts?: Record<string, string>;
+  };
   expect(manifest.dependencies ?? {}).toEqual({});
   expect(Object.keys(manifest.scripts ?? {}).filter((name) => /install|^prepare$/.test(name))).toEqual([]);
 });
@@ -77,8 +86,19 @@ it("computes on cpu", async () => {
 });
 
 it("has types that check in a strict project", async () => {
-  writeFileSync(join(app, "types.ts"), `${program}\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`);
-  const settings = { module: "nodenext", target: "es2023", lib: ["es2023", "esnext.disposable", "dom"], strict: true, noEmit: true, skipLibCheck: false, types: [] };
+  writeFileSync(
+    join(app, "types.ts"),
+    `${program}\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`,
+  );
+  const settings = {
+    module: "nodenext",
+    target: "es2023",
+    lib: ["es2023", "esnext.disposable", "dom"],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: [],
+  };
   writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: settings, files: ["types.ts"] }));
   const done = await execa(join(process.cwd(), "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: app, reject: false });
   expect(done.stdout).toBe("");

@@ -1,4 +1,15 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -35,7 +46,14 @@ function install(names: Partial<typeof tools> = tools): void {
 /** A folder that looks like the DirectX headers. */
 function headers(name: string, { level = "DML_FEATURE_LEVEL_6_4" } = {}): string {
   const folder = join(project, name);
-  for (const file of ["directx/DirectML.h", "directx/d3d12.h", "directx/dxcore.h", "dxguids/dxguids.h", "wsl/winadapter.h", "wsl/stubs/unknwn.h"]) {
+  for (const file of [
+    "directx/DirectML.h",
+    "directx/d3d12.h",
+    "directx/dxcore.h",
+    "dxguids/dxguids.h",
+    "wsl/winadapter.h",
+    "wsl/stubs/unknwn.h",
+  ]) {
     mkdirSync(join(folder, file, ".."), { recursive: true });
     writeFileSync(join(folder, file), file === "directx/DirectML.h" ? `${level} = 0x6400` : "");
   }
@@ -44,7 +62,10 @@ function headers(name: string, { level = "DML_FEATURE_LEVEL_6_4" } = {}): string
 
 const linked = (): string => join(project, "build/headers/usr/include");
 
-async function setup(args: readonly string[] = [], env: Record<string, string> = {}): Promise<{ status: number | undefined; text: string }> {
+async function setup(
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<{ status: number | undefined; text: string }> {
   const done = await execa(process.execPath, ["scripts/setup.mjs", ...args], {
     cwd: project,
     reject: false,
@@ -75,7 +96,10 @@ describe("programs", () => {
   });
 
   it.each([
-    ["g++ with a version in its name, beside an old one", { "c++": "c++ (Debian 8.3.0-6) 8.3.0", "g++-10": "g++-10 (Ubuntu 10.5.0-1ubuntu1~20.04) 10.5.0" }],
+    [
+      "g++ with a version in its name, beside an old one",
+      { "c++": "c++ (Debian 8.3.0-6) 8.3.0", "g++-10": "g++-10 (Ubuntu 10.5.0-1ubuntu1~20.04) 10.5.0" },
+    ],
     ["clang", { "clang++": "Debian clang version 14.0.6" }],
     ["Fedora's g++", { "g++": "g++ (GCC) 14.2.1 20240912 (Red Hat 14.2.1-3)" }],
   ])("takes %s", async (_name, compilers) => {
@@ -95,7 +119,10 @@ describe("programs", () => {
     install({ "c++": tools["c++"], make: tools.make });
     const given = headers("given");
     // Installing makes the program appear.
-    program("apt-get", `case "$*" in *install*cmake*) printf '#!/bin/sh\\necho cmake version 3.25.1\\n' >${bin}/cmake; /bin/chmod 755 ${bin}/cmake;; esac`);
+    program(
+      "apt-get",
+      `case "$*" in *install*cmake*) printf '#!/bin/sh\\necho cmake version 3.25.1\\n' >${bin}/cmake; /bin/chmod 755 ${bin}/cmake;; esac`,
+    );
     const dry = await setup(["--headers", given, "--dry-run"]);
     expect(dry).toEqual({ status: 0, text: expect.stringContaining("would install with apt: cmake") });
     expect(existsSync(join(bin, "cmake"))).toBe(false);
@@ -125,7 +152,10 @@ describe("headers", () => {
   });
 
   it("refuses a folder without them, and headers that are too old", async () => {
-    expect(await setup(["--headers", join(project, "bin")])).toEqual({ status: 1, text: expect.stringContaining("has no directx/DirectML.h") });
+    expect(await setup(["--headers", join(project, "bin")])).toEqual({
+      status: 1,
+      text: expect.stringContaining("has no directx/DirectML.h"),
+    });
     const old = await setup(["--headers", headers("old", { level: "DML_FEATURE_LEVEL_6_1" })]);
     expect(old).toEqual({ status: 1, text: expect.stringContaining("older than DirectX headers 1.611") });
     expect(existsSync(linked())).toBe(false);

@@ -9,7 +9,12 @@ export function readCounts(line) {
   return match === null ? null : { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
 }
 
-export const sum = (counts) => counts.reduce((a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }), { passed: 0, failed: 0, skipped: 0 });
+export const sum = (counts) =>
+  counts.reduce((a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }), {
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+  });
 
 /**
  * Runs a test program with its output shown. A program that fails without saying how often counts as one failure, so does one
@@ -17,7 +22,13 @@ export const sum = (counts) => counts.reduce((a, b) => ({ passed: a.passed + b.p
  */
 export async function runProgram(name, command, args, { env = {}, timeoutMs = 30 * 60_000 } = {}) {
   say(`\n== ${name}`);
-  const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"], timeout: timeoutMs, killSignal: "SIGKILL" });
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+  });
   const ended = new Promise((resolve) => {
     child.once("error", (error) => resolve({ code: null, how: error.message }));
     child.once("close", (code, signal) => resolve({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));

@@ -43,8 +43,11 @@ export function checkLibrary(bytes, name, wanted = pinned.sha256) {
   checkElf(bytes, name);
   const received = sha256(bytes);
   if (received !== wanted) {
-    throw new ScriptError("DIGEST", `${name} has SHA-256 ${received}, expected ${wanted}.`,
-      `It is another version, or was changed. ${again}. If you trust this one, name its digest: --sha256 ${received}`);
+    throw new ScriptError(
+      "DIGEST",
+      `${name} has SHA-256 ${received}, expected ${wanted}.`,
+      `It is another version, or was changed. ${again}. If you trust this one, name its digest: --sha256 ${received}`,
+    );
   }
 }
 
@@ -52,13 +55,23 @@ export function checkLibrary(bytes, name, wanted = pinned.sha256) {
 export function readWheel(bytes, name) {
   let entries;
   try {
-    entries = unzipSync(bytes, { filter: (entry) => /(^torch_directml\/libdirectml\.so|\.dist-info\/(LICENSE|NOTICE)[^/]*)$/.test(entry.name) });
+    entries = unzipSync(bytes, {
+      filter: (entry) => /(^torch_directml\/libdirectml\.so|\.dist-info\/(LICENSE|NOTICE)[^/]*)$/.test(entry.name),
+    });
   } catch (error) {
-    throw new ScriptError(bytes.length > 2 && bytes.toString("latin1", 0, 2) === "PK" ? "TRUNCATED" : "FOREIGN", `${name} is no whole wheel (zip file): ${error.message}.`, again);
+    throw new ScriptError(
+      bytes.length > 2 && bytes.toString("latin1", 0, 2) === "PK" ? "TRUNCATED" : "FOREIGN",
+      `${name} is no whole wheel (zip file): ${error.message}.`,
+      again,
+    );
   }
   const files = Object.entries(entries).map(([path, content]) => ({ name: path.split("/").at(-1), bytes: Buffer.from(content) }));
   if (!files.some((file) => file.name === "libdirectml.so")) {
-    throw new ScriptError("FOREIGN", `${name} has no torch_directml/libdirectml.so.`, `It has to be the Linux wheel of ${pinned.wheel}. ${again}`);
+    throw new ScriptError(
+      "FOREIGN",
+      `${name} has no torch_directml/libdirectml.so.`,
+      `It has to be the Linux wheel of ${pinned.wheel}. ${again}`,
+    );
   }
   return files;
 }

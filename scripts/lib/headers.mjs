@@ -1,6 +1,19 @@
 // The official DirectX headers (DirectML.h, d3d12.h, dxcore.h), MIT licence, as Debian packages them.
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, lstatSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  lstatSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { $, which } from "zx";
 import { ScriptError, headers as ours, say } from "./project.mjs";
@@ -13,7 +26,8 @@ export function headersProblem(folder) {
   const lacking = needed.filter((name) => !existsSync(join(folder, name)));
   if (lacking.length > 0) return `${folder} has no ${lacking[0]}`;
   // 1.611 is the first version that has it.
-  if (!readFileSync(join(folder, "directx/DirectML.h"), "utf8").includes("DML_FEATURE_LEVEL_6_4")) return `${folder} is older than DirectX headers 1.611 (no DML_FEATURE_LEVEL_6_4)`;
+  if (!readFileSync(join(folder, "directx/DirectML.h"), "utf8").includes("DML_FEATURE_LEVEL_6_4"))
+    return `${folder} is older than DirectX headers 1.611 (no DML_FEATURE_LEVEL_6_4)`;
   return null;
 }
 
@@ -41,9 +55,15 @@ async function fetchWithApt(work) {
   for (const suite of [`${codename}-backports`, codename]) {
     writeFileSync(join(state, "sources.list"), `deb ${existsSync(key) ? `[signed-by=${key}] ` : ""}${mirror} ${suite} main\n`);
     const options = [
-      `Dir::Etc::sourcelist=${state}/sources.list`, `Dir::Etc::sourceparts=${state}/parts`, "Dir::Etc::preferences=/dev/null",
-      `Dir::Etc::preferencesparts=${state}/parts`, `Dir::State::lists=${state}/lists`, `Dir::Cache=${state}/cache`, "Dir::State::status=/dev/null",
-      "Acquire::Languages=none", `APT::Sandbox::User=${process.getuid?.() === 0 ? "root" : (process.env.USER ?? "nobody")}`,
+      `Dir::Etc::sourcelist=${state}/sources.list`,
+      `Dir::Etc::sourceparts=${state}/parts`,
+      "Dir::Etc::preferences=/dev/null",
+      `Dir::Etc::preferencesparts=${state}/parts`,
+      `Dir::State::lists=${state}/lists`,
+      `Dir::Cache=${state}/cache`,
+      "Dir::State::status=/dev/null",
+      "Acquire::Languages=none",
+      `APT::Sandbox::User=${process.getuid?.() === 0 ? "root" : (process.env.USER ?? "nobody")}`,
       // Without it an unreachable mirror is only a warning.
       "APT::Update::Error-Mode=any",
     ].flatMap((option) => ["-o", option]);
@@ -97,13 +117,21 @@ async function fetchHeaders() {
     const byApt = await fetchWithApt(work);
     const direct = byApt === null ? null : await fetchDirectly(work);
     if (direct !== null) {
-      throw new ScriptError("HEADERS_FETCH", `The DirectX headers could not be fetched.\n  apt: ${byApt}\n  direct: ${direct}`,
-        "Set DXTENSOR_DEBIAN_MIRROR to a Debian mirror, or take them from a folder: npm run setup -- --headers DIR (the include folder of github.com/microsoft/DirectX-Headers or of directx-headers-dev 1.611 or later)");
+      throw new ScriptError(
+        "HEADERS_FETCH",
+        `The DirectX headers could not be fetched.\n  apt: ${byApt}\n  direct: ${direct}`,
+        "Set DXTENSOR_DEBIAN_MIRROR to a Debian mirror, or take them from a folder: npm run setup -- --headers DIR (the include folder of github.com/microsoft/DirectX-Headers or of directx-headers-dev 1.611 or later)",
+      );
     }
     const deb = readdirSync(work).find((name) => name.endsWith(".deb"));
     const into = join(work, "root");
     const done = await unpack(join(work, deb), into);
-    if (done.exitCode !== 0) throw new ScriptError("HEADERS_UNPACK", `${deb} could not be unpacked: ${done.stderr.trim()}`, "Install dpkg, or binutils, tar and xz.");
+    if (done.exitCode !== 0)
+      throw new ScriptError(
+        "HEADERS_UNPACK",
+        `${deb} could not be unpacked: ${done.stderr.trim()}`,
+        "Install dpkg, or binutils, tar and xz.",
+      );
     const problem = headersProblem(join(into, "usr/include"));
     if (problem !== null) throw new ScriptError("HEADERS_OLD", problem);
     rmSync(ours, { recursive: true, force: true });
@@ -128,9 +156,17 @@ function link(folder) {
 /** What would be done: {do: "nothing" | "link" | "fetch", from?}. Throws when the user's folder is no good. */
 export function planHeaders(given) {
   if (given !== undefined) {
-    const folder = [resolve(given), resolve(given, "include"), resolve(given, "usr/include")].find((path) => existsSync(join(path, "directx/DirectML.h"))) ?? resolve(given);
+    const folder =
+      [resolve(given), resolve(given, "include"), resolve(given, "usr/include")].find((path) =>
+        existsSync(join(path, "directx/DirectML.h")),
+      ) ?? resolve(given);
     const problem = headersProblem(folder);
-    if (problem !== null) throw new ScriptError("HEADERS_GIVEN", `${problem}.`, "Give the folder that holds directx/DirectML.h, of DirectX headers 1.611 or later.");
+    if (problem !== null)
+      throw new ScriptError(
+        "HEADERS_GIVEN",
+        `${problem}.`,
+        "Give the folder that holds directx/DirectML.h, of DirectX headers 1.611 or later.",
+      );
     return linkTarget(ours) === folder ? { do: "nothing" } : { do: "link", from: folder };
   }
   if (headersProblem(ours) === null) return { do: "nothing" };

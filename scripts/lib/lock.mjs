@@ -26,7 +26,7 @@ function isAlive(pid) {
 export async function withLock(file, body, timeoutMs = 15 * 60_000) {
   mkdirSync(dirname(file), { recursive: true });
   const end = Date.now() + timeoutMs;
-  for (let told = false; ; ) {
+  for (let told = false; ;) {
     try {
       writeFileSync(file, String(process.pid), { flag: "wx" });
       break;
@@ -42,7 +42,12 @@ export async function withLock(file, body, timeoutMs = 15 * 60_000) {
     }
     if (!told) say(`waiting for the build of process ${pid} (${file})`);
     told = true;
-    if (Date.now() > end) throw new ScriptError("LOCKED", `${file} was held by process ${pid} for ${timeoutMs / 1000} s.`, "End that process, or delete the file.");
+    if (Date.now() > end)
+      throw new ScriptError(
+        "LOCKED",
+        `${file} was held by process ${pid} for ${timeoutMs / 1000} s.`,
+        "End that process, or delete the file.",
+      );
     await sleep(200);
   }
   try {

@@ -22,7 +22,10 @@ export function readCMake(line) {
   const match = /cmake version (\d+)\.(\d+)/.exec(line);
   if (!match) return null;
   const [major, minor] = [Number(match[1]), Number(match[2])];
-  return { version: `${major}.${minor}`, isNewEnough: major > minimum.cmake[0] || (major === minimum.cmake[0] && minor >= minimum.cmake[1]) };
+  return {
+    version: `${major}.${minor}`,
+    isNewEnough: major > minimum.cmake[0] || (major === minimum.cmake[0] && minor >= minimum.cmake[1]),
+  };
 }
 
 /** What the machine has. `version` gives a command's first line of --version, or null. */

@@ -1,0 +1,16 @@
+// What a command needs before it can run: set up, and built if anything changed.
+import { execa } from "execa";
+import { ScriptError, at } from "./project.mjs";
+import { buildNativeParts, buildTypeScript } from "../build.mjs";
+
+/** Runs the setup, which says only what it changed. */
+export async function ensureSetup() {
+  const done = await execa(process.execPath, [at("scripts", "setup.mjs"), "--quiet"], { stdio: ["ignore", 2, 2], reject: false });
+  if (done.failed) throw new ScriptError("SETUP_FAILED", "The setup failed; see above.");
+}
+
+export async function ensureBuilt() {
+  await ensureSetup();
+  await buildNativeParts();
+  await buildTypeScript();
+}
