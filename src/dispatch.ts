@@ -1,6 +1,6 @@
 /** The only fork: run or trace, then record on the tape. */
 import { isGradEnabled } from "./autograd/grad-mode.ts";
-import { record, recordView } from "./autograd/tape.ts";
+import { TapeNode, record, recordView } from "./autograd/tape.ts";
 import { isFloat, DTYPES } from "./dtype.ts";
 import { AutogradError, DeviceError, DTypeError, ShapeError } from "./errors.ts";
 import type { Device } from "./device.ts";
@@ -13,6 +13,9 @@ import { internDesc } from "./storage.ts";
 import { Tensor } from "./tensor.ts";
 import { tracer } from "./trace.ts";
 
+/** Stands for the node of a view of a leaf when nothing is recorded: the view requires a gradient all the same. */
+const unrecorded = new TapeNode("view", [], [], [], () => []);
+
 const isFloatTensor = (t: Tensor): boolean => isFloat(t.dtype);
 
 /** Runs (or traces) an operation and returns all its outputs. */
@@ -24,7 +27,7 @@ export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[]
   }
   const t = tracer();
   const outputs = t === null ? runEager(definition, inputs, attrs) : t.dispatch(definition, inputs, attrs);
-  if (wants && isGradEnabled()) record(definition, inputs, attrs, outputs, isFloatTensor);
+  if (wants && isGradEnabled() && (t === null || t.recordsTape)) record(definition, inputs, attrs, outputs, isFloatTensor);
   return outputs;
 }
 
@@ -44,7 +47,10 @@ export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A):
   input.demandLive(definition.name);
   const layout = definition.view(input.desc, attrs);
   const output = new Tensor(input.storage, internDesc(input.device, input.dtype, layout.shape, layout.strides), input.offset + layout.offset);
-  if (input.requiresGrad && isGradEnabled()) recordView(definition, input, attrs, output);
+  if (input.requiresGrad && isGradEnabled()) {
+    if (tracer()?.recordsTape ?? true) recordView(definition, input, attrs, output);
+    else output.node = input.node ?? unrecorded;
+  }
   return output;
 }
 

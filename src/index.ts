@@ -12,5 +12,7 @@ export { noGrad, enableGrad, isGradEnabled, setGradEnabled } from "./autograd/gr
 export { backward, grad, type BackwardOptions } from "./autograd/backward.ts";
 export { fallbackStats, resetFallbackStats, setStrict, type FallbackRecord } from "./runtime/fallback.ts";
 export { closeDevice, setMemoryLimit } from "./runtime/devices.ts";
+export { compile, explain, type CompileOptions, type Compiled } from "./graph/compile.ts";
+export type { Explanation } from "./graph/print.ts";
 export * from "./ops/index.ts";
 export * as dml from "./dml/index.ts";

@@ -5,6 +5,10 @@ import type { Definition } from "./ops/define.ts";
 import type { Tensor } from "./tensor.ts";
 
 export interface Tracer {
+  /** False when nothing is to be written to the tape: a check of what was recorded before. */
+  readonly recordsTape: boolean;
+  /** A leaf's gradient is about to change. */
+  touchGradient(leaf: Tensor): void;
   /** An operation: returns its results as traced tensors. */
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[];
   /** An operation without inputs. */
@@ -20,7 +24,8 @@ export interface Tracer {
   backward(roots: readonly Tensor[], run: () => void): void;
   /**
    * A part of the traced function whose operations depend on nothing but `guards` (plain values), the tensors it reads, and
-   * what was traced before: an optimizer's step. A later call whose guards are equal need not run it again.
+   * what was traced before: an optimizer's step. A later call whose guards are equal need not run it again; then a method
+   * `beforeReplay` of the owner, if it has one, is called instead: it brings cells up to date that JavaScript values feed.
    */
   region(owner: object, guards: readonly unknown[], run: () => void): void;
 }

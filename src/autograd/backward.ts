@@ -11,6 +11,8 @@ import type { TapeNode } from "./tape.ts";
 /** @internal The operations that backward itself needs; set by ops/index.ts, which this file may not import. */
 export const arithmetic = {
   add: null as unknown as (a: Tensor, b: Tensor) => Tensor,
+  /** a += b, in a's storage: a gradient that lives outside a compiled function keeps its place. */
+  accumulate: null as unknown as (a: Tensor, b: Tensor) => void,
   onesLike: null as unknown as (t: Tensor) => Tensor,
   zeros: null as unknown as (like: Tensor, spec: { readonly shape: readonly number[]; readonly dtype: Tensor["dtype"] }) => Tensor,
   detach: null as unknown as (t: Tensor) => Tensor,
@@ -143,9 +145,17 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
     walk(roots, seeds("backward", roots, options), options, {
       leaf: (leaf, grad) => {
         const before = leaf.grad;
-        // A fresh view: the same gradient may reach two leaves.
-        leaf.grad = keep(before === null ? (options.createGraph ? grad : arithmetic.detach(grad)) : arithmetic.add(before, grad));
-        before?.dispose();
+        const t = tracer();
+        t?.touchGradient(leaf);
+        if (before === null) {
+          // A fresh view: the same gradient may reach two leaves.
+          leaf.grad = keep(options.createGraph ? grad : arithmetic.detach(grad));
+        } else if (t !== null && before.storage.handle !== 0) {
+          arithmetic.accumulate(before, grad);
+        } else {
+          leaf.grad = keep(arithmetic.add(before, grad));
+          before.dispose();
+        }
       },
       wants: () => undefined,
     });

@@ -4,7 +4,7 @@
  */
 import { DTYPES, type DType } from "../dtype.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
-import { packedStrides } from "../shape.ts";
+import { isPacked, packedStrides } from "../shape.ts";
 
 /** A range of bytes that is written once: by a node, or from outside when it is an input. */
 export class Value {
@@ -57,16 +57,23 @@ export interface GraphNode {
   readonly origin: string;
 }
 
-export interface GraphOutput {
-  readonly expr: Expr;
+/** A cell's new value at the end: `value` (packed, of the cell's size) is written to the buffer of the input `cell`. */
+export interface StateWrite {
+  readonly cell: Value;
+  readonly value: Expr;
 }
 
 /** Nodes in an order in which every value is written before it is read. */
 export class Graph {
-  readonly nodes: GraphNode[] = [];
-  readonly inputs: Value[] = [];
+  nodes: GraphNode[] = [];
+  inputs: Value[] = [];
   outputs: Expr[] = [];
-  #values = 0;
+  state: StateWrite[] = [];
+  #values: number;
+
+  constructor(values = 0) {
+    this.#values = values;
+  }
 
   newValue(sizeInBytes: number, producer: GraphNode | null): Value {
     return new Value(this.#values++, sizeInBytes, producer);
@@ -102,4 +109,17 @@ export function packedBytes(dtype: DType, sizes: readonly number[]): number {
 export function packedExpr(value: Value, dtype: DType, sizes: readonly number[]): Expr {
   const seen = sizes.length === 0 ? [1] : sizes;
   return new Expr(value, dtype, seen, packedStrides(seen), 0);
+}
+
+/** True when an expression shows the whole of its value, packed. */
+export const isWhole = (x: Expr): boolean => x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;
+
+/** A graph of other nodes with the same inputs; values keep their identity. */
+export function withNodes(graph: Graph, nodes: GraphNode[], replaced: (x: Expr) => Expr): Graph {
+  const next = new Graph(graph.valueCount);
+  next.inputs = graph.inputs;
+  next.nodes = nodes;
+  next.outputs = graph.outputs.map(replaced);
+  next.state = graph.state.map((w) => ({ cell: w.cell, value: replaced(w.value) }));
+  return next;
 }

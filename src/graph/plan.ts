@@ -4,64 +4,62 @@
  */
 import type { Capabilities } from "../backends/capabilities.ts";
 import { describeNode } from "../dml/describe.ts";
+import { OPERATORS } from "../dml/operators.generated.ts";
 import type { BindingRange, GraphDescription, OperatorDescription, ProgramDescription, ProgramStep } from "../native/binding.ts";
-import { spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "./graph.ts";
+import { isPacked } from "../shape.ts";
+import { isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "./graph.ts";
+import { Arena } from "./arena.ts";
+import { keyOf } from "./key.ts";
+import { materializeOffsets } from "./passes/materialize-offsets.ts";
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string): ProgramDescription {
-  const outputs = new Map<Value, number>();
-  graph.outputs.forEach((x, i) => outputs.set(x.value, graph.inputs.length + i));
-  const inputs = new Map<Value, number>();
-  graph.inputs.forEach((v, i) => inputs.set(v, i));
-  const scratchSlot = graph.inputs.length + graph.outputs.length;
-  const base = {
-    name,
-    inputs: graph.inputs.map((v) => v.sizeInBytes),
-    outputs: graph.outputs.map((x) => x.value.sizeInBytes),
+  return capabilities.fusesGraphs && graph.nodes.length > 1 ? planRegion(materializeOffsets(graph), name) : planList(graph, name);
+}
+
+interface Slots {
+  readonly inputs: ReadonlyMap<Value, number>;
+  readonly outputs: ReadonlyMap<Value, number>;
+  readonly scratch: number;
+}
+
+function slotsOf(graph: Graph): Slots {
+  return {
+    inputs: new Map(graph.inputs.map((v, i) => [v, i])),
+    outputs: new Map(graph.outputs.map((x, i) => [x.value, graph.inputs.length + i])),
+    scratch: graph.inputs.length + graph.outputs.length,
   };
-  if (capabilities.fusesGraphs && graph.nodes.length > 1) {
-    const region = describeRegion(graph.nodes, inputs, outputs);
-    return {
-      ...base,
-      scratch: 0,
-      dispatchables: [region.graph],
-      steps: [{ group: 0, dispatch: 0, inputs: region.inputs.map((x) => [inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const), outputs: graph.outputs.map((x, i): BindingRange => [graph.inputs.length + i, 0, x.value.sizeInBytes]) }],
-    };
+}
+
+const sizesOf = (graph: Graph): { inputs: number[]; outputs: number[] } => ({
+  inputs: graph.inputs.map((v) => v.sizeInBytes),
+  outputs: graph.outputs.map((x) => x.value.sizeInBytes),
+});
+
+/** One graph of all nodes; new values of state cells go to the arena and are copied into the cells afterwards. */
+function planRegion(graph: Graph, name: string): ProgramDescription {
+  const slots = slotsOf(graph);
+  const results: { value: Value; range: BindingRange }[] = graph.outputs.map((x) => ({ value: x.value, range: [slots.outputs.get(x.value)!, 0, x.value.sizeInBytes] }));
+  const arena = new Arena();
+  const copies: ProgramStep[] = [];
+  for (const { cell, value } of graph.state) {
+    let range = results.find((r) => r.value === value.value)?.range;
+    if (range === undefined) {
+      range = [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
+      results.push({ value: value.value, range });
+    }
+    copies.push({ group: 1, copy: [range, [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
   }
-  const offsets = new Map<Value, number>();
-  let scratch = 0;
-  const place = (v: Value): readonly [number, number] => {
-    const slot = inputs.get(v) ?? outputs.get(v);
-    if (slot !== undefined) return [slot, 0];
-    let at = offsets.get(v);
-    if (at === undefined) {
-      at = scratch;
-      offsets.set(v, at);
-      scratch += Math.ceil(v.sizeInBytes / 256) * 256;
-    }
-    return [scratchSlot, at];
+  const region = describeRegion(graph.nodes, results.map((r) => r.value));
+  return {
+    name,
+    ...sizesOf(graph),
+    scratch: arena.size,
+    dispatchables: [region.graph],
+    steps: [
+      { group: 0, dispatch: 0, inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const), outputs: results.map((r) => r.range) },
+      ...copies,
+    ],
   };
-  const range = (x: Expr | null): BindingRange => {
-    if (x === null) return null;
-    const [slot, at] = place(x.value);
-    return [slot, at + x.byteOffset, spanInBytes(x.dtype, x.sizes, x.strides)];
-  };
-  const dispatchables: OperatorDescription[] = [];
-  const known = new Map<string, number>();
-  const level = new Map<Value, number>();
-  const steps: ProgramStep[] = graph.nodes.map((node) => {
-    const description = describeNode(node);
-    const key = JSON.stringify(description, (_, v: unknown) => (v instanceof Uint8Array ? [...v] : Object.is(v, -0) ? "-0" : typeof v === "number" && !Number.isFinite(v) ? String(v) : v));
-    let index = known.get(key);
-    if (index === undefined) {
-      index = dispatchables.push(description) - 1;
-      known.set(key, index);
-    }
-    let group = 0;
-    for (const x of node.inputs) if (x !== null) group = Math.max(group, (level.get(x.value) ?? -1) + 1);
-    for (const x of node.outputs) if (x !== null) level.set(x.value, group);
-    return { group, dispatch: index, inputs: node.inputs.map(range), outputs: node.outputs.map(range) };
-  });
-  return { ...base, scratch, dispatchables, steps: steps.map((s, i) => ({ s, i })).sort((a, b) => a.s.group - b.s.group || a.i - b.i).map(({ s }) => s) };
 }
 
 const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
@@ -70,20 +68,17 @@ const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
  * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
  * and every tensor on an edge is declared with the size of the whole value.
  */
-function describeRegion(nodes: readonly GraphNode[], inputs: ReadonlyMap<Value, number>, outputs: ReadonlyMap<Value, number>): { graph: GraphDescription; inputs: Expr[] } {
+function describeRegion(nodes: readonly GraphNode[], results: readonly Value[]): { graph: GraphDescription; inputs: Expr[] } {
   const entries: Expr[] = [];
   const inputEdges: [number, number, number][] = [];
   const edges: [number, number, number, number][] = [];
   const outputEdges: [number, number, number][] = [];
   const where = new Map<Value, readonly [number, number]>();
-  const outputCount = outputs.size;
-  const firstOutput = inputs.size;
   nodes.forEach((node, n) => {
     node.inputs.forEach((x, k) => {
       if (x === null) return;
       const from = where.get(x.value);
       if (from !== undefined) {
-        if (x.byteOffset !== 0) throw new TypeError(`${node.operator}: a value inside a region is read at byte ${x.byteOffset}`);
         edges.push([from[0], from[1], n, k]);
         return;
       }
@@ -94,10 +89,138 @@ function describeRegion(nodes: readonly GraphNode[], inputs: ReadonlyMap<Value, 
     node.outputs.forEach((x, k) => {
       if (x === null) return;
       where.set(x.value, [n, k]);
-      const slot = outputs.get(x.value);
-      if (slot !== undefined) outputEdges.push([n, k, slot - firstOutput]);
+      results.forEach((value, i) => { if (value === x.value) outputEdges.push([n, k, i]); });
     });
   });
-  const described = nodes.map((node) => describeNode(node, regionBytes));
-  return { graph: { inputCount: entries.length, outputCount, nodes: described, inputEdges, edges, outputEdges }, inputs: entries };
+  return { graph: { inputCount: entries.length, outputCount: results.length, nodes: nodes.map((node) => describeNode(node, regionBytes)), inputEdges, edges, outputEdges }, inputs: entries };
+}
+
+/** State writes that a node makes straight into the cell, by the value it writes. */
+function inPlaceWrites(graph: Graph): Map<Value, Value> {
+  const index = new Map(graph.nodes.map((n, i) => [n, i]));
+  const readers = new Map<Value, GraphNode[]>();
+  for (const node of graph.nodes) for (const x of node.inputs) if (x !== null) readers.set(x.value, [...(readers.get(x.value) ?? []), node]);
+  const outputs = new Set(graph.outputs.map((x) => x.value));
+  const direct = new Map<Value, Value>();
+  for (const { cell, value } of graph.state) {
+    const node = graph.nodes.find((n) => n.outputs.some((x) => x !== null && x.value === value.value));
+    if (node === undefined || outputs.has(value.value) || outputs.has(cell) || direct.has(value.value) || !isWhole(value)) continue;
+    const reads = node.inputs.filter((x) => x !== null && x.value === cell);
+    const out = node.outputs.find((x) => x !== null && x.value === value.value)!;
+    const self = reads.length === 0 || (reads.length === 1 && OPERATORS[node.operator].supportsInPlace && isWhole(reads[0]!) && isPacked(out.sizes, out.strides) && reads[0]!.dtype === out.dtype);
+    const others = (readers.get(cell) ?? []).every((r) => r === node || index.get(r)! < index.get(node)!);
+    if (self && others) direct.set(value.value, cell);
+  }
+  return direct;
+}
+
+/** Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. */
+function flatJoins(graph: Graph, taken: ReadonlySet<Value>): { readonly inside: Map<Value, { whole: Value; offset: number }>; readonly gone: Set<GraphNode> } {
+  const inside = new Map<Value, { whole: Value; offset: number }>();
+  const gone = new Set<GraphNode>();
+  const made = new Map<Value, GraphNode>();
+  for (const node of graph.nodes) for (const x of node.outputs) if (x !== null) made.set(x.value, node);
+  for (const node of graph.nodes) {
+    if (node.operator !== "JOIN") continue;
+    const out = node.outputs[0]!;
+    const axis = Number(node.attributes.axis);
+    if (out.sizes.some((d, i) => i < axis && d !== 1)) continue;
+    const pieces = new Set<Value>();
+    let offset = 0;
+    const places: [Value, number][] = [];
+    const fits = node.inputs.every((x) => {
+      const at = offset;
+      offset += x!.value.sizeInBytes;
+      places.push([x!.value, at]);
+      const fresh = !pieces.has(x!.value) && !inside.has(x!.value) && !taken.has(x!.value) && made.has(x!.value) && !gone.has(made.get(x!.value)!);
+      pieces.add(x!.value);
+      return fresh && isWhole(x!) && at % 16 === 0;
+    });
+    if (!fits || offset !== out.value.sizeInBytes) continue;
+    for (const [value, at] of places) inside.set(value, { whole: out.value, offset: at });
+    gone.add(node);
+  }
+  return { inside, gone };
+}
+
+/** A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. */
+function planList(graph: Graph, name: string): ProgramDescription {
+  const slots = slotsOf(graph);
+  const direct = inPlaceWrites(graph);
+  const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]));
+  const nodes = graph.nodes.filter((n) => !joins.gone.has(n));
+  const groups = groupsOf(nodes, direct, joins.inside, graph);
+  const order = nodes.map((node, i) => ({ node, i, group: groups[i]! })).sort((a, b) => a.group - b.group || a.i - b.i);
+  const last = order.at(-1)?.group ?? 0;
+
+  const rootOf = (v: Value): { root: Value; offset: number } => {
+    let offset = 0;
+    for (let at = joins.inside.get(v); at !== undefined; at = joins.inside.get(v)) {
+      offset += at.offset;
+      v = at.whole;
+    }
+    return { root: v, offset };
+  };
+  const copied = graph.state.filter((w) => direct.get(w.value.value) !== w.cell);
+  const ends = new Map<Value, number>();
+  for (const { node, group } of order) for (const x of [...node.inputs, ...node.outputs]) if (x !== null) ends.set(rootOf(x.value).root, group);
+  for (const w of copied) ends.set(rootOf(w.value.value).root, last + 1);
+
+  const arena = new Arena();
+  const offsets = new Map<Value, number>();
+  const place = (v: Value): readonly [number, number] => {
+    const { root, offset } = rootOf(v);
+    const cell = direct.get(root);
+    const slot = slots.inputs.get(cell ?? root) ?? slots.outputs.get(root);
+    if (slot !== undefined) return [slot, offset];
+    let at = offsets.get(root);
+    if (at === undefined) {
+      at = arena.take(root.sizeInBytes);
+      offsets.set(root, at);
+    }
+    return [slots.scratch, at + offset];
+  };
+  const range = (x: Expr | null): BindingRange => {
+    if (x === null) return null;
+    const [slot, at] = place(x.value);
+    return [slot, at + x.byteOffset, spanInBytes(x.dtype, x.sizes, x.strides)];
+  };
+
+  const dispatchables: OperatorDescription[] = [];
+  const known = new Map<string, number>();
+  const steps: ProgramStep[] = [];
+  order.forEach(({ node, group }, k) => {
+    const description = describeNode(node);
+    const key = keyOf(description);
+    let index = known.get(key);
+    if (index === undefined) known.set(key, (index = dispatchables.push(description) - 1));
+    steps.push({ group, dispatch: index, inputs: node.inputs.map(range), outputs: node.outputs.map(range) });
+    if (order[k + 1]?.group === group) return;
+    for (const [root, end] of ends) if (end === group && offsets.has(root)) arena.free(offsets.get(root)!);
+  });
+  for (const { cell, value } of copied) {
+    const [slot, at] = place(value.value);
+    steps.push({ group: last + 1, copy: [[slot, at, cell.sizeInBytes], [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
+  }
+  return { name, ...sizesOf(graph), scratch: arena.size, dispatchables, steps };
+}
+
+/** The earliest group of each node: after what it reads was written, and, writing into a cell, after its old value was read. */
+function groupsOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>, inside: ReadonlyMap<Value, { whole: Value }>, graph: Graph): number[] {
+  const written = new Map<Value, number>();
+  const read = new Map<Value, number>();
+  const inputs = new Set(graph.inputs);
+  return nodes.map((node) => {
+    let group = 0;
+    for (const x of node.inputs) if (x !== null) group = Math.max(group, (written.get(x.value) ?? -1) + 1);
+    for (const x of node.outputs) {
+      const cell = x === null ? undefined : direct.get(x.value);
+      if (cell !== undefined) group = Math.max(group, (read.get(cell) ?? -1) + 1);
+    }
+    for (const x of node.inputs) if (x !== null && inputs.has(x.value)) read.set(x.value, Math.max(read.get(x.value) ?? 0, group));
+    for (const x of node.outputs) {
+      for (let v = x?.value; v !== undefined; v = inside.get(v)?.whole) written.set(v, Math.max(written.get(v) ?? 0, group));
+    }
+    return group;
+  });
 }

@@ -1,0 +1,33 @@
+/** Offsets in one block of memory: first fit among what is live. */
+
+const ALIGNMENT = 256;
+
+export class Arena {
+  /** Live ranges by offset, in rising order. */
+  readonly #live: { offset: number; size: number }[] = [];
+  #size = 0;
+
+  /** Bytes that were ever needed at once. */
+  get size(): number {
+    return this.#size;
+  }
+
+  take(sizeInBytes: number): number {
+    const size = Math.ceil(sizeInBytes / ALIGNMENT) * ALIGNMENT;
+    let offset = 0;
+    let i = 0;
+    for (; i < this.#live.length; i++) {
+      const range = this.#live[i]!;
+      if (range.offset >= offset + size) break;
+      offset = range.offset + range.size;
+    }
+    this.#live.splice(i, 0, { offset, size });
+    this.#size = Math.max(this.#size, offset + size);
+    return offset;
+  }
+
+  free(offset: number): void {
+    const i = this.#live.findIndex((r) => r.offset === offset);
+    if (i >= 0) this.#live.splice(i, 1);
+  }
+}

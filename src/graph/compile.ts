@@ -1,0 +1,192 @@
+/** compile(): a function of tensors becomes one program per input signature, recorded once and replayed. */
+import { TraceError, UnsupportedError, NativeError } from "../errors.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { defaultDevice, type Device } from "../device.ts";
+import { noteFallback } from "../runtime/fallback.ts";
+import { nativeDevice, onClose } from "../runtime/devices.ts";
+import { keep, outsideScopes } from "../scope.ts";
+import { Tensor } from "../tensor.ts";
+import { tracer, withTracer } from "../trace.ts";
+import { Check, Mismatch } from "./check.ts";
+import { keyOf } from "./key.ts";
+import { explain as explainProgram, type Explanation } from "./print.ts";
+import { CompiledProgram } from "./program.ts";
+import { Trace } from "./trace.ts";
+
+export interface CompileOptions {
+  /** Name in errors, traces and explain(). Default: the function's own. */
+  readonly name?: string;
+  /** Closed command lists that are replayed in turn, 2 to 4. Default 3. */
+  readonly lists?: number;
+  /**
+   * Whether each call runs the function's JavaScript on traced tensors to see that it still asks for what was recorded. Without,
+   * only the arguments are compared: faster by the time of that JavaScript, but a changed closure variable goes unseen.
+   * Default true.
+   */
+  readonly check?: boolean;
+}
+
+/** A compiled function: called like the original, which must be synchronous and act on tensors only. */
+export interface Compiled<Args extends readonly unknown[], Result> {
+  (...args: Args): Result;
+  /** Programs that were made so far. */
+  readonly programs: number;
+  /** What the most recently used program consists of. */
+  explain(): Explanation;
+  /** Frees all programs. */
+  dispose(): void;
+}
+
+/** One recording of the function: a program, or the note that the function runs eagerly. */
+interface Variant {
+  readonly trace: Trace;
+  readonly program: CompiledProgram | null;
+  readonly arguments: readonly Tensor[];
+  readonly result: unknown;
+  readonly outputs: readonly Tensor[];
+  /** Leaves (and traced arguments) whose gradient is an output, after the function's own outputs. */
+  readonly gradients: readonly Tensor[];
+}
+
+const VARIANTS = 8;
+
+/** Replaces the tensors in a structure of arrays and plain objects. */
+function mapTensors(value: unknown, fn: (t: Tensor) => unknown): unknown {
+  if (value instanceof Tensor) return fn(value);
+  if (Array.isArray(value)) return value.map((v) => mapTensors(v, fn));
+  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
+  return value;
+}
+
+function tensorsIn(value: unknown): Tensor[] {
+  const found: Tensor[] = [];
+  mapTensors(value, (t) => found.push(t));
+  return found;
+}
+
+/** What must be equal for a program to serve a call: kinds of the tensors, and all other arguments by value. */
+function signature(args: readonly unknown[]): string {
+  const kinds = mapTensors(args, (t) => `${t.device}:${t.dtype}:${t.shape.join()}:${t.requiresGrad}`);
+  return `${isGradEnabled()}|${keyOf(kinds)}`;
+}
+
+export function compile<Args extends readonly unknown[], Result>(fn: (...args: Args) => Result, options: CompileOptions = {}): Compiled<Args, Result> {
+  const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
+  const variants = new Map<string, Variant[]>();
+  let recent: Variant | null = null;
+  onClose((native) => { for (const [key, list] of variants) if (list.some((v) => v.trace.native === native)) variants.delete(key); });
+
+  const run = (...args: Args): Result => {
+    if (tracer() !== null) return fn(...args);
+    const given = tensorsIn(args);
+    given.forEach((t, i) => t.demandLive(name, `argument ${i}`));
+    const key = signature(args);
+    const list = variants.get(key) ?? [];
+    const volatile = new Set<number>();
+    for (const variant of list) {
+      if (variant.program === null) return fn(...args);
+      const check = options.check === false ? null : new Check(variant.trace);
+      try {
+        const result = check === null ? variant.result : checked(check, variant, fn, args);
+        recent = variant;
+        return finish(variant, result, given, check) as Result;
+      } catch (error) {
+        check?.undo();
+        if (!(error instanceof Mismatch)) throw error;
+        if (error.event >= 0) {
+          volatile.add(error.event);
+          for (const input of variant.trace.inputs) if (input.source.kind === "volatile") volatile.add(input.source.event);
+        }
+      }
+    }
+    const variant = trace(name, fn, args, given, volatile, options);
+    variants.set(key, [variant, ...list].slice(0, VARIANTS));
+    for (const old of list.slice(VARIANTS - 1)) old.program?.dispose();
+    recent = variant;
+    if (variant.program === null) return fn(...args);
+    return finish(variant, variant.result, given, null) as Result;
+  };
+
+  Object.defineProperty(run, "programs", { get: () => [...variants.values()].reduce((n, v) => n + v.length, 0) });
+  return Object.assign(run, {
+    explain(): Explanation {
+      if (recent?.program == null) throw new TraceError({ operation: "explain", argument: name, expected: "called before", received: recent === null ? "no call" : "a function that runs eagerly, since its device lacks an operator" });
+      return explainProgram(name, recent.program);
+    },
+    dispose(): void {
+      for (const list of variants.values()) for (const v of list) v.program?.dispose();
+      variants.clear();
+      recent = null;
+    },
+  }) as unknown as Compiled<Args, Result>;
+}
+
+/** The compiled function's program, readable: nodes, dispatches, barriers, bytes, and which line asked for what. */
+export const explain = (compiled: { explain(): Explanation }): Explanation => compiled.explain();
+
+function call(fn: (...args: never[]) => unknown, args: readonly unknown[], ghosts: readonly Tensor[]): unknown {
+  let i = 0;
+  return fn(...(mapTensors(args, () => ghosts[i++]!) as never[]));
+}
+
+/** Runs the function against the log; its result is in terms of the trace's tensors. */
+function checked(check: Check, variant: Variant, fn: (...args: never[]) => unknown, args: readonly unknown[]): unknown {
+  const ghosts = variant.arguments.map((t) => {
+    const ghost = new Tensor(t.storage, t.desc, 0);
+    ghost.leafRequiresGrad = t.leafRequiresGrad;
+    return ghost;
+  });
+  const result = outsideScopes(() => withTracer(check, () => call(fn, args, ghosts)));
+  check.finish();
+  const outputs = tensorsIn(result).filter((t) => variant.trace.owns(t.storage));
+  if (outputs.length !== variant.outputs.length || outputs.some((t, i) => t.storage !== variant.outputs[i]!.storage || t.desc !== variant.outputs[i]!.desc || t.offset !== variant.outputs[i]!.offset)) throw new Mismatch("another result");
+  return result;
+}
+
+function deviceOf(name: string, given: readonly Tensor[]): Device {
+  const first = given[0]?.device ?? defaultDevice();
+  for (const t of given) if (t.device !== first) throw new TraceError({ operation: name, argument: "arguments", expected: `all on ${first}`, received: `one on ${t.device}` });
+  return first;
+}
+
+function trace(name: string, fn: (...args: never[]) => unknown, args: readonly unknown[], given: readonly Tensor[], volatile: ReadonlySet<number>, options: CompileOptions): Variant {
+  const native = nativeDevice(deviceOf(name, given), name);
+  const t = new Trace(native, name, volatile);
+  const undo = (): void => { for (const [leaf, grad] of t.gradients) leaf.grad = grad; };
+  try {
+    const ghosts = given.map((x, i) => {
+      const ghost = t.argument(i, x);
+      ghost.leafRequiresGrad = x.requiresGrad;
+      return ghost;
+    });
+    const result = outsideScopes(() => withTracer(t, () => call(fn, args, ghosts)));
+    if (result instanceof Promise) throw new TraceError({ operation: name, argument: "function", expected: "synchronous", received: "one that returns a promise", hint: "Await outside of the compiled function." });
+    const outputs = tensorsIn(result).filter((x) => t.owns(x.storage));
+    const gradients = [...t.gradients.keys()].filter((leaf) => leaf.grad !== null && t.owns(leaf.grad.storage));
+    t.finish([...outputs, ...gradients.map((leaf) => leaf.grad!)]);
+    const program = new CompiledProgram(native, t, name, options.lists ?? 3);
+    return { trace: t, program, arguments: ghosts, result, outputs, gradients };
+  } catch (error) {
+    undo();
+    const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
+    if (!lacks) throw error;
+    noteFallback(name, given, native, `compiled as a whole it needs what the device lacks: ${error.message}`);
+    return { trace: t, program: null, arguments: [], result: null, outputs: [], gradients: [] };
+  }
+}
+
+/** Replays the program and puts real tensors in place of the traced ones. */
+function finish(variant: Variant, result: unknown, given: readonly Tensor[], check: Check | null): unknown {
+  const program = variant.program!;
+  const tensors = program.replay(given, check?.volatile ?? null);
+  variant.gradients.forEach((leaf, i) => {
+    const grad = keep(tensors[variant.outputs.length + i]!);
+    const argument = variant.arguments.indexOf(leaf);
+    const target = argument >= 0 ? given[argument]! : leaf;
+    target.grad = grad;
+    if (argument >= 0) leaf.grad = null;
+  });
+  let at = 0;
+  return mapTensors(result, (t) => (variant.trace.owns(t.storage) ? tensors[at++] : t));
+}
+

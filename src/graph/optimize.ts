@@ -1,0 +1,24 @@
+/** The passes, in order. Each is a function from graph to graph. */
+import type { Capabilities } from "../backends/capabilities.ts";
+import type { Graph } from "./graph.ts";
+import { mergeCommonSubexpressions } from "./passes/common-subexpressions.ts";
+import { removeDeadCode } from "./passes/dead-code.ts";
+import { fuseActivations } from "./passes/fuse-activation.ts";
+import { verifyGraph } from "./verify.ts";
+
+export function optimize(graph: Graph, capabilities: Capabilities): Graph {
+  const stages: [string, (g: Graph) => Graph][] = [
+    ["trace", (g) => g],
+    ["dead code", removeDeadCode],
+    ["common subexpressions", mergeCommonSubexpressions],
+    ["dead code again", removeDeadCode],
+  ];
+  // A fusing device does this itself, and more of it.
+  if (!capabilities.fusesGraphs) stages.push(["activations", fuseActivations]);
+  const verify = process.env.DXTENSOR_VERIFY === "1";
+  for (const [name, pass] of stages) {
+    graph = pass(graph);
+    if (verify) verifyGraph(graph, name);
+  }
+  return graph;
+}

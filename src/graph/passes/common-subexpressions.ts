@@ -1,0 +1,27 @@
+/** Merges nodes that compute the same: operator, attributes and inputs equal. A generator's state is an input, so draws differ. */
+import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { describeNode } from "../../dml/describe.ts";
+import { keyOf } from "../key.ts";
+
+export function mergeCommonSubexpressions(graph: Graph): Graph {
+  const same = new Map<Value, Value>();
+  const seen = new Map<string, GraphNode>();
+  const replace = (x: Expr): Expr => {
+    const value = same.get(x.value);
+    return value === undefined ? x : new Expr(value, x.dtype, x.sizes, x.strides, x.byteOffset);
+  };
+  const nodes: GraphNode[] = [];
+  for (const node of graph.nodes) {
+    const inputs = node.inputs.map((x) => (x === null ? null : replace(x)));
+    const next: GraphNode = { ...node, inputs };
+    const key = `${keyOf(describeNode(next))}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
+    const before = seen.get(key);
+    if (before === undefined) {
+      seen.set(key, next);
+      nodes.push(next);
+      continue;
+    }
+    node.outputs.forEach((x, i) => { if (x !== null) same.set(x.value, before.outputs[i]!.value); });
+  }
+  return withNodes(graph, nodes, replace);
+}

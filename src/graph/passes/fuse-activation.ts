@@ -1,0 +1,48 @@
+/** Moves an activation that alone reads a result into the operator that makes it, where that operator takes one. */
+import { OPERATORS, type OperatorName } from "../../dml/operators.generated.ts";
+import { Expr, isWhole, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
+
+/** ADD takes an activation in its second version only. */
+const variants: { readonly [K in OperatorName]?: OperatorName } = { ELEMENT_WISE_ADD: "ELEMENT_WISE_ADD1" };
+
+const hostOf = (operator: OperatorName): OperatorName | null => {
+  const name = variants[operator] ?? operator;
+  return OPERATORS[name].fields.some((f) => f.name === "fusedActivation") ? name : null;
+};
+
+function activationOf(node: GraphNode): Activation | null {
+  const row = OPERATORS[node.operator];
+  const tensors = row.fields.filter((f) => f.kind !== "attribute");
+  if (!row.fusable || tensors.length !== 2 || !node.operator.startsWith("ACTIVATION_") || node.operator.includes("SOFTMAX")) return null;
+  return { operator: node.operator, attributes: node.attributes };
+}
+
+export function fuseActivations(graph: Graph): Graph {
+  const readers = new Map<Value, number>();
+  const count = (x: Expr | null): void => { if (x !== null) readers.set(x.value, (readers.get(x.value) ?? 0) + 1); };
+  for (const node of graph.nodes) node.inputs.forEach(count);
+  graph.outputs.forEach(count);
+  for (const w of graph.state) count(w.value);
+  const nodes: GraphNode[] = [];
+  const madeBy = new Map<Value, number>();
+  for (const node of graph.nodes) {
+    const activation = activationOf(node);
+    const x = node.inputs[0];
+    const at = x ? madeBy.get(x.value) : undefined;
+    if (activation !== null && x && at !== undefined && readers.get(x.value) === 1 && isWhole(x)) {
+      const host = nodes[at]!;
+      const name = hostOf(host.operator);
+      const out = host.outputs[0]!;
+      if (name !== null && host.attributes.fusedActivation == null && out.value === x.value && (out.dtype === "float32" || out.dtype === "float16") && host.outputs.filter((o) => o !== null).length === 1) {
+        const result = node.outputs[0]!;
+        nodes[at] = { ...host, operator: name, attributes: { ...host.attributes, fusedActivation: activation }, outputs: [new Expr(result.value, out.dtype, out.sizes, out.strides, 0)], origin: `${host.origin} + ${node.origin}` };
+        madeBy.delete(x.value);
+        madeBy.set(result.value, at);
+        continue;
+      }
+    }
+    const index = nodes.push(node) - 1;
+    for (const o of node.outputs) if (o !== null) madeBy.set(o.value, index);
+  }
+  return withNodes(graph, nodes, (e) => e);
+}

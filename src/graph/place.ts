@@ -1,0 +1,21 @@
+/** Where in the user's code a traced operation was asked for. */
+import { dirname, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const own = `${dirname(dirname(fileURLToPath(import.meta.url)))}/`;
+
+/** "at train.ts:12" for the first frame outside this library; null when there is none. */
+export function callerPlace(): string | null {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 40;
+  const stack = new Error().stack ?? "";
+  Error.stackTraceLimit = limit;
+  for (const line of stack.split("\n").slice(1)) {
+    const match = /\(?((?:file:\/\/)?\/[^():]+|[A-Za-z]:\\[^():]+):(\d+):\d+\)?$/.exec(line.trim());
+    if (match === null) continue;
+    const file = match[1]!.startsWith("file:") ? fileURLToPath(match[1]!) : match[1]!;
+    if (file.startsWith(own) || file.includes("node:internal")) continue;
+    return `at ${relative(process.cwd(), file)}:${match[2]}`;
+  }
+  return null;
+}

@@ -1,0 +1,73 @@
+/** A compiled program as people read it. */
+import type { CompiledProgram } from "./program.ts";
+import type { Expr } from "./graph.ts";
+import { OPERATORS } from "../dml/operators.generated.ts";
+
+export interface ExplainedNode {
+  readonly operator: string;
+  /** The operation and the line that asked for it. */
+  readonly origin: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly activation: string | null;
+}
+
+export interface Explanation {
+  readonly name: string;
+  readonly device: string;
+  readonly nodes: readonly ExplainedNode[];
+  /** Compiled operators or graphs recorded in one list. */
+  readonly dispatches: number;
+  readonly copies: number;
+  readonly barriers: number;
+  /** Compiled once each. */
+  readonly distinctOperators: number;
+  readonly arenaInBytes: number;
+  readonly temporaryInBytes: number;
+  readonly inputsInBytes: number;
+  readonly outputsInBytes: number;
+  readonly stateCells: number;
+  toString(): string;
+}
+
+const show = (x: Expr | null): string => (x === null ? "-" : `%${x.value.id}${x.byteOffset > 0 ? `+${x.byteOffset}` : ""}:${x.dtype}[${x.sizes.join(", ")}]`);
+
+export function explain(name: string, program: CompiledProgram): Explanation {
+  const { graph, description } = program;
+  const info = program.info();
+  const nodes = graph.nodes.map((n): ExplainedNode => ({
+    operator: n.operator,
+    origin: n.origin,
+    inputs: n.inputs.map(show),
+    outputs: n.outputs.map(show),
+    activation: n.attributes.fusedActivation == null ? null : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
+  }));
+  const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
+  const dispatches = description.steps.filter((s) => "dispatch" in s).length;
+  const facts = {
+    name,
+    device: `${program.native.device} (${program.native.adapter.name})`,
+    nodes,
+    dispatches,
+    copies: description.steps.length - dispatches,
+    barriers: program.barriers,
+    distinctOperators: description.dispatchables.length,
+    arenaInBytes: description.scratch,
+    temporaryInBytes: info.temporaryInBytes,
+    inputsInBytes: sum(description.inputs),
+    outputsInBytes: sum(description.outputs),
+    stateCells: graph.state.length,
+  };
+  return {
+    ...facts,
+    toString() {
+      const width = Math.max(...nodes.map((n) => n.operator.length), 8);
+      const lines = nodes.map((n) => `  ${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`);
+      return [
+        `${name} on ${facts.device}: ${nodes.length} nodes in ${dispatches} dispatches, ${facts.copies} copies, ${facts.barriers} barriers, ${facts.distinctOperators} distinct`,
+        `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state cells written`,
+        ...lines,
+      ].join("\n");
+    },
+  };
+}

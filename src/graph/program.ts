@@ -1,0 +1,146 @@
+/** A traced function as a recorded program: its buffers, its recording, and a call of it. */
+import { internDesc, Storage, type Desc } from "../storage.ts";
+import { DTYPES } from "../dtype.ts";
+import type { ProgramDescription } from "../native/binding.ts";
+import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
+import { elements } from "../runtime/constants.ts";
+import { contiguousOp } from "../runtime/assign.ts";
+import { runEager } from "../runtime/eager.ts";
+import type { NativeDevice } from "../runtime/devices.ts";
+import { fromNative } from "../errors.ts";
+import { outsideScopes } from "../scope.ts";
+import { Tensor } from "../tensor.ts";
+import type { Check } from "./check.ts";
+import { optimize } from "./optimize.ts";
+import { planGraph } from "./plan.ts";
+import type { Trace, TracedInput } from "./trace.ts";
+import type { Graph } from "./graph.ts";
+
+/**
+ * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
+ * function uses alive. Recorded again when a state cell was repointed from outside.
+ */
+export class CompiledProgram {
+  readonly native: NativeDevice;
+  readonly graph: Graph;
+  readonly description: ProgramDescription;
+  readonly #id: number;
+  readonly #inputs: readonly TracedInput[];
+  readonly #lists: number;
+  /** The buffer of each slot that the program owns; state cells are null. */
+  readonly #buffers: readonly (Storage | null)[];
+  readonly #outputs: readonly Desc[];
+  readonly #written: readonly Storage[];
+  readonly #state: readonly { readonly slot: number; readonly storage: Storage }[];
+  #recording = 0;
+  /** Handles that the recording was made with, by slot. */
+  #recorded: number[] = [];
+  #disposed = false;
+
+  constructor(native: NativeDevice, trace: Trace, name: string, lists: number) {
+    this.native = native;
+    const graph = optimize(trace.graph, native.capabilities);
+    this.graph = graph;
+    this.description = planGraph(graph, native.capabilities, name);
+    this.#inputs = trace.inputs;
+    this.#lists = lists;
+    try {
+      this.#id = native.binding.createProgram(native.id, this.description);
+    } catch (error) {
+      throw fromNative(name, error);
+    }
+    this.#outputs = graph.outputs.map((x, i) => internDesc(native.device, x.dtype, trace.results[i]!.shape));
+    this.#state = trace.inputs.flatMap((input, slot) => (input.source.kind === "state" ? [{ slot, storage: input.source.storage }] : []));
+    for (const { storage } of this.#state) storage.retain();
+    const cells = new Set(graph.state.map((w) => w.cell));
+    this.#written = trace.inputs.flatMap((input) => (input.source.kind === "state" && cells.has(input.value) ? [input.source.storage] : []));
+    const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name)));
+    this.#buffers = [
+      ...trace.inputs.map((input) => {
+        if (input.source.kind === "state") return null;
+        if (input.source.kind === "fixed") return this.#own(upload(native, input.source.bytes, name));
+        return sized(input.value.sizeInBytes);
+      }),
+      ...this.description.outputs.map(sized),
+      sized(this.description.scratch),
+    ];
+    this.#fillConstants(trace);
+  }
+
+  get barriers(): number {
+    return Math.max(0, new Set(this.description.steps.map((s) => s.group)).size - 1);
+  }
+
+  info(): { descriptors: number; temporaryInBytes: number; persistentInBytes: number; operators: number } {
+    return this.native.binding.programInfo(this.#id);
+  }
+
+  /** Runs on these arguments; returns new tensors for the outputs. `volatile`: numbers and data that differ from the last call. */
+  replay(given: readonly Tensor[], volatile: Check["volatile"] | null): Tensor[] {
+    relieve();
+    const { binding } = this.native;
+    const name = this.description.name;
+    this.#record();
+    const copies: number[] = [];
+    const temporary: Tensor[] = [];
+    this.#inputs.forEach(({ source, value }, slot) => {
+      if (source.kind === "argument") {
+        const t = given[source.index]!;
+        const packed = t.desc.isPacked ? t : outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!);
+        if (packed !== t) temporary.push(packed);
+        copies.push(packed.storage.handle, packed.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[slot]!.handle, 0, value.sizeInBytes);
+      } else if (source.kind === "volatile") {
+        const now = volatile?.get(source.event);
+        if (now !== undefined) binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(now.dtype, [now.value]));
+      }
+    });
+    const first = this.#inputs.length;
+    const storages = this.#outputs.map((_, i) => new Storage(this.native.device, this.description.outputs[i]!));
+    const outputs = storages.flatMap((s, i) => [this.#buffers[first + i]!.handle, 0, s.sizeInBytes]);
+    const results = new Float64Array(storages.length);
+    withMemory(name, () => binding.replay(this.#recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));
+    storages.forEach((s, i) => { s.handle = results[i]!; });
+    for (const s of this.#written) s.version++;
+    for (const t of temporary) t.dispose();
+    return storages.map((s, i) => new Tensor(s, this.#outputs[i]!));
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    if (this.#recording !== 0) this.native.binding.releaseRecording(this.#recording);
+    this.native.binding.releaseProgram(this.#id);
+    for (const b of this.#buffers) b?.release();
+    for (const { storage } of this.#state) storage.release();
+  }
+
+  #own(storage: Storage): Storage {
+    storage.retain();
+    return storage;
+  }
+
+  /** Numbers and data that were inputs from the start hold their first values. */
+  #fillConstants(trace: Trace): void {
+    this.#inputs.forEach(({ source }, slot) => {
+      if (source.kind !== "volatile") return;
+      const event = trace.events[source.event]!;
+      const bytes = event.kind === "scalar" ? elements(event.dtype, [event.value]) : event.kind === "constant" ? event.bytes : null;
+      if (bytes !== null) this.native.binding.write(this.#buffers[slot]!.handle, 0, bytes);
+    });
+  }
+
+  /** Makes the recording, or makes it anew when a state cell has another buffer than before. */
+  #record(): void {
+    if (this.#recording !== 0 && this.#state.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+    const { binding } = this.native;
+    if (this.#recording !== 0) binding.releaseRecording(this.#recording);
+    this.#recording = 0;
+    this.#recorded = this.#buffers.map((b, slot) => {
+      const input = this.#inputs[slot];
+      return input?.source.kind === "state" ? input.source.storage.handle : (b?.handle ?? 0);
+    });
+    const slots = new Float64Array(2 * this.#recorded.length);
+    this.#recorded.forEach((handle, i) => { slots[2 * i] = handle; });
+    this.#recording = withMemory(this.description.name, () => binding.record(this.#id, slots, this.#lists));
+  }
+}
