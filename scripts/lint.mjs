@@ -25,7 +25,7 @@ async function step(name, command, args) {
 
 await main(async () => {
   const isFix = process.argv.includes("--fix");
-  const results = [];
+  const results = [await step("types of sources and tests", tool("tsc"), ["-b"])];
   results.push(await step("oxlint", tool("oxlint"), ["--type-aware", "--deny-warnings", ...(isFix ? ["--fix"] : [])]));
   results.push(await step("prettier", tool("prettier"), [isFix ? "--write" : "--check", "--log-level", "warn", "."]));
   const clang = await findClangFormat();

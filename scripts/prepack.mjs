@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { basename, join } from "node:path";
-import { ScriptError, at, main, say } from "./lib/project.mjs";
+import { ScriptError, main, say } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 import { prebuilds, shipped } from "./lib/native-files.mjs";
 

@@ -45,6 +45,12 @@ function moduleFailures(module: TestModule, file: string): Test[] {
 export default class CtrfReporter implements Reporter {
   readonly #file = resolve(process.env["DXTENSOR_CTRF"] ?? "test-results/ctrf.json");
 
+  #start = Date.now();
+
+  onTestRunStart(): void {
+    this.#start = Date.now();
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { message: string }[]): void {
     const tests = modules.flatMap((module) => {
       const file = relative(process.cwd(), module.moduleId).replaceAll("\\", "/");
@@ -57,6 +63,7 @@ export default class CtrfReporter implements Reporter {
       .generatedBy("dxtensor")
       .environment({ extra: { node: process.version, platform: `${process.platform}-${process.arch}` } })
       .addTests(tests)
+      .summaryOverrides({ start: this.#start, stop: Date.now() })
       .build();
     validateStrict(report);
     mkdirSync(dirname(this.#file), { recursive: true });
