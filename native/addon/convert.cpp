@@ -1,0 +1,270 @@
+#include "convert.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "errors.h"
+
+namespace dxtensor::addon {
+
+namespace {
+
+constexpr int kDeepest = 4;  // of operators inside operators
+
+// Where a value stands, for errors: "GEMM.ATensor.sizes".
+using Place = std::string;
+
+[[noreturn]] void Unfit(const Place& place, const char* expected) { Invalid(place + ": expected " + expected); }
+
+double Number(const Napi::Value& value, const Place& place) {
+  if (!value.IsNumber()) Unfit(place, "a number");
+  return value.As<Napi::Number>().DoubleValue();
+}
+
+template <typename T>
+T Whole(const Napi::Value& value, const Place& place) {
+  double number = Number(value, place);
+  // Strides and wrapped constants may come as either sign of the same 32 bits.
+  if (number != std::floor(number) || number < -2147483648.0 || number > 4294967295.0) Unfit(place, "a whole number of 32 bits");
+  return static_cast<T>(static_cast<int64_t>(number));
+}
+
+uint64_t Size(const Napi::Value& value, const Place& place) {
+  double number = Number(value, place);
+  if (!(number >= 0 && number <= 9007199254740992.0) || number != std::floor(number)) Unfit(place, "a size of 0 to 2^53");
+  return static_cast<uint64_t>(number);
+}
+
+Napi::Object Object(const Napi::Value& value, const Place& place) {
+  if (!value.IsObject()) Unfit(place, "an object");
+  return value.As<Napi::Object>();
+}
+
+Napi::Array Array(const Napi::Value& value, const Place& place) {
+  if (!value.IsArray()) Unfit(place, "an array");
+  return value.As<Napi::Array>();
+}
+
+bool Absent(const Napi::Value& value) { return value.IsNull() || value.IsUndefined(); }
+
+template <typename T, typename F>
+std::vector<T> List(const Napi::Value& value, const Place& place, F&& convert) {
+  std::vector<T> list;
+  if (Absent(value)) return list;
+  Napi::Array array = Array(value, place);
+  uint32_t length = array.Length();
+  list.reserve(length);
+  for (uint32_t i = 0; i < length; ++i) list.push_back(convert(array.Get(i), place));
+  return list;
+}
+
+schema::TensorDesc ToTensor(const Napi::Value& value, const Place& place) {
+  Napi::Object object = Object(value, place);
+  schema::TensorDesc tensor;
+  tensor.data_type = static_cast<DML_TENSOR_DATA_TYPE>(Whole<uint32_t>(object.Get("dataType"), place + ".dataType"));
+  std::vector<uint32_t> sizes = List<uint32_t>(object.Get("sizes"), place + ".sizes", Whole<uint32_t>);
+  if (sizes.empty() || sizes.size() > schema::kMaxRank) Unfit(place + ".sizes", "1 to 8 sizes");
+  tensor.rank = static_cast<uint32_t>(sizes.size());
+  Napi::Value strides = object.Get("strides");
+  tensor.has_strides = !Absent(strides);
+  std::vector<uint32_t> given = List<uint32_t>(strides, place + ".strides", Whole<uint32_t>);
+  if (tensor.has_strides && given.size() != sizes.size()) Unfit(place + ".strides", "as many strides as sizes");
+  uint32_t packed = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    tensor.sizes[i] = sizes[i];
+    tensor.strides[i] = tensor.has_strides ? given[i] : packed;
+    packed *= sizes[i];
+  }
+  tensor.size_in_bytes = Size(object.Get("sizeInBytes"), place + ".sizeInBytes");
+  return tensor;
+}
+
+schema::OperatorDesc ToOperator(const Napi::Value& value, const Place& place, int depth);
+
+schema::Field ToField(const schema::FieldSchema& field, const Napi::Value& value, const Place& place, int depth) {
+  using schema::FieldType;
+  switch (field.type) {
+    case FieldType::Tensor:
+      return Absent(value) ? std::optional<schema::TensorDesc>() : std::optional<schema::TensorDesc>(ToTensor(value, place));
+    case FieldType::TensorArray: return List<schema::TensorDesc>(value, place, ToTensor);
+    case FieldType::Operator:
+      if (Absent(value)) return std::shared_ptr<const schema::OperatorDesc>();
+      return std::make_shared<const schema::OperatorDesc>(ToOperator(value, place, depth + 1));
+    case FieldType::OperatorArray:
+      return List<schema::OperatorDesc>(value, place,
+                                        [&](const Napi::Value& item, const Place& at) { return ToOperator(item, at, depth + 1); });
+    case FieldType::UInt32: return Whole<uint32_t>(value, place);
+    case FieldType::UInt32Array: return List<uint32_t>(value, place, Whole<uint32_t>);
+    case FieldType::Int32: return Whole<int32_t>(value, place);
+    case FieldType::Int32Array: return List<int32_t>(value, place, Whole<int32_t>);
+    case FieldType::Float32: return static_cast<float>(Number(value, place));
+    case FieldType::Float32Array:
+      return List<float>(value, place, [](const Napi::Value& item, const Place& at) { return static_cast<float>(Number(item, at)); });
+    case FieldType::Bool:
+      if (!value.IsBoolean()) Unfit(place, "a boolean");
+      return value.As<Napi::Boolean>().Value();
+    case FieldType::ScaleBias: {
+      if (Absent(value)) return std::optional<DML_SCALE_BIAS>();
+      Napi::Array pair = Array(value, place);
+      return std::optional<DML_SCALE_BIAS>(DML_SCALE_BIAS{static_cast<float>(Number(pair.Get(0u), place)),
+                                                          static_cast<float>(Number(pair.Get(1u), place))});
+    }
+    case FieldType::Size2D: {
+      Napi::Array pair = Array(value, place);
+      return DML_SIZE_2D{Whole<uint32_t>(pair.Get(0u), place), Whole<uint32_t>(pair.Get(1u), place)};
+    }
+    case FieldType::ScalarUnion: {
+      if (!value.IsTypedArray() || value.As<Napi::TypedArray>().ByteLength() != sizeof(DML_SCALAR_UNION)) Unfit(place, "a Uint8Array of 8 bytes");
+      Napi::TypedArray bytes = value.As<Napi::TypedArray>();
+      DML_SCALAR_UNION scalar;
+      std::memcpy(&scalar, static_cast<const uint8_t*>(bytes.ArrayBuffer().Data()) + bytes.ByteOffset(), sizeof scalar);
+      return scalar;
+    }
+  }
+  Unfit(place, "a known kind of field");
+}
+
+// DirectML reads as many elements as the count field says.
+void CheckCounts(const schema::OperatorDesc& desc, const Place& place) {
+  for (size_t i = 0; i < desc.fields.size(); ++i) {
+    int count_field = desc.schema->fields[i].count_field;
+    if (count_field < 0) continue;
+    size_t length = std::visit(
+        [](const auto& field) -> size_t {
+          using T = std::decay_t<decltype(field)>;
+          if constexpr (std::is_same_v<T, std::vector<schema::TensorDesc>> || std::is_same_v<T, std::vector<schema::OperatorDesc>> ||
+                        std::is_same_v<T, std::vector<uint32_t>> || std::is_same_v<T, std::vector<int32_t>> ||
+                        std::is_same_v<T, std::vector<float>>)
+            return field.size();
+          else
+            return 0;
+        },
+        desc.fields[i]);
+    uint32_t count = std::get<uint32_t>(desc.fields[static_cast<size_t>(count_field)]);
+    // A count of several arrays may leave an optional one out: it is null then.
+    bool left_out = length == 0 && desc.schema->fields[i].optional;
+    if (length != count && !left_out)
+      Invalid(place + "." + desc.schema->fields[i].name + ": has " + std::to_string(length) + " elements, but " +
+              desc.schema->fields[count_field].name + " is " + std::to_string(count));
+  }
+}
+
+schema::OperatorDesc ToOperator(const Napi::Value& value, const Place& place, int depth) {
+  if (depth > kDeepest) Unfit(place, "no more operators inside");
+  Napi::Object object = Object(value, place);
+  schema::OperatorDesc desc;
+  auto type = Whole<uint32_t>(object.Get("type"), place + ".type");
+  desc.schema = schema::FindOperator(type);
+  if (!desc.schema) Invalid(place + ": " + std::to_string(type) + " is no DirectML operator type");
+  Place here = depth == 0 ? Place(desc.schema->name) : place + "." + desc.schema->name;
+  Napi::Array fields = Array(object.Get("fields"), here + ".fields");
+  if (fields.Length() != desc.schema->field_count)
+    Invalid(here + ": expected " + std::to_string(desc.schema->field_count) + " fields, received " + std::to_string(fields.Length()));
+  for (uint32_t i = 0; i < desc.schema->field_count; ++i) {
+    const schema::FieldSchema& field = desc.schema->fields[i];
+    desc.fields.push_back(ToField(field, fields.Get(i), here + "." + field.name, depth));
+  }
+  CheckCounts(desc, here);
+  return desc;
+}
+
+template <size_t N>
+std::vector<std::array<uint32_t, N>> Edges(const Napi::Value& value, const Place& place) {
+  return List<std::array<uint32_t, N>>(value, place, [](const Napi::Value& item, const Place& at) {
+    Napi::Array numbers = Array(item, at);
+    std::array<uint32_t, N> edge;
+    for (uint32_t i = 0; i < N; ++i) edge[i] = Whole<uint32_t>(numbers.Get(i), at);
+    return edge;
+  });
+}
+
+dml::GraphDesc ToGraph(const Napi::Object& object, const Place& place) {
+  dml::GraphDesc graph;
+  graph.input_count = Whole<uint32_t>(object.Get("inputCount"), place + ".inputCount");
+  graph.output_count = Whole<uint32_t>(object.Get("outputCount"), place + ".outputCount");
+  graph.nodes = List<schema::OperatorDesc>(object.Get("nodes"), place + ".nodes",
+                                           [](const Napi::Value& item, const Place& at) { return ToOperator(item, at, 0); });
+  auto node = [&](uint32_t index) {
+    if (index >= graph.nodes.size()) Invalid(place + ": an edge names node " + std::to_string(index) + " of " + std::to_string(graph.nodes.size()));
+    return index;
+  };
+  for (const auto& e : Edges<3>(object.Get("inputEdges"), place + ".inputEdges")) graph.input_edges.push_back({e[0], node(e[1]), e[2]});
+  for (const auto& e : Edges<4>(object.Get("edges"), place + ".edges")) graph.edges.push_back({node(e[0]), e[1], node(e[2]), e[3]});
+  for (const auto& e : Edges<3>(object.Get("outputEdges"), place + ".outputEdges")) graph.output_edges.push_back({node(e[0]), e[1], e[2]});
+  return graph;
+}
+
+dml::SlotRange ToRange(const Napi::Value& value, const Place& place) {
+  dml::SlotRange range;
+  if (Absent(value)) return range;
+  Napi::Array numbers = Array(value, place);
+  range.slot = Whole<int32_t>(numbers.Get(0u), place);
+  if (range.slot < 0) Unfit(place, "a slot of 0 or more");
+  range.offset = Size(numbers.Get(1u), place);
+  range.size = Size(numbers.Get(2u), place);
+  return range;
+}
+
+dml::StepDesc ToStep(const Napi::Value& value, const Place& place) {
+  Napi::Object object = Object(value, place);
+  dml::StepDesc step;
+  step.group = Whole<uint32_t>(object.Get("group"), place + ".group");
+  Napi::Value copy = object.Get("copy");
+  if (!Absent(copy)) {
+    Napi::Array pair = Array(copy, place + ".copy");
+    step.inputs = {ToRange(pair.Get(0u), place + ".copy")};
+    step.outputs = {ToRange(pair.Get(1u), place + ".copy")};
+    return step;
+  }
+  step.dispatchable = static_cast<int32_t>(Whole<uint32_t>(object.Get("dispatch"), place + ".dispatch") & 0x7FFFFFFF);
+  step.inputs = List<dml::SlotRange>(object.Get("inputs"), place + ".inputs", ToRange);
+  step.outputs = List<dml::SlotRange>(object.Get("outputs"), place + ".outputs", ToRange);
+  return step;
+}
+
+std::string Text(const Napi::Value& value) { return value.IsString() ? value.As<Napi::String>().Utf8Value() : ""; }
+
+}  // namespace
+
+dml::ProgramDesc ToProgram(const Napi::Value& value) {
+  Napi::Object object = Object(value, "createProgram");
+  dml::ProgramDesc program;
+  program.name = Text(object.Get("name"));
+  Place place = "program '" + program.name + "'";
+  program.inputs = List<uint64_t>(object.Get("inputs"), place + ".inputs", Size);
+  program.outputs = List<uint64_t>(object.Get("outputs"), place + ".outputs", Size);
+  program.scratch = Size(object.Get("scratch"), place + ".scratch");
+  Napi::Array dispatchables = Array(object.Get("dispatchables"), place + ".dispatchables");
+  for (uint32_t i = 0; i < dispatchables.Length(); ++i) {
+    Napi::Object one = Object(dispatchables.Get(i), place + ".dispatchables");
+    if (Absent(one.Get("nodes"))) program.dispatchables.emplace_back(ToOperator(one, place, 0));
+    else program.dispatchables.emplace_back(ToGraph(one, place + " graph " + std::to_string(i)));
+  }
+  program.steps = List<dml::StepDesc>(object.Get("steps"), place + ".steps", ToStep);
+  return program;
+}
+
+dml::LibraryPaths ToPaths(const Napi::Value& value) {
+  Napi::Object object = Object(value, "load: paths");
+  dml::LibraryPaths paths;
+  paths.folders = List<std::string>(object.Get("folders"), "load: paths.folders",
+                                    [](const Napi::Value& item, const Place&) { return Text(item); });
+  paths.dxcore = Text(object.Get("dxcore"));
+  paths.d3d12 = Text(object.Get("d3d12"));
+  paths.directml = Text(object.Get("directml"));
+  paths.software = Text(object.Get("software"));
+  paths.simulate = Text(object.Get("simulate"));
+  return paths;
+}
+
+dml::RuntimeKind ToKind(const Napi::Value& value) {
+  std::string text = Text(value);
+  if (text == "gpu") return dml::RuntimeKind::Gpu;
+  if (text == "software") return dml::RuntimeKind::Software;
+  Invalid("expected a runtime of \"gpu\" or \"software\"");
+}
+
+uint64_t ToSize(const Napi::Value& value, const char* what) { return Size(value, what); }
+uint32_t ToId(const Napi::Value& value, const char* what) { return Whole<uint32_t>(value, what); }
+
+}  // namespace dxtensor::addon

@@ -1,0 +1,19 @@
+// JavaScript descriptions (src/native/binding.ts) to those of schema and dml. Throws dml::Failure of kind Invalid with the place
+// of what does not fit. The environment's thread.
+#pragma once
+
+#include <napi.h>
+
+#include "../dml/loader.h"
+#include "../dml/program.h"
+
+namespace dxtensor::addon {
+
+dml::ProgramDesc ToProgram(const Napi::Value& value);
+dml::LibraryPaths ToPaths(const Napi::Value& value);
+dml::RuntimeKind ToKind(const Napi::Value& value);
+// A whole number from 0 to 2^53; `what` names it in the error.
+uint64_t ToSize(const Napi::Value& value, const char* what);
+uint32_t ToId(const Napi::Value& value, const char* what);
+
+}  // namespace dxtensor::addon

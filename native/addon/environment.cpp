@@ -1,0 +1,104 @@
+#include "environment.h"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "errors.h"
+
+namespace dxtensor::addon {
+
+Environment::Environment(napi_env env) : promises_(env), buffers_(env) {
+  Napi::Float64Array numbers = Napi::Float64Array::New(env, 2);
+  numbers[0] = 0;
+  numbers[1] = 0;
+  buffers_.SetPressure(numbers.Data());
+  pressure_ = Napi::Persistent(numbers);
+}
+
+Environment::~Environment() {
+  for (auto& device : devices_) {
+    if (!device) continue;
+    // The threads first: they may still settle promises.
+    device->device->Quiesce();
+    buffers_.DropDevice(*device);
+    device.reset();
+  }
+  promises_.Close();
+}
+
+void Environment::ThrowUnknown(const char* what, uint32_t id) {
+  Invalid(std::string(what) + " " + std::to_string(id) + " is not there: it was released, or belongs to another thread");
+}
+
+OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes) {
+  for (auto& device : devices_)
+    if (device && device->kind == kind && device->adapter == adapter) return *device;
+  auto device = std::make_unique<OpenDevice>();
+  device->kind = kind;
+  device->adapter = adapter;
+  device->device = dml::Device::Open(kind, adapter, limit_in_bytes);
+  device->id = static_cast<uint32_t>(devices_.size());
+  // process.exit() runs no clean-up hooks of the main thread. Registered after the libraries have registered their own handlers,
+  // so that it runs before those.
+  std::atexit(dml::QuiesceAllDevices);
+  devices_.push_back(std::move(device));
+  return *devices_.back();
+}
+
+OpenDevice& Environment::Device(uint32_t id) {
+  if (id < devices_.size() && devices_[id]) return *devices_[id];
+  ThrowUnknown("device", id);
+}
+
+void Environment::Close(uint32_t id) {
+  OpenDevice& device = Device(id);
+  try {
+    device.device->Finish();
+  } catch (const dml::Failure&) {
+    // A removed device has no work to finish; it is closed all the same.
+  }
+  for (OpenRecording& recording : recordings_)
+    if (recording.device == &device) recording = {};
+  for (OpenProgram& program : programs_)
+    if (program.device == &device) program = {};
+  buffers_.DropDevice(device);
+  devices_[id].reset();
+}
+
+uint32_t Environment::AddProgram(OpenDevice& device, dml::Program* program) {
+  if (free_programs_.empty()) {
+    free_programs_.push_back(static_cast<uint32_t>(programs_.size()));
+    programs_.emplace_back();
+  }
+  uint32_t id = free_programs_.back();
+  free_programs_.pop_back();
+  programs_[id] = {&device, program};
+  return id;
+}
+
+void Environment::ReleaseProgram(uint32_t id) {
+  OpenProgram& open = GetProgram(id);
+  open.device->device->ReleaseProgram(open.program);
+  open = {};
+  free_programs_.push_back(id);
+}
+
+uint32_t Environment::AddRecording(OpenDevice& device, dml::Recording* recording) {
+  if (free_recordings_.empty()) {
+    free_recordings_.push_back(static_cast<uint32_t>(recordings_.size()));
+    recordings_.emplace_back();
+  }
+  uint32_t id = free_recordings_.back();
+  free_recordings_.pop_back();
+  recordings_[id] = {&device, recording};
+  return id;
+}
+
+void Environment::ReleaseRecording(uint32_t id) {
+  OpenRecording& open = GetRecording(id);
+  open.device->device->ReleaseRecording(open.recording);
+  open = {};
+  free_recordings_.push_back(id);
+}
+
+}  // namespace dxtensor::addon

@@ -1,0 +1,64 @@
+// What the addon keeps for one JavaScript environment (the main thread or a worker): devices, buffers, programs, recordings.
+//
+// Made when the addon is loaded there, torn down by the environment's clean-up hook. The environment's thread.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+#include <vector>
+
+#include "buffers.h"
+#include "promises.h"
+
+namespace dxtensor::addon {
+
+struct OpenProgram {
+  OpenDevice* device = nullptr;  // null: released
+  dml::Program* program = nullptr;
+};
+
+struct OpenRecording {
+  OpenDevice* device = nullptr;
+  dml::Recording* recording = nullptr;
+};
+
+class Environment {
+ public:
+  explicit Environment(napi_env env);
+  ~Environment();
+
+  Buffers& buffers() { return buffers_; }
+  Promises& promises() { return promises_; }
+  Napi::Value Pressure() const { return pressure_.Value(); }
+
+  OpenDevice& Open(dml::RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes);
+  void Close(uint32_t id);
+  OpenDevice& Device(uint32_t id);
+
+  uint32_t AddProgram(OpenDevice& device, dml::Program* program);
+  OpenProgram& GetProgram(uint32_t id) {
+    if (id < programs_.size() && programs_[id].device) return programs_[id];
+    ThrowUnknown("program", id);
+  }
+  void ReleaseProgram(uint32_t id);
+  uint32_t AddRecording(OpenDevice& device, dml::Recording* recording);
+  OpenRecording& GetRecording(uint32_t id) {
+    if (id < recordings_.size() && recordings_[id].device) return recordings_[id];
+    ThrowUnknown("recording", id);
+  }
+  void ReleaseRecording(uint32_t id);
+
+ private:
+  [[noreturn]] static void ThrowUnknown(const char* what, uint32_t id);
+
+  Promises promises_;
+  Buffers buffers_;
+  Napi::Reference<Napi::Float64Array> pressure_;
+  std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id; null when closed
+  std::vector<OpenProgram> programs_{1};
+  std::vector<OpenRecording> recordings_{1};
+  std::vector<uint32_t> free_programs_, free_recordings_;
+};
+
+}  // namespace dxtensor::addon

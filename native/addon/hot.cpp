@@ -1,0 +1,288 @@
+#include "hot.h"
+
+#include <cstring>
+
+#include "environment.h"
+#include "errors.h"
+
+namespace dxtensor::addon {
+
+namespace {
+
+constexpr size_t kMostArguments = 18;
+
+uint32_t Number(napi_env env, napi_value value, const char* what) {
+  uint32_t number;
+  if (napi_get_value_uint32(env, value, &number) != napi_ok) Invalid(std::string(what) + ": expected a number");
+  return number;
+}
+
+struct Numbers {
+  double* data;
+  size_t length;
+};
+
+Numbers Floats(napi_env env, napi_value value, const char* what) {
+  napi_typedarray_type type;
+  Numbers numbers;
+  void* data;
+  if (napi_get_typedarray_info(env, value, &type, &numbers.length, &data, nullptr, nullptr) != napi_ok || type != napi_float64_array)
+    Invalid(std::string(what) + ": expected a Float64Array");
+  numbers.data = static_cast<double*>(data);
+  return numbers;
+}
+
+// Addresses of a program's slots while a call is prepared; what was allocated for it is freed again when the call fails.
+class Call {
+ public:
+  Call(Environment& environment, const OpenProgram& open) : environment_(environment), device_(*open.device), program_(*open.program) {
+    addresses_.assign(program_.slot_count, 0);
+  }
+  ~Call() {
+    for (uint32_t block : temporary_) device_.device->pool().Free(block);
+    if (done_) return;
+    for (uint32_t handle : created_) environment_.buffers().Release(handle);
+  }
+
+  uint64_t SizeOf(size_t slot) const {
+    size_t inputs = program_.input_sizes.size(), outputs = program_.output_sizes.size();
+    if (slot < inputs) return program_.input_sizes[slot];
+    return slot < inputs + outputs ? program_.output_sizes[slot - inputs] : program_.scratch;
+  }
+  void Give(size_t slot, uint32_t handle, uint64_t offset) {
+    Buffer& buffer = environment_.buffers().Get(handle);
+    if (buffer.device != &device_) Refuse(slot, "is on another device");
+    if (offset > buffer.capacity || SizeOf(slot) > buffer.capacity - offset)
+      Refuse(slot, "needs " + std::to_string(SizeOf(slot)) + " bytes, and the buffer has " + std::to_string(buffer.size) + " with offset " +
+                       std::to_string(offset));
+    if (offset % 16 && program_.bound_slots[slot]) Refuse(slot, "has offset " + std::to_string(offset) + ", which is no multiple of 16");
+    addresses_[slot] = buffer.address + offset;
+  }
+  uint32_t Create(size_t slot, napi_value owner) {
+    uint32_t handle = environment_.buffers().Create(device_, SizeOf(slot), owner);
+    created_.push_back(handle);
+    addresses_[slot] = environment_.buffers().Get(handle).address;
+    return handle;
+  }
+  void CreateScratch() {
+    if (!program_.scratch) return;
+    uint32_t block = device_.device->pool().Allocate(program_.scratch);
+    temporary_.push_back(block);
+    addresses_[program_.scratch_slot()] = device_.device->pool().AddressOf(block);
+  }
+  void Run() {
+    device_.device->Run(program_, addresses_.data());
+    done_ = true;
+  }
+  std::vector<dml::Address>& addresses() { return addresses_; }
+
+ private:
+  [[noreturn]] void Refuse(size_t slot, const std::string& why) const {
+    Invalid("program '" + program_.name + "': slot " + std::to_string(slot) + " " + why);
+  }
+
+  Environment& environment_;
+  OpenDevice& device_;
+  dml::Program& program_;
+  std::vector<dml::Address> addresses_;
+  std::vector<uint32_t> created_, temporary_;
+  bool done_ = false;
+};
+
+napi_value Element(napi_env env, napi_value array, uint32_t index) {
+  napi_value value;
+  if (napi_get_element(env, array, index, &value) != napi_ok) Invalid("owners: expected an array");
+  return value;
+}
+
+// The common case without a detour: one output, inputs at their start, few slots.
+napi_value RunSimple(napi_env env, Environment& environment, const OpenProgram& open, napi_value owner, const napi_value* inputs,
+                     size_t count) {
+  dml::Program& program = *open.program;
+  OpenDevice& device = *open.device;
+  dml::Address slots[dml::Task::kSlots];
+  if (program.input_sizes.size() != count || program.output_sizes.size() != 1)
+    Invalid("run: program '" + program.name + "' has " + std::to_string(program.input_sizes.size()) + " inputs and " +
+            std::to_string(program.output_sizes.size()) + " outputs; run needs one output and received " + std::to_string(count) + " inputs");
+  device.device->CheckAlive();
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t handle;
+    if (napi_get_value_uint32(env, inputs[i], &handle) != napi_ok) Invalid("run: expected handles");
+    const Buffer& buffer = environment.buffers().Get(handle);
+    if (buffer.device != &device) Invalid("program '" + program.name + "': slot " + std::to_string(i) + " is on another device");
+    if (buffer.capacity < program.input_sizes[i])
+      Invalid("program '" + program.name + "': slot " + std::to_string(i) + " needs " + std::to_string(program.input_sizes[i]) +
+              " bytes, and the buffer has " + std::to_string(buffer.size));
+    slots[i] = buffer.address;
+  }
+  dml::HeapPool& pool = device.device->pool();
+  uint32_t output = environment.buffers().Create(device, program.output_sizes[0], owner);
+  slots[count] = environment.buffers().Find(output)->address;
+  uint32_t scratch = UINT32_MAX;
+  slots[count + 1] = 0;
+  try {
+    if (program.scratch) {
+      scratch = pool.Allocate(program.scratch);
+      slots[count + 1] = pool.AddressOf(scratch);
+    }
+    device.device->Run(program, slots);
+  } catch (...) {
+    if (scratch != UINT32_MAX) pool.Free(scratch);
+    environment.buffers().Release(output);
+    throw;
+  }
+  if (scratch != UINT32_MAX) pool.Free(scratch);
+  napi_value result;
+  napi_create_uint32(env, output, &result);
+  return result;
+}
+
+}  // namespace
+
+napi_value RunProgram(napi_env env, napi_callback_info info) {
+  size_t count = kMostArguments;
+  napi_value arguments[kMostArguments];
+  void* data;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  return Guarded(env, [&]() -> napi_value {
+    if (count < 2 || count > kMostArguments) Invalid("run: expected a program, an owner and at most 16 handles; use execute for more");
+    auto& environment = *static_cast<Environment*>(data);
+    const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "run: program"));
+    if (open.program->slot_count <= dml::Task::kSlots)
+      return RunSimple(env, environment, open, arguments[1], arguments + 2, count - 2);
+    if (open.program->input_sizes.size() != count - 2 || open.program->output_sizes.size() != 1)
+      Invalid("run: program '" + open.program->name + "' needs " + std::to_string(open.program->input_sizes.size()) +
+              " inputs, received " + std::to_string(count - 2));
+    open.device->device->CheckAlive();
+    Call call(environment, open);
+    for (size_t i = 2; i < count; ++i) call.Give(i - 2, Number(env, arguments[i], "run: handle"), 0);
+    uint32_t output = call.Create(count - 2, arguments[1]);
+    call.CreateScratch();
+    call.Run();
+    napi_value result;
+    napi_create_uint32(env, output, &result);
+    return result;
+  });
+}
+
+napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
+  size_t count = 3;
+  napi_value arguments[3];
+  void* data;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  return Guarded(env, [&]() -> napi_value {
+    auto& environment = *static_cast<Environment*>(data);
+    const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "execute: program"));
+    open.device->device->CheckAlive();
+    dml::Program& program = *open.program;
+    Numbers slots = Floats(env, arguments[1], "execute: slots");
+    size_t inputs = program.input_sizes.size(), outputs = program.output_sizes.size();
+    if (slots.length < 2 * (inputs + outputs + 1))
+      Invalid("execute: program '" + program.name + "' needs " + std::to_string(2 * (inputs + outputs + 1)) + " numbers for its slots, received " +
+              std::to_string(slots.length));
+    Call call(environment, open);
+    auto handle = [&](size_t slot) { return static_cast<uint32_t>(slots.data[2 * slot]); };
+    auto give = [&](size_t slot) { call.Give(slot, handle(slot), static_cast<uint64_t>(slots.data[2 * slot + 1])); };
+    for (size_t i = 0; i < inputs; ++i) give(i);
+    std::vector<uint32_t> created(outputs, 0);
+    for (size_t i = 0; i < outputs; ++i) {
+      if (handle(inputs + i)) give(inputs + i);
+      else created[i] = call.Create(inputs + i, Element(env, arguments[2], static_cast<uint32_t>(i)));
+    }
+    if (handle(inputs + outputs)) give(inputs + outputs);
+    else call.CreateScratch();
+    call.Run();
+    for (size_t i = 0; i < outputs; ++i)
+      if (created[i]) {
+        slots.data[2 * (inputs + i)] = created[i];
+        slots.data[2 * (inputs + i) + 1] = 0;
+      }
+    return nullptr;
+  });
+}
+
+napi_value RecordProgram(napi_env env, napi_callback_info info) {
+  size_t count = 3;
+  napi_value arguments[3];
+  void* data;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  return Guarded(env, [&]() -> napi_value {
+    auto& environment = *static_cast<Environment*>(data);
+    const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "record: program"));
+    Numbers slots = Floats(env, arguments[1], "record: slots");
+    uint32_t lists = Number(env, arguments[2], "record: lists");
+    if (lists < 1 || lists > 16) Invalid("record: expected 1 to 16 lists, received " + std::to_string(lists));
+    size_t given = open.program->input_sizes.size() + open.program->output_sizes.size() + 1;
+    if (slots.length < 2 * given) Invalid("record: program '" + open.program->name + "' has " + std::to_string(given) + " slots");
+    Call call(environment, open);
+    for (size_t i = 0; i < given; ++i) {
+      bool is_scratch = i + 1 == given;
+      auto handle = static_cast<uint32_t>(slots.data[2 * i]);
+      if (is_scratch && !handle && !open.program->scratch) continue;
+      call.Give(i, handle, static_cast<uint64_t>(slots.data[2 * i + 1]));
+    }
+    dml::Recording* recording = open.device->device->Record(*open.program, call.addresses(), lists);
+    napi_value result;
+    napi_create_uint32(env, environment.AddRecording(*open.device, recording), &result);
+    return result;
+  });
+}
+
+napi_value ReplayRecording(napi_env env, napi_callback_info info) {
+  size_t count = 5;
+  napi_value arguments[5];
+  void* data;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  return Guarded(env, [&]() -> napi_value {
+    auto& environment = *static_cast<Environment*>(data);
+    const OpenRecording& open = environment.GetRecording(Number(env, arguments[0], "replay: recording"));
+    open.device->device->CheckAlive();
+    Numbers inputs = Floats(env, arguments[1], "replay: inputs"), outputs = Floats(env, arguments[2], "replay: outputs");
+    Numbers results = Floats(env, arguments[4], "replay: results");
+    if (inputs.length % 5 || outputs.length % 3) Invalid("replay: inputs have 5 numbers each, outputs 3");
+    size_t output_count = outputs.length / 3;
+    if (results.length < output_count) Invalid("replay: results is too short");
+    auto range = [&](const double* numbers, double size) {
+      Buffer& buffer = environment.buffers().Get(static_cast<uint32_t>(numbers[0]));
+      auto offset = static_cast<uint64_t>(numbers[1]);
+      if (buffer.device != open.device) Invalid("replay: a buffer is on another device");
+      if (!(numbers[1] >= 0 && size >= 0) || offset > buffer.capacity || static_cast<uint64_t>(size) > buffer.capacity - offset)
+        Invalid("replay: a range lies outside its buffer of " + std::to_string(buffer.size) + " bytes");
+      return buffer.address + offset;
+    };
+    auto work = std::make_unique<dml::ReplayWork>();
+    for (const double* n = inputs.data; n != inputs.data + inputs.length; n += 5) {
+      dml::CopyRange copy = {range(n, n[4]), range(n + 2, n[4]), static_cast<uint64_t>(n[4])};
+      if (copy.size && copy.from != copy.to) work->before.push_back(copy);
+    }
+    std::vector<uint32_t> created;
+    try {
+      for (size_t i = 0; i < output_count; ++i) {
+        const double* n = outputs.data + 3 * i;
+        auto size = static_cast<uint64_t>(n[2]);
+        range(n, n[2]);
+        created.push_back(environment.buffers().Create(*open.device, size, Element(env, arguments[3], static_cast<uint32_t>(i))));
+        if (size) work->after.push_back({range(n, n[2]), environment.buffers().Get(created.back()).address, size});
+      }
+      open.device->device->Replay(*open.recording, std::move(work));
+    } catch (...) {
+      for (uint32_t handle : created) environment.buffers().Release(handle);
+      throw;
+    }
+    for (size_t i = 0; i < output_count; ++i) results.data[i] = created[i];
+    return nullptr;
+  });
+}
+
+napi_value ReleaseBuffer(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value argument;
+  void* data;
+  napi_get_cb_info(env, info, &count, &argument, nullptr, &data);
+  return Guarded(env, [&]() -> napi_value {
+    static_cast<Environment*>(data)->buffers().Release(Number(env, argument, "release: handle"));
+    return nullptr;
+  });
+}
+
+}  // namespace dxtensor::addon

@@ -1,0 +1,52 @@
+// Promises that other threads settle. They keep the process alive while one is pending, and not otherwise.
+//
+// New and the destructor are the environment's thread's. The function that New returns may be called once by any thread, also
+// after the environment has gone: then nothing happens.
+#pragma once
+
+#include <napi.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "../dml/failure.h"
+
+namespace dxtensor::addon {
+
+class Promises {
+ public:
+  explicit Promises(napi_env env);
+  ~Promises();
+
+  struct Pending {
+    napi_value promise;
+    std::function<void(const dml::Failure*)> settle;
+  };
+  // Resolves with `value` (kept alive until then), undefined where null.
+  Pending New(napi_value value);
+  // After settling all by hand nothing may be pending; for a call that failed before its work began.
+  void Close();
+
+ private:
+  struct Entry {
+    napi_deferred deferred = nullptr;
+    napi_ref value = nullptr;
+    std::optional<dml::Failure> failure;
+  };
+  struct Mailbox {
+    std::mutex mutex;
+    std::deque<std::shared_ptr<Entry>> settled;
+    napi_threadsafe_function wake = nullptr;  // null once closed
+  };
+  static void Deliver(napi_env env, napi_value callback, void* context, void* data);
+  void DeliverAll(napi_env env);
+
+  napi_env env_;
+  std::shared_ptr<Mailbox> mailbox_;
+  uint64_t pending_ = 0;
+};
+
+}  // namespace dxtensor::addon

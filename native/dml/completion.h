@@ -1,0 +1,52 @@
+// A thread that waits for the device and then tells those who asked, in the order of the fence.
+//
+// Add may be called by the queue thread; Done runs on this thread. Owns its entries.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "failure.h"
+#include "timeline.h"
+
+namespace dxtensor::dml {
+
+// Something to do when work is done. failure: null when it went well.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void Done(const Failure* failure) = 0;
+};
+
+class CompletionThread {
+ public:
+  CompletionThread(const Context& context, const Timeline& timeline);
+  ~CompletionThread();
+  // After the fence has reached `value`, or at once with `failure`.
+  void Add(uint64_t value, std::unique_ptr<Completion> completion, std::optional<Failure> failure);
+  // Finishes what was added, then ends.
+  void Stop();
+
+ private:
+  struct Entry {
+    uint64_t value;
+    std::unique_ptr<Completion> completion;
+    std::optional<Failure> failure;
+  };
+  void Run();
+
+  const Context& context_;
+  const Timeline& timeline_;
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  std::deque<Entry> entries_;
+  bool stopping_ = false;
+  Event event_;
+  std::thread thread_;
+};
+
+}  // namespace dxtensor::dml

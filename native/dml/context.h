@@ -1,0 +1,40 @@
+// The Direct3D 12 and DirectML devices of one adapter, their compute queue, and what they can do. Immutable once made; the
+// interfaces are free-threaded.
+#pragma once
+
+#include "adapters.h"
+#include "com_ptr.h"
+#include "loader.h"
+
+namespace dxtensor { struct IDxtensorSoftware; }
+
+namespace dxtensor::dml {
+
+struct Context {
+  Context(const Runtime& runtime, const Adapter& adapter);
+  ~Context();
+
+  std::string adapter_name;
+  ComPtr<ID3D12Device> d3d;
+  ComPtr<IDMLDevice1> dml;
+  ComPtr<ID3D12CommandQueue> queue;
+  ComPtr<IDxtensorSoftware> software;  // null on Microsoft's libraries
+  uint32_t feature_level = 0;
+  uint32_t data_types = 0;
+  bool fuses_graphs = false;
+  bool is_unified_memory = false;
+  uint64_t memory_in_bytes = 0;  // of the adapter, 0 when it does not say
+
+  // S_OK while both devices live.
+  HRESULT RemovedReason() const;
+  ComPtr<ID3D12Resource> CreateBuffer(D3D12_HEAP_TYPE type, uint64_t size) const;
+
+ private:
+  void OpenDirect3D(const Runtime& runtime, const Adapter& adapter);
+  void OpenDirectML(const Runtime& runtime);
+  void QueryCapabilities();
+};
+
+D3D12_RESOURCE_DESC BufferDesc(uint64_t size, D3D12_RESOURCE_FLAGS flags);
+
+}  // namespace dxtensor::dml

@@ -1,0 +1,316 @@
+#include "device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "../abi/software_control.h"
+#include "failure.h"
+
+namespace dxtensor::dml {
+
+namespace {
+
+constexpr uint64_t kCopyStaging = 4ull << 20;
+constexpr uint64_t kUnknownMemory = 1ull << 40;
+
+std::mutex g_open_mutex;
+std::unordered_set<Device*>* g_open = nullptr;  // never destroyed: used while the process ends
+
+class ReadCompletion : public Completion {
+ public:
+  ReadCompletion(StagingPool::Piece piece, void* to, uint64_t size, std::function<void(const Failure*)> done)
+      : piece_(piece), to_(to), size_(size), done_(std::move(done)) {}
+  void Done(const Failure* failure) override {
+    if (!failure) std::memcpy(to_, piece_.memory(), size_);
+    StagingPool::Unpin(piece_.page);
+    done_(failure);
+  }
+
+ private:
+  StagingPool::Piece piece_;
+  void* to_;
+  uint64_t size_;
+  std::function<void(const Failure*)> done_;
+};
+
+class CallCompletion : public Completion {
+ public:
+  explicit CallCompletion(std::function<void(const Failure*)> done) : done_(std::move(done)) {}
+  void Done(const Failure* failure) override { done_(failure); }
+
+ private:
+  std::function<void(const Failure*)> done_;
+};
+
+}  // namespace
+
+void QuiesceAllDevices() {
+  std::lock_guard<std::mutex> lock(g_open_mutex);
+  if (!g_open) return;
+  for (Device* device : *g_open) device->Quiesce();
+}
+
+std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes) {
+  const Runtime* runtime = LoadedRuntime(kind);
+  if (!runtime) throw Failure(FailureKind::Load, "openDevice: the runtime is not loaded");
+  const std::vector<Adapter>& adapters = Adapters(kind);
+  if (adapter >= adapters.size())
+    throw Failure(FailureKind::Invalid, "openDevice: adapter " + std::to_string(adapter) + " is not there; the runtime has " +
+                                            std::to_string(adapters.size()));
+  return std::unique_ptr<Device>(new Device(*runtime, adapters[adapter], limit_in_bytes));
+}
+
+Device::Device(const Runtime& runtime, const Adapter& adapter, uint64_t limit_in_bytes)
+    : context_(std::make_unique<Context>(runtime, adapter)) {
+  uint64_t limit = limit_in_bytes ? limit_in_bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory;
+  pool_ = std::make_unique<HeapPool>(*context_, limit, [this] {
+    if (queue_->held()) return false;
+    queue_->Wait();
+    return true;
+  });
+  heaps_ = std::make_unique<DescriptorHeaps>(*context_);
+  auto completed = [this] { return queue_->CompletedTask(); };
+  uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, completed);
+  readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, completed);
+  copy_staging_ = context_->CreateBuffer(D3D12_HEAP_TYPE_DEFAULT, kCopyStaging);
+  queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging);
+  recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
+  std::lock_guard<std::mutex> lock(g_open_mutex);
+  if (!g_open) g_open = new std::unordered_set<Device*>();
+  g_open->insert(this);
+}
+
+Device::~Device() {
+  bool finished = queue_->Stop(true);
+  {
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    g_open->erase(this);
+  }
+  if (!finished) {
+    // The device still works on these after a long wait: they are lost rather than pulled away from it.
+    static_cast<void>(queue_.release());
+    static_cast<void>(recorder_.release());
+    static_cast<void>(uploads_.release());
+    static_cast<void>(readbacks_.release());
+    static_cast<void>(heaps_.release());
+    static_cast<void>(pool_.release());
+    static_cast<void>(context_.release());
+    copy_staging_.get()->AddRef();
+    return;
+  }
+  for (Recording* recording : recordings_) delete recording;
+  for (Program* program : programs_) delete program;
+  queue_.reset();
+}
+
+void Device::Finish() {
+  if (!queue_->failed()) queue_->Wait();
+  queue_->Stop(false);
+}
+
+Program* Device::CreateProgram(const ProgramDesc& desc) {
+  CheckAlive();
+  std::unique_ptr<Program> program = PlanProgram(desc);
+  for (const auto& dispatchable : desc.dispatchables) {
+    if (auto* op = std::get_if<schema::OperatorDesc>(&dispatchable)) {
+      program->operators.push_back(CompileOperator(*context_, *op));
+      counters_.operators_compiled.AddAlone();
+    } else {
+      program->operators.push_back(CompileGraph(*context_, std::get<GraphDesc>(dispatchable)));
+      counters_.graphs_compiled.AddAlone();
+    }
+  }
+  PlaceTemporaries(*program);
+  if (!program->operators.empty()) InitialiseProgram(*program);
+  program_in_bytes_ += program->persistent;
+  programs_.insert(program.get());
+  return program.release();
+}
+
+void Device::InitialiseProgram(Program& program) {
+  for (CompiledOperator& op : program.operators) {
+    op.persistent_address = program.persistent;
+    program.persistent += RoundUp(op.persistent, DML_PERSISTENT_BUFFER_ALIGNMENT);
+  }
+  Initialiser initialiser(*context_, program);
+  uint32_t temporary = UINT32_MAX;
+  if (initialiser.temporary_size()) temporary = pool_->Allocate(initialiser.temporary_size());
+  try {
+    if (program.persistent) {
+      program.persistent_block = pool_->Allocate(program.persistent);
+      for (CompiledOperator& op : program.operators) op.persistent_address += pool_->AddressOf(program.persistent_block);
+    }
+    auto work = initialiser.Bind(*heaps_, *pool_, temporary == UINT32_MAX ? 0 : pool_->AddressOf(temporary));
+    Task& task = queue_->Next();
+    task.kind = Task::Kind::Initialise;
+    task.initialise = work.release();
+    queue_->Commit();
+  } catch (...) {
+    if (temporary != UINT32_MAX) pool_->Free(temporary);
+    if (program.persistent_block != UINT32_MAX) pool_->Free(program.persistent_block);
+    throw;
+  }
+  if (temporary != UINT32_MAX) pool_->Free(temporary);
+}
+
+void Device::DropOwner(Program* program) {
+  if (--program->owners) return;
+  if (program->persistent_block != UINT32_MAX) pool_->Free(program->persistent_block);
+  program_in_bytes_ -= program->persistent;
+  if (failed()) return;  // destroyed with the device
+  Task& task = queue_->Next();
+  task.kind = Task::Kind::ReleaseProgram;
+  task.program = program;
+  queue_->Commit();
+  programs_.erase(program);
+}
+
+void Device::ReleaseProgram(Program* program) { DropOwner(program); }
+
+void Device::Run(Program& program, Address* slots) {
+  uint32_t temporary = UINT32_MAX;
+  slots[program.temporary_slot()] = 0;
+  if (program.temporary) {
+    temporary = pool_->Allocate(program.temporary);
+    slots[program.temporary_slot()] = pool_->AddressOf(temporary);
+  }
+  try {
+    Task& task = queue_->Next();
+    task.program = &program;
+    if (program.slot_count <= Task::kSlots) {
+      task.kind = Task::Kind::Run;
+      std::memcpy(task.slots, slots, program.slot_count * sizeof(Address));
+    } else {
+      task.kind = Task::Kind::RunMany;
+      task.many_slots = new Address[program.slot_count];
+      std::memcpy(task.many_slots, slots, program.slot_count * sizeof(Address));
+    }
+    queue_->Commit();
+  } catch (...) {
+    if (temporary != UINT32_MAX) pool_->Free(temporary);
+    throw;
+  }
+  // Later work comes after this one, so its temporary memory is free for it.
+  if (temporary != UINT32_MAX) pool_->Free(temporary);
+}
+
+Recording* Device::Record(Program& program, const std::vector<Address>& given, uint32_t lists) {
+  CheckAlive();
+  std::vector<Address> slots = given;
+  slots.resize(program.slot_count, 0);
+  uint32_t temporary = UINT32_MAX;
+  if (program.temporary) {
+    temporary = pool_->Allocate(program.temporary);
+    slots[program.temporary_slot()] = pool_->AddressOf(temporary);
+  }
+  std::unique_ptr<Recording> recording;
+  try {
+    recording = std::make_unique<Recording>(*context_, *heaps_, *pool_, *recorder_, program, slots, lists);
+  } catch (...) {
+    if (temporary != UINT32_MAX) pool_->Free(temporary);
+    throw;
+  }
+  recording->temporary_block = temporary;
+  if (temporary != UINT32_MAX) program_in_bytes_ += pool_->SizeOf(temporary);
+  counters_.Take(recorder_->counts);
+  ++program.owners;
+  recordings_.insert(recording.get());
+  return recording.release();
+}
+
+void Device::Replay(Recording& recording, std::unique_ptr<ReplayWork> work) {
+  Task& task = queue_->Next();
+  task.kind = Task::Kind::Replay;
+  task.recording = &recording;
+  task.replay = work.release();
+  queue_->Commit();
+}
+
+void Device::ReleaseRecording(Recording* recording) {
+  if (recording->temporary_block != UINT32_MAX) {
+    program_in_bytes_ -= pool_->SizeOf(recording->temporary_block);
+    pool_->Free(recording->temporary_block);
+    recording->temporary_block = UINT32_MAX;
+  }
+  Program* program = &recording->program();
+  if (!failed()) {
+    Task& task = queue_->Next();
+    task.kind = Task::Kind::ReleaseRecording;
+    task.recording = recording;
+    queue_->Commit();
+    recordings_.erase(recording);
+  }
+  DropOwner(program);
+}
+
+void Device::Copy(Address from, Address to, uint64_t size) {
+  if (!size) return;
+  Task& task = queue_->Next();
+  task.kind = Task::Kind::Copy;
+  task.copy = {from, to, size};
+  queue_->Commit();
+}
+
+void Device::Upload(Address to, const void* bytes, uint64_t size) {
+  CheckAlive();
+  if (!size) return;
+  StagingPool::Piece piece = uploads_->Allocate(size);
+  std::memcpy(piece.memory(), bytes, size);
+  Task& task = queue_->Next();
+  task.kind = Task::Kind::Upload;
+  task.transfer = {piece.page->resource.get(), piece.offset, to, size};
+  queue_->Commit();
+  piece.page->last_task = queue_->last_task();
+}
+
+void Device::Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
+  CheckAlive();
+  if (!size) return Synchronize(std::move(done));
+  StagingPool::Piece piece = readbacks_->Allocate(size);
+  Task& task = queue_->Next();
+  piece.page->pins.fetch_add(1);
+  task.kind = Task::Kind::Read;
+  task.completion = new ReadCompletion(piece, to, size, std::move(done));
+  task.transfer = {piece.page->resource.get(), piece.offset, from, size};
+  queue_->Commit();
+}
+
+void Device::ReadAndWait(Address from, void* to, uint64_t size) {
+  CheckAlive();
+  if (queue_->held() || !size) return queue_->Wait();
+  StagingPool::Piece piece = readbacks_->Allocate(size);
+  Task& task = queue_->Next();
+  task.kind = Task::Kind::Read;
+  task.completion = nullptr;
+  task.transfer = {piece.page->resource.get(), piece.offset, from, size};
+  queue_->Commit();
+  piece.page->last_task = queue_->last_task();
+  queue_->Wait();
+  std::memcpy(to, piece.memory(), size);
+}
+
+void Device::Synchronize(std::function<void(const Failure*)> done) {
+  Task& task = queue_->Next();
+  task.kind = Task::Kind::Flush;
+  task.completion = new CallCompletion(std::move(done));
+  queue_->Commit();
+}
+
+void Device::RequireSoftware() const {
+  if (!context_->software)
+    throw Failure(FailureKind::Unsupported, "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
+}
+
+void Device::RemoveForTest() {
+  RequireSoftware();
+  Check(context_->software->InjectFault(kFaultRemoveDevice), "IDxtensorSoftware::InjectFault");
+}
+
+void Device::FailNextAllocationForTest() {
+  RequireSoftware();
+  Check(context_->software->InjectFault(kFaultOutOfMemory), "IDxtensorSoftware::InjectFault");
+  pool_->ForceDeviceAllocation();
+}
+
+}  // namespace dxtensor::dml

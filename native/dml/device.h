@@ -1,0 +1,80 @@
+// One device as the addon sees it: memory, programs, recordings, copies between host and device, and waiting.
+//
+// Owned by one JavaScript environment; every method is that thread's but Quiesce. Work goes to the queue thread and returns at
+// once, unless the name says that it waits. Throws Failure.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_set>
+
+#include "compiler.h"
+#include "queue.h"
+#include "staging_pool.h"
+
+namespace dxtensor::dml {
+
+class Device {
+ public:
+  // limit_in_bytes 0: what the adapter has.
+  static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes);
+  // Waits for the device; work not begun is dropped.
+  ~Device();
+
+  const Context& context() const { return *context_; }
+  Counters& counters() { return counters_; }
+  HeapPool& pool() { return *pool_; }
+  uint64_t program_in_bytes() const { return program_in_bytes_; }
+  bool failed() const { return queue_->failed(); }
+  void CheckAlive() const { queue_->CheckAlive(); }
+
+  Program* CreateProgram(const ProgramDesc& desc);
+  void ReleaseProgram(Program* program);
+  // slots: inputs, outputs, scratch, and one unset place for the temporary memory.
+  void Run(Program& program, Address* slots);
+
+  Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists);
+  void Replay(Recording& recording, std::unique_ptr<ReplayWork> work);
+  void ReleaseRecording(Recording* recording);
+
+  void Copy(Address from, Address to, uint64_t size);
+  void Upload(Address to, const void* bytes, uint64_t size);
+  // `done` runs on another thread once the bytes are at `to`, or with the failure.
+  void Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
+  void ReadAndWait(Address from, void* to, uint64_t size);
+
+  void Flush() { queue_->Flush(); }
+  void Synchronize(std::function<void(const Failure*)> done);
+  void Wait() { queue_->Wait(); }
+  void Hold(bool held) { queue_->Hold(held); }
+  void RemoveForTest();
+  void FailNextAllocationForTest();
+
+  // Any thread: stops the device's threads; the device can only be destroyed after that. For the end of the process.
+  void Quiesce() { queue_->Stop(true); }
+  // Runs what is queued, then stops.
+  void Finish();
+
+ private:
+  Device(const Runtime& runtime, const Adapter& adapter, uint64_t limit_in_bytes);
+  void InitialiseProgram(Program& program);
+  void DropOwner(Program* program);
+  void RequireSoftware() const;
+
+  std::unique_ptr<Context> context_;
+  Counters counters_;
+  std::unique_ptr<HeapPool> pool_;
+  std::unique_ptr<DescriptorHeaps> heaps_;
+  std::unique_ptr<StagingPool> uploads_, readbacks_;
+  ComPtr<ID3D12Resource> copy_staging_;
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<ListRecorder> recorder_;  // for recordings
+  std::unordered_set<Program*> programs_;
+  std::unordered_set<Recording*> recordings_;
+  uint64_t program_in_bytes_ = 0;
+};
+
+// Before the process ends: stops the threads of all devices that are still open. Any thread.
+void QuiesceAllDevices();
+
+}  // namespace dxtensor::dml

@@ -1,0 +1,83 @@
+#include "dynamic_library.h"
+
+#ifdef _WIN32
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#endif
+
+// The runtimes of these two sanitizers abort on RTLD_DEEPBIND.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DXTENSOR_NO_DEEPBIND
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DXTENSOR_NO_DEEPBIND
+#endif
+#endif
+
+namespace dxtensor::dml {
+
+#ifdef _WIN32
+
+namespace {
+
+std::wstring Widen(const std::string& text) {
+  int length = MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), nullptr, 0);
+  std::wstring wide(static_cast<size_t>(length), L'\0');
+  MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), &wide[0], length);
+  return wide;
+}
+
+}  // namespace
+
+void* OpenLibrary(const std::string& path, bool, std::string* error) {
+  HMODULE library = LoadLibraryExW(Widen(path).c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+  if (!library) {
+    DWORD code = GetLastError();
+    *error = code == ERROR_MOD_NOT_FOUND ? "no such file" : "LoadLibrary failed with error " + std::to_string(code);
+  }
+  return library;
+}
+
+void* FindSymbol(void* library, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
+}
+
+void CloseLibrary(void* library) { FreeLibrary(static_cast<HMODULE>(library)); }
+
+#else
+
+void* OpenLibrary(const std::string& path, bool own_symbols_first, std::string* error) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) {
+    *error = errno == ENOENT ? "no such file" : std::strerror(errno);
+    return nullptr;
+  }
+  int flags = RTLD_NOW | RTLD_LOCAL;
+#if defined(RTLD_DEEPBIND) && !defined(DXTENSOR_NO_DEEPBIND)
+  if (own_symbols_first) flags |= RTLD_DEEPBIND;
+#else
+  static_cast<void>(own_symbols_first);
+#endif
+  void* library = dlopen(path.c_str(), flags);
+  if (!library) {
+    const char* text = dlerror();
+    *error = text ? text : "dlopen failed";
+  }
+  return library;
+}
+
+void* FindSymbol(void* library, const char* name) { return dlsym(library, name); }
+
+void CloseLibrary(void* library) { dlclose(library); }
+
+#endif
+
+}  // namespace dxtensor::dml

@@ -1,0 +1,14 @@
+// Opens a library by absolute path with local symbols. Stateless; any thread.
+#pragma once
+
+#include <string>
+
+namespace dxtensor::dml {
+
+// Null with *error set when it cannot be opened. own_symbols_first: its references are bound to its own definitions before those
+// that the process already has (RTLD_DEEPBIND).
+void* OpenLibrary(const std::string& path, bool own_symbols_first, std::string* error);
+void* FindSymbol(void* library, const char* name);
+void CloseLibrary(void* library);
+
+}  // namespace dxtensor::dml

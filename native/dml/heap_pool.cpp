@@ -1,0 +1,126 @@
+#include "heap_pool.h"
+
+#include <algorithm>
+
+#include "failure.h"
+
+namespace dxtensor::dml {
+
+namespace {
+
+constexpr uint64_t kPlacement = D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT;
+constexpr uint64_t kFirstChunk = 16ull << 20, kLargestChunk = 256ull << 20;
+
+}  // namespace
+
+HeapPool::HeapPool(const Context& context, uint64_t limit_in_bytes, std::function<bool()> drain)
+    : context_(context),
+      limit_(limit_in_bytes),
+      drain_(std::move(drain)),
+      backings_(new std::atomic<Backing*>[kMaxChunks]),
+      next_chunk_size_(kFirstChunk) {
+  for (uint32_t i = 0; i < kMaxChunks; ++i) backings_[i].store(nullptr, std::memory_order_relaxed);
+}
+
+HeapPool::~HeapPool() {
+  for (uint32_t i = 0; i < kMaxChunks; ++i) delete backings_[i].load(std::memory_order_relaxed);
+}
+
+uint32_t HeapPool::Allocate(uint64_t size) {
+  if (!force_device_allocation_) {
+    uint32_t block = blocks_.Allocate(size);
+    if (block != BlockAllocator::kNone) {
+      allocated_ += blocks_.SizeOf(block);
+      return block;
+    }
+  }
+  return AllocateSlow(size);
+}
+
+uint32_t HeapPool::AllocateSlow(uint64_t size) {
+  HRESULT hr = S_OK;
+  uint64_t least = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
+  if (force_device_allocation_) {
+    force_device_allocation_ = false;
+    if (!AddChunk(least, &hr)) ThrowOutOfMemory(size, hr);
+  } else {
+    // Free blocks beside each other may do; else chunks that nobody uses make room for the new one.
+    blocks_.Coalesce();
+    uint32_t block = blocks_.Allocate(size);
+    if (block == BlockAllocator::kNone && !AddChunk(least, &hr) && (Trim() == 0 || !AddChunk(least, &hr))) ThrowOutOfMemory(size, hr);
+    if (block != BlockAllocator::kNone) {
+      allocated_ += blocks_.SizeOf(block);
+      return block;
+    }
+  }
+  uint32_t block = blocks_.Allocate(size);
+  if (block == BlockAllocator::kNone) throw Failure(FailureKind::Internal, "allocator: a new chunk does not hold the block it was made for");
+  allocated_ += blocks_.SizeOf(block);
+  return block;
+}
+
+bool HeapPool::AddChunk(uint64_t least_size, HRESULT* hr) {
+  uint64_t room = limit_ > pooled_ ? (limit_ - pooled_) / kPlacement * kPlacement : 0;
+  if (least_size > room || (free_numbers_.empty() && next_number_ >= kMaxChunks)) return false;
+  uint64_t size = std::min(std::max(least_size, next_chunk_size_), room);
+  auto backing = std::make_unique<Backing>();
+  auto create = [&]() {
+    D3D12_HEAP_DESC desc{};
+    desc.SizeInBytes = size;
+    desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
+    desc.Properties.CreationNodeMask = desc.Properties.VisibleNodeMask = 1;
+    desc.Alignment = kPlacement;
+    desc.Flags = D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS;
+    *hr = context_.d3d->CreateHeap(&desc, __uuidof(ID3D12Heap), backing->heap.put_void());
+    if (FAILED(*hr)) return false;
+    D3D12_RESOURCE_DESC buffer = BufferDesc(size, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
+    *hr = context_.d3d->CreatePlacedResource(backing->heap.get(), 0, &buffer, D3D12_RESOURCE_STATE_COMMON, nullptr,
+                                             __uuidof(ID3D12Resource), backing->resource.put_void());
+    return SUCCEEDED(*hr);
+  };
+  if (!create()) {
+    if (size == least_size || IsRemoval(*hr)) return false;
+    size = least_size;
+    if (!create()) return false;
+  }
+  backing->size = size;
+  uint32_t number;
+  if (free_numbers_.empty()) {
+    number = next_number_++;
+  } else {
+    number = free_numbers_.back();
+    free_numbers_.pop_back();
+  }
+  backings_[number].store(backing.release(), std::memory_order_release);
+  pooled_ += size;
+  next_chunk_size_ = std::min(next_chunk_size_ * 2, kLargestChunk);
+  blocks_.AddChunk(number, size);
+  return true;
+}
+
+uint64_t HeapPool::Trim() {
+  blocks_.Coalesce();
+  if (!drain_()) return 0;
+  uint64_t before = pooled_;
+  for (uint32_t number : blocks_.TakeEmptyChunks()) {
+    Backing* backing = backings_[number].exchange(nullptr);
+    pooled_ -= backing->size;
+    delete backing;
+    free_numbers_.push_back(number);
+  }
+  if (before != pooled_) {
+    epoch_.fetch_add(1, std::memory_order_release);
+    next_chunk_size_ = kFirstChunk;
+  }
+  return before - pooled_;
+}
+
+void HeapPool::ThrowOutOfMemory(uint64_t size, HRESULT hr) const {
+  std::string state = "allocating " + std::to_string(size) + " bytes with " + std::to_string(allocated_) + " in use, " +
+                      std::to_string(pooled_) + " held, a limit of " + std::to_string(limit_) + " on '" + context_.adapter_name + "'";
+  if (IsRemoval(hr)) throw Failure(hr, "ID3D12Device::CreateHeap", "", state);
+  if (FAILED(hr)) throw Failure(E_OUTOFMEMORY, "ID3D12Device::CreateHeap", "", state + ", device answers " + HresultText(hr));
+  throw Failure(FailureKind::OutOfMemory, "out of memory: " + state);
+}
+
+}  // namespace dxtensor::dml

@@ -1,0 +1,71 @@
+// Device memory: chunks (a default heap with one placed buffer over all of it), divided by a BlockAllocator. Freed blocks may be
+// taken again at once, since all work runs in the order of one queue.
+//
+// Owns the heaps. Allocate, Free and Trim are the JavaScript thread's; Resource may be called by any thread for an address that
+// it was given. Must outlive all work on the device that uses its memory.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "block_allocator.h"
+#include "context.h"
+
+namespace dxtensor::dml {
+
+class HeapPool {
+ public:
+  struct Backing {
+    ComPtr<ID3D12Heap> heap;
+    ComPtr<ID3D12Resource> resource;
+    uint64_t size = 0;
+  };
+
+  // `drain` waits until the device has finished all work queued so far; it answers false where it can't wait.
+  HeapPool(const Context& context, uint64_t limit_in_bytes, std::function<bool()> drain);
+  ~HeapPool();
+
+  // Throws Failure of kind OutOfMemory.
+  uint32_t Allocate(uint64_t size);
+  void Free(uint32_t block) {
+    allocated_ -= blocks_.SizeOf(block);
+    blocks_.Free(block);
+  }
+  Address AddressOf(uint32_t block) const { return blocks_.AddressOf(block); }
+  uint64_t SizeOf(uint32_t block) const { return blocks_.SizeOf(block); }
+
+  ID3D12Resource* Resource(uint32_t chunk) const { return backings_[chunk].load(std::memory_order_acquire)->resource.get(); }
+  const Backing& BackingOf(uint32_t chunk) const { return *backings_[chunk].load(std::memory_order_acquire); }
+  // Changes when a chunk's number may mean another resource than before.
+  uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+
+  // Gives chunks without a live block back to the device; returns the bytes. Waits for the device.
+  uint64_t Trim();
+  // The next Allocate asks the device for a new chunk, whatever is free, and does not try twice: for injected faults.
+  void ForceDeviceAllocation() { force_device_allocation_ = true; }
+
+  uint64_t pooled_in_bytes() const { return pooled_; }
+  uint64_t limit_in_bytes() const { return limit_; }
+
+ private:
+  uint32_t AllocateSlow(uint64_t size);
+  // False when the device has no memory or the limit stands against it.
+  bool AddChunk(uint64_t least_size, HRESULT* hr);
+  [[noreturn]] void ThrowOutOfMemory(uint64_t size, HRESULT hr) const;
+
+  const Context& context_;
+  const uint64_t limit_;
+  std::function<bool()> drain_;
+  BlockAllocator blocks_;
+  std::unique_ptr<std::atomic<Backing*>[]> backings_;
+  std::vector<uint32_t> free_numbers_;
+  uint32_t next_number_ = 1;
+  uint64_t next_chunk_size_;
+  uint64_t pooled_ = 0, allocated_ = 0;
+  std::atomic<uint32_t> epoch_{0};
+  bool force_device_allocation_ = false;
+};
+
+}  // namespace dxtensor::dml

@@ -1,0 +1,399 @@
+#include "queue.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace dxtensor::dml {
+
+namespace {
+
+// A poll is 32 pauses, about half a microsecond. After the first number a batch is submitted, after the second the thread sleeps.
+constexpr uint32_t kPausesInPoll = 32, kSubmitPolls = 8, kSleepPolls = 100;
+// A batch starts small so that an idle device begins early, and grows while work keeps coming.
+constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
+constexpr size_t kMostAllocators = 8;
+constexpr uint32_t kStopTimeoutMs = 30000;
+
+}  // namespace
+
+Queue::Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heaps, Counters& counters, ID3D12Resource* staging,
+             uint64_t staging_size)
+    : context_(context),
+      pool_(pool),
+      heaps_(heaps),
+      counters_(counters),
+      timeline_(context),
+      completions_(context, timeline_),
+      recorder_(context, pool, staging, staging_size),
+      batch_(kFirstBatch) {
+  OpenList();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Queue::~Queue() { Stop(true); }
+
+// --- JavaScript thread ---
+
+Task& Queue::Next() {
+  CheckAlive();
+  Task* task = ring_.Next();
+  for (uint32_t tries = 0; !task; task = ring_.Next()) {
+    CheckAlive();
+    if (held())
+      throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
+    if (++tries < 64) {
+      for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  return *task;
+}
+
+void Queue::Flush() {
+  Task& task = Next();
+  task.kind = Task::Kind::Flush;
+  task.completion = nullptr;
+  ring_.Commit();
+}
+
+void Queue::Wait() {
+  if (held()) throw Failure(FailureKind::Invalid, "the device is held: waiting for it would never end");
+  Task& task = Next();
+  task.kind = Task::Kind::Flush;
+  task.completion = nullptr;
+  ring_.Commit();
+  uint64_t wanted = ring_.pushed();
+  for (int i = 0; i < 200 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i)
+    for (uint32_t k = 0; k < kPausesInPoll; ++k) CpuPause();
+  if (submitted_task_.load(std::memory_order_acquire) < wanted) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    waiting_.store(true, std::memory_order_seq_cst);
+    submitted_.wait(lock, [&] { return submitted_task_.load(std::memory_order_seq_cst) >= wanted; });
+    waiting_.store(false, std::memory_order_relaxed);
+  }
+  CheckAlive();
+  if (!timeline_.Wait(timeline_.submitted(), wait_event_)) {
+    HRESULT reason = context_.RemovedReason();
+    if (FAILED(reason)) throw Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", "the device was removed");
+    throw Failure(FailureKind::Device, "waiting for the device failed");
+  }
+}
+
+uint64_t Queue::CompletedTask() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t done = timeline_.Completed();
+  while (!history_.empty() && history_.front().first <= done) {
+    completed_task_ = history_.front().second;
+    history_.pop_front();
+  }
+  return completed_task_;
+}
+
+void Queue::Hold(bool held) {
+  held_.store(held, std::memory_order_seq_cst);
+  ring_.Wake();
+}
+
+bool Queue::Stop(bool drop_tasks) {
+  std::lock_guard<std::mutex> lock(stop_mutex_);
+  if (stopped_) return finished_;
+  stopped_ = true;
+  if (drop_tasks) drop_.store(true);
+  held_.store(false);
+  stopping_.store(true);
+  ring_.Wake();
+  if (thread_.joinable()) thread_.join();
+  completions_.Stop();
+  finished_ = failed() || timeline_.Wait(timeline_.submitted(), wait_event_, kStopTimeoutMs) || FAILED(context_.RemovedReason());
+  if (finished_) {
+    dead_.clear();
+  } else {
+    // Still in use by the device: better lost than pulled away.
+    for (Dead& dead : dead_) {
+      static_cast<void>(dead.program.release());
+      static_cast<void>(dead.recording.release());
+      static_cast<void>(dead.initialise.release());
+    }
+  }
+  return finished_;
+}
+
+void Queue::ThrowFailure() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  throw *failure_;
+}
+
+// --- Queue thread ---
+
+void Queue::Run() {
+  uint32_t polls = 0;
+  for (;;) {
+    Task* task = ring_.Front();
+    if (!task) {
+      if (stopping_.load()) break;
+      Idle(polls);
+      continue;
+    }
+    if (held()) ring_.SleepWhile([&] { return held(); });
+    polls = 0;
+    if (failed() || drop_.load(std::memory_order_relaxed)) {
+      ProcessAfterFailure(*task);
+    } else {
+      try {
+        Process(*task);
+      } catch (const Failure& failure) {
+        Fail(failure);
+      } catch (const std::exception& error) {
+        Fail(Failure(FailureKind::Internal, std::string("queue thread: ") + error.what()));
+      }
+    }
+    ring_.Pop();
+    if (failed()) PublishSubmitted();
+  }
+  if (failed()) return;
+  try {
+    if (!drop_.load()) Submit();
+  } catch (const Failure& failure) {
+    Fail(failure);
+  }
+}
+
+void Queue::Idle(uint32_t& polls) {
+  for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();
+  ++polls;
+  if (polls == kSubmitPolls && !failed()) {
+    try {
+      Submit();
+    } catch (const Failure& failure) {
+      Fail(failure);
+    }
+  } else if (polls > kSleepPolls) {
+    batch_ = kFirstBatch;
+    ring_.Sleep();
+    polls = 0;
+  }
+}
+
+void Queue::Process(Task& task) {
+  switch (task.kind) {
+    case Task::Kind::Run: RunProgram(*task.program, task.slots); break;
+    case Task::Kind::RunMany: {
+      std::unique_ptr<Address[]> slots(task.many_slots);
+      RunProgram(*task.program, slots.get());
+      break;
+    }
+    case Task::Kind::Copy:
+      recorder_.Copy(&task.copy, 1);
+      ++recorder_.counts.copies;
+      break;
+    case Task::Kind::Upload:
+      recorder_.CopyIn(task.transfer.host, task.transfer.host_offset, task.transfer.device, task.transfer.size);
+      counters_.uploads.AddAlone();
+      break;
+    case Task::Kind::Read: {
+      std::unique_ptr<Completion> owned(task.completion);
+      recorder_.CopyOut(task.transfer.device, task.transfer.host, task.transfer.host_offset, task.transfer.size);
+      counters_.readbacks.AddAlone();
+      if (owned) CompleteWith(owned.release());
+      break;
+    }
+    case Task::Kind::Replay: {
+      std::unique_ptr<ReplayWork> work(task.replay);
+      Replay(*task.recording, *work);
+      break;
+    }
+    case Task::Kind::Initialise: {
+      InitialiseWork& work = *task.initialise;
+      dead_.push_back({timeline_.submitted() + 1, nullptr, nullptr, std::unique_ptr<InitialiseWork>(task.initialise)});
+      recorder_.Initialise(work.initializer.get(), work.table.get(), work.region.heap, work.writes);
+      break;
+    }
+    case Task::Kind::ReleaseProgram:
+      dead_.push_back({timeline_.submitted() + 1, std::unique_ptr<Program>(task.program), nullptr, nullptr});
+      break;
+    case Task::Kind::ReleaseRecording:
+      dead_.push_back({timeline_.submitted() + 1, nullptr, std::unique_ptr<Recording>(task.recording), nullptr});
+      break;
+    case Task::Kind::Flush:
+      if (task.completion) {
+        CompleteWith(task.completion);
+      } else {
+        Submit();
+        PublishSubmitted();
+      }
+      break;
+  }
+  recorded_ = ring_.popped() + 1;
+  if (recorder_.work() >= batch_) {
+    Submit();
+    batch_ = std::min(batch_ * 2, kLargestBatch);
+  }
+}
+
+// Nothing is recorded any more; what the task owns goes, and who waits is told.
+void Queue::ProcessAfterFailure(Task& task) {
+  switch (task.kind) {
+    case Task::Kind::RunMany: delete[] task.many_slots; break;
+    case Task::Kind::Replay: delete task.replay; break;
+    case Task::Kind::Initialise: dead_.push_back({0, nullptr, nullptr, std::unique_ptr<InitialiseWork>(task.initialise)}); break;
+    case Task::Kind::ReleaseProgram: dead_.push_back({0, std::unique_ptr<Program>(task.program), nullptr, nullptr}); break;
+    case Task::Kind::ReleaseRecording: dead_.push_back({0, nullptr, std::unique_ptr<Recording>(task.recording), nullptr}); break;
+    case Task::Kind::Read:
+    case Task::Kind::Flush:
+      if (task.completion) {
+        std::optional<Failure> failure;
+        {
+          std::lock_guard<std::mutex> lock(mutex_);
+          failure = failure_ ? *failure_ : Failure(FailureKind::Device, "the device was closed before this was done");
+        }
+        completions_.Add(0, std::unique_ptr<Completion>(task.completion), std::move(failure));
+      }
+      break;
+    case Task::Kind::Run:
+    case Task::Kind::Copy:
+    case Task::Kind::Upload: break;
+  }
+}
+
+void Queue::RunProgram(Program& program, const Address* slots) {
+  if (!program.bound) program.bound = std::make_unique<BoundTables>();
+  bool written = false;
+  BoundSet* set;
+  for (;;) {
+    set = program.bound->Get(context_, heaps_, pool_, program, slots, timeline_.Completed(), &written);
+    if (set) break;
+    uint64_t oldest = program.bound->OldestUse();
+    if (oldest > timeline_.submitted()) Submit();
+    WaitFor(oldest);
+  }
+  if (written) recorder_.counts.tables += program.dispatches.size();
+  set->last_use = timeline_.submitted() + 1;
+  recorder_.Run(program, slots, *set);
+}
+
+void Queue::Replay(Recording& recording, ReplayWork& work) {
+  if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
+  Submit();
+  Recording::List& list = recording.NextList();
+  WaitFor(list.last_use);
+  Execute(list.list.get());
+  list.last_use = timeline_.submitted();
+  counters_.replays.AddAlone();
+  if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
+  counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
+}
+
+// The completion is told after everything recorded so far, which is submitted now.
+void Queue::CompleteWith(Completion* completion) {
+  std::unique_ptr<Completion> owned(completion);
+  try {
+    Submit();
+  } catch (const Failure& failure) {
+    completions_.Add(0, std::move(owned), failure);
+    throw;
+  }
+  completions_.Add(timeline_.submitted(), std::move(owned), std::nullopt);
+}
+
+void Queue::OpenList() {
+  size_t found = allocators_.size();
+  uint64_t done = timeline_.Completed();
+  for (size_t i = 0; i < allocators_.size() && found == allocators_.size(); ++i)
+    if (allocators_[i].last_use <= done) found = i;
+  if (found == allocators_.size()) {
+    if (allocators_.size() < kMostAllocators) {
+      OpenAllocator fresh;
+      Check(context_.d3d->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator),
+                                                 fresh.allocator.put_void()),
+            "ID3D12Device::CreateCommandAllocator");
+      allocators_.push_back(std::move(fresh));
+    } else {
+      found = static_cast<size_t>(std::min_element(allocators_.begin(), allocators_.end(),
+                                                   [](const OpenAllocator& a, const OpenAllocator& b) { return a.last_use < b.last_use; }) -
+                                  allocators_.begin());
+      WaitFor(allocators_[found].last_use);
+    }
+  }
+  current_allocator_ = found;
+  ID3D12CommandAllocator* allocator = allocators_[found].allocator.get();
+  if (allocators_[found].last_use) Check(allocator->Reset(), "ID3D12CommandAllocator::Reset");
+  if (list_) {
+    Check(list_->Reset(allocator, nullptr), "ID3D12GraphicsCommandList::Reset");
+  } else {
+    Check(context_.d3d->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator, nullptr, __uuidof(ID3D12GraphicsCommandList),
+                                          list_.put_void()),
+          "ID3D12Device::CreateCommandList");
+  }
+  recorder_.Begin(list_.get());
+}
+
+void Queue::Submit() {
+  if (recorder_.dirty()) {
+    recorder_.End();
+    counters_.Take(recorder_.counts);
+    HRESULT hr = list_->Close();
+    if (FAILED(hr)) {
+      CheckRemoved();
+      throw Failure(hr, "ID3D12GraphicsCommandList::Close");
+    }
+    Execute(list_.get());
+    allocators_[current_allocator_].last_use = timeline_.submitted();
+    OpenList();
+  }
+  Reap();
+}
+
+void Queue::Execute(ID3D12GraphicsCommandList* list) {
+  ID3D12CommandList* lists[] = {list};
+  context_.queue->ExecuteCommandLists(1, lists);
+  uint64_t value = timeline_.Signal();
+  counters_.lists_submitted.AddAlone();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    history_.push_back({value, recorded_});
+  }
+  CheckRemoved();
+}
+
+void Queue::WaitFor(uint64_t value) {
+  if (timeline_.Completed() >= value && timeline_.Completed() != UINT64_MAX) return;
+  if (!timeline_.Wait(value, event_)) {
+    CheckRemoved();
+    throw Failure(FailureKind::Device, "waiting for the device failed");
+  }
+}
+
+void Queue::Reap() {
+  if (dead_.empty()) return;
+  uint64_t done = timeline_.Completed();
+  while (!dead_.empty() && dead_.front().value <= done) {
+    if (auto& work = dead_.front().initialise) heaps_.Free(work->region);
+    dead_.pop_front();
+  }
+}
+
+void Queue::PublishSubmitted() {
+  submitted_task_.store(ring_.popped() + (failed() ? 0 : 1), std::memory_order_seq_cst);
+  if (!waiting_.load(std::memory_order_seq_cst)) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  submitted_.notify_all();
+}
+
+void Queue::CheckRemoved() {
+  HRESULT reason = context_.RemovedReason();
+  if (FAILED(reason)) throw Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", "the device was removed");
+}
+
+void Queue::Fail(const Failure& failure) {
+  HRESULT reason = context_.RemovedReason();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (failed()) return;
+  if (FAILED(reason) && failure.kind() != FailureKind::Removed)
+    failure_ = Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", std::string("the device was removed after: ") + failure.what());
+  else
+    failure_ = failure;
+  failed_.store(true, std::memory_order_release);
+}
+
+}  // namespace dxtensor::dml

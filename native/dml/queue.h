@@ -1,0 +1,151 @@
+// The queue thread: takes tasks from the JavaScript thread, binds, records, submits, and destroys what work in flight has used.
+//
+// All public methods but those named otherwise are the JavaScript thread's. Must be stopped before anything its tasks refer to
+// is destroyed. A failure on the thread (a removed device, a list that cannot be closed) ends the device's work: `failed` is set,
+// later tasks do nothing but complete with that failure.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "completion.h"
+#include "counters.h"
+#include "list_recorder.h"
+#include "recording.h"
+#include "task_ring.h"
+
+namespace dxtensor::dml {
+
+// Initialisation of a program's operators, recorded once before its first run.
+struct InitialiseWork {
+  ComPtr<IDMLOperatorInitializer> initializer;
+  ComPtr<IDMLBindingTable> table;
+  DescriptorHeaps::Region region;
+  std::vector<std::pair<Address, uint64_t>> writes;
+};
+
+struct ReplayWork {
+  std::vector<CopyRange> before, after;
+};
+
+// Plain data: lies in the ring. Pointers named "owned" belong to the task.
+struct Task {
+  static constexpr uint32_t kSlots = 12;
+  enum class Kind : uint8_t { Run, RunMany, Copy, Upload, Read, Replay, Initialise, ReleaseProgram, ReleaseRecording, Flush };
+  Kind kind;
+  union {
+    Program* program;
+    Recording* recording;
+    InitialiseWork* initialise;  // owned
+    Completion* completion;      // owned, may be null
+  };
+  union {
+    Address slots[kSlots];    // Run
+    Address* many_slots;      // RunMany, owned array
+    CopyRange copy;           // Copy
+    ReplayWork* replay;       // owned
+    struct {                  // Upload, Read
+      ID3D12Resource* host;
+      uint64_t host_offset;
+      Address device;
+      uint64_t size;
+    } transfer;
+  };
+};
+
+class Queue {
+ public:
+  Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heaps, Counters& counters, ID3D12Resource* staging,
+        uint64_t staging_size);
+  ~Queue();
+
+  // A task to fill; then Commit. Throws Failure when the device has failed, or is held with a full ring.
+  Task& Next();
+  void Commit() { ring_.Commit(); }
+  // The number of the task committed last.
+  uint64_t last_task() const { return ring_.pushed(); }
+
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Throws the failure that ended the device's work.
+  void CheckAlive() const {
+    if (failed()) ThrowFailure();
+  }
+  void Flush();
+  // Returns when everything committed so far is done. Throws Failure when the device fails, or is held.
+  void Wait();
+  // The number of the last task that the device has finished.
+  uint64_t CompletedTask();
+  void Hold(bool held);
+  bool held() const { return held_.load(std::memory_order_relaxed); }
+  // Any thread, several times: ends both threads. drop_tasks: those not begun are not run. False when the device does not finish.
+  bool Stop(bool drop_tasks);
+
+ private:
+  struct Dead {
+    uint64_t value;
+    std::unique_ptr<Program> program;
+    std::unique_ptr<Recording> recording;
+    std::unique_ptr<InitialiseWork> initialise;
+  };
+  struct OpenAllocator {
+    ComPtr<ID3D12CommandAllocator> allocator;
+    uint64_t last_use = 0;
+  };
+
+  void Run();
+  void Idle(uint32_t& polls);
+  void Process(Task& task);
+  void ProcessAfterFailure(Task& task);
+  void RunProgram(Program& program, const Address* slots);
+  void Replay(Recording& recording, ReplayWork& work);
+  void CompleteWith(Completion* completion);
+  void OpenList();
+  void Submit();
+  void Execute(ID3D12GraphicsCommandList* list);
+  void WaitFor(uint64_t value);
+  void Reap();
+  void PublishSubmitted();
+  void Fail(const Failure& failure);
+  void CheckRemoved();
+  [[noreturn]] void ThrowFailure() const;
+
+  const Context& context_;
+  const HeapPool& pool_;
+  DescriptorHeaps& heaps_;
+  Counters& counters_;
+
+  TaskRing<Task, 4096> ring_;
+  Timeline timeline_;
+  CompletionThread completions_;
+  ListRecorder recorder_;
+  Event event_, wait_event_;  // the queue thread's and the JavaScript thread's
+
+  // Queue thread.
+  std::vector<OpenAllocator> allocators_;
+  size_t current_allocator_ = 0;
+  ComPtr<ID3D12GraphicsCommandList> list_;
+  uint32_t batch_ = 0;
+  uint64_t recorded_ = 0;  // tasks
+  std::deque<Dead> dead_;
+  std::vector<Address> slots_;
+
+  // Shared.
+  std::atomic<bool> held_{false}, stopping_{false}, drop_{false}, failed_{false}, waiting_{false};
+  std::atomic<uint64_t> submitted_task_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable submitted_;
+  std::deque<std::pair<uint64_t, uint64_t>> history_;  // fence value, last task
+  uint64_t completed_task_ = 0;
+  std::optional<Failure> failure_;
+  std::mutex stop_mutex_;
+  bool stopped_ = false, finished_ = true;
+  std::thread thread_;
+};
+
+}  // namespace dxtensor::dml

@@ -1,0 +1,68 @@
+#include "staging_pool.h"
+
+#include <algorithm>
+
+#include "address.h"
+#include "failure.h"
+
+namespace dxtensor::dml {
+
+namespace {
+
+constexpr uint64_t kPage = 1ull << 20, kMostIdle = 64ull << 20, kPieceAlignment = 64;
+
+}  // namespace
+
+StagingPool::StagingPool(const Context& context, D3D12_HEAP_TYPE type, std::function<uint64_t()> completed)
+    : context_(context), type_(type), completed_(std::move(completed)) {}
+
+StagingPool::~StagingPool() {
+  for (auto& page : pages_) page->resource->Unmap(0, nullptr);
+}
+
+bool StagingPool::IsIdle(const Page& page, uint64_t completed) const {
+  return page.pins.load(std::memory_order_acquire) == 0 && page.last_task <= completed;
+}
+
+StagingPool::Piece StagingPool::Allocate(uint64_t size) {
+  size = RoundUp(std::max<uint64_t>(size, 1), kPieceAlignment);
+  if (current_ && current_->size - current_->used >= size) {
+    Piece piece{current_, current_->used};
+    current_->used += size;
+    return piece;
+  }
+  // The smallest page that is idle and large enough; large ones beyond the limit are given back on the way.
+  uint64_t completed = completed_(), idle = 0;
+  Page* best = nullptr;
+  for (size_t i = 0; i < pages_.size();) {
+    Page& page = *pages_[i];
+    if (&page == current_ || !IsIdle(page, completed)) {
+      ++i;
+    } else if (page.size >= size && (!best || page.size < best->size)) {
+      best = &page;
+      ++i;
+    } else if ((idle += page.size) > kMostIdle) {
+      page.resource->Unmap(0, nullptr);
+      pages_.erase(pages_.begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  if (!best) {
+    auto page = std::make_unique<Page>();
+    page->size = std::max(kPage, RoundUp(size, 1ull << 16));
+    page->resource = context_.CreateBuffer(type_, page->size);
+    D3D12_RANGE nothing = {0, 0};
+    void* memory = nullptr;
+    Check(page->resource->Map(0, type_ == D3D12_HEAP_TYPE_UPLOAD ? &nothing : nullptr, &memory), "ID3D12Resource::Map");
+    page->memory = static_cast<uint8_t*>(memory);
+    best = page.get();
+    pages_.push_back(std::move(page));
+  }
+  best->used = size;
+  // A page that one large piece fills is no page to go on with.
+  if (best->size == kPage || !current_) current_ = best;
+  return {best, 0};
+}
+
+}  // namespace dxtensor::dml

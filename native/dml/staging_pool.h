@@ -1,0 +1,48 @@
+// Mapped memory between the host and the device: pages of an upload or a readback heap, filled from their start and used again
+// when the device and the host are done with all of a page.
+//
+// Used by the JavaScript thread; Unpin may be called by any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "context.h"
+
+namespace dxtensor::dml {
+
+class StagingPool {
+ public:
+  struct Page {
+    ComPtr<ID3D12Resource> resource;
+    uint8_t* memory = nullptr;
+    uint64_t size = 0, used = 0;
+    uint64_t last_task = 0;          // the last task that uses the page
+    std::atomic<uint32_t> pins{0};   // reads whose bytes the host has not taken yet
+  };
+  struct Piece {
+    Page* page = nullptr;
+    uint64_t offset = 0;
+    uint8_t* memory() const { return page->memory + offset; }
+  };
+
+  // `completed`: the number of the last task that the device has finished.
+  StagingPool(const Context& context, D3D12_HEAP_TYPE type, std::function<uint64_t()> completed);
+  ~StagingPool();
+  // Throws Failure when the device has no memory. The caller sets the page's last_task, or pins it.
+  Piece Allocate(uint64_t size);
+  static void Unpin(Page* page) { page->pins.fetch_sub(1, std::memory_order_release); }
+
+ private:
+  bool IsIdle(const Page& page, uint64_t completed) const;
+
+  const Context& context_;
+  const D3D12_HEAP_TYPE type_;
+  std::function<uint64_t()> completed_;
+  std::vector<std::unique_ptr<Page>> pages_;
+  Page* current_ = nullptr;
+};
+
+}  // namespace dxtensor::dml
