@@ -16,7 +16,8 @@ namespace {
 // ln(1 + e^x) without overflow.
 float LogOnePlusExp(float x) { return std::max(x, 0.0f) + std::log1p(std::exp(-std::fabs(x))); }
 float Sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
-float Clamp(float x, float low, float high) { return std::fmin(high, std::fmax(low, x)); }
+float Clamp(float x, float low, float high) { return std::fmax(low, std::fmin(x, high)); }  // NaN gives high
+float ToUnit(float x) { return std::fmin(std::fmax(x, 0.0f), 1.0f); }                       // NaN gives 0
 
 const std::shared_ptr<const schema::OperatorDesc>* FusedField(const schema::OperatorDesc& host) {
   if (!host.Has("FusedActivation")) return nullptr;
@@ -29,23 +30,23 @@ const std::shared_ptr<const schema::OperatorDesc>* FusedField(const schema::Oper
 float ActivationFunction::operator()(float x) const {
   switch (type) {
     case DML_OPERATOR_ACTIVATION_ELU: return x >= 0 ? x : alpha * std::expm1(x);
-    case DML_OPERATOR_ACTIVATION_CELU: return x >= 0 ? x : alpha * std::expm1(x / alpha);
-    case DML_OPERATOR_ACTIVATION_HARD_SIGMOID: return Clamp(alpha * x + beta, 0, 1);
+    case DML_OPERATOR_ACTIVATION_CELU: return std::fmax(x, 0.0f) + std::fmin(alpha * std::expm1(x / alpha), 0.0f);
+    case DML_OPERATOR_ACTIVATION_HARD_SIGMOID: return ToUnit(alpha * x + beta);
     case DML_OPERATOR_ACTIVATION_LEAKY_RELU: return x >= 0 ? x : alpha * x;
     case DML_OPERATOR_ACTIVATION_LINEAR: return alpha * x + beta;
     case DML_OPERATOR_ACTIVATION_PARAMETRIC_SOFTPLUS: return alpha * LogOnePlusExp(beta * x);
-    case DML_OPERATOR_ACTIVATION_RELU: return std::fmax(x, 0.0f);
+    case DML_OPERATOR_ACTIVATION_RELU: return x > 0 ? x : 0 * x;  // fused: NaN stays, -infinity gives it
     case DML_OPERATOR_ACTIVATION_SCALED_ELU: return x > 0 ? beta * x : beta * alpha * std::expm1(x);
     case DML_OPERATOR_ACTIVATION_SCALED_TANH: return alpha * std::tanh(beta * x);
     case DML_OPERATOR_ACTIVATION_SIGMOID: return Sigmoid(x);
     case DML_OPERATOR_ACTIVATION_SOFTPLUS: return LogOnePlusExp(alpha * x) / alpha;
     case DML_OPERATOR_ACTIVATION_SOFTSIGN: return x / (1 + std::fabs(x));
     case DML_OPERATOR_ACTIVATION_TANH: return std::tanh(x);
-    case DML_OPERATOR_ACTIVATION_THRESHOLDED_RELU: return x > alpha ? x : 0;
+    case DML_OPERATOR_ACTIVATION_THRESHOLDED_RELU: return x <= alpha ? 0 : x;  // NaN stays
     case DML_OPERATOR_ACTIVATION_SHRINK: return x > beta ? x - alpha : x < -beta ? x + alpha : 0;
     case DML_OPERATOR_ACTIVATION_GELU: return 0.5f * x * (1 + std::erf(x * 0.70710678118654752f));
     case DML_OPERATOR_ACTIVATION_SWISH: return x * Sigmoid(alpha * x);
-    case DML_OPERATOR_ACTIVATION_HARD_SWISH: return x * Clamp(alpha * x + beta, 0, 1);
+    case DML_OPERATOR_ACTIVATION_HARD_SWISH: return x * ToUnit(alpha * x + beta);
     case DML_OPERATOR_ELEMENT_WISE_CLIP: return Clamp(x * scale + bias, alpha, beta);
     default: return x;
   }
@@ -148,12 +149,14 @@ KernelPointer MakeActivation(const schema::OperatorDesc& desc) {
       default: break;
     }
     if constexpr (std::is_same_v<C, float>) {
+      // On its own, unlike fused, NaN gives 0.
+      if (desc.type() == DML_OPERATOR_ACTIVATION_RELU) return Map<T>(desc, [](float x) { return std::fmax(x, 0.0f); });
       return Map<T>(desc, *FindActivation(desc));
     } else {
       switch (desc.type()) {
         case DML_OPERATOR_ACTIVATION_RELU: return Map<T>(desc, [](C x) { return std::max(x, C(0)); });
         case DML_OPERATOR_ACTIVATION_SHRINK:
-          return Map<T>(desc, [f = *FindActivation(desc)](C x) { return static_cast<C>(f(static_cast<float>(x))); });
+          return Map<T>(desc, [f = *FindActivation(desc)](C x) { return Saturate<C>(f(static_cast<float>(x))); });
         default: return nullptr;
       }
     }

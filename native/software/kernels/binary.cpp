@@ -6,6 +6,7 @@
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
+#include "power.h"
 
 namespace dxtensor::software {
 
@@ -22,10 +23,15 @@ KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   });
 }
 
+// What integer division by 0 gives is not documented; these are the values that Microsoft's library gives: unsigned ones as D3D
+// demands (all bits), signed ones as they come from a division of magnitudes.
 template <typename C>
 C Quotient(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
-    if (b == 0) return static_cast<C>(~C(0));
+    if (b == 0) {
+      if constexpr (!std::is_signed_v<C>) return static_cast<C>(~C(0));
+      else return sizeof(C) == 8 ? C(0) : a < 0 ? C(1) : C(-1);
+    }
     if constexpr (std::is_signed_v<C>)
       if (b == -1) return Wrap(C(0), a, [](auto p, auto q) { return p - q; });
     return static_cast<C>(a / b);
@@ -37,17 +43,20 @@ C Quotient(C a, C b) {
 template <typename C>
 C RemainderTruncated(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
-    if (b == 0) return static_cast<C>(~C(0));
+    if (b == 0) return std::is_signed_v<C> && sizeof(C) < 8 ? a : static_cast<C>(~C(0));
     if constexpr (std::is_signed_v<C>)
       if (b == -1) return 0;
     return static_cast<C>(a % b);
   } else {
-    return std::fmod(a, b);
+    // a - b * trunc(a / b) has no value for an infinite b.
+    return std::isinf(b) ? std::numeric_limits<C>::quiet_NaN() : std::fmod(a, b);
   }
 }
 
 template <typename C>
 C RemainderFloored(C a, C b) {
+  if constexpr (std::is_integral_v<C> && std::is_signed_v<C>)
+    if (b == 0) return sizeof(C) < 8 && a < 0 ? C(1) : C(-1);
   C r = RemainderTruncated(a, b);
   if (b != 0 && r != 0 && (r < 0) != (b < 0)) r = static_cast<C>(r + b);
   return r;
@@ -105,22 +114,28 @@ KernelPointer MakeBinary(const schema::OperatorDesc& desc) {
 
 namespace {
 
-// x to the power of e by squaring, wrapping; a negative exponent leaves only what 1 and -1 give.
+// x to the power of e by squaring, in 32 bits that wrap; a negative exponent leaves only what 1 and -1 give.
 template <typename C>
 C IntegerPower(C x, int64_t e) {
-  if (e < 0) return x == 1 ? C(1) : std::is_signed_v<C> && x == C(-1) ? ((e & 1) ? C(-1) : C(1)) : C(0);
-  auto base = static_cast<uint64_t>(x);
-  uint64_t result = 1;
+  if (e < 0) return x == 1 ? C(1) : std::is_signed_v<C> && x == static_cast<C>(-1) ? static_cast<C>((e & 1) ? -1 : 1) : C(0);
+  auto base = static_cast<uint32_t>(x);
+  uint32_t result = 1;
   for (; e; e >>= 1, base *= base)
     if (e & 1) result *= base;
-  return static_cast<C>(result);
+  return Narrow<C>(result);
 }
 
 template <typename T, typename E>
 Compute<T> Power(Compute<T> x, Compute<E> e) {
   using C = Compute<T>;
   if constexpr (std::is_integral_v<C> && std::is_integral_v<Compute<E>>) return IntegerPower<C>(x, static_cast<int64_t>(e));
-  else return static_cast<C>(std::pow(static_cast<float>(x), static_cast<float>(e)));
+  else return Saturate<C>(FloatPower(static_cast<float>(x), static_cast<float>(e)));
+}
+
+// With a scale and bias, both the base and the exponent are scaled: so Microsoft's library does, against its documentation.
+template <typename T, typename E>
+Compute<T> ScaledPower(Compute<T> x, Compute<E> e, const DML_SCALE_BIAS& s) {
+  return Saturate<Compute<T>>(FloatPower(static_cast<float>(x) * s.Scale + s.Bias, static_cast<float>(e) * s.Scale + s.Bias));
 }
 
 }  // namespace
@@ -135,9 +150,9 @@ KernelPointer MakePow(const schema::OperatorDesc& desc) {
       using E = typename decltype(exponent_tag)::Type;
       return KernelFrom([walk, s = scale_bias](const KernelArguments& a) {
         walk([&](const Offsets<3>& at) {
-          Compute<T> value = Load<T>(a.inputs[0], at[0]);
-          if (s) value = static_cast<Compute<T>>(static_cast<float>(value) * s->Scale + s->Bias);
-          Store<T>(a.outputs[0], at[2], Power<T, E>(value, Load<E>(a.inputs[1], at[1])));
+          const auto value = Load<T>(a.inputs[0], at[0]);
+          const auto exponent = Load<E>(a.inputs[1], at[1]);
+          Store<T>(a.outputs[0], at[2], s ? ScaledPower<T, E>(value, exponent, *s) : Power<T, E>(value, exponent));
         });
       });
     });

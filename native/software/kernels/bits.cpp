@@ -19,6 +19,16 @@ KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   });
 }
 
+// Types of up to 32 bits shift in 32, by the count's last five bits. Those of 64 bits shift two words: a count whose lower word
+// is 32 or more moves the words by one and then takes its last five bits.
+template <typename T>
+using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <typename T>
+uint32_t Count(T count) {
+  const auto word = static_cast<uint32_t>(count), bits = word & 31;
+  return sizeof(T) == 8 && word >= 32 ? 32 | bits : bits;
+}
+
 KernelPointer MakeNot(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
   Walk<2> walk(out, {&in, &out});
@@ -57,13 +67,12 @@ KernelPointer MakeBits(const schema::OperatorDesc& desc) {
   if (desc.type() == DML_OPERATOR_ELEMENT_WISE_BIT_COUNT) return MakeCount(desc);
   return ByWidth(desc.Outputs()[0]->data_type, [&](auto tag) -> KernelPointer {
     using T = typename decltype(tag)::Type;
-    constexpr T kMask = sizeof(T) * 8 - 1;
     switch (desc.type()) {
       case DML_OPERATOR_ELEMENT_WISE_BIT_AND: return Map<T>(desc, [](T a, T b) { return a & b; });
       case DML_OPERATOR_ELEMENT_WISE_BIT_OR: return Map<T>(desc, [](T a, T b) { return a | b; });
       case DML_OPERATOR_ELEMENT_WISE_BIT_XOR: return Map<T>(desc, [](T a, T b) { return a ^ b; });
-      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT: return Map<T>(desc, [](T a, T b) { return a << (b & kMask); });
-      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_RIGHT: return Map<T>(desc, [](T a, T b) { return a >> (b & kMask); });
+      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT: return Map<T>(desc, [](T a, T b) { return static_cast<Word<T>>(a) << Count(b); });
+      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_RIGHT: return Map<T>(desc, [](T a, T b) { return static_cast<Word<T>>(a) >> Count(b); });
       default: return nullptr;
     }
   });

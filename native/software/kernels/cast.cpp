@@ -1,7 +1,4 @@
 // Conversion between all data types.
-#include <cmath>
-#include <limits>
-
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
@@ -10,16 +7,11 @@ namespace dxtensor::software {
 
 namespace {
 
+// Out of range: floats saturate, integers do what Narrow says.
 template <typename To, typename From>
 To Convert(From value) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (std::isnan(value)) return 0;
-    if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    return static_cast<To>(value);
-  } else {
-    return static_cast<To>(value);
-  }
+  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) return Narrow<To>(value);
+  else return Saturate<To>(value);
 }
 
 }  // namespace

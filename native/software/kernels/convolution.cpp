@@ -31,9 +31,11 @@ struct Volume {
   uint64_t At(uint64_t batch, uint64_t channel) const { return batch * n_stride + channel * c_stride; }
 };
 
-// One spatial dimension of the window.
+// One spatial dimension of the window. Microsoft's library computes nothing in the last output_padding elements of a dimension:
+// they are 0, without bias but activated, in both directions.
 struct Axis {
   int64_t stride = 1, dilation = 1, padding = 0;
+  uint64_t output_padding = 0;
 };
 
 struct Convolution {
@@ -61,6 +63,11 @@ struct Convolution {
     if (at < 0 || at >= static_cast<int64_t>(in.size[d])) return false;
     *position = static_cast<uint64_t>(at);
     return true;
+  }
+  bool IsOutputPadding(const std::array<uint64_t, kSpatial>& p) const {
+    for (uint32_t d = 0; d < kSpatial; ++d)
+      if (p[d] + axis[d].output_padding >= out.size[d]) return true;
+    return false;
   }
   uint64_t Cell(uint32_t d, uint64_t k) const { return (flips ? filter.size[d] - 1 - k : k) * filter.stride[d]; }
 };
@@ -97,7 +104,8 @@ void Run(const Convolution& c, const KernelArguments& args) {
       for (p[0] = 0; p[0] < c.out.size[0]; ++p[0])
         for (p[1] = 0; p[1] < c.out.size[1]; ++p[1])
           for (p[2] = 0; p[2] < c.out.size[2]; ++p[2]) {
-            auto sum = static_cast<float>(Accumulate<T>(c, args, n, co, p) + static_cast<double>(bias));
+            float sum = 0;
+            if (!c.IsOutputPadding(p)) sum = static_cast<float>(Accumulate<T>(c, args, n, co, p) + static_cast<double>(bias));
             Store<T>(args.outputs[0], c.out.At(n, co) + p[0] * c.out.stride[0] + p[1] * c.out.stride[1] + p[2] * c.out.stride[2],
                      c.activation(sum));
           }
@@ -113,10 +121,11 @@ KernelPointer MakeConvolution(const schema::OperatorDesc& desc) {
   if (inputs[2]) c.bias_stride = BroadcastStrides(*inputs[2])[1];
   const uint32_t spatial = desc.UInt("DimensionCount"), first = kSpatial - spatial;
   for (uint32_t d = 0; d < spatial; ++d)
-    c.axis[first + d] = {desc.UInts("Strides")[d], desc.UInts("Dilations")[d], desc.UInts("StartPadding")[d]};
+    c.axis[first + d] = {desc.UInts("Strides")[d], desc.UInts("Dilations")[d], desc.UInts("StartPadding")[d],
+                         desc.UInts("OutputPadding")[d]};
   c.groups = desc.UInt("GroupCount");
   c.backward = desc.UInt("Direction") == DML_CONVOLUTION_DIRECTION_BACKWARD;
-  c.flips = (desc.UInt("Mode") == DML_CONVOLUTION_MODE_CONVOLUTION) != c.backward;
+  c.flips = desc.UInt("Mode") == DML_CONVOLUTION_MODE_CONVOLUTION;
   c.activation = FusedActivation(desc);
   return ByFloat(inputs[0]->data_type, [&](auto tag) {
     return KernelFrom([c](const KernelArguments& args) { Run<typename decltype(tag)::Type>(c, args); });

@@ -4,8 +4,11 @@
 // Plain functions without state; any thread.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -92,6 +95,28 @@ template <typename T, typename F>
 T Wrap(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
   else return f(a, b);
+}
+
+// A number as an integer: truncated toward zero and held to the type's range; NaN gives 0.
+template <typename To, typename From>
+To Saturate(From value) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    if (std::isnan(value)) return 0;
+    if (value <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (value >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+  }
+  return static_cast<To>(value);
+}
+
+// An integer as one of another type, as DirectML's shaders do it: it wraps in 32 bits and is then held to 8 or 16.
+template <typename To, typename From>
+To Narrow(From value) {
+  if constexpr (sizeof(To) >= sizeof(int32_t)) {
+    return static_cast<To>(value);
+  } else {
+    using Word = std::conditional_t<std::is_signed_v<To>, int32_t, uint32_t>;
+    return static_cast<To>(std::clamp<Word>(static_cast<Word>(value), std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
+  }
 }
 
 template <typename T>

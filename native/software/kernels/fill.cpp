@@ -1,7 +1,4 @@
 // Tensors made from attributes: constants, sequences, diagonals.
-#include <cmath>
-#include <limits>
-
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
@@ -31,20 +28,6 @@ KernelPointer MakeFill(const schema::OperatorDesc& desc) {
   });
 }
 
-namespace {
-
-template <typename T>
-Compute<T> Truncate(float value) {
-  if constexpr (std::is_integral_v<T>) {
-    if (std::isnan(value)) return 0;
-    if (value >= static_cast<float>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    if (value <= static_cast<float>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  }
-  return static_cast<Compute<T>>(value);
-}
-
-}  // namespace
-
 KernelPointer MakeDiagonal(const schema::OperatorDesc& desc) {
   const schema::TensorDesc& out = *desc.Outputs()[0];
   const auto inputs = desc.Inputs();
@@ -59,7 +42,7 @@ KernelPointer MakeDiagonal(const schema::OperatorDesc& desc) {
   Walk<3> walk(out.rank, SizesOf(out), {in ? BroadcastStrides(*in) : Dimensions{}, BroadcastStrides(out), distance});
   return ByAny(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const Compute<T> value = ranged ? FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Value")) : Truncate<T>(desc.Float("Value"));
+    const Compute<T> value = ranged ? FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Value")) : Saturate<Compute<T>>(desc.Float("Value"));
     return KernelFrom([walk, begin, end, value, has_input = in != nullptr](const KernelArguments& a) {
       const uint8_t* from = has_input ? a.inputs[0] : nullptr;
       walk([&](const Offsets<3>& at) {

@@ -1,6 +1,9 @@
 // Elements chosen by tensors of indices: GATHER and its variants, SCATTER, ONE_HOT.
 //
-// Negative indices count from the end.
+// Negative indices count from the end. An index out of range reads what lies at its address, and the tensor's last element where
+// that is outside the tensor, as in Microsoft's library; a write is left out, and so is a one-hot value.
+#include <algorithm>
+
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
@@ -29,16 +32,23 @@ bool Resolve(int64_t* index, uint64_t size) {
   return *index >= 0 && *index < n;
 }
 
+// The offset of the tensor's last element.
+uint64_t LastOffset(const schema::TensorDesc& tensor) {
+  uint64_t last = 0;
+  for (uint32_t d = 0; d < tensor.rank; ++d) last += (tensor.sizes[d] - 1) * static_cast<uint64_t>(tensor.strides[d]);
+  return last;
+}
+
 // A gather along one axis: out[at] = in[at of input + index * step].
 KernelPointer GatherAlong(const schema::TensorDesc& in, const schema::TensorDesc& indices, const Walk<3>& walk, uint32_t axis) {
   return ByWidth(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk, read = IndexReader{indices.data_type}, size = uint64_t{in.sizes[axis]}, step = uint64_t{in.strides[axis]}](
-                          const KernelArguments& a) {
+    return KernelFrom([walk, read = IndexReader{indices.data_type}, size = uint64_t{in.sizes[axis]}, step = uint64_t{in.strides[axis]},
+                       last = LastOffset(in)](const KernelArguments& a) {
       walk([&](const Offsets<3>& at) {
         int64_t index = read(a.inputs[1], at[1]);
-        const bool inside = Resolve(&index, size);
-        Store<T>(a.outputs[0], at[2], inside ? Load<T>(a.inputs[0], at[0] + static_cast<uint64_t>(index) * step) : T(0));
+        Resolve(&index, size);
+        Store<T>(a.outputs[0], at[2], Load<T>(a.inputs[0], std::min(at[0] + static_cast<uint64_t>(index) * step, last)));
       });
     });
   });
@@ -86,13 +96,14 @@ struct TupleWalk {
 
   // The element offset that the tuple at `at` adds; false when one of its indices is out of range.
   bool Offset(const uint8_t* indices, uint64_t at, uint64_t* offset) const {
+    bool inside = true;
     *offset = 0;
     for (uint64_t t = 0; t < tuple_size; ++t) {
       int64_t index = read(indices, at + t * tuple_step);
-      if (!Resolve(&index, sizes[t])) return false;
+      inside &= Resolve(&index, sizes[t]);
       *offset += static_cast<uint64_t>(index) * strides[t];
     }
-    return true;
+    return inside;
   }
 };
 
@@ -129,11 +140,11 @@ KernelPointer MakeGatherNd(const schema::OperatorDesc& desc) {
   const TupleWalk w = TuplesOf(in, indices, out, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), batches);
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([w](const KernelArguments& a) {
+    return KernelFrom([w, last = LastOffset(in)](const KernelArguments& a) {
       w.walk([&](const Offsets<3>& at) {
         uint64_t offset;
-        const bool inside = w.Offset(a.inputs[1], at[0], &offset);
-        Store<T>(a.outputs[0], at[2], inside ? Load<T>(a.inputs[0], at[1] + offset) : T(0));
+        w.Offset(a.inputs[1], at[0], &offset);
+        Store<T>(a.outputs[0], at[2], Load<T>(a.inputs[0], std::min(at[1] + offset, last)));
       });
     });
   });

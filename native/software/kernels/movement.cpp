@@ -2,8 +2,6 @@
 //
 // All of them work on the width of the data type.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "element.h"
 #include "iterate.h"
@@ -137,13 +135,7 @@ int64_t PaddedIndex(uint32_t mode, int64_t index, int64_t n) {
 template <typename T>
 Compute<T> FillValue(const schema::OperatorDesc& desc) {
   if (desc.type() == DML_OPERATOR_PADDING1) return FromUnion<T>(desc.Get<DML_SCALAR_UNION>("PaddingValue"));
-  const float value = desc.Float("PaddingValue");
-  if constexpr (std::is_integral_v<T>) {
-    if (std::isnan(value)) return 0;
-    if (value >= static_cast<float>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    if (value <= static_cast<float>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  }
-  return static_cast<Compute<T>>(value);
+  return Saturate<Compute<T>>(desc.Float("PaddingValue"));
 }
 
 }  // namespace

@@ -148,7 +148,14 @@ KernelPointer MakeAveragePoolingGrad(const schema::OperatorDesc& desc) {
 
 namespace {
 
-// The largest element of the window at a place, and where it is: of equals the first.
+template <typename T>
+Compute<T> Lowest() {
+  if constexpr (std::is_same_v<T, Half>) return -65504;
+  else return std::numeric_limits<T>::lowest();
+}
+
+// The largest element of the window at a place, and where it is: of equals the first. NaN never is; -infinity counts as the least
+// finite number, so that a window of nothing else gives that and its first cell.
 template <typename T>
 struct Best {
   Compute<T> value;
@@ -158,13 +165,15 @@ struct Best {
 
 template <typename T>
 Best<T> Largest(const Window& window, const Grid& in, const uint8_t* data, uint64_t start, const Position& place) {
-  using C = Compute<T>;
   Best<T> best;
-  best.value = std::is_same_v<C, float> ? static_cast<C>(-std::numeric_limits<float>::infinity()) : std::numeric_limits<C>::lowest();
+  best.value = Lowest<T>();
   window.Visit(in.size, place, [&](const Position& p) {
-    const C x = Load<T>(data, start + in.At(p));
-    if (best.found && !(x > best.value)) return;
-    best = {x, p, true};
+    if (!best.found) best.position = p;
+    best.found = true;
+    const Compute<T> x = Load<T>(data, start + in.At(p));
+    if (!(x > best.value)) return;
+    best.value = x;
+    best.position = p;
   });
   return best;
 }

@@ -38,21 +38,6 @@ KernelPointer Fold(const Reduction& reduction, A first, Step step, Finish finish
 }
 
 template <typename T>
-KernelPointer LogSumExp(const Reduction& reduction) {
-  return KernelFrom([reduction](const KernelArguments& a) {
-    reduction.kept([&](const Offsets<2>& at) {
-      float largest = -std::numeric_limits<float>::infinity();
-      reduction.reduced([&](const Offsets<1>& from) { largest = std::fmax(largest, Load<T>(a.inputs[0], from[0])); }, {at[0]});
-      if (std::isinf(largest)) largest = 0;
-      double sum = 0;
-      reduction.reduced([&](const Offsets<1>& from) { sum += std::exp(static_cast<double>(Load<T>(a.inputs[0], from[0])) - largest); },
-                        {at[0]});
-      Store<T>(a.outputs[0], at[1], static_cast<float>(largest + std::log(sum)));
-    });
-  });
-}
-
-template <typename T>
 KernelPointer MakeFloat(uint32_t function, const Reduction& r) {
   auto plain = [](double value, uint64_t) { return value; };
   auto add = [](double sum, double x) { return sum + x; };
@@ -64,7 +49,8 @@ KernelPointer MakeFloat(uint32_t function, const Reduction& r) {
     case DML_REDUCE_FUNCTION_SUM_SQUARE: return Fold<T>(r, 0.0, add_square, plain);
     case DML_REDUCE_FUNCTION_L2: return Fold<T>(r, 0.0, add_square, [](double sum, uint64_t) { return std::sqrt(sum); });
     case DML_REDUCE_FUNCTION_LOG_SUM: return Fold<T>(r, 0.0, add, [](double sum, uint64_t) { return std::log(sum); });
-    case DML_REDUCE_FUNCTION_LOG_SUM_EXP: return LogSumExp<T>(r);
+    case DML_REDUCE_FUNCTION_LOG_SUM_EXP:  // without a shift by the maximum: e^x overflows as a float
+      return Fold<T>(r, 0.0, [](double sum, float x) { return sum + std::exp(x); }, [](double sum, uint64_t) { return std::log(sum); });
     case DML_REDUCE_FUNCTION_MULTIPLY: return Fold<T>(r, 1.0, [](double product, double x) { return product * x; }, plain);
     case DML_REDUCE_FUNCTION_MAX:
       return Fold<T>(r, -std::numeric_limits<float>::infinity(), [](float a, float x) { return std::fmax(a, x); }, plain);

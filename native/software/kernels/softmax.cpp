@@ -53,17 +53,23 @@ void LogSoftmax(const Line& line) {
       line.start);
 }
 
+// As ARGMAX: a NaN is the largest only if it comes first.
 template <typename T>
 void Hardmax(const Line& line) {
-  const float largest = line.Largest<T>();
-  bool found = false;
+  float largest = Load<T>(line.in, line.start[0]);
+  uint64_t position = 0, index = 0;
   line.elements(
       [&](const Offsets<2>& at) {
-        const bool is_first = !found && Load<T>(line.in, at[0]) == largest;
-        found |= is_first;
-        Store<T>(line.out, at[1], is_first ? 1.0f : 0.0f);
+        const float x = Load<T>(line.in, at[0]);
+        if (x > largest) {
+          largest = x;
+          index = position;
+        }
+        ++position;
       },
       line.start);
+  position = 0;
+  line.elements([&](const Offsets<2>& at) { Store<T>(line.out, at[1], position++ == index ? 1.0f : 0.0f); }, line.start);
 }
 
 }  // namespace

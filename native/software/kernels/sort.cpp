@@ -1,5 +1,6 @@
 // TOP_K along one axis, and the coordinates of the elements that are not 0.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "element.h"
@@ -7,6 +8,18 @@
 #include "kernels.h"
 
 namespace dxtensor::software {
+
+namespace {
+
+// NaN counts as the greatest, so that the order is total; Microsoft's library gives any order to lines with a NaN.
+template <typename C>
+bool Less(C a, C b) {
+  if constexpr (std::is_floating_point_v<C>)
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+  return a < b;
+}
+
+}  // namespace
 
 KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &values = *desc.Outputs()[0], &indices = *desc.Outputs()[1];
@@ -26,8 +39,8 @@ KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
             std::iota(order, order + size, 0u);
             std::partial_sort(order, order + k, order + size, [&](uint32_t i, uint32_t j) {
               const Compute<T> x = value(i), y = value(j);
-              if (increasing ? x < y : x > y) return true;
-              if (increasing ? y < x : y > x) return false;
+              if (increasing ? Less(x, y) : Less(y, x)) return true;
+              if (increasing ? Less(y, x) : Less(x, y)) return false;
               return i < j;
             });
             for (uint32_t i = 0; i < k; ++i) {

@@ -4,6 +4,7 @@
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
+#include "power.h"
 
 namespace dxtensor::software {
 
@@ -22,7 +23,7 @@ KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   return KernelFrom([walk, f, s = *scale_bias](const KernelArguments& a) {
     walk([&](const Offsets<2>& at) {
       auto x = static_cast<float>(Load<T>(a.inputs[0], at[0]));
-      Store<T>(a.outputs[0], at[1], f(static_cast<Compute<T>>(x * s.Scale + s.Bias)));
+      Store<T>(a.outputs[0], at[1], f(Saturate<Compute<T>>(x * s.Scale + s.Bias)));
     });
   });
 }
@@ -39,9 +40,15 @@ KernelPointer Test(const schema::OperatorDesc& desc, F f) {
   });
 }
 
+// The least 8-bit and 16-bit integers give the greatest, the others themselves.
+template <typename C>
+C Negative(C x) {
+  return Narrow<C>(uint64_t{0} - static_cast<uint64_t>(x));
+}
+
 float RoundAs(uint32_t mode, float x) {
   switch (mode) {
-    case DML_ROUNDING_MODE_HALVES_TO_NEAREST_EVEN: return x - std::remainder(x, 1.0f);
+    case DML_ROUNDING_MODE_HALVES_TO_NEAREST_EVEN: return std::nearbyint(x);  // the default rounding mode
     case DML_ROUNDING_MODE_TOWARD_ZERO: return std::trunc(x);
     default: return std::round(x);  // TOWARD_INFINITY: halves away from zero
   }
@@ -72,7 +79,7 @@ KernelPointer MakeFloat(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_ELEMENT_WISE_ROUND:
       return Map<T>(desc, [mode = desc.UInt("RoundingMode")](float x) { return RoundAs(mode, x); });
     case DML_OPERATOR_ELEMENT_WISE_CONSTANT_POW:
-      return Map<T>(desc, [e = desc.Float("Exponent")](float x) { return std::pow(x, e); });
+      return Map<T>(desc, [e = desc.Float("Exponent")](float x) { return FloatPower(x, e); });
     case DML_OPERATOR_ELEMENT_WISE_IS_NAN: return Test<T>(desc, [](float x) { return std::isnan(x); });
     case DML_OPERATOR_ELEMENT_WISE_IS_INFINITY:
       return Test<T>(desc, [mode = desc.UInt("InfinityMode")](float x) {
@@ -98,7 +105,7 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using C = Compute<T>;
         return Map<T>(desc, [](C x) {
           if constexpr (std::is_same_v<C, float>) return std::fabs(x);
-          else return x < 0 ? Wrap(C(0), x, [](auto p, auto q) { return p - q; }) : x;
+          else return x < 0 ? Negative(x) : x;
         });
       });
     case DML_OPERATOR_ELEMENT_WISE_NEGATE:
@@ -107,7 +114,7 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using C = Compute<T>;
         return Map<T>(desc, [](C x) {
           if constexpr (std::is_same_v<C, float>) return -x;
-          else return Wrap(C(0), x, [](auto p, auto q) { return p - q; });
+          else return Negative(x);
         });
       });
     case DML_OPERATOR_ELEMENT_WISE_SIGN:
