@@ -82,6 +82,7 @@ export class Trace implements Tracer {
   results: readonly Tensor[] = [];
   readonly #cells = new Map<Storage, Cell>();
   #effects: Map<Tensor, Tensor | null> | null = null;
+  readonly #numbers = new Map<string, Value>();
   readonly #volatile: VolatileEvents;
   readonly #name: string;
 
@@ -128,7 +129,7 @@ export class Trace implements Tracer {
     this.#demandDevice("scalar", device);
     const event = this.events.length;
     const varies = this.#volatile.has(event);
-    const output = varies ? this.#volatileInput(event, dtype, []) : this.#lower(fillOp, [], { shape: [], dtype, value }, [{ shape: [], dtype }])[0]!;
+    const output = varies ? this.#volatileInput(event, dtype, []) : this.#made(this.#number(dtype, value), dtype, []);
     this.events.push({ kind: "scalar", dtype, value, output, cell: varies ? this.inputs.length - 1 : -1 });
     return output;
   }
@@ -228,6 +229,18 @@ export class Trace implements Tracer {
     const storage = new Storage(this.native.device, packedBytes(dtype, shape));
     if (value !== null) this.#cells.set(storage, { trace: this, storage, initial: null, current: value });
     return new Tensor(storage, internDesc(this.native.device, dtype, shape));
+  }
+
+  /** A number that stays the same: uploaded once, however often it is used. */
+  #number(dtype: DType, value: number | bigint | boolean): Value {
+    const key = `${dtype}:${Object.is(value, -0) ? "-0" : value}`;
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.graph.addInput(packedBytes(dtype, []));
+      this.#numbers.set(key, number);
+      this.inputs.push({ value: number, source: { kind: "fixed", bytes: elements(dtype, [value]) } });
+    }
+    return number;
   }
 
   #volatileInput(event: number, dtype: DType, shape: readonly number[]): Tensor {
