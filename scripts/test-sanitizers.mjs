@@ -39,7 +39,7 @@ async function build(name, { flags }, tools) {
       `-DCMAKE_CXX_FLAGS=${flags}`,
       `-DDXTENSOR_HEADERS=${headers}`,
       "-DDXTENSOR_TESTS=ON",
-      `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(folder, "lib")}`,
+      `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(folder, "Release")}`,
     ],
     ["--build", folder, "--parallel", String(availableParallelism())],
   ];
@@ -69,7 +69,7 @@ await main(async () => {
     const folder = await build(name, builds[name], tools);
     for (const [program, args] of [
       ["kernel_test", []],
-      ["abi_suite", ["--software", join(folder, "lib", softwareName())]],
+      ["abi_suite", ["--software", join(folder, "Release", softwareName())]],
     ]) {
       const file = join(folder, "native", "test", program);
       if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
