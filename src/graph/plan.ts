@@ -12,8 +12,8 @@ import { Arena } from "./arena.ts";
 import { keyOf } from "./key.ts";
 import { materializeOffsets } from "./passes/materialize-offsets.ts";
 
-export function planGraph(graph: Graph, capabilities: Capabilities, name: string): ProgramDescription {
-  return capabilities.fusesGraphs && graph.nodes.length > 1 ? planRegion(materializeOffsets(graph), name) : planList(graph, name);
+export function planGraph(graph: Graph, capabilities: Capabilities, name: string, asGraph = false): ProgramDescription {
+  return (capabilities.fusesGraphs || asGraph) && graph.nodes.length > 1 ? planRegion(materializeOffsets(graph), name) : planList(graph, name);
 }
 
 interface Slots {

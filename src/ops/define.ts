@@ -29,6 +29,8 @@ export interface Traits {
   readonly elementwise?: boolean;
   /** Gives other results each time: never merged with an equal call. */
   readonly random?: boolean;
+  /** All its nodes become one DirectML graph, also where the device's graph compiler fuses nothing. */
+  readonly asGraph?: boolean;
 }
 
 /** Attributes: plain data that can be written as JSON (numbers may be NaN or infinite; bigint allowed). */

@@ -142,7 +142,7 @@ function makeOn<A>(native: NativeDevice, definition: Definition<A>, inputs: read
     return { ...base, id: 0, fill: definition.whenEmpty };
   }
   try {
-    const program = compileGraph(native, lowerDefinition(native, definition, inputs, attrs, specs), definition.name);
+    const program = compileGraph(native, lowerDefinition(native, definition, inputs, attrs, specs), definition.name, definition.traits.asGraph);
     return { ...base, ...program };
   } catch (error) {
     const missing = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");

@@ -55,8 +55,8 @@ export interface Program {
   readonly inPlace: number;
 }
 
-export function compileGraph(native: NativeDevice, graph: Graph, name: string): Program {
-  const description = planGraph(graph, native.capabilities, name);
+export function compileGraph(native: NativeDevice, graph: Graph, name: string, asGraph = false): Program {
+  const description = planGraph(graph, native.capabilities, name, asGraph);
   let id: number;
   try {
     id = native.binding.createProgram(native.id, description);

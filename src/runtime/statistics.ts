@@ -1,0 +1,45 @@
+/** Counters and memory of a device, and waiting for it. */
+import { defaultDevice, device, type DeviceLike } from "../device.ts";
+import { fromNative } from "../errors.ts";
+import type { Counters, Fault, MemoryStatistics } from "../native/binding.ts";
+import { nativeDevice, type NativeDevice } from "./devices.ts";
+
+const of = (name: DeviceLike | undefined, operation: string): NativeDevice => nativeDevice(name === undefined ? defaultDevice() : device(name), operation);
+
+/** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
+export function counters(name?: DeviceLike): Counters {
+  const native = of(name, "counters");
+  return native.binding.counters(native.id);
+}
+
+/** Live, peak and pooled bytes of a device. */
+export function memoryStatistics(name?: DeviceLike): MemoryStatistics {
+  const native = of(name, "memoryStatistics");
+  return native.binding.memory(native.id);
+}
+
+/** Resolves when everything queued on the device is done. */
+export async function synchronize(name?: DeviceLike): Promise<void> {
+  const native = of(name, "synchronize");
+  try {
+    await native.binding.synchronize(native.id);
+  } catch (error) {
+    throw fromNative("synchronize", error);
+  }
+}
+
+/** @internal For tests: stops the queue thread before its next task, or lets it go on. */
+export function holdQueue(name: DeviceLike, held: boolean): void {
+  const native = of(name, "hold");
+  native.binding.hold(native.id, held);
+}
+
+/** @internal For tests: makes the software adapter fail. */
+export function injectFault(name: DeviceLike, fault: Fault): void {
+  const native = of(name, "injectFault");
+  try {
+    native.binding.injectFault(native.id, fault);
+  } catch (error) {
+    throw fromNative("injectFault", error);
+  }
+}
