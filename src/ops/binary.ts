@@ -7,7 +7,8 @@ import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { cast, sumTo } from "./support.ts";
+import type { OperatorName } from "../dml/operators.generated.ts";
+import { cast, sumTo, widened } from "./support.ts";
 import { define, type Definition, type TensorSpec } from "./define.ts";
 
 /** A tensor, or a number that takes part as a rank-0 tensor. */
@@ -38,6 +39,8 @@ export function aligned(g: GraphBuilder, inputs: readonly Expr[], dtype: DType, 
 type Rule = (dy: Tensor, a: Tensor, b: Tensor, needs: readonly boolean[]) => readonly (Tensor | null)[];
 
 interface BinaryOptions {
+  /** The operator that emit adds: where the device lacks it for a dtype, a wider one is used. */
+  readonly operator?: OperatorName;
   readonly emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr;
   readonly grad: Rule;
   readonly saves?: readonly number[];
@@ -57,7 +60,8 @@ export function binary(name: string, options: BinaryOptions): Definition<undefin
     infer: (inputs) => [{ shape: broadcastShapes(name, inputs[0]!.shape, inputs[1]!.shape), dtype: resultDType(inputs) }],
     lower: (g, inputs, _, [out]) => {
       const [a, b] = aligned(g, inputs, out!.dtype, out!.shape);
-      return [options.emit(g, a!, b!)];
+      if (options.operator === undefined || out!.dtype === "bool") return [options.emit(g, a!, b!)];
+      return [widened(g, options.operator, [a!, b!], (x, y) => options.emit(g, x!, y!))];
     },
     grad: (dy, { inputs: [a, b], specs, needs }) =>
       options.grad(dy, a!, b!, needs).map((g, i) => (g === null || !needs[i] ? null : sumTo(g, specs[i]!))),
@@ -73,10 +77,10 @@ const arithmetic = (promoted: DType, name: string): DType => {
 const numeric = (promoted: DType, name: string): DType => (promoted === "bool" ? "bool" : arithmetic(promoted, name));
 const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? arithmetic(promoted, name) : "float32");
 
-const addOp = binary("add", { dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)), grad: (dy) => [dy, dy], saves: [] });
-const subOp = binary("sub", { dtype: (p, name) => { if (p === "bool") throw new DTypeError(name, "dtype", "a number", "bool", "Use logicalXor or logicalNot."); return arithmetic(p, name); }, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
-const mulOp = binary("mul", { dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null] });
-const divOp = binary("div", { dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null] });
+const addOp = binary("add", { operator: "ELEMENT_WISE_ADD", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)), grad: (dy) => [dy, dy], saves: [] });
+const subOp = binary("sub", { operator: "ELEMENT_WISE_SUBTRACT", dtype: (p, name) => { if (p === "bool") throw new DTypeError(name, "dtype", "a number", "bool", "Use logicalXor or logicalNot."); return arithmetic(p, name); }, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
+const mulOp = binary("mul", { operator: "ELEMENT_WISE_MULTIPLY", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null] });
+const divOp = binary("div", { operator: "ELEMENT_WISE_DIVIDE", dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null] });
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
 export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operands("add", a, b), undefined);

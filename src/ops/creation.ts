@@ -35,7 +35,8 @@ function checkedShape(operation: string, shape: Shape): Shape {
   return shape as Shape;
 }
 
-function withGrad(operation: string, t: Tensor, options: TensorOptions): Tensor {
+/** @internal Marks a new tensor as one that wants a gradient, if the options say so. */
+export function withGrad(operation: string, t: Tensor, options: TensorOptions): Tensor {
   if (options.requiresGrad !== true) return t;
   if (!isFloat(t.dtype)) throw new DTypeError(operation, "dtype", "floating for a tensor that requires a gradient", t.dtype);
   t.leafRequiresGrad = true;

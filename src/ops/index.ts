@@ -4,11 +4,20 @@ import { assign } from "../dispatch.ts";
 import { Tensor } from "../tensor.ts";
 import * as binary from "./binary.ts";
 import * as creation from "./creation.ts";
+import * as compare from "./compare.ts";
 import * as data from "./data.ts";
+import * as extrema from "./extrema.ts";
+import * as join from "./join.ts";
+import * as movement from "./movement.ts";
+import * as ranges from "./ranges.ts";
+import * as reduce from "./reduce.ts";
+import * as scan from "./scan.ts";
+import * as unary from "./unary.ts";
+import * as where from "./where.ts";
 
-const families = { ...creation.methods, ...binary.methods, ...data.methods };
+const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
-const inPlaceFamilies = { ...binary.inPlaceMethods };
+const inPlaceFamilies = { ...binary.inPlaceMethods, ...unary.inPlaceMethods, ...where.inPlaceMethods };
 
 // The first parameter is inferred, not named: naming Tensor here would make its type depend on itself.
 type Methods = {
@@ -22,12 +31,18 @@ declare module "../tensor.ts" {
   interface Tensor extends Methods, InPlaceMethods {
     /** Adds gradients to the leaves that this scalar (or, with `gradient`, tensor) depends on. */
     backward(options?: BackwardOptions): void;
+    /** The largest element of all; with an axis, the largest along it and their places. */
+    max(): Tensor;
+    max(axis: number, options?: extrema.ArgOptions): extrema.Extremes;
+    /** The smallest element of all; with an axis, the smallest along it and their places. */
+    min(): Tensor;
+    min(axis: number, options?: extrema.ArgOptions): extrema.Extremes;
   }
 }
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-for (const [name, fn] of Object.entries(families) as [string, AnyFunction][]) {
+for (const [name, fn] of Object.entries({ ...families, ...extrema.overloaded }) as [string, AnyFunction][]) {
   Object.defineProperty(Tensor.prototype, name, { value(this: Tensor, ...args: unknown[]) { return fn(this, ...args); }, writable: true, configurable: true });
 }
 for (const [name, fn] of Object.entries(inPlaceFamilies) as [string, AnyFunction][]) {
@@ -36,6 +51,7 @@ for (const [name, fn] of Object.entries(inPlaceFamilies) as [string, AnyFunction
 Object.defineProperty(Tensor.prototype, "backward", { value(this: Tensor, options?: BackwardOptions) { backward(this, options); } });
 
 arithmetic.add = binary.add;
+arithmetic.accumulate = (a, b) => void assign("backward", a, () => binary.add(a, b));
 arithmetic.onesLike = (t) => creation.onesLike(t);
 arithmetic.zeros = (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device });
 arithmetic.detach = (t) => new Tensor(t.storage, t.desc, t.offset);
@@ -43,3 +59,12 @@ arithmetic.detach = (t) => new Tensor(t.storage, t.desc, t.offset);
 export { add, div, mul, sub } from "./binary.ts";
 export { empty, emptyLike, full, fullLike, ones, onesLike, tensor, zeros, zerosLike, type TensorData, type TensorOptions } from "./creation.ts";
 export { contiguous, data, dataSync, item, itemSync, to, toArray, toArraySync } from "./data.ts";
+export { abs, acos, acosh, asin, asinh, atan, atanh, ceil, cos, cosh, erf, exp, exp2, expm1, floor, frac, log, log10, log1p, log2, neg, reciprocal, round, rsqrt, sign, sin, sinh, sqrt, square, tan, tanh, trunc } from "./unary.ts";
+export { eq, ge, gt, isfinite, isinf, isnan, isneginf, isposinf, le, logicalAnd, logicalNot, logicalOr, logicalXor, lt, ne } from "./compare.ts";
+export { clamp, clampMax, clampMin, maskedFill, maximum, minimum, nanToNum, where } from "./where.ts";
+export { broadcastTo, diagonal, expand, flatten, movedim, narrow, permute, reshape, select, slice, squeeze, t, transpose, unbind, unflatten, unsqueeze, view } from "./movement.ts";
+export { all, any, mean, prod, sum, type Axes, type ReduceOptions } from "./reduce.ts";
+export { amax, amin, argmax, argmin, max, min, type ArgOptions, type Extremes, type IndexDType } from "./extrema.ts";
+export { cumsum } from "./scan.ts";
+export { arange, eye, linspace, oneHot, tril, triu } from "./ranges.ts";
+export { cat, chunk, flip, repeat, repeatInterleave, roll, split, stack, tile } from "./join.ts";

@@ -1,8 +1,10 @@
 /** Pieces that many operations share. */
 import type { GraphBuilder } from "../dml/builder.generated.ts";
 import { dataTypeName as dmlName } from "../dml/describe.ts";
+import type { OperatorName } from "../dml/operators.generated.ts";
 import { call } from "../dispatch.ts";
-import type { DType } from "../dtype.ts";
+import { isFloat, type DType } from "../dtype.ts";
+import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -19,6 +21,43 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   return g.cast(x, { output: { dtype } });
 }
 
+/** A number seen with the sizes of another expression. */
+export function constant(g: GraphBuilder, dtype: DType, value: number | bigint, sizes: readonly number[]): Expr {
+  return g.expand(g.fillValueConstant({ output: { sizes: [1], dtype }, valueDataType: dmlName(dtype), value: { dtype, value } }), sizes);
+}
+
+const WIDER: { readonly [K in DType]: readonly DType[] } = {
+  bool: ["uint8", "int32"], uint8: ["int32", "uint32", "int64"], int8: ["int32", "int64"], uint16: ["int32", "uint32", "int64"], int16: ["int32", "int64"],
+  uint32: ["int64", "uint64"], int32: ["int64"], uint64: ["int64"], int64: [], float16: ["float32"], bfloat16: ["float32"], float32: [], float64: [],
+};
+
+/** The dtype itself where the device has the operator for it, else the next one that holds all its values. */
+export function computable(g: GraphBuilder, operator: OperatorName, dtype: DType, tensor?: string): DType {
+  const fits = (d: DType): boolean => g.supports(operator, d, tensor) && g.capabilities.hasDType(d);
+  return fits(dtype) ? dtype : (WIDER[dtype].find(fits) ?? dtype);
+}
+
+/** Runs emit over inputs in a dtype that the device has the operator for, and gives the result in the inputs' dtype again. */
+export function widened(g: GraphBuilder, operator: OperatorName, inputs: readonly Expr[], emit: (...inputs: Expr[]) => Expr): Expr {
+  const dtype = inputs[0]!.dtype;
+  const inner = computable(g, operator, dtype);
+  return cast(g, emit(...inputs.map((x) => cast(g, x, inner))), dtype);
+}
+
+/** dtype, unless it is only stored and cast. */
+export function computing(operation: string, dtype: DType, argument = "dtype"): DType {
+  if (dtype === "float64" || dtype === "bfloat16") throw new DTypeError(operation, argument, "one that computes (float64 and bfloat16 are only stored and cast)", dtype);
+  return dtype;
+}
+
+/** The dtype of results that are real numbers: integers and bool give float32. */
+export const floating = (operation: string, dtype: DType): DType => (isFloat(dtype) ? computing(operation, dtype) : "float32");
+
+/** Throws unless the dtype is a floating one that computes. */
+export function demandFloat(operation: string, x: Tensor, argument = "x"): void {
+  if (!isFloat(x.dtype)) throw new DTypeError(operation, argument, "of a floating dtype", x.describe());
+  computing(operation, x.dtype, argument);
+}
 
 interface SumAttributes {
   readonly axes: readonly number[];

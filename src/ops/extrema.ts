@@ -1,0 +1,169 @@
+/** The largest and smallest elements over axes, and where they are. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { call, dispatch } from "../dispatch.ts";
+import { isFloat, type DType } from "../dtype.ts";
+import { DTypeError, ShapeError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { normalizeAxis } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { div, mul } from "./binary.ts";
+import { eq } from "./compare.ts";
+import { toDType } from "./data.ts";
+import { define, type Definition } from "./define.ts";
+import { flatten, unsqueeze } from "./movement.ts";
+import { arange } from "./ranges.ts";
+import { emitReduce, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
+import { computing } from "./support.ts";
+import { where } from "./where.ts";
+
+type Which = "max" | "min";
+/** An index dtype; int32 by default, since JavaScript reads it as numbers. */
+export type IndexDType = "int32" | "int64" | "uint32" | "uint64";
+
+/** The extremes along an axis, and their places on it. */
+export interface Extremes {
+  readonly values: Tensor;
+  readonly indices: Tensor;
+}
+
+/** The extreme over axes; NaN if an element is, as in PyTorch. What DirectML's REDUCE makes of NaN is not documented. */
+function emitExtreme(g: GraphBuilder, x: Expr, which: Which, axes: readonly number[]): Expr {
+  if (!x.sizes.some((d, i) => d !== 1 && axes.includes(i))) return g.elementWiseIdentity(x);
+  const found = emitReduce(g, x, which === "max" ? "MAX" : "MIN", axes);
+  if (!isFloat(x.dtype)) return found;
+  const bool = { output: { dtype: "bool" } } as const;
+  const unordered = emitReduce(g, g.elementWiseIsNan(x, bool), "MAX", axes);
+  const nan = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: x.dtype === "float16" ? "FLOAT16" : "FLOAT32", value: { dtype: x.dtype, value: NaN } }), found.sizes);
+  return g.elementWiseIf(unordered, nan, found);
+}
+
+const overAxes = (name: string, which: Which): Definition<ReduceAttributes> =>
+  define<ReduceAttributes>({
+    name,
+    infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: computing(name, x!.dtype) }],
+    lower: (g, [x], { axes }) => [emitExtreme(g, x!, which, axes)],
+    // Elements that are equally large share the gradient, as in PyTorch.
+    grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
+      const hits = toDType(eq(x!, spread(y!, x!.shape, attrs)), dy.dtype);
+      return [mul(div(hits, sum(hits, attrs.axes, { keepDims: true })), spread(dy, x!.shape, attrs))];
+    },
+  });
+const amaxOp = overAxes("amax", "max");
+const aminOp = overAxes("amin", "min");
+
+interface AxisAttributes {
+  readonly axis: number;
+  readonly keepDims: boolean;
+  readonly dtype: IndexDType;
+}
+const asReduce = ({ axis, keepDims }: AxisAttributes): ReduceAttributes => ({ axes: [axis], keepDims });
+
+function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: DType): Expr {
+  // NaN counts as the extreme: it is compared as a number beyond all others.
+  let seen = x;
+  if (isFloat(x.dtype)) {
+    const nan = g.elementWiseIsNan(x, { output: { dtype: "bool" } });
+    const beyond = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: x.dtype === "float16" ? "FLOAT16" : "FLOAT32", value: { dtype: x.dtype, value: which === "max" ? Infinity : -Infinity } }), x.sizes);
+    seen = g.elementWiseIf(nan, beyond, x);
+  }
+  const options = { output: { sizes: x.sizes.map((d, i) => (i === axis ? 1 : d)), dtype }, axes: [axis], axisDirection: "INCREASING" } as const;
+  return which === "max" ? g.argmax(seen, options) : g.argmin(seen, options);
+}
+
+const alongAxis = (name: Which): Definition<AxisAttributes> =>
+  define<AxisAttributes>({
+    name,
+    infer: ([x], attrs) => {
+      const shape = reducedShape(x!.shape, asReduce(attrs));
+      return [{ shape, dtype: computing(name, x!.dtype) }, { shape, dtype: attrs.dtype }];
+    },
+    lower: (g, [x], { axis, dtype }) => [emitExtreme(g, x!, name, [axis]), emitIndex(g, x!, name, axis, dtype)],
+    grad: (dy, { specs: [x], outputs: [, indices], attrs }) => {
+      const { axis, keepDims } = attrs;
+      if (x!.shape.length === 0) return [dy];
+      const kept = (v: Tensor): Tensor => (keepDims ? v : unsqueeze(v, axis));
+      const places = arange(x!.shape[axis]!, { dtype: attrs.dtype, device: dy.device });
+      let line = places;
+      for (let i = axis + 1; i < x!.shape.length; i++) line = unsqueeze(line, -1);
+      return [where(eq(kept(indices!), line), kept(dy), scalarTensor(dy.device, dy.dtype, 0))];
+    },
+    saves: { inputs: [], outputs: true },
+  });
+const maxOp = alongAxis("max");
+const minOp = alongAxis("min");
+
+const indexOf = (name: "argmax" | "argmin"): Definition<AxisAttributes> =>
+  define<AxisAttributes>({
+    name,
+    infer: ([x], attrs) => {
+      computing(name, x!.dtype);
+      return [{ shape: reducedShape(x!.shape, asReduce(attrs)), dtype: attrs.dtype }];
+    },
+    lower: (g, [x], { axis, dtype }) => [emitIndex(g, x!, name === "argmax" ? "max" : "min", axis, dtype)],
+  });
+const argmaxOp = indexOf("argmax");
+const argminOp = indexOf("argmin");
+
+function demandElements(operation: string, x: Tensor, axes: readonly number[]): void {
+  if (axes.some((a) => x.shape[a] === 0)) throw new ShapeError(operation, "x", "of at least one element along the axes it works on", x.describe());
+}
+
+function over(op: Definition<ReduceAttributes>, x: Tensor, axis: Axes, options: ReduceOptions): Tensor {
+  const attrs = reduceAttributes(op.name, x, axis, options);
+  demandElements(op.name, x, attrs.axes);
+  return call(op, [x], attrs);
+}
+
+function along(op: Definition<AxisAttributes>, x: Tensor, axis: number, { keepDims = false, dtype = "int32" }: ArgOptions): readonly Tensor[] {
+  const attrs = { axis: normalizeAxis(op.name, axis, x.rank), keepDims, dtype };
+  demandElements(op.name, x, [attrs.axis]);
+  return dispatch(op, [x], attrs);
+}
+
+export interface ArgOptions {
+  readonly keepDims?: boolean | undefined;
+  /** The dtype of the places. Default: int32. */
+  readonly dtype?: IndexDType | undefined;
+}
+
+/** The largest element over the axes (all of them by default). Reference: torch.amax. DirectML: REDUCE MAX. */
+export const amax = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => over(amaxOp, x, axis, options);
+/** The smallest element over the axes (all of them by default). Reference: torch.amin. DirectML: REDUCE MIN. */
+export const amin = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => over(aminOp, x, axis, options);
+
+/** The largest element of all, or with an axis the largest along it and their places: {values, indices}. Reference: torch.max. DirectML: REDUCE MAX, ARGMAX. */
+export function max(x: Tensor): Tensor;
+export function max(x: Tensor, axis: number, options?: ArgOptions): Extremes;
+export function max(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor | Extremes {
+  if (axis === undefined) return over(amaxOp, x, null, {});
+  const [values, indices] = along(maxOp, x, axis, options);
+  return { values: values!, indices: indices! };
+}
+
+/** The smallest element of all, or with an axis the smallest along it and their places: {values, indices}. Reference: torch.min. DirectML: REDUCE MIN, ARGMIN. */
+export function min(x: Tensor): Tensor;
+export function min(x: Tensor, axis: number, options?: ArgOptions): Extremes;
+export function min(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor | Extremes {
+  if (axis === undefined) return over(aminOp, x, null, {});
+  const [values, indices] = along(minOp, x, axis, options);
+  return { values: values!, indices: indices! };
+}
+
+function place(op: Definition<AxisAttributes>, x: Tensor, axis: number | null, options: ArgOptions): Tensor {
+  if (x.dtype === "bool") throw new DTypeError(op.name, "x", "a number", x.describe(), "Cast it to uint8 first.");
+  if (axis !== null) return along(op, x, axis, options)[0]!;
+  const flat = along(op, flatten(x), 0, { ...options, keepDims: false })[0]!;
+  let result = flat;
+  if (options.keepDims === true) for (let i = 0; i < x.rank; i++) result = unsqueeze(result, 0);
+  return result;
+}
+
+/** The place of the largest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmax. DirectML: ARGMAX. */
+export const argmax = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => place(argmaxOp, x, axis, options);
+/** The place of the smallest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmin. DirectML: ARGMIN. */
+export const argmin = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => place(argminOp, x, axis, options);
+
+export const methods = { amax, amin, argmax, argmin };
+/** Methods whose result depends on the arguments: typed by hand in ops/index.ts. */
+export const overloaded = { max, min };

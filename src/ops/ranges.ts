@@ -1,0 +1,163 @@
+/** Sequences, and what is made of the places of elements: arange, linspace, eye, triangles, oneHot. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { dataTypeName } from "../dml/describe.ts";
+import { call, create } from "../dispatch.ts";
+import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
+import { DTYPES, isInteger, type DType } from "../dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { normalizeAxis, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { empty, withGrad, type TensorOptions } from "./creation.ts";
+import { define, type Definition } from "./define.ts";
+import { movedim, setDiagonalGrad } from "./movement.ts";
+import { cast, computing, constant } from "./support.ts";
+
+const deviceIn = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
+
+const sequenceOp = define<{ readonly length: number; readonly start: number | bigint; readonly step: number | bigint; readonly dtype: DType }>({
+  name: "arange",
+  infer: (_, { length, dtype }) => [{ shape: [length], dtype }],
+  lower: (g, _, { length, start, step, dtype }) => [sequence(g, length, start, step, dtype)],
+});
+
+function sequence(g: GraphBuilder, length: number, start: number | bigint, step: number | bigint, dtype: DType): Expr {
+  return g.fillValueSequence({ output: { sizes: [length], dtype }, valueDataType: dataTypeName(dtype), valueStart: { dtype, value: start }, valueDelta: { dtype, value: step } });
+}
+
+interface RangeOptions extends TensorOptions {
+  /** Default: 0. */
+  readonly start?: number;
+  /** Default: 1. */
+  readonly step?: number;
+}
+
+/**
+ * start, start + step, … before end. Dtype: int32 if all three are whole numbers, else float32.
+ * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
+ */
+export function arange(end: number, { start = 0, step = 1, ...options }: RangeOptions = {}): Tensor {
+  if (![start, end, step].every(Number.isFinite)) throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);
+  if (step === 0 || (end - start) / step < 0) throw new ValueError("arange", "step", `a number that leads from ${start} to ${end}`, step);
+  const dtype = computing("arange", options.dtype ?? ([start, end, step].every(Number.isInteger) ? "int32" : "float32"));
+  const length = Math.ceil((end - start) / step);
+  const dev = deviceIn(options);
+  if (length === 0) return empty([0], { ...options, dtype });
+  const whole = (v: number): number => (isInteger(dtype) ? Math.trunc(v) : v);
+  return withGrad("arange", create(sequenceOp, dev, { length, start: whole(start), step: whole(step), dtype }), options);
+}
+
+/** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
+export function linspace(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
+  if (!Number.isInteger(steps) || steps < 0) throw new ValueError("linspace", "steps", "a whole number of at least 0", steps);
+  const dtype = computing("linspace", options.dtype ?? "float32");
+  if (steps === 0) return empty([0], { ...options, dtype });
+  if (DTYPES[dtype].kind !== "float") throw new DTypeError("linspace", "dtype", "a floating one", dtype);
+  const step = steps === 1 ? 0 : (end - start) / (steps - 1);
+  return withGrad("linspace", create(sequenceOp, deviceIn(options), { length: steps, start, step, dtype }), options);
+}
+
+/** Row (or column) numbers of a matrix, from `first` on, seen with the sizes of a stack of matrices. */
+function places(g: GraphBuilder, sizes: readonly number[], which: "row" | "column", first: number): Expr {
+  const axis = sizes.length - (which === "row" ? 2 : 1);
+  const line = sequence(g, sizes[axis]!, first, 1, "int32");
+  return g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
+}
+
+const bool = { output: { dtype: "bool" } } as const;
+
+const eyeOp = define<{ readonly shape: Shape; readonly dtype: DType }>({
+  name: "eye",
+  infer: (_, { shape, dtype }) => [{ shape, dtype }],
+  lower: (g, _, { shape, dtype }) => [cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), bool), dtype)],
+});
+
+/** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
+export function eye(rows: number, columns = rows, options: TensorOptions = {}): Tensor {
+  for (const [name, n] of [["rows", rows], ["columns", columns]] as const) if (!Number.isInteger(n) || n < 0) throw new ValueError("eye", name, "a whole number of at least 0", n);
+  const dtype = computing("eye", options.dtype ?? "float32");
+  if (rows * columns === 0) return empty([rows, columns], { ...options, dtype });
+  return withGrad("eye", create(eyeOp, deviceIn(options), { shape: [rows, columns], dtype }), options);
+}
+
+interface TriangleAttributes {
+  readonly upper: boolean;
+  readonly diagonal: number;
+}
+
+const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
+  name: "triangle",
+  infer: ([x]) => [x!],
+  lower: (g, [x], { upper, diagonal }) => {
+    const row = places(g, x!.sizes, "row", diagonal);
+    const column = places(g, x!.sizes, "column", 0);
+    const kept = upper ? g.elementWiseLogicalGreaterThanOrEqual(column, row, bool) : g.elementWiseLogicalLessThanOrEqual(column, row, bool);
+    return [g.elementWiseIf(kept, x!, constant(g, x!.dtype, 0, x!.sizes))];
+  },
+  grad: (dy, { attrs }) => [call(triangleOp, [dy], attrs)],
+  saves: { inputs: [], outputs: false },
+});
+
+function triangle(operation: string, x: Tensor, upper: boolean, diagonal: number): Tensor {
+  if (x.rank < 2) throw new ShapeError(operation, "x", "of at least two axes", x.describe());
+  if (!Number.isInteger(diagonal)) throw new ValueError(operation, "diagonal", "a whole number", diagonal);
+  return call(triangleOp, [x], { upper, diagonal });
+}
+
+/** x with zeros above a diagonal (0: the main one) of its last two axes. Reference: torch.tril. */
+export const tril = (x: Tensor, diagonal = 0): Tensor => triangle("tril", x, false, diagonal);
+/** x with zeros below a diagonal (0: the main one) of its last two axes. Reference: torch.triu. */
+export const triu = (x: Tensor, diagonal = 0): Tensor => triangle("triu", x, true, diagonal);
+
+const diagonalEmbedOp = define<{ readonly shape: Shape; readonly offset: number }>({
+  name: "diagonalEmbed",
+  infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
+  lower: (g, [x], { shape, offset }) => {
+    // Along a column for offset <= 0, along a row for offset >= 0: the element's number is that of its row or column there.
+    const length = x!.sizes[x!.sizes.length - 1]!;
+    const [rows, columns] = [shape[shape.length - 2]!, shape[shape.length - 1]!];
+    const byRow = offset >= 0;
+    const extent = byRow ? rows : columns;
+    const filled = extent > length ? g.padding1(x!, { output: { sizes: [...x!.sizes.slice(0, -1), extent] }, paddingMode: "CONSTANT", paddingValueDataType: dataTypeName(x!.dtype), paddingValue: { dtype: x!.dtype, value: 0 }, startPadding: x!.sizes.map(() => 0), endPadding: x!.sizes.map((_, i) => (i === x!.sizes.length - 1 ? extent - length : 0)) }) : x!;
+    const step = filled.strides[filled.strides.length - 1]!;
+    const seen = g.reinterpret(filled, { sizes: shape, strides: [...filled.strides.slice(0, -1), byRow ? step : 0, byRow ? 0 : step] });
+    const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), bool);
+    return [g.elementWiseIf(on, seen, constant(g, x!.dtype, 0, shape))];
+  },
+});
+
+setDiagonalGrad((dy, shape, { offset, axes: [a, b] }) => {
+  const rest = shape.filter((_, i) => i !== a && i !== b);
+  const stacked = call(diagonalEmbedOp, [dy], { shape: [...rest, shape[a]!, shape[b]!], offset });
+  return movedim(stacked, [-2, -1], [a, b]);
+});
+
+const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
+  name: "oneHot",
+  infer: ([x], { classes, dtype }) => [{ shape: [...x!.shape, classes], dtype }],
+  lower: (g, [x], { dtype }, [out]) => {
+    const sizes = out!.shape;
+    const index = g.reshape(x!.dtype === "int64" || x!.dtype === "int32" ? x! : cast(g, x!, "int32"), [...sizes.slice(0, -1), 1]);
+    const ends = sequence(g, 2, 0, 1, dtype === "bool" ? "uint8" : dtype);
+    const values = g.reinterpret(ends, { sizes: [...sizes.slice(1).map(() => 1), 2], strides: sizes.map(() => 1), dtype });
+    return [g.oneHot(index, values, { output: { sizes }, axis: sizes.length - 1 })];
+  },
+});
+
+/**
+ * 1 at the place that x names along a new last axis of `classes`, 0 elsewhere. x: integers; numbers out of range give zeros only.
+ * Default dtype int64, as in PyTorch. DirectML: ONE_HOT. Reference: torch.nn.functional.one_hot.
+ */
+export function oneHot(x: Tensor, classes: number, { dtype = "int64" }: { readonly dtype?: DType } = {}): Tensor {
+  if (!isInteger(x.dtype)) throw new DTypeError("oneHot", "x", "of an integer dtype", x.describe());
+  if (!Number.isInteger(classes) || classes < 1) throw new ValueError("oneHot", "classes", "a whole number of at least 1", classes);
+  return call(oneHotOp, [x], { classes, dtype: computing("oneHot", dtype) });
+}
+
+/** @internal An axis that must exist. */
+export const existingAxis = (operation: string, x: Tensor, axis: number): number => {
+  if (x.rank === 0) throw new ShapeError(operation, "x", "of at least one axis", x.describe());
+  return normalizeAxis(operation, axis, x.rank);
+};
+
+export const methods = { tril, triu, oneHot };

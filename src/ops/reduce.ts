@@ -1,0 +1,146 @@
+/** Sums, means, products and tests over axes. */
+import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { call } from "../dispatch.ts";
+import { isFloat, type DType } from "../dtype.ts";
+import type { Expr } from "../graph/graph.ts";
+import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { div, mul } from "./binary.ts";
+import { toDType } from "./data.ts";
+import { define, type Definition } from "./define.ts";
+import { expand, permute, reshape } from "./movement.ts";
+import { cumprodExclusive } from "./scan.ts";
+import { cast, computing, demandFloat } from "./support.ts";
+
+/** Which axes, and whether they stay with length 1. */
+export interface ReduceOptions {
+  /** Default: false. */
+  readonly keepDims?: boolean | undefined;
+  /** The result's dtype; the input is cast to it first. */
+  readonly dtype?: DType | undefined;
+}
+export type Axes = number | readonly number[] | null;
+
+export interface ReduceAttributes {
+  readonly axes: readonly number[];
+  readonly keepDims: boolean;
+}
+
+/** The shape of a reduction. */
+export const reducedShape = (shape: Shape, { axes, keepDims }: ReduceAttributes): number[] => shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d]));
+
+/** dy of a reduction, spread over the shape of its input again. */
+export function spread(dy: Tensor, shape: Shape, { axes, keepDims }: ReduceAttributes): Tensor {
+  const kept = keepDims ? dy : reshape(dy, shape.map((d, i) => (axes.includes(i) ? 1 : d)));
+  return expand(kept, shape);
+}
+
+/** x with at most 8 axes where neighbours that are reduced (or kept) alike lie densely behind each other. */
+function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
+  const sizes: number[] = [];
+  const strides: number[] = [];
+  const reduced: boolean[] = [];
+  x.sizes.forEach((d, i) => {
+    const last = sizes.length - 1;
+    if (last >= 0 && (d === 1 || (reduced[last] === axes.includes(i) && strides[last] === d * x.strides[i]!))) {
+      if (d === 1) return;
+      sizes[last]! *= d;
+      strides[last] = x.strides[i]!;
+    } else {
+      sizes.push(d);
+      strides.push(x.strides[i]!);
+      reduced.push(axes.includes(i));
+    }
+  });
+  return { sizes, strides, reduced };
+}
+
+/** REDUCE over axes, as a packed result. */
+export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
+  const { sizes, strides, reduced } = merged(x, axes);
+  const list = reduced.flatMap((r, i) => (r ? [i] : []));
+  const seen = g.reinterpret(x, { sizes, strides });
+  return g.reduce(seen, { function: fn, output: { sizes: sizes.map((d, i) => (reduced[i] ? 1 : d)), dtype }, axes: list.length === 0 ? [] : list });
+}
+
+/** A reduction that keeps the dtype, over at least one axis. */
+function reduction(name: string, fn: DML_REDUCE_FUNCTION, grad: Definition<ReduceAttributes>["grad"], saves: { inputs: number[]; outputs: boolean }, whenEmpty?: number): Definition<ReduceAttributes> {
+  return define<ReduceAttributes>({
+    name,
+    infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+    lower: (g, [x], { axes }) => [x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? emitReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!)],
+    ...(grad === undefined ? {} : { grad }),
+    saves,
+    ...(whenEmpty === undefined ? {} : { whenEmpty }),
+  });
+}
+
+const sumOp = reduction("sum", "SUM", (dy, { specs: [x], attrs }) => [spread(dy, x!.shape, attrs)], { inputs: [], outputs: false }, 0);
+const meanOp = reduction("mean", "AVERAGE", (dy, { specs: [x], attrs }) => {
+  const count = attrs.axes.reduce((n, a) => n * x!.shape[a]!, 1);
+  return [div(spread(dy, x!.shape, attrs), count)];
+}, { inputs: [], outputs: false }, NaN);
+const prodOp = reduction("prod", "MULTIPLY", (dy, { inputs: [x], attrs }) => {
+  const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
+  const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
+  const lines = reshape(permute(x!, order), [...rest, -1]);
+  // The product of all others, which is right beside zeros too.
+  const others = mul(cumprodExclusive(lines, false), cumprodExclusive(lines, true));
+  const back = permute(reshape(others, order.map((a) => x!.shape[a]!)), order.map((_, i) => order.indexOf(i)));
+  return [mul(spread(dy, x!.shape, attrs), back)];
+}, { inputs: [0], outputs: false }, 1);
+
+const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
+  define<ReduceAttributes>({
+    name,
+    infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype === "uint8" ? "uint8" : "bool" }],
+    lower: (g, [x], { axes }, [out]) => {
+      const bits = cast(g, x!, "bool");
+      const chosen = x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? emitReduce(g, bits, name === "any" ? "MAX" : "MIN", axes) : g.elementWiseIdentity(bits);
+      return [g.reinterpret(chosen, { dtype: out!.dtype })];
+    },
+    whenEmpty: name === "any" ? 0 : 1,
+  });
+const anyOp = testOp("any");
+const allOp = testOp("all");
+
+const attributes = (operation: string, x: Tensor, axis: Axes | undefined, options: ReduceOptions): ReduceAttributes => {
+  // An empty list means all axes, as in PyTorch.
+  const axes = Array.isArray(axis) && axis.length === 0 ? null : axis;
+  return { axes: normalizeAxes(operation, axes, x.rank), keepDims: options.keepDims ?? false };
+};
+export { attributes as reduceAttributes };
+
+/**
+ * The sum over the axes (all of them by default). Integers and bool give int64; an empty sum is 0.
+ * axis: one, several, or null for all. Reference: torch.sum. DirectML: REDUCE SUM.
+ */
+export function sum(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
+  const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
+  computing("sum", dtype);
+  return call(sumOp, [toDType(x, dtype)], attributes("sum", x, axis, options));
+}
+
+/** The mean over the axes (all of them by default). Floating dtypes; NaN when empty. Reference: torch.mean. DirectML: REDUCE AVERAGE. */
+export function mean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
+  const source = options.dtype === undefined ? x : toDType(x, options.dtype);
+  demandFloat("mean", source);
+  return call(meanOp, [source], attributes("mean", x, axis, options));
+}
+
+/** The product over one axis (or all). Integers and bool give int64; an empty product is 1. Reference: torch.prod. DirectML: REDUCE MULTIPLY. */
+export function prod(x: Tensor, axis: number | null = null, options: ReduceOptions = {}): Tensor {
+  const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
+  computing("prod", dtype);
+  const axes = axis === null ? null : normalizeAxis("prod", axis, x.rank);
+  return call(prodOp, [toDType(x, dtype)], attributes("prod", x, axes, options));
+}
+
+/** Whether some element is not zero: bool (uint8 for uint8). False when empty. Reference: torch.any. DirectML: REDUCE MAX. */
+export const any = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => call(anyOp, [x], attributes("any", x, axis, options));
+
+/** Whether all elements are not zero: bool (uint8 for uint8). True when empty. Reference: torch.all. DirectML: REDUCE MIN. */
+export const all = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => call(allOp, [x], attributes("all", x, axis, options));
+
+export const methods = { sum, mean, prod, any, all };

@@ -1,0 +1,172 @@
+/** Choices between values, element by element: where, limits, the larger and the smaller. */
+import { call, demandSameDevice } from "../dispatch.ts";
+import { isFloat, resultType, scalarType, type DType } from "../dtype.ts";
+import { DTypeError, ValueError } from "../errors.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { broadcastShapes } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { add, aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
+import { eq, ge, gt, isnan, le, lt } from "./compare.ts";
+import { toDType } from "./data.ts";
+import { define } from "./define.ts";
+import { computing, sumTo } from "./support.ts";
+
+const whereOp = define({
+  name: "where",
+  traits: { elementwise: true },
+  infer: ([condition, a, b]) => [{ shape: broadcastShapes("where", condition!.shape, broadcastShapes("where", a!.shape, b!.shape)), dtype: a!.dtype }],
+  lower: (g, [condition, a, b], _, [out]) => {
+    const sizes = out!.shape.length === 0 ? [1] : out!.shape;
+    return [g.elementWiseIf(g.expand(condition!, sizes), g.expand(a!, sizes), g.expand(b!, sizes))];
+  },
+  grad: (dy, { inputs: [condition], specs, needs }) => {
+    const zero = scalarTensor(dy.device, dy.dtype, 0);
+    return [null, needs[1] ? sumTo(where(condition!, dy, zero), specs[1]!) : null, needs[2] ? sumTo(where(condition!, zero, dy), specs[2]!) : null];
+  },
+  saves: { inputs: [0], outputs: false },
+});
+
+/** Both operands in one dtype; at least one of a, b and anchor is a tensor. */
+function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): [Tensor, Tensor] {
+  const level = (v: Arithmetic) => (v instanceof Tensor ? ({ dtype: v.dtype, level: v.rank === 0 ? "rank0" : "tensor" } as const) : ({ dtype: scalarType(v), level: "scalar" } as const));
+  const dtype = resultType([level(a), level(b)]);
+  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? toDType(v, dtype) : scalarTensor(anchor.device, dtype, v));
+  const both: [Tensor, Tensor] = [made(a), made(b)];
+  demandSameDevice(operation, [anchor, ...both]);
+  return both;
+}
+
+/**
+ * a where the condition holds, b elsewhere. Shapes broadcast; a and b promote to one dtype.
+ * condition: bool. Throws DTypeError for another dtype. DirectML: ELEMENT_WISE_IF. Reference: torch.where.
+ */
+export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor {
+  if (condition.dtype !== "bool" && condition.dtype !== "uint8") throw new DTypeError("where", "condition", "of dtype bool", condition.describe());
+  return call(whereOp, [condition, ...pair("where", a, b, condition)], undefined);
+}
+
+/** x with `value` where the mask holds. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
+export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
+  if (mask.dtype !== "bool") throw new DTypeError("maskedFill", "mask", "of dtype bool", mask.describe());
+  const fill = value instanceof Tensor ? value : scalarTensor(x.device, x.dtype, value);
+  if (fill.rank !== 0) throw new DTypeError("maskedFill", "value", "a number or a tensor of rank 0", fill.describe());
+  if (!(value instanceof Tensor) && !isFloat(x.dtype) && typeof value === "number" && !Number.isInteger(value)) throw new DTypeError("maskedFill", "value", `one that ${x.dtype} holds`, value);
+  return call(whereOp, [mask, toDType(fill, x.dtype), x], undefined);
+}
+
+const extreme = (name: "maximum" | "minimum"): ReturnType<typeof binary> =>
+  binary(name, {
+    operator: name === "maximum" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
+    dtype: (promoted) => computing(name, promoted),
+    emit: (g, a, b) => {
+      if (a.dtype === "bool") return name === "maximum" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
+      const chosen = name === "maximum" ? g.elementWiseMax(a, b) : g.elementWiseMin(a, b);
+      if (!isFloat(a.dtype)) return chosen;
+      // What DirectML makes of NaN is not documented; here NaN wins, as in PyTorch.
+      const nan = { output: { dtype: "bool" as const } };
+      return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
+    },
+    // Equal elements share the gradient, as in PyTorch.
+    grad: (dy, a, b, needs) => {
+      const share = where(eq(a, b), mul(dy, 0.5), dy);
+      const zero = scalarTensor(dy.device, dy.dtype, 0);
+      const wins = name === "maximum" ? ge : le;
+      return [needs[0] ? where(wins(a, b), share, zero) : null, needs[1] ? where(wins(b, a), share, zero) : null];
+    },
+  });
+const maximumOp = extreme("maximum");
+const minimumOp = extreme("minimum");
+
+/** The larger of a and b; NaN if one is. Shapes broadcast; dtypes promote. Reference: torch.maximum. DirectML: ELEMENT_WISE_MAX. */
+export const maximum = (a: Arithmetic, b: Arithmetic): Tensor => call(maximumOp, operands("maximum", a, b), undefined);
+/** The smaller of a and b; NaN if one is. Shapes broadcast; dtypes promote. Reference: torch.minimum. DirectML: ELEMENT_WISE_MIN. */
+export const minimum = (a: Arithmetic, b: Arithmetic): Tensor => call(minimumOp, operands("minimum", a, b), undefined);
+
+type Limit = "clampMin" | "clampMax";
+/** x limited on one side; the gradient goes to x where it is not beyond the limit, else to the limit. */
+const limit = (name: Limit): ReturnType<typeof binary> =>
+  binary(name, {
+    operator: name === "clampMin" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
+    dtype: (promoted) => computing(name, promoted),
+    emit: (g, a, b) => {
+      const chosen = name === "clampMin" ? g.elementWiseMax(a, b) : g.elementWiseMin(a, b);
+      if (!isFloat(a.dtype)) return chosen;
+      const nan = { output: { dtype: "bool" as const } };
+      return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
+    },
+    grad: (dy, x, edge, needs) => {
+      const zero = scalarTensor(dy.device, dy.dtype, 0);
+      const stays = name === "clampMin" ? ge(x, edge) : le(x, edge);
+      return [needs[0] ? where(stays, dy, zero) : null, needs[1] ? where(name === "clampMin" ? lt(x, edge) : gt(x, edge), dy, zero) : null];
+    },
+  });
+const clampMinOp = limit("clampMin");
+const clampMaxOp = limit("clampMax");
+
+function demandNumber(operation: string, x: Tensor): void {
+  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
+}
+
+/** x, but at least min. A number or a tensor that broadcasts. Reference: torch.clamp_min. DirectML: ELEMENT_WISE_MAX. */
+export function clampMin(x: Tensor, min: Arithmetic): Tensor {
+  demandNumber("clampMin", x);
+  return call(clampMinOp, operands("clampMin", x, min), undefined);
+}
+/** x, but at most max. A number or a tensor that broadcasts. Reference: torch.clamp_max. DirectML: ELEMENT_WISE_MIN. */
+export function clampMax(x: Tensor, max: Arithmetic): Tensor {
+  demandNumber("clampMax", x);
+  return call(clampMaxOp, operands("clampMax", x, max), undefined);
+}
+
+const clampOp = define({
+  name: "clamp",
+  traits: { elementwise: true },
+  infer: ([x, min, max]) => {
+    const dtype = computing("clamp", resultType([x!, min!, max!].map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" }))));
+    return [{ shape: broadcastShapes("clamp", x!.shape, broadcastShapes("clamp", min!.shape, max!.shape)), dtype }];
+  },
+  lower: (g, inputs, _, [out]) => {
+    const [x, min, max] = aligned(g, inputs, out!.dtype, out!.shape);
+    const limited = g.elementWiseMin(g.elementWiseMax(x!, min!), max!);
+    return [isFloat(out!.dtype) ? g.elementWiseIf(g.elementWiseIsNan(x!, { output: { dtype: "bool" } }), x!, limited) : limited];
+  },
+  grad: (dy, { inputs: [x, min, max], specs, needs }) => {
+    const zero = scalarTensor(dy.device, dy.dtype, 0);
+    const give = (i: number, condition: () => Tensor): Tensor | null => (needs[i] ? sumTo(where(condition(), dy, zero), specs[i]!) : null);
+    const within = (): Tensor => mul(ge(x!, min!), le(x!, max!));
+    return [give(0, within), give(1, () => mul(lt(x!, min!), lt(min!, max!))), give(2, () => add(gt(x!, max!), gt(min!, max!)))];
+  },
+  saves: { inputs: [0, 1, 2], outputs: false },
+});
+
+/**
+ * x limited to [min, max]; one of the two may be left out. Where min > max the result is max. Numbers or tensors that
+ * broadcast; dtypes promote; NaN stays. Throws ValueError without a limit. Reference: torch.clamp. DirectML: ELEMENT_WISE_MAX and MIN.
+ */
+export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic | null = null): Tensor {
+  demandNumber("clamp", x);
+  if (min === null && max === null) throw new ValueError("clamp", "min or max", "given", "neither");
+  if (max === null) return clampMin(x, min!);
+  if (min === null) return clampMax(x, max);
+  const scalars = [min, max].filter((v) => !(v instanceof Tensor)).map((v) => ({ dtype: scalarType(v as number), level: "scalar" }) as const);
+  const tensors = [x, min, max].filter((v): v is Tensor => v instanceof Tensor);
+  const dtype = resultType([...tensors.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" }) as const), ...scalars]);
+  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(x.device, dtype, v));
+  const inputs = [x, made(min), made(max)];
+  demandSameDevice("clamp", inputs);
+  return call(clampOp, inputs, undefined);
+}
+
+/** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */
+export function nanToNum(x: Tensor, { nan = 0, posinf, neginf }: { readonly nan?: number; readonly posinf?: number | undefined; readonly neginf?: number | undefined } = {}): Tensor {
+  if (!isFloat(x.dtype)) return mul(x, 1);
+  const largest = LARGEST[x.dtype] ?? Number.MAX_VALUE;
+  const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
+  const clean = where(isnan(x), number(nan), x);
+  const high = where(eq(clean, Infinity), number(posinf ?? largest), clean);
+  return where(eq(high, -Infinity), number(neginf ?? -largest), high);
+}
+const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504 };
+
+export const methods = { where: (x: Tensor, condition: Tensor, other: Arithmetic): Tensor => where(condition, x, other), maskedFill, maximum, minimum, clamp, clampMin, clampMax, nanToNum };
+export const inPlaceMethods = { maskedFill_: maskedFill, clamp_: clamp, clampMin_: clampMin, clampMax_: clampMax };
