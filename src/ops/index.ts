@@ -7,15 +7,17 @@ import * as creation from "./creation.ts";
 import * as compare from "./compare.ts";
 import * as data from "./data.ts";
 import * as extrema from "./extrema.ts";
+import * as gather from "./gather.ts";
 import * as join from "./join.ts";
 import * as movement from "./movement.ts";
+import * as pad from "./pad.ts";
 import * as ranges from "./ranges.ts";
 import * as reduce from "./reduce.ts";
 import * as scan from "./scan.ts";
 import * as unary from "./unary.ts";
 import * as where from "./where.ts";
 
-const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods };
+const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods, ...gather.methods, ...pad.methods };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
 const inPlaceFamilies = { ...binary.inPlaceMethods, ...unary.inPlaceMethods, ...where.inPlaceMethods };
 
@@ -68,3 +70,5 @@ export { amax, amin, argmax, argmin, max, min, type ArgOptions, type Extremes, t
 export { cumsum } from "./scan.ts";
 export { arange, eye, linspace, oneHot, tril, triu } from "./ranges.ts";
 export { cat, chunk, flip, repeat, repeatInterleave, roll, split, stack, tile } from "./join.ts";
+export { gather, indexSelect, takeAlongAxis } from "./gather.ts";
+export { pad, type PadMode } from "./pad.ts";

@@ -1,0 +1,109 @@
+/** Padding: x with more elements before and behind, along chosen axes. */
+import { dataTypeName } from "../dml/describe.ts";
+import { call } from "../dispatch.ts";
+import { isFloat } from "../dtype.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import { showShape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add } from "./binary.ts";
+import { full } from "./creation.ts";
+import { define, type Definition } from "./define.ts";
+import { flip } from "./join.ts";
+import { narrow, sliceGradOp, sliceView, wholeSlice } from "./movement.ts";
+import { sum } from "./reduce.ts";
+
+export type PadMode = "constant" | "reflect" | "replicate";
+
+interface ConstantAttributes {
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+  readonly value: number;
+}
+
+const grown = (shape: readonly number[], before: readonly number[], after: readonly number[]): number[] => shape.map((d, i) => d + before[i]! + after[i]!);
+
+const padConstantOp: Definition<ConstantAttributes> = define<ConstantAttributes>({
+  name: "pad",
+  infer: ([x], { before, after }) => [{ shape: grown(x!.shape, before, after), dtype: x!.dtype }],
+  lower: (g, [x], { before, after, value }, [out]) => [
+    g.padding1(x!, { output: { sizes: out!.shape }, paddingMode: "CONSTANT", paddingValueDataType: dataTypeName(x!.dtype), paddingValue: { dtype: x!.dtype, value: isFloat(x!.dtype) ? value : Math.trunc(value) }, startPadding: before, endPadding: after }),
+  ],
+  grad: (dy, { specs: [x], attrs: { before } }) => [sliceView(dy, { starts: before, sizes: x!.shape, steps: before.map(() => 1) })],
+  saves: { inputs: [], outputs: false },
+});
+
+interface EdgeAttributes {
+  readonly axis: number;
+  readonly before: number;
+  readonly after: number;
+  readonly mode: "reflect" | "replicate";
+}
+
+/** dy at a place of an axis of x's length, zeros elsewhere. */
+function placed(dy: Tensor, axis: number, start: number, length: number): Tensor {
+  const whole = wholeSlice(dy);
+  whole.starts[axis] = start;
+  return call(sliceGradOp, [dy], { ...whole, shape: dy.shape.map((d, i) => (i === axis ? length : d)) });
+}
+
+const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
+  name: "pad",
+  infer: ([x], { axis, before, after }) => [{ shape: x!.shape.map((d, i) => (i === axis ? d + before + after : d)), dtype: x!.dtype }],
+  lower: (g, [x], { axis, before, after, mode }, [out]) => {
+    const along = (n: number): number[] => x!.sizes.map((_, i) => (i === axis ? n : 0));
+    return [g.padding1(x!, { output: { sizes: out!.shape }, paddingMode: mode === "reflect" ? "REFLECTION" : "EDGE", paddingValueDataType: dataTypeName(x!.dtype), paddingValue: { dtype: x!.dtype, value: 0 }, startPadding: along(before), endPadding: along(after) })];
+  },
+  // What was copied from an element goes back to it: mirrored, or all to the edge.
+  grad: (dy, { specs: [x], attrs: { axis, before, after, mode } }) => {
+    const n = x!.shape[axis]!;
+    let result = narrow(dy, axis, before, n);
+    const give = (start: number, length: number, place: number): void => {
+      if (length === 0) return;
+      const part = narrow(dy, axis, start, length);
+      result = add(result, mode === "reflect" ? placed(flip(part, axis), axis, place, n) : placed(sum(part, axis, { keepDims: true }), axis, place, n));
+    };
+    give(0, before, mode === "reflect" ? 1 : 0);
+    give(before + n, after, mode === "reflect" ? n - 1 - after : n - 1);
+    return [result];
+  },
+  saves: { inputs: [], outputs: false },
+});
+
+/**
+ * x with elements added before and behind along its last axes.
+ *
+ * pads: [before, behind] of the last axis, then of the one before it, and so on; negative numbers take elements away.
+ * mode: "constant" with `value` (default 0), "reflect" (mirrored without the edge; each pad shorter than the axis), "replicate".
+ * Throws ValueError for an odd list, ShapeError for one that does not fit. DirectML: PADDING1. Reference: torch.nn.functional.pad.
+ */
+export function pad(x: Tensor, pads: readonly number[], { mode = "constant", value = 0 }: { readonly mode?: PadMode; readonly value?: number } = {}): Tensor {
+  if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p))) throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} whole numbers`, pads);
+  const before = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i)] ?? 0);
+  const after = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i) + 1] ?? 0);
+  const shape = grown(x.shape, before, after);
+  if (shape.some((d) => d < 0)) throw new ShapeError("pad", "pads", `pads that leave no negative length of ${showShape(x.shape)}`, pads);
+  const cutting = wholeSlice(x);
+  x.shape.forEach((d, i) => {
+    const less = Math.max(0, -before[i]!);
+    cutting.starts[i] = Math.min(less, d);
+    cutting.sizes[i] = Math.max(0, d - less - Math.max(0, -after[i]!));
+  });
+  const core = sliceView(x, cutting);
+  const [start, end] = [before.map((p) => Math.max(0, p)), after.map((p) => Math.max(0, p))];
+  if (mode === "constant") {
+    if (core.size === 0) return full(shape, value, { dtype: x.dtype, device: x.device });
+    return call(padConstantOp, [core], { before: start, after: end, value });
+  }
+  if (mode !== "reflect" && mode !== "replicate") throw new ValueError("pad", "mode", '"constant", "reflect" or "replicate"', mode);
+  let result = core;
+  start.forEach((_, axis) => {
+    const [p, q] = [start[axis]!, end[axis]!];
+    if (p === 0 && q === 0) return;
+    const n = core.shape[axis]!;
+    if (n === 0 || (mode === "reflect" && Math.max(p, q) >= n)) throw new ShapeError("pad", "pads", mode === "reflect" ? `shorter than axis ${axis} of ${x.describe()}` : `zero along the empty axis ${axis}`, pads);
+    result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
+  });
+  return result;
+}
+
+export const methods = { pad };
