@@ -1,0 +1,105 @@
+/** Pooling to a given size: window i of O over I cells reaches from floor(i I / O) to ceil((i + 1) I / O). */
+import { ShapeError } from "../errors.ts";
+import { expandList } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { tensor } from "./creation.ts";
+import { indexSelect } from "./gather.ts";
+import { matmul } from "./matmul.ts";
+import { reshape, transpose } from "./movement.ts";
+import { evenWindows, maximumOf, maximumValues, meanOf, type Pooled } from "./pool.ts";
+import { demandSpatial } from "./window.ts";
+
+interface Bounds {
+  readonly first: number;
+  readonly end: number;
+}
+
+const boundsOf = (input: number, output: number): Bounds[] => Array.from({ length: output }, (_, i) => ({ first: Math.floor((i * input) / output), end: Math.ceil(((i + 1) * input) / output) }));
+
+/** Lengths of the result; null keeps the input's. */
+type OutputSize = number | readonly (number | null)[];
+
+function sizes(operation: string, x: Tensor, spatial: number, size: OutputSize): { input: number[]; output: number[] } {
+  demandSpatial(operation, x, spatial);
+  const input = x.shape.slice(-spatial);
+  const output = expandList(operation, "outputSize", typeof size === "number" ? size : size.map((d, i) => d ?? input[i] ?? 0), spatial, 1);
+  if (x.size === 0) throw new ShapeError(operation, "x", "of at least one element", x.describe());
+  return { input, output };
+}
+
+const divides = (input: readonly number[], output: readonly number[]): boolean => input.every((d, i) => d % output[i]! === 0);
+
+function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: OutputSize): Tensor {
+  const { input, output } = sizes(operation, x, spatial, size);
+  if (divides(input, output)) return meanOf(x, spatial, evenWindows(input, output));
+  // A window's mean is a mean along each axis in turn: a product with a matrix of weights.
+  let y = x;
+  output.forEach((o, i) => {
+    const axis = x.rank - spatial + i;
+    if (o === input[i]) return;
+    const weights = new Array<number>(input[i]! * o).fill(0);
+    boundsOf(input[i]!, o).forEach(({ first, end }, column) => { for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first); });
+    const matrix = tensor(weights, { shape: [input[i]!, o], dtype: x.dtype, device: x.device });
+    y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
+  });
+  return y;
+}
+
+/** For each window the places of its cells; shorter windows repeat their last one, so that all have one length. */
+function cells(input: number, output: number): { length: number; places: number[] } {
+  const bounds = boundsOf(input, output);
+  const length = Math.max(...bounds.map((b) => b.end - b.first));
+  return { length, places: bounds.flatMap((b) => Array.from({ length }, (_, j) => Math.min(b.first + j, b.end - 1))) };
+}
+
+/** x with its windows laid out side by side along every spatial axis, and the places of those cells in x. */
+function spreadWindows(x: Tensor, spatial: number, input: readonly number[], output: readonly number[]): { spread: Tensor; places: number[] } {
+  let spread = x;
+  let places = [0];
+  output.forEach((o, i) => {
+    const along = cells(input[i]!, o).places;
+    spread = indexSelect(spread, x.rank - spatial + i, tensor(along, { dtype: "int32", device: x.device }));
+    places = places.flatMap((p) => along.map((a) => p * input[i]! + a));
+  });
+  return { spread, places };
+}
+
+function adaptiveMaxPool(operation: string, spatial: number, x: Tensor, size: OutputSize): Tensor {
+  const { input, output } = sizes(operation, x, spatial, size);
+  if (divides(input, output)) return maximumValues(x, spatial, evenWindows(input, output));
+  const { spread } = spreadWindows(x, spatial, input, output);
+  return maximumValues(spread, spatial, evenWindows(spread.shape.slice(-spatial), output));
+}
+
+function adaptiveMaxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: OutputSize): Pooled {
+  const { input, output } = sizes(operation, x, spatial, size);
+  if (divides(input, output)) return maximumOf(x, spatial, evenWindows(input, output));
+  const { spread, places } = spreadWindows(x, spatial, input, output);
+  const { values, indices } = maximumOf(spread, spatial, evenWindows(spread.shape.slice(-spatial), output));
+  const table = tensor(places, { dtype: "int32", device: x.device });
+  return { values, indices: reshape(indexSelect(table, 0, reshape(indices, [indices.size])), indices.shape) };
+}
+
+/**
+ * Means of windows that divide x [N, C, W] or [C, W] (float16 or float32) into outputSize parts, which overlap where the lengths do not divide evenly.
+ * DirectML: AVERAGE_POOLING where they do, else GEMM. Reference: torch.nn.functional.adaptive_avg_pool1d.
+ */
+export const adaptiveAvgPool1d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool1d", 1, x, outputSize);
+/** adaptiveAvgPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_avg_pool2d. */
+export const adaptiveAvgPool2d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool2d", 2, x, outputSize);
+/** adaptiveAvgPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_avg_pool3d. */
+export const adaptiveAvgPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool3d", 3, x, outputSize);
+
+/** Maxima of the windows of adaptiveAvgPool1d. DirectML: MAX_POOLING2, GATHER. Reference: torch.nn.functional.adaptive_max_pool1d. */
+export const adaptiveMaxPool1d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool1d", 1, x, outputSize);
+/** adaptiveMaxPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_max_pool2d. */
+export const adaptiveMaxPool2d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool2d", 2, x, outputSize);
+/** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. */
+export const adaptiveMaxPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool3d", 3, x, outputSize);
+
+/** adaptiveMaxPool1d that also says where the maxima are: int32 places within the plane. */
+export const adaptiveMaxPool1dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled => adaptiveMaxPoolWithIndices("adaptiveMaxPool1d", 1, x, outputSize);
+/** adaptiveMaxPool2d that also says where the maxima are. */
+export const adaptiveMaxPool2dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled => adaptiveMaxPoolWithIndices("adaptiveMaxPool2d", 2, x, outputSize);
+/** adaptiveMaxPool3d that also says where the maxima are. */
+export const adaptiveMaxPool3dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled => adaptiveMaxPoolWithIndices("adaptiveMaxPool3d", 3, x, outputSize);

@@ -1,0 +1,195 @@
+/** Losses of classification: the negative logarithm of the probability of the right class. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { call, demandSameDevice, dispatch } from "../dispatch.ts";
+import { isFloat, type DType } from "../dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { sameShape, showShape, sizeOf } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, div, mul } from "./binary.ts";
+import { define, type Definition, type TensorSpec } from "./define.ts";
+import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./loss.ts";
+import { reshape } from "./movement.ts";
+import { sum } from "./reduce.ts";
+import { logSoftmax } from "./softmax.ts";
+import { cast, constant, demandFloat } from "./support.ts";
+import { neg } from "./unary.ts";
+
+interface NllAttributes {
+  readonly ignoreIndex: number;
+  readonly reduction: Reduction;
+}
+
+/** log-probabilities as [N, C, places]. */
+const classSizes = (x: readonly number[]): [number, number, number] => [x[0]!, x[1]!, sizeOf(x.slice(2))];
+
+interface Hot {
+  /** [N, C, P] uint8: 1 at the right class of each place that counts. */
+  readonly hot: Expr;
+  /** [N, 1, P]: weight of each place, 0 where it does not count. */
+  readonly weights: Expr;
+}
+
+function hotClasses(g: GraphBuilder, sizes: readonly [number, number, number], dtype: DType, target: Expr, weight: Expr | undefined, ignoreIndex: number): Hot {
+  const [n, c, p] = sizes;
+  const line = [n, 1, p];
+  const classes = g.reshape(cast(g, target, "int32"), line);
+  const ignored = g.elementWiseLogicalEquals(classes, constant(g, "int32", ignoreIndex, line), { output: { dtype: "uint8" } });
+  // Negative classes would count from the end: what is ignored becomes a class that is not there.
+  const safe = g.elementWiseIf(ignored, constant(g, "int32", c, line), classes);
+  const offOn = g.fillValueSequence({ output: { sizes: [1, 1, 2], dtype: "uint8" }, valueDataType: "UINT8", valueStart: { dtype: "uint8", value: 0 }, valueDelta: { dtype: "uint8", value: 1 } });
+  const hot = g.oneHot(safe, offOn, { output: { sizes: [...sizes] }, axis: 1 });
+  const value = weight === undefined ? constant(g, dtype, 1, sizes) : g.expand(g.reshape(weight, [1, c, 1]), sizes);
+  return { hot, weights: sumOver(g, g.elementWiseIf(hot, value, constant(g, dtype, 0, sizes)), [1]) };
+}
+
+function sumOver(g: GraphBuilder, x: Expr, axes: readonly number[]): Expr {
+  return g.reduce(x, { function: "SUM", output: { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)), dtype: x.dtype }, axes });
+}
+
+const placesShape = (logits: TensorSpec): number[] => [logits.shape[0]!, ...logits.shape.slice(2)];
+
+/** Inputs: log-probabilities [N, C, ...], classes [N, ...] and, if there are, weights [C]. Outputs: the loss, and the total weight. */
+const nllOp: Definition<NllAttributes> = define<NllAttributes>({
+  name: "nllLoss",
+  infer: ([x], { reduction }) => [{ shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype }, { shape: [], dtype: x!.dtype }],
+  lower: (g, [x, target, weight], { ignoreIndex, reduction }) => {
+    const sizes = classSizes(x!.sizes);
+    const { hot, weights } = hotClasses(g, sizes, x!.dtype, target!, weight, ignoreIndex);
+    // Chosen, not multiplied: the logarithm of another class may be minus infinity.
+    const picked = sumOver(g, g.elementWiseIf(hot, g.reshape(x!, sizes), constant(g, x!.dtype, 0, sizes)), [1]);
+    const losses = g.elementWiseMultiply(g.elementWiseIdentity(picked, { scaleBias: [-1, 0] }), weights);
+    const total = sumOver(g, weights, [0, 2]);
+    if (reduction === "none") return [losses, total];
+    const summed = sumOver(g, losses, [0, 2]);
+    return [reduction === "sum" ? summed : g.elementWiseDivide(summed, total), total];
+  },
+  grad: (dy, { inputs: [, target, weight], outputs: [, total], specs, attrs }) => [
+    call(nllGradOp, weight ? [dy, target!, total!, weight] : [dy, target!, total!], { ...attrs, shape: specs[0]!.shape }),
+  ],
+  saves: { inputs: [1, 2] },
+});
+
+const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] }> = define<NllAttributes & { readonly shape: readonly number[] }>({
+  name: "nllLossGradient",
+  infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
+  lower: (g, [dy, target, total, weight], { ignoreIndex, reduction, shape }) => {
+    const sizes = classSizes(shape);
+    const line = [sizes[0], 1, sizes[2]];
+    const { hot, weights } = hotClasses(g, sizes, dy!.dtype, target!, weight, ignoreIndex);
+    const given = reduction === "none" ? g.reshape(dy!, line) : g.expand(g.reinterpret(reduction === "mean" ? g.elementWiseDivide(dy!, total!) : dy!, { sizes: [1, 1, 1] }), line);
+    const each = g.elementWiseMultiply(g.elementWiseIdentity(weights, { scaleBias: [-1, 0] }), given);
+    return [g.elementWiseIf(hot, g.expand(each, sizes), constant(g, dy!.dtype, 0, sizes))];
+  },
+  grad: (d, { inputs: [, target, total, weight], attrs }) => {
+    // Linear in dy: the loss of d, over the same total.
+    const [loss] = dispatch(nllOp, weight ? [d, target!, weight] : [d, target!], { ignoreIndex: attrs.ignoreIndex, reduction: attrs.reduction === "none" ? "none" : "sum" });
+    return [attrs.reduction === "mean" ? div(loss!, total!) : loss!];
+  },
+  saves: { inputs: [1, 2, 3], outputs: false },
+});
+
+export interface NllOptions extends LossOptions {
+  /** Factor of each class, [C]. */
+  readonly weight?: Tensor | null | undefined;
+  /** Places with this class do not count. Default: -100. */
+  readonly ignoreIndex?: number | undefined;
+}
+
+function demandClasses(operation: string, x: Tensor, target: Tensor, weight: Tensor | null): void {
+  demandSameDevice(operation, weight === null ? [x, target] : [x, target, weight]);
+  demandFloat(operation, x);
+  if (target.dtype !== "int32" && target.dtype !== "int64") throw new DTypeError(operation, "target", "classes as int32 or int64", target.dtype);
+  if (x.rank < 1 || !sameShape(target.shape, x.rank === 1 ? [] : [x.shape[0]!, ...x.shape.slice(2)])) throw new ShapeError(operation, "target", x.rank < 2 ? "a scalar for x of one axis" : `${showShape([x.shape[0]!, ...x.shape.slice(2)])} for x [N, C, ...]`, `x ${x.describe()}, target ${target.describe()}`);
+  demandWeight(operation, x, weight);
+}
+
+function demandWeight(operation: string, x: Tensor, weight: Tensor | null): void {
+  if (weight === null) return;
+  const classes = x.rank === 1 ? x.shape[0]! : x.shape[1]!;
+  if (!sameShape(weight.shape, [classes])) throw new ShapeError(operation, "weight", `${showShape([classes])}, one for each class`, weight.describe());
+  if (weight.dtype !== x.dtype) throw new DTypeError(operation, "weight", `of x's dtype ${x.dtype}`, weight.dtype);
+}
+
+/** The loss, and the total weight of the places that count. */
+function nll(operation: string, x: Tensor, target: Tensor, options: NllOptions): [Tensor, Tensor] {
+  const { reduction = "mean", ignoreIndex = -100, weight = null } = options;
+  demandReduction(operation, reduction);
+  demandClasses(operation, x, target, weight);
+  const single = x.rank === 1;
+  const logits = single ? reshape(x, [1, x.size]) : x;
+  const classes = single ? reshape(target, [1]) : target;
+  const [loss, total] = dispatch(nllOp, weight === null ? [logits, classes] : [logits, classes, weight], { ignoreIndex, reduction }) as [Tensor, Tensor];
+  return [single && reduction === "none" ? reshape(loss, []) : loss, total];
+}
+
+/**
+ * Mean of -weight[t] x[t] for logarithms x of probabilities, divided by the total weight.
+ *
+ * x: [C], [N, C] or [N, C, ...], float16 or float32; target: [], [N] or [N, ...], int32 or int64. Classes outside [0, C) are not
+ * detected on the device; they count as ignored. The mean of nothing is NaN. DirectML: ONE_HOT, ELEMENT_WISE_IF, REDUCE.
+ * Reference: torch.nn.functional.nll_loss.
+ */
+export const nllLoss = (x: Tensor, target: Tensor, options: NllOptions = {}): Tensor => nll("nllLoss", x, target, options)[0];
+
+export interface CrossEntropyOptions extends NllOptions {
+  /** Share of the target that is spread over all classes, in [0, 1]. Default: 0. */
+  readonly labelSmoothing?: number | undefined;
+}
+
+/**
+ * nllLoss of logSoftmax(x): x are logits.
+ *
+ * x: [C], [N, C] or [N, C, ...], float16 or float32. target: classes (int32 or int64) as for nllLoss, or probabilities of x's
+ * shape and a floating dtype. Reference: torch.nn.functional.cross_entropy.
+ */
+export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) throw new ValueError("crossEntropy", "labelSmoothing", "in [0, 1]", labelSmoothing);
+  if (isFloat(target.dtype)) return withProbabilities(x, target, options);
+  demandClasses("crossEntropy", x, target, weight);
+  const logs = logSoftmax(x, x.rank === 1 ? 0 : 1);
+  const [loss, total] = nll("crossEntropy", logs, target, options);
+  if (labelSmoothing === 0) return loss;
+  const spread = smoothed(logs, target, weight, options.ignoreIndex ?? -100, reduction);
+  const even = reduction === "mean" ? div(spread, total) : spread;
+  return add(mul(loss, 1 - labelSmoothing), mul(even, labelSmoothing / logs.shape[x.rank === 1 ? 0 : 1]!));
+}
+
+/** Weighted sum of -log over all classes at the places that count; summed over places, unless reduction is "none". */
+function smoothed(logs: Tensor, target: Tensor, weight: Tensor | null, ignoreIndex: number, reduction: Reduction): Tensor {
+  const axis = logs.rank === 1 ? 0 : 1;
+  const all = neg(sum(weight === null ? logs : mul(logs, classWeights(weight, logs.rank)), axis));
+  const counted = call(countedOp, [target], { ignoreIndex, dtype: logs.dtype });
+  const losses = mul(all, counted);
+  return reduction === "none" ? losses : sum(losses);
+}
+
+/** 1 where a place counts, else 0. */
+const countedOp = define<{ readonly ignoreIndex: number; readonly dtype: DType }>({
+  name: "counted",
+  traits: { elementwise: true },
+  infer: ([t], { dtype }) => [{ shape: t!.shape, dtype }],
+  lower: (g, [t], { ignoreIndex, dtype }) => {
+    const ignored = g.elementWiseLogicalEquals(cast(g, t!, "int32"), constant(g, "int32", ignoreIndex, t!.sizes), { output: { dtype: "uint8" } });
+    return [g.elementWiseIf(ignored, constant(g, dtype, 0, t!.sizes), constant(g, dtype, 1, t!.sizes))];
+  },
+});
+
+/** [C] so that it broadcasts against [N, C, ...]. */
+const classWeights = (weight: Tensor, rank: number): Tensor => (rank <= 2 ? weight : reshape(weight, [weight.size, ...new Array<number>(rank - 2).fill(1)]));
+
+function withProbabilities(x: Tensor, target: Tensor, options: CrossEntropyOptions): Tensor {
+  const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
+  demandReduction("crossEntropy", reduction);
+  demandSameDevice("crossEntropy", weight === null ? [x, target] : [x, target, weight]);
+  demandFloat("crossEntropy", x);
+  if (!sameShape(x.shape, target.shape) || x.rank === 0) throw new ShapeError("crossEntropy", "target", `probabilities of x's shape ${showShape(x.shape)}`, target.describe());
+  demandWeight("crossEntropy", x, weight);
+  const axis = x.rank === 1 ? 0 : 1;
+  const classes = x.shape[axis]!;
+  const given = labelSmoothing === 0 ? target : add(mul(target, 1 - labelSmoothing), labelSmoothing / classes);
+  const logs = logSoftmax(x, axis);
+  const losses = neg(sum(mul(weight === null ? logs : mul(logs, classWeights(weight, x.rank)), given), axis));
+  return reduceLoss("crossEntropy", losses, { reduction });
+}

@@ -1,0 +1,114 @@
+/** Losses that compare predictions with targets. */
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { demandSameDevice } from "../dispatch.ts";
+import { isFloat } from "../dtype.ts";
+import { sameShape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, div, mul, sub } from "./binary.ts";
+import { lt } from "./compare.ts";
+import { mean, sum } from "./reduce.ts";
+import { demandFloat } from "./support.ts";
+import { abs, exp, log, log1p, neg, square } from "./unary.ts";
+import { clampMin, where } from "./where.ts";
+
+/** What becomes of the losses of all elements: their mean, their sum, or all of them. */
+export type Reduction = "mean" | "sum" | "none";
+
+export interface LossOptions {
+  /** Default: "mean". */
+  readonly reduction?: Reduction | undefined;
+}
+
+export function demandReduction(operation: string, reduction: unknown): void {
+  if (reduction !== "mean" && reduction !== "sum" && reduction !== "none") throw new ValueError(operation, "reduction", "\"mean\", \"sum\" or \"none\"", reduction);
+}
+
+export function reduceLoss(operation: string, loss: Tensor, { reduction = "mean" }: LossOptions): Tensor {
+  demandReduction(operation, reduction);
+  return reduction === "mean" ? mean(loss) : reduction === "sum" ? sum(loss) : loss;
+}
+
+function pair(operation: string, x: Tensor, target: Tensor): void {
+  demandSameDevice(operation, [x, target]);
+  demandFloat(operation, x);
+  if (!isFloat(target.dtype)) throw new DTypeError(operation, "target", "of a floating dtype", target.describe());
+}
+
+/** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */
+export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  pair("mseLoss", x, target);
+  return reduceLoss("mseLoss", square(sub(x, target)), options);
+}
+
+/** Mean of |x - target|. Reference: torch.nn.functional.l1_loss. */
+export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  pair("l1Loss", x, target);
+  return reduceLoss("l1Loss", abs(sub(x, target)), options);
+}
+
+/** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. */
+export function smoothL1Loss(x: Tensor, target: Tensor, options: LossOptions & { readonly beta?: number | undefined } = {}): Tensor {
+  const { beta = 1 } = options;
+  if (!(beta >= 0)) throw new ValueError("smoothL1Loss", "beta", "at least 0", beta);
+  if (beta === 0) return l1Loss(x, target, options);
+  pair("smoothL1Loss", x, target);
+  const d = abs(sub(x, target));
+  return reduceLoss("smoothL1Loss", where(lt(d, beta), mul(square(d), 0.5 / beta), sub(d, beta / 2)), options);
+}
+
+/** Mean of d^2 / 2 where d = |x - target| < delta, else of delta (d - delta / 2). delta: default 1. Reference: torch.nn.functional.huber_loss. */
+export function huberLoss(x: Tensor, target: Tensor, options: LossOptions & { readonly delta?: number | undefined } = {}): Tensor {
+  const { delta = 1 } = options;
+  if (!(delta > 0)) throw new ValueError("huberLoss", "delta", "above 0", delta);
+  pair("huberLoss", x, target);
+  const d = abs(sub(x, target));
+  return reduceLoss("huberLoss", where(lt(d, delta), mul(square(d), 0.5), mul(sub(d, delta / 2), delta)), options);
+}
+
+export interface BinaryOptions extends LossOptions {
+  /** Factor of each element's loss; broadcasts. */
+  readonly weight?: Tensor | null | undefined;
+}
+
+const weighted = (loss: Tensor, weight: Tensor | null | undefined): Tensor => (weight ? mul(loss, weight) : loss);
+
+/**
+ * Mean of -(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; logarithms are at least -100.
+ * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy.
+ */
+export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
+  pair("binaryCrossEntropy", x, target);
+  if (!sameShape(x.shape, target.shape)) throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
+  const yes = mul(target, clampMin(log(x), -100));
+  const no = mul(sub(1, target), clampMin(log(sub(1, x)), -100));
+  return reduceLoss("binaryCrossEntropy", weighted(neg(add(yes, no)), options.weight), options);
+}
+
+export interface LogitsOptions extends BinaryOptions {
+  /** Factor of the positive part, one for each class; broadcasts. */
+  readonly posWeight?: Tensor | null | undefined;
+}
+
+/**
+ * binaryCrossEntropy of sigmoid(x), computed stably: (1 - t) x + log(1 + exp(-|x|)) + max(-x, 0).
+ * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy_with_logits.
+ */
+export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options: LogitsOptions = {}): Tensor {
+  pair("binaryCrossEntropyWithLogits", x, target);
+  if (!sameShape(x.shape, target.shape)) throw new ShapeError("binaryCrossEntropyWithLogits", "target", `of x's shape ${x.describe()}`, target.describe());
+  const softplus = add(log1p(exp(neg(abs(x)))), clampMin(neg(x), 0));
+  const positive = options.posWeight ? mul(softplus, add(mul(sub(options.posWeight, 1), target), 1)) : softplus;
+  return reduceLoss("binaryCrossEntropyWithLogits", weighted(add(mul(sub(1, target), x), positive), options.weight), options);
+}
+
+/**
+ * Mean of t (log t - x) for logarithms x of probabilities; with logTarget the targets are logarithms too. "batchmean" divides the
+ * sum by the first axis. Reference: torch.nn.functional.kl_div.
+ */
+export function klDiv(x: Tensor, target: Tensor, options: { readonly reduction?: Reduction | "batchmean" | undefined; readonly logTarget?: boolean | undefined } = {}): Tensor {
+  pair("klDiv", x, target);
+  const { reduction = "mean", logTarget = false } = options;
+  const safe = logTarget ? target : where(lt(0, target), target, 1);
+  const loss = logTarget ? mul(exp(target), sub(target, x)) : sub(mul(target, log(safe)), mul(target, x));
+  return reduction === "batchmean" ? div(sum(loss), x.shape[0] ?? 1) : reduceLoss("klDiv", loss, { reduction });
+}

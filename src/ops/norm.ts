@@ -1,0 +1,258 @@
+/** Normalisations: over the batch, over the last axes, over groups of channels. */
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, mul, sub } from "./binary.ts";
+import { toDType } from "./data.ts";
+import { define, type Definition } from "./define.ts";
+import { reshape } from "./movement.ts";
+import { mean, sum } from "./reduce.ts";
+import { constant, demandFloat } from "./support.ts";
+import { rsqrt, square } from "./unary.ts";
+
+interface Epsilon {
+  readonly epsilon: number;
+}
+
+/** [C] as [1, C, 1...], as an expression. */
+function perChannel(g: GraphBuilder, x: Expr, rank: number): Expr {
+  return g.reinterpret(x, { sizes: Array.from({ length: rank }, (_, i) => (i === 1 ? x.sizes[0]! : 1)), strides: Array.from({ length: rank }, (_, i) => (i === 1 ? x.strides[0]! : 0)) });
+}
+
+/** [C] as [C, 1...], which broadcasts against [N, C, ...]. */
+const channels = (x: Tensor, rank: number): Tensor => reshape(x, [x.size, ...new Array<number>(rank - 2).fill(1)]);
+
+const allButChannels = (x: Tensor): number[] => x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
+
+/** Inputs x [N, C, ...], weight and bias [C]; outputs y, mean [C], population variance [C]. */
+const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
+  name: "batchNorm",
+  infer: ([x, weight]) => [x!, { shape: weight!.shape, dtype: x!.dtype }, { shape: weight!.shape, dtype: x!.dtype }],
+  lower: (g, [x, weight, bias], { epsilon }) => {
+    const rank = x!.sizes.length;
+    const y = g.batchNormalizationTraining(x!, g.packed(perChannel(g, weight!, rank)), g.packed(perChannel(g, bias!, rank)), { epsilon });
+    return [y.output, y.outputMean, y.outputVariance];
+  },
+  grad: (dy, { inputs: [x, weight], outputs: [, average, variance], needs, attrs }) => {
+    if (!isGradEnabled()) return dispatch(batchNormTrainingGradOp, [x!, dy, average!, variance!, weight!], attrs);
+    const axes = allButChannels(x!);
+    const centered = sub(x!, mean(x!, axes, { keepDims: true }));
+    const r = rsqrt(add(mean(square(centered), axes, { keepDims: true }), attrs.epsilon));
+    const normal = mul(centered, r);
+    const scaled = mul(dy, channels(weight!, x!.rank));
+    return [
+      needs[0] ? normalizedGradient(scaled, normal, r, axes) : null,
+      needs[1] ? sum(mul(dy, normal), axes) : null,
+      needs[2] ? sum(dy, axes) : null,
+    ];
+  },
+  saves: { inputs: [0, 1] },
+});
+
+/** The gradient of x for normal = (x - mean) r, given that of normal. */
+const normalizedGradient = (dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor =>
+  mul(sub(sub(dy, mean(dy, axes, { keepDims: true })), mul(normal, mean(mul(dy, normal), axes, { keepDims: true }))), r);
+
+const batchNormTrainingGradOp = define<Epsilon>({
+  name: "batchNormGradient",
+  infer: ([x, , average]) => [x!, average!, average!],
+  lower: (g, [x, dy, average, variance, weight], { epsilon }) => {
+    const rank = x!.sizes.length;
+    const [m, v, w] = [average!, variance!, weight!].map((t) => g.packed(perChannel(g, t, rank)));
+    const d = g.batchNormalizationTrainingGrad(g.packed(x!), g.packed(dy!), m!, v!, w!, { epsilon });
+    return [d.outputGradient, d.outputScaleGradient, d.outputBiasGradient];
+  },
+});
+
+/** Inputs x [N, C, ...], mean, variance, weight and bias [C]. */
+const batchNormOp = define<Epsilon>({
+  name: "batchNorm",
+  infer: ([x]) => [x!],
+  lower: (g, [x, ...rest], { epsilon }) => {
+    const [m, v, w, b] = rest.map((t) => g.packed(perChannel(g, t, x!.sizes.length)));
+    return [g.batchNormalization(x!, m!, v!, w!, b!, { spatial: true, epsilon })];
+  },
+  grad: (dy, { inputs: [x, average, variance, weight], needs, attrs }) => {
+    const rank = x!.rank;
+    const r = rsqrt(add(variance!, attrs.epsilon));
+    const axes = allButChannels(x!);
+    return [
+      needs[0] ? mul(dy, channels(mul(weight!, r), rank)) : null,
+      null,
+      null,
+      needs[3] ? mul(sum(mul(dy, sub(x!, channels(average!, rank))), axes), r) : null,
+      needs[4] ? sum(dy, axes) : null,
+    ];
+  },
+  saves: { inputs: [0, 1, 2, 3], outputs: false },
+});
+
+export interface BatchNormOptions {
+  /** Normalise by the batch's own statistics, and move the running ones towards them. Default: false. */
+  readonly training?: boolean | undefined;
+  /** Share of the batch in the running statistics; a scalar tensor may say it. Default: 0.1. */
+  readonly momentum?: number | Tensor | undefined;
+  /** Added to the variance. Default: 1e-5. */
+  readonly epsilon?: number | undefined;
+}
+
+function demandChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
+  const given = tensors.flatMap(([, t]) => (t === null ? [] : [t]));
+  demandSameDevice(operation, [x, ...given]);
+  for (const [name, t] of tensors) if (t !== null && !sameShape(t.shape, [x.shape[1]!])) throw new ShapeError(operation, name, `${showShape([x.shape[1]!])}, one for each channel`, t.describe());
+}
+
+/** weight and bias as tensors of x's dtype: ones and zeros where there are none. */
+function affine(x: Tensor, weight: Tensor | null, bias: Tensor | null, length: number): [Tensor, Tensor] {
+  return [weight === null ? filler(x, length, 1) : toDType(weight, x.dtype), bias === null ? filler(x, length, 0) : toDType(bias, x.dtype)];
+}
+
+const fillerOp = define<{ readonly length: number; readonly value: number }>({
+  name: "constant",
+  infer: ([x], { length }) => [{ shape: [length], dtype: x!.dtype }],
+  lower: (g, [x], { length, value }) => [g.packed(constant(g, x!.dtype, value, [length]))],
+});
+
+const filler = (x: Tensor, length: number, value: number): Tensor => noGrad(() => call(fillerOp, [x], { length, value }));
+
+/**
+ * (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel, over batch and spatial axes.
+ *
+ * x: [N, C, ...], float16 or float32; the others [C] or null. In training, mean and population variance are the batch's, and
+ * runningMean and runningVariance (with the sample variance) are updated in place; else they are the running ones.
+ * DirectML: BATCH_NORMALIZATION_TRAINING, BATCH_NORMALIZATION. Reference: torch.nn.functional.batch_norm.
+ */
+export function batchNorm(x: Tensor, runningMean: Tensor | null, runningVariance: Tensor | null, weight: Tensor | null = null, bias: Tensor | null = null, options: BatchNormOptions = {}): Tensor {
+  const { training = false, momentum = 0.1, epsilon = 1e-5 } = options;
+  demandFloat("batchNorm", x);
+  if (x.rank < 2) throw new ShapeError("batchNorm", "x", "[N, C, ...]", x.describe());
+  demandChannels("batchNorm", x, [["runningMean", runningMean], ["runningVariance", runningVariance], ["weight", weight], ["bias", bias]]);
+  const [w, b] = affine(x, weight, bias, x.shape[1]!);
+  if (!training) {
+    if (runningMean === null || runningVariance === null) throw new ValueError("batchNorm", "runningMean and runningVariance", "tensors, unless training", null);
+    return call(batchNormOp, [x, toDType(runningMean, x.dtype), toDType(runningVariance, x.dtype), w, b], { epsilon });
+  }
+  const count = x.size / x.shape[1]!;
+  if (count <= 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
+  const [y, average, variance] = dispatch(batchNormTrainingOp, [x, w, b], { epsilon }) as [Tensor, Tensor, Tensor];
+  noGrad(() => {
+    if (runningMean !== null) move(runningMean, average, momentum);
+    if (runningVariance !== null) move(runningVariance, mul(variance, count / (count - 1)), momentum);
+  });
+  return y;
+}
+
+/** running += momentum * (value - running). */
+function move(running: Tensor, value: Tensor, momentum: number | Tensor): void {
+  assign("batchNorm", running, () => {
+    const step = mul(sub(toDType(value, running.dtype), running), typeof momentum === "number" ? momentum : toDType(momentum, running.dtype));
+    return add(running, step);
+  });
+}
+
+interface LayerAttributes extends Epsilon {
+  readonly axes: number;
+  readonly affine: boolean;
+}
+
+/** Sizes as rows and what is normalised: the last `axes` axes. */
+const rowsOf = (shape: Shape, axes: number): [number, number] => [sizeOf(shape.slice(0, shape.length - axes)), sizeOf(shape.slice(shape.length - axes))];
+
+/** Inputs x and, with affine, weight and bias of the last axes' shape. */
+const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
+  name: "layerNorm",
+  infer: ([x]) => [x!],
+  lower: (g, [x, weight, bias], { axes, epsilon }, [out]) => {
+    const sizes = rowsOf(x!.sizes, axes);
+    const line = (t: Expr | undefined): Expr | null => (t === undefined ? null : g.reshape(t, [1, sizes[1]]));
+    const y = g.meanVarianceNormalization1(g.reshape(x!, sizes), { scale: line(weight), bias: line(bias), output: { sizes }, axes: [1], normalizeVariance: true, epsilon });
+    return [g.reinterpret(y, { sizes: out!.shape })];
+  },
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
+    if (!isGradEnabled()) return dispatch(layerNormGradOp, weight ? [x!, dy, weight] : [x!, dy], attrs);
+    const sizes = rowsOf(x!.shape, attrs.axes);
+    const rows = reshape(x!, sizes);
+    const centered = sub(rows, mean(rows, 1, { keepDims: true }));
+    const r = rsqrt(add(mean(square(centered), 1, { keepDims: true }), attrs.epsilon));
+    const normal = mul(centered, r);
+    const given = reshape(dy, sizes);
+    const scaled = weight ? mul(given, reshape(weight, [sizes[1]])) : given;
+    return [
+      needs[0] ? reshape(normalizedGradient(scaled, normal, r, [1]), x!.shape) : null,
+      needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
+      needs[2] ? reshape(sum(given, 0), specs[2]!.shape) : null,
+    ];
+  },
+  saves: { inputs: [0, 1], outputs: false },
+});
+
+const layerNormGradOp = define<LayerAttributes>({
+  name: "layerNormGradient",
+  infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
+  lower: (g, [x, dy, weight], { axes, epsilon }) => {
+    const sizes = rowsOf(x!.sizes, axes);
+    const [rows, given] = [g.reshape(x!, sizes), g.reshape(dy!, sizes)];
+    const reduced = (t: Expr, fn: "AVERAGE" | "SUM", axis: number): Expr => g.reduce(t, { function: fn, output: { sizes: axis === 1 ? [sizes[0], 1] : [1, sizes[1]], dtype: t.dtype }, axes: [axis] });
+    const average = (t: Expr): Expr => g.expand(reduced(t, "AVERAGE", 1), sizes);
+    const centered = g.elementWiseSubtract(rows, average(rows));
+    const variance = reduced(g.elementWiseMultiply(centered, centered), "AVERAGE", 1);
+    const r = g.expand(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })), sizes);
+    const normal = g.elementWiseMultiply(centered, r);
+    const scaled = weight === undefined ? given : g.elementWiseMultiply(given, g.expand(g.reshape(weight, [1, sizes[1]]), sizes));
+    const inner = g.elementWiseSubtract(g.elementWiseSubtract(scaled, average(scaled)), g.elementWiseMultiply(normal, average(g.elementWiseMultiply(scaled, normal))));
+    const dx = g.elementWiseMultiply(inner, r);
+    if (weight === undefined) return [dx];
+    return [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
+  },
+});
+
+/**
+ * (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axes, whose lengths are normalizedShape.
+ *
+ * x: [..., normalizedShape], float16 or float32; weight and bias: normalizedShape or null. epsilon: default 1e-5.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.layer_norm.
+ */
+export function layerNorm(x: Tensor, normalizedShape: Shape, weight: Tensor | null = null, bias: Tensor | null = null, { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {}): Tensor {
+  demandFloat("layerNorm", x);
+  const axes = normalizedShape.length;
+  if (axes === 0 || !sameShape(x.shape.slice(x.rank - axes), normalizedShape) || x.rank < axes) throw new ShapeError("layerNorm", "last axes of x", showShape(normalizedShape), x.describe());
+  for (const [name, t] of [["weight", weight], ["bias", bias]] as const) {
+    if (t === null) continue;
+    demandSameDevice("layerNorm", [x, t]);
+    if (!sameShape(t.shape, normalizedShape)) throw new ShapeError("layerNorm", name, showShape(normalizedShape), t.describe());
+  }
+  if (weight === null && bias === null) return call(layerNormOp, [x], { axes, epsilon, affine: false });
+  const length = sizeOf(normalizedShape);
+  const [w, b] = affine(x, weight, bias, length);
+  const inputs = [x, weight === null ? reshape(w, normalizedShape) : w, bias === null ? reshape(b, normalizedShape) : b];
+  return call(layerNormOp, inputs, { axes, epsilon, affine: true });
+}
+
+/**
+ * Normalises each of `groups` groups of channels of each sample, then scales and shifts each channel.
+ *
+ * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
+ */
+export function groupNorm(x: Tensor, groups: number, weight: Tensor | null = null, bias: Tensor | null = null, { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {}): Tensor {
+  demandFloat("groupNorm", x);
+  if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
+  const [n, c] = x.shape as [number, number];
+  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0) throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
+  demandChannels("groupNorm", x, [["weight", weight], ["bias", bias]]);
+  if (x.size === 0) return x;
+  const inner = x.size / (n * groups);
+  let y = reshape(layerNorm(reshape(x, [n * groups, inner]), [inner], null, null, { epsilon }), x.shape);
+  if (weight !== null) y = mul(y, channels(toDType(weight, x.dtype), x.rank));
+  return bias === null ? y : add(y, channels(toDType(bias, x.dtype), x.rank));
+}
+
+/** groupNorm with one group for each channel. Reference: torch.nn.functional.instance_norm. */
+export function instanceNorm(x: Tensor, weight: Tensor | null = null, bias: Tensor | null = null, { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {}): Tensor {
+  if (x.rank < 3) throw new ShapeError("instanceNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
+  return groupNorm(x, x.shape[1]!, weight, bias, { epsilon });
+}

@@ -1,0 +1,233 @@
+/** Maxima and means over windows of one to three spatial axes. */
+import { call, dispatch } from "../dispatch.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import { expandList, showShape, sizeOf } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { mul } from "./binary.ts";
+import { tensor } from "./creation.ts";
+import { define, type Definition, type TensorSpec } from "./define.ts";
+import { gather } from "./gather.ts";
+import { reshape } from "./movement.ts";
+import { cast } from "./support.ts";
+import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
+
+/** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. */
+export interface Windows {
+  readonly input: readonly number[];
+  readonly output: readonly number[];
+  readonly kernel: readonly number[];
+  readonly stride: readonly number[];
+  readonly dilation: readonly number[];
+  readonly start: readonly number[];
+  readonly end: readonly number[];
+}
+
+const arguments_ = (w: Windows): { windowSize: readonly number[]; strides: readonly number[]; startPadding: readonly number[]; endPadding: readonly number[] } => ({
+  windowSize: liftedList(w.kernel, 1),
+  strides: liftedList(w.stride, 1),
+  startPadding: liftedList(w.start, 0),
+  endPadding: liftedList(w.end, 0),
+});
+
+const liftedSizes = (shape: readonly number[]): readonly number[] => (shape.length === 3 ? [shape[0]!, shape[1]!, 1, shape[2]!] : shape);
+
+const pooled = (x: TensorSpec, w: Windows): TensorSpec => ({ shape: [x.shape[0]!, x.shape[1]!, ...w.output], dtype: x.dtype });
+
+const maxPoolOp: Definition<Windows> = define<Windows>({
+  name: "maxPool",
+  infer: ([x], w) => [pooled(x!, w)],
+  lower: (g, [x], w, [out]) => [g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, dilations: liftedList(w.dilation, 1) }).output],
+  grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
+  saves: { outputs: false },
+});
+
+/** Places of the maxima within their own plane, int32. */
+const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
+  name: "maxPoolIndices",
+  infer: ([x], w) => [pooled(x!, w), { shape: pooled(x!, w).shape, dtype: "int32" }],
+  lower: (g, [x], w, [out]) => {
+    const sizes = liftedSizes(out!.shape);
+    const y = g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes }, outputIndices: { sizes, dtype: "uint32" }, dilations: liftedList(w.dilation, 1) });
+    // DirectML counts from the tensor's first element; PyTorch, from the plane's.
+    const firsts = g.fillValueSequence({
+      output: { sizes: [sizes[0]! * sizes[1]!], dtype: "int32" },
+      valueDataType: "INT32",
+      valueStart: { dtype: "int32", value: 0 },
+      valueDelta: { dtype: "int32", value: sizeOf(w.input) },
+    });
+    const planes = g.reinterpret(firsts, { sizes: [sizes[0]!, sizes[1]!, ...sizes.slice(2).map(() => 1)] });
+    return [y.output, g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
+  },
+  grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
+  saves: { outputs: false },
+});
+
+/** dy, added to where the maximum of its window lies in x. */
+const maxPoolGradOp: Definition<Windows> = define<Windows>({
+  name: "maxPoolGradient",
+  infer: ([x]) => [x!],
+  lower: (g, [x, dy], w) => [g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) })],
+  grad: (ddx, { inputs: [x], needs, attrs }) => {
+    if (!needs[1]) return [null, null];
+    const [, places] = dispatch(maxPoolIndicesOp, [x!], attrs);
+    const [n, c] = x!.shape as [number, number];
+    const flat = gather(reshape(ddx, [n, c, sizeOf(attrs.input)]), 2, reshape(places!, [n, c, sizeOf(attrs.output)]));
+    return [null, reshape(flat, [n, c, ...attrs.output])];
+  },
+  saves: { inputs: [0], outputs: false },
+});
+
+interface Mean extends Windows {
+  /** Whether the padding counts in the divisor. */
+  readonly includePadding: boolean;
+}
+
+const avgPoolOp: Definition<Mean> = define<Mean>({
+  name: "avgPool",
+  infer: ([x], w) => [pooled(x!, w)],
+  lower: (g, [x], w, [out]) => [g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding })],
+  grad: (dy, { attrs }) => [call(avgPoolGradOp, [dy], attrs)],
+  saves: { inputs: [], outputs: false },
+});
+
+const avgPoolGradOp: Definition<Mean> = define<Mean>({
+  name: "avgPoolGradient",
+  infer: ([dy], { input }) => [{ shape: [dy!.shape[0]!, dy!.shape[1]!, ...input], dtype: dy!.dtype }],
+  lower: (g, [dy], w, [out]) => [g.averagePoolingGrad(g.packed(lifted(g, dy!)), { ...arguments_(w), outputGradient: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding })],
+  grad: (ddx, { attrs }) => [call(avgPoolOp, [ddx], attrs)],
+  saves: { inputs: [], outputs: false },
+});
+
+export interface PoolOptions {
+  /** Cells between neighbouring windows. Default: the window's size. */
+  readonly stride?: PerAxis | undefined;
+  /** Cells put on both sides, at most half a window: the lowest value for maxima, zeros for means. Default: 0. */
+  readonly padding?: PerAxis | undefined;
+  /** Lets the last window reach beyond the end, instead of leaving cells out. Default: false. */
+  readonly ceilMode?: boolean | undefined;
+}
+
+export interface MaxPoolOptions extends PoolOptions {
+  /** Distance of a window's cells. Default: 1. */
+  readonly dilation?: PerAxis | undefined;
+}
+
+export interface AvgPoolOptions extends PoolOptions {
+  /** Whether padding counts in the divisor. Default: true. */
+  readonly countIncludePad?: boolean | undefined;
+  /** Divides each window's sum by this instead. */
+  readonly divisorOverride?: number | null | undefined;
+}
+
+function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, options: MaxPoolOptions): Windows {
+  const kernel = expandList(operation, "kernelSize", size, spatial, 1);
+  const stride = expandList(operation, "stride", options.stride ?? kernel, spatial, 1);
+  const start = expandList(operation, "padding", options.padding ?? 0, spatial);
+  const dilation = expandList(operation, "dilation", options.dilation ?? 1, spatial, 1);
+  if (start.some((p, i) => p > kernel[i]! / 2)) throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
+  const input = x.shape.slice(-spatial);
+  const output = input.map((d, i) => {
+    const room = d + 2 * start[i]! - extent(kernel[i]!, dilation[i]!);
+    if (options.ceilMode !== true) return Math.floor(room / stride[i]!) + 1;
+    const count = Math.ceil(room / stride[i]!) + 1;
+    // A window must begin inside the input or its first padding.
+    return (count - 1) * stride[i]! >= d + start[i]! ? count - 1 : count;
+  });
+  if (output.some((d) => d < 1)) throw new ShapeError(operation, "x", `at least as large as the window ${showShape(kernel)} with padding ${showShape(start)}`, x.describe());
+  const end = input.map((d, i) => Math.max(start[i]!, (output[i]! - 1) * stride[i]! + extent(kernel[i]!, dilation[i]!) - d - start[i]!));
+  return { input, output, kernel, stride, dilation, start, end };
+}
+
+function maxPool(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Tensor {
+  demandSpatial(operation, x, spatial);
+  const w = windows(operation, x, spatial, size, options);
+  return batched(operation, x, spatial, (b) => call(maxPoolOp, [b], w));
+}
+
+/** Values and places of the maxima. */
+export interface Pooled {
+  readonly values: Tensor;
+  /** int32: place within the plane of the spatial axes, in row-major order. */
+  readonly indices: Tensor;
+}
+
+function poolWithIndices(x: Tensor, spatial: number, w: Windows): Pooled {
+  const whole = x.rank === spatial + 2 ? x : reshape(x, [1, ...x.shape]);
+  const [values, indices] = dispatch(maxPoolIndicesOp, [whole], w) as [Tensor, Tensor];
+  if (whole === x) return { values, indices };
+  return { values: reshape(values, values.shape.slice(1)), indices: reshape(indices, indices.shape.slice(1)) };
+}
+
+function maxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Pooled {
+  demandSpatial(operation, x, spatial);
+  return poolWithIndices(x, spatial, windows(operation, x, spatial, size, options));
+}
+
+function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, options: AvgPoolOptions): Tensor {
+  demandSpatial(operation, x, spatial);
+  const w = windows(operation, x, spatial, size, options);
+  const include = options.countIncludePad ?? true;
+  const over = options.divisorOverride ?? null;
+  if (over !== null && (!Number.isInteger(over) || over === 0)) throw new ValueError(operation, "divisorOverride", "a whole number other than 0", over);
+  const uneven = w.end.some((e, i) => e > w.start[i]!);
+  // DirectML divides by all padded cells, PyTorch by those within the padding that was asked for.
+  const corrected = over !== null || (include && uneven);
+  const y = batched(operation, x, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: corrected || include }));
+  if (!corrected) return y;
+  if (over !== null) return mul(y, sizeOf(w.kernel) / over);
+  return mul(y, tensor(factors(w), { shape: w.output, dtype: x.dtype, device: x.device }));
+}
+
+/** For each window: its size over the number of its cells that lie in the input or the padding asked for. */
+function factors(w: Windows): number[] {
+  let all = [1];
+  w.output.forEach((length, i) => {
+    const along = Array.from({ length }, (_, o) => {
+      const first = o * w.stride[i]! - w.start[i]!;
+      return w.kernel[i]! / (Math.min(first + w.kernel[i]!, w.input[i]! + w.start[i]!) - first);
+    });
+    all = all.flatMap((f) => along.map((a) => f * a));
+  });
+  return all;
+}
+
+/**
+ * Maximum of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32; result: the same with
+ * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 cells, rounded down (up with ceilMode). The gradient goes to the first
+ * maximum of each window. DirectML: MAX_POOLING2, MAX_POOLING_GRAD. Reference: torch.nn.functional.max_pool1d.
+ */
+export const maxPool1d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool1d", 1, x, size, options);
+/** maxPool1d over two spatial axes: x [N, C, H, W] or [C, H, W]. Reference: torch.nn.functional.max_pool2d. */
+export const maxPool2d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool2d", 2, x, size, options);
+/** maxPool1d over three spatial axes: x [N, C, D, H, W] or [C, D, H, W]. Reference: torch.nn.functional.max_pool3d. */
+export const maxPool3d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool3d", 3, x, size, options);
+
+/** maxPool1d that also says where the maxima are. */
+export const maxPool1dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled => maxPoolWithIndices("maxPool1d", 1, x, size, options);
+/** maxPool2d that also says where the maxima are. */
+export const maxPool2dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled => maxPoolWithIndices("maxPool2d", 2, x, size, options);
+/** maxPool3d that also says where the maxima are. */
+export const maxPool3dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled => maxPoolWithIndices("maxPool3d", 3, x, size, options);
+
+/**
+ * Mean of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
+ * DirectML: AVERAGE_POOLING, AVERAGE_POOLING_GRAD. Reference: torch.nn.functional.avg_pool1d.
+ */
+export const avgPool1d = (x: Tensor, size: PerAxis, options: AvgPoolOptions = {}): Tensor => avgPool("avgPool1d", 1, x, size, options);
+/** avgPool1d over two spatial axes. Reference: torch.nn.functional.avg_pool2d. */
+export const avgPool2d = (x: Tensor, size: PerAxis, options: AvgPoolOptions = {}): Tensor => avgPool("avgPool2d", 2, x, size, options);
+/** avgPool1d over three spatial axes. Reference: torch.nn.functional.avg_pool3d. */
+export const avgPool3d = (x: Tensor, size: PerAxis, options: AvgPoolOptions = {}): Tensor => avgPool("avgPool3d", 3, x, size, options);
+
+/** @internal For adaptive pooling: runs without rounding, windows side by side. */
+export const evenWindows = (input: readonly number[], output: readonly number[]): Windows => {
+  const kernel = input.map((d, i) => d / output[i]!);
+  const none = input.map(() => 0);
+  return { input, output, kernel, stride: kernel, dilation: input.map(() => 1), start: none, end: none };
+};
+/** @internal */
+export const meanOf = (x: Tensor, spatial: number, w: Windows): Tensor => batched("adaptiveAvgPool", x, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: true }));
+/** @internal */
+export const maximumOf = (x: Tensor, spatial: number, w: Windows): Pooled => poolWithIndices(x, spatial, w);
+/** @internal */
+export const maximumValues = (x: Tensor, spatial: number, w: Windows): Tensor => batched("adaptiveMaxPool", x, spatial, (b) => call(maxPoolOp, [b], w));
