@@ -1,0 +1,32 @@
+// A dispatchable bound to addresses: what a binding table becomes when it is recorded, and what the queue runs.
+//
+// Immutable and shared: by the table for as long as its bindings stay, by every command list that recorded it. It holds the
+// buffers whose addresses it has. Run is called by a queue's thread.
+#pragma once
+
+#include "resource.h"
+
+namespace dxtensor::software {
+
+// One range of bytes that a dispatch reads or writes.
+struct Access {
+  const uint8_t* begin;
+  const uint8_t* end;
+  Resource* resource;
+  bool write;
+};
+
+class BoundDispatch : public Counted {
+ public:
+  virtual void Run() const = 0;
+
+  std::vector<Access> accesses;
+  std::vector<Held<Resource>> resources;  // each once
+  // Inputs of an initialisation may lie in upload heaps, nothing else of a dispatch.
+  bool reads_upload = false;
+  Held<DescriptorHeap> heap;
+  UINT first_descriptor = 0, descriptor_count = 0;
+  uint64_t descriptor_write = 0;  // the write that made the descriptors what they have to be
+};
+
+}  // namespace dxtensor::software

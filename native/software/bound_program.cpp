@@ -1,0 +1,121 @@
+#include "bound_program.h"
+
+#include <cstring>
+
+namespace dxtensor::software {
+
+namespace {
+
+class BoundProgram final : public BoundDispatch {
+ public:
+  BoundProgram(Held<Program> program, const Bindings& bindings) : program_(std::move(program)) {
+    size_t in = 0, out = 0;
+    for (const ProgramStep& step : program_->steps) {
+      in += step.inputs.size();
+      out += step.outputs.size();
+    }
+    inputs_.reserve(in);
+    outputs_.reserve(out);
+    steps_.reserve(program_->steps.size());
+    for (const ProgramStep& step : program_->steps) {
+      steps_.push_back({step.kernel.get(), {inputs_.data() + inputs_.size(), outputs_.data() + outputs_.size(),
+                                            Resolve(step.scratch, bindings)}});
+      for (const Operand& operand : step.inputs) inputs_.push_back(Resolve(operand, bindings));
+      for (const Operand& operand : step.outputs) outputs_.push_back(Resolve(operand, bindings));
+    }
+  }
+
+  void Run() const override {
+    for (const Step& step : steps_) step.kernel->Run(step.arguments);
+  }
+
+ private:
+  struct Step {
+    const Kernel* kernel;
+    KernelArguments arguments;
+  };
+
+  uint8_t* Resolve(const Operand& operand, const Bindings& bindings) const {
+    switch (operand.base) {
+      case Operand::Base::None: return nullptr;
+      case Operand::Base::Input: return bindings.inputs[operand.index].buffer.data() + operand.offset;
+      case Operand::Base::Output: return bindings.outputs[operand.index].buffer.data() + operand.offset;
+      case Operand::Base::Temporary: return bindings.temporary.data() + operand.offset;
+      case Operand::Base::Persistent: return bindings.persistent.data() + operand.offset;
+      case Operand::Base::Constant:
+        // Constants are inputs only; the addresses of inputs are kept as such.
+        return reinterpret_cast<uint8_t*>(const_cast<uint64_t*>(program_->constants[operand.index].data())) + operand.offset;
+    }
+    return nullptr;
+  }
+
+  const Held<Program> program_;
+  std::vector<const uint8_t*> inputs_;
+  std::vector<uint8_t*> outputs_;
+  std::vector<Step> steps_;
+};
+
+bool Meet(const Access& a, const Access& b) { return a.begin < b.end && b.begin < a.end; }
+
+// DirectML lets one operator write over an input when both are the same bytes, read and written in the same order.
+bool MayRunInPlace(const Program& program, size_t input, size_t output, const Access& in, const Access& out) {
+  if (!program.in_place || in.begin != out.begin || in.end != out.end) return false;
+  const schema::TensorDesc &a = program.inputs[input].tensor, &b = program.outputs[output].tensor;
+  return a.rank == b.rank && a.sizes == b.sizes && a.strides == b.strides &&
+         schema::BitsPerElement(a.data_type) == schema::BitsPerElement(b.data_type);
+}
+
+}  // namespace
+
+void AddAccess(BoundDispatch* dispatch, const BoundBuffer& buffer, uint64_t size, bool write) {
+  Resource* resource = buffer.resource.get();
+  dispatch->accesses.push_back({buffer.data(), buffer.data() + size, resource, write});
+  for (const Held<Resource>& known : dispatch->resources)
+    if (known.get() == resource) return;
+  dispatch->resources.push_back(buffer.resource);
+}
+
+Held<BoundDispatch> BindProgram(const Held<Program>& program, const Bindings& bindings, std::string* why) {
+  auto bound = Held<BoundProgram>::Adopt(new BoundProgram(program, bindings));
+  std::vector<std::pair<size_t, Access>> inputs, outputs;
+  BoundDispatch* dispatch = bound.get();
+  dispatch->accesses.reserve(program->inputs.size() + program->outputs.size() + 2);
+  for (size_t i = 0; i < program->inputs.size(); ++i) {
+    const BindingSlot& slot = program->inputs[i];
+    if (!slot.present || slot.owned) continue;
+    AddAccess(dispatch, bindings.inputs[i].buffer, slot.size, false);
+    inputs.push_back({i, dispatch->accesses.back()});
+  }
+  if (program->persistent_size) {
+    AddAccess(dispatch, bindings.persistent, program->persistent_size, false);
+    inputs.push_back({SIZE_MAX, dispatch->accesses.back()});
+  }
+  for (size_t i = 0; i < program->outputs.size(); ++i) {
+    if (!program->outputs[i].present) continue;
+    AddAccess(dispatch, bindings.outputs[i].buffer, program->outputs[i].size, true);
+    outputs.push_back({i, dispatch->accesses.back()});
+  }
+  if (program->temporary_size) {
+    AddAccess(dispatch, bindings.temporary, program->temporary_size, true);
+    outputs.push_back({SIZE_MAX, dispatch->accesses.back()});
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    for (size_t k = 0; k < o; ++k)
+      if (Meet(outputs[o].second, outputs[k].second)) *why = "the ranges of two outputs, or of an output and the temporary resource, overlap";
+    for (const auto& [i, in] : inputs) {
+      if (!Meet(in, outputs[o].second)) continue;
+      bool both_tensors = i != SIZE_MAX && outputs[o].first != SIZE_MAX;
+      if (!both_tensors || !MayRunInPlace(*program, i, outputs[o].first, in, outputs[o].second))
+        *why = "an output or the temporary resource overlaps an input, and this cannot run in place";
+    }
+  }
+  if (!why->empty()) return {};
+  bound->Hold();
+  return Held<BoundDispatch>::Adopt(bound.get());
+}
+
+void BoundInitialization::Run() const {
+  for (const Copy& copy : copies) std::memmove(copy.to, copy.from, copy.size);
+}
+
+}  // namespace dxtensor::software

@@ -1,0 +1,34 @@
+// Device memory: a block of zeroed pages, and the account of how much an adapter has given out.
+//
+// A block is shared by a heap, the resources placed in it and the work that uses it. Any thread.
+#pragma once
+
+#include "com.h"
+#include "profile.h"
+
+namespace dxtensor::software {
+
+class Memory final : public Counted {
+ public:
+  // Null when the profile's memory or the machine's is used up.
+  static Held<Memory> Allocate(const Profile& profile, uint64_t size);
+
+  uint8_t* data() const { return data_; }
+  uint64_t size() const { return size_; }
+  // Unlike the address in this process; no two live blocks share any of it.
+  uint64_t gpu_address() const { return gpu_address_; }
+
+ private:
+  Memory(const LUID& luid, uint8_t* data, uint64_t size);
+  ~Memory() override;
+
+  const LUID luid_;
+  uint8_t* const data_;
+  const uint64_t size_;
+  uint64_t gpu_address_;
+};
+
+// Bytes in all live blocks of an adapter.
+uint64_t AllocatedBytes(const LUID& luid);
+
+}  // namespace dxtensor::software

@@ -1,0 +1,51 @@
+// What CompileOperator and CompileGraph make: kernels in order, and where each finds its operands once buffers are bound.
+//
+// Immutable; shared by the compiled operator, the dispatches that are bound to it, and the lists that recorded those.
+#pragma once
+
+#include <vector>
+
+#include "com.h"
+#include "kernel.h"
+
+namespace dxtensor::software {
+
+// An input or output of the whole: what a binding table has to bind there.
+struct BindingSlot {
+  bool present = false;  // else only NONE may be bound
+  bool owned = false;    // OWNED_BY_DML: bound at initialisation, copied into the persistent resource
+  uint64_t size = 0;
+  uint32_t alignment = 16;
+  uint64_t persistent_offset = 0;  // of an owned input
+  schema::TensorDesc tensor;       // of a single operator: for execution in place
+};
+
+// Where an operand lies.
+struct Operand {
+  enum class Base : uint8_t { None, Input, Output, Temporary, Persistent, Constant };
+  Base base = Base::None;
+  uint32_t index = 0;  // of the input, the output or the constant
+  uint64_t offset = 0;
+};
+
+struct ProgramStep {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<Operand> inputs, outputs;
+  Operand scratch;
+};
+
+class Program final : public Counted {
+ public:
+  std::vector<BindingSlot> inputs, outputs;
+  std::vector<ProgramStep> steps;
+  std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
+  uint64_t temporary_size = 0, persistent_size = 0;
+  bool in_place = false;  // one operator, and it may write over an input
+
+  uint32_t DescriptorCount() const {
+    size_t count = inputs.size() + outputs.size() + (temporary_size ? 1 : 0) + (persistent_size ? 1 : 0);
+    return static_cast<uint32_t>(count ? count : 1);
+  }
+};
+
+}  // namespace dxtensor::software

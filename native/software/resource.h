@@ -1,0 +1,125 @@
+// Heaps, buffers, descriptor heaps and query heaps of the software adapter.
+//
+// A buffer keeps its memory alive, and so do command lists that name it: releasing one too early is a mistake that the checks
+// report, never a crash. Descriptors have no content here; what is kept of each is who wrote it last and which submission uses
+// it, so that overwriting one in use is seen. Any thread may call.
+#pragma once
+
+#include "device.h"
+#include "memory.h"
+
+namespace dxtensor::software {
+
+class Heap final : public DeviceChild<ID3D12Heap, ID3D12Pageable, ID3D12Heap> {
+ public:
+  static HRESULT Create(Device* device, const D3D12_HEAP_DESC* desc, REFIID iid, void** out);
+
+  const D3D12_HEAP_DESC& desc() const { return desc_; }
+  const Held<Memory>& memory() const { return memory_; }
+
+  DXT_STRUCT_METHOD(D3D12_HEAP_DESC, GetDesc) override { DXT_RETURN_STRUCT(desc_); }
+
+ private:
+  Heap(Device* device, const D3D12_HEAP_DESC& desc, Held<Memory> memory)
+      : DeviceChild(device), desc_(desc), memory_(std::move(memory)) {}
+
+  const D3D12_HEAP_DESC desc_;
+  const Held<Memory> memory_;
+};
+
+class Resource final : public DeviceChild<ID3D12Resource, ID3D12Pageable, ID3D12Resource> {
+ public:
+  static HRESULT CreateCommitted(Device* device, const D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS flags,
+                                 const D3D12_RESOURCE_DESC* desc, D3D12_RESOURCE_STATES state, REFIID iid, void** out);
+  static HRESULT CreatePlaced(Device* device, ID3D12Heap* heap, uint64_t offset, const D3D12_RESOURCE_DESC* desc,
+                              D3D12_RESOURCE_STATES state, REFIID iid, void** out);
+
+  uint8_t* data() const { return memory_->data() + offset_; }
+  uint64_t size() const { return desc_.Width; }
+  D3D12_HEAP_TYPE heap_type() const { return properties_.Type; }
+  bool allows_unordered_access() const { return (desc_.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS) != 0; }
+  bool released() const { return released_.load(std::memory_order_acquire); }
+  void SetStamp(uint64_t stamp) { stamp_.store(stamp, std::memory_order_relaxed); }
+
+  HRESULT STDMETHODCALLTYPE Map(UINT subresource, const D3D12_RANGE* range, void** data) override;
+  void STDMETHODCALLTYPE Unmap(UINT, const D3D12_RANGE*) override {}
+  DXT_STRUCT_METHOD(D3D12_RESOURCE_DESC, GetDesc) override { DXT_RETURN_STRUCT(desc_); }
+  D3D12_GPU_VIRTUAL_ADDRESS STDMETHODCALLTYPE GetGPUVirtualAddress() override { return memory_->gpu_address() + offset_; }
+  HRESULT STDMETHODCALLTYPE WriteToSubresource(UINT, const D3D12_BOX*, const void*, UINT, UINT) override { return E_NOTIMPL; }
+  HRESULT STDMETHODCALLTYPE ReadFromSubresource(void*, UINT, UINT, UINT, const D3D12_BOX*) override { return E_NOTIMPL; }
+  HRESULT STDMETHODCALLTYPE GetHeapProperties(D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS* flags) override;
+
+ private:
+  Resource(Device* device, Held<Memory> memory, uint64_t offset, const D3D12_RESOURCE_DESC& desc,
+           const D3D12_HEAP_PROPERTIES& properties, D3D12_HEAP_FLAGS flags)
+      : DeviceChild(device), memory_(std::move(memory)), offset_(offset), desc_(desc), properties_(properties), flags_(flags) {}
+  void OnReleased() override;
+
+  const Held<Memory> memory_;
+  const uint64_t offset_;
+  const D3D12_RESOURCE_DESC desc_;
+  const D3D12_HEAP_PROPERTIES properties_;
+  const D3D12_HEAP_FLAGS flags_;
+  std::atomic<uint64_t> stamp_{0};
+  std::atomic<bool> released_{false};
+};
+
+class DescriptorHeap final : public DeviceChild<ID3D12DescriptorHeap, ID3D12Pageable, ID3D12DescriptorHeap> {
+ public:
+  static constexpr UINT kIncrement = 32;
+
+  static HRESULT Create(Device* device, const D3D12_DESCRIPTOR_HEAP_DESC* desc, REFIID iid, void** out);
+
+  UINT count() const { return desc_.NumDescriptors; }
+  bool shader_visible() const { return (desc_.Flags & D3D12_DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE) != 0; }
+  D3D12_DESCRIPTOR_HEAP_TYPE type() const { return desc_.Type; }
+  // Index of a CPU handle of this heap; false when it is none.
+  bool Contains(D3D12_CPU_DESCRIPTOR_HANDLE handle, UINT* index) const;
+  uint64_t gpu_start() const { return gpu_start_; }
+
+  // Marks a range as written; the number of this write. *in_use: work that has not finished uses one of them.
+  uint64_t Write(UINT first, UINT count, bool* in_use);
+  // Whether the range still is what that write made it; marks it as used by a submission.
+  bool Use(UINT first, UINT count, uint64_t write, uint64_t stamp);
+  bool released() const { return released_.load(std::memory_order_acquire); }
+
+  DXT_STRUCT_METHOD(D3D12_DESCRIPTOR_HEAP_DESC, GetDesc) override { DXT_RETURN_STRUCT(desc_); }
+  DXT_STRUCT_METHOD(D3D12_CPU_DESCRIPTOR_HANDLE, GetCPUDescriptorHandleForHeapStart) override;
+  DXT_STRUCT_METHOD(D3D12_GPU_DESCRIPTOR_HANDLE, GetGPUDescriptorHandleForHeapStart) override;
+
+ private:
+  struct Slot {
+    std::atomic<uint64_t> write{0}, stamp{0};
+    uint64_t padding[2]{};
+  };
+  static_assert(sizeof(Slot) == kIncrement, "a handle is the address of a slot");
+
+  DescriptorHeap(Device* device, const D3D12_DESCRIPTOR_HEAP_DESC& desc);
+  ~DescriptorHeap() override;
+  void OnReleased() override;
+
+  const D3D12_DESCRIPTOR_HEAP_DESC desc_;
+  std::unique_ptr<Slot[]> slots_;
+  uint64_t gpu_start_ = 0;
+  std::atomic<uint64_t> writes_{0}, last_stamp_{0};
+  std::atomic<bool> released_{false};
+};
+
+// Timestamps only.
+class QueryHeap final : public DeviceChild<ID3D12QueryHeap, ID3D12Pageable, ID3D12QueryHeap> {
+ public:
+  static HRESULT Create(Device* device, const D3D12_QUERY_HEAP_DESC* desc, REFIID iid, void** out);
+
+  uint32_t count() const { return static_cast<uint32_t>(values_.size()); }
+  uint64_t* values() { return values_.data(); }
+
+ private:
+  QueryHeap(Device* device, UINT count) : DeviceChild(device), values_(count) {}
+
+  std::vector<uint64_t> values_;
+};
+
+// Nanoseconds, the unit of timestamps.
+uint64_t TimestampNow();
+
+}  // namespace dxtensor::software

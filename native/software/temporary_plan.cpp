@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <numeric>
+
+#include "compile.h"
+
+namespace dxtensor::software {
+
+namespace {
+
+constexpr uint64_t kAlignment = 256;
+
+}  // namespace
+
+// Largest first, each at the lowest place where nothing that lives at the same time is: close to the best in practice.
+std::vector<uint64_t> PlanTemporary(const std::vector<Lifetime>& lifetimes, uint64_t* total) {
+  std::vector<size_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lifetimes[a].size > lifetimes[b].size; });
+  std::vector<uint64_t> offsets(lifetimes.size(), 0);
+  struct Placed {
+    uint64_t begin, end;
+    size_t value;
+  };
+  std::vector<Placed> placed;  // by begin
+  *total = 0;
+  for (size_t value : order) {
+    uint64_t size = (lifetimes[value].size + kAlignment - 1) / kAlignment * kAlignment, at = 0;
+    for (const Placed& other : placed) {
+      const Lifetime &a = lifetimes[value], &b = lifetimes[other.value];
+      if (a.last < b.first || b.last < a.first) continue;
+      if (other.begin >= at + size) break;
+      at = std::max(at, other.end);
+    }
+    offsets[value] = at;
+    *total = std::max(*total, at + size);
+    Placed here{at, at + size, value};
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), here, [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+                  here);
+  }
+  return offsets;
+}
+
+}  // namespace dxtensor::software
