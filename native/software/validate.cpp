@@ -16,20 +16,18 @@ uint32_t KnownDataTypes(uint32_t level) {
   return level >= 0x6300 ? all | 1u << DML_TENSOR_DATA_TYPE_UINT4 | 1u << DML_TENSOR_DATA_TYPE_INT4 : all;
 }
 
-// Two coordinates of a written tensor must not share an element. Sorted by stride, each dimension must step over all that the
-// narrower ones reach.
+// DirectML's own approximation: broadcasts, equal strides, and less memory than elements. Other overlaps pass.
 bool Overlaps(const TensorDesc& t) {
-  std::array<std::pair<uint64_t, uint64_t>, kMaxRank> steps;
-  size_t count = 0;
-  for (uint32_t i = 0; i < t.rank; ++i)
-    if (t.sizes[i] > 1) steps[count++] = {t.strides[i], t.sizes[i]};
-  std::sort(steps.begin(), steps.begin() + count);
-  uint64_t reach = 1;
-  for (size_t i = 0; i < count; ++i) {
-    if (steps[i].first < reach) return true;
-    reach += steps[i].first * (steps[i].second - 1);
+  uint64_t reach = 1, elements = 1;
+  for (uint32_t i = 0; i < t.rank; ++i) {
+    if (t.sizes[i] == 1) continue;
+    if (t.strides[i] == 0) return true;
+    for (uint32_t k = 0; k < i; ++k)
+      if (t.sizes[k] > 1 && t.strides[k] == t.strides[i]) return true;
+    reach += uint64_t{t.strides[i]} * (t.sizes[i] - 1);
+    elements *= t.sizes[i];
   }
-  return false;
+  return reach < elements;
 }
 
 void CheckTensor(const TensorDesc& t, FieldKind kind, uint32_t level) {
@@ -43,8 +41,10 @@ void CheckTensor(const TensorDesc& t, FieldKind kind, uint32_t level) {
     elements *= t.sizes[i];
     Require(elements <= UINT32_MAX, "the tensor has more than 2^32-1 elements");
   }
-  Require((t.alignment & (t.alignment - 1)) == 0, "GuaranteedBaseOffsetAlignment is not a power of two");
+  Require(t.alignment == 0 || (t.alignment >= 16 && (t.alignment & (t.alignment - 1)) == 0),
+          "GuaranteedBaseOffsetAlignment is not a power of two from 16 on");
   if (t.has_strides && kind == FieldKind::Output) Require(!Overlaps(t), "the output's strides let elements overlap");
+  Require(t.size_in_bytes * 8 / BitsPerElement(t.data_type) <= UINT32_MAX, "TotalTensorSizeInBytes is too large");
   Require(t.size_in_bytes >= BufferTensorSize(t.data_type, t.rank, t.sizes.data(), t.has_strides ? t.strides.data() : nullptr),
           "TotalTensorSizeInBytes is too small");
 }
@@ -140,6 +140,10 @@ void CheckField(const OperatorDesc& desc, size_t index, uint32_t level) {
     Require(optional || std::get<std::optional<TensorDesc>>(field).has_value(), "a required tensor is null");
   }
   ForTensors(field, [&](const TensorDesc& t) { CheckTensor(t, f.kind, level); });
+  if (auto* scale_bias = std::get_if<std::optional<DML_SCALE_BIAS>>(&field))
+    if (*scale_bias)
+      for (const TensorDesc* t : desc.Inputs())
+        Require(!t || BitsPerElement(t->data_type) < 64, "64-bit data types take no scale and bias");
   if (f.enum_name) CheckEnum(f, std::get<uint32_t>(field), level);
   if (auto* inner = std::get_if<std::shared_ptr<const OperatorDesc>>(&field))
     if (*inner) CheckActivation(**inner, *desc.schema, level);
@@ -154,6 +158,34 @@ ShapeRule FindRule(DML_OPERATOR_TYPE type) {
 }
 
 }  // namespace
+
+bool EqualSizes(const TensorDesc& a, const TensorDesc& b) {
+  return a.rank == b.rank && std::equal(a.sizes.begin(), a.sizes.begin() + a.rank, b.sizes.begin());
+}
+
+bool EqualSizesBut(const TensorDesc& a, const TensorDesc& b, uint32_t axis) {
+  if (a.rank != b.rank) return false;
+  for (uint32_t i = 0; i < a.rank; ++i)
+    if (i != axis && a.sizes[i] != b.sizes[i]) return false;
+  return true;
+}
+
+void RequireAxis(uint32_t axis, uint32_t rank) { Require(axis < rank, "the axis is out of range"); }
+
+void RequireAxes(const std::vector<uint32_t>& axes, uint32_t rank) {
+  for (uint32_t axis : axes) RequireAxis(axis, rank);
+}
+
+void RequireBroadcastable(const TensorDesc& t, const TensorDesc& full) {
+  Require(t.rank == full.rank, "the dimension counts differ");
+  for (uint32_t i = 0; i < t.rank; ++i) Require(t.sizes[i] == 1 || t.sizes[i] == full.sizes[i], "a size is neither 1 nor the input's");
+}
+
+uint32_t EffectiveRank(const TensorDesc& t) {
+  uint32_t skip = 0;
+  while (skip + 1 < t.rank && t.sizes[skip] == 1) ++skip;
+  return t.rank - skip;
+}
 
 bool MayFuse(const OperatorDesc& activation, const OperatorSchema& host, uint32_t level) {
   if (!activation.schema->fusable_activation) return false;

@@ -159,7 +159,7 @@ class Comparison {
         ++(ours == S_OK ? both_accept_ : both_refuse_);
         if (list[i].name == "good" && ours != S_OK)
           std::printf("= %s: both refuse a good description: %s\n", Text(list[i].desc).c_str(), why.c_str());
-      } else if (Known(list[i])) {
+      } else if (Known(list[i], why)) {
         ++known_hits_;
       } else {
         std::string name = list[i].desc.schema->name;
@@ -172,14 +172,14 @@ class Comparison {
     return accepted;
   }
 
-  // A line of the file is an operator's name, or the name and a part of the mutant's name.
-  bool Known(const Mutant& mutant) const {
+  // A line of the file: an operator's name or *, a colon, a part of the mutant's name or of our reason, two spaces, the why.
+  bool Known(const Mutant& mutant, const std::string& why) const {
     std::string name = mutant.desc.schema->name;
     for (const std::string& line : known_) {
-      if (line == name) return true;
       size_t colon = line.find(": ");
       if (colon == std::string::npos || (line.substr(0, colon) != name && line.substr(0, colon) != "*")) continue;
-      if (mutant.name.find(line.substr(colon + 2)) != std::string::npos) return true;
+      const std::string part = line.substr(colon + 2);
+      if (mutant.name.find(part) != std::string::npos || why.find(part) != std::string::npos) return true;
     }
     return false;
   }

@@ -9,6 +9,8 @@ using namespace schema;
 namespace {
 
 const char* const kGood[] = {
+    "ELEMENT_WISE_IDENTITY InputTensor=i32[1,2,3,4] OutputTensor=i32[1,2,3,4] ScaleBias=2:1",
+    "ELEMENT_WISE_CLIP InputTensor=u8[1,2,3,4] OutputTensor=u8[1,2,3,4] ScaleBias=2:1 Max=1",
     "ELEMENT_WISE_POW InputTensor=f32[1,2,3,4] ExponentTensor=f32[1,2,3,4] OutputTensor=f32[1,2,3,4]",
     "ELEMENT_WISE_QUANTIZE_LINEAR InputTensor=f32[1,2,3,4] ScaleTensor=f32[1,2,3,4] ZeroPointTensor=u8[1,2,3,4] "
     "OutputTensor=u8[1,2,3,4]",
