@@ -9,15 +9,17 @@ import * as data from "./data.ts";
 import * as extrema from "./extrema.ts";
 import * as gather from "./gather.ts";
 import * as join from "./join.ts";
+import * as matmul from "./matmul.ts";
 import * as movement from "./movement.ts";
 import * as pad from "./pad.ts";
 import * as ranges from "./ranges.ts";
 import * as reduce from "./reduce.ts";
 import * as scan from "./scan.ts";
+import * as softmax from "./softmax.ts";
 import * as unary from "./unary.ts";
 import * as where from "./where.ts";
 
-const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods, ...gather.methods, ...pad.methods };
+const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods, ...gather.methods, ...pad.methods, ...matmul.methods, ...softmax.methods };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
 const inPlaceFamilies = { ...binary.inPlaceMethods, ...unary.inPlaceMethods, ...where.inPlaceMethods };
 
@@ -72,3 +74,18 @@ export { arange, eye, linspace, oneHot, tril, triu } from "./ranges.ts";
 export { cat, chunk, flip, repeat, repeatInterleave, roll, split, stack, tile } from "./join.ts";
 export { gather, indexSelect, takeAlongAxis } from "./gather.ts";
 export { pad, type PadMode } from "./pad.ts";
+export { addmm, baddbmm, bmm, dot, linear, matmul, mm, mv, outer } from "./matmul.ts";
+export { conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d, type ConvOptions, type ConvTransposeOptions } from "./conv.ts";
+export {
+  avgPool1d, avgPool2d, avgPool3d, maxPool1d, maxPool1dWithIndices, maxPool2d, maxPool2dWithIndices, maxPool3d, maxPool3dWithIndices,
+  type AvgPoolOptions, type MaxPoolOptions, type Pooled, type PoolOptions,
+} from "./pool.ts";
+export {
+  adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, adaptiveMaxPool1d, adaptiveMaxPool1dWithIndices, adaptiveMaxPool2d,
+  adaptiveMaxPool2dWithIndices, adaptiveMaxPool3d, adaptiveMaxPool3dWithIndices,
+} from "./adaptive-pool.ts";
+export { logSoftmax, softmax, softmin, type SoftmaxOptions } from "./softmax.ts";
+export { batchNorm, groupNorm, instanceNorm, layerNorm, type BatchNormOptions } from "./norm.ts";
+export { embedding } from "./embedding.ts";
+export { binaryCrossEntropy, binaryCrossEntropyWithLogits, huberLoss, klDiv, l1Loss, mseLoss, smoothL1Loss, type BinaryOptions, type LogitsOptions, type LossOptions, type Reduction } from "./loss.ts";
+export { crossEntropy, nllLoss, type CrossEntropyOptions, type NllOptions } from "./cross-entropy.ts";

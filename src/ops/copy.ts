@@ -1,0 +1,27 @@
+/** Writing the values of one tensor into another that exists. */
+import { noGrad } from "../autograd/grad-mode.ts";
+import { ShapeError } from "../errors.ts";
+import { assignEager } from "../runtime/assign.ts";
+import { outsideScopes } from "../scope.ts";
+import { sameShape, showShape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { tracer } from "../trace.ts";
+import { to, toDType } from "./data.ts";
+
+/**
+ * target takes the values of source, converted to its dtype and moved to its device; autograd records nothing. target keeps its
+ * buffer where it can. Throws ShapeError unless the shapes are equal.
+ */
+export function copyInto(operation: string, target: Tensor, source: Tensor): void {
+  target.demandLive(operation);
+  source.demandLive(operation);
+  if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
+  noGrad(() => outsideScopes(() => {
+    const moved = to(source, target.device);
+    const value = toDType(moved, target.dtype);
+    const t = tracer();
+    if (t === null) assignEager(target, value, false);
+    else t.assign(target, value);
+    for (const made of new Set([moved, value])) if (made !== source) made.dispose();
+  }));
+}
