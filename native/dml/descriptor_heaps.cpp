@@ -9,7 +9,7 @@ namespace dxtensor::dml {
 
 namespace {
 
-constexpr uint32_t kFirstHeap = 1u << 16, kLargestHeap = 1000000;  // tier 1 hardware allows a million
+constexpr uint32_t kFirstHeap = 1u << 14, kLargestHeap = 1000000;  // tier 1 hardware allows a million
 
 }  // namespace
 

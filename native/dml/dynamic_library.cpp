@@ -46,6 +46,8 @@ void* OpenLibrary(const std::string& path, bool, std::string* error) {
   return library;
 }
 
+bool FileExists(const std::string& path) { return GetFileAttributesW(Widen(path).c_str()) != INVALID_FILE_ATTRIBUTES; }
+
 void* FindSymbol(void* library, const char* name) {
   return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
 }
@@ -72,6 +74,11 @@ void* OpenLibrary(const std::string& path, bool own_symbols_first, std::string* 
     *error = text ? text : "dlopen failed";
   }
   return library;
+}
+
+bool FileExists(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0;
 }
 
 void* FindSymbol(void* library, const char* name) { return dlsym(library, name); }

@@ -8,6 +8,7 @@ namespace dxtensor::dml {
 // Null with *error set when it cannot be opened. own_symbols_first: its references are bound to its own definitions before those
 // that the process already has (RTLD_DEEPBIND).
 void* OpenLibrary(const std::string& path, bool own_symbols_first, std::string* error);
+bool FileExists(const std::string& path);
 void* FindSymbol(void* library, const char* name);
 void CloseLibrary(void* library);
 

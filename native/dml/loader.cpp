@@ -60,6 +60,7 @@ class Attempt {
       std::string error;
       void* library = nullptr;
       if (!IsAbsolute(path)) error = "not an absolute path";
+      else if (!missing_.empty()) error = FileExists(path) ? "not opened, since there is no " + missing_ : "no such file";
       else library = OpenLibrary(path, own_symbols_first, &error);
       if (library) {
         error = accept(library);
@@ -71,11 +72,16 @@ class Attempt {
       handles_.push_back(library);
       return library;
     }
+    if (missing_.empty()) missing_ = name;
     return nullptr;
   }
+  // A library that may be absent: the others are opened all the same.
+  void Forgive() { missing_.clear(); }
+  bool complete() const { return missing_.empty(); }
 
  private:
   LoadReport& report_;
+  std::string missing_;  // after it the others are only looked for, so that the report is complete
   std::vector<void*> handles_;
 };
 
@@ -108,26 +114,26 @@ std::unique_ptr<Runtime> LoadGpu(const LibraryPaths& paths, LoadReport& report) 
   auto runtime = std::make_unique<Runtime>();
   runtime->kind = RuntimeKind::Gpu;
   Attempt attempt(report);
-  bool adapters = attempt.Open("dxcore", Candidates(paths.dxcore, paths.folders, kDxcoreFile), false, [&](void* library) {
+  attempt.Open("dxcore", Candidates(paths.dxcore, paths.folders, kDxcoreFile), false, [&](void* library) {
     return Take(library, "DXCoreCreateAdapterFactory", runtime->create_dxcore_factory)
                ? ""
                : Missing("DXCoreCreateAdapterFactory", "DXCore");
   });
 #ifdef _WIN32
-  bool dxgi = attempt.Open("dxgi", Candidates("", paths.folders, "dxgi.dll"), false, [&](void* library) {
+  bool dxcore = attempt.complete();
+  attempt.Forgive();
+  attempt.Open("dxgi", Candidates("", paths.folders, "dxgi.dll"), false, [&](void* library) {
     return Take(library, "CreateDXGIFactory1", runtime->create_dxgi_factory) ? "" : Missing("CreateDXGIFactory1", "DXGI");
   });
-  adapters = adapters || dxgi;
+  if (dxcore) attempt.Forgive();
 #endif
-  if (!adapters) return nullptr;
-  if (!attempt.Open("d3d12", Candidates(paths.d3d12, paths.folders, kD3d12File), false, [&](void* library) {
-        return Take(library, "D3D12CreateDevice", runtime->create_device) ? "" : Missing("D3D12CreateDevice", "Direct3D 12");
-      }))
-    return nullptr;
+  attempt.Open("d3d12", Candidates(paths.d3d12, paths.folders, kD3d12File), false, [&](void* library) {
+    return Take(library, "D3D12CreateDevice", runtime->create_device) ? "" : Missing("D3D12CreateDevice", "Direct3D 12");
+  });
   // Its own symbols first: Node 22 and later export another zstd of the same names.
-  if (!attempt.Open("directml", Candidates(paths.directml, paths.folders, kDirectmlFile), true,
-                    [&](void* library) { return AcceptDirectml(library, *runtime); }))
-    return nullptr;
+  attempt.Open("directml", Candidates(paths.directml, paths.folders, kDirectmlFile), true,
+               [&](void* library) { return AcceptDirectml(library, *runtime); });
+  if (!attempt.complete()) return nullptr;
   report.loaded = true;
   return runtime;
 }
