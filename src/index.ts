@@ -19,3 +19,4 @@ export { compile, explain, type CompileOptions, type Compiled } from "./graph/co
 export type { Explanation } from "./graph/print.ts";
 export * from "./ops/index.ts";
 export * as dml from "./dml/index.ts";
+export * as nn from "./nn/index.ts";

@@ -89,3 +89,4 @@ export { batchNorm, groupNorm, instanceNorm, layerNorm, type BatchNormOptions } 
 export { embedding } from "./embedding.ts";
 export { binaryCrossEntropy, binaryCrossEntropyWithLogits, huberLoss, klDiv, l1Loss, mseLoss, smoothL1Loss, type BinaryOptions, type LogitsOptions, type LossOptions, type Reduction } from "./loss.ts";
 export { crossEntropy, nllLoss, type CrossEntropyOptions, type NllOptions } from "./cross-entropy.ts";
+export { dropout, dropoutChannels, type DropoutOptions } from "./dropout.ts";

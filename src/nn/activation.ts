@@ -1,0 +1,248 @@
+/** Activation layers: the functions of the same names. */
+import * as functions from "../ops/activation.ts";
+import { logSoftmax as logSoftmaxOp, softmax as softmaxOp } from "../ops/softmax.ts";
+import { tanh as tanhOp } from "../ops/unary.ts";
+import type { Tensor } from "../tensor.ts";
+import { Module } from "./module.ts";
+import { parameter, type LayerOptions } from "./options.ts";
+import { constant } from "./init.ts";
+import type { Parameter } from "./parameter.ts";
+
+/** relu. Reference: torch.nn.ReLU. */
+export class ReLU extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.relu(x);
+  }
+}
+
+/** relu6. Reference: torch.nn.ReLU6. */
+export class ReLU6 extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.relu6(x);
+  }
+}
+
+/** sigmoid. Reference: torch.nn.Sigmoid. */
+export class Sigmoid extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.sigmoid(x);
+  }
+}
+
+/** tanh. Reference: torch.nn.Tanh. */
+export class Tanh extends Module {
+  forward(x: Tensor): Tensor {
+    return tanhOp(x);
+  }
+}
+
+/** leakyRelu. Reference: torch.nn.LeakyReLU. */
+export class LeakyReLU extends Module {
+  readonly options: { readonly slope?: number };
+
+  constructor(options: { readonly slope?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.leakyRelu(x, this.options);
+  }
+}
+
+/** elu. Reference: torch.nn.ELU. */
+export class ELU extends Module {
+  readonly options: { readonly alpha?: number };
+
+  constructor(options: { readonly alpha?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.elu(x, this.options);
+  }
+}
+
+/** selu. Reference: torch.nn.SELU. */
+export class SELU extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.selu(x);
+  }
+}
+
+/** celu. Reference: torch.nn.CELU. */
+export class CELU extends Module {
+  readonly options: { readonly alpha?: number };
+
+  constructor(options: { readonly alpha?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.celu(x, this.options);
+  }
+}
+
+/** gelu. Reference: torch.nn.GELU. */
+export class GELU extends Module {
+  readonly options: { readonly approximate?: "none" | "tanh" };
+
+  constructor(options: { readonly approximate?: "none" | "tanh" } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.gelu(x, this.options);
+  }
+}
+
+/** silu. Reference: torch.nn.SiLU. */
+export class SiLU extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.silu(x);
+  }
+}
+
+/** mish. Reference: torch.nn.Mish. */
+export class Mish extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.mish(x);
+  }
+}
+
+/** softplus. Reference: torch.nn.Softplus. */
+export class Softplus extends Module {
+  readonly options: { readonly beta?: number; readonly threshold?: number };
+
+  constructor(options: { readonly beta?: number; readonly threshold?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.softplus(x, this.options);
+  }
+}
+
+/** softsign. Reference: torch.nn.Softsign. */
+export class Softsign extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.softsign(x);
+  }
+}
+
+/** logSigmoid. Reference: torch.nn.LogSigmoid. */
+export class LogSigmoid extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.logSigmoid(x);
+  }
+}
+
+/** hardtanh. Reference: torch.nn.Hardtanh. */
+export class Hardtanh extends Module {
+  readonly options: { readonly min?: number; readonly max?: number };
+
+  constructor(options: { readonly min?: number; readonly max?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.hardtanh(x, this.options);
+  }
+}
+
+/** hardSigmoid. Reference: torch.nn.Hardsigmoid. */
+export class HardSigmoid extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.hardSigmoid(x);
+  }
+}
+
+/** hardSwish. Reference: torch.nn.Hardswish. */
+export class HardSwish extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.hardSwish(x);
+  }
+}
+
+/** tanhshrink. Reference: torch.nn.Tanhshrink. */
+export class Tanhshrink extends Module {
+  forward(x: Tensor): Tensor {
+    return functions.tanhshrink(x);
+  }
+}
+
+/** softmax along an axis. Reference: torch.nn.Softmax. */
+export class Softmax extends Module {
+  readonly axis: number;
+
+  constructor(axis: number) {
+    super();
+    this.axis = axis;
+  }
+
+  forward(x: Tensor): Tensor {
+    return softmaxOp(x, this.axis);
+  }
+}
+
+/** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
+export class LogSoftmax extends Module {
+  readonly axis: number;
+
+  constructor(axis: number) {
+    super();
+    this.axis = axis;
+  }
+
+  forward(x: Tensor): Tensor {
+    return logSoftmaxOp(x, this.axis);
+  }
+}
+
+export interface PReLUOptions extends LayerOptions {
+  /** One slope, or one for each channel. Default: 1. */
+  readonly count?: number | undefined;
+  /** Where the slopes start. Default: 0.25. */
+  readonly start?: number | undefined;
+}
+
+/** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
+export class PReLU extends Module {
+  weight: Parameter;
+
+  constructor(options: PReLUOptions = {}) {
+    super();
+    this.weight = parameter([options.count ?? 1], options, (p) => { constant(p, options.start ?? 0.25); });
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.prelu(x, this.weight);
+  }
+}
+
+export const relu = (): ReLU => new ReLU();
+export const relu6 = (): ReLU6 => new ReLU6();
+export const sigmoid = (): Sigmoid => new Sigmoid();
+export const tanh = (): Tanh => new Tanh();
+export const leakyRelu = (options: { readonly slope?: number } = {}): LeakyReLU => new LeakyReLU(options);
+export const elu = (options: { readonly alpha?: number } = {}): ELU => new ELU(options);
+export const selu = (): SELU => new SELU();
+export const celu = (options: { readonly alpha?: number } = {}): CELU => new CELU(options);
+export const gelu = (options: { readonly approximate?: "none" | "tanh" } = {}): GELU => new GELU(options);
+export const silu = (): SiLU => new SiLU();
+export const mish = (): Mish => new Mish();
+export const softplus = (options: { readonly beta?: number; readonly threshold?: number } = {}): Softplus => new Softplus(options);
+export const softsign = (): Softsign => new Softsign();
+export const logSigmoid = (): LogSigmoid => new LogSigmoid();
+export const hardtanh = (options: { readonly min?: number; readonly max?: number } = {}): Hardtanh => new Hardtanh(options);
+export const hardSigmoid = (): HardSigmoid => new HardSigmoid();
+export const hardSwish = (): HardSwish => new HardSwish();
+export const tanhshrink = (): Tanhshrink => new Tanhshrink();
+export const softmax = (axis: number): Softmax => new Softmax(axis);
+export const logSoftmax = (axis: number): LogSoftmax => new LogSoftmax(axis);
+export const prelu = (options: PReLUOptions = {}): PReLU => new PReLU(options);

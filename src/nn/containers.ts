@@ -1,0 +1,80 @@
+/** Modules made of modules, and those that only change shapes. */
+import { ValueError } from "../errors.ts";
+import { flatten as flattenOp, unflatten as unflattenOp } from "../ops/movement.ts";
+import type { Tensor } from "../tensor.ts";
+import { Module, type Layer } from "./module.ts";
+
+/** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
+export class Sequential extends Module {
+  readonly #layers: Layer[];
+
+  constructor(...layers: Layer[]) {
+    super();
+    this.#layers = layers;
+  }
+
+  override *members(): Generator<[string, Module]> {
+    for (const [i, layer] of this.#layers.entries()) yield [`${i}`, layer];
+  }
+
+  get length(): number {
+    return this.#layers.length;
+  }
+
+  /** The layer at a place; from the end if negative. */
+  at(index: number): Layer {
+    const layer = this.#layers.at(index);
+    if (layer === undefined) throw new ValueError("Sequential.at", "index", `in [${-this.length}, ${this.length - 1}]`, index);
+    return layer;
+  }
+
+  append(layer: Layer): this {
+    this.#layers.push(layer);
+    return this;
+  }
+
+  [Symbol.iterator](): Iterator<Layer> {
+    return this.#layers[Symbol.iterator]();
+  }
+
+  forward(x: Tensor): Tensor {
+    for (const layer of this.#layers) x = layer.forward(x);
+    return x;
+  }
+}
+
+/** Axes `start` to `end` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
+export class Flatten extends Module {
+  readonly start: number;
+  readonly end: number;
+
+  constructor({ start = 1, end = -1 }: { readonly start?: number; readonly end?: number } = {}) {
+    super();
+    this.start = start;
+    this.end = end;
+  }
+
+  forward(x: Tensor): Tensor {
+    return flattenOp(x, { start: this.start, end: this.end });
+  }
+}
+
+/** An axis split into several. Reference: torch.nn.Unflatten. */
+export class Unflatten extends Module {
+  readonly axis: number;
+  readonly lengths: readonly number[];
+
+  constructor(axis: number, lengths: readonly number[]) {
+    super();
+    this.axis = axis;
+    this.lengths = lengths;
+  }
+
+  forward(x: Tensor): Tensor {
+    return unflattenOp(x, this.axis, this.lengths);
+  }
+}
+
+export const sequential = (...layers: Layer[]): Sequential => new Sequential(...layers);
+export const flatten = (options: { readonly start?: number; readonly end?: number } = {}): Flatten => new Flatten(options);
+export const unflatten = (axis: number, lengths: readonly number[]): Unflatten => new Unflatten(axis, lengths);

@@ -1,0 +1,125 @@
+/** Convolution layers. */
+import { conv1d as conv1dOp, conv2d as conv2dOp, conv3d as conv3dOp, convTranspose1d as transpose1dOp, convTranspose2d as transpose2dOp, convTranspose3d as transpose3dOp, type ConvOptions, type ConvTransposeOptions } from "../ops/conv.ts";
+import { ValueError } from "../errors.ts";
+import { expandList, sizeOf } from "../shape.ts";
+import type { PerAxis } from "../ops/window.ts";
+import type { Tensor } from "../tensor.ts";
+import { Module } from "./module.ts";
+import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface ConvLayerOptions extends LayerOptions, ConvOptions {
+  /** Whether there is a bias. Default: true. */
+  readonly bias?: boolean | undefined;
+}
+
+export interface ConvTransposeLayerOptions extends LayerOptions, ConvTransposeOptions {
+  readonly bias?: boolean | undefined;
+}
+
+/** What all convolution layers have: a kernel and a bias that start uniform in ±1/sqrt(inputs of one output). */
+abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayerOptions> extends Module {
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly kernelSize: readonly number[];
+  readonly options: Options;
+  weight: Parameter;
+  bias: Parameter | null;
+
+  constructor(spatial: number, transposed: boolean, inputs: number, outputs: number, kernelSize: PerAxis, options: Options) {
+    super();
+    const layer = new.target.name;
+    const { groups = 1 } = options;
+    demandCount(layer, "inputs", inputs);
+    demandCount(layer, "outputs", outputs);
+    demandCount(layer, "groups", groups);
+    if (inputs % groups !== 0 || outputs % groups !== 0) throw new ValueError(layer, "groups", `a divisor of ${inputs} and ${outputs} channels`, groups);
+    this.inputs = inputs;
+    this.outputs = outputs;
+    this.kernelSize = expandList(layer, "kernelSize", kernelSize, spatial, 1);
+    this.options = options;
+    const shape = transposed ? [inputs, outputs / groups, ...this.kernelSize] : [outputs, inputs / groups, ...this.kernelSize];
+    const fan = shape[1]! * sizeOf(this.kernelSize);
+    this.weight = uniformParameter(shape, fan, options);
+    this.bias = options.bias === false ? null : uniformParameter([outputs], fan, options);
+  }
+
+  protected override describeOptions(): string {
+    const { stride, padding, dilation, groups } = this.options;
+    const rest = Object.entries({ stride, padding, dilation, groups }).flatMap(([k, v]) => (v === undefined ? [] : [`${k}=${String(v)}`]));
+    return [`${this.inputs}`, `${this.outputs}`, `kernelSize=[${this.kernelSize.join(", ")}]`, ...rest].join(", ");
+  }
+}
+
+/** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
+export class Conv1d extends Convolution<ConvLayerOptions> {
+  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
+    super(1, false, inputs, outputs, kernelSize, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return conv1dOp(x, this.weight, this.bias, this.options);
+  }
+}
+
+/** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
+export class Conv2d extends Convolution<ConvLayerOptions> {
+  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
+    super(2, false, inputs, outputs, kernelSize, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return conv2dOp(x, this.weight, this.bias, this.options);
+  }
+}
+
+/** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
+export class Conv3d extends Convolution<ConvLayerOptions> {
+  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
+    super(3, false, inputs, outputs, kernelSize, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return conv3dOp(x, this.weight, this.bias, this.options);
+  }
+}
+
+/** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
+export class ConvTranspose1d extends Convolution<ConvTransposeLayerOptions> {
+  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}) {
+    super(1, true, inputs, outputs, kernelSize, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return transpose1dOp(x, this.weight, this.bias, this.options);
+  }
+}
+
+/** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
+export class ConvTranspose2d extends Convolution<ConvTransposeLayerOptions> {
+  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}) {
+    super(2, true, inputs, outputs, kernelSize, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return transpose2dOp(x, this.weight, this.bias, this.options);
+  }
+}
+
+/** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
+export class ConvTranspose3d extends Convolution<ConvTransposeLayerOptions> {
+  constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}) {
+    super(3, true, inputs, outputs, kernelSize, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return transpose3dOp(x, this.weight, this.bias, this.options);
+  }
+}
+
+export const conv1d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv1d => new Conv1d(inputs, outputs, kernelSize, options);
+export const conv2d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv2d => new Conv2d(inputs, outputs, kernelSize, options);
+export const conv3d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv3d => new Conv3d(inputs, outputs, kernelSize, options);
+export const convTranspose1d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}): ConvTranspose1d => new ConvTranspose1d(inputs, outputs, kernelSize, options);
+export const convTranspose2d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}): ConvTranspose2d => new ConvTranspose2d(inputs, outputs, kernelSize, options);
+export const convTranspose3d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}): ConvTranspose3d => new ConvTranspose3d(inputs, outputs, kernelSize, options);

@@ -1,0 +1,127 @@
+/** Losses as modules: the functions of the same names, with their options kept. */
+import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp, type CrossEntropyOptions, type NllOptions } from "../ops/cross-entropy.ts";
+import * as functions from "../ops/loss.ts";
+import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss.ts";
+import type { Tensor } from "../tensor.ts";
+import { Module } from "./module.ts";
+
+/** mseLoss. Reference: torch.nn.MSELoss. */
+export class MSELoss extends Module {
+  readonly options: LossOptions;
+
+  constructor(options: LossOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.mseLoss(x, target, this.options);
+  }
+}
+
+/** l1Loss. Reference: torch.nn.L1Loss. */
+export class L1Loss extends Module {
+  readonly options: LossOptions;
+
+  constructor(options: LossOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.l1Loss(x, target, this.options);
+  }
+}
+
+/** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
+export class SmoothL1Loss extends Module {
+  readonly options: LossOptions & { readonly beta?: number };
+
+  constructor(options: LossOptions & { readonly beta?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.smoothL1Loss(x, target, this.options);
+  }
+}
+
+/** huberLoss. Reference: torch.nn.HuberLoss. */
+export class HuberLoss extends Module {
+  readonly options: LossOptions & { readonly delta?: number };
+
+  constructor(options: LossOptions & { readonly delta?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.huberLoss(x, target, this.options);
+  }
+}
+
+/** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
+export class BCELoss extends Module {
+  readonly options: BinaryOptions;
+
+  constructor(options: BinaryOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.binaryCrossEntropy(x, target, this.options);
+  }
+}
+
+/** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
+export class BCEWithLogitsLoss extends Module {
+  readonly options: LogitsOptions;
+
+  constructor(options: LogitsOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.binaryCrossEntropyWithLogits(x, target, this.options);
+  }
+}
+
+/** nllLoss. Reference: torch.nn.NLLLoss. */
+export class NLLLoss extends Module {
+  readonly options: NllOptions;
+
+  constructor(options: NllOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return nllLossOp(x, target, this.options);
+  }
+}
+
+/** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
+export class CrossEntropyLoss extends Module {
+  readonly options: CrossEntropyOptions;
+
+  constructor(options: CrossEntropyOptions = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return crossEntropyOp(x, target, this.options);
+  }
+}
+
+export const mseLoss = (options: LossOptions = {}): MSELoss => new MSELoss(options);
+export const l1Loss = (options: LossOptions = {}): L1Loss => new L1Loss(options);
+export const smoothL1Loss = (options: LossOptions & { readonly beta?: number } = {}): SmoothL1Loss => new SmoothL1Loss(options);
+export const huberLoss = (options: LossOptions & { readonly delta?: number } = {}): HuberLoss => new HuberLoss(options);
+export const binaryCrossEntropy = (options: BinaryOptions = {}): BCELoss => new BCELoss(options);
+export const binaryCrossEntropyWithLogits = (options: LogitsOptions = {}): BCEWithLogitsLoss => new BCEWithLogitsLoss(options);
+export const nllLoss = (options: NllOptions = {}): NLLLoss => new NLLLoss(options);
+export const crossEntropy = (options: CrossEntropyOptions = {}): CrossEntropyLoss => new CrossEntropyLoss(options);

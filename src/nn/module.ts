@@ -1,0 +1,233 @@
+/** The base of all layers and models: finds its parameters, buffers and inner modules by itself. */
+import { device as deviceOf, type DeviceLike } from "../device.ts";
+import { isDType, isFloat, type DType } from "../dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { copyInto } from "../ops/copy.ts";
+import { to } from "../ops/data.ts";
+import { keep, outsideScopes } from "../scope.ts";
+import { sameShape, showShape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { tracer } from "../trace.ts";
+import { Parameter } from "./parameter.ts";
+
+/** Tensors by name, "0.weight": what a module knows, or a file holds. */
+export type StateDict = Record<string, Tensor>;
+
+interface Buffer {
+  readonly tensor: Tensor;
+  readonly persistent: boolean;
+}
+
+/** Anything that maps one tensor to one. */
+export interface Layer extends Module {
+  forward(x: Tensor): Tensor;
+}
+
+/**
+ * Parameters and modules in the object's own fields (also in arrays there) are found and named by the field: `this.fc1 =
+ * linear(2, 3)` gives "fc1.weight". Names of fields that start with "_" are left out. Buffers (state that no gradient changes)
+ * are registered by registerBuffer.
+ */
+export abstract class Module {
+  /** Whether layers such as dropout behave as in training. Set by train() and eval(). */
+  training = true;
+  readonly #buffers = new Map<string, Buffer>();
+
+  abstract forward(...inputs: never[]): unknown;
+
+  /** @internal Own parameters and modules by name. */
+  *members(): Generator<[string, Parameter | Module]> {
+    for (const [name, value] of Object.entries(this) as [string, unknown][]) {
+      if (name.startsWith("_")) continue;
+      if (value instanceof Parameter || value instanceof Module) yield [name, value];
+      else if (Array.isArray(value)) for (const [i, v] of value.entries()) if (v instanceof Parameter || v instanceof Module) yield [`${name}.${i}`, v];
+    }
+  }
+
+  /** Makes a tensor part of the state: it moves with the module and, if persistent, is saved with it. Returns it. */
+  registerBuffer(name: string, tensor: Tensor, { persistent = true }: { readonly persistent?: boolean } = {}): Tensor {
+    if (name === "" || name.includes(".")) throw new ValueError("registerBuffer", "name", "not empty and without a dot", name);
+    this.#buffers.set(name, { tensor: keep(tensor), persistent });
+    return tensor;
+  }
+
+  /** The modules directly inside, by name. */
+  *namedChildren(): Generator<[string, Module]> {
+    for (const [name, member] of this.members()) if (member instanceof Module) yield [name, member];
+  }
+
+  children(): Module[] {
+    return [...this.namedChildren()].map(([, m]) => m);
+  }
+
+  /** This module ("" ) and all inside it, each once, by dotted name. */
+  *namedModules(prefix = "", seen: Set<Module> = new Set()): Generator<[string, Module]> {
+    if (seen.has(this)) return;
+    seen.add(this);
+    yield [prefix, this];
+    for (const [name, child] of this.namedChildren()) yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
+  }
+
+  modules(): Module[] {
+    return [...this.namedModules()].map(([, m]) => m);
+  }
+
+  /** All parameters by dotted name; one that is shared appears once, under its first name. */
+  *namedParameters(): Generator<[string, Parameter]> {
+    const seen = new Set<Parameter>();
+    for (const [prefix, module] of this.namedModules()) {
+      for (const [name, member] of module.members()) {
+        if (!(member instanceof Parameter) || seen.has(member)) continue;
+        seen.add(member);
+        yield [prefix === "" ? name : `${prefix}.${name}`, member];
+      }
+    }
+  }
+
+  parameters(): Parameter[] {
+    return [...this.namedParameters()].map(([, p]) => p);
+  }
+
+  /** All buffers by dotted name. */
+  *namedBuffers(): Generator<[string, Tensor]> {
+    for (const [name, { tensor }] of this.#allBuffers()) yield [name, tensor];
+  }
+
+  *#allBuffers(): Generator<[string, Buffer]> {
+    for (const [prefix, module] of this.namedModules()) for (const [name, buffer] of module.#buffers) yield [prefix === "" ? name : `${prefix}.${name}`, buffer];
+  }
+
+  buffers(): Tensor[] {
+    return [...this.namedBuffers()].map(([, t]) => t);
+  }
+
+  /** Sets the mode of this module and all inside. Returns the module. */
+  train(mode = true): this {
+    for (const m of this.modules()) m.training = mode;
+    return this;
+  }
+
+  eval(): this {
+    return this.train(false);
+  }
+
+  /** Calls fn with every module inside, and then with this one. */
+  apply(fn: (module: Module) => void): this {
+    for (const child of this.children()) child.apply(fn);
+    fn(this);
+    return this;
+  }
+
+  /** Takes the gradients away; with setToNull false fills them with zeros. */
+  zeroGrad({ setToNull = true }: { readonly setToNull?: boolean } = {}): void {
+    for (const p of this.parameters()) clearGradient(p, setToNull);
+  }
+
+  /** Whether the parameters require gradients. Returns the module. */
+  requiresGrad_(mode = true): this {
+    for (const p of this.parameters()) p.leafRequiresGrad = mode;
+    return this;
+  }
+
+  /**
+   * Moves parameters, gradients and buffers to a device, or casts the floating ones to a dtype. The tensors stay the same
+   * objects, so an optimizer that holds them goes on working. Returns the module.
+   */
+  to(target: DeviceLike | DType): this {
+    if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
+    const place = isDType(target) ? target : deviceOf(target);
+    noGrad(() => outsideScopes(() => {
+      for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()])) {
+        for (const each of t.grad === null ? [t] : [t, t.grad]) if (!isDType(place) || isFloat(each.dtype)) replace(each, to(each, place));
+      }
+    }));
+    return this;
+  }
+
+  /** Parameters and persistent buffers by dotted name. The tensors share the module's storage. */
+  stateDict(): StateDict {
+    const state: StateDict = {};
+    for (const [name, t] of this.#state()) state[name] = new Tensor(t.storage, t.desc, t.offset);
+    return state;
+  }
+
+  /** Names and tensors of the state, shared ones under each of their names. */
+  *#state(): Generator<[string, Tensor]> {
+    const seen = new Set<string>();
+    const visit = function* (module: Module, prefix: string): Generator<[string, Tensor]> {
+      for (const [name, member] of module.members()) if (member instanceof Parameter) yield [`${prefix}${name}`, member];
+      for (const [name, { tensor, persistent }] of module.#buffers) if (persistent) yield [`${prefix}${name}`, tensor];
+      for (const [name, child] of module.namedChildren()) yield* visit(child, `${prefix}${name}.`);
+    };
+    for (const [name, t] of visit(this, "")) {
+      if (seen.has(name)) throw new ValueError("stateDict", "name", "used once", name);
+      seen.add(name);
+      yield [name, t];
+    }
+  }
+
+  /**
+   * Copies values into parameters and buffers; dtypes and devices are converted. With strict (default), names that are missing
+   * or unknown are an error; shapes that differ always are. Nothing is copied when it throws.
+   */
+  loadStateDict(state: Readonly<StateDict>, { strict = true }: { readonly strict?: boolean } = {}): { readonly missing: string[]; readonly unexpected: string[] } {
+    const own = new Map(this.#state());
+    const missing = [...own.keys()].filter((name) => !Object.hasOwn(state, name));
+    const unexpected = Object.keys(state).filter((name) => !own.has(name));
+    if (strict && missing.length + unexpected.length > 0) {
+      const parts = [missing.length > 0 ? `without ${missing.join(", ")}` : "", unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : ""].filter((p) => p !== "");
+      throw new ValueError("loadStateDict", "state", "of exactly the module's names", `one ${parts.join(" and ")}`, "Pass strict: false to load what fits.");
+    }
+    const wrong = [...own].flatMap(([name, t]) => {
+      const given = state[name];
+      return given !== undefined && !sameShape(given.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(given.shape)}`] : [];
+    });
+    if (wrong.length > 0) throw new ShapeError("loadStateDict", "tensors", "of the module's shapes", wrong.join("; "));
+    for (const [name, t] of own) if (Object.hasOwn(state, name)) copyInto("loadStateDict", t, state[name]!);
+    return { missing, unexpected };
+  }
+
+  /** Frees all parameters, gradients and buffers. */
+  dispose(): void {
+    for (const t of [...this.parameters(), ...this.buffers()]) {
+      t.grad?.dispose();
+      t.dispose();
+    }
+  }
+
+  /** What toString() shows behind the name: "in=2, out=3". */
+  protected describeOptions(): string {
+    return "";
+  }
+
+  toString(): string {
+    const inner = [...this.namedChildren()].map(([name, m]) => `  (${name}): ${m.toString().replaceAll("\n", "\n  ")}`);
+    const head = `${this.constructor.name}(${this.describeOptions()}`;
+    return inner.length === 0 ? `${head})` : `${head}\n${inner.join("\n")}\n)`;
+  }
+}
+
+/** @internal The tensor object shows another tensor's elements from now on; `next` is given up. */
+export function replace(t: Tensor, next: Tensor): void {
+  if (next === t) return;
+  next.storage.retain();
+  t.storage.release();
+  t.storage = next.storage;
+  t.desc = next.desc;
+  t.offset = next.offset;
+  next.dispose();
+}
+
+/** @internal Takes a gradient away, or fills it with zeros. */
+export function clearGradient(p: Tensor, setToNull: boolean): void {
+  if (p.grad === null) return;
+  const t = tracer();
+  if (setToNull) {
+    t?.touchGradient(p);
+    if (t === null) p.grad.dispose();
+    p.grad = null;
+  } else {
+    noGrad(() => p.grad!.mul_(0));
+  }
+}

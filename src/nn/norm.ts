@@ -1,0 +1,178 @@
+/** Normalisation layers. */
+import { ShapeError } from "../errors.ts";
+import { batchNorm, groupNorm as groupNormOp, instanceNorm, layerNorm as layerNormOp } from "../ops/norm.ts";
+import { assign } from "../dispatch.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { add } from "../ops/binary.ts";
+import { ones, zeros } from "../ops/creation.ts";
+import { toDType } from "../ops/data.ts";
+import { reciprocal } from "../ops/unary.ts";
+import { outsideScopes } from "../scope.ts";
+import type { Tensor } from "../tensor.ts";
+import { constant } from "./init.ts";
+import { Module } from "./module.ts";
+import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface BatchNormLayerOptions extends LayerOptions {
+  /** Added to the variance. Default: 1e-5. */
+  readonly epsilon?: number | undefined;
+  /** Share of each batch in the running statistics; null: their plain average. Default: 0.1. */
+  readonly momentum?: number | null | undefined;
+  /** Whether there are weight and bias. Default: true. */
+  readonly affine?: boolean | undefined;
+  /** Whether running statistics are kept, and used in eval mode. Default: true. */
+  readonly trackRunningStats?: boolean | undefined;
+}
+
+abstract class BatchNorm extends Module {
+  readonly channels: number;
+  readonly epsilon: number;
+  readonly momentum: number | null;
+  weight: Parameter | null;
+  bias: Parameter | null;
+  readonly runningMean: Tensor | null = null;
+  readonly runningVariance: Tensor | null = null;
+  readonly batchesTracked: Tensor | null = null;
+
+  constructor(channels: number, options: BatchNormLayerOptions = {}) {
+    super();
+    demandCount(new.target.name, "channels", channels);
+    this.channels = channels;
+    this.epsilon = options.epsilon ?? 1e-5;
+    this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
+    const affine = options.affine ?? true;
+    this.weight = affine ? parameter([channels], options, (p) => { constant(p, 1); }) : null;
+    this.bias = affine ? parameter([channels], options, (p) => { constant(p, 0); }) : null;
+    if (options.trackRunningStats === false) return;
+    const at = { device: options.device, dtype: options.dtype };
+    // Names in the state are PyTorch's.
+    const [average, variance, count] = outsideScopes(() => [zeros([channels], at), ones([channels], at), zeros([], { ...at, dtype: "int64" })] as const);
+    this.runningMean = this.registerBuffer("running_mean", average);
+    this.runningVariance = this.registerBuffer("running_var", variance);
+    this.batchesTracked = this.registerBuffer("num_batches_tracked", count);
+  }
+
+  protected abstract demandShape(x: Tensor): void;
+
+  forward(x: Tensor): Tensor {
+    this.demandShape(x);
+    const track = this.training && this.batchesTracked !== null;
+    if (track) noGrad(() => assign("batchNorm", this.batchesTracked!, () => add(this.batchesTracked!, 1)));
+    const momentum = this.momentum ?? (track ? reciprocal(toDType(this.batchesTracked!, "float32")) : 0);
+    return batchNorm(x, this.runningMean, this.runningVariance, this.weight, this.bias, { training: this.training || this.runningMean === null, momentum, epsilon: this.epsilon });
+  }
+
+  protected override describeOptions(): string {
+    return `${this.channels}, epsilon=${this.epsilon}, momentum=${this.momentum}`;
+  }
+}
+
+const demandRank = (layer: string, x: Tensor, ranks: readonly number[], expected: string): void => {
+  if (!ranks.includes(x.rank)) throw new ShapeError(layer, "x", expected, x.describe());
+};
+
+/** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
+export class BatchNorm1d extends BatchNorm {
+  protected demandShape(x: Tensor): void {
+    demandRank("BatchNorm1d", x, [2, 3], "[N, C] or [N, C, W]");
+  }
+}
+
+/** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
+export class BatchNorm2d extends BatchNorm {
+  protected demandShape(x: Tensor): void {
+    demandRank("BatchNorm2d", x, [4], "[N, C, H, W]");
+  }
+}
+
+/** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
+export class BatchNorm3d extends BatchNorm {
+  protected demandShape(x: Tensor): void {
+    demandRank("BatchNorm3d", x, [5], "[N, C, D, H, W]");
+  }
+}
+
+export interface AffineOptions extends LayerOptions {
+  readonly epsilon?: number | undefined;
+  /** Whether there are weight and bias. Default: true (InstanceNorm: false). */
+  readonly affine?: boolean | undefined;
+}
+
+/** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
+export class LayerNorm extends Module {
+  readonly normalizedShape: readonly number[];
+  readonly epsilon: number;
+  weight: Parameter | null;
+  bias: Parameter | null;
+
+  constructor(normalizedShape: number | readonly number[], options: AffineOptions & { readonly bias?: boolean | undefined } = {}) {
+    super();
+    this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
+    for (const d of this.normalizedShape) demandCount("LayerNorm", "normalizedShape", d);
+    this.epsilon = options.epsilon ?? 1e-5;
+    const affine = options.affine ?? true;
+    this.weight = affine ? parameter(this.normalizedShape, options, (p) => { constant(p, 1); }) : null;
+    this.bias = affine && options.bias !== false ? parameter(this.normalizedShape, options, (p) => { constant(p, 0); }) : null;
+  }
+
+  forward(x: Tensor): Tensor {
+    return layerNormOp(x, this.normalizedShape, this.weight, this.bias, { epsilon: this.epsilon });
+  }
+
+  protected override describeOptions(): string {
+    return `[${this.normalizedShape.join(", ")}], epsilon=${this.epsilon}`;
+  }
+}
+
+/** groupNorm. Reference: torch.nn.GroupNorm. */
+export class GroupNorm extends Module {
+  readonly groups: number;
+  readonly channels: number;
+  readonly epsilon: number;
+  weight: Parameter | null;
+  bias: Parameter | null;
+
+  constructor(groups: number, channels: number, options: AffineOptions = {}) {
+    super();
+    demandCount("GroupNorm", "groups", groups);
+    demandCount("GroupNorm", "channels", channels);
+    this.groups = groups;
+    this.channels = channels;
+    this.epsilon = options.epsilon ?? 1e-5;
+    const affine = options.affine ?? true;
+    this.weight = affine ? parameter([channels], options, (p) => { constant(p, 1); }) : null;
+    this.bias = affine ? parameter([channels], options, (p) => { constant(p, 0); }) : null;
+  }
+
+  forward(x: Tensor): Tensor {
+    return groupNormOp(x, this.groups, this.weight, this.bias, { epsilon: this.epsilon });
+  }
+
+  protected override describeOptions(): string {
+    return `${this.groups}, ${this.channels}, epsilon=${this.epsilon}`;
+  }
+}
+
+abstract class InstanceNorm extends GroupNorm {
+  constructor(channels: number, options: AffineOptions = {}) {
+    super(channels, channels, { ...options, affine: options.affine ?? false });
+  }
+
+  override forward(x: Tensor): Tensor {
+    return instanceNorm(x, this.weight, this.bias, { epsilon: this.epsilon });
+  }
+}
+
+/** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d, without running statistics. */
+export class InstanceNorm1d extends InstanceNorm {}
+/** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d, without running statistics. */
+export class InstanceNorm2d extends InstanceNorm {}
+
+export const batchNorm1d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(channels, options);
+export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(channels, options);
+export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
+export const layerNorm = (normalizedShape: number | readonly number[], options: AffineOptions & { readonly bias?: boolean | undefined } = {}): LayerNorm => new LayerNorm(normalizedShape, options);
+export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm => new GroupNorm(groups, channels, options);
+export const instanceNorm1d = (channels: number, options: AffineOptions = {}): InstanceNorm1d => new InstanceNorm1d(channels, options);
+export const instanceNorm2d = (channels: number, options: AffineOptions = {}): InstanceNorm2d => new InstanceNorm2d(channels, options);

@@ -1,0 +1,40 @@
+/** What the constructors of layers share. */
+import type { DeviceLike } from "../device.ts";
+import type { DType } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import { empty } from "../ops/creation.ts";
+import type { Generator } from "../ops/random.ts";
+import { outsideScopes } from "../scope.ts";
+import { uniform } from "./init.ts";
+import { Parameter } from "./parameter.ts";
+
+export interface LayerOptions {
+  /** Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** Default: float32. */
+  readonly dtype?: DType | undefined;
+  /** Draws the starting values. Default: the device's own generator. */
+  readonly generator?: Generator | undefined;
+}
+
+/** A parameter whose elements init fills. */
+export function parameter(shape: readonly number[], options: LayerOptions, init: (p: Parameter) => void): Parameter {
+  const p = outsideScopes(() => {
+    const data = empty(shape, { device: options.device, dtype: options.dtype });
+    const made = new Parameter(data);
+    data.dispose();
+    return made;
+  });
+  init(p);
+  return p;
+}
+
+/** Uniform in [-1/sqrt(fan), 1/sqrt(fan)): where PyTorch's linear and convolution layers start. */
+export function uniformParameter(shape: readonly number[], fan: number, options: LayerOptions): Parameter {
+  const bound = fan > 0 ? 1 / Math.sqrt(fan) : 0;
+  return parameter(shape, options, (p) => { uniform(p, -bound, bound, options); });
+}
+
+export function demandCount(layer: string, argument: string, value: number, least = 1): void {
+  if (!Number.isInteger(value) || value < least) throw new ValueError(layer, argument, `a whole number of at least ${least}`, value);
+}

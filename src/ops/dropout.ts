@@ -1,0 +1,54 @@
+/** Leaving out elements at random. */
+import { call } from "../dispatch.ts";
+import type { DType } from "../dtype.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import type { Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { mul } from "./binary.ts";
+import { define } from "./define.ts";
+import { rand, type Generator } from "./random.ts";
+import { cast, constant, demandFloat } from "./support.ts";
+
+export interface DropoutOptions {
+  /** Probability with which an element is left out, in [0, 1]. Default: 0.5. */
+  readonly p?: number | undefined;
+  /** Default: true. Without, x comes back as it is. */
+  readonly training?: boolean | undefined;
+  /** Default: the device's own. */
+  readonly generator?: Generator | undefined;
+}
+
+/** Uniform numbers as factors: 0 below p, else 1 / (1 - p). */
+const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
+  name: "dropout",
+  traits: { elementwise: true },
+  infer: ([u], { dtype }) => [{ shape: u!.shape, dtype }],
+  lower: (g, [u], { p, dtype }) => {
+    const out = g.elementWiseLogicalLessThan(u!, constant(g, u!.dtype, p, u!.sizes), { output: { dtype: "uint8" } });
+    return [g.elementWiseIf(out, constant(g, dtype, 0, u!.sizes), cast(g, constant(g, "float32", p < 1 ? 1 / (1 - p) : 0, u!.sizes), dtype))];
+  },
+});
+
+export function demandProbability(operation: string, p: number): void {
+  if (!(p >= 0 && p <= 1)) throw new ValueError(operation, "p", "in [0, 1]", p);
+}
+
+function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training = true, generator }: DropoutOptions): Tensor {
+  demandProbability(operation, p);
+  demandFloat(operation, x);
+  if (!training || p === 0 || x.size === 0) return x;
+  const factors = call(factorsOp, [rand(shape, { device: x.device, generator })], { p, dtype: x.dtype });
+  return mul(x, factors);
+}
+
+/**
+ * x with elements set to zero at random, the others scaled by 1 / (1 - p). x: float16 or float32.
+ * DirectML: RANDOM_GENERATOR, ELEMENT_WISE_IF, ELEMENT_WISE_MULTIPLY. Reference: torch.nn.functional.dropout.
+ */
+export const dropout = (x: Tensor, options: DropoutOptions = {}): Tensor => dropped("dropout", x, x.shape, options);
+
+/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. */
+export function dropoutChannels(x: Tensor, options: DropoutOptions = {}): Tensor {
+  if (x.rank < 2) throw new ShapeError("dropoutChannels", "x", "[N, C, ...]", x.describe());
+  return dropped("dropoutChannels", x, x.shape.map((d, i) => (i < 2 ? d : 1)), options);
+}
