@@ -1,0 +1,13 @@
+// Which instruction set the fast kernels use: chosen once, at first use. Any thread.
+#pragma once
+
+namespace dxtensor::software::fast {
+
+enum class Isa { Portable, Avx2, Avx512 };
+
+// The best one that the processor and the operating system offer, or a lower one that DXTENSOR_SOFTWARE_ISA names (portable, avx2,
+// avx512); a higher one than the processor has is not taken.
+Isa ActiveIsa();
+const char* IsaName(Isa isa);
+
+}  // namespace dxtensor::software::fast

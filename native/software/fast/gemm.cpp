@@ -1,0 +1,169 @@
+#include "gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "isa_table.h"
+#include "panel_product.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+// One operand: a matrix for each of two leading coordinates.
+struct Matrix {
+  DML_TENSOR_DATA_TYPE type = DML_TENSOR_DATA_TYPE_UNKNOWN;
+  int bytes = 0;
+  int64_t outer = 0, inner = 0, row = 0, column = 0;  // strides in elements
+
+  Matrix() = default;
+  Matrix(const schema::TensorDesc& t, bool transposed) : type(t.data_type), bytes(static_cast<int>(schema::BytesPerElement(t.data_type))) {
+    auto stride = [&](uint32_t from_end) {
+      return t.rank > from_end && t.sizes[t.rank - 1 - from_end] != 1 ? static_cast<int64_t>(t.strides[t.rank - 1 - from_end]) : 0;
+    };
+    row = stride(transposed ? 0 : 1);
+    column = stride(transposed ? 1 : 0);
+    inner = stride(2);
+    outer = stride(3);
+  }
+};
+
+class GemmKernel final : public Kernel {
+ public:
+  GemmKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out);
+  size_t ScratchBytes() const override { return product_.ScratchBytes(); }
+  void Run(const KernelArguments& arguments) const override;
+
+ private:
+  friend struct GemmSource;
+  Matrix a_, b_, c_, out_;
+  int64_t channels_ = 1, m_, n_, k_;
+  float alpha_, beta_ = 0;
+  bool adds_c_ = false, direct_;
+  Activations activations_;
+  PanelProduct product_;
+};
+
+struct GemmSource final : PanelSource {
+  const GemmKernel& g;
+  const KernelArguments& arguments;
+  GemmSource(const GemmKernel& kernel, const KernelArguments& from) : g(kernel), arguments(from) {}
+
+  int64_t Offset(const Matrix& x, int64_t batch, int64_t row, int64_t column) const {
+    return batch / g.channels_ * x.outer + batch % g.channels_ * x.inner + row * x.row + column * x.column;
+  }
+  // to[j * to_stride + i] = x[i * row_stride + j * column_stride]
+  static void Pack(const Matrix& x, const uint8_t* from, float* to, int64_t to_stride, int64_t height, int64_t row_stride,
+                   int64_t column_stride, int64_t n) {
+    const IsaTable& table = Table();
+    if (x.type == DML_TENSOR_DATA_TYPE_FLOAT32) {
+      table.pack_rows(to, to_stride, height, reinterpret_cast<const float*>(from), row_stride, column_stride, n);
+      return;
+    }
+    constexpr int64_t kStep = 64;
+    alignas(64) float values[32 * kStep];
+    for (int64_t j = 0; j < n; j += kStep) {
+      const int64_t count = std::min(kStep, n - j);
+      if (row_stride == 1) {
+        for (int64_t i = 0; i < count; ++i)
+          table.load(x.type, reinterpret_cast<uint8_t*>(values), from + (j + i) * column_stride * x.bytes, 1, height),
+              std::memcpy(to + (j + i) * to_stride, values, static_cast<size_t>(height) * sizeof(float));
+        continue;
+      }
+      for (int64_t i = 0; i < height; ++i)
+        table.load(x.type, reinterpret_cast<uint8_t*>(values + i * kStep), from + (i * row_stride + j * column_stride) * x.bytes,
+                   column_stride, count);
+      table.pack_rows(to + j * to_stride, to_stride, height, values, kStep, 1, count);
+    }
+  }
+  void PackA(int64_t batch, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
+    Pack(g.a_, arguments.inputs[0] + Offset(g.a_, batch, m, k) * g.a_.bytes, to, rows, rows, g.a_.row, g.a_.column, count);
+    if (g.alpha_ != 1) Table().scale_shift(to, to, g.alpha_, 0, rows * count);
+  }
+  void PackB(int64_t batch, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const override {
+    if (columns < width) std::memset(to, 0, static_cast<size_t>(width * count) * sizeof(float));
+    Pack(g.b_, arguments.inputs[1] + Offset(g.b_, batch, k, n) * g.b_.bytes, to, width, columns, g.b_.column, g.b_.row, count);
+  }
+  const float* DirectB(int64_t batch, int64_t n, int64_t, int64_t k, int64_t* stride) const override {
+    if (g.b_.type != DML_TENSOR_DATA_TYPE_FLOAT32 || g.b_.column != 1) return nullptr;
+    *stride = g.b_.row;
+    return reinterpret_cast<const float*>(arguments.inputs[1]) + Offset(g.b_, batch, k, n);
+  }
+  float* DirectC(int64_t batch, int64_t m, int64_t n, int64_t, int64_t* stride) const override {
+    if (!g.direct_) return nullptr;
+    *stride = g.out_.row;
+    return reinterpret_cast<float*>(arguments.outputs[0]) + Offset(g.out_, batch, m, n);
+  }
+  bool NeedsStore() const override { return g.adds_c_ || !g.activations_.empty(); }
+  void Store(int64_t batch, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
+    const IsaTable& table = Table();
+    alignas(64) float local[kMostTileFloats];
+    if (!g.activations_.empty() && stride != table.tile_columns) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(local + r * table.tile_columns, tile + r * stride, static_cast<size_t>(columns) * sizeof(float));
+      tile = local;
+      stride = table.tile_columns;
+    }
+    if (g.adds_c_) {
+      alignas(64) float added[32];
+      for (int64_t r = 0; r < rows; ++r) {
+        table.load(g.c_.type, reinterpret_cast<uint8_t*>(added), arguments.inputs[2] + Offset(g.c_, batch, m + r, n) * g.c_.bytes,
+                   g.c_.column, columns);
+        table.axpy(tile + r * stride, added, g.beta_, columns);
+      }
+    }
+    if (!g.activations_.empty()) Activate(g.activations_, tile, rows * stride);
+    for (int64_t r = 0; r < rows; ++r) {
+      uint8_t* to = arguments.outputs[0] + Offset(g.out_, batch, m + r, n) * g.out_.bytes;
+      const auto* from = reinterpret_cast<const uint8_t*>(tile + r * stride);
+      if (to != from) table.store(g.out_.type, to, from, g.out_.column, columns);
+    }
+  }
+};
+
+GemmKernel::GemmKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out)
+    : alpha_(desc.Float("Alpha")), activations_(std::move(activations)) {
+  const schema::TensorDesc &a = *desc.Tensor("ATensor"), &b = *desc.Tensor("BTensor");
+  const bool trans_a = desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE, trans_b = desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE;
+  a_ = Matrix(a, trans_a);
+  b_ = Matrix(b, trans_b);
+  out_ = Matrix(out, false);
+  const uint32_t rank = out.rank;
+  m_ = out.sizes[rank - 2];
+  n_ = out.sizes[rank - 1];
+  k_ = trans_a ? a.sizes[rank - 2] : a.sizes[rank - 1];
+  if (auto& c = desc.Tensor("CTensor")) {
+    c_ = Matrix(*c, false);
+    beta_ = desc.Float("Beta");
+    adds_c_ = beta_ != 0;
+  }
+  if (rank > 2) channels_ = out.sizes[rank - 3];
+  int64_t batch = channels_ * (rank > 3 ? out.sizes[rank - 4] : 1);
+  // One long product where B is the same for all and the rows of A and of the output go on from one to the next.
+  auto merges = [&](const Matrix& x) { return x.row != 0 && x.inner == x.row * m_; };
+  if (batch == channels_ && batch > 1 && b_.inner == 0 && merges(a_) && merges(out_) &&
+      (!adds_c_ || merges(c_) || (c_.inner == 0 && c_.row == 0))) {
+    m_ *= batch;
+    batch = channels_ = 1;
+  }
+  direct_ = out_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && (out_.column == 1 || n_ == 1);
+  if (n_ == 1) direct_ = false;
+  product_ = PanelProduct(batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
+}
+
+void GemmKernel::Run(const KernelArguments& arguments) const { product_.Run(GemmSource(*this, arguments), arguments.scratch); }
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeGemmKernel(const schema::OperatorDesc& desc, const Activations& after, const schema::TensorDesc* stored) {
+  if (desc.type() != DML_OPERATOR_GEMM) return nullptr;
+  const schema::TensorDesc& out = stored ? *stored : *desc.Tensor("OutputTensor");
+  auto is_float = [](DML_TENSOR_DATA_TYPE t) { return t == DML_TENSOR_DATA_TYPE_FLOAT32 || t == DML_TENSOR_DATA_TYPE_FLOAT16; };
+  if (!is_float(desc.Tensor("ATensor")->data_type) || !is_float(out.data_type) || out.rank < 2 || out.rank > 4) return nullptr;
+  auto activations = FusedActivations(desc);
+  if (!activations) return nullptr;
+  activations->insert(activations->end(), after.begin(), after.end());
+  return std::make_unique<GemmKernel>(desc, std::move(*activations), out);
+}
+
+}  // namespace dxtensor::software::fast

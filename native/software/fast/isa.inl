@@ -1,0 +1,33 @@
+// The table of one instruction set. The including file defines DX_ISA and DX_TABLE, the name of the function that returns it.
+#include <cstdint>
+#include <type_traits>
+
+#if DX_ISA > 0
+#include <immintrin.h>
+#endif
+
+#include "isa_table.h"
+
+#include "isa_begin.inl"
+namespace dxtensor::software::fast {
+namespace {
+#include "vector.inl"
+#include "math.inl"
+#include "block_ops.inl"
+#include "gemm_tile.inl"
+#include "reduce_block.inl"
+}  // namespace
+}  // namespace dxtensor::software::fast
+#include "isa_end.inl"
+
+namespace dxtensor::software::fast {
+
+const IsaTable& DX_TABLE() {
+  static const IsaTable table = {kWidth,   Execute,  LoadBlock, StoreBlock,        kTileRows,           kTileColumns,
+                                 kTiles,   PackRows, SumBlock,  SumOfSquaresBlock, SumOfAbsolutesBlock, SumOfProductsBlock,
+                                 SumOfCenteredSquaresBlock,     DotBlock,          MaxBlock,            MinBlock,
+                                 ExpSumBlock, ScaleShiftBlock,  AxpyBlock};
+  return table;
+}
+
+}  // namespace dxtensor::software::fast

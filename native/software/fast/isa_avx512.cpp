@@ -1,0 +1,6 @@
+// The block functions for processors with AVX-512 F, BW, DQ and VL.
+#if defined(__GNUC__) && defined(__x86_64__)
+#define DX_ISA 2
+#define DX_TABLE Avx512Table
+#include "isa.inl"
+#endif

@@ -1,0 +1,38 @@
+// Opens the part of a source file that is compiled for one instruction set (DX_ISA: 0 portable, 1 AVX2, 2 AVX-512). Everything in it
+// has internal linkage, so that no function compiled for one set is ever merged with its namesake for another. Includes of the
+// standard library stand before it.
+#ifndef DX_ISA
+#error "define DX_ISA"
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own intrinsics: _mm512_undefined_ps
+#endif
+#endif
+
+#if DX_ISA == 2
+#define DX_VECTOR_WIDTH 16
+#elif DX_ISA == 1
+#define DX_VECTOR_WIDTH 8
+#else
+#define DX_VECTOR_WIDTH 4
+#endif
+
+#if DX_ISA > 0
+#if defined(__clang__)
+#if DX_ISA == 2
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)
+#else
+#pragma clang attribute push(__attribute__((target("avx2,avx,fma,f16c"))), apply_to = function)
+#endif
+#else
+#pragma GCC push_options
+#if DX_ISA == 2
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c,prefer-vector-width=512")
+#else
+#pragma GCC target("avx2,avx,fma,f16c")
+#endif
+#endif
+#endif

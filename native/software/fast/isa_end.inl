@@ -1,0 +1,9 @@
+// Closes what isa_begin.inl opened.
+#if DX_ISA > 0
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#undef DX_VECTOR_WIDTH

@@ -1,0 +1,60 @@
+// What is compiled once for each instruction set: functions over blocks, behind one table. Stateless; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../../abi/abi.h"
+#include "cpu.h"
+#include "micro_op.h"
+
+namespace dxtensor::software::fast {
+
+// The widest vector, in floats. Registers of the engine and panels are padded to it.
+constexpr int kMaxWidth = 16;
+
+// C (rows x columns, packed in rows of `tile_columns`) = or += the product of a panel of A and one of B.
+// `a`: k columns of `rows` values; `b`: k rows of tile_columns values, `b_stride` apart.
+using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add);
+
+struct IsaTable {
+  int width;
+
+  // Runs `count` instructions over registers of n elements, n a multiple of `width`.
+  void (*execute)(const MicroOp* ops, int count, uint8_t* const* registers, int64_t n);
+
+  // Between memory of a data type and a register; strides in elements. A register's bits are the memory's for types of 4 and 8 bytes.
+  void (*load)(DML_TENSOR_DATA_TYPE type, uint8_t* to, const uint8_t* from, int64_t stride, int64_t n);
+  void (*store)(DML_TENSOR_DATA_TYPE type, uint8_t* to, const uint8_t* from, int64_t stride, int64_t n);
+
+  // Micro-kernels: tile[r - 1] has r rows, up to tile_rows.
+  int tile_rows, tile_columns;
+  const GemmTile* tiles;
+  // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
+  void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride,
+                    int64_t n);
+
+  // Reductions of n floats.
+  double (*sum)(const float* x, int64_t n);
+  double (*sum_of_squares)(const float* x, int64_t n);
+  double (*sum_of_absolutes)(const float* x, int64_t n);
+  double (*sum_of_products)(const float* x, const float* y, int64_t n);
+  double (*sum_of_centered_squares)(const float* x, float mean, int64_t n);
+  float (*dot)(const float* x, const float* y, int64_t n);
+  float (*max)(const float* x, int64_t n);
+  float (*min)(const float* x, int64_t n);
+  // Sum of e^(x - shift), which is also written to y unless that is null.
+  double (*exp_sum)(float* y, const float* x, float shift, int64_t n);
+  // y = x * scale + shift
+  void (*scale_shift)(float* y, const float* x, float scale, float shift, int64_t n);
+  // y += x * scale
+  void (*axpy)(float* y, const float* x, float scale, int64_t n);
+};
+
+const IsaTable& PortableTable();
+const IsaTable& Avx2Table();
+const IsaTable& Avx512Table();
+// The active set's.
+const IsaTable& Table();
+
+}  // namespace dxtensor::software::fast

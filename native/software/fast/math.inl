@@ -1,0 +1,223 @@
+// Functions of vectors of floats, each within about two units in the last place, with the edges of C's functions (NaN, infinities,
+// signed zeros, subnormals). Included between isa_begin.inl and isa_end.inl, after vector.inl.
+
+struct Reduced {
+  VF r;  // x - n ln 2, at most ln 2 / 2 in size
+  VI n;
+};
+DX_INLINE Reduced ReduceByLn2(VF x) {
+  const VF magic = SplatF(12582912.0f);
+  VF shifted = x * 1.44269504088896341f + magic;
+  VI n = BitsOf(shifted) - BitsOf(magic);
+  VF k = shifted - magic;
+  return {(x - k * 0.693145751953125f) - k * 1.42860682030941723e-6f, n};
+}
+// p * 2^n for n in [-252, 254], also where the result is subnormal.
+DX_INLINE VF Scale(VF p, VI n) {
+  VI half = n >> 1;
+  return p * FromBits((half + 127) << 23) * FromBits((n - half + 127) << 23);
+}
+
+DX_INLINE VF Exp(VF x) {
+  VF y = Select(x > 89.0f, SplatF(89.0f), x);
+  y = Select(y < -104.0f, SplatF(-104.0f), y);
+  Reduced e = ReduceByLn2(y);
+  VF r = e.r;
+  VF p = SplatF(1.98412698e-4f);
+  p = p * r + 1.38888889e-3f;
+  p = p * r + 8.33333333e-3f;
+  p = p * r + 4.16666667e-2f;
+  p = p * r + 1.66666667e-1f;
+  p = p * r + 0.5f;
+  p = (p * (r * r) + r) + 1.0f;
+  return Scale(p, e.n);
+}
+
+// e^x - 1
+DX_INLINE VF ExpMinusOne(VF x) {
+  VF y = Select(x > 89.0f, SplatF(89.0f), x);
+  y = Select(y < -30.0f, SplatF(-30.0f), y);
+  Reduced e = ReduceByLn2(y);
+  VF r = e.r;
+  VF p = SplatF(1.98412698e-4f);
+  p = p * r + 1.38888889e-3f;
+  p = p * r + 8.33333333e-3f;
+  p = p * r + 4.16666667e-2f;
+  p = p * r + 1.66666667e-1f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r;
+  VF half = FromBits((e.n + 126) << 23);  // 2^n / 2: n may be 128
+  VF result = (p * half + (half - 0.5f)) * 2.0f;
+  return Select(x == 0.0f, x, result);  // -0
+}
+
+DX_INLINE VF Log(VF x) {
+  VI tiny = x < 1.17549435e-38f;
+  VF y = Select(tiny, x * 8388608.0f, x);
+  VI bits = BitsOf(y) - 0x3f3504f3;  // the mantissa in [sqrt(1/2), sqrt(2))
+  VI exponent = (bits >> 23) + Select(tiny, SplatI(-23), SplatI(0));
+  VF m = FromBits((bits & 0x007fffff) + 0x3f3504f3);
+  VF k = ToFloat(exponent);
+  VF f = m - 1.0f;
+  VF s = f / (2.0f + f);
+  VF z = s * s;
+  VF t = SplatF(2.22222222e-1f);
+  t = t * z + 2.85714286e-1f;
+  t = t * z + 0.4f;
+  t = (t * z + 6.66666667e-1f) * z;
+  VF h = 0.5f * f * f;
+  VF result = k * 0.693145751953125f - ((h - (s * (h + t) + k * 1.42860682030941723e-6f)) - f);
+  result = Select(x == SplatF(__builtin_inff()), x, result);
+  result = Select(x == 0.0f, SplatF(-__builtin_inff()), result);
+  return Select((x < 0.0f) | (x != x), SplatF(__builtin_nanf("")), result);
+}
+
+// ln(1 + x) for x >= 0
+DX_INLINE VF LogOnePlus(VF x) {
+  VF u = 1.0f + x;
+  VF d = u - 1.0f;
+  VF result = Log(u) * (x / d);
+  result = Select(u == SplatF(__builtin_inff()), u, result);
+  return Select(d == 0.0f, x, result);
+}
+// ln(1 + e^x)
+DX_INLINE VF SoftPlus(VF x) {
+  VF result = Max(x, VF{}) + LogOnePlus(Exp(-Abs(x)));
+  return Select(x != x, x, result);
+}
+
+DX_INLINE VF Tanh(VF x) {
+  VF a = Abs(x);
+  VF t = ExpMinusOne(2.0f * Select(a > 10.0f, SplatF(10.0f), a));
+  VF result = t / (t + 2.0f);
+  return CopySign(result, x);
+}
+
+DX_INLINE VF Sigmoid(VF x) { return 1.0f / (1.0f + Exp(-x)); }
+
+DX_INLINE VF Erf(VF x) {
+  VF a = Abs(x);
+  VF z = x * x;
+  VF small = SplatF(-1.636584469e-07f);
+  small = small * z + 1.646211437e-06f;
+  small = small * z + -1.492565036e-05f;
+  small = small * z + 1.205533298e-04f;
+  small = small * z + -8.548327023e-04f;
+  small = small * z + 5.223977625e-03f;
+  small = small * z + -2.686617065e-02f;
+  small = small * z + 1.128379167e-01f;
+  small = small * z + -3.761263890e-01f;
+  small = x + x * (small * z + 1.28379167e-01f);
+  // The logarithm of the complement on [1, 4].
+  VF u = (Select(a > 4.0f, SplatF(4.0f), a) - 2.5f) * 0.666666667f;
+  VF p = SplatF(4.195840012e-05f);
+  p = p * u + -2.274995040e-04f;
+  p = p * u + 8.803970815e-04f;
+  p = p * u + -3.190305413e-03f;
+  p = p * u + 1.096184922e-02f;
+  p = p * u + -3.664757804e-02f;
+  p = p * u + -2.123760833e+00f;
+  p = p * u + -8.029021011e+00f;
+  p = p * u + -7.806815273e+00f;
+  VF large = CopySign(1.0f - Exp(p), x);
+  return Select((a < 1.0f) | (x != x), small, large);
+}
+
+// x - n pi/2 in double precision; right for |x| up to 2^20.
+struct Quadrant {
+  VF r;
+  VI n;
+};
+DX_INLINE VD QuarterTurns(VD x) {
+  const VD magic = 6755399441055744.0 - VD{};
+  return (x * 0.63661977236758134308 + magic) - magic;
+}
+DX_INLINE Quadrant ReduceByHalfPi(VF x) {
+  VDPair wide = Widen(x);
+  VD k0 = QuarterTurns(wide.low), k1 = QuarterTurns(wide.high);
+  VD r0 = (wide.low - k0 * 1.57079632679489655800e+00) - k0 * 6.12323399573676603587e-17;
+  VD r1 = (wide.high - k1 * 1.57079632679489655800e+00) - k1 * 6.12323399573676603587e-17;
+  return {Narrow(r0, r1), ToInt(Narrow(k0, k1))};
+}
+DX_INLINE VF SinOrCos(VF x, int32_t turn) {
+  Quadrant q = ReduceByHalfPi(x);
+  VF z = q.r * q.r;
+  VF s = SplatF(2.7557319e-6f);
+  s = s * z + -1.98412698e-4f;
+  s = s * z + 8.33333333e-3f;
+  s = s * z + -1.66666667e-1f;
+  s = q.r + q.r * (z * s);
+  VF c = SplatF(2.48015873e-5f);
+  c = c * z + -1.38888889e-3f;
+  c = c * z + 4.16666667e-2f;
+  c = 1.0f + (z * z * c - 0.5f * z);
+  VI n = q.n + turn;
+  VF result = Select((n & 1) != 0, c, s);
+  result = FromBits(BitsOf(result) ^ ((n & 2) << 30));
+  VI far = (Abs(x) > 1048576.0f) | (x != x);
+  bool any = false;
+  for (int i = 0; i < kWidth; ++i) any |= far[i] != 0;
+  if (any)
+    for (int i = 0; i < kWidth; ++i)
+      if (far[i]) result[i] = turn ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
+  return result;
+}
+DX_INLINE VF Sin(VF x) { return Select(x == 0.0f, x, SinOrCos(x, 0)); }
+DX_INLINE VF Cos(VF x) { return SinOrCos(x, 1); }
+
+// e^(y ln a) for a > 0 in double precision.
+DX_INLINE VD PowOfHalf(VD a, VD y) {
+  VL bits = (VL)a - 0x3fe6a09e667f3bcd;  // the mantissa in [sqrt(1/2), sqrt(2))
+  VD k = (VD)((bits >> 52) + 0x4338000000000000) - 6755399441055744.0;
+  VD m = (VD)((bits & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
+  VD s = (m - 1.0) / (m + 1.0);
+  VD z = s * s;
+  VD t = 2.0 / 17.0 - VD{};
+  t = t * z + 2.0 / 15.0;
+  t = t * z + 2.0 / 13.0;
+  t = t * z + 2.0 / 11.0;
+  t = t * z + 2.0 / 9.0;
+  t = t * z + 2.0 / 7.0;
+  t = t * z + 2.0 / 5.0;
+  t = t * z + 2.0 / 3.0;
+  VD log = k * 0.693147180559945309417 + (s * 2.0 + s * z * t);
+  VD x = y * log;
+  x = x > 200.0 ? 200.0 - VD{} : x;
+  x = x < -200.0 ? -200.0 - VD{} : x;
+  const VD magic = 6755399441055744.0 - VD{};
+  VD shifted = x * 1.44269504088896340736 + magic;
+  VL n = (VL)shifted - (VL)magic;
+  VD r = x - (shifted - magic) * 0.693147180559945309417;
+  VD p = 1.0 / 39916800.0 - VD{};
+  p = p * r + 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  return p * (VD)((n + 1023) << 52);
+}
+DX_INLINE VF Pow(VF x, VF y) {
+  const VF infinity = SplatF(__builtin_inff());
+  VF a = Abs(x);
+  VDPair wa = Widen(a), wy = Widen(y);
+  VF magnitude = Narrow(PowOfHalf(wa.low, wy.low), PowOfHalf(wa.high, wy.high));
+  VI zero = a == 0.0f, huge = a == infinity;
+  magnitude = Select((zero & (y > 0.0f)) | (huge & (y < 0.0f)), VF{}, magnitude);
+  magnitude = Select((zero & (y < 0.0f)) | (huge & (y > 0.0f)), infinity, magnitude);
+  VF whole = Truncate(y);
+  VF halved = y * 0.5f;
+  VI is_whole = whole == y;
+  VI odd = is_whole & (Truncate(halved) != halved);
+  VI negative = BitsOf(x) < 0;
+  magnitude = FromBits(BitsOf(magnitude) ^ (negative & odd & static_cast<int32_t>(0x80000000u)));
+  magnitude = Select((x < 0.0f) & (x != -infinity) & ~is_whole & (Abs(y) != infinity), SplatF(__builtin_nanf("")), magnitude);
+  magnitude = Select((x != x) | (y != y), x + y, magnitude);
+  VI one = (x == 1.0f) | (y == 0.0f) | ((x == -1.0f) & (Abs(y) == infinity));
+  return Select(one, SplatF(1.0f), magnitude);
+}

@@ -1,0 +1,50 @@
+// The blocked matrix product that GEMM and CONVOLUTION share: C = A B for each of a batch, A and B packed into panels by whoever
+// knows their memory, C handed back tile by tile.
+//
+// A plan is immutable and says how much scratch memory a run needs; runs use the thread pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dxtensor::software::fast {
+
+class PanelSource {
+ public:
+  virtual ~PanelSource() = default;
+  // to[j * rows + i] = A[m + i][k + j] for i < rows, j < count.
+  virtual void PackA(int64_t batch, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const = 0;
+  // to[j * width + i] = B[k + j][n + i] for i < columns, zero for columns <= i < width; j < count.
+  virtual void PackB(int64_t batch, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const = 0;
+  // B's own memory from (k, n) on, when `width` columns lie side by side there as floats; rows are *stride apart.
+  virtual const float* DirectB(int64_t, int64_t /*n*/, int64_t /*width*/, int64_t /*k*/, int64_t* /*stride*/) const { return nullptr; }
+  // The output's own memory from (m, n) on, when `columns` elements of a row lie side by side there as floats.
+  virtual float* DirectC(int64_t batch, int64_t m, int64_t n, int64_t columns, int64_t* stride) const = 0;
+  // Whether a sum still has to go through Store when it lies in DirectC.
+  virtual bool NeedsStore() const = 0;
+  // The finished sums of a tile, which it may overwrite: rows of `stride` floats.
+  virtual void Store(int64_t batch, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const = 0;
+};
+
+class PanelProduct {
+ public:
+  PanelProduct() = default;
+  // `direct`: DirectC answers for every whole tile. `same_a`: A is one for the whole batch.
+  PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool direct, bool same_a);
+  size_t ScratchBytes() const;
+  void Run(const PanelSource& source, uint8_t* scratch) const;
+
+ private:
+  void RunTask(const PanelSource& source, int64_t task, float* shared, float* own) const;
+
+  int64_t batch_ = 0, m_ = 0, n_ = 0, k_ = 0;
+  int64_t k_block_ = 0, n_block_ = 0, m_block_ = 0, n_blocks_ = 0, m_blocks_ = 0;
+  int64_t rows_ = 0, width_ = 0;  // of a tile
+  int64_t grain_ = 1;
+  bool shares_a_ = false, same_a_ = false, accumulates_ = false, tries_direct_b_ = false;
+};
+
+// Room for the tile of any instruction set.
+constexpr int kMostTileFloats = 12 * 32;
+
+}  // namespace dxtensor::software::fast

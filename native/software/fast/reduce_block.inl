@@ -1,0 +1,104 @@
+// Reductions of a contiguous range of floats, and the few loops that normalisations need. Sums are carried in several partial sums of
+// floats over short pieces, and over pieces in double. Included between isa_begin.inl and isa_end.inl, after math.inl.
+
+constexpr int64_t kPiece = 4096;
+
+#define DX_SUM(name, parameters, term_vector, term_scalar)                        \
+  static double name parameters {                                                 \
+    double total = 0;                                                             \
+    for (int64_t start = 0; start < n; start += kPiece) {                         \
+      const int64_t end = start + kPiece < n ? start + kPiece : n;                \
+      VF s0 = VF{}, s1 = VF{}, s2 = VF{}, s3 = VF{};                              \
+      int64_t i = start;                                                          \
+      for (; i + 4 * kWidth <= end; i += 4 * kWidth) {                            \
+        s0 += term_vector(i);                                                     \
+        s1 += term_vector(i + kWidth);                                            \
+        s2 += term_vector(i + 2 * kWidth);                                        \
+        s3 += term_vector(i + 3 * kWidth);                                        \
+      }                                                                           \
+      for (; i + kWidth <= end; i += kWidth) s0 += term_vector(i);                \
+      double rest = 0;                                                            \
+      for (; i < end; ++i) rest += term_scalar;                                   \
+      total += static_cast<double>(SumOf((s0 + s1) + (s2 + s3))) + rest;          \
+    }                                                                             \
+    return total;                                                                 \
+  }
+#define DX_TERM(i) LoadF(x + (i))
+DX_SUM(SumBlock, (const float* x, int64_t n), DX_TERM, x[i])
+#undef DX_TERM
+#define DX_TERM(i) (LoadF(x + (i)) * LoadF(x + (i)))
+DX_SUM(SumOfSquaresBlock, (const float* x, int64_t n), DX_TERM, static_cast<double>(x[i]) * x[i])
+#undef DX_TERM
+#define DX_TERM(i) Abs(LoadF(x + (i)))
+DX_SUM(SumOfAbsolutesBlock, (const float* x, int64_t n), DX_TERM, __builtin_fabsf(x[i]))
+#undef DX_TERM
+#define DX_TERM(i) (LoadF(x + (i)) * LoadF(y + (i)))
+DX_SUM(SumOfProductsBlock, (const float* x, const float* y, int64_t n), DX_TERM, static_cast<double>(x[i]) * y[i])
+#undef DX_TERM
+#define DX_TERM(i) ((LoadF(x + (i)) - mean) * (LoadF(x + (i)) - mean))
+DX_SUM(SumOfCenteredSquaresBlock, (const float* x, float mean, int64_t n), DX_TERM,
+       static_cast<double>(x[i] - mean) * (x[i] - mean))
+#undef DX_TERM
+#undef DX_SUM
+
+static float DotBlock(const float* x, const float* y, int64_t n) { return static_cast<float>(SumOfProductsBlock(x, y, n)); }
+
+#define DX_EXTREME(name, function, worse, start)                                  \
+  static float name(const float* x, int64_t n) {                                  \
+    float best = start;                                                           \
+    int64_t i = 0;                                                                \
+    if (n >= 4 * kWidth) {                                                        \
+      VF m0 = SplatF(start), m1 = m0, m2 = m0, m3 = m0;                           \
+      for (; i + 4 * kWidth <= n; i += 4 * kWidth) {                              \
+        m0 = function(m0, LoadF(x + i));                                          \
+        m1 = function(m1, LoadF(x + i + kWidth));                                 \
+        m2 = function(m2, LoadF(x + i + 2 * kWidth));                             \
+        m3 = function(m3, LoadF(x + i + 3 * kWidth));                             \
+      }                                                                           \
+      float lanes[kWidth];                                                        \
+      StoreF(lanes, function(function(m0, m1), function(m2, m3)));                \
+      for (int k = 0; k < kWidth; ++k) best = lanes[k] worse best ? lanes[k] : best; \
+    }                                                                             \
+    for (; i < n; ++i) best = x[i] worse best ? x[i] : best;                      \
+    return best;                                                                  \
+  }
+DX_EXTREME(MaxBlock, Max, >, -__builtin_inff())
+DX_EXTREME(MinBlock, Min, <, __builtin_inff())
+#undef DX_EXTREME
+
+static double ExpSumBlock(float* y, const float* x, float shift, int64_t n) {
+  VF sum = VF{};
+  double total = 0;
+  int64_t i = 0;
+  while (i + kWidth <= n) {
+    const int64_t end = n - i < kPiece ? n : i + kPiece;
+    for (; i + kWidth <= end; i += kWidth) {
+      VF e = Exp(LoadF(x + i) - shift);
+      if (y) StoreF(y + i, e);
+      sum += e;
+    }
+    total += SumOf(sum);
+    sum = VF{};
+  }
+  if (i < n) {
+    float rest[kWidth];
+    for (int k = 0; k < kWidth; ++k) rest[k] = i + k < n ? x[i + k] - shift : -1000.0f;
+    VF e = Exp(LoadF(rest));
+    total += SumOf(e);
+    StoreF(rest, e);
+    if (y)
+      for (int k = 0; i + k < n; ++k) y[i + k] = rest[k];
+  }
+  return total;
+}
+
+static void ScaleShiftBlock(float* y, const float* x, float scale, float shift, int64_t n) {
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) StoreF(y + i, LoadF(x + i) * scale + shift);
+  for (; i < n; ++i) y[i] = x[i] * scale + shift;
+}
+static void AxpyBlock(float* y, const float* x, float scale, int64_t n) {
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) StoreF(y + i, LoadF(y + i) + LoadF(x + i) * scale);
+  for (; i < n; ++i) y[i] += x[i] * scale;
+}

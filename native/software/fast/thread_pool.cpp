@@ -1,0 +1,145 @@
+#include "thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#ifndef _WIN32
+#include <pthread.h>
+#include <signal.h>
+#endif
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int kMostThreads = 64;
+constexpr int kSpins = 400;  // some ten microseconds
+
+inline void Pause() {
+#if defined(__GNUC__) && defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+int ThreadCount() {
+  if (const char* text = std::getenv("DXTENSOR_THREADS")) {
+    const int wanted = std::atoi(text);
+    if (wanted >= 1) return std::min(wanted, kMostThreads);
+  }
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+}
+
+}  // namespace
+
+// `gate` holds the number of the call, whether workers may still join it, and how many are in it. The caller changes `work` only
+// while the gate is closed and nobody is in.
+struct ThreadPool::State {
+  static constexpr uint64_t kOpen = 1u << 16, kInside = kOpen - 1, kCall = kOpen << 1;
+
+  std::mutex owner;  // held by the thread whose call is running
+  Work work{};
+  alignas(64) std::atomic<uint64_t> gate{0};
+  alignas(64) std::atomic<int64_t> next{0};
+  alignas(64) std::mutex mutex;  // with `wake` and `sleeping`
+  std::condition_variable wake;
+  std::atomic<int> sleeping{0};
+  bool started = false;  // guarded by `owner`
+};
+
+ThreadPool& ThreadPool::Get() {
+  static ThreadPool* pool = new ThreadPool(ThreadCount());  // never destroyed: detached workers use it until the process ends
+  return *pool;
+}
+
+ThreadPool::ThreadPool(int size) : state_(new State), size_(size) {}
+
+void ThreadPool::Start() {
+  state_->started = true;
+#ifndef _WIN32
+  sigset_t all, before;  // signals are for the host's own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+#endif
+  for (int slot = 1; slot < size_; ++slot) {
+    try {
+      std::thread([this, slot] { Worker(slot); }).detach();
+    } catch (const std::system_error&) {
+      break;  // a limit on threads: those that started, and the caller, do the work
+    }
+  }
+#ifndef _WIN32
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
+}
+
+void ThreadPool::TakePieces(int slot) {
+  const Work& work = state_->work;
+  for (;;) {
+    const int64_t first = state_->next.fetch_add(work.grain, std::memory_order_relaxed);
+    if (first >= work.end) return;
+    work.call(work.context, first, std::min(work.end, first + work.grain), slot);
+  }
+}
+
+void ThreadPool::Run(const Work& work) {
+  State& s = *state_;
+  std::unique_lock<std::mutex> owner(s.owner, std::try_to_lock);
+  if (!owner) {
+    for (int64_t first = work.begin; first < work.end; first += work.grain)
+      work.call(work.context, first, std::min(work.end, first + work.grain), 0);
+    return;
+  }
+  if (!s.started) Start();
+  s.work = work;
+  s.next.store(work.begin, std::memory_order_relaxed);
+  const uint64_t call = (s.gate.load(std::memory_order_relaxed) / State::kCall + 1) * State::kCall;
+  s.gate.store(call | State::kOpen);  // sequentially consistent, as is the worker's announcement that it sleeps
+  if (s.sleeping.load()) {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    const int64_t pieces = (work.end - work.begin + work.grain - 1) / work.grain;
+    if (pieces == 2) s.wake.notify_one();
+    else s.wake.notify_all();
+  }
+  TakePieces(0);
+  s.gate.fetch_and(~State::kOpen);
+  for (int spins = 0; s.gate.load(std::memory_order_acquire) & State::kInside; ++spins) {
+    if (spins < kSpins) Pause();
+    else std::this_thread::yield();
+  }
+}
+
+void ThreadPool::Worker(int slot) {
+  State& s = *state_;
+  uint64_t done = 0;  // the last call that this worker took part in
+  for (;;) {
+    uint64_t gate = s.gate.load(std::memory_order_acquire);
+    for (int spins = 0; spins < kSpins && (!(gate & State::kOpen) || gate / State::kCall == done); ++spins) {
+      Pause();
+      gate = s.gate.load(std::memory_order_acquire);
+    }
+    if (!(gate & State::kOpen) || gate / State::kCall == done) {
+      std::unique_lock<std::mutex> lock(s.mutex);
+      s.sleeping.fetch_add(1);
+      s.wake.wait(lock, [&] {
+        gate = s.gate.load();
+        return (gate & State::kOpen) && gate / State::kCall != done;
+      });
+      s.sleeping.fetch_sub(1);
+    }
+    while ((gate & State::kOpen) && !s.gate.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) {
+    }
+    if (!(gate & State::kOpen)) continue;
+    done = gate / State::kCall;
+    TakePieces(slot);
+    s.gate.fetch_sub(1, std::memory_order_acq_rel);
+  }
+}
+
+}  // namespace dxtensor::software::fast

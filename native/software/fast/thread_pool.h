@@ -1,0 +1,50 @@
+// The threads that all fast kernels share: one fewer than there are processors, since the caller works too.
+//
+// Workers start at the first call that has work for them, look for the next call for a few microseconds and then sleep. They are
+// never joined: the pool lives as long as the process. Any thread may call ParallelFor; while one call runs, another one (of a
+// second device, or from within a worker) does its work alone on its own thread.
+#pragma once
+
+#include <cstdint>
+
+namespace dxtensor::software::fast {
+
+class ThreadPool {
+ public:
+  static ThreadPool& Get();
+
+  // Threads that may take part in one call, the caller included. DXTENSOR_THREADS overrides.
+  int size() const { return size_; }
+
+  // Calls fn(first, last, slot) for consecutive pieces of [begin, end) of at most `grain` elements each; slot < size() is this call's
+  // own in each thread, for scratch memory. Returns when all is done. fn must not throw.
+  template <typename Fn>
+  void ParallelFor(int64_t begin, int64_t end, int64_t grain, const Fn& fn) {
+    if (begin >= end) return;
+    if (end - begin <= grain || size_ == 1) {
+      fn(begin, end, 0);
+      return;
+    }
+    Run({[](const void* context, int64_t first, int64_t last, int slot) { (*static_cast<const Fn*>(context))(first, last, slot); },
+         &fn, begin, end, grain});
+  }
+
+ private:
+  struct Work {
+    void (*call)(const void* context, int64_t first, int64_t last, int slot);
+    const void* context;
+    int64_t begin, end, grain;
+  };
+
+  explicit ThreadPool(int size);
+  void Run(const Work& work);
+  void Start();
+  void Worker(int slot);
+  void TakePieces(int slot);
+
+  struct State;
+  State* state_;
+  int size_;
+};
+
+}  // namespace dxtensor::software::fast

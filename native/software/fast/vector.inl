@@ -1,0 +1,155 @@
+// Vectors of the instruction set's width: GCC's and Clang's vector types, with intrinsics only where these lack an instruction.
+// Included between isa_begin.inl and isa_end.inl.
+
+#define DX_INLINE static inline __attribute__((always_inline))
+
+constexpr int kWidth = DX_VECTOR_WIDTH;
+typedef float VF __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));
+typedef int32_t VI __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));
+typedef uint32_t VU __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));
+typedef double VD __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));   // half as many elements
+typedef int64_t VL __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));  // half as many elements
+typedef float VFHalf __attribute__((vector_size(2 * DX_VECTOR_WIDTH)));
+
+struct VDPair {
+  VD low, high;
+};
+
+DX_INLINE VF LoadF(const float* p) {
+  VF v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+DX_INLINE void StoreF(float* p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
+DX_INLINE VI LoadI(const int32_t* p) {
+  VI v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+DX_INLINE void StoreI(int32_t* p, VI v) { __builtin_memcpy(p, &v, sizeof v); }
+DX_INLINE VL LoadL(const int64_t* p) {
+  VL v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+DX_INLINE void StoreL(int64_t* p, VL v) { __builtin_memcpy(p, &v, sizeof v); }
+
+DX_INLINE VF SplatF(float x) { return x - VF{}; }
+DX_INLINE VI SplatI(int32_t x) { return x - VI{}; }
+DX_INLINE VI BitsOf(VF x) { return (VI)x; }
+DX_INLINE VF FromBits(VI x) { return (VF)x; }
+DX_INLINE VF Select(VI mask, VF a, VF b) { return mask ? a : b; }
+DX_INLINE VI Select(VI mask, VI a, VI b) { return mask ? a : b; }
+DX_INLINE VI ToInt(VF x) { return __builtin_convertvector(x, VI); }
+DX_INLINE VF ToFloat(VI x) { return __builtin_convertvector(x, VF); }
+DX_INLINE VF Abs(VF x) { return FromBits(BitsOf(x) & 0x7fffffff); }
+DX_INLINE VF CopySign(VF magnitude, VF sign) {
+  return FromBits((BitsOf(magnitude) & 0x7fffffff) | (BitsOf(sign) & static_cast<int32_t>(0x80000000u)));
+}
+// The other operand where one is NaN, as fmax and fmin have it.
+DX_INLINE VF Max(VF a, VF b) { return Select((a > b) | (b != b), a, b); }
+DX_INLINE VF Min(VF a, VF b) { return Select((a < b) | (b != b), a, b); }
+
+DX_INLINE VF Sqrt(VF x) {
+#if DX_ISA == 2
+  return (VF)_mm512_sqrt_ps((__m512)x);
+#elif DX_ISA == 1
+  return (VF)_mm256_sqrt_ps((__m256)x);
+#else
+  for (int i = 0; i < kWidth; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+
+// Nearest, halves to even; -0 and NaN stay.
+DX_INLINE VF RoundEven(VF x) {
+#if DX_ISA == 2
+  return (VF)_mm512_roundscale_ps((__m512)x, 8);
+#elif DX_ISA == 1
+  return (VF)_mm256_round_ps((__m256)x, 8);
+#else
+  const VF magic = SplatF(8388608.0f);
+  VF magnitude = Abs(x);
+  VF rounded = (magnitude + magic) - magic;
+  return Select(magnitude < magic, CopySign(rounded, x), x);
+#endif
+}
+DX_INLINE VF Floor(VF x) {
+#if DX_ISA == 2
+  return (VF)_mm512_roundscale_ps((__m512)x, 9);
+#elif DX_ISA == 1
+  return (VF)_mm256_round_ps((__m256)x, 9);
+#else
+  VF r = RoundEven(x);
+  return Select(r > x, CopySign(r - 1.0f, x), r);
+#endif
+}
+DX_INLINE VF Ceil(VF x) { return -Floor(-x); }
+DX_INLINE VF Truncate(VF x) { return CopySign(Floor(Abs(x)), x); }
+
+// Sixteen bits: half precision to single and back, kWidth at a time.
+#if DX_ISA == 2
+DX_INLINE VF LoadHalf(const uint16_t* p) { return (VF)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+DX_INLINE void StoreHalf(uint16_t* p, VF x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph((__m512)x, 0));
+}
+DX_INLINE VF RoundToHalf(VF x) { return (VF)_mm512_cvtph_ps(_mm512_cvtps_ph((__m512)x, 0)); }
+#elif DX_ISA == 1
+DX_INLINE VF LoadHalf(const uint16_t* p) { return (VF)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+DX_INLINE void StoreHalf(uint16_t* p, VF x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)x, 0));
+}
+DX_INLINE VF RoundToHalf(VF x) { return (VF)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)x, 0)); }
+#else
+DX_INLINE VF HalfBitsToFloat(VI h) {
+  VI sign = (h & 0x8000) << 16;
+  VI bits = (h & 0x7fff) << 13;
+  VI special = bits >= 0x0f800000;
+  VI small = bits < 0x00800000;
+  VF subnormal = FromBits(bits + (113 << 23)) - 6.103515625e-05f;
+  VI normal = bits + Select(special, SplatI((255 - 31) << 23), SplatI((127 - 15) << 23));
+  return FromBits(Select(small, BitsOf(subnormal), normal) | sign);
+}
+DX_INLINE VI FloatToHalfBits(VF x) {
+  VI bits = BitsOf(x);
+  VI sign = (bits >> 16) & 0x8000;
+  bits &= 0x7fffffff;
+  VI nan = (bits >> 13 & 0x3ff) | 0x7e00;
+  VI subnormal = BitsOf(FromBits(bits) + 0.5f) - 0x3f000000;
+  VI normal = (bits + 0xfff + ((bits >> 13) & 1) - (112 << 23)) >> 13;
+  VI result = Select(bits < 0x38800000, subnormal, normal);
+  result = Select(bits >= 0x477ff000, SplatI(0x7c00), result);
+  result = Select(bits > 0x7f800000, nan, result);
+  return result | sign;
+}
+DX_INLINE VF LoadHalf(const uint16_t* p) {
+  VI h;
+  for (int i = 0; i < kWidth; ++i) h[i] = p[i];
+  return HalfBitsToFloat(h);
+}
+DX_INLINE void StoreHalf(uint16_t* p, VF x) {
+  VI h = FloatToHalfBits(x);
+  for (int i = 0; i < kWidth; ++i) p[i] = static_cast<uint16_t>(h[i]);
+}
+DX_INLINE VF RoundToHalf(VF x) { return HalfBitsToFloat(FloatToHalfBits(x)); }
+#endif
+
+DX_INLINE VDPair Widen(VF x) {
+  VFHalf half[2];
+  __builtin_memcpy(half, &x, sizeof half);
+  return {__builtin_convertvector(half[0], VD), __builtin_convertvector(half[1], VD)};
+}
+DX_INLINE VF Narrow(VD low, VD high) {
+  VFHalf half[2] = {__builtin_convertvector(low, VFHalf), __builtin_convertvector(high, VFHalf)};
+  VF x;
+  __builtin_memcpy(&x, half, sizeof x);
+  return x;
+}
+
+DX_INLINE float SumOf(VF x) {
+  float lanes[kWidth];
+  StoreF(lanes, x);
+  for (int half = kWidth / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
