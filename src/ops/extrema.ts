@@ -14,7 +14,7 @@ import { define, type Definition } from "./define.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
 import { emitReduce, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
-import { computing } from "./support.ts";
+import { computing, constant } from "./support.ts";
 import { where } from "./where.ts";
 
 type Which = "max" | "min";
@@ -34,7 +34,7 @@ function emitExtreme(g: GraphBuilder, x: Expr, which: Which, axes: readonly numb
   if (!isFloat(x.dtype)) return found;
   const bool = { output: { dtype: "bool" } } as const;
   const unordered = emitReduce(g, g.elementWiseIsNan(x, bool), "MAX", axes);
-  const nan = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: x.dtype === "float16" ? "FLOAT16" : "FLOAT32", value: { dtype: x.dtype, value: NaN } }), found.sizes);
+  const nan = constant(g, x.dtype, NaN, found.sizes);
   return g.elementWiseIf(unordered, nan, found);
 }
 
@@ -64,7 +64,7 @@ function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: 
   let seen = x;
   if (isFloat(x.dtype)) {
     const nan = g.elementWiseIsNan(x, { output: { dtype: "bool" } });
-    const beyond = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: x.dtype === "float16" ? "FLOAT16" : "FLOAT32", value: { dtype: x.dtype, value: which === "max" ? Infinity : -Infinity } }), x.sizes);
+    const beyond = constant(g, x.dtype, which === "max" ? Infinity : -Infinity, x.sizes);
     seen = g.elementWiseIf(nan, beyond, x);
   }
   const options = { output: { sizes: x.sizes.map((d, i) => (i === axis ? 1 : d)), dtype }, axes: [axis], axisDirection: "INCREASING" } as const;

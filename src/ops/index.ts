@@ -1,27 +1,38 @@
 /** All operations, and the tensor's methods made of them. A new family adds one line to `families` and one to the exports. */
+import { noGrad } from "../autograd/grad-mode.ts";
 import { arithmetic, backward, type BackwardOptions } from "../autograd/backward.ts";
 import { assign } from "../dispatch.ts";
+import { setZeros } from "../autograd/function.ts";
+import { means } from "../autograd/gradcheck.ts";
+import * as printing from "../print.ts";
 import { Tensor } from "../tensor.ts";
+import * as activation from "./activation.ts";
 import * as binary from "./binary.ts";
+import * as bits from "./bits.ts";
 import * as creation from "./creation.ts";
 import * as compare from "./compare.ts";
 import * as data from "./data.ts";
 import * as extrema from "./extrema.ts";
 import * as gather from "./gather.ts";
+import * as indexing from "./indexing.ts";
 import * as join from "./join.ts";
 import * as matmul from "./matmul.ts";
 import * as movement from "./movement.ts";
 import * as pad from "./pad.ts";
+import * as power from "./power.ts";
+import * as random from "./random.ts";
 import * as ranges from "./ranges.ts";
 import * as reduce from "./reduce.ts";
 import * as scan from "./scan.ts";
 import * as softmax from "./softmax.ts";
+import * as state from "./state.ts";
+import * as statistics from "./statistics.ts";
 import * as unary from "./unary.ts";
 import * as where from "./where.ts";
 
-const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods, ...gather.methods, ...pad.methods, ...matmul.methods, ...softmax.methods };
+const families = { ...creation.methods, ...binary.methods, ...data.methods, ...unary.methods, ...compare.methods, ...where.methods, ...movement.methods, ...reduce.methods, ...extrema.methods, ...scan.methods, ...ranges.methods, ...join.methods, ...gather.methods, ...pad.methods, ...activation.methods, ...bits.methods, ...indexing.methods, ...power.methods, ...random.methods, ...state.methods, ...statistics.methods, ...printing.methods, ...matmul.methods, ...softmax.methods };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
-const inPlaceFamilies = { ...binary.inPlaceMethods, ...unary.inPlaceMethods, ...where.inPlaceMethods };
+const inPlaceFamilies = { ...binary.inPlaceMethods, ...unary.inPlaceMethods, ...where.inPlaceMethods, ...activation.inPlaceMethods, ...power.inPlaceMethods };
 
 // The first parameter is inferred, not named: naming Tensor here would make its type depend on itself.
 type Methods = {
@@ -60,6 +71,16 @@ arithmetic.onesLike = (t) => creation.onesLike(t);
 arithmetic.zeros = (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device });
 arithmetic.detach = (t) => new Tensor(t.storage, t.desc, t.offset);
 
+setZeros((t) => creation.zerosLike(t));
+means.data = data.dataSync;
+means.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
+printing.setPrinter(
+  (t, edgeItems) => noGrad(() => t.shape.reduce((part, n, axis) => (n > 2 * edgeItems ? join.cat([movement.narrow(part, axis, 0, edgeItems), movement.narrow(part, axis, n - edgeItems, edgeItems)], axis) : part), state.detach(t))),
+  async (t) => data.values(t.dtype, await data.data(t)),
+  (t) => data.values(t.dtype, data.dataSync(t)),
+);
+printing.installPrinting(Tensor.prototype);
+
 export { add, div, mul, sub } from "./binary.ts";
 export { empty, emptyLike, full, fullLike, ones, onesLike, tensor, zeros, zerosLike, type TensorData, type TensorOptions } from "./creation.ts";
 export { contiguous, data, dataSync, item, itemSync, to, toArray, toArraySync } from "./data.ts";
@@ -90,3 +111,10 @@ export { embedding } from "./embedding.ts";
 export { binaryCrossEntropy, binaryCrossEntropyWithLogits, huberLoss, klDiv, l1Loss, mseLoss, smoothL1Loss, type BinaryOptions, type LogitsOptions, type LossOptions, type Reduction } from "./loss.ts";
 export { crossEntropy, nllLoss, type CrossEntropyOptions, type NllOptions } from "./cross-entropy.ts";
 export { dropout, dropoutChannels, type DropoutOptions } from "./dropout.ts";
+export { celu, elu, gelu, glu, hardshrink, hardSigmoid, hardSwish, hardtanh, leakyRelu, logSigmoid, mish, prelu, relu, relu6, selu, sigmoid, silu, softplus, softshrink, softsign, tanhshrink, threshold } from "./activation.ts";
+export { bitwiseAnd, bitwiseLeftShift, bitwiseNot, bitwiseOr, bitwiseRightShift, bitwiseXor } from "./bits.ts";
+export { index, s, set, type Index, type Slice } from "./indexing.ts";
+export { pow } from "./power.ts";
+export { bernoulli, defaultGenerator, Generator, manualSeed, rand, randint, randLike, randn, randnLike, randperm, type RandomOptions } from "./random.ts";
+export { clone, detach, registerHook, retainGrad, type HookHandle } from "./state.ts";
+export { logsumexp, norm, std, variance as var, type VarianceOptions } from "./statistics.ts";

@@ -56,12 +56,13 @@ function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: n
   return { sizes, strides, reduced };
 }
 
-/** REDUCE over axes, as a packed result. */
+/** REDUCE over axes: a packed result with length 1 along them. */
 export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
   const { sizes, strides, reduced } = merged(x, axes);
   const list = reduced.flatMap((r, i) => (r ? [i] : []));
   const seen = g.reinterpret(x, { sizes, strides });
-  return g.reduce(seen, { function: fn, output: { sizes: sizes.map((d, i) => (reduced[i] ? 1 : d)), dtype }, axes: list.length === 0 ? [] : list });
+  const result = g.reduce(seen, { function: fn, output: { sizes: sizes.map((d, i) => (reduced[i] ? 1 : d)), dtype }, axes: list });
+  return g.reinterpret(result, { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)) });
 }
 
 /** A reduction that keeps the dtype, over at least one axis. */

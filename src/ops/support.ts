@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../dml/builder.generated.ts";
 import { dataTypeName as dmlName } from "../dml/describe.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { call } from "../dispatch.ts";
-import { isFloat, type DType } from "../dtype.ts";
+import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, type Shape } from "../shape.ts";
@@ -18,7 +18,27 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
     const zero = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: dmlName(x.dtype), value: { dtype: x.dtype, value: 0 } }), x.sizes);
     return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(x, zero, { output: { dtype: "bool" } }), { output: { dtype: "bool" } });
   }
+  if (isInteger(x.dtype) && narrows(x.dtype, dtype)) return narrowed(g, x, dtype);
   return g.cast(x, { output: { dtype } });
+}
+
+/** Whether whole numbers of one dtype may lie outside another integer dtype. */
+function narrows(from: DType, to: DType): boolean {
+  const [a, b] = [DTYPES[from], DTYPES[to]];
+  if (b.kind !== "int") return false;
+  return a.sizeInBytes > b.sizeInBytes || (a.isSigned && !b.isSigned) || (a.sizeInBytes === b.sizeInBytes && a.isSigned !== b.isSigned);
+}
+
+/** The low bits of whole numbers, as PyTorch casts: DirectML's CAST gives the nearest number of the dtype instead. */
+function narrowed(g: GraphBuilder, x: Expr, dtype: DType): Expr {
+  const { sizeInBytes, isSigned } = DTYPES[dtype];
+  if (sizeInBytes === 8) return g.reinterpret(DTYPES[x.dtype].sizeInBytes === 8 ? x : g.cast(x, { output: { dtype: "int64" } }), { dtype });
+  const wide = sizeInBytes === 4 || DTYPES[x.dtype].sizeInBytes === 8 ? "int64" : "int32";
+  const seen = x.dtype === wide ? x : x.dtype === "uint64" ? g.reinterpret(x, { dtype: "int64" }) : x.dtype === "uint32" && wide === "int32" ? g.reinterpret(x, { dtype: "int32" }) : g.cast(x, { output: { dtype: wide } });
+  const number = (v: number): Expr => constant(g, wide, wide === "int64" ? BigInt(v) : v, x.sizes);
+  const low = g.elementWiseBitAnd(seen, number(2 ** (8 * sizeInBytes) - 1));
+  const sign = 2 ** (8 * sizeInBytes - 1);
+  return g.cast(isSigned ? g.elementWiseSubtract(g.elementWiseBitXor(low, number(sign)), number(sign)) : low, { output: { dtype } });
 }
 
 /** A number seen with the sizes of another expression. */

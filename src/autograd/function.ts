@@ -1,0 +1,83 @@
+/** Functions with a gradient of their own. */
+import { isFloat } from "../dtype.ts";
+import { AutogradError } from "../errors.ts";
+import { sameShape, showShape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { isGradEnabled, noGrad } from "./grad-mode.ts";
+import { TapeNode, specOf } from "./tape.ts";
+
+/** What forward leaves for backward. */
+export interface FunctionContext {
+  /** Keeps tensors for backward, which gets them as `saved`. Changing them in place before is an error then. */
+  saveForBackward(...tensors: Tensor[]): void;
+  /** The tensors kept, in backward only. */
+  readonly saved: readonly Tensor[];
+  /** Which arguments of forward want a gradient; false for those that are no tensors. */
+  readonly needsInputGrad: readonly boolean[];
+  /** A place for anything else. */
+  [key: string]: unknown;
+}
+
+type Gradients = Tensor | null | readonly (Tensor | null)[];
+
+export interface CustomFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]> {
+  /** Shown in errors and as the tensor's origin. */
+  readonly name?: string;
+  /** Computes the results; what it calls is not recorded. */
+  readonly forward: (context: FunctionContext, ...args: Args) => Result;
+  /** The gradients of the tensor arguments (null for none), from those of the results. One for each argument; null for others. */
+  readonly backward: (context: FunctionContext, ...gradients: Tensor[]) => Gradients;
+}
+
+/**
+ * A function that autograd treats as one operation with the given backward. With createGraph, backward's own operations are
+ * recorded. Reference: torch.autograd.Function.
+ */
+export function defineFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]>(definition: CustomFunction<Args, Result>): (...args: Args) => Result {
+  const name = definition.name ?? "customFunction";
+  return (...args) => {
+    const needsInputGrad = args.map((a) => a instanceof Tensor && a.requiresGrad);
+    let kept: Tensor[] = [];
+    const extra: Record<string, unknown> = {};
+    const forward = Object.assign(extra, { saveForBackward: (...tensors: Tensor[]) => { kept = tensors; }, saved: [] as readonly Tensor[], needsInputGrad }) as unknown as FunctionContext;
+    const result = noGrad(() => definition.forward(forward, ...args));
+    if (!isGradEnabled() || !needsInputGrad.includes(true)) return result;
+    const inputs = args.filter((a): a is Args[number] & Tensor => a instanceof Tensor) as Tensor[];
+    // A result that is an argument, or a view of what has a node already, becomes a tensor of its own.
+    const fresh = (t: Tensor): Tensor => (inputs.includes(t) || t.node !== null ? new Tensor(t.storage, t.desc, t.offset) : t);
+    const outputs = (Array.isArray(result) ? (result as readonly Tensor[]) : [result as Tensor]).map(fresh);
+    const node = new TapeNode(name, inputs, outputs.map(specOf), kept, (dys, saved) => {
+      const context = Object.assign({}, extra, { saved: saved as readonly Tensor[], saveForBackward: () => { throw new AutogradError({ operation: name, expected: "saveForBackward() to be called in forward", received: "a call in backward" }); } }) as unknown as FunctionContext;
+      const filled = dys.map((d, i) => d ?? zerosOf(outputs[i]!));
+      return checked(name, args, definition.backward(context, ...filled));
+    });
+    outputs.forEach((t, i) => {
+      if (!isFloat(t.dtype)) return;
+      t.node = node;
+      t.outputIndex = i;
+    });
+    return (Array.isArray(result) ? outputs : outputs[0]!) as unknown as Result;
+  };
+}
+
+let zerosOf: (like: Tensor) => Tensor;
+
+/** @internal Set by ops/index.ts, which this file may not import. */
+export function setZeros(zeros: typeof zerosOf): void {
+  zerosOf = zeros;
+}
+
+/** The gradients of the tensor arguments, in order. */
+function checked(name: string, args: readonly unknown[], given: Gradients): (Tensor | null)[] {
+  const list = given === null || given instanceof Tensor ? [given] : given;
+  if (list.length !== args.length) throw new AutogradError({ operation: name, argument: "backward's result", expected: `${args.length} gradients, one for each argument of forward`, received: `${list.length}` });
+  return args.flatMap((a, i) => {
+    const grad = list[i] ?? null;
+    if (!(a instanceof Tensor)) {
+      if (grad !== null) throw new AutogradError({ operation: name, argument: `gradient ${i}`, expected: "null, since the argument is no tensor", received: grad.describe() });
+      return [];
+    }
+    if (grad !== null && !sameShape(grad.shape, a.shape)) throw new AutogradError({ operation: name, argument: `gradient ${i}`, expected: `of shape ${showShape(a.shape)}`, received: grad.describe() });
+    return [grad];
+  });
+}

@@ -1,0 +1,237 @@
+/** Activations. Each takes float16 or float32 and keeps shape and dtype. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { call } from "../dispatch.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { isFloat, isInteger } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, div, mul, sub } from "./binary.ts";
+import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
+import { toDType } from "./data.ts";
+import { define, type Definition } from "./define.ts";
+import { chunk } from "./join.ts";
+import { reshape } from "./movement.ts";
+import { constant, demandFloat } from "./support.ts";
+import { abs, erf, exp, square, tanh } from "./unary.ts";
+import { clamp, where } from "./where.ts";
+
+interface ActivationOptions<A> {
+  readonly emit: (g: GraphBuilder, x: Expr, attrs: A) => Expr;
+  /** dx from dy, input and output. */
+  readonly grad: (dy: Tensor, x: Tensor, y: Tensor, attrs: A) => Tensor;
+  readonly saves: "input" | "output" | "both";
+}
+
+function activation<A>(name: string, { emit, grad, saves }: ActivationOptions<A>): Definition<A> {
+  return define<A>({
+    name,
+    traits: { elementwise: true },
+    infer: ([x]) => [x!],
+    lower: (g, [x], attrs) => [emit(g, x!, attrs)],
+    grad: (dy, { inputs: [x], outputs: [y], attrs }) => [grad(dy, x!, y!, attrs)],
+    saves: { inputs: saves === "output" ? [] : [0], outputs: saves !== "input" },
+  });
+}
+
+const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
+
+/** dy where x is positive. DirectML: ACTIVATION_RELU_GRAD. */
+const reluGradOp: Definition<undefined> = define({
+  name: "reluGrad",
+  traits: { elementwise: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x, dy]) => [g.activationReluGrad(x!, dy!)],
+  grad: (ddx, { inputs: [x], needs }) => [needs[0] ? mul(ddx, 0) : null, call(reluGradOp, [x!, ddx], undefined)],
+  saves: { inputs: [0], outputs: false },
+});
+
+const reluOp = activation<undefined>("relu", { emit: (g, x) => g.activationRelu(x), grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined), saves: "output" });
+const sigmoidOp = activation<undefined>("sigmoid", { emit: (g, x) => g.activationSigmoid(x), grad: (dy, _, y) => mul(dy, mul(y, sub(1, y))), saves: "output" });
+const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", { emit: (g, x, { slope }) => g.activationLeakyRelu(x, { alpha: slope }), grad: (dy, x, _, { slope }) => where(gt(x, 0), dy, mul(dy, slope)), saves: "input" });
+const eluOp = activation<{ readonly alpha: number }>("elu", { emit: (g, x, { alpha }) => g.activationElu(x, { alpha }), grad: (dy, x, _, { alpha }) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, 1), mul(exp(x), alpha))), saves: "input" });
+const SELU = { alpha: 1.6732632423543772, gamma: 1.0507009873554805 };
+const seluOp = activation<undefined>("selu", {
+  emit: (g, x) => g.activationScaledElu(x, SELU),
+  grad: (dy, x) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, SELU.gamma), mul(exp(x), SELU.alpha * SELU.gamma))),
+  saves: "input",
+});
+const celuOp = activation<{ readonly alpha: number }>("celu", { emit: (g, x, { alpha }) => g.activationCelu(x, { alpha }), grad: (dy, x, _, { alpha }) => where(gt(x, 0), dy, mul(dy, exp(div(x, alpha)))), saves: "input" });
+
+/** x * sigmoid(x), by ACTIVATION_SWISH where the device has it. */
+const siluOp = activation<undefined>("silu", {
+  emit: (g, x) => (g.supports("ACTIVATION_SWISH", x.dtype) ? g.activationSwish(x, { sigmoidInputScale: 1 }) : g.elementWiseMultiply(x, g.activationSigmoid(x))),
+  grad: (dy, x) => {
+    const s = sigmoid(x);
+    return mul(dy, mul(s, add(mul(x, sub(1, s)), 1)));
+  },
+  saves: "input",
+});
+
+const geluOp = activation<undefined>("gelu", {
+  emit: (g, x) => {
+    if (g.supports("ACTIVATION_GELU", x.dtype)) return g.activationGelu(x);
+    const phi = g.elementWiseIdentity(g.elementWiseErf(x, { scaleBias: [Math.SQRT1_2, 0] }), { scaleBias: [0.5, 0.5] });
+    return g.elementWiseMultiply(x, phi);
+  },
+  grad: (dy, x) => {
+    const phi = add(mul(erf(mul(x, Math.SQRT1_2)), 0.5), 0.5);
+    const density = mul(exp(mul(square(x), -0.5)), 1 / Math.sqrt(2 * Math.PI));
+    return mul(dy, add(phi, mul(x, density)));
+  },
+  saves: "input",
+});
+
+/** ln(1 + e^(beta x)) / beta as max(x, 0) + ln(1 + e^-|beta x|) / beta, which neither overflows nor loses small results. */
+const softplusOp = activation<{ readonly beta: number; readonly threshold: number }>("softplus", {
+  emit: (g, x, { beta, threshold }) => {
+    const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
+    const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
+    const log = g.elementWiseLog(tail, { scaleBias: [1, 1] });
+    // Where 1 + tail rounds to 1, ln(1 + tail) is tail.
+    const bool = { output: { dtype: "bool" } } as const;
+    const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
+    const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), bool);
+    const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
+    const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
+    const soft = g.elementWiseAdd(g.activationRelu(x), rest);
+    return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), bool), x, soft);
+  },
+  grad: (dy, x, _, { beta, threshold }) => {
+    const scaled = mul(x, beta);
+    return where(gt(scaled, threshold), dy, mul(dy, sigmoid(scaled)));
+  },
+  saves: "input",
+});
+
+function finite(operation: string, name: string, value: number): void {
+  if (!Number.isFinite(value)) throw new ValueError(operation, name, "a finite number", value);
+}
+
+/** max(x, 0). DirectML: ACTIVATION_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
+export function relu(x: Tensor): Tensor {
+  return isInteger(x.dtype) ? clamp(x, 0) : floatOnly("relu", x, () => call(reluOp, [x], undefined));
+}
+
+function floatOnly(operation: string, x: Tensor, run: () => Tensor): Tensor {
+  demandFloat(operation, x);
+  return run();
+}
+
+/** 1 / (1 + e^-x). Whole numbers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
+export function sigmoid(x: Tensor): Tensor {
+  const real = isFloat(x.dtype) ? x : toDType(x, "float32");
+  return floatOnly("sigmoid", real, () => call(sigmoidOp, [real], undefined));
+}
+
+/** x where x > 0, slope * x elsewhere. slope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
+export function leakyRelu(x: Tensor, { slope = 0.01 }: { readonly slope?: number } = {}): Tensor {
+  finite("leakyRelu", "slope", slope);
+  return floatOnly("leakyRelu", x, () => call(leakyReluOp, [x], { slope }));
+}
+
+/** x where x > 0, alpha * (e^x - 1) elsewhere. DirectML: ACTIVATION_ELU. Reference: torch.nn.functional.elu. */
+export function elu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}): Tensor {
+  finite("elu", "alpha", alpha);
+  return floatOnly("elu", x, () => call(eluOp, [x], { alpha }));
+}
+
+/** 1.0507 * elu(x, 1.6733). DirectML: ACTIVATION_SCALED_ELU. Reference: torch.nn.functional.selu. */
+export const selu = (x: Tensor): Tensor => floatOnly("selu", x, () => call(seluOp, [x], undefined));
+
+/** max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)). DirectML: ACTIVATION_CELU. Reference: torch.nn.functional.celu. */
+export function celu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}): Tensor {
+  finite("celu", "alpha", alpha);
+  if (alpha === 0) throw new ValueError("celu", "alpha", "not 0", alpha);
+  return floatOnly("celu", x, () => call(celuOp, [x], { alpha }));
+}
+
+/** x * sigmoid(x). DirectML: ACTIVATION_SWISH, or SIGMOID and MULTIPLY. Reference: torch.nn.functional.silu. */
+export const silu = (x: Tensor): Tensor => floatOnly("silu", x, () => call(siluOp, [x], undefined));
+
+/** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF. Reference: torch.nn.functional.gelu. */
+export function gelu(x: Tensor, { approximate = "none" }: { readonly approximate?: "none" | "tanh" } = {}): Tensor {
+  if (approximate !== "none" && approximate !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', approximate);
+  demandFloat("gelu", x);
+  if (approximate === "none") return call(geluOp, [x], undefined);
+  const inner = mul(add(x, mul(mul(square(x), x), 0.044715)), Math.sqrt(2 / Math.PI));
+  return mul(mul(x, 0.5), add(tanh(inner), 1));
+}
+
+/** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
+export function softplus(x: Tensor, { beta = 1, threshold = 20 }: { readonly beta?: number; readonly threshold?: number } = {}): Tensor {
+  finite("softplus", "beta", beta);
+  if (beta === 0) throw new ValueError("softplus", "beta", "not 0", beta);
+  return floatOnly("softplus", x, () => call(softplusOp, [x], { beta, threshold }));
+}
+
+/** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
+export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () => mul(call(softplusOp, [mul(x, -1)], { beta: 1, threshold: Infinity }), -1));
+
+/** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
+export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => mul(x, tanh(softplus(x))));
+
+/** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
+export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
+
+/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
+export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
+  demandFloat("hardtanh", x);
+  // At the limits themselves PyTorch passes no gradient on, unlike clamp.
+  return x.requiresGrad ? where(logicalAnd(gt(x, min), lt(x, max)), x, noGrad(() => clamp(x, min, max))) : clamp(x, min, max);
+}
+/** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
+export const relu6 = (x: Tensor): Tensor => hardtanh(x, { min: 0, max: 6 });
+
+const hardSigmoidOp = activation<undefined>("hardSigmoid", {
+  emit: (g, x) => g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 }),
+  grad: (dy, x) => where(logicalAnd(gt(x, -3), lt(x, 3)), mul(dy, 1 / 6), zero(dy)),
+  saves: "input",
+});
+/** x / 6 + 1 / 2, limited to [0, 1]. DirectML: ACTIVATION_HARD_SIGMOID. Reference: torch.nn.functional.hardsigmoid. */
+export const hardSigmoid = (x: Tensor): Tensor => floatOnly("hardSigmoid", x, () => call(hardSigmoidOp, [x], undefined));
+
+const hardSwishOp = activation<undefined>("hardSwish", {
+  emit: (g, x) => g.elementWiseMultiply(x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
+  grad: (dy, x) => where(lt(x, -3), zero(dy), where(le(x, 3), mul(dy, add(div(x, 3), 0.5)), dy)),
+  saves: "input",
+});
+/** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
+export const hardSwish = (x: Tensor): Tensor => floatOnly("hardSwish", x, () => call(hardSwishOp, [x], undefined));
+
+/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. */
+export function hardshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
+  demandFloat("hardshrink", x);
+  return where(logicalAnd(ge(x, -lambda), le(x, lambda)), zero(x), x);
+}
+/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. */
+export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
+  demandFloat("softshrink", x);
+  if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
+  return where(gt(x, lambda), sub(x, lambda), where(lt(x, -lambda), add(x, lambda), zero(x)));
+}
+/** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
+export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
+/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
+export function threshold(x: Tensor, limit: number, value: number): Tensor {
+  return where(gt(x, limit), x, scalarTensor(x.device, x.dtype, value));
+}
+/** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
+export function prelu(x: Tensor, weight: Tensor): Tensor {
+  demandFloat("prelu", x);
+  const channels = x.rank >= 2 ? x.shape[1]! : 1;
+  if (weight.size !== 1 && weight.size !== channels) throw new ValueError("prelu", "weight", `of 1 or ${channels} elements`, weight.describe());
+  const shaped = weight.size === 1 ? reshape(weight, x.shape.map(() => 1)) : reshape(weight, x.shape.map((_, i) => (i === 1 ? channels : 1)));
+  return where(gt(x, 0), x, mul(x, shaped));
+}
+/** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
+export function glu(x: Tensor, axis = -1): Tensor {
+  demandFloat("glu", x);
+  const [a, b] = chunk(x, 2, axis);
+  if (a === undefined || b === undefined || a.shape.some((d, i) => d !== b.shape[i])) throw new ValueError("glu", "axis", "an axis of even length", axis);
+  return mul(a, sigmoid(b));
+}
+
+export const methods = { relu, sigmoid };
+export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };

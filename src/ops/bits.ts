@@ -1,0 +1,63 @@
+/** Operations on the bits of whole numbers; on bool they are the logical ones. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { call } from "../dispatch.ts";
+import { DTYPES, type DType } from "../dtype.ts";
+import { DTypeError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import type { Tensor } from "../tensor.ts";
+import { binary, operands, type Arithmetic } from "./binary.ts";
+import { define, type Definition } from "./define.ts";
+import { constant } from "./support.ts";
+
+const whole = (bool: boolean) => (promoted: DType, name: string): DType => {
+  if (DTYPES[promoted].kind === "float" || (promoted === "bool" && !bool)) throw new DTypeError(name, "dtype", bool ? "an integer one or bool" : "an integer one", promoted);
+  return promoted;
+};
+
+const bitwise = (name: string, emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): Definition<undefined> =>
+  binary(name, { dtype: whole(true), emit, grad: () => [null, null], saves: [] });
+
+const andOp = bitwise("bitwiseAnd", (g, a, b) => g.elementWiseBitAnd(a, b));
+const orOp = bitwise("bitwiseOr", (g, a, b) => g.elementWiseBitOr(a, b));
+const xorOp = bitwise("bitwiseXor", (g, a, b) => g.elementWiseBitXor(a, b));
+
+const notOp = define({
+  name: "bitwiseNot",
+  traits: { elementwise: true },
+  infer: ([x]) => [{ shape: x!.shape, dtype: whole(true)(x!.dtype, "bitwiseNot") }],
+  lower: (g, [x]) => [x!.dtype === "bool" ? g.elementWiseLogicalNot(x!) : g.elementWiseBitNot(x!)],
+});
+
+const UNSIGNED: { readonly [K in DType]?: DType } = { int8: "uint8", int16: "uint16", int32: "uint32", int64: "uint64" };
+
+/** Shifts take unsigned types only: the same bits are seen as such. */
+function shifted(g: GraphBuilder, a: Expr, b: Expr, direction: "left" | "right"): Expr {
+  const dtype = UNSIGNED[a.dtype];
+  const shift = (x: Expr, y: Expr): Expr => (direction === "left" ? g.elementWiseBitShiftLeft(x, y) : g.elementWiseBitShiftRight(x, y));
+  if (dtype === undefined) return shift(a, b);
+  const seen = (x: Expr): Expr => g.reinterpret(x, { dtype });
+  if (direction === "left") return g.reinterpret(shift(seen(a), seen(b)), { dtype: a.dtype });
+  // Filled with the sign: the bits of a negative number are inverted, shifted with zeros, and inverted again.
+  const negative = g.elementWiseLogicalLessThan(a, constant(g, a.dtype, a.dtype === "int64" ? 0n : 0, a.sizes), { output: { dtype: "bool" } });
+  const plain = g.elementWiseIf(negative, g.elementWiseBitNot(a), a);
+  const moved = g.reinterpret(shift(seen(plain), seen(b)), { dtype: a.dtype });
+  return g.elementWiseIf(negative, g.elementWiseBitNot(moved), moved);
+}
+
+const leftOp = binary("bitwiseLeftShift", { dtype: whole(false), emit: (g, a, b) => shifted(g, a, b, "left"), grad: () => [null, null], saves: [] });
+const rightOp = binary("bitwiseRightShift", { dtype: whole(false), emit: (g, a, b) => shifted(g, a, b, "right"), grad: () => [null, null], saves: [] });
+
+/** a & b. Integers or bool; shapes broadcast; dtypes promote. Reference: torch.bitwise_and. DirectML: ELEMENT_WISE_BIT_AND. */
+export const bitwiseAnd = (a: Arithmetic, b: Arithmetic): Tensor => call(andOp, operands("bitwiseAnd", a, b), undefined);
+/** a | b. Reference: torch.bitwise_or. DirectML: ELEMENT_WISE_BIT_OR. */
+export const bitwiseOr = (a: Arithmetic, b: Arithmetic): Tensor => call(orOp, operands("bitwiseOr", a, b), undefined);
+/** a ^ b. Reference: torch.bitwise_xor. DirectML: ELEMENT_WISE_BIT_XOR. */
+export const bitwiseXor = (a: Arithmetic, b: Arithmetic): Tensor => call(xorOp, operands("bitwiseXor", a, b), undefined);
+/** ~x; of bool, not x. Reference: torch.bitwise_not. DirectML: ELEMENT_WISE_BIT_NOT. */
+export const bitwiseNot = (x: Tensor): Tensor => call(notOp, [x], undefined);
+/** a << b, for b in [0, bits). Integers. Reference: torch.bitwise_left_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_LEFT. */
+export const bitwiseLeftShift = (a: Arithmetic, b: Arithmetic): Tensor => call(leftOp, operands("bitwiseLeftShift", a, b), undefined);
+/** a >> b, keeping the sign, for b in [0, bits). Integers. Reference: torch.bitwise_right_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_RIGHT. */
+export const bitwiseRightShift = (a: Arithmetic, b: Arithmetic): Tensor => call(rightOp, operands("bitwiseRightShift", a, b), undefined);
+
+export const methods = { bitwiseAnd, bitwiseOr, bitwiseXor, bitwiseNot, bitwiseLeftShift, bitwiseRightShift };

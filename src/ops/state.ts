@@ -1,0 +1,85 @@
+/** What a tensor is to autograd and to its storage: detach, clone, hooks, and writing into it. */
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { assign, call } from "../dispatch.ts";
+import { isFloat } from "../dtype.ts";
+import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
+import { contiguousOp } from "../runtime/assign.ts";
+import { keep } from "../scope.ts";
+import { isBroadcastableTo, showShape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { add } from "./binary.ts";
+import { full } from "./creation.ts";
+import { to, toDType } from "./data.ts";
+import { broadcastTo } from "./movement.ts";
+
+/** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
+export const clone = (x: Tensor): Tensor => call(contiguousOp, [x], undefined);
+
+/** The same elements, as a leaf without a gradient. Reference: torch.Tensor.detach. */
+export function detach(x: Tensor): Tensor {
+  x.demandLive("detach");
+  return new Tensor(x.storage, x.desc, x.offset);
+}
+
+/** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. */
+export function copy_(x: Tensor, source: Tensor): Tensor {
+  source.demandLive("copy_", "source");
+  if (!isBroadcastableTo(source.shape, x.shape)) throw new ShapeError("copy_", "source", `one that broadcasts to ${showShape(x.shape)}`, source.describe());
+  return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape));
+}
+
+/** All elements of x become value. Reference: torch.Tensor.fill_. */
+export const fill_ = (x: Tensor, value: number | bigint | boolean): Tensor => assign("fill_", x, () => full(x.shape, value, { dtype: x.dtype, device: x.device }));
+
+/** All elements of x become 0. Reference: torch.Tensor.zero_. */
+export const zero_ = (x: Tensor): Tensor => assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }));
+
+/** Says whether backward() accumulates a gradient for this leaf. Throws for others, and for integers. Reference: torch.Tensor.requires_grad_. */
+export function requiresGrad_(x: Tensor, requires = true): Tensor {
+  x.demandLive("requiresGrad_");
+  if (!x.isLeaf) {
+    if (requires) return x;
+    throw new AutogradError({ operation: "requiresGrad_", argument: "x", expected: "a leaf", received: `${x.describe()}, made by ${x.node!.name}`, hint: "Use detach()." });
+  }
+  if (requires && !isFloat(x.dtype)) throw new DTypeError("requiresGrad_", "x", "of a floating dtype", x.describe());
+  x.leafRequiresGrad = requires;
+  return x;
+}
+
+/** Takes a hook away again. */
+export interface HookHandle {
+  remove(): void;
+}
+
+/**
+ * Calls fn with the gradient of x whenever backward() has it; what fn returns takes its place. Reference: torch.Tensor.register_hook.
+ */
+export function registerHook(x: Tensor, fn: (grad: Tensor) => Tensor | void): HookHandle {
+  if (!x.requiresGrad) throw new AutogradError({ operation: "registerHook", argument: "x", expected: "a tensor that requires a gradient", received: x.describe() });
+  let list: ((grad: Tensor) => Tensor | void)[];
+  if (x.node === null) {
+    list = x.hooks ??= [];
+  } else {
+    const hooks = x.node.hooks.get(x.outputIndex);
+    list = hooks ?? [];
+    if (hooks === undefined) x.node.hooks.set(x.outputIndex, list);
+  }
+  list.push(fn);
+  return { remove: () => { const at = list.indexOf(fn); if (at >= 0) list.splice(at, 1); } };
+}
+
+/** backward() accumulates the gradient of x in x.grad, though x is no leaf. Reference: torch.Tensor.retain_grad. */
+export function retainGrad(x: Tensor): Tensor {
+  if (!x.requiresGrad) throw new AutogradError({ operation: "retainGrad", argument: "x", expected: "a tensor that requires a gradient", received: x.describe() });
+  if (x.node === null || retained.has(x)) return x;
+  retained.add(x);
+  registerHook(x, (grad) => {
+    const before = x.grad;
+    x.grad = keep(before === null ? (isGradEnabled() ? grad : detach(grad)) : add(before, grad));
+    before?.dispose();
+  });
+  return x;
+}
+const retained = new WeakSet<Tensor>();
+
+export const methods = { clone, detach, copy_, fill_, zero_, requiresGrad_, registerHook, retainGrad };

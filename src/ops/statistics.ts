@@ -1,0 +1,106 @@
+/** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
+import { call } from "../dispatch.ts";
+import { isFloat } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import type { Tensor } from "../tensor.ts";
+import { div, mul, sub } from "./binary.ts";
+import { eq, ne } from "./compare.ts";
+import { toDType } from "./data.ts";
+import { define, type Definition } from "./define.ts";
+import { amax, amin } from "./extrema.ts";
+import { pow } from "./power.ts";
+import { emitReduce, mean, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
+import { constant, demandFloat } from "./support.ts";
+import { abs, exp, square } from "./unary.ts";
+import { where } from "./where.ts";
+
+export interface VarianceOptions {
+  readonly keepDims?: boolean | undefined;
+  /** What is subtracted from the number of elements before dividing: 1 for a sample (default), 0 for a population. */
+  readonly correction?: number | undefined;
+}
+
+/** The variance over the axes (all of them by default). Floating dtypes. Reference: torch.var. DirectML: REDUCE AVERAGE and SUM. */
+export function variance(x: Tensor, axis: Axes = null, { keepDims = false, correction = 1 }: VarianceOptions = {}): Tensor {
+  demandFloat("var", x);
+  const { axes } = reduceAttributes("var", x, axis, {});
+  const count = axes.reduce((n, a) => n * x.shape[a]!, 1);
+  const centred = sub(x, mean(x, axes, { keepDims: true }));
+  return div(sum(square(centred), axes, { keepDims }), Math.max(0, count - correction));
+}
+
+/** The square root, whose gradient is 0 where the variance is 0. */
+const rootOp: Definition<undefined> = define({
+  name: "std",
+  traits: { elementwise: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x]) => [g.elementWiseSqrt(x!)],
+  grad: (dy, { outputs: [y] }) => [where(eq(y!, 0), scalarTensor(dy.device, dy.dtype, 0), div(dy, mul(y!, 2)))],
+  saves: { inputs: [], outputs: true },
+});
+
+/** The standard deviation over the axes (all of them by default). Floating dtypes. Reference: torch.std. */
+export function std(x: Tensor, axis: Axes = null, options: VarianceOptions = {}): Tensor {
+  demandFloat("std", x);
+  return call(rootOp, [variance(x, axis, options)], undefined);
+}
+
+const l2Op = define<ReduceAttributes>({
+  name: "norm",
+  infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+  lower: (g, [x], { axes }) => [axes.length === 0 ? g.elementWiseAbs(x!) : emitReduce(g, x!, "L2", axes)],
+  // x / ‖x‖, 0 for the zero vector.
+  grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
+    const length = spread(y!, x!.shape, attrs);
+    return [where(eq(length, 0), scalarTensor(dy.device, dy.dtype, 0), mul(spread(dy, x!.shape, attrs), div(x!, length)))];
+  },
+  whenEmpty: 0,
+});
+
+/**
+ * The p-norm over the axes (all of them by default): (sum |x|^p)^(1/p); for p = 0 the number of elements that are not 0, for
+ * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
+ */
+export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions = {}): Tensor {
+  if (typeof p !== "number" || Number.isNaN(p)) throw new ValueError("norm", "p", "a number", p);
+  const source = options.dtype === undefined ? x : toDType(x, options.dtype);
+  demandFloat("norm", source);
+  const attrs = reduceAttributes("norm", source, axis, options);
+  if (p === 2) return call(l2Op, [source], attrs);
+  const reduce: ReduceOptions = { keepDims: attrs.keepDims };
+  // Rank 0 has no axes to reduce; an empty list would mean all.
+  const axes = source.rank === 0 ? null : attrs.axes;
+  if (p === 0) return sum(toDType(ne(source, 0), source.dtype), axes, reduce);
+  if (p === 1) return sum(abs(source), axes, reduce);
+  if (p === Infinity) return amax(abs(source), axes, reduce);
+  if (p === -Infinity) return amin(abs(source), axes, reduce);
+  return pow(sum(pow(abs(source), p), axes, reduce), 1 / p);
+}
+
+const logSumExpOp = define<ReduceAttributes>({
+  name: "logsumexp",
+  infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+  lower: (g, [x], { axes }) => {
+    if (axes.length === 0) return [g.elementWiseIdentity(x!)];
+    const sizes = x!.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
+    const bool = { output: { dtype: "bool" } } as const;
+    const largest = g.reinterpret(emitReduce(g, x!, "MAX", axes), { sizes });
+    // An infinite maximum is not subtracted: inf - inf is NaN.
+    const infinite = g.elementWiseIsInfinity(largest, { ...bool, infinityMode: "EITHER" });
+    const shift = g.elementWiseIf(infinite, constant(g, x!.dtype, 0, sizes), largest);
+    const total = g.reinterpret(emitReduce(g, g.elementWiseExp(g.elementWiseSubtract(x!, g.expand(shift, x!.sizes))), "SUM", axes), { sizes });
+    return [g.elementWiseAdd(g.elementWiseLog(total), shift)];
+  },
+  grad: (dy, { inputs: [x], outputs: [y], attrs }) => [mul(spread(dy, x!.shape, attrs), exp(sub(x!, spread(y!, x!.shape, attrs))))],
+  whenEmpty: -Infinity,
+});
+
+/** ln(sum e^x) over the axes, without overflow. Whole numbers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
+export function logsumexp(x: Tensor, axis: Axes, options: ReduceOptions = {}): Tensor {
+  const real = isFloat(x.dtype) ? x : toDType(x, "float32");
+  demandFloat("logsumexp", real);
+  return call(logSumExpOp, [real], reduceAttributes("logsumexp", real, axis, options));
+}
+
+export const methods = { var: variance, std, norm, logsumexp };
