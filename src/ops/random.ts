@@ -129,7 +129,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
     // Box-Muller makes two normal numbers of two uniform ones.
     const half = Math.ceil(n / 2);
     const count = kind === "normal" ? 2 * half : n;
-    const { output, outputState } = g.randomGenerator(state!, { output: { sizes: [count], dtype: "uint32" }, outputState: {}, type: "PHILOX_4X32_10" });
+    const { output, outputState } = g.randomGenerator(state!, { output: { sizes: [count], dtype: "uint32" }, outputState: { sizes: [6], dtype: "uint32" }, type: "PHILOX_4X32_10" });
     if (kind === "bits") return [cast(g, output, dtype), outputState!];
     if (kind === "uniform") return [unit(g, output, dtype), outputState!];
     const u = unit(g, output, "float32");
