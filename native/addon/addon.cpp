@@ -210,6 +210,7 @@ Napi::Value Flush(Environment& environment, Arguments in) {
 
 Napi::Value Synchronize(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "synchronize: device"));
+  open.device->CheckAlive();
   Promises::Pending pending = environment.promises().New(nullptr);
   try {
     open.device->Synchronize(pending.settle);

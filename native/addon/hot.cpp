@@ -32,6 +32,16 @@ Numbers Floats(napi_env env, napi_value value, const char* what) {
   return numbers;
 }
 
+uint32_t HandleOf(double number) {
+  if (!(number >= 0 && number <= 4294967295.0)) Invalid("expected a handle, received " + std::to_string(number));
+  return static_cast<uint32_t>(number);
+}
+
+uint64_t BytesOf(double number) {
+  if (!(number >= 0 && number <= 9007199254740992.0)) Invalid("expected an offset or size in bytes, received " + std::to_string(number));
+  return static_cast<uint64_t>(number);
+}
+
 // Addresses of a program's slots while a call is prepared; what was allocated for it is freed again when the call fails.
 class Call {
  public:
@@ -181,8 +191,8 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
       Invalid("execute: program '" + program.name + "' needs " + std::to_string(2 * (inputs + outputs + 1)) + " numbers for its slots, received " +
               std::to_string(slots.length));
     Call call(environment, open);
-    auto handle = [&](size_t slot) { return static_cast<uint32_t>(slots.data[2 * slot]); };
-    auto give = [&](size_t slot) { call.Give(slot, handle(slot), static_cast<uint64_t>(slots.data[2 * slot + 1])); };
+    auto handle = [&](size_t slot) { return HandleOf(slots.data[2 * slot]); };
+    auto give = [&](size_t slot) { call.Give(slot, handle(slot), BytesOf(slots.data[2 * slot + 1])); };
     for (size_t i = 0; i < inputs; ++i) give(i);
     std::vector<uint32_t> created(outputs, 0);
     for (size_t i = 0; i < outputs; ++i) {
@@ -217,9 +227,9 @@ napi_value RecordProgram(napi_env env, napi_callback_info info) {
     Call call(environment, open);
     for (size_t i = 0; i < given; ++i) {
       bool is_scratch = i + 1 == given;
-      auto handle = static_cast<uint32_t>(slots.data[2 * i]);
+      auto handle = HandleOf(slots.data[2 * i]);
       if (is_scratch && !handle && !open.program->scratch) continue;
-      call.Give(i, handle, static_cast<uint64_t>(slots.data[2 * i + 1]));
+      call.Give(i, handle, BytesOf(slots.data[2 * i + 1]));
     }
     dml::Recording* recording = open.device->device->Record(*open.program, call.addresses(), lists);
     napi_value result;
@@ -242,27 +252,28 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
     if (inputs.length % 5 || outputs.length % 3) Invalid("replay: inputs have 5 numbers each, outputs 3");
     size_t output_count = outputs.length / 3;
     if (results.length < output_count) Invalid("replay: results is too short");
-    auto range = [&](const double* numbers, double size) {
-      Buffer& buffer = environment.buffers().Get(static_cast<uint32_t>(numbers[0]));
-      auto offset = static_cast<uint64_t>(numbers[1]);
+    auto range = [&](const double* numbers, uint64_t size) {
+      Buffer& buffer = environment.buffers().Get(HandleOf(numbers[0]));
+      uint64_t offset = BytesOf(numbers[1]);
       if (buffer.device != open.device) Invalid("replay: a buffer is on another device");
-      if (!(numbers[1] >= 0 && size >= 0) || offset > buffer.capacity || static_cast<uint64_t>(size) > buffer.capacity - offset)
+      if (offset > buffer.capacity || size > buffer.capacity - offset)
         Invalid("replay: a range lies outside its buffer of " + std::to_string(buffer.size) + " bytes");
       return buffer.address + offset;
     };
     auto work = std::make_unique<dml::ReplayWork>();
     for (const double* n = inputs.data; n != inputs.data + inputs.length; n += 5) {
-      dml::CopyRange copy = {range(n, n[4]), range(n + 2, n[4]), static_cast<uint64_t>(n[4])};
+      uint64_t size = BytesOf(n[4]);
+      dml::CopyRange copy = {range(n, size), range(n + 2, size), size};
       if (copy.size && copy.from != copy.to) work->before.push_back(copy);
     }
     std::vector<uint32_t> created;
     try {
       for (size_t i = 0; i < output_count; ++i) {
         const double* n = outputs.data + 3 * i;
-        auto size = static_cast<uint64_t>(n[2]);
-        range(n, n[2]);
+        uint64_t size = BytesOf(n[2]);
+        dml::Address from = range(n, size);
         created.push_back(environment.buffers().Create(*open.device, size, Element(env, arguments[3], static_cast<uint32_t>(i))));
-        if (size) work->after.push_back({range(n, n[2]), environment.buffers().Get(created.back()).address, size});
+        if (size) work->after.push_back({from, environment.buffers().Get(created.back()).address, size});
       }
       open.device->device->Replay(*open.recording, std::move(work));
     } catch (...) {

@@ -1,5 +1,9 @@
 #include "block_allocator.h"
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
 namespace dxtensor::dml {
 
 namespace {

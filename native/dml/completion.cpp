@@ -34,7 +34,7 @@ void CompletionThread::Run() {
     }
     if (!entry.failure && !timeline_.Wait(entry.value, event_)) {
       HRESULT reason = context_.RemovedReason();
-      entry.failure = FAILED(reason) ? Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", "the device was removed")
+      entry.failure = FAILED(reason) ? Failure::Removal(reason, "waiting for it")
                                      : Failure(FailureKind::Device, "waiting for the device failed");
     }
     entry.completion->Done(entry.failure ? &*entry.failure : nullptr);

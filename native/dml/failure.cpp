@@ -89,4 +89,11 @@ Failure::Failure(HRESULT hr, std::string call, std::string op, const std::string
   if (!detail.empty()) message_ += "; " + detail;
 }
 
+Failure Failure::Removal(HRESULT reason, const std::string& noticed_by) {
+  Failure failure(reason, "ID3D12Device::GetDeviceRemovedReason");
+  failure.kind_ = FailureKind::Removed;
+  failure.message_ = "the device was removed: " + HresultName(reason) + " (" + HresultText(reason) + "), noticed by " + noticed_by;
+  return failure;
+}
+
 }  // namespace dxtensor::dml

@@ -17,6 +17,9 @@ class Failure : public std::exception {
   // A failed HRESULT: the kind follows from it.
   Failure(HRESULT hr, std::string call, std::string op = "", const std::string& detail = "");
 
+  // The device's own reason for its removal, and what noticed it.
+  static Failure Removal(HRESULT reason, const std::string& noticed_by);
+
   const char* what() const noexcept override { return message_.c_str(); }
   FailureKind kind() const { return kind_; }
   bool has_hresult() const { return has_hresult_; }

@@ -1,6 +1,7 @@
 #include "heap_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "failure.h"
 
@@ -42,7 +43,10 @@ uint32_t HeapPool::AllocateSlow(uint64_t size) {
   uint64_t least = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
   if (force_device_allocation_) {
     force_device_allocation_ = false;
-    if (!AddChunk(least, &hr)) ThrowOutOfMemory(size, hr);
+    uint64_t usual = std::exchange(next_chunk_size_, least);  // one attempt, not a second smaller one
+    bool added = AddChunk(least, &hr);
+    next_chunk_size_ = usual;
+    if (!added) ThrowOutOfMemory(size, hr);
   } else {
     // Free blocks beside each other may do; else chunks that nobody uses make room for the new one.
     blocks_.Coalesce();

@@ -75,7 +75,7 @@ void Queue::Wait() {
   CheckAlive();
   if (!timeline_.Wait(timeline_.submitted(), wait_event_)) {
     HRESULT reason = context_.RemovedReason();
-    if (FAILED(reason)) throw Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", "the device was removed");
+    if (FAILED(reason)) throw Failure::Removal(reason, "waiting for it");
     throw Failure(FailureKind::Device, "waiting for the device failed");
   }
 }
@@ -154,6 +154,7 @@ void Queue::Run() {
   if (failed()) return;
   try {
     if (!drop_.load()) Submit();
+    else FailPending();
   } catch (const Failure& failure) {
     Fail(failure);
   }
@@ -162,7 +163,8 @@ void Queue::Run() {
 void Queue::Idle(uint32_t& polls) {
   for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();
   ++polls;
-  if (polls == kSubmitPolls && !failed()) {
+  // Someone who waits is not kept waiting; else a little more work may come for the batch.
+  if ((polls == kSubmitPolls || !pending_.empty()) && !failed()) {
     try {
       Submit();
     } catch (const Failure& failure) {
@@ -195,7 +197,7 @@ void Queue::Process(Task& task) {
       std::unique_ptr<Completion> owned(task.completion);
       recorder_.CopyOut(task.transfer.device, task.transfer.host, task.transfer.host_offset, task.transfer.size);
       counters_.readbacks.AddAlone();
-      if (owned) CompleteWith(owned.release());
+      if (owned) pending_.push_back(std::move(owned));
       break;
     }
     case Task::Kind::Replay: {
@@ -217,7 +219,7 @@ void Queue::Process(Task& task) {
       break;
     case Task::Kind::Flush:
       if (task.completion) {
-        CompleteWith(task.completion);
+        pending_.emplace_back(task.completion);
       } else {
         Submit();
         PublishSubmitted();
@@ -242,12 +244,8 @@ void Queue::ProcessAfterFailure(Task& task) {
     case Task::Kind::Read:
     case Task::Kind::Flush:
       if (task.completion) {
-        std::optional<Failure> failure;
-        {
-          std::lock_guard<std::mutex> lock(mutex_);
-          failure = failure_ ? *failure_ : Failure(FailureKind::Device, "the device was closed before this was done");
-        }
-        completions_.Add(0, std::unique_ptr<Completion>(task.completion), std::move(failure));
+        pending_.emplace_back(task.completion);
+        FailPending();
       }
       break;
     case Task::Kind::Run:
@@ -282,18 +280,6 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   counters_.replays.AddAlone();
   if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
-}
-
-// The completion is told after everything recorded so far, which is submitted now.
-void Queue::CompleteWith(Completion* completion) {
-  std::unique_ptr<Completion> owned(completion);
-  try {
-    Submit();
-  } catch (const Failure& failure) {
-    completions_.Add(0, std::move(owned), failure);
-    throw;
-  }
-  completions_.Add(timeline_.submitted(), std::move(owned), std::nullopt);
 }
 
 void Queue::OpenList() {
@@ -341,6 +327,8 @@ void Queue::Submit() {
     allocators_[current_allocator_].last_use = timeline_.submitted();
     OpenList();
   }
+  for (auto& completion : pending_) completions_.Add(timeline_.submitted(), std::move(completion), std::nullopt);
+  pending_.clear();
   Reap();
 }
 
@@ -382,18 +370,28 @@ void Queue::PublishSubmitted() {
 
 void Queue::CheckRemoved() {
   HRESULT reason = context_.RemovedReason();
-  if (FAILED(reason)) throw Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", "the device was removed");
+  if (FAILED(reason)) throw Failure(reason, "GetDeviceRemovedReason");
 }
 
 void Queue::Fail(const Failure& failure) {
   HRESULT reason = context_.RemovedReason();
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (failed()) return;
-  if (FAILED(reason) && failure.kind() != FailureKind::Removed)
-    failure_ = Failure(reason, "ID3D12Device::GetDeviceRemovedReason", "", std::string("the device was removed after: ") + failure.what());
-  else
-    failure_ = failure;
-  failed_.store(true, std::memory_order_release);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (failed()) return;
+    failure_ = FAILED(reason) ? Failure::Removal(reason, failure.what()) : failure;
+    failed_.store(true, std::memory_order_release);
+  }
+  FailPending();
+}
+
+void Queue::FailPending() {
+  std::optional<Failure> failure;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    failure = failure_ ? *failure_ : Failure(FailureKind::Device, "the device was closed before this was done");
+  }
+  for (auto& completion : pending_) completions_.Add(0, std::move(completion), failure);
+  pending_.clear();
 }
 
 }  // namespace dxtensor::dml

@@ -104,7 +104,7 @@ class Queue {
   void ProcessAfterFailure(Task& task);
   void RunProgram(Program& program, const Address* slots);
   void Replay(Recording& recording, ReplayWork& work);
-  void CompleteWith(Completion* completion);
+  void FailPending();
   void OpenList();
   void Submit();
   void Execute(ID3D12GraphicsCommandList* list);
@@ -133,7 +133,7 @@ class Queue {
   uint32_t batch_ = 0;
   uint64_t recorded_ = 0;  // tasks
   std::deque<Dead> dead_;
-  std::vector<Address> slots_;
+  std::vector<std::unique_ptr<Completion>> pending_;  // to be told when what is recorded is done
 
   // Shared.
   std::atomic<bool> held_{false}, stopping_{false}, drop_{false}, failed_{false}, waiting_{false};
