@@ -7,7 +7,8 @@ namespace dxtensor::software {
 
 namespace {
 
-// Out of range: floats saturate, integers do what Narrow says.
+// Out of range: floats saturate, integers do what Narrow says. Microsoft's library saturates floats to 64-bit integers at 32 bits
+// and rounds to float16 toward zero under a software driver; here both are exact.
 template <typename To, typename From>
 To Convert(From value) {
   if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) return Narrow<To>(value);

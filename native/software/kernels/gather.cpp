@@ -1,9 +1,7 @@
 // Elements chosen by tensors of indices: GATHER and its variants, SCATTER, ONE_HOT.
 //
-// Negative indices count from the end. An index out of range reads what lies at its address, and the tensor's last element where
-// that is outside the tensor, as in Microsoft's library; a write is left out, and so is a one-hot value.
-#include <algorithm>
-
+// Negative indices count from the end. An index out of range reads what lies at its address, and 0 where that is outside the
+// tensor, as Direct3D has it; a write is left out, and so is a one-hot value.
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
@@ -39,6 +37,11 @@ uint64_t LastOffset(const schema::TensorDesc& tensor) {
   return last;
 }
 
+template <typename T>
+T LoadOrZero(const uint8_t* base, uint64_t at, uint64_t last) {
+  return at <= last ? Load<T>(base, at) : T(0);
+}
+
 // A gather along one axis: out[at] = in[at of input + index * step].
 KernelPointer GatherAlong(const schema::TensorDesc& in, const schema::TensorDesc& indices, const Walk<3>& walk, uint32_t axis) {
   return ByWidth(in.data_type, [&](auto tag) {
@@ -48,7 +51,7 @@ KernelPointer GatherAlong(const schema::TensorDesc& in, const schema::TensorDesc
       walk([&](const Offsets<3>& at) {
         int64_t index = read(a.inputs[1], at[1]);
         Resolve(&index, size);
-        Store<T>(a.outputs[0], at[2], Load<T>(a.inputs[0], std::min(at[0] + static_cast<uint64_t>(index) * step, last)));
+        Store<T>(a.outputs[0], at[2], LoadOrZero<T>(a.inputs[0], at[0] + static_cast<uint64_t>(index) * step, last));
       });
     });
   });
@@ -144,7 +147,7 @@ KernelPointer MakeGatherNd(const schema::OperatorDesc& desc) {
       w.walk([&](const Offsets<3>& at) {
         uint64_t offset;
         w.Offset(a.inputs[1], at[0], &offset);
-        Store<T>(a.outputs[0], at[2], Load<T>(a.inputs[0], std::min(at[1] + offset, last)));
+        Store<T>(a.outputs[0], at[2], LoadOrZero<T>(a.inputs[0], at[1] + offset, last));
       });
     });
   });

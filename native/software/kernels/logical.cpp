@@ -7,6 +7,7 @@ namespace dxtensor::software {
 
 namespace {
 
+// INT64 compares in 64 bits. Microsoft's library takes the lower words as signed ones, so equal upper words can mislead it.
 template <typename T, typename U, typename F>
 KernelPointer Compare(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &a = *desc.Inputs()[0], &b = *desc.Inputs()[1], &out = *desc.Outputs()[0];

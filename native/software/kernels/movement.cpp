@@ -138,6 +138,20 @@ Compute<T> FillValue(const schema::OperatorDesc& desc) {
   return Saturate<Compute<T>>(desc.Float("PaddingValue"));
 }
 
+// Writes the part of the output below one coordinate of the dimensions before d; from: the input's offset there, or kOutside.
+template <typename T>
+void PadDimension(const std::vector<std::vector<int64_t>>& offsets, const Dimensions& strides, size_t d, int64_t from,
+                  const uint8_t* in, uint8_t* out, uint64_t to, Compute<T> value) {
+  if (d == offsets.size()) {
+    Store<T>(out, to, from == kOutside ? value : Load<T>(in, static_cast<uint64_t>(from)));
+    return;
+  }
+  for (int64_t step : offsets[d]) {
+    PadDimension<T>(offsets, strides, d + 1, from == kOutside || step == kOutside ? kOutside : from + step, in, out, to, value);
+    to += strides[d];
+  }
+}
+
 }  // namespace
 
 KernelPointer MakePadding(const schema::OperatorDesc& desc) {
@@ -149,21 +163,10 @@ KernelPointer MakePadding(const schema::OperatorDesc& desc) {
       const int64_t index = PaddedIndex(desc.UInt("PaddingMode"), static_cast<int64_t>(i) - desc.UInts("StartPadding")[d], in.sizes[d]);
       offsets[d].push_back(index == kOutside ? kOutside : index * in.strides[d]);
     }
-  // Along each dimension the walk's first operand counts in digits of the output's packed index.
-  Walk<2> walk(out.rank, SizesOf(out), {PackedStrides(out), BroadcastStrides(out)});
   return ByAny(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk, offsets, value = FillValue<T>(desc)](const KernelArguments& a) {
-      walk([&](const Offsets<2>& at) {
-        uint64_t rest = at[0];
-        int64_t from = 0;
-        for (size_t d = offsets.size(); d-- > 0 && from != kOutside;) {
-          const int64_t step = offsets[d][rest % offsets[d].size()];
-          rest /= offsets[d].size();
-          from = step == kOutside ? kOutside : from + step;
-        }
-        Store<T>(a.outputs[0], at[1], from == kOutside ? value : Load<T>(a.inputs[0], static_cast<uint64_t>(from)));
-      });
+    return KernelFrom([offsets, strides = BroadcastStrides(out), value = FillValue<T>(desc)](const KernelArguments& a) {
+      PadDimension<T>(offsets, strides, 0, 0, a.inputs[0], a.outputs[0], 0, value);
     });
   });
 }

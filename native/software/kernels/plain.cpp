@@ -1,4 +1,5 @@
 // The table of operators that this adapter executes.
+#include "activation.h"
 #include "kernels.h"
 
 namespace dxtensor::software {
@@ -154,9 +155,17 @@ const Row kTable[] = {
     {DML_OPERATOR_ADAM_OPTIMIZER, MakeAdam},
 };
 
+bool CanFuse(const schema::OperatorDesc& desc) {
+  if (!desc.Has("FusedActivation")) return true;
+  auto& inner = desc.Get<std::shared_ptr<const schema::OperatorDesc>>("FusedActivation");
+  uint32_t axes;
+  return !inner || FindActivation(*inner) || (desc.type() == DML_OPERATOR_GEMM && FusesSoftmax(desc, 1, &axes));
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> MakePlainKernel(const schema::OperatorDesc& desc) {
+  if (!CanFuse(desc)) return nullptr;
   for (const Row& row : kTable)
     if (row.type == desc.type()) return row.make(desc);
   return nullptr;

@@ -6,6 +6,7 @@
 
 namespace dxtensor::software {
 
+// Exponents of 16 bits and less make Microsoft's library overflow at 65504 even for a float32 base; not so here.
 // 0 to any power is 0; NaN to the power of 0, infinity to the power of 0 and 1 to the power of infinity are NaN, and so is a
 // negative x to the power of no integer.
 inline float FloatPower(float x, float exponent) {
