@@ -2,6 +2,8 @@
 // the answer; the calls that run for every operation are in hot.cpp.
 #include <napi.h>
 
+#include <cstdio>
+
 #include "convert.h"
 #include "environment.h"
 #include "errors.h"
@@ -60,14 +62,18 @@ struct Bytes {
   size_t size;
 };
 
+// Also over a SharedArrayBuffer, which Napi::ArrayBuffer does not know.
 Bytes ToBytes(const Napi::Value& value, const char* what) {
+  void* data = nullptr;
   if (value.IsTypedArray()) {
-    Napi::TypedArray array = value.As<Napi::TypedArray>();
-    return {static_cast<const uint8_t*>(array.ArrayBuffer().Data()) + array.ByteOffset(), array.ByteLength()};
+    size_t size = value.As<Napi::TypedArray>().ByteLength();
+    napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
+    return {static_cast<const uint8_t*>(data), size};
   }
   if (value.IsDataView()) {
-    Napi::DataView view = value.As<Napi::DataView>();
-    return {static_cast<const uint8_t*>(view.ArrayBuffer().Data()) + view.ByteOffset(), view.ByteLength()};
+    size_t size = 0;
+    napi_get_dataview_info(value.Env(), value, &size, &data, nullptr, nullptr);
+    return {static_cast<const uint8_t*>(data), size};
   }
   Invalid(std::string(what) + ": expected a view of an ArrayBuffer");
 }

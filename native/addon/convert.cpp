@@ -115,9 +115,10 @@ schema::Field ToField(const schema::FieldSchema& field, const Napi::Value& value
     }
     case FieldType::ScalarUnion: {
       if (!value.IsTypedArray() || value.As<Napi::TypedArray>().ByteLength() != sizeof(DML_SCALAR_UNION)) Unfit(place, "a Uint8Array of 8 bytes");
-      Napi::TypedArray bytes = value.As<Napi::TypedArray>();
+      void* data = nullptr;
+      napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
       DML_SCALAR_UNION scalar;
-      std::memcpy(&scalar, static_cast<const uint8_t*>(bytes.ArrayBuffer().Data()) + bytes.ByteOffset(), sizeof scalar);
+      std::memcpy(&scalar, data, sizeof scalar);
       return scalar;
     }
   }
