@@ -23,3 +23,4 @@ export type { Explanation } from "./graph/print.ts";
 export * from "./ops/index.ts";
 export * as dml from "./dml/index.ts";
 export * as nn from "./nn/index.ts";
+export * as optim from "./optim/index.ts";

@@ -1,11 +1,18 @@
 /** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
 import { AutogradError } from "../errors.ts";
 import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../ops/define.ts";
+import type { Desc, Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 
-/** A tensor kept for backward, with the version of its storage at that time. */
+/**
+ * A tensor kept for backward, with its storage and that one's version at the time: the tensor object may show another storage
+ * later (a parameter that is moved or laid out anew).
+ */
 export interface Saved {
   readonly tensor: Tensor;
+  readonly storage: Storage;
+  readonly desc: Desc;
+  readonly offset: number;
   readonly version: number;
 }
 
@@ -40,7 +47,7 @@ export class TapeNode {
     this.#saved = saved.map((tensor) => {
       if (tensor === null) return null;
       tensor.storage.retain();
-      return { tensor, version: tensor.storage.version };
+      return { tensor, storage: tensor.storage, desc: tensor.desc, offset: tensor.offset, version: tensor.storage.version };
     });
   }
 
@@ -48,24 +55,25 @@ export class TapeNode {
   backward(dys: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     if (this.#saved === null) throw new AutogradError({ operation: "backward", received: `a second pass through ${this.name}, whose saved tensors have been freed`, hint: "Pass retainGraph: true to the first backward()." });
     for (const s of this.#saved) {
-      if (s !== null && s.tensor.storage.version !== s.version)
-        throw new AutogradError({ operation: "backward", argument: s.tensor.describe(), expected: `unchanged since ${this.name} saved it (version ${s.version})`, received: `version ${s.tensor.storage.version}: an in-place operation changed it` });
+      if (s !== null && s.storage.version !== s.version)
+        throw new AutogradError({ operation: "backward", argument: s.tensor.describe(), expected: `unchanged since ${this.name} saved it (version ${s.version})`, received: `version ${s.storage.version}: an in-place operation changed it` });
     }
-    return this.#run(dys, this.#saved.map((s) => (s === null ? null : alive(s.tensor))));
+    return this.#run(dys, this.#saved.map((s) => (s === null ? null : alive(s))));
   }
 
   /** Lets go of what was saved. */
   free(): void {
     if (this.#saved === null) return;
-    for (const s of this.#saved) s?.tensor.storage.release();
+    for (const s of this.#saved) s?.storage.release();
     this.#saved = null;
   }
 }
 
-/** The tensor, or the same view again when the user has disposed of it: its storage was retained. */
-function alive(t: Tensor): Tensor {
-  if (!t.isDisposed) return t;
-  const again = new Tensor(t.storage, t.desc, t.offset);
+/** The tensor, or what it showed when it was saved, if the user has disposed of it or it shows something else: the storage was retained. */
+function alive({ tensor: t, storage, desc, offset }: Saved): Tensor {
+  if (!t.isDisposed && t.storage === storage && t.desc === desc && t.offset === offset) return t;
+  const again = new Tensor(storage, desc, offset);
+  again.leafRequiresGrad = t.leafRequiresGrad;
   again.node = t.node;
   again.outputIndex = t.outputIndex;
   return again;

@@ -1,7 +1,8 @@
 /** Writing the values of one tensor into another that exists. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { ShapeError } from "../errors.ts";
-import { assignEager } from "../runtime/assign.ts";
+import { call } from "../dispatch.ts";
+import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { outsideScopes } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -17,11 +18,14 @@ export function copyInto(operation: string, target: Tensor, source: Tensor): voi
   source.demandLive(operation);
   if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
   noGrad(() => outsideScopes(() => {
-    const moved = to(source, target.device);
+    if (source.storage === target.storage && source.offset === target.offset && source.desc === target.desc) return;
+    // A buffer is never read and written by one copy.
+    const apart = source.storage === target.storage && source.device === target.device ? call(contiguousOp, [source], undefined) : source;
+    const moved = to(apart, target.device);
     const value = toDType(moved, target.dtype);
     const t = tracer();
     if (t === null) assignEager(target, value, false);
     else t.assign(target, value);
-    for (const made of new Set([moved, value])) if (made !== source) made.dispose();
+    for (const made of new Set([apart, moved, value])) if (made !== source) made.dispose();
   }));
 }

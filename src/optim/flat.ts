@@ -1,0 +1,154 @@
+/** Parameters laid out behind each other in one buffer, so that an optimizer updates all of them by a few operations. */
+import type { Device } from "../device.ts";
+import { DTYPES, type DType } from "../dtype.ts";
+import { define } from "../ops/define.ts";
+import { constant } from "../ops/support.ts";
+import type { Expr } from "../graph/graph.ts";
+import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { contiguousOp } from "../runtime/assign.ts";
+import { fillOp } from "../runtime/constants.ts";
+import { nativeDevice } from "../runtime/devices.ts";
+import { runCreation, runEager } from "../runtime/eager.ts";
+import { outsideScopes } from "../scope.ts";
+import { sizeOf } from "../shape.ts";
+import { internDesc, type Storage } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+
+/** Elements that a tensor takes in a flat buffer: up to the next multiple of 16 bytes, where a binding may start. */
+export function paddedSize(dtype: DType, size: number): number {
+  const unit = 16 / DTYPES[dtype].sizeInBytes;
+  return Math.ceil(size / unit) * unit;
+}
+
+/** Inputs of one JOIN; more are joined in steps. */
+const FAN_IN = 64;
+
+function join(g: GraphBuilder, parts: readonly Expr[], dtype: DType): Expr {
+  if (parts.length === 1) return parts[0]!;
+  const length = (list: readonly Expr[]): number => list.reduce((n, x) => n + x.sizes[0]!, 0);
+  if (parts.length <= FAN_IN) return g.join(parts, { axis: 0, output: { sizes: [length(parts)], dtype } });
+  const groups: Expr[] = [];
+  for (let i = 0; i < parts.length; i += FAN_IN) groups.push(join(g, parts.slice(i, i + FAN_IN), dtype));
+  return join(g, groups, dtype);
+}
+
+/** Tensors of one dtype behind each other, each padded with zeros to a multiple of 16 bytes. DirectML: JOIN. */
+export const gatherFlatOp = define({
+  name: "gatherFlat",
+  infer: (inputs) => [{ shape: [inputs.reduce((n, x) => n + paddedSize(x.dtype, sizeOf(x.shape)), 0)], dtype: inputs[0]!.dtype }],
+  lower: (g, inputs) => {
+    const dtype = inputs[0]!.dtype;
+    const parts = inputs.flatMap((x) => {
+      const size = sizeOf(x.sizes);
+      const flat = g.reshape(x, [size]);
+      const pad = paddedSize(dtype, size) - size;
+      return pad === 0 ? [flat] : [flat, g.packed(constant(g, dtype, 0, [pad]))];
+    });
+    return [join(g, parts, dtype)];
+  },
+});
+
+/** Storages that hold the parameters of an optimizer, so that no other one takes them out. */
+const owners = new WeakMap<Storage, object>();
+
+/** @internal The operations here run at once, also while a function is being traced: they make state, not results. */
+export const atOnce = {
+  zeros: (device: Device, dtype: DType, size: number): Tensor => outsideScopes(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value: 0 })[0]!),
+  copy: (t: Tensor): Tensor => outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!),
+  gather: (tensors: readonly Tensor[]): Tensor => outsideScopes(() => runEager(gatherFlatOp, tensors, undefined)[0]!),
+};
+
+/** A packed view of a storage, which no scope disposes of. */
+export const viewOf = (base: Tensor, offset: number, shape: readonly number[]): Tensor =>
+  outsideScopes(() => new Tensor(base.storage, internDesc(base.device, base.dtype, shape), base.offset + offset));
+
+/** The tensor object shows another range from now on. Its own storage is let go. */
+export function repoint(t: Tensor, to: Tensor): void {
+  to.storage.retain();
+  t.storage.release();
+  t.storage = to.storage;
+  t.desc = to.desc;
+  t.offset = to.offset;
+}
+
+/** A flat layout for the parameters of one group that have one device and dtype, with state of the same layout. */
+export class Partition {
+  readonly device: Device;
+  readonly dtype: DType;
+  readonly parameters: readonly Tensor[];
+  /** Where each parameter starts, in elements. */
+  readonly offsets: readonly number[];
+  readonly total: number;
+  /** The buffer of the parameters; null when all of them lie in another optimizer's. */
+  data: Tensor | null = null;
+  readonly state = new Map<string, Tensor>();
+  readonly #owner: object;
+
+  constructor(owner: object, parameters: readonly Tensor[]) {
+    this.#owner = owner;
+    this.device = parameters[0]!.device;
+    this.dtype = parameters[0]!.dtype;
+    this.parameters = parameters;
+    let at = 0;
+    this.offsets = parameters.map((p) => {
+      const here = at;
+      at += paddedSize(p.dtype, p.size);
+      return here;
+    });
+    this.total = at;
+  }
+
+  /** Moves the parameters into one buffer, except those that lie in another optimizer's. */
+  arrange(): void {
+    if (this.isArranged) return;
+    const own = (p: Tensor): boolean => !this.#isForeign(p);
+    if (!this.parameters.some(own)) return;
+    const data = atOnce.gather(this.parameters);
+    owners.set(data.storage, this.#owner);
+    this.parameters.forEach((p, i) => {
+      if (!own(p)) return;
+      const place = viewOf(data, this.offsets[i]!, p.shape);
+      repoint(p, place);
+      place.dispose();
+    });
+    this.data?.dispose();
+    this.data = data;
+  }
+
+  #isForeign(p: Tensor): boolean {
+    const owner = owners.get(p.storage);
+    return owner !== undefined && owner !== this.#owner;
+  }
+
+  /** Whether every parameter lies in its place, or belongs to another optimizer. */
+  get isArranged(): boolean {
+    return this.parameters.every((p, i) => (this.data !== null && p.storage === this.data.storage && p.offset === this.offsets[i] && p.desc.isPacked) || this.#isForeign(p));
+  }
+
+  /** Whether the parameters still have the device and dtype that the layout was made for. */
+  get fits(): boolean {
+    return this.parameters.every((p) => p.device === this.device && p.dtype === this.dtype);
+  }
+
+  /** A named state, zeros at first. */
+  stateOf(name: string): Tensor {
+    let t = this.state.get(name);
+    if (t === undefined) {
+      t = atOnce.zeros(this.device, this.dtype, this.total);
+      this.state.set(name, t);
+    }
+    return t;
+  }
+
+  /** The part of a state that belongs to a parameter, in its shape. */
+  stateView(name: string, index: number): Tensor {
+    return viewOf(this.stateOf(name), this.offsets[index]!, this.parameters[index]!.shape);
+  }
+
+  dispose(): void {
+    this.data?.dispose();
+    this.data = null;
+    for (const t of this.state.values()) t.dispose();
+    this.state.clear();
+  }
+}
