@@ -68,17 +68,21 @@ function rangeOf(operation: string, x: Tensor): Range {
  * The elements in row-major order, without blocking the event loop. float16 and bfloat16 come as raw 16-bit words (see
  * toArray for numbers), bool as bytes, int64 and uint64 as BigInts.
  */
-export async function data(x: Tensor): Promise<TypedArray> {
-  const { source, offset, size } = rangeOf("data", x);
-  const reading = size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, "data");
+export const data = (x: Tensor): Promise<TypedArray> => readAs("data", x);
+
+async function readAs(operation: string, x: Tensor): Promise<TypedArray> {
+  const { source, offset, size } = rangeOf(operation, x);
+  const reading = size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, operation);
   if (source !== x) source.dispose();
   return new (arrayClass(x.dtype))(await reading, 0, x.size);
 }
 
 /** data(), blocking until the work queued before is done. */
-export function dataSync(x: Tensor): TypedArray {
-  const { source, offset, size } = rangeOf("dataSync", x);
-  const bytes = size === 0 ? new ArrayBuffer(0) : readBytesSync(nativeDevice(x.device), source.storage.handle, offset, size, "dataSync");
+export const dataSync = (x: Tensor): TypedArray => readAsSync("dataSync", x);
+
+function readAsSync(operation: string, x: Tensor): TypedArray {
+  const { source, offset, size } = rangeOf(operation, x);
+  const bytes = size === 0 ? new ArrayBuffer(0) : readBytesSync(nativeDevice(x.device), source.storage.handle, offset, size, operation);
   if (source !== x) source.dispose();
   return new (arrayClass(x.dtype))(bytes, 0, x.size);
 }
@@ -100,10 +104,10 @@ function nest(flat: readonly (number | bigint | boolean)[], shape: readonly numb
 }
 
 /** The elements as nested arrays: a number for rank 0. */
-export const toArray = async (x: Tensor): Promise<Nested> => nest(values(x.dtype, await data(x)), x.shape);
+export const toArray = async (x: Tensor): Promise<Nested> => nest(values(x.dtype, await readAs("toArray", x)), x.shape);
 
 /** toArray(), blocking. */
-export const toArraySync = (x: Tensor): Nested => nest(values(x.dtype, dataSync(x)), x.shape);
+export const toArraySync = (x: Tensor): Nested => nest(values(x.dtype, readAsSync("toArraySync", x)), x.shape);
 
 function single(operation: string, x: Tensor): void {
   if (x.size !== 1) throw new ShapeError(operation, "tensor", "of one element", x.describe());
@@ -112,13 +116,13 @@ function single(operation: string, x: Tensor): void {
 /** The one element as a number (bigints and booleans as numbers). Throws ShapeError for other sizes. */
 export async function item(x: Tensor): Promise<number> {
   single("item", x);
-  return Number(values(x.dtype, await data(x))[0]);
+  return Number(values(x.dtype, await readAs("item", x))[0]);
 }
 
 /** item(), blocking. */
 export function itemSync(x: Tensor): number {
   single("itemSync", x);
-  return Number(values(x.dtype, dataSync(x))[0]);
+  return Number(values(x.dtype, readAsSync("itemSync", x))[0]);
 }
 
 export const methods = { to, contiguous, data, dataSync, toArray, toArraySync, item, itemSync };
