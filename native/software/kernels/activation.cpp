@@ -106,9 +106,12 @@ ActivationFunction FusedActivation(const schema::OperatorDesc& host) {
 bool FusesSoftmax(const schema::OperatorDesc& host, uint32_t rank, uint32_t* axes) {
   auto* inner = FusedField(host);
   if (!inner) return false;
-  if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX) *axes = 1u << (rank - 1);
-  else if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX1) *axes = AxisMask((*inner)->UInts("Axes"));
-  else return false;
+  if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX)
+    *axes = 1u << (rank - 1);
+  else if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX1)
+    *axes = AxisMask((*inner)->UInts("Axes"));
+  else
+    return false;
   return true;
 }
 
@@ -142,9 +145,7 @@ KernelPointer MakeActivation(const schema::OperatorDesc& desc) {
     using C = Compute<T>;
     switch (desc.type()) {
       case DML_OPERATOR_ACTIVATION_PARAMETERIZED_RELU:
-        return Map2<T>(desc, [](C x, C slope) {
-          return x >= 0 ? x : Wrap(slope, x, [](auto p, auto q) { return p * q; });
-        });
+        return Map2<T>(desc, [](C x, C slope) { return x >= 0 ? x : Wrap(slope, x, [](auto p, auto q) { return p * q; }); });
       case DML_OPERATOR_ACTIVATION_RELU_GRAD: return Map2<T>(desc, [](C x, C dy) { return x > 0 ? dy : C(0); });
       default: break;
     }

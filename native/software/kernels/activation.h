@@ -11,8 +11,8 @@ namespace dxtensor::software {
 
 struct ActivationFunction {
   DML_OPERATOR_TYPE type = DML_OPERATOR_ACTIVATION_IDENTITY;
-  float alpha = 0;  // the operator's first float attribute; CLIP: Min
-  float beta = 0;   // its second; CLIP: Max
+  float alpha = 0;            // the operator's first float attribute; CLIP: Min
+  float beta = 0;             // its second; CLIP: Max
   float scale = 1, bias = 0;  // CLIP's ScaleBias
 
   bool IsIdentity() const { return type == DML_OPERATOR_ACTIVATION_IDENTITY; }

@@ -43,8 +43,9 @@ KernelPointer MakeBatchNormTraining(const schema::OperatorDesc& desc) {
   const schema::TensorDesc* add = in[3];
   const uint32_t reduced = BroadcastDimensions(scale);
   const Dimensions xs = BroadcastStrides(x), ys = BroadcastStrides(y), adds = add ? BroadcastStrides(*add) : Dimensions{};
-  Walk<7> kept = WalkSome<7>(x, {xs, BroadcastStrides(scale), BroadcastStrides(bias), adds, ys, BroadcastStrides(*outs[1]),
-                                 BroadcastStrides(*outs[2])}, ~reduced);
+  Walk<7> kept = WalkSome<7>(
+      x, {xs, BroadcastStrides(scale), BroadcastStrides(bias), adds, ys, BroadcastStrides(*outs[1]), BroadcastStrides(*outs[2])},
+      ~reduced);
   Walk<1> sums = WalkSome<1>(x, {xs}, reduced);
   Walk<3> elements = WalkSome<3>(x, {xs, adds, ys}, reduced);
   return ByFloat(x.data_type, [&](auto tag) {
@@ -55,16 +56,21 @@ KernelPointer MakeBatchNormTraining(const schema::OperatorDesc& desc) {
         double mean = 0, variance = 0;
         sums([&](const Offsets<1>& at) { mean += Load<T>(a.inputs[0], at[0]); }, {k[0]});
         mean /= count;
-        sums([&](const Offsets<1>& at) {
-          const double d = Load<T>(a.inputs[0], at[0]) - mean;
-          variance += d * d;
-        }, {k[0]});
+        sums(
+            [&](const Offsets<1>& at) {
+              const double d = Load<T>(a.inputs[0], at[0]) - mean;
+              variance += d * d;
+            },
+            {k[0]});
         variance /= count;
         const double factor = Load<T>(a.inputs[1], k[1]) / std::sqrt(variance + epsilon), shift = Load<T>(a.inputs[2], k[2]);
-        elements([&](const Offsets<3>& at) {
-          const double value = (Load<T>(a.inputs[0], at[0]) - mean) * factor + shift + (a.inputs[3] ? Load<T>(a.inputs[3], at[1]) : 0.0f);
-          Store<T>(a.outputs[0], at[2], act(static_cast<float>(value)));
-        }, {k[0], k[3], k[4]});
+        elements(
+            [&](const Offsets<3>& at) {
+              const double value =
+                  (Load<T>(a.inputs[0], at[0]) - mean) * factor + shift + (a.inputs[3] ? Load<T>(a.inputs[3], at[1]) : 0.0f);
+              Store<T>(a.outputs[0], at[2], act(static_cast<float>(value)));
+            },
+            {k[0], k[3], k[4]});
         Store<T>(a.outputs[1], k[5], static_cast<float>(mean));
         Store<T>(a.outputs[2], k[6], static_cast<float>(variance));
       });
@@ -77,8 +83,10 @@ KernelPointer MakeBatchNormGrad(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &x = *in[0], &dy = *in[1], &mean = *in[2], &dx = *outs[0];
   const uint32_t reduced = BroadcastDimensions(mean);
   const Dimensions xs = BroadcastStrides(x), dys = BroadcastStrides(dy), dxs = BroadcastStrides(dx);
-  Walk<8> kept = WalkSome<8>(x, {xs, dys, BroadcastStrides(mean), BroadcastStrides(*in[3]), BroadcastStrides(*in[4]), dxs,
-                                 BroadcastStrides(*outs[1]), BroadcastStrides(*outs[2])}, ~reduced);
+  Walk<8> kept = WalkSome<8>(x,
+                             {xs, dys, BroadcastStrides(mean), BroadcastStrides(*in[3]), BroadcastStrides(*in[4]), dxs,
+                              BroadcastStrides(*outs[1]), BroadcastStrides(*outs[2])},
+                             ~reduced);
   Walk<3> elements = WalkSome<3>(x, {xs, dys, dxs}, reduced);
   // Training: mean and variance are functions of x. Otherwise they are constants.
   const bool training = desc.type() == DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD;
@@ -87,19 +95,24 @@ KernelPointer MakeBatchNormGrad(const schema::OperatorDesc& desc) {
     return KernelFrom([=, epsilon = desc.Float("Epsilon")](const KernelArguments& a) {
       const auto count = static_cast<double>(elements.Count());
       kept([&](const Offsets<8>& k) {
-        const double mu = Load<T>(a.inputs[2], k[2]), rate = 1 / std::sqrt(static_cast<double>(Load<T>(a.inputs[3], k[3])) + epsilon);
+        const double mu = Load<T>(a.inputs[2], k[2]),
+                     rate = 1 / std::sqrt(static_cast<double>(Load<T>(a.inputs[3], k[3])) + epsilon);
         const double scale = Load<T>(a.inputs[4], k[4]);
         double sum = 0, product = 0;  // of dy, and of dy * (x - mean)
-        elements([&](const Offsets<3>& at) {
-          const double g = Load<T>(a.inputs[1], at[1]);
-          sum += g;
-          product += g * (Load<T>(a.inputs[0], at[0]) - mu);
-        }, {k[0], k[1], k[5]});
+        elements(
+            [&](const Offsets<3>& at) {
+              const double g = Load<T>(a.inputs[1], at[1]);
+              sum += g;
+              product += g * (Load<T>(a.inputs[0], at[0]) - mu);
+            },
+            {k[0], k[1], k[5]});
         const double g_mean = training ? sum / count : 0, slope = training ? product / count * rate * rate : 0;
-        elements([&](const Offsets<3>& at) {
-          const double g = Load<T>(a.inputs[1], at[1]) - g_mean - (Load<T>(a.inputs[0], at[0]) - mu) * slope;
-          Store<T>(a.outputs[0], at[2], static_cast<float>(scale * rate * g));
-        }, {k[0], k[1], k[5]});
+        elements(
+            [&](const Offsets<3>& at) {
+              const double g = Load<T>(a.inputs[1], at[1]) - g_mean - (Load<T>(a.inputs[0], at[0]) - mu) * slope;
+              Store<T>(a.outputs[0], at[2], static_cast<float>(scale * rate * g));
+            },
+            {k[0], k[1], k[5]});
         Store<T>(a.outputs[1], k[6], static_cast<float>(product * rate));
         Store<T>(a.outputs[2], k[7], static_cast<float>(sum));
       });

@@ -13,13 +13,17 @@ namespace {
 
 template <typename C>
 C Least(C a, C b) {
-  if constexpr (std::is_same_v<C, float>) return std::fmin(a, b);
-  else return std::min(a, b);
+  if constexpr (std::is_same_v<C, float>)
+    return std::fmin(a, b);
+  else
+    return std::min(a, b);
 }
 template <typename C>
 C Greatest(C a, C b) {
-  if constexpr (std::is_same_v<C, float>) return std::fmax(a, b);
-  else return std::max(a, b);
+  if constexpr (std::is_same_v<C, float>)
+    return std::fmax(a, b);
+  else
+    return std::max(a, b);
 }
 
 template <typename T>
@@ -54,8 +58,8 @@ KernelPointer MakeForward(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &y = *desc.Outputs()[0];
   Walk<2> walk(y, {&x, &y});
   const bool is_threshold = desc.type() == DML_OPERATOR_ELEMENT_WISE_THRESHOLD;
-  return KernelFrom([walk, is_threshold, bounds = ReadBounds<T>(desc), s = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias")](
-                        const KernelArguments& a) {
+  return KernelFrom([walk, is_threshold, bounds = ReadBounds<T>(desc),
+                     s = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias")](const KernelArguments& a) {
     walk([&](const Offsets<2>& at) {
       Compute<T> value = Load<T>(a.inputs[0], at[0]);
       if (s) value = Saturate<Compute<T>>(static_cast<float>(value) * s->Scale + s->Bias);

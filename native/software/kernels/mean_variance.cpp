@@ -12,8 +12,10 @@ KernelPointer MakeMeanVariance(const schema::OperatorDesc& desc) {
   const auto in = desc.Inputs();
   const schema::TensorDesc &x = *in[0], &y = *desc.Outputs()[0];
   uint32_t axes = 0;
-  if (desc.Has("Axes")) axes = AxisMask(desc.UInts("Axes"));
-  else axes = desc.Get<bool>("CrossChannel") ? 0b1110 : 0b1100;
+  if (desc.Has("Axes"))
+    axes = AxisMask(desc.UInts("Axes"));
+  else
+    axes = desc.Get<bool>("CrossChannel") ? 0b1110 : 0b1100;
   const bool centers = desc.Has("UseMean") ? desc.Get<bool>("UseMean") : true;
   const bool scales = desc.Get<bool>(desc.Has("UseVariance") ? "UseVariance" : "NormalizeVariance");
   const Dimensions xs = BroadcastStrides(x), ys = BroadcastStrides(y), none{};
@@ -28,17 +30,21 @@ KernelPointer MakeMeanVariance(const schema::OperatorDesc& desc) {
         double mean = 0, variance = 0;
         if (centers) sums([&](const Offsets<1>& at) { mean += Load<T>(a.inputs[0], at[0]); }, {k[0]});
         mean /= count;
-        sums([&](const Offsets<1>& at) {
-          const double d = Load<T>(a.inputs[0], at[0]) - mean;
-          variance += d * d;
-        }, {k[0]});
+        sums(
+            [&](const Offsets<1>& at) {
+              const double d = Load<T>(a.inputs[0], at[0]) - mean;
+              variance += d * d;
+            },
+            {k[0]});
         const double rate = scales ? 1 / std::sqrt(variance / count + epsilon) : 1;
-        elements([&](const Offsets<4>& at) {
-          double value = (Load<T>(a.inputs[0], at[0]) - mean) * rate;
-          if (a.inputs[1]) value *= Load<T>(a.inputs[1], at[1]);
-          if (a.inputs[2]) value += Load<T>(a.inputs[2], at[2]);
-          Store<T>(a.outputs[0], at[3], act(static_cast<float>(value)));
-        }, k);
+        elements(
+            [&](const Offsets<4>& at) {
+              double value = (Load<T>(a.inputs[0], at[0]) - mean) * rate;
+              if (a.inputs[1]) value *= Load<T>(a.inputs[1], at[1]);
+              if (a.inputs[2]) value += Load<T>(a.inputs[2], at[2]);
+              Store<T>(a.outputs[0], at[3], act(static_cast<float>(value)));
+            },
+            k);
       });
     });
   });

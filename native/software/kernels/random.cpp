@@ -1,5 +1,5 @@
-// RANDOM_GENERATOR: Philox 4x32-10. State words 0 to 3 are the counter, least significant first, 4 and 5 the key; each step of the
-// counter gives four output elements.
+// RANDOM_GENERATOR: Philox 4x32-10. State words 0 to 3 are the counter, least significant first, 4 and 5 the key; each step of
+// the counter gives four output elements.
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"

@@ -44,18 +44,26 @@ KernelPointer MakeFloat(uint32_t function, const Reduction& r) {
   auto add_square = [](double sum, double x) { return sum + x * x; };
   switch (function) {
     case DML_REDUCE_FUNCTION_SUM: return Fold<T>(r, 0.0, add, plain);
-    case DML_REDUCE_FUNCTION_AVERAGE: return Fold<T>(r, 0.0, add, [](double sum, uint64_t n) { return sum / static_cast<double>(n); });
-    case DML_REDUCE_FUNCTION_L1: return Fold<T>(r, 0.0, [](double sum, double x) { return sum + std::fabs(x); }, plain);
+    case DML_REDUCE_FUNCTION_AVERAGE:
+      return Fold<T>(r, 0.0, add, [](double sum, uint64_t n) { return sum / static_cast<double>(n); });
+    case DML_REDUCE_FUNCTION_L1:
+      return Fold<T>(
+          r, 0.0, [](double sum, double x) { return sum + std::fabs(x); }, plain);
     case DML_REDUCE_FUNCTION_SUM_SQUARE: return Fold<T>(r, 0.0, add_square, plain);
     case DML_REDUCE_FUNCTION_L2: return Fold<T>(r, 0.0, add_square, [](double sum, uint64_t) { return std::sqrt(sum); });
     case DML_REDUCE_FUNCTION_LOG_SUM: return Fold<T>(r, 0.0, add, [](double sum, uint64_t) { return std::log(sum); });
     case DML_REDUCE_FUNCTION_LOG_SUM_EXP:  // without a shift by the maximum: e^x overflows as a float
-      return Fold<T>(r, 0.0, [](double sum, float x) { return sum + std::exp(x); }, [](double sum, uint64_t) { return std::log(sum); });
-    case DML_REDUCE_FUNCTION_MULTIPLY: return Fold<T>(r, 1.0, [](double product, double x) { return product * x; }, plain);
+      return Fold<T>(
+          r, 0.0, [](double sum, float x) { return sum + std::exp(x); }, [](double sum, uint64_t) { return std::log(sum); });
+    case DML_REDUCE_FUNCTION_MULTIPLY:
+      return Fold<T>(
+          r, 1.0, [](double product, double x) { return product * x; }, plain);
     case DML_REDUCE_FUNCTION_MAX:
-      return Fold<T>(r, -std::numeric_limits<float>::infinity(), [](float a, float x) { return std::fmax(a, x); }, plain);
+      return Fold<T>(
+          r, -std::numeric_limits<float>::infinity(), [](float a, float x) { return std::fmax(a, x); }, plain);
     case DML_REDUCE_FUNCTION_MIN:
-      return Fold<T>(r, std::numeric_limits<float>::infinity(), [](float a, float x) { return std::fmin(a, x); }, plain);
+      return Fold<T>(
+          r, std::numeric_limits<float>::infinity(), [](float a, float x) { return std::fmin(a, x); }, plain);
     default: return nullptr;
   }
 }
@@ -66,13 +74,24 @@ KernelPointer MakeInteger(uint32_t function, const Reduction& r) {
   auto wide = [](T x) { return static_cast<uint64_t>(x); };
   const uint64_t zero = 0, one = 1;
   switch (function) {
-    case DML_REDUCE_FUNCTION_SUM: return Fold<T>(r, zero, [wide](uint64_t sum, T x) { return sum + wide(x); }, plain);
+    case DML_REDUCE_FUNCTION_SUM:
+      return Fold<T>(
+          r, zero, [wide](uint64_t sum, T x) { return sum + wide(x); }, plain);
     case DML_REDUCE_FUNCTION_L1:
-      return Fold<T>(r, zero, [wide](uint64_t sum, T x) { return x < 0 ? sum - wide(x) : sum + wide(x); }, plain);
-    case DML_REDUCE_FUNCTION_SUM_SQUARE: return Fold<T>(r, zero, [wide](uint64_t sum, T x) { return sum + wide(x) * wide(x); }, plain);
-    case DML_REDUCE_FUNCTION_MULTIPLY: return Fold<T>(r, one, [wide](uint64_t product, T x) { return product * wide(x); }, plain);
-    case DML_REDUCE_FUNCTION_MAX: return Fold<T>(r, std::numeric_limits<T>::min(), [](T a, T x) { return a > x ? a : x; }, plain);
-    case DML_REDUCE_FUNCTION_MIN: return Fold<T>(r, std::numeric_limits<T>::max(), [](T a, T x) { return a < x ? a : x; }, plain);
+      return Fold<T>(
+          r, zero, [wide](uint64_t sum, T x) { return x < 0 ? sum - wide(x) : sum + wide(x); }, plain);
+    case DML_REDUCE_FUNCTION_SUM_SQUARE:
+      return Fold<T>(
+          r, zero, [wide](uint64_t sum, T x) { return sum + wide(x) * wide(x); }, plain);
+    case DML_REDUCE_FUNCTION_MULTIPLY:
+      return Fold<T>(
+          r, one, [wide](uint64_t product, T x) { return product * wide(x); }, plain);
+    case DML_REDUCE_FUNCTION_MAX:
+      return Fold<T>(
+          r, std::numeric_limits<T>::min(), [](T a, T x) { return a > x ? a : x; }, plain);
+    case DML_REDUCE_FUNCTION_MIN:
+      return Fold<T>(
+          r, std::numeric_limits<T>::max(), [](T a, T x) { return a < x ? a : x; }, plain);
     default: return nullptr;
   }
 }
@@ -120,8 +139,10 @@ KernelPointer MakeReduce(const schema::OperatorDesc& desc) {
   const Reduction reduction = ReductionOf(desc);
   return ByNumber(desc.Inputs()[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    if constexpr (std::is_same_v<Compute<T>, float>) return MakeFloat<T>(function, reduction);
-    else return MakeInteger<T>(function, reduction);
+    if constexpr (std::is_same_v<Compute<T>, float>)
+      return MakeFloat<T>(function, reduction);
+    else
+      return MakeInteger<T>(function, reduction);
   });
 }
 

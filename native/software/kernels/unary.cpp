@@ -104,8 +104,10 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using T = typename decltype(tag)::Type;
         using C = Compute<T>;
         return Map<T>(desc, [](C x) {
-          if constexpr (std::is_same_v<C, float>) return std::fabs(x);
-          else return x < 0 ? Negative(x) : x;
+          if constexpr (std::is_same_v<C, float>)
+            return std::fabs(x);
+          else
+            return x < 0 ? Negative(x) : x;
         });
       });
     case DML_OPERATOR_ELEMENT_WISE_NEGATE:
@@ -113,8 +115,10 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using T = typename decltype(tag)::Type;
         using C = Compute<T>;
         return Map<T>(desc, [](C x) {
-          if constexpr (std::is_same_v<C, float>) return -x;
-          else return Negative(x);
+          if constexpr (std::is_same_v<C, float>)
+            return -x;
+          else
+            return Negative(x);
         });
       });
     case DML_OPERATOR_ELEMENT_WISE_SIGN:
@@ -123,8 +127,7 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using C = Compute<T>;
         return Map<T>(desc, [](C x) { return static_cast<C>((x > 0) - (x < 0)); });
       });
-    default:
-      return ByFloat(type, [&](auto tag) { return MakeFloat<typename decltype(tag)::Type>(desc); });
+    default: return ByFloat(type, [&](auto tag) { return MakeFloat<typename decltype(tag)::Type>(desc); });
   }
 }
 
