@@ -17,7 +17,7 @@ std::string ReadBuffer(const DML_BUFFER_BINDING& from, BoundBuffer* to) {
   }
   auto* resource = static_cast<Resource*>(from.Buffer);
   if (from.Offset % kBufferAlignment) return "a binding's offset is no multiple of 16";
-  if (!from.SizeInBytes || from.SizeInBytes % 4) return "a binding's size is 0 or no multiple of 4";
+  if (!from.SizeInBytes) return "a binding's size is 0";
   if (from.Offset > resource->size() || from.SizeInBytes > resource->size() - from.Offset) return "a binding reaches beyond the end of its buffer";
   if (to->resource.get() != resource) to->resource = Held<Resource>(resource);
   to->offset = from.Offset;
@@ -146,6 +146,7 @@ void BindingTable::BindWhole(const DML_BINDING_DESC* binding, const char* what, 
     std::string wrong;
     if (binding->Type != DML_BINDING_TYPE_BUFFER) wrong = "is bound to no buffer";
     else wrong = ReadBuffer(*static_cast<const DML_BUFFER_BINDING*>(binding->Desc), to);
+    if (wrong.empty() && to->resource && !needed) wrong = "is bound, and the dispatchable has none";
     if (wrong.empty() && to->resource && to->offset % kWholeAlignment) wrong = "begins at an offset that is no multiple of 256";
     if (wrong.empty() && to->resource && to->size < needed) wrong = "is too small";
     if (!wrong.empty()) device().Remove(std::string(what) + ": " + wrong);
@@ -185,11 +186,13 @@ const BoundDispatch* BindingTable::Prepare(IDMLDispatchable* dispatchable) {
 }
 
 void CommandRecorder::RecordDispatch(ID3D12CommandList* list, IDMLDispatchable* dispatchable, IDMLBindingTable* table) {
-  if (device().IsRemoved()) return;
   if (!list || !table) return device().Remove("RecordDispatch with null");
+  auto* to = static_cast<CommandList*>(static_cast<ID3D12GraphicsCommandList*>(list));
+  if (device().IsRemoved()) return to->DropDispatch();
   HRESULT prepared = Guard([&]() -> HRESULT {
     const BoundDispatch* bound = static_cast<BindingTable*>(table)->Prepare(dispatchable);
-    if (bound) static_cast<CommandList*>(static_cast<ID3D12GraphicsCommandList*>(list))->RecordDispatch(bound);
+    if (bound) to->RecordDispatch(bound);
+    else to->DropDispatch();
     return S_OK;
   });
   if (FAILED(prepared)) device().Remove("RecordDispatch ran out of memory");

@@ -82,6 +82,7 @@ class CommandList final
   bool discarded() const { return recording_->use != use_; }  // its allocator was reset
   DescriptorHeap* descriptor_heap() const { return descriptor_heap_.get(); }
   void RecordDispatch(const BoundDispatch* dispatch);
+  void DropDispatch() { if (recording_) recording_->hazards.Ignore(); }
   void Report(const std::string& violation);
 
   D3D12_COMMAND_LIST_TYPE STDMETHODCALLTYPE GetType() override { return type_; }

@@ -16,8 +16,11 @@ std::string CountError(const char* what, size_t wanted, size_t given) {
   return std::string(what) + ": " + std::to_string(given) + " bindings, " + std::to_string(wanted) + " wanted";
 }
 
-std::string CheckRange(const BindingSlot& slot, const BoundBuffer& buffer, const std::string& what) {
+std::string CheckRange(const BindingSlot& slot, const BoundBuffer& buffer, const std::string& what, bool upload = false) {
   if (!buffer.resource) return what + " is required, and NONE was bound";
+  D3D12_HEAP_TYPE heap = buffer.resource->heap_type();
+  if (heap == D3D12_HEAP_TYPE_READBACK || (heap == D3D12_HEAP_TYPE_UPLOAD && !upload))
+    return what + " lies in an upload or readback heap";
   if (buffer.size < slot.size)
     return what + " wants " + std::to_string(slot.size) + " bytes, " + std::to_string(buffer.size) + " were bound";
   if (buffer.offset % slot.alignment) return what + " was bound at an offset that is no multiple of " + std::to_string(slot.alignment);
@@ -107,7 +110,7 @@ std::string Initializer::CheckInputs(const std::vector<Bindings::Slot>& inputs) 
       if (bound && !slots[i].owned) return what + " is not OWNED_BY_DML, and was bound";
       if (!slots[i].owned) continue;
       if (!bound) return what + " is OWNED_BY_DML, and was not bound";
-      std::string wrong = CheckRange(slots[i], array[i], what);
+      std::string wrong = CheckRange(slots[i], array[i], what, true);
       if (!wrong.empty()) return wrong;
     }
   }

@@ -73,7 +73,6 @@ HRESULT DmlDevice::CheckFeatureSupport(DML_FEATURE feature, UINT query_size, con
     if (!query || !data || query_size != sizeof asked || data_size != sizeof answer) return E_INVALIDARG;
     std::memcpy(&asked, query, sizeof asked);
     auto type = static_cast<uint32_t>(asked.DataType);
-    if (type > DML_TENSOR_DATA_TYPE_INT4) return E_INVALIDARG;
     answer.IsSupported = IsTypeSupported(profile, type) ? TRUE : FALSE;
     std::memcpy(data, &answer, sizeof answer);
     return S_OK;

@@ -27,6 +27,7 @@ class Reader {
     std::vector<const schema::TensorDesc*> input_tensors, output_tensors;
     std::vector<int> inputs, outputs;  // values
     std::vector<size_t> before;        // nodes whose outputs it reads
+    bool used = false;                 // of a constant
   };
 
   bool Fail(std::string why) {
@@ -146,11 +147,14 @@ class Reader {
       const schema::TensorDesc* tensor = Target(e->ToNodeIndex, e->ToNodeInputIndex);
       if (!tensor) return false;
       if (tensor->flags & DML_TENSOR_FLAG_OWNED_BY_DML) return Fail("an OWNED_BY_DML input is not connected to a graph input");
-      if (graph_.values[static_cast<size_t>(value)].size_in_bytes != tensor->size_in_bytes)
+      uint64_t size = graph_.values[static_cast<size_t>(value)].size_in_bytes;
+      Node &from = nodes_[e->FromNodeIndex], &to = nodes_[e->ToNodeIndex];
+      // A constant may be larger than what is read of it.
+      if (from.desc ? size != tensor->size_in_bytes : size < tensor->size_in_bytes)
         return Fail("an edge connects tensors of unequal size");
-      Node& to = nodes_[e->ToNodeIndex];
       to.inputs[e->ToNodeInputIndex] = value;
-      if (nodes_[e->FromNodeIndex].desc) to.before.push_back(e->FromNodeIndex);
+      from.used = true;
+      if (from.desc) to.before.push_back(e->FromNodeIndex);
     }
     return true;
   }
@@ -169,13 +173,15 @@ class Reader {
       shown[e->GraphOutputIndex] = true;
       graph_.values[static_cast<size_t>(value)].graph_outputs.push_back(static_cast<int>(e->GraphOutputIndex));
     }
-    if (std::find(shown.begin(), shown.end(), false) != shown.end()) return Fail("a graph output has no edge");
-    return true;
+    return true;  // an output without an edge is bound to NONE
   }
 
   bool CheckConnected() {
     for (const Node& node : nodes_) {
-      if (!node.desc) continue;
+      if (!node.desc) {
+        if (!node.used) return Fail("a constant is not used");
+        continue;
+      }
       for (size_t i = 0; i < node.inputs.size(); ++i)
         if (node.input_tensors[i] && node.inputs[i] < 0)
           return Fail(std::string("an input of ") + node.desc->schema->name + " is not connected");

@@ -95,7 +95,7 @@ void HazardTracker::Clear() {
   tracked_.clear();
   open_.Clear();
   head_.Clear();
-  full_barrier_ = false;
+  full_barrier_ = ignored_ = false;
   violation_.clear();
 }
 
@@ -217,6 +217,7 @@ void HazardTracker::Barrier(const D3D12_RESOURCE_BARRIER& barrier) {
 }
 
 std::string Submission::Add(const HazardTracker& list, bool alone) {
+  if (list.ignored_) return {};
   if (!list.violation_.empty()) return list.violation_;
   for (const TrackedResource& t : list.tracked_) {
     auto found = states_.find(t.resource.get());

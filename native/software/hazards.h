@@ -46,6 +46,8 @@ class HazardTracker {
   void Copy(Resource* destination, Resource* source);  // source null: written by a query
   void Barrier(const D3D12_RESOURCE_BARRIER& barrier);
   void Report(const std::string& violation);
+  // A dispatch was dropped because its DirectML device is removed: what follows cannot be judged.
+  void Ignore() { ignored_ = true; }
   void Clear();
 
   // The first mistake; empty when there is none.
@@ -63,7 +65,7 @@ class HazardTracker {
   std::vector<TrackedResource> tracked_;
   std::vector<uint32_t> index_;  // hash of the pointer to position in tracked_ + 1
   OpenUses open_, head_;         // since the last barrier; before the first barrier for all
-  bool full_barrier_ = false;
+  bool full_barrier_ = false, ignored_ = false;
   std::string violation_;
 };
 
