@@ -71,10 +71,11 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor)
   const value = compute();
   if (!sameShape(value.shape, target.shape)) throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
   if (value.dtype !== target.dtype) throw new DTypeError(operation, "result", `${target.dtype}, since it is written in place`, value.dtype);
+  if (isGradEnabled() && value.node !== null && !target.coversStorage) throw new AutogradError({ operation, argument: "tensor", expected: "no part of another tensor when a gradient is to flow into it", received: target.describe(), hint: "Use set() on the whole tensor." });
   const t = tracer();
   if (t === null) assignEager(target, value, value.node === null);
   else t.assign(target, value);
-  if (isGradEnabled() && value.node !== null) {
+  if (isGradEnabled()) {
     target.node = value.node;
     target.outputIndex = value.outputIndex;
   }

@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../dml/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { isFloat, isInteger } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
+import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
@@ -177,7 +177,8 @@ export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
-  demandFloat("hardtanh", x);
+  if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
+  if (isInteger(x.dtype)) return clamp(x, Math.trunc(min), Math.trunc(max));
   // At the limits themselves PyTorch passes no gradient on, unlike clamp.
   return x.requiresGrad ? where(logicalAnd(gt(x, min), lt(x, max)), x, noGrad(() => clamp(x, min, max))) : clamp(x, min, max);
 }
@@ -215,13 +216,13 @@ export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: numb
 export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
 /** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
 export function threshold(x: Tensor, limit: number, value: number): Tensor {
-  return where(gt(x, limit), x, scalarTensor(x.device, x.dtype, value));
+  return where(le(x, limit), scalarTensor(x.device, x.dtype, value), x);
 }
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   demandFloat("prelu", x);
   const channels = x.rank >= 2 ? x.shape[1]! : 1;
-  if (weight.size !== 1 && weight.size !== channels) throw new ValueError("prelu", "weight", `of 1 or ${channels} elements`, weight.describe());
+  if (weight.rank > 1 || (weight.size !== 1 && weight.size !== channels)) throw new ValueError("prelu", "weight", `of at most one axis, with 1 or ${channels} elements`, weight.describe());
   const shaped = weight.size === 1 ? reshape(weight, x.shape.map(() => 1)) : reshape(weight, x.shape.map((_, i) => (i === 1 ? channels : 1)));
   return where(gt(x, 0), x, mul(x, shaped));
 }

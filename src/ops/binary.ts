@@ -78,14 +78,19 @@ const numeric = (promoted: DType, name: string): DType => (promoted === "bool" ?
 const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? arithmetic(promoted, name) : "float32");
 
 const addOp = binary("add", { operator: "ELEMENT_WISE_ADD", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)), grad: (dy) => [dy, dy], saves: [] });
-const subOp = binary("sub", { operator: "ELEMENT_WISE_SUBTRACT", dtype: (p, name) => { if (p === "bool") throw new DTypeError(name, "dtype", "a number", "bool", "Use logicalXor or logicalNot."); return arithmetic(p, name); }, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
+const subOp = binary("sub", { operator: "ELEMENT_WISE_SUBTRACT", dtype: arithmetic, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
 const mulOp = binary("mul", { operator: "ELEMENT_WISE_MULTIPLY", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null] });
 const divOp = binary("div", { operator: "ELEMENT_WISE_DIVIDE", dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null] });
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
 export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operands("add", a, b), undefined);
 /** a - b. Reference: torch.sub. DirectML: ELEMENT_WISE_SUBTRACT. Shapes broadcast; dtypes promote; bool is refused. */
-export const sub = (a: Arithmetic, b: Arithmetic): Tensor => call(subOp, operands("sub", a, b), undefined);
+export function sub(a: Arithmetic, b: Arithmetic): Tensor {
+  const pair = operands("sub", a, b);
+  const bool = [a, b].find((v) => (v instanceof Tensor ? v.dtype === "bool" : typeof v === "boolean"));
+  if (bool !== undefined) throw new DTypeError("sub", bool === a ? "a" : "b", "a number", bool, "Use logicalXor or logicalNot.");
+  return call(subOp, pair, undefined);
+}
 /** a * b. Reference: torch.mul. DirectML: ELEMENT_WISE_MULTIPLY. Shapes broadcast; dtypes promote; bool is AND. */
 export const mul = (a: Arithmetic, b: Arithmetic): Tensor => call(mulOp, operands("mul", a, b), undefined);
 /** a / b as real numbers: integers give float32. Reference: torch.div. DirectML: ELEMENT_WISE_DIVIDE. Shapes broadcast. */

@@ -2,7 +2,7 @@
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
 import type { GraphBuilder } from "../dml/builder.generated.ts";
 import { call } from "../dispatch.ts";
-import { isFloat, type DType } from "../dtype.ts";
+import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -65,12 +65,18 @@ export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, ax
   return g.reinterpret(result, { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)) });
 }
 
+/** SUM and MULTIPLY lack the small integers: those are reduced as int64, and wrap afterwards. */
+function narrowReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[]): Expr {
+  const small = isInteger(x.dtype) && DTYPES[x.dtype].sizeInBytes < 4;
+  return small ? cast(g, emitReduce(g, cast(g, x, "int64"), fn, axes), x.dtype) : emitReduce(g, x, fn, axes);
+}
+
 /** A reduction that keeps the dtype, over at least one axis. */
 function reduction(name: string, fn: DML_REDUCE_FUNCTION, grad: Definition<ReduceAttributes>["grad"], saves: { inputs: number[]; outputs: boolean }, whenEmpty?: number): Definition<ReduceAttributes> {
   return define<ReduceAttributes>({
     name,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
-    lower: (g, [x], { axes }) => [x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? emitReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!)],
+    lower: (g, [x], { axes }) => [x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? narrowReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!)],
     ...(grad === undefined ? {} : { grad }),
     saves,
     ...(whenEmpty === undefined ? {} : { whenEmpty }),

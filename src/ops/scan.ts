@@ -5,7 +5,7 @@ import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "./define.ts";
-import { computing } from "./support.ts";
+import { computing, widened } from "./support.ts";
 
 interface ScanAttributes {
   readonly axis: number;
@@ -16,7 +16,7 @@ interface ScanAttributes {
 const cumsumOp: Definition<ScanAttributes> = define<ScanAttributes>({
   name: "cumsum",
   infer: ([x]) => [x!],
-  lower: (g, [x], { axis, reverse, exclusive }) => [g.cumulativeSummation(x!, { axis, axisDirection: reverse ? "DECREASING" : "INCREASING", hasExclusiveSum: exclusive })],
+  lower: (g, [x], { axis, reverse, exclusive }) => [widened(g, "CUMULATIVE_SUMMATION", [x!], (v) => g.cumulativeSummation(v!, { axis, axisDirection: reverse ? "DECREASING" : "INCREASING", hasExclusiveSum: exclusive }))],
   grad: (dy, { attrs }) => [call(cumsumOp, [dy], { ...attrs, reverse: !attrs.reverse })],
   saves: { inputs: [], outputs: false },
 });

@@ -18,8 +18,27 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
     const zero = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: dmlName(x.dtype), value: { dtype: x.dtype, value: 0 } }), x.sizes);
     return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(x, zero, { output: { dtype: "bool" } }), { output: { dtype: "bool" } });
   }
+  if (x.dtype === "bfloat16") return cast(g, fromBfloat16(g, x), dtype);
+  if (dtype === "bfloat16") return toBfloat16(g, cast(g, x, "float32"));
   if (isInteger(x.dtype) && narrows(x.dtype, dtype)) return narrowed(g, x, dtype);
   return g.cast(x, { output: { dtype } });
+}
+
+/** bfloat16 is the upper half of a float32; it is stored as uint16. */
+function fromBfloat16(g: GraphBuilder, x: Expr): Expr {
+  const words = g.cast(g.reinterpret(x, { dtype: "uint16" }), { output: { dtype: "uint32" } });
+  return g.reinterpret(g.elementWiseBitShiftLeft(words, constant(g, "uint32", 16, x.sizes)), { dtype: "float32" });
+}
+
+/** Rounded to even: bits + 0x7fff + the lowest bit that stays; NaN stays NaN. */
+function toBfloat16(g: GraphBuilder, x: Expr): Expr {
+  const packed = g.packed(x);
+  const number = (v: number): Expr => constant(g, "uint32", v, x.sizes);
+  const bits = g.reinterpret(packed, { dtype: "uint32" });
+  const odd = g.elementWiseBitAnd(g.elementWiseBitShiftRight(bits, number(16)), number(1));
+  const rounded = g.elementWiseAdd(g.elementWiseAdd(bits, number(0x7fff)), odd);
+  const kept = g.elementWiseIf(g.elementWiseIsNan(packed, { output: { dtype: "bool" } }), number(0x7fc00000), rounded);
+  return g.reinterpret(g.cast(g.elementWiseBitShiftRight(kept, number(16)), { output: { dtype: "uint16" } }), { dtype: "bfloat16" });
 }
 
 /** Whether whole numbers of one dtype may lie outside another integer dtype. */

@@ -8,6 +8,7 @@ import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
+import { toDType } from "./data.ts";
 import { define, type Definition } from "./define.ts";
 import { cast, computing, constant, floating, widened } from "./support.ts";
 
@@ -126,9 +127,9 @@ export function neg(x: Tensor): Tensor {
 }
 /** -1, 0 or 1 by the sign of x. Any dtype; kept. Reference: torch.sign. DirectML: ELEMENT_WISE_SIGN. */
 export const sign = (x: Tensor): Tensor => call(signOp, [x], undefined);
-/** x * x. Any dtype; kept. Reference: torch.square. DirectML: ELEMENT_WISE_MULTIPLY. */
+/** x * x. Any dtype; kept, but for bool, which gives int64. Reference: torch.square. DirectML: ELEMENT_WISE_MULTIPLY. */
 export function square(x: Tensor): Tensor {
-  return x.dtype === "bool" ? mul(x, x) : call(squareOp, [x], undefined);
+  return x.dtype === "bool" ? toDType(x, "int64") : call(squareOp, [x], undefined);
 }
 /** The largest whole number not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
 export function floor(x: Tensor): Tensor {

@@ -2,14 +2,15 @@
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, scalarType, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
+import { contiguousOp } from "../runtime/assign.ts";
 import { scalarTensor } from "../runtime/constants.ts";
-import { broadcastShapes } from "../shape.ts";
+import { broadcastShapes, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
 import { eq, ge, gt, isnan, le, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define } from "./define.ts";
-import { computing, sumTo } from "./support.ts";
+import { cast, computable, computing, sumTo } from "./support.ts";
 
 const whereOp = define({
   name: "where",
@@ -89,6 +90,7 @@ const limit = (name: Limit): ReturnType<typeof binary> =>
     operator: name === "clampMin" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
     dtype: (promoted) => computing(name, promoted),
     emit: (g, a, b) => {
+      if (a.dtype === "bool") return name === "clampMin" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
       const chosen = name === "clampMin" ? g.elementWiseMax(a, b) : g.elementWiseMin(a, b);
       if (!isFloat(a.dtype)) return chosen;
       const nan = { output: { dtype: "bool" as const } };
@@ -103,20 +105,10 @@ const limit = (name: Limit): ReturnType<typeof binary> =>
 const clampMinOp = limit("clampMin");
 const clampMaxOp = limit("clampMax");
 
-function demandNumber(operation: string, x: Tensor): void {
-  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
-}
-
 /** x, but at least min. A number or a tensor that broadcasts. Reference: torch.clamp_min. DirectML: ELEMENT_WISE_MAX. */
-export function clampMin(x: Tensor, min: Arithmetic): Tensor {
-  demandNumber("clampMin", x);
-  return call(clampMinOp, operands("clampMin", x, min), undefined);
-}
+export const clampMin = (x: Tensor, min: Arithmetic): Tensor => call(clampMinOp, operands("clampMin", x, min), undefined);
 /** x, but at most max. A number or a tensor that broadcasts. Reference: torch.clamp_max. DirectML: ELEMENT_WISE_MIN. */
-export function clampMax(x: Tensor, max: Arithmetic): Tensor {
-  demandNumber("clampMax", x);
-  return call(clampMaxOp, operands("clampMax", x, max), undefined);
-}
+export const clampMax = (x: Tensor, max: Arithmetic): Tensor => call(clampMaxOp, operands("clampMax", x, max), undefined);
 
 const clampOp = define({
   name: "clamp",
@@ -127,8 +119,12 @@ const clampOp = define({
   },
   lower: (g, inputs, _, [out]) => {
     const [x, min, max] = aligned(g, inputs, out!.dtype, out!.shape);
-    const limited = g.elementWiseMin(g.elementWiseMax(x!, min!), max!);
-    return [isFloat(out!.dtype) ? g.elementWiseIf(g.elementWiseIsNan(x!, { output: { dtype: "bool" } }), x!, limited) : limited];
+    const inner = computable(g, "ELEMENT_WISE_MAX", out!.dtype);
+    let result = cast(g, g.elementWiseMin(g.elementWiseMax(cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
+    // NaN is kept; single limits are taken to be numbers.
+    const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
+    if (isFloat(out!.dtype)) for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, { output: { dtype: "bool" } }), v, result);
+    return [result];
   },
   grad: (dy, { inputs: [x, min, max], specs, needs }) => {
     const zero = scalarTensor(dy.device, dy.dtype, 0);
@@ -144,7 +140,7 @@ const clampOp = define({
  * broadcast; dtypes promote; NaN stays. Throws ValueError without a limit. Reference: torch.clamp. DirectML: ELEMENT_WISE_MAX and MIN.
  */
 export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic | null = null): Tensor {
-  demandNumber("clamp", x);
+  if (x.dtype === "bool") throw new DTypeError("clamp", "x", "a number", x.describe());
   if (min === null && max === null) throw new ValueError("clamp", "min or max", "given", "neither");
   if (max === null) return clampMin(x, min!);
   if (min === null) return clampMax(x, max);
@@ -159,7 +155,7 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */
 export function nanToNum(x: Tensor, { nan = 0, posinf, neginf }: { readonly nan?: number; readonly posinf?: number | undefined; readonly neginf?: number | undefined } = {}): Tensor {
-  if (!isFloat(x.dtype)) return mul(x, 1);
+  if (!isFloat(x.dtype)) return call(contiguousOp, [x], undefined);
   const largest = LARGEST[x.dtype] ?? Number.MAX_VALUE;
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
   const clean = where(isnan(x), number(nan), x);

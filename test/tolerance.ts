@@ -1,0 +1,32 @@
+/** How far results may lie from the expected ones, by dtype. */
+import { expect } from "vitest";
+import type { DType, Tensor } from "../src/index.ts";
+import { numbers } from "./device.ts";
+
+export interface Tolerance {
+  readonly rtol: number;
+  readonly atol: number;
+}
+
+/**
+ * float32: GPUs' transcendental functions are good to some units of the last place, sums depend on their order.
+ * float16: one unit of the last place is 2^-11 = 4.9e-4 of the value.
+ */
+export const TOLERANCE: { readonly [K in DType]?: Tolerance } = {
+  float32: { rtol: 1e-5, atol: 1e-5 },
+  float16: { rtol: 2e-3, atol: 1e-3 },
+};
+
+export const toleranceOf = (dtype: DType): Tolerance => TOLERANCE[dtype] ?? { rtol: 0, atol: 0 };
+
+/** Equal NaN and infinities, else |got - want| <= atol + rtol |want|. */
+export const near = (got: number, want: number, { rtol, atol }: Tolerance): boolean =>
+  Object.is(got, want) || got === want || (Number.isNaN(got) && Number.isNaN(want)) || (Number.isFinite(got) && Number.isFinite(want) && Math.abs(got - want) <= atol + rtol * Math.abs(want));
+
+/** Fails unless the tensor has these elements (nested as its shape, or flat) within its dtype's tolerance. */
+export function expectClose(t: Tensor, want: unknown, tolerance: Tolerance = toleranceOf(t.dtype)): void {
+  const flat = (Array.isArray(want) ? (want.flat(Infinity) as (number | bigint | boolean)[]) : [want as number]).map(Number);
+  const got = numbers(t);
+  const at = got.length === flat.length ? got.findIndex((g, i) => !near(g, flat[i]!, tolerance)) : 0;
+  if (got.length !== flat.length || at >= 0) expect(got, `${t.describe()}, element ${at}`).toEqual(flat);
+}
