@@ -3,7 +3,7 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { ValueError } from "../errors.ts";
 import { embedding as embeddingOp } from "../ops/embedding.ts";
 import { select } from "../ops/movement.ts";
-import { outsideScopes } from "../scope.ts";
+import { scope } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 import { normal } from "./init.ts";
 import { Module } from "./module.ts";
@@ -34,7 +34,7 @@ export class Embedding extends Module {
     this.paddingIndex = padding !== null && padding < 0 ? padding + rows : padding;
     this.weight = parameter([rows, width], options, (p) => { normal(p, 0, 1, options); });
     const row = this.paddingIndex;
-    if (row !== null) noGrad(() => outsideScopes(() => { select(this.weight, 0, row).mul_(0); }));
+    if (row !== null) noGrad(() => scope(() => { select(this.weight, 0, row).mul_(0); }));
   }
 
   forward(indices: Tensor): Tensor {

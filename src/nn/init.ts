@@ -6,7 +6,7 @@ import { full } from "../ops/creation.ts";
 import { add, mul } from "../ops/binary.ts";
 import { eye } from "../ops/ranges.ts";
 import { rand, randn, type Generator } from "../ops/random.ts";
-import { outsideScopes } from "../scope.ts";
+import { scope } from "../scope.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 
@@ -16,11 +16,7 @@ export interface InitOptions {
 }
 
 function fill(operation: string, t: Tensor, make: () => Tensor): Tensor {
-  noGrad(() => outsideScopes(() => {
-    const value = make();
-    copyInto(operation, t, value);
-    value.dispose();
-  }));
+  noGrad(() => scope(() => { copyInto(operation, t, make()); }));
   return t;
 }
 

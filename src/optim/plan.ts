@@ -102,5 +102,7 @@ export function gradientOf(run: Run, gather: (gradients: readonly Tensor[]) => T
   const only = gradients[0]!;
   if (run.data.rank !== 1 || only.rank === 1) return only;
   const dense = packed(only);
-  return new Tensor(dense.storage, internDesc(dense.device, dense.dtype, [dense.size]), dense.offset);
+  const flat = new Tensor(dense.storage, internDesc(dense.device, dense.dtype, [dense.size]), dense.offset);
+  if (dense !== only) dense.dispose();
+  return flat;
 }
