@@ -80,8 +80,8 @@ Bytes ToBytes(const Napi::Value& value, const char* what) {
 
 dml::Address RangeOf(const Buffer& buffer, uint64_t offset, uint64_t size, const char* what) {
   if (offset > buffer.capacity || size > buffer.capacity - offset)
-    Invalid(std::string(what) + ": bytes " + std::to_string(offset) + " to " + std::to_string(offset + size) + " lie outside the buffer of " +
-            std::to_string(buffer.size));
+    Invalid(std::string(what) + ": bytes " + std::to_string(offset) + " to " + std::to_string(offset + size) +
+            " lie outside the buffer of " + std::to_string(buffer.size));
   return buffer.address + offset;
 }
 

@@ -114,7 +114,8 @@ schema::Field ToField(const schema::FieldSchema& field, const Napi::Value& value
       return DML_SIZE_2D{Whole<uint32_t>(pair.Get(0u), place), Whole<uint32_t>(pair.Get(1u), place)};
     }
     case FieldType::ScalarUnion: {
-      if (!value.IsTypedArray() || value.As<Napi::TypedArray>().ByteLength() != sizeof(DML_SCALAR_UNION)) Unfit(place, "a Uint8Array of 8 bytes");
+      if (!value.IsTypedArray() || value.As<Napi::TypedArray>().ByteLength() != sizeof(DML_SCALAR_UNION))
+        Unfit(place, "a Uint8Array of 8 bytes");
       void* data = nullptr;
       napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
       DML_SCALAR_UNION scalar;
@@ -186,7 +187,8 @@ dml::GraphDesc ToGraph(const Napi::Object& object, const Place& place) {
   graph.nodes = List<schema::OperatorDesc>(object.Get("nodes"), place + ".nodes",
                                            [](const Napi::Value& item, const Place& at) { return ToOperator(item, at, 0); });
   auto node = [&](uint32_t index) {
-    if (index >= graph.nodes.size()) Invalid(place + ": an edge names node " + std::to_string(index) + " of " + std::to_string(graph.nodes.size()));
+    if (index >= graph.nodes.size())
+      Invalid(place + ": an edge names node " + std::to_string(index) + " of " + std::to_string(graph.nodes.size()));
     return index;
   };
   for (const auto& e : Edges<3>(object.Get("inputEdges"), place + ".inputEdges")) graph.input_edges.push_back({e[0], node(e[1]), e[2]});

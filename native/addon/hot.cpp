@@ -113,7 +113,8 @@ napi_value RunSimple(napi_env env, Environment& environment, const OpenProgram& 
   dml::Address slots[dml::Task::kSlots];
   if (program.input_sizes.size() != count || program.output_sizes.size() != 1)
     Invalid("run: program '" + program.name + "' has " + std::to_string(program.input_sizes.size()) + " inputs and " +
-            std::to_string(program.output_sizes.size()) + " outputs; run needs one output and received " + std::to_string(count) + " inputs");
+            std::to_string(program.output_sizes.size()) + " outputs; run needs one output and received " + std::to_string(count) +
+            " inputs");
   device.device->CheckAlive();
   for (size_t i = 0; i < count; ++i) {
     uint32_t handle;
@@ -188,8 +189,8 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
     Numbers slots = Floats(env, arguments[1], "execute: slots");
     size_t inputs = program.input_sizes.size(), outputs = program.output_sizes.size();
     if (slots.length < 2 * (inputs + outputs + 1))
-      Invalid("execute: program '" + program.name + "' needs " + std::to_string(2 * (inputs + outputs + 1)) + " numbers for its slots, received " +
-              std::to_string(slots.length));
+      Invalid("execute: program '" + program.name + "' needs " + std::to_string(2 * (inputs + outputs + 1)) +
+              " numbers for its slots, received " + std::to_string(slots.length));
     Call call(environment, open);
     auto handle = [&](size_t slot) { return HandleOf(slots.data[2 * slot]); };
     auto give = [&](size_t slot) { call.Give(slot, handle(slot), BytesOf(slots.data[2 * slot + 1])); };

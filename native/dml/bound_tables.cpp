@@ -20,7 +20,8 @@ class Bindings {
   UINT count() const { return static_cast<UINT>(buffers_.size()); }
   const DML_BINDING_DESC* data() {
     for (DML_BUFFER_BINDING& buffer : buffers_)
-      descs_.push_back(buffer.Buffer ? DML_BINDING_DESC{DML_BINDING_TYPE_BUFFER, &buffer} : DML_BINDING_DESC{DML_BINDING_TYPE_NONE, nullptr});
+      descs_.push_back(buffer.Buffer ? DML_BINDING_DESC{DML_BINDING_TYPE_BUFFER, &buffer}
+                                     : DML_BINDING_DESC{DML_BINDING_TYPE_NONE, nullptr});
     return descs_.data();
   }
 

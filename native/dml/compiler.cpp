@@ -113,7 +113,8 @@ std::unique_ptr<InitialiseWork> Initialiser::Bind(DescriptorHeaps& heaps, const 
   if (program_.persistent) {
     std::vector<DML_BINDING_DESC> outputs;
     for (const DML_BUFFER_BINDING& buffer : buffers)
-      outputs.push_back(buffer.Buffer ? DML_BINDING_DESC{DML_BINDING_TYPE_BUFFER, &buffer} : DML_BINDING_DESC{DML_BINDING_TYPE_NONE, nullptr});
+      outputs.push_back(buffer.Buffer ? DML_BINDING_DESC{DML_BINDING_TYPE_BUFFER, &buffer}
+                                      : DML_BINDING_DESC{DML_BINDING_TYPE_NONE, nullptr});
     work->table->BindOutputs(static_cast<UINT>(outputs.size()), outputs.data());
   }
   return work;

@@ -299,7 +299,8 @@ void Device::Synchronize(std::function<void(const Failure*)> done) {
 
 void Device::RequireSoftware() const {
   if (!context_->software)
-    throw Failure(FailureKind::Unsupported, "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
+    throw Failure(FailureKind::Unsupported, 
+                  "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
 }
 
 void Device::RemoveForTest() {

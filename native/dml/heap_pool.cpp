@@ -10,7 +10,7 @@ namespace dxtensor::dml {
 namespace {
 
 constexpr uint64_t kPlacement = D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT;
-constexpr uint64_t kFirstChunk = 16ull << 20, kLargestChunk = 256ull << 20;
+constexpr uint64_t kFirstChunk = 16ull << 20, kLargestChunk = 128ull << 20;
 
 }  // namespace
 
@@ -58,7 +58,8 @@ uint32_t HeapPool::AllocateSlow(uint64_t size) {
     }
   }
   uint32_t block = blocks_.Allocate(size);
-  if (block == BlockAllocator::kNone) throw Failure(FailureKind::Internal, "allocator: a new chunk does not hold the block it was made for");
+  if (block == BlockAllocator::kNone)
+    throw Failure(FailureKind::Internal, "allocator: a new chunk does not hold the block it was made for");
   allocated_ += blocks_.SizeOf(block);
   return block;
 }

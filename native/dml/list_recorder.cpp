@@ -191,7 +191,8 @@ void ListRecorder::Copy(const CopyRange* ranges, size_t count) {
   }
   for (size_t i = 0; i < staged_.size();) {
     size_t end = i;
-    for (uint64_t used = 0; end < staged_.size() && used + staged_[end].size <= staging_size_; ++end) used += RoundUp(staged_[end].size, 16);
+    for (uint64_t used = 0; end < staged_.size() && used + staged_[end].size <= staging_size_; ++end)
+      used += RoundUp(staged_[end].size, 16);
     if (end == i) end = i + 1;
     CopyStaged(&staged_[i], end - i);
     i = end;

@@ -11,7 +11,6 @@ namespace {
 constexpr uint32_t kPausesInPoll = 32, kSubmitPolls = 8, kSleepPolls = 100;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
-constexpr size_t kMostAllocators = 8;
 constexpr uint32_t kStopTimeoutMs = 30000;
 
 }  // namespace
@@ -25,8 +24,9 @@ Queue::Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heap
       timeline_(context),
       completions_(context, timeline_),
       recorder_(context, pool, staging, staging_size),
+      lists_(context, timeline_),
       batch_(kFirstBatch) {
-  OpenList();
+  recorder_.Begin(lists_.Open());
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -282,50 +282,18 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
 }
 
-void Queue::OpenList() {
-  size_t found = allocators_.size();
-  uint64_t done = timeline_.Completed();
-  for (size_t i = 0; i < allocators_.size() && found == allocators_.size(); ++i)
-    if (allocators_[i].last_use <= done) found = i;
-  if (found == allocators_.size()) {
-    if (allocators_.size() < kMostAllocators) {
-      OpenAllocator fresh;
-      Check(context_.d3d->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator),
-                                                 fresh.allocator.put_void()),
-            "ID3D12Device::CreateCommandAllocator");
-      allocators_.push_back(std::move(fresh));
-    } else {
-      found = static_cast<size_t>(std::min_element(allocators_.begin(), allocators_.end(),
-                                                   [](const OpenAllocator& a, const OpenAllocator& b) { return a.last_use < b.last_use; }) -
-                                  allocators_.begin());
-      WaitFor(allocators_[found].last_use);
-    }
-  }
-  current_allocator_ = found;
-  ID3D12CommandAllocator* allocator = allocators_[found].allocator.get();
-  if (allocators_[found].last_use) Check(allocator->Reset(), "ID3D12CommandAllocator::Reset");
-  if (list_) {
-    Check(list_->Reset(allocator, nullptr), "ID3D12GraphicsCommandList::Reset");
-  } else {
-    Check(context_.d3d->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator, nullptr, __uuidof(ID3D12GraphicsCommandList),
-                                          list_.put_void()),
-          "ID3D12Device::CreateCommandList");
-  }
-  recorder_.Begin(list_.get());
-}
-
 void Queue::Submit() {
   if (recorder_.dirty()) {
     recorder_.End();
     counters_.Take(recorder_.counts);
-    HRESULT hr = list_->Close();
+    HRESULT hr = lists_.list()->Close();
     if (FAILED(hr)) {
       CheckRemoved();
       throw Failure(hr, "ID3D12GraphicsCommandList::Close");
     }
-    Execute(list_.get());
-    allocators_[current_allocator_].last_use = timeline_.submitted();
-    OpenList();
+    Execute(lists_.list());
+    lists_.Used(timeline_.submitted());
+    recorder_.Begin(lists_.Open());
   }
   for (auto& completion : pending_) completions_.Add(timeline_.submitted(), std::move(completion), std::nullopt);
   pending_.clear();

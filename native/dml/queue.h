@@ -17,6 +17,7 @@
 #include "completion.h"
 #include "counters.h"
 #include "list_recorder.h"
+#include "open_lists.h"
 #include "recording.h"
 #include "task_ring.h"
 
@@ -93,10 +94,6 @@ class Queue {
     std::unique_ptr<Recording> recording;
     std::unique_ptr<InitialiseWork> initialise;
   };
-  struct OpenAllocator {
-    ComPtr<ID3D12CommandAllocator> allocator;
-    uint64_t last_use = 0;
-  };
 
   void Run();
   void Idle(uint32_t& polls);
@@ -105,7 +102,6 @@ class Queue {
   void RunProgram(Program& program, const Address* slots);
   void Replay(Recording& recording, ReplayWork& work);
   void FailPending();
-  void OpenList();
   void Submit();
   void Execute(ID3D12GraphicsCommandList* list);
   void WaitFor(uint64_t value);
@@ -127,9 +123,7 @@ class Queue {
   Event event_, wait_event_;  // the queue thread's and the JavaScript thread's
 
   // Queue thread.
-  std::vector<OpenAllocator> allocators_;
-  size_t current_allocator_ = 0;
-  ComPtr<ID3D12GraphicsCommandList> list_;
+  OpenLists lists_;
   uint32_t batch_ = 0;
   uint64_t recorded_ = 0;  // tasks
   std::deque<Dead> dead_;
