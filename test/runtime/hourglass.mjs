@@ -1,16 +1,8 @@
-/** A million eager operations in a synchronous loop that disposes of nothing and never yields. Also run inside a worker. */
-import * as dx from "../../src/index.ts";
+// A million eager operations in a synchronous loop that disposes of nothing and never yields. Run as a worker it posts the result.
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
-export interface Hourglass {
-  readonly value: number;
-  readonly recorded: number;
-  /** MiB by which the resident set grew after the first tenth. */
-  readonly residentGrowth: number;
-  /** Highest number of pooled device bytes after the first tenth, relative to that then. */
-  readonly pooledGrowth: number;
-}
-
-export function hourglass(device: string, elements: number, count: number): Hourglass {
+/** @returns what was computed and recorded, and by how much resident (MiB) and pooled device memory (ratio) grew after the first tenth. */
+export function hourglass(dx, device, elements, count) {
   const one = dx.ones([elements], { device });
   let x = dx.zeros([elements], { device });
   const before = dx.counters(device).dispatchesRecorded;
@@ -34,4 +26,9 @@ export function hourglass(device: string, elements: number, count: number): Hour
     residentGrowth: (process.memoryUsage.rss() - resident) / 2 ** 20,
     pooledGrowth: most / pooled,
   };
+}
+
+if (!isMainThread && workerData?.hourglass) {
+  const { module, device, elements, count } = workerData.hourglass;
+  parentPort.postMessage(hourglass(await import(module), device, elements, count));
 }
