@@ -24,3 +24,5 @@ export * from "./ops/index.ts";
 export * as dml from "./dml/index.ts";
 export * as nn from "./nn/index.ts";
 export * as optim from "./optim/index.ts";
+export * as data from "./data/index.ts";
+export * as io from "./io/index.ts";

@@ -1,0 +1,75 @@
+/** IDX files, the format of the MNIST digits: http://yann.lecun.com/exdb/mnist */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { DeviceLike } from "../device.ts";
+import type { DType, TypedArray } from "../dtype.ts";
+import { DTYPES, arrayClass } from "../dtype.ts";
+import { FormatError } from "../io/format-error.ts";
+import { tensor } from "../ops/creation.ts";
+import { toDType } from "../ops/data.ts";
+import { div } from "../ops/binary.ts";
+import { reshape } from "../ops/movement.ts";
+import { scope } from "../scope.ts";
+import { sizeOf } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { TensorDataset } from "./dataset.ts";
+
+const CODES: { readonly [code: number]: DType } = { 0x08: "uint8", 0x09: "int8", 0x0b: "int16", 0x0c: "int32", 0x0d: "float32", 0x0e: "float64" };
+
+export interface IdxData {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly data: TypedArray;
+}
+
+/** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */
+export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
+  const bad = (expected: string, received: string): FormatError => new FormatError("readIdx", source, expected, received);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.byteLength < 4) throw bad("of at least 4 bytes", `${bytes.byteLength} bytes`);
+  const dtype = CODES[bytes[2]!];
+  if (bytes[0] !== 0 || bytes[1] !== 0 || dtype === undefined) throw bad("begun by 0, 0 and a type code", `0x${Buffer.from(bytes.subarray(0, 4)).toString("hex")}: no IDX file`);
+  const rank = bytes[3]!;
+  const start = 4 + 4 * rank;
+  if (bytes.byteLength < start) throw bad(`with the lengths of ${rank} axes`, `${bytes.byteLength} bytes: the file is cut off`);
+  const shape = Array.from({ length: rank }, (_, i) => view.getUint32(4 + 4 * i));
+  const { sizeInBytes } = DTYPES[dtype];
+  const expected = start + sizeOf(shape) * sizeInBytes;
+  if (bytes.byteLength !== expected) throw bad(`of ${expected} bytes for ${dtype}[${shape.join(", ")}]`, `${bytes.byteLength} bytes`);
+  const copy = bytes.slice(start);
+  // Elements are big-endian.
+  for (let i = 0; sizeInBytes > 1 && i < copy.length; i += sizeInBytes) copy.subarray(i, i + sizeInBytes).reverse();
+  return { dtype, shape, data: new (arrayClass(dtype))(copy.buffer, 0, sizeOf(shape)) };
+}
+
+/** Reads an IDX file. Throws FormatError when it is damaged, and the file system's error when it is not there. */
+export const readIdx = async (path: string): Promise<IdxData> => parseIdx(await readFile(path), path);
+
+export interface DigitsOptions {
+  /** The 60,000 training digits, or the 10,000 test digits. Default: true. */
+  readonly train?: boolean | undefined;
+  /** Take the first so many. Default: all. */
+  readonly limit?: number | undefined;
+  readonly device?: DeviceLike | undefined;
+}
+
+/**
+ * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
+ * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
+ */
+export async function mnist(folder: string, { train = true, limit, device }: DigitsOptions = {}): Promise<TensorDataset> {
+  const prefix = join(folder, train ? "train" : "t10k");
+  const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
+  const [images, labels] = await Promise.all([readIdx(imagesPath), readIdx(labelsPath)]);
+  const count = images.shape[0] ?? 0;
+  if (images.dtype !== "uint8" || images.shape.length !== 3 || images.shape[1] !== 28 || images.shape[2] !== 28) throw new FormatError("mnist", imagesPath, "images of 28 x 28 bytes", `${images.dtype}[${images.shape.join(", ")}]`);
+  if (labels.dtype !== "uint8" || labels.shape.length !== 1 || labels.shape[0] !== count) throw new FormatError("mnist", labelsPath, `${count} labels, one for each image`, `${labels.dtype}[${labels.shape.join(", ")}]`);
+  const wrong = (labels.data as Uint8Array).findIndex((v) => v > 9);
+  if (wrong >= 0) throw new FormatError("mnist", labelsPath, "digits from 0 to 9", `${String(labels.data[wrong])} at ${wrong}`);
+  const n = Math.min(count, limit ?? count);
+  const [x, y] = scope((): [Tensor, Tensor] => [
+    reshape(div(toDType(tensor((images.data as Uint8Array).subarray(0, n * 784), { device }), "float32"), 255), [n, 1, 28, 28]),
+    tensor(Int32Array.from((labels.data as Uint8Array).subarray(0, n)), { device }),
+  ]);
+  return new TensorDataset(x, y);
+}

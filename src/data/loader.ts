@@ -1,0 +1,109 @@
+/** Batches of a data set, in order or shuffled, the next one prepared while the last one is used. */
+import { ValueError } from "../errors.ts";
+import { defaultGenerator, type Generator } from "../ops/random.ts";
+import { keep, outsideScopes } from "../scope.ts";
+import { Tensor } from "../tensor.ts";
+import { collate, type Batch } from "./collate.ts";
+import type { BatchedDataset, Dataset } from "./dataset.ts";
+
+export interface DataLoaderOptions<S, B> {
+  /** Samples in a batch. Default: 1. */
+  readonly batchSize?: number | undefined;
+  /** A new order in each pass. Default: false. */
+  readonly shuffle?: boolean | undefined;
+  /** Draws the orders. Default: the default generator (manualSeed). */
+  readonly generator?: Generator | undefined;
+  /** Leaves out the last batch when it is not full. Default: false. */
+  readonly dropLast?: boolean | undefined;
+  /** Makes a batch of samples. Default: what the data set has for whole batches, else collate(). */
+  readonly collate?: ((samples: S[]) => B | Promise<B>) | undefined;
+  /** Batches prepared in advance. Default: 1. */
+  readonly prefetch?: number | undefined;
+}
+
+function demandWhole(argument: string, value: number, least: number): number {
+  if (!Number.isInteger(value) || value < least) throw new ValueError("DataLoader", argument, `a whole number of at least ${least}`, value);
+  return value;
+}
+
+const isBatched = <S, B>(d: Dataset<S>): d is BatchedDataset<S, B> => "batch" in d && typeof d.batch === "function";
+
+/** `for await (const batch of loader)`; each loop is one pass over the data set. Batches live until they are disposed of. */
+export class DataLoader<S, B = Batch<S>> implements AsyncIterable<B> {
+  readonly dataset: Dataset<S>;
+  readonly batchSize: number;
+  readonly shuffle: boolean;
+  readonly dropLast: boolean;
+  readonly prefetch: number;
+  readonly #generator: Generator | undefined;
+  readonly #collate: ((samples: S[]) => B | Promise<B>) | undefined;
+
+  constructor(dataset: Dataset<S>, options: DataLoaderOptions<S, B> = {}) {
+    this.dataset = dataset;
+    this.batchSize = demandWhole("batchSize", options.batchSize ?? 1, 1);
+    this.prefetch = demandWhole("prefetch", options.prefetch ?? 1, 0);
+    this.shuffle = options.shuffle ?? false;
+    this.dropLast = options.dropLast ?? false;
+    this.#generator = options.generator;
+    this.#collate = options.collate;
+  }
+
+  /** Batches in one pass. */
+  get length(): number {
+    const full = this.dataset.length / this.batchSize;
+    return this.dropLast ? Math.floor(full) : Math.ceil(full);
+  }
+
+  /** Numbers of the samples in the order of a pass. */
+  #order(): Uint32Array {
+    const order = Uint32Array.from({ length: this.dataset.length }, (_, i) => i);
+    if (!this.shuffle) return order;
+    const generator = this.#generator ?? defaultGenerator();
+    for (let i = order.length - 1; i > 0; i--) {
+      const j = generator.nextBelow(i + 1);
+      const other = order[j]!;
+      order[j] = order[i]!;
+      order[i] = other;
+    }
+    return order;
+  }
+
+  async #make(indices: readonly number[]): Promise<B> {
+    const { dataset } = this;
+    if (this.#collate === undefined && isBatched<S, B>(dataset)) return outsideScopes(() => dataset.batch(indices));
+    const samples = await Promise.all(outsideScopes(() => indices.map((i) => dataset.get(i))));
+    return outsideScopes(() => (this.#collate ?? (collate as unknown as (samples: S[]) => B))(samples));
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
+    const order = this.#order();
+    const waiting: Promise<B>[] = [];
+    let next = 0;
+    const start = (): void => {
+      const indices = [...order.subarray(next * this.batchSize, (next + 1) * this.batchSize)];
+      next++;
+      const batch = this.#make(indices);
+      // A failure is reported when the batch is asked for.
+      batch.catch(() => {});
+      waiting.push(batch);
+    };
+    try {
+      while (next < this.length || waiting.length > 0) {
+        while (next < this.length && waiting.length <= this.prefetch) start();
+        yield await waiting.shift()!;
+      }
+    } finally {
+      // The loop was left early: what was prepared is not needed.
+      for (const batch of waiting) void batch.then(disposeAll, () => {});
+    }
+  }
+}
+
+function disposeAll(value: unknown): void {
+  if (value instanceof Tensor) keep(value).dispose();
+  else if (Array.isArray(value)) value.forEach(disposeAll);
+  else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) Object.values(value).forEach(disposeAll);
+}
+
+/** A DataLoader of a data set. */
+export const dataLoader = <S, B = Batch<S>>(dataset: Dataset<S>, options: DataLoaderOptions<S, B> = {}): DataLoader<S, B> => new DataLoader<S, B>(dataset, options);
