@@ -73,6 +73,7 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_UNARY(FRoundAway, CopySign(Truncate(Abs(x)) + Select(Abs(x) - Truncate(Abs(x)) >= 0.5f, SplatF(1.0f), zero), x))
     DX_UNARY(FSigmoid, Sigmoid(x))
     DX_UNARY(FRelu, Select(x > 0.0f, x, zero))
+    DX_UNARY(FReluFused, Select(x > 0.0f, x, 0.0f * x))
     DX_UNARY(FGelu, 0.5f * x * (1.0f + Erf(x * 0.70710678118654752f)))
     DX_UNARY(FSoftSign, x / (1.0f + Abs(x)))
     DX_UNARY(FRoundHalf, RoundToHalf(x))
@@ -82,9 +83,9 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_UNARY(FPowConstant, Pow(x, p))
     DX_UNARY(FSquare, x * x)
     DX_UNARY(FElu, Select(x >= 0.0f, x, p * ExpMinusOne(x)))
-    DX_UNARY(FCelu, Select(x >= 0.0f, x, p * ExpMinusOne(x / p)))
+    DX_UNARY(FCelu, Max(x, zero) + Min(p * ExpMinusOne(x / p), zero))
     DX_UNARY(FLeakyRelu, Select(x >= 0.0f, x, p * x))
-    DX_UNARY(FThresholdedRelu, Select(x > p, x, zero))
+    DX_UNARY(FThresholdedRelu, Select(x <= p, zero, x))
     DX_UNARY(FScaledElu, Select(x > 0.0f, q * x, q * p * ExpMinusOne(x)))
     DX_UNARY(FShrink, Select(x > q, x - p, Select(x < -q, x + p, zero)))
     DX_UNARY(FSoftPlus, SoftPlus(p * x) / p)
@@ -103,7 +104,7 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_BINARY(FPow, Pow(x, y))
     DX_BINARY(FReluGrad, Select(x > 0.0f, y, zero))
     DX_BINARY(FParameterizedRelu, Select(x >= 0.0f, x, x * y))
-    DX_BINARY(FClipGrad, Select((x <= p) | (x >= q), zero, y))
+    DX_BINARY(FClipGrad, Select((x > p) & (x < q), y, zero))
     DX_TEST(FEqual, x == y)
     DX_TEST(FGreater, x > y)
     DX_TEST(FLess, x < y)
@@ -135,7 +136,8 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
 
 template <typename T>
 T Divide(T x, T y) {
-  if (y == 0) return static_cast<T>(~T(0));
+  // What Microsoft's library gives for a division by 0.
+  if (y == 0) return T(-1) > T(0) ? T(-1) : sizeof(T) == 8 ? T(0) : x < T(0) ? T(1) : T(-1);
   if constexpr (T(-1) < T(0)) {
     if (y == T(-1)) return static_cast<T>(0 - static_cast<uint64_t>(x));
   }

@@ -69,8 +69,9 @@ float FloatOf(Type type, const DML_SCALAR_UNION& value) {
   return result;
 }
 
+float TruncatedModulus(float a, float b) { return std::isinf(b) ? std::numeric_limits<float>::quiet_NaN() : std::fmod(a, b); }
 float FloorModulus(float a, float b) {
-  float r = std::fmod(a, b);
+  float r = TruncatedModulus(a, b);
   if (b != 0 && r != 0 && (r < 0) != (b < 0)) r += b;
   return r;
 }
@@ -123,6 +124,15 @@ class Emitter {
     MicroOp op{float_ ? f : i};
     op.type = RegisterOf(type_);
     return b_.Emit(op, RegisterType::I32, in_[0], desc_.Inputs().size() > 1 ? in_[1] : in_[0]);
+  }
+  // An integer held to the range of an output below 32 bits, as DirectML's shaders do it.
+  int Held(int reg) {
+    if (reg < 0 || IsFloat(out_type_) || schema::BitsPerElement(out_type_) >= 32) return reg;
+    MicroOp op{Code::IClip};
+    op.type = IsSigned(out_type_) ? RegisterType::I32 : RegisterType::U32;
+    op.i = BoundsOf(out_type_).low;
+    op.j = BoundsOf(out_type_).high;
+    return b_.Emit(op, op.type, reg);
   }
   int FloatOnly(Code code) { return float_ ? Float1(code) : -1; }
 
@@ -189,10 +199,10 @@ int Emitter::Cast() {
     op.j = bounds.high;
     return b_.Emit(op, to, in_[0]);
   }
-  if (RegisterBytes(from) == RegisterBytes(to)) return in_[0];
+  if (RegisterBytes(from) == RegisterBytes(to)) return Held(in_[0]);
   MicroOp op{RegisterBytes(to) == 8 ? Code::Extend : Code::Truncate};
   op.type = from;
-  return b_.Emit(op, to, in_[0]);
+  return Held(b_.Emit(op, to, in_[0]));
 }
 
 int Emitter::Pow() {
@@ -204,6 +214,12 @@ int Emitter::Pow() {
     convert.type = RegisterOf(exponent);
     e = b_.Emit(convert, RegisterType::F32, e);
   }
+  if (auto* s = ScaleField()) {  // scales the exponent as well
+    MicroOp op{Code::FLinear};
+    op.p = (*s)->Scale;
+    op.q = (*s)->Bias;
+    e = b_.Emit(op, RegisterType::F32, e);
+  }
   return b_.Emit({Code::FPow}, RegisterType::F32, Scaled(), e);
 }
 
@@ -212,7 +228,6 @@ int Emitter::ConstantPow() {
   const float e = desc_.Float("Exponent");
   if (e == 1) return Float1(Code::FCopy);
   if (e == 2) return Float1(Code::FSquare);
-  if (e == -1) return Float1(Code::FRecip);
   return Float1(Code::FPowConstant, e);
 }
 
@@ -254,8 +269,8 @@ int Emitter::Emit() {
     case DML_OPERATOR_ACTIVATION_IDENTITY: return in_[0];
     case DML_OPERATOR_CAST: return Cast();
     case DML_OPERATOR_FILL_VALUE_CONSTANT: return Fill();
-    case DML_OPERATOR_ELEMENT_WISE_ABS: return Unary(Code::FAbs, Code::IAbs);
-    case DML_OPERATOR_ELEMENT_WISE_NEGATE: return Unary(Code::FNegate, Code::INegate);
+    case DML_OPERATOR_ELEMENT_WISE_ABS: return Held(Unary(Code::FAbs, Code::IAbs));
+    case DML_OPERATOR_ELEMENT_WISE_NEGATE: return Held(Unary(Code::FNegate, Code::INegate));
     case DML_OPERATOR_ELEMENT_WISE_SIGN: return Unary(Code::FSign, Code::ISign);
     case DML_OPERATOR_ELEMENT_WISE_EXP: return FloatOnly(Code::FExp);
     case DML_OPERATOR_ELEMENT_WISE_LOG: return FloatOnly(Code::FLog);
@@ -292,7 +307,7 @@ int Emitter::Emit() {
       op.i = mode == DML_IS_INFINITY_MODE_EITHER ? 0 : mode == DML_IS_INFINITY_MODE_POSITIVE ? 1 : -1;
       return b_.Emit(op, RegisterType::I32, in_[0]);
     }
-    case DML_OPERATOR_ELEMENT_WISE_CLIP: return Clip(false, Code::FClip, Code::IClip);
+    case DML_OPERATOR_ELEMENT_WISE_CLIP: return Clip(false, Code::FClip1, Code::IClip1);
     case DML_OPERATOR_ELEMENT_WISE_CLIP1: return Clip(true, Code::FClip1, Code::IClip1);
     case DML_OPERATOR_ELEMENT_WISE_CLIP_GRAD: return Clip(false, Code::FClipGrad, Code::IClip);
     case DML_OPERATOR_ELEMENT_WISE_CLIP_GRAD1: return Clip(true, Code::FClipGrad, Code::IClip);
@@ -312,7 +327,7 @@ int Emitter::Emit() {
     case DML_OPERATOR_ELEMENT_WISE_MIN: return Binary(Code::FMin, Code::IMin);
     case DML_OPERATOR_ELEMENT_WISE_DIFFERENCE_SQUARE: return Binary(Code::FDifferenceSquare, Code::IDifferenceSquare);
     case DML_OPERATOR_ELEMENT_WISE_MEAN: return Float2(Code::FMean);
-    case DML_OPERATOR_ELEMENT_WISE_MODULUS_TRUNCATE: return Call2([](float a, float b) { return std::fmod(a, b); });
+    case DML_OPERATOR_ELEMENT_WISE_MODULUS_TRUNCATE: return Call2(TruncatedModulus);
     case DML_OPERATOR_ELEMENT_WISE_MODULUS_FLOOR: return Call2(FloorModulus);
     case DML_OPERATOR_ELEMENT_WISE_ATAN_YX: return Call2([](float a, float b) { return std::atan2(a, b); });
     case DML_OPERATOR_ACTIVATION_RELU_GRAD: return Binary(Code::FReluGrad, Code::IReluGrad);
@@ -339,8 +354,7 @@ int Emitter::Emit() {
     case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT:
     case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_RIGHT: return float_ ? -1 : Shift();
     case DML_OPERATOR_ACTIVATION_RELU:
-      if (!float_) return Integer(Code::IRelu);
-      [[fallthrough]];
+      return float_ ? Float1(Code::FRelu) : Integer(Code::IRelu);  // fused into another operator it treats NaN otherwise
     default: return float_ ? EmitActivation(b_, desc_, in_[0]) : -1;
   }
 }
@@ -356,7 +370,7 @@ int EmitActivation(ProgramBuilder& builder, const schema::OperatorDesc& desc, in
   };
   switch (desc.type()) {
     case DML_OPERATOR_ACTIVATION_IDENTITY: return x;
-    case DML_OPERATOR_ACTIVATION_RELU: return emit(Code::FRelu);
+    case DML_OPERATOR_ACTIVATION_RELU: return emit(Code::FReluFused);
     case DML_OPERATOR_ACTIVATION_SIGMOID: return emit(Code::FSigmoid);
     case DML_OPERATOR_ACTIVATION_TANH: return emit(Code::FTanh);
     case DML_OPERATOR_ACTIVATION_GELU: return emit(Code::FGelu);
@@ -380,7 +394,7 @@ int EmitActivation(ProgramBuilder& builder, const schema::OperatorDesc& desc, in
       return emit(Code::FParametricSoftPlus, desc.Float("Alpha"), desc.Float("Beta"));
     case DML_OPERATOR_ELEMENT_WISE_CLIP: {
       if (auto& s = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias")) x = emit(Code::FLinear, s->Scale, s->Bias);
-      return emit(Code::FClip, desc.Float("Min"), desc.Float("Max"));
+      return emit(Code::FClip1, desc.Float("Min"), desc.Float("Max"));
     }
     default: return -1;
   }

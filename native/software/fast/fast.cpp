@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "../kernel.h"
+#include "convolution.h"
 #include "elementwise.h"
 #include "gemm.h"
 
@@ -10,6 +11,7 @@ namespace dxtensor::software {
 std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
   switch (desc.type()) {
     case DML_OPERATOR_GEMM: return fast::MakeGemmKernel(desc);
+    case DML_OPERATOR_CONVOLUTION: return fast::MakeConvolutionKernel(desc);
     default: return fast::MakeElementwise(desc);
   }
 }

@@ -202,22 +202,23 @@ DX_INLINE VD PowOfHalf(VD a, VD y) {
   p = p * r + 1.0;
   return p * (VD)((n + 1023) << 52);
 }
+// DirectML's power: 0 to any power is 0; infinity to the power of 0, 1 or a negative number to the power of infinity, and a negative
+// number to the power of no integer are NaN.
 DX_INLINE VF Pow(VF x, VF y) {
-  const VF infinity = SplatF(__builtin_inff());
+  const VF infinity = SplatF(__builtin_inff()), nan = SplatF(__builtin_nanf(""));
   VF a = Abs(x);
   VDPair wa = Widen(a), wy = Widen(y);
-  VF magnitude = Narrow(PowOfHalf(wa.low, wy.low), PowOfHalf(wa.high, wy.high));
-  VI zero = a == 0.0f, huge = a == infinity;
-  magnitude = Select((zero & (y > 0.0f)) | (huge & (y < 0.0f)), VF{}, magnitude);
-  magnitude = Select((zero & (y < 0.0f)) | (huge & (y > 0.0f)), infinity, magnitude);
-  VF whole = Truncate(y);
-  VF halved = y * 0.5f;
+  VF result = Narrow(PowOfHalf(wa.low, wy.low), PowOfHalf(wa.high, wy.high));
+  VI huge = a == infinity;
+  result = Select(huge & (y < 0.0f), VF{}, result);
+  result = Select(huge & (y > 0.0f), infinity, result);
+  VF whole = Truncate(y), halved = y * 0.5f;
   VI is_whole = whole == y;
   VI odd = is_whole & (Truncate(halved) != halved);
-  VI negative = BitsOf(x) < 0;
-  magnitude = FromBits(BitsOf(magnitude) ^ (negative & odd & static_cast<int32_t>(0x80000000u)));
-  magnitude = Select((x < 0.0f) & (x != -infinity) & ~is_whole & (Abs(y) != infinity), SplatF(__builtin_nanf("")), magnitude);
-  magnitude = Select((x != x) | (y != y), x + y, magnitude);
-  VI one = (x == 1.0f) | (y == 0.0f) | ((x == -1.0f) & (Abs(y) == infinity));
-  return Select(one, SplatF(1.0f), magnitude);
+  VI negative = x < 0.0f;
+  result = FromBits(BitsOf(result) ^ (negative & odd & static_cast<int32_t>(0x80000000u)));
+  VI none = (negative & ~is_whole) | ((Abs(y) == infinity) & (negative | (x == 1.0f))) | (huge & (y == 0.0f));
+  result = Select(none, nan, result);
+  result = Select(x == 0.0f, VF{}, result);
+  return Select((x != x) | (y != y), nan, result);
 }

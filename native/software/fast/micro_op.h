@@ -14,7 +14,7 @@ inline int RegisterBytes(RegisterType type) { return type >= RegisterType::I64 ?
 enum class Code : uint8_t {
   // float: d = f(a)
   FCopy, FAbs, FNegate, FSign, FExp, FLog, FSqrt, FRecip, FSin, FCos, FTanh, FErf, FFloor, FCeil, FRoundEven, FTruncate,
-  FRoundAway, FSigmoid, FRelu, FGelu, FSoftSign, FRoundHalf,
+  FRoundAway, FSigmoid, FRelu, FReluFused, FGelu, FSoftSign, FRoundHalf,
   // float with immediates p and q: d = f(a)
   FLinear,  // p a + q
   FClip,    // min(q, max(p, a))

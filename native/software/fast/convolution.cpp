@@ -1,0 +1,143 @@
+#include "convolution.h"
+
+#include <algorithm>
+#include <array>
+
+#include "convolution_grid.h"
+#include "isa_table.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+class ConvolutionKernel final : public Kernel {
+ public:
+  ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out);
+  size_t ScratchBytes() const override { return scratch_bytes_; }
+  void Run(const KernelArguments& arguments) const override {
+    for (const ConvolutionGrid& grid : grids_) grid.Run(shape_, arguments);
+    if (pads_output_) FillOutputPadding(arguments);
+  }
+
+ private:
+  void FillOutputPadding(const KernelArguments& arguments) const;
+
+  ConvolutionShape shape_;
+  std::vector<ConvolutionGrid> grids_;
+  size_t scratch_bytes_ = 0;
+  bool pads_output_ = false;
+  std::array<int64_t, kSpatial> out_size_{1, 1, 1}, computed_{1, 1, 1}, out_stride_{};
+};
+
+int64_t StrideOf(const schema::TensorDesc& t, uint32_t d) { return t.sizes[d] == 1 ? 0 : t.strides[d]; }
+
+ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out) {
+  const schema::TensorDesc &in = *desc.Tensor("InputTensor"), &filter = *desc.Tensor("FilterTensor");
+  const bool backward = desc.UInt("Direction") == DML_CONVOLUTION_DIRECTION_BACKWARD;
+  const bool flips = desc.UInt("Mode") == DML_CONVOLUTION_MODE_CONVOLUTION;
+  ConvolutionShape& s = shape_;
+  s.in_type = in.data_type;
+  s.filter_type = filter.data_type;
+  s.out_type = out.data_type;
+  s.in_bytes = static_cast<int>(schema::BytesPerElement(s.in_type));
+  s.filter_bytes = static_cast<int>(schema::BytesPerElement(s.filter_type));
+  s.out_bytes = static_cast<int>(schema::BytesPerElement(s.out_type));
+  s.groups = desc.UInt("GroupCount");
+  s.images = out.sizes[0];
+  s.rows = out.sizes[1] / s.groups;
+  s.channels = in.sizes[1] / s.groups;
+  s.in_image = StrideOf(in, 0);
+  s.in_channel = StrideOf(in, 1);
+  s.filter_row = StrideOf(filter, backward ? 1 : 0);
+  s.filter_channel = StrideOf(filter, backward ? 0 : 1);
+  s.filter_group = (backward ? s.channels : s.rows) * StrideOf(filter, 0);
+  s.out_image = StrideOf(out, 0);
+  s.out_row = StrideOf(out, 1);
+  s.has_bias = desc.Tensor("BiasTensor").has_value();
+  s.bias_row = s.has_bias ? StrideOf(*desc.Tensor("BiasTensor"), 1) : 0;
+  s.activations = std::move(activations);
+
+  const uint32_t spatial = desc.UInt("DimensionCount");
+  // For each dimension its grids: one, or backward one for each remainder by the stride.
+  struct Choice {
+    GridDimension dimension;
+    int64_t out_start;
+  };
+  std::array<std::vector<Choice>, kSpatial> choices;
+  for (int d = 0; d < kSpatial; ++d) {
+    const int axis = d - (kSpatial - static_cast<int>(spatial));
+    if (axis < 0) {
+      choices[static_cast<size_t>(d)].push_back({GridDimension(), 0});
+      continue;
+    }
+    const auto a = static_cast<uint32_t>(axis), t = a + 2;
+    const int64_t stride = desc.UInts("Strides")[a], dilation = desc.UInts("Dilations")[a], padding = desc.UInts("StartPadding")[a];
+    const int64_t cells = filter.sizes[t], cell_stride = StrideOf(filter, t);
+    const int64_t computed = static_cast<int64_t>(out.sizes[t]) - desc.UInts("OutputPadding")[a];
+    out_size_[static_cast<size_t>(d)] = out.sizes[t];
+    computed_[static_cast<size_t>(d)] = computed;
+    out_stride_[static_cast<size_t>(d)] = StrideOf(out, t);
+    pads_output_ |= computed != out.sizes[t];
+    auto cell = [&](int64_t k) { return (flips ? cells - 1 - k : k) * cell_stride; };
+    for (int64_t remainder = 0; remainder < (backward ? stride : 1); ++remainder) {
+      GridDimension g;
+      g.in_size = in.sizes[t];
+      g.in_stride = StrideOf(in, t);
+      g.taps.clear();
+      if (backward) {
+        g.count = computed > remainder ? (computed - 1 - remainder) / stride + 1 : 0;
+        g.out_stride = StrideOf(out, t) * stride;
+        for (int64_t k = 0; k < cells; ++k) {
+          const int64_t at = remainder + padding - k * dilation;
+          if (at % stride == 0) g.taps.push_back({cell(k), at / stride});
+        }
+      } else {
+        g.count = std::max<int64_t>(computed, 0);
+        g.in_step = stride;
+        g.out_stride = StrideOf(out, t);
+        for (int64_t k = 0; k < cells; ++k) g.taps.push_back({cell(k), k * dilation - padding});
+      }
+      // In the order of the filter's memory.
+      std::sort(g.taps.begin(), g.taps.end(), [](const Tap& x, const Tap& y) { return x.cell < y.cell; });
+      if (g.count > 0) choices[static_cast<size_t>(d)].push_back({g, remainder * StrideOf(out, t)});
+    }
+  }
+  for (const Choice& z : choices[0])
+    for (const Choice& y : choices[1])
+      for (const Choice& x : choices[2]) {
+        const GridDimension dimensions[kSpatial] = {z.dimension, y.dimension, x.dimension};
+        grids_.emplace_back(shape_, dimensions, z.out_start + y.out_start + x.out_start);
+        scratch_bytes_ = std::max(scratch_bytes_, grids_.back().ScratchBytes());
+      }
+}
+
+// Microsoft's library computes nothing there: no sum, no bias, but the activation of 0.
+void ConvolutionKernel::FillOutputPadding(const KernelArguments& arguments) const {
+  alignas(64) float value[kMaxWidth] = {};
+  Activate(shape_.activations, value, 1);
+  for (int64_t n = 0; n < shape_.images; ++n)
+    for (int64_t c = 0; c < shape_.groups * shape_.rows; ++c)
+      for (int64_t z = 0; z < out_size_[0]; ++z)
+        for (int64_t y = 0; y < out_size_[1]; ++y)
+          for (int64_t x = 0; x < out_size_[2]; ++x) {
+            if (z < computed_[0] && y < computed_[1] && x < computed_[2]) continue;
+            const int64_t at = n * shape_.out_image + c * shape_.out_row + z * out_stride_[0] + y * out_stride_[1] + x * out_stride_[2];
+            Table().store(shape_.out_type, arguments.outputs[0] + at * shape_.out_bytes, reinterpret_cast<const uint8_t*>(value), 1, 1);
+          }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const Activations& after, const schema::TensorDesc* stored) {
+  if (desc.type() != DML_OPERATOR_CONVOLUTION) return nullptr;
+  const schema::TensorDesc& out = stored ? *stored : *desc.Tensor("OutputTensor");
+  auto is_float = [](DML_TENSOR_DATA_TYPE t) { return t == DML_TENSOR_DATA_TYPE_FLOAT32 || t == DML_TENSOR_DATA_TYPE_FLOAT16; };
+  if (!is_float(desc.Tensor("InputTensor")->data_type) || !is_float(out.data_type)) return nullptr;
+  if (desc.UInt("DimensionCount") > kSpatial || desc.UInt("DimensionCount") + 2 != out.rank) return nullptr;
+  auto activations = FusedActivations(desc);
+  if (!activations) return nullptr;
+  activations->insert(activations->end(), after.begin(), after.end());
+  return std::make_unique<ConvolutionKernel>(desc, std::move(*activations), out);
+}
+
+}  // namespace dxtensor::software::fast

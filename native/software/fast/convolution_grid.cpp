@@ -1,0 +1,387 @@
+#include "convolution_grid.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "isa_table.h"
+#include "thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int kMostStretches = 32;  // one for each column of a panel
+constexpr int64_t kMostRun = 384;   // depth of a block of panels
+
+// Columns [first, last) of a line of `length` for which position start + column * step lies in [0, size).
+void Clip(int64_t start, int64_t step, int64_t size, int64_t length, int64_t* first, int64_t* last) {
+  *first = start >= 0 ? 0 : (-start + step - 1) / step;
+  *last = start >= size ? 0 : std::min(length, (size - 1 - start) / step + 1);
+  if (*first >= *last) *first = *last = 0;
+}
+
+bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }
+
+void LoadFloats(DML_TENSOR_DATA_TYPE type, float* to, const uint8_t* from, int64_t stride, int64_t n) {
+  if (IsFloat32(type) && stride == 1) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+  else Table().load(type, reinterpret_cast<uint8_t*>(to), from, stride, n);
+}
+
+}  // namespace
+
+ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
+    : out_start_(out_start) {
+  for (int d = 0; d < kSpatial; ++d) dim_[d] = dimensions[d];
+  Merge();
+  columns_ = shape.images;
+  for (const GridDimension& d : dim_) {
+    taps_ *= static_cast<int64_t>(d.taps.size());
+    columns_ *= d.count;
+  }
+  depth_ = shape.channels * taps_;
+  for (const Tap& z : dim_[0].taps)
+    for (const Tap& y : dim_[1].taps)
+      for (const Tap& x : dim_[2].taps) cells_.push_back(z.cell + y.cell + x.cell);
+  if (taps_ > 1) cell_step_ = cells_[1] - cells_[0];
+  else cell_step_ = shape.filter_channel;
+  for (int64_t t = 1; t < taps_; ++t)
+    if (cells_[t] != cells_[0] + t * cell_step_) cell_step_ = 0;
+  evenly_through_channels_ = cell_step_ != 0 && shape.filter_channel == taps_ * cell_step_;
+  grows_ = dim_[2].count == 1 || dim_[2].out_stride > 0;
+  int64_t extent = dim_[2].out_stride * (dim_[2].count - 1);
+  for (int d = 1; d >= 0; --d) {
+    if (dim_[d].count == 1) continue;
+    grows_ &= dim_[d].out_stride > extent;
+    extent += dim_[d].out_stride * (dim_[d].count - 1);
+  }
+  grows_ &= shape.images == 1 || shape.out_image > extent;
+  packs_runs_ = dim_[2].count < 8 && dim_[2].taps.size() >= 8;
+  direct_ = shape.groups > 1 && shape.rows < 4;
+  if (!direct_ && depth_ > 0)
+    product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
+}
+
+// Joins a dimension with the next where both have one tap that always hits and lie one in the other.
+void ConvolutionGrid::Merge() {
+  auto is_simple = [](const GridDimension& d) {
+    return d.taps.size() == 1 && d.taps[0].offset == 0 && (d.count - 1) * d.in_step < d.in_size;
+  };
+  for (int d = 0; d + 1 < kSpatial; ++d) {
+    GridDimension &outer = dim_[d], &inner = dim_[d + 1];
+    if (!is_simple(outer) || !is_simple(inner)) continue;
+    if (outer.count != 1 && (outer.in_stride * outer.in_step != inner.in_stride * inner.in_step * inner.count ||
+                             outer.out_stride != inner.out_stride * inner.count))
+      continue;
+    inner.taps[0].cell += outer.taps[0].cell;
+    inner.in_size = inner.count * outer.count;
+    inner.in_stride *= inner.in_step;
+    inner.in_step = 1;
+    inner.count *= outer.count;
+    outer = GridDimension();
+  }
+}
+
+size_t ConvolutionGrid::ScratchBytes() const {
+  if (direct_) return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
+  return product_.ScratchBytes();
+}
+
+int ConvolutionGrid::Stretches(int64_t first, int64_t columns, Stretch* stretches) const {
+  int64_t rest = first;
+  Stretch s{};
+  for (int d = kSpatial - 1; d >= 0; --d) {
+    s.at[d] = rest % dim_[d].count;
+    rest /= dim_[d].count;
+  }
+  s.image = rest;
+  int count = 0;
+  for (int64_t done = 0; done < columns;) {
+    s.column = done;
+    s.length = std::min(dim_[2].count - s.at[2], columns - done);
+    done += s.length;
+    stretches[count++] = s;
+    s.at[2] = 0;
+    if (++s.at[1] < dim_[1].count) continue;
+    s.at[1] = 0;
+    if (++s.at[0] < dim_[0].count) continue;
+    s.at[0] = 0;
+    ++s.image;
+  }
+  return count;
+}
+
+ConvolutionGrid::Reach ConvolutionGrid::ReachOf(const Stretch& s, int64_t tap) const {
+  const auto nx = static_cast<int64_t>(dim_[2].taps.size()), ny = static_cast<int64_t>(dim_[1].taps.size());
+  const int64_t x = s.at[2] * dim_[2].in_step + dim_[2].taps[static_cast<size_t>(tap % nx)].offset;
+  const int64_t y = s.at[1] * dim_[1].in_step + dim_[1].taps[static_cast<size_t>(tap / nx % ny)].offset;
+  const int64_t z = s.at[0] * dim_[0].in_step + dim_[0].taps[static_cast<size_t>(tap / nx / ny)].offset;
+  Reach r{z * dim_[0].in_stride + y * dim_[1].in_stride + x * dim_[2].in_stride, 0, 0};
+  if (z >= 0 && z < dim_[0].in_size && y >= 0 && y < dim_[1].in_size)
+    Clip(x, dim_[2].in_step, dim_[2].in_size, s.length, &r.first, &r.last);
+  return r;
+}
+
+// Rows of the panel one after the other: what a tap reads for neighbouring output positions lies side by side.
+void ConvolutionGrid::PackStretches(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count,
+                                    int64_t width, int64_t k, int64_t depth, float* to) const {
+  const int64_t step = dim_[2].in_step * dim_[2].in_stride;
+  const bool plain = IsFloat32(shape.in_type) && step == 1;
+  // The reach of each tap is the same for every channel; a few taps at a time are kept.
+  constexpr int64_t kKept = 64;
+  Reach kept[kKept];
+  const int64_t group = std::max<int64_t>(1, std::min<int64_t>(taps_, kKept / count));
+  for (int64_t start = 0; start < taps_; start += group) {
+    const int64_t taps = std::min(group, taps_ - start);
+    for (int64_t t = 0; t < taps; ++t)
+      for (int s = 0; s < count; ++s) {
+        kept[t * count + s] = ReachOf(stretches[s], start + t);
+        kept[t * count + s].offset += stretches[s].image * shape.in_image;
+      }
+    const int64_t first_channel = k / taps_, last_channel = (k + depth - 1) / taps_;
+    for (int64_t channel = first_channel; channel <= last_channel; ++channel) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t row = channel * taps_ + start + t - k;
+        if (row < 0 || row >= depth) continue;
+        float* line = to + row * width;
+        for (int s = 0; s < count; ++s) {
+          const Reach& r = kept[t * count + s];
+          const Stretch& stretch = stretches[s];
+          float* part = line + stretch.column;
+          const uint8_t* from = in + (channel * shape.in_channel + r.offset) * shape.in_bytes;
+          if (plain && r.last - r.first == 32) {
+            std::memcpy(part, from, 32 * sizeof(float));
+            continue;
+          }
+          for (int64_t i = 0; i < r.first; ++i) part[i] = 0;
+          if (r.last > r.first) LoadFloats(shape.in_type, part + r.first, from + r.first * step * shape.in_bytes, step, r.last - r.first);
+          for (int64_t i = r.last; i < stretch.length; ++i) part[i] = 0;
+        }
+        const int64_t used = stretches[count - 1].column + stretches[count - 1].length;
+        for (int64_t i = used; i < width; ++i) line[i] = 0;
+      }
+    }
+  }
+}
+
+// Columns of the panel one after the other, then turned: what one output position reads through neighbouring taps lies side by side.
+void ConvolutionGrid::PackRuns(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t columns,
+                               int64_t width, int64_t k, int64_t depth, float* to) const {
+  const auto nx = static_cast<int64_t>(dim_[2].taps.size()), ny = static_cast<int64_t>(dim_[1].taps.size());
+  alignas(64) float lines[32 * kMostRun];
+  if (columns < width) std::memset(to, 0, static_cast<size_t>(width * depth) * sizeof(float));
+  const int64_t tap_step = nx > 1 ? dim_[2].taps[1].offset - dim_[2].taps[0].offset : 1;
+  for (int s = 0; s < count; ++s) {
+    const Stretch& stretch = stretches[s];
+    for (int64_t j = 0; j < stretch.length; ++j) {
+      float* line = lines + (stretch.column + j) * kMostRun;
+      const int64_t x0 = (stretch.at[2] + j) * dim_[2].in_step;
+      for (int64_t done = 0; done < depth;) {
+        const int64_t at = k + done, channel = at / taps_, tap = at % taps_, tx = tap % nx;
+        const int64_t n = std::min(nx - tx, depth - done);
+        const int64_t y = stretch.at[1] * dim_[1].in_step + dim_[1].taps[static_cast<size_t>(tap / nx % ny)].offset;
+        const int64_t z = stretch.at[0] * dim_[0].in_step + dim_[0].taps[static_cast<size_t>(tap / nx / ny)].offset;
+        const int64_t x = x0 + dim_[2].taps[static_cast<size_t>(tx)].offset;
+        int64_t first = 0, last = 0;
+        if (z >= 0 && z < dim_[0].in_size && y >= 0 && y < dim_[1].in_size) {
+          if (tap_step > 0) Clip(x, tap_step, dim_[2].in_size, n, &first, &last);
+          else if (tap_step < 0) Clip(dim_[2].in_size - 1 - x, -tap_step, dim_[2].in_size, n, &first, &last);
+          else last = x >= 0 && x < dim_[2].in_size ? n : 0;
+        }
+        float* part = line + done;
+        for (int64_t i = 0; i < first; ++i) part[i] = 0;
+        if (last > first) {
+          const int64_t offset = stretch.image * shape.in_image + channel * shape.in_channel + z * dim_[0].in_stride +
+                                 y * dim_[1].in_stride + (x + first * tap_step) * dim_[2].in_stride;
+          LoadFloats(shape.in_type, part + first, in + offset * shape.in_bytes, tap_step * dim_[2].in_stride, last - first);
+        }
+        for (int64_t i = last; i < n; ++i) part[i] = 0;
+        done += n;
+      }
+    }
+  }
+  Table().pack_rows(to, width, columns, lines, kMostRun, 1, depth);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------------
+
+class GridSource final : public PanelSource {
+ public:
+  GridSource(const ConvolutionGrid& grid, const ConvolutionShape& shape, const KernelArguments& arguments)
+      : g_(grid), s_(shape), arguments_(arguments) {}
+
+  void PackA(int64_t group, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
+    const uint8_t* filter = arguments_.inputs[1];
+    const int64_t start = group * s_.filter_group + m * s_.filter_row;
+    if (g_.evenly_through_channels_) {
+      Pack(filter, start + g_.cells_[0] + k * g_.cell_step_, rows, g_.cell_step_, count, to);
+      return;
+    }
+    for (int64_t done = 0; done < count;) {
+      const int64_t channel = (k + done) / g_.taps_, tap = (k + done) % g_.taps_;
+      const int64_t from = start + channel * s_.filter_channel + g_.cells_[static_cast<size_t>(tap)];
+      int64_t n = 1;
+      if (g_.cell_step_) {
+        n = std::min(g_.taps_ - tap, count - done);
+      } else {
+        const int64_t step = tap + 1 < g_.taps_ ? g_.cells_[static_cast<size_t>(tap + 1)] - g_.cells_[static_cast<size_t>(tap)] : 0;
+        while (tap + n < g_.taps_ && done + n < count &&
+               g_.cells_[static_cast<size_t>(tap + n)] - g_.cells_[static_cast<size_t>(tap + n - 1)] == step)
+          ++n;
+        Pack(filter, from, rows, step, n, to + done * rows);
+        done += n;
+        continue;
+      }
+      Pack(filter, from, rows, g_.cell_step_, n, to + done * rows);
+      done += n;
+    }
+  }
+  void PackB(int64_t group, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const override {
+    ConvolutionGrid::Stretch stretches[kMostStretches];
+    const int found = g_.Stretches(n, columns, stretches);
+    const uint8_t* in = arguments_.inputs[0] + group * s_.channels * s_.in_channel * s_.in_bytes;
+    if (g_.packs_runs_) g_.PackRuns(s_, in, stretches, found, columns, width, k, count, to);
+    else g_.PackStretches(s_, in, stretches, found, width, k, count, to);
+  }
+  int64_t OutOffset(int64_t group, int64_t m, int64_t column) const {
+    int64_t offset = g_.out_start_ + (group * s_.rows + m) * s_.out_row;
+    for (int d = kSpatial - 1; d >= 0; --d) {
+      offset += column % g_.dim_[d].count * g_.dim_[d].out_stride;
+      column /= g_.dim_[d].count;
+    }
+    return offset + column * s_.out_image;
+  }
+  float* DirectC(int64_t group, int64_t m, int64_t n, int64_t columns, int64_t* stride) const override {
+    if (!IsFloat32(s_.out_type) || !g_.grows_) return nullptr;
+    const int64_t first = OutOffset(group, m, n);
+    if (columns > 1 && OutOffset(group, m, n + columns - 1) - first != columns - 1) return nullptr;
+    *stride = s_.out_row;
+    return reinterpret_cast<float*>(arguments_.outputs[0]) + first;
+  }
+  bool NeedsStore() const override { return s_.has_bias || !s_.activations.empty(); }
+  void Store(int64_t group, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
+    const IsaTable& table = Table();
+    alignas(64) float local[kMostTileFloats];
+    uint8_t* out = arguments_.outputs[0];
+    const bool in_place = reinterpret_cast<uint8_t*>(tile) >= out && stride != table.tile_columns && IsFloat32(s_.out_type) &&
+                          g_.grows_ && reinterpret_cast<uint8_t*>(tile) == out + OutOffset(group, m, n) * s_.out_bytes;
+    if (!s_.activations.empty() && stride != table.tile_columns) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(local + r * table.tile_columns, tile + r * stride, static_cast<size_t>(columns) * sizeof(float));
+      tile = local;
+      stride = table.tile_columns;
+    }
+    if (s_.has_bias) {
+      for (int64_t r = 0; r < rows; ++r) {
+        float bias;
+        table.load(s_.filter_type, reinterpret_cast<uint8_t*>(&bias),
+                   arguments_.inputs[2] + (group * s_.rows + m + r) * s_.bias_row * s_.filter_bytes, 1, 1);
+        table.scale_shift(tile + r * stride, tile + r * stride, 1, bias, columns);
+      }
+    }
+    Activate(s_.activations, tile, rows * stride);
+    if (in_place && tile != local) return;
+    ConvolutionGrid::Stretch stretches[kMostStretches];
+    const int found = g_.Stretches(n, columns, stretches);
+    for (int i = 0; i < found; ++i) {
+      const ConvolutionGrid::Stretch& s = stretches[i];
+      for (int64_t r = 0; r < rows; ++r)
+        table.store(s_.out_type, out + OutOffset(group, m + r, n + s.column) * s_.out_bytes,
+                    reinterpret_cast<const uint8_t*>(tile + r * stride + s.column), g_.dim_[2].out_stride, s.length);
+    }
+  }
+
+ private:
+  // `rows` rows of the filter, `n` cells of each.
+  void Pack(const uint8_t* filter, int64_t from, int64_t rows, int64_t step, int64_t n, float* to) const {
+    const IsaTable& table = Table();
+    if (IsFloat32(s_.filter_type)) {
+      table.pack_rows(to, rows, rows, reinterpret_cast<const float*>(filter) + from, s_.filter_row, step, n);
+      return;
+    }
+    constexpr int64_t kStep = 64;
+    alignas(64) float values[32 * kStep];
+    for (int64_t j = 0; j < n; j += kStep) {
+      const int64_t count = std::min(kStep, n - j);
+      for (int64_t i = 0; i < rows; ++i)
+        table.load(s_.filter_type, reinterpret_cast<uint8_t*>(values + i * kStep),
+                   filter + (from + i * s_.filter_row + j * step) * s_.filter_bytes, step, count);
+      table.pack_rows(to + j * rows, rows, rows, values, kStep, 1, count);
+    }
+  }
+
+  const ConvolutionGrid& g_;
+  const ConvolutionShape& s_;
+  const KernelArguments& arguments_;
+};
+
+// Few output channels of a group: line by line, each tap adding its share of an input line.
+void ConvolutionGrid::RunDirect(const ConvolutionShape& shape, const KernelArguments& arguments) const {
+  const IsaTable& table = Table();
+  const int64_t length = dim_[2].count, lines = dim_[0].count * dim_[1].count;
+  const int64_t step = dim_[2].in_step * dim_[2].in_stride;
+  const int64_t work = length * lines * depth_;
+  ThreadPool::Get().ParallelFor(
+      0, shape.images * shape.groups * shape.rows, std::max<int64_t>(1, 200000 / std::max<int64_t>(work, 1)),
+      [&](int64_t first, int64_t last, int slot) {
+        float* line = reinterpret_cast<float*>(arguments.scratch) + slot * (length + 2 * kMaxWidth);
+        for (int64_t plane = first; plane < last; ++plane) {
+          const int64_t row = plane % shape.rows, group = plane / shape.rows % shape.groups, image = plane / shape.rows / shape.groups;
+          float bias = 0;
+          if (shape.has_bias)
+            table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&bias),
+                       arguments.inputs[2] + (group * shape.rows + row) * shape.bias_row * shape.filter_bytes, 1, 1);
+          for (int64_t l = 0; l < lines; ++l) {
+            const Stretch stretch{image, {l / dim_[1].count, l % dim_[1].count, 0}, 0, length};
+            std::fill(line, line + length, bias);
+            for (int64_t channel = 0; channel < shape.channels; ++channel)
+              for (int64_t tap = 0; tap < taps_; ++tap) {
+                const Reach r = ReachOf(stretch, tap);
+                if (r.first >= r.last) continue;
+                float weight;
+                table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&weight),
+                           arguments.inputs[1] + (group * shape.filter_group + row * shape.filter_row + channel * shape.filter_channel +
+                                                  cells_[static_cast<size_t>(tap)]) * shape.filter_bytes, 1, 1);
+                const int64_t from = image * shape.in_image + (group * shape.channels + channel) * shape.in_channel + r.offset + r.first * step;
+                const uint8_t* in = arguments.inputs[0] + from * shape.in_bytes;
+                if (IsFloat32(shape.in_type) && step == 1) {
+                  table.axpy(line + r.first, reinterpret_cast<const float*>(in), weight, r.last - r.first);
+                  continue;
+                }
+                alignas(64) float values[256];
+                for (int64_t j = r.first; j < r.last; j += 256) {
+                  const int64_t n = std::min<int64_t>(256, r.last - j);
+                  table.load(shape.in_type, reinterpret_cast<uint8_t*>(values), in + (j - r.first) * step * shape.in_bytes, step, n);
+                  table.axpy(line + j, values, weight, n);
+                }
+              }
+            Activate(shape.activations, line, length);
+            const int64_t to = out_start_ + image * shape.out_image + (group * shape.rows + row) * shape.out_row +
+                               stretch.at[0] * dim_[0].out_stride + stretch.at[1] * dim_[1].out_stride;
+            table.store(shape.out_type, arguments.outputs[0] + to * shape.out_bytes, reinterpret_cast<const uint8_t*>(line),
+                        dim_[2].out_stride, length);
+          }
+        }
+      });
+}
+
+void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& arguments) const {
+  if (direct_) {
+    RunDirect(shape, arguments);
+    return;
+  }
+  const GridSource source(*this, shape, arguments);
+  if (depth_ > 0) {
+    product_.Run(source, arguments.scratch);
+    return;
+  }
+  // No cell of the filter meets this grid: nothing but bias and activation.
+  const int64_t rows = Table().tile_rows, width = Table().tile_columns;
+  for (int64_t group = 0; group < shape.groups; ++group)
+    for (int64_t m = 0; m < shape.rows; m += rows)
+      for (int64_t n = 0; n < columns_; n += width) {
+        alignas(64) float tile[kMostTileFloats] = {};
+        source.Store(group, m, std::min(rows, shape.rows - m), n, std::min(width, columns_ - n), tile, width);
+      }
+}
+
+}  // namespace dxtensor::software::fast

@@ -1,0 +1,74 @@
+// One grid of output positions of a convolution, with its taps, and how it is packed and stored. Immutable after Prepare.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../kernel.h"
+#include "epilogue.h"
+#include "panel_product.h"
+
+namespace dxtensor::software::fast {
+
+constexpr int kSpatial = 3;
+
+struct Tap {
+  int64_t cell;    // offset in the filter, in elements
+  int64_t offset;  // in positions of the input
+};
+
+struct GridDimension {
+  int64_t count = 1;                      // output positions
+  int64_t in_size = 1, in_step = 1;       // positions of the input, and how far apart neighbours read
+  int64_t in_stride = 0, out_stride = 0;  // in elements: of an input position, from one output position of this grid to the next
+  std::vector<Tap> taps = {{0, 0}};
+};
+
+// What all grids of a convolution share.
+struct ConvolutionShape {
+  DML_TENSOR_DATA_TYPE in_type, filter_type, out_type;
+  int in_bytes, filter_bytes, out_bytes;
+  int64_t images, groups, rows, channels;  // rows: output channels of a group; channels: input channels of a group
+  int64_t in_image, in_channel, filter_row, filter_channel, filter_group, out_image, out_row, bias_row;
+  bool has_bias;
+  Activations activations;
+};
+
+class ConvolutionGrid {
+ public:
+  ConvolutionGrid(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start);
+  size_t ScratchBytes() const;
+  void Run(const ConvolutionShape& shape, const KernelArguments& arguments) const;
+
+ private:
+  friend class GridSource;
+  // Output positions that follow each other along the last dimension.
+  struct Stretch {
+    int64_t image, at[kSpatial], column, length;  // column: of the panel
+  };
+  // What a stretch reads for one tap: from + offset, for columns [first, last) of it; the others are zero.
+  struct Reach {
+    int64_t offset, first, last;
+  };
+
+  void Merge();
+  int Stretches(int64_t first, int64_t columns, Stretch* stretches) const;
+  Reach ReachOf(const Stretch& stretch, int64_t tap) const;
+  void RunDirect(const ConvolutionShape& shape, const KernelArguments& arguments) const;
+  void PackStretches(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t width, int64_t k,
+                     int64_t depth, float* to) const;
+  void PackRuns(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t columns, int64_t width,
+                int64_t k, int64_t depth, float* to) const;
+
+  GridDimension dim_[kSpatial];
+  int64_t out_start_;
+  int64_t taps_ = 1, columns_ = 1, depth_ = 0;
+  std::vector<int64_t> cells_;    // of all taps
+  int64_t cell_step_ = 0;         // between neighbouring taps; 0 when they are not evenly spaced
+  bool evenly_through_channels_ = false;
+  bool grows_ = false;            // output offsets grow with the column
+  bool packs_runs_ = false, direct_ = false;
+  PanelProduct product_;
+};
+
+}  // namespace dxtensor::software::fast
