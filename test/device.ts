@@ -6,6 +6,7 @@
 import { describe, expect } from "vitest";
 import * as dx from "../src/index.ts";
 import * as constants from "../src/runtime/constants.ts";
+import { reclaim } from "../src/runtime/buffers.ts";
 import { values } from "../src/ops/data.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
 
@@ -33,34 +34,60 @@ function present(): string[] {
 
 export const devices: readonly string[] = present();
 
-/** A way of running a body: eagerly, or in another manner that gives the same results. */
+/** A way of running a function of tensors. */
 export interface Mode {
-  readonly name: string;
-  /** Runs fn, which makes tensors, and gives what it returns. */
-  run<T>(fn: () => T): T;
+  readonly name: "eager" | "compiled";
+  /** Calls fn with the tensors, and gives what it returns. */
+  run<T>(fn: (...inputs: dx.Tensor[]) => T, ...inputs: dx.Tensor[]): T;
 }
 
-/** Eager first; whoever adds another way of running (compile) pushes it. */
-export const modes: Mode[] = [{ name: "eager", run: (fn) => fn() }];
+export const modes: readonly Mode[] = [
+  { name: "eager", run: (fn, ...inputs) => fn(...inputs) },
+  {
+    name: "compiled",
+    run: (fn, ...inputs) => {
+      const compiled = dx.compile(fn);
+      try {
+        return compiled(...inputs);
+      } finally {
+        compiled.dispose();
+      }
+    },
+  },
+];
 
 /** Declares the tests of body for each device. */
 export function eachDevice(name: string, body: (device: string) => void): void {
   for (const device of devices) describe(`${name} on ${device}`, () => body(device));
 }
 
+/** Declares the tests of body for each device, eagerly and inside compile. */
+export function eachMode(name: string, body: (device: string, mode: Mode) => void): void {
+  for (const mode of modes) eachDevice(`${name}, ${mode.name},`, (device) => body(device, mode));
+}
+
+/** True for Microsoft's DirectML (on a GPU, or on a processor that stands for one), false for our software adapter. */
+export const isMicrosoft = (device: string): boolean => nativeDevice(dx.device(device)).runtime === "gpu";
+
 /** Buffers that live on a device. */
 export const liveBuffers = (device: string): number => nativeDevice(dx.device(device)).binding.memory(nativeDevice(dx.device(device)).id).liveBuffers;
 
 /**
  * Runs fn with a device as the default and disposes of what it made; fails when a buffer outlives it that was not there before.
- * Tensors that fn wants to keep alive must be disposed of by it.
+ * Tensors that fn wants to keep alive must be disposed of by it. collect: garbage is collected first, since what a compiled
+ * function saw of its surroundings is freed by the collector only.
  */
-export async function clean<T>(device: string, fn: () => T | Promise<T>): Promise<T> {
+export async function clean<T>(device: string, fn: () => T | Promise<T>, { collect = false }: { readonly collect?: boolean } = {}): Promise<T> {
   clearScalars();
   const before = liveBuffers(device);
   const result = await dx.withDevice(device, () => dx.scope(fn));
   clearScalars();
-  expect(liveBuffers(device), "buffers left behind").toBe(before);
+  // A collector needs some turns until everything unreachable is found.
+  for (let i = 0; collect && i < 5 && liveBuffers(device) > before; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    reclaim(true);
+  }
+  expect(liveBuffers(device), "buffers left behind").toBeLessThanOrEqual(before);
   return result as T;
 }
 

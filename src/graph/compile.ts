@@ -70,11 +70,21 @@ function signature(args: readonly unknown[]): string {
   return `${isGradEnabled()}|${keyOf(kinds)}`;
 }
 
+/** The variants of all compiled functions: held weakly, so that a function that nobody refers to is freed with what it captured. */
+const functions = new Set<WeakRef<Map<string, Variant[]>>>();
+onClose((native) => {
+  for (const ref of functions) {
+    const variants = ref.deref();
+    if (variants === undefined) functions.delete(ref);
+    else for (const [key, list] of variants) if (list.some((v) => v.trace.native === native)) variants.delete(key);
+  }
+});
+
 export function compile<Args extends readonly unknown[], Result>(fn: (...args: Args) => Result, options: CompileOptions = {}): Compiled<Args, Result> {
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
   const variants = new Map<string, Variant[]>();
   let recent: Variant | null = null;
-  onClose((native) => { for (const [key, list] of variants) if (list.some((v) => v.trace.native === native)) variants.delete(key); });
+  functions.add(new WeakRef(variants));
 
   const run = (...args: Args): Result => {
     if (tracer() !== null) return fn(...args);

@@ -24,6 +24,8 @@ export interface VarianceOptions {
 /** The variance over the axes (all of them by default). Floating dtypes. Reference: torch.var. DirectML: REDUCE AVERAGE and SUM. */
 export function variance(x: Tensor, axis: Axes = null, { keepDims = false, correction = 1 }: VarianceOptions = {}): Tensor {
   demandFloat("var", x);
+  // The sum of squares of a float16 tensor soon leaves the range in which float16 is exact.
+  if (x.dtype === "float16") return toDType(variance(toDType(x, "float32"), axis, { keepDims, correction }), "float16");
   const { axes } = reduceAttributes("var", x, axis, {});
   const count = axes.reduce((n, a) => n * x.shape[a]!, 1);
   const centred = sub(x, mean(x, axes, { keepDims: true }));

@@ -44,3 +44,15 @@ export const exclusions: readonly Exclusion[] = [
   { reason: "complex numbers are not part of the library", applies: (c) => dtypes(c).some((d) => d.startsWith("c")) || operands(c).some((v) => typeof v === "object" && v !== null && "k" in v && v.k === "complex") },
   { reason: "float64 and bfloat16 are stored and cast only", applies: (c) => !CASTS.has(c.op) && !MOVES.has(c.op) && dtypes(c).some((d) => d === "f64" || d === "bf16") },
 ];
+
+const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfinite" || t === "nonfinite-out" || t === "nonfinite-grad");
+
+/** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
+export const microsoft: readonly Exclusion[] = [
+  { reason: "HLSL's pow has other infinities", applies: (c) => (c.op === "pow" || c.op === "__rpow__") && nonfinite(c) },
+  { reason: "ASINH of large negative numbers is not finite", applies: (c) => c.op === "asinh" && ((c.tags ?? []).includes("large") || nonfinite(c)) },
+  { reason: "CAST gives float16's largest number for what lies beyond", applies: (c) => c.op === "half" && isTensor(c.input) && elementsOf(c.input).some((v) => Math.abs(Number(v)) > 65504) },
+];
+
+/** Results that are less exact there. HLSL's asin and acos are polynomials good to 7e-5. */
+export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, asinh: { rtol: 2e-3, atol: 1e-4 } };
