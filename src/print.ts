@@ -96,7 +96,7 @@ function suffix(t: Tensor): string {
   return parts.map((p) => `, ${p}`).join("");
 }
 
-/** @internal Makes a small tensor of the ends of a large one; set by ops/index.ts. */
+/** Makes a small tensor of the ends of a large one; set by ops/index.ts. */
 let endsOf: (t: Tensor, edgeItems: number) => Tensor;
 let readAll: (t: Tensor) => Promise<Element[]>;
 let readAllSync: (t: Tensor) => Element[];

@@ -11,7 +11,7 @@ export function track(item: Disposable): void {
   if (current !== null) current.add(item);
 }
 
-/** @internal Takes a tensor out of the scope it was made in: it lives on (parameters, gradients, optimizer state). */
+/** Takes a tensor out of the scope it was made in: it lives on (parameters, gradients, optimizer state). */
 export function keep<T extends Disposable>(item: T): T {
   current?.delete(item);
   return item;
