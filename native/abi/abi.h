@@ -9,6 +9,8 @@
 #define WIN32_LEAN_AND_MEAN
 #endif
 #include <windows.h>
+#include <rpc.h>
+#include <rpcndr.h>  // before d3d12.h, which asks for a newer version of it than mingw-w64 has
 #ifndef _MSC_VER
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS  // structures come back through a pointer, as MSVC returns them
 #endif
