@@ -15,7 +15,7 @@ function throughput(flops: number, once: () => dx.Tensor): number {
 }
 
 export function gemm(device: dx.Device, n: number): number {
-  const generator = new dx.Generator(1, { device });
+  const generator = new dx.Generator(1);
   const a = dx.rand([n, n], { device, generator });
   const b = dx.rand([n, n], { device, generator });
   const result = throughput(2 * n ** 3, () => dx.matmul(a, b));
@@ -25,10 +25,10 @@ export function gemm(device: dx.Device, n: number): number {
 }
 
 export function convolution(device: dx.Device): number {
-  const generator = new dx.Generator(1, { device });
+  const generator = new dx.Generator(1);
   const x = dx.rand([8, 64, 56, 56], { device, generator });
   const w = dx.rand([64, 64, 3, 3], { device, generator });
-  const result = throughput(2 * 8 * 64 * 56 * 56 * 64 * 9, () => dx.conv2d(x, w, { padding: 1 }));
+  const result = throughput(2 * 8 * 64 * 56 * 56 * 64 * 9, () => dx.conv2d(x, w, null, { padding: 1 }));
   x.dispose();
   w.dispose();
   return result;

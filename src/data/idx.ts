@@ -36,7 +36,8 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
   const { sizeInBytes } = DTYPES[dtype];
   const expected = start + sizeOf(shape) * sizeInBytes;
   if (bytes.byteLength !== expected) throw bad(`of ${expected} bytes for ${dtype}[${shape.join(", ")}]`, `${bytes.byteLength} bytes`);
-  const copy = bytes.slice(start);
+  // Not bytes.slice: a Buffer's shares its memory.
+  const copy = new Uint8Array(bytes.subarray(start));
   // Elements are big-endian.
   for (let i = 0; sizeInBytes > 1 && i < copy.length; i += sizeInBytes) copy.subarray(i, i + sizeInBytes).reverse();
   return { dtype, shape, data: new (arrayClass(dtype))(copy.buffer, 0, sizeOf(shape)) };

@@ -23,7 +23,7 @@ function sizes(operation: string, x: Tensor, spatial: number, size: OutputSize):
   demandSpatial(operation, x, spatial);
   const input = x.shape.slice(-spatial);
   const output = expandList(operation, "outputSize", typeof size === "number" ? size : size.map((d, i) => d ?? input[i] ?? 0), spatial, 1);
-  if (x.size === 0) throw new ShapeError(operation, "x", "of at least one element", x.describe());
+  if (x.shape.slice(-spatial - 1).includes(0)) throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   return { input, output };
 }
 

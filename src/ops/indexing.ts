@@ -78,7 +78,7 @@ function indexTensor(operation: string, x: Tensor, index: Tensor | readonly numb
  * Part of x: `x.index(0)`, `x.index(":", s(1, 3))`, `x.index("...", null)`, `x.index([2, 0])`. Axes not named are whole. A view,
  * but for tensors or lists of indices, which copy. Reference: torch's x[…].
  */
-export function index(x: Tensor, ...indices: readonly Index[]): Tensor {
+export function index(x: Tensor, ...indices: Index[]): Tensor {
   const { part, pick } = resolve("index", x, indices);
   if (pick === null) return part;
   const { index: picks, axis } = pick;

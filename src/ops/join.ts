@@ -89,7 +89,7 @@ export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
 }
 
 /** x so many times along each axis; new axes come in front. Reference: torch.Tensor.repeat. */
-export function repeat(x: Tensor, ...times: readonly number[] | readonly [Shape]): Tensor {
+export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
   const list = (Array.isArray(times[0]) ? times[0] : times) as Shape;
   if (list.length < x.rank || list.some((n) => !Number.isInteger(n) || n < 0)) throw new ValueError("repeat", "times", `at least ${x.rank} whole numbers of at least 0`, list);
   const shape = [...new Array<number>(list.length - x.rank).fill(1), ...x.shape];
@@ -109,7 +109,7 @@ export function repeat(x: Tensor, ...times: readonly number[] | readonly [Shape]
 }
 
 /** repeat() in which missing counts are 1, in front. Reference: torch.tile. */
-export function tile(x: Tensor, ...times: readonly number[] | readonly [Shape]): Tensor {
+export function tile(x: Tensor, ...times: number[] | [Shape]): Tensor {
   const list = (Array.isArray(times[0]) ? times[0] : times) as Shape;
   return repeat(x, [...new Array<number>(Math.max(0, x.rank - list.length)).fill(1), ...list]);
 }

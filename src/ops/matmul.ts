@@ -200,7 +200,8 @@ function addProduct(operation: string, c: Tensor, a: Tensor, b: Tensor, { alpha 
   if (!isBroadcastableTo(c.shape, shape)) throw new ShapeError(operation, "c", `broadcastable to ${showShape(shape)}`, c.describe());
   if (isInteger(a.dtype) || sizeOf(shape) === 0 || a.shape.at(-1) === 0) {
     const product = matmul(a, b);
-    return add(beta === 1 ? c : mul(c, beta), alpha === 1 ? product : mul(product, alpha));
+    const factor = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isInteger(x.dtype) ? Math.trunc(by) : by));
+    return add(factor(c, beta), factor(product, alpha));
   }
   return call(addmmOp, [c, a, b], { alpha, beta });
 }

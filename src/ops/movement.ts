@@ -75,7 +75,7 @@ function targetShape(operation: string, x: Tensor, shape: readonly number[] | re
  * x with another shape of as many elements; one length may be -1. A view where the strides allow it, else a copy.
  * shape: a list, or the lengths one by one. Throws ShapeError when the numbers of elements differ. Reference: torch.reshape.
  */
-export function reshape(x: Tensor, ...shape: readonly number[] | readonly [Shape]): Tensor {
+export function reshape(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const target = targetShape("reshape", x, shape);
   const strides = viewStrides(x.shape, x.strides, target);
   if (strides !== null) return reviewed(x, target, strides);
@@ -84,7 +84,7 @@ export function reshape(x: Tensor, ...shape: readonly number[] | readonly [Shape
 }
 
 /** reshape() that never copies. Throws ShapeError where it would have to. Reference: torch.Tensor.view. */
-export function view(x: Tensor, ...shape: readonly number[] | readonly [Shape]): Tensor {
+export function view(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const target = targetShape("view", x, shape);
   const strides = viewStrides(x.shape, x.strides, target);
   if (strides === null) throw new ShapeError("view", "shape", `one that strides [${x.strides.join(", ")}] of ${x.describe()} can show`, showShape(target), "Use reshape(), which copies.");
@@ -107,7 +107,7 @@ export function unflatten(x: Tensor, axis: number, lengths: Shape): Tensor {
 }
 
 /** x with its axes in another order. axes: each axis once. Reference: torch.permute. */
-export function permute(x: Tensor, ...axes: readonly number[] | readonly [readonly number[]]): Tensor {
+export function permute(x: Tensor, ...axes: number[] | [readonly number[]]): Tensor {
   const list = ((Array.isArray(axes[0]) ? axes[0] : axes) as readonly number[]).map((a) => normalizeAxis("permute", a, x.rank, "axes"));
   if (list.length !== x.rank || new Set(list).size !== list.length) throw new ValueError("permute", "axes", `each of the ${x.rank} axes once`, list);
   return makeView(permuteOp, x, { axes: list });
@@ -139,7 +139,7 @@ export function movedim(x: Tensor, from: number | readonly number[], to: number 
 }
 
 /** x repeated along axes of length 1, and along new axes in front; -1 keeps a length. No copy. Reference: torch.Tensor.expand. */
-export function expand(x: Tensor, ...shape: readonly number[] | readonly [Shape]): Tensor {
+export function expand(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const given = (Array.isArray(shape[0]) ? shape[0] : shape) as Shape;
   const lead = given.length - x.rank;
   const target = given.map((d, i) => (d === -1 && i >= lead ? x.shape[i - lead]! : d));

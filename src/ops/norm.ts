@@ -11,7 +11,7 @@ import { toDType } from "./data.ts";
 import { define, type Definition } from "./define.ts";
 import { reshape } from "./movement.ts";
 import { mean, sum } from "./reduce.ts";
-import { constant, demandFloat } from "./support.ts";
+import { cast, constant, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
 
 interface Epsilon {
@@ -168,9 +168,10 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
   infer: ([x]) => [x!],
   lower: (g, [x, weight, bias], { axes, epsilon }, [out]) => {
     const sizes = rowsOf(x!.sizes, axes);
-    const line = (t: Expr | undefined): Expr | null => (t === undefined ? null : g.reshape(t, [1, sizes[1]]));
-    const y = g.meanVarianceNormalization1(g.reshape(x!, sizes), { scale: line(weight), bias: line(bias), output: { sizes }, axes: [1], normalizeVariance: true, epsilon });
-    return [g.reinterpret(y, { sizes: out!.shape })];
+    // Half precision loses the variance: sums run in float32, as PyTorch's do.
+    const line = (t: Expr | undefined): Expr | null => (t === undefined ? null : cast(g, g.reshape(t, [1, sizes[1]]), "float32"));
+    const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), { scale: line(weight), bias: line(bias), output: { sizes }, axes: [1], normalizeVariance: true, epsilon });
+    return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
   },
   grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
     if (!isGradEnabled()) return dispatch(layerNormGradOp, weight ? [x!, dy, weight] : [x!, dy], attrs);
@@ -195,19 +196,20 @@ const layerNormGradOp = define<LayerAttributes>({
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { axes, epsilon }) => {
     const sizes = rowsOf(x!.sizes, axes);
-    const [rows, given] = [g.reshape(x!, sizes), g.reshape(dy!, sizes)];
+    const [rows, given, scale] = [x, dy, weight].map((t, i) => (t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"))) as [Expr, Expr, Expr | undefined];
     const reduced = (t: Expr, fn: "AVERAGE" | "SUM", axis: number): Expr => g.reduce(t, { function: fn, output: { sizes: axis === 1 ? [sizes[0], 1] : [1, sizes[1]], dtype: t.dtype }, axes: [axis] });
     const average = (t: Expr): Expr => g.expand(reduced(t, "AVERAGE", 1), sizes);
     const centered = g.elementWiseSubtract(rows, average(rows));
     const variance = reduced(g.elementWiseMultiply(centered, centered), "AVERAGE", 1);
     const r = g.expand(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })), sizes);
     const normal = g.elementWiseMultiply(centered, r);
-    const scaled = weight === undefined ? given : g.elementWiseMultiply(given, g.expand(g.reshape(weight, [1, sizes[1]]), sizes));
+    const scaled = scale === undefined ? given : g.elementWiseMultiply(given, g.expand(scale, sizes));
     const inner = g.elementWiseSubtract(g.elementWiseSubtract(scaled, average(scaled)), g.elementWiseMultiply(normal, average(g.elementWiseMultiply(scaled, normal))));
     const dx = g.elementWiseMultiply(inner, r);
-    if (weight === undefined) return [dx];
-    return [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
+    const all = weight === undefined ? [dx] : [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
+    return all.map((t) => cast(g, t, x!.dtype));
   },
+  whenEmpty: 0,
 });
 
 /**
@@ -246,9 +248,10 @@ export function groupNorm(x: Tensor, groups: number, weight: Tensor | null = nul
   demandChannels("groupNorm", x, [["weight", weight], ["bias", bias]]);
   if (x.size === 0) return x;
   const inner = x.size / (n * groups);
-  let y = reshape(layerNorm(reshape(x, [n * groups, inner]), [inner], null, null, { epsilon }), x.shape);
-  if (weight !== null) y = mul(y, channels(toDType(weight, x.dtype), x.rank));
-  return bias === null ? y : add(y, channels(toDType(bias, x.dtype), x.rank));
+  // In float32 to the end: rounding before the bias is added would show where they cancel.
+  let y = reshape(layerNorm(reshape(toDType(x, "float32"), [n * groups, inner]), [inner], null, null, { epsilon }), x.shape);
+  if (weight !== null) y = mul(y, channels(toDType(weight, "float32"), x.rank));
+  return toDType(bias === null ? y : add(y, channels(toDType(bias, "float32"), x.rank)), x.dtype);
 }
 
 /** groupNorm with one group for each channel. Reference: torch.nn.functional.instance_norm. */

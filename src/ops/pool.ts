@@ -126,6 +126,7 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
   const dilation = expandList(operation, "dilation", options.dilation ?? 1, spatial, 1);
   if (start.some((p, i) => p > kernel[i]! / 2)) throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
   const input = x.shape.slice(-spatial);
+  if (x.shape.slice(-spatial - 1).includes(0)) throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   const output = input.map((d, i) => {
     const room = d + 2 * start[i]! - extent(kernel[i]!, dilation[i]!);
     if (options.ceilMode !== true) return Math.floor(room / stride[i]!) + 1;

@@ -28,13 +28,13 @@ export async function synchronize(name?: DeviceLike): Promise<void> {
   }
 }
 
-/** @internal For tests: stops the queue thread before its next task, or lets it go on. */
+/** For tests: stops the queue thread before its next task, or lets it go on. */
 export function holdQueue(name: DeviceLike, held: boolean): void {
   const native = of(name, "hold");
   native.binding.hold(native.id, held);
 }
 
-/** @internal For tests: makes the software adapter fail. */
+/** For tests: makes the software adapter fail. */
 export function injectFault(name: DeviceLike, fault: Fault): void {
   const native = of(name, "injectFault");
   try {

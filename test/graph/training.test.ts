@@ -8,7 +8,7 @@ interface Case {
   readonly name: string;
   readonly input: readonly number[];
   readonly classes: number;
-  readonly make: () => dx.nn.Module;
+  readonly make: () => dx.nn.Sequential;
 }
 
 const cases: readonly Case[] = [
