@@ -41,7 +41,8 @@ Task& Queue::Next() {
     CheckAlive();
     if (held())
       throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
-    if (++tries < 64) {
+    // A full ring is long work: the other threads need the processor more than this one.
+    if (++tries < 8) {
       for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
