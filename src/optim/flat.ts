@@ -21,7 +21,7 @@ export function paddedSize(dtype: DType, size: number): number {
 }
 
 /** Inputs of one JOIN; more are joined in steps. */
-const FAN_IN = 64;
+const FAN_IN = 512;
 
 function join(g: GraphBuilder, parts: readonly Expr[], dtype: DType): Expr {
   if (parts.length === 1) return parts[0]!;
@@ -38,11 +38,16 @@ export const gatherFlatOp = define({
   infer: (inputs) => [{ shape: [inputs.reduce((n, x) => n + paddedSize(x.dtype, sizeOf(x.shape)), 0)], dtype: inputs[0]!.dtype }],
   lower: (g, inputs) => {
     const dtype = inputs[0]!.dtype;
+    const fillers = new Map<number, Expr>();
+    const filler = (length: number): Expr => {
+      const known = fillers.get(length) ?? g.packed(constant(g, dtype, 0, [length]));
+      fillers.set(length, known);
+      return known;
+    };
     const parts = inputs.flatMap((x) => {
       const size = sizeOf(x.sizes);
-      const flat = g.reshape(x, [size]);
       const pad = paddedSize(dtype, size) - size;
-      return pad === 0 ? [flat] : [flat, g.packed(constant(g, dtype, 0, [pad]))];
+      return pad === 0 ? [g.reshape(x, [size])] : [g.reshape(x, [size]), filler(pad)];
     });
     return [join(g, parts, dtype)];
   },

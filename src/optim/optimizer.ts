@@ -168,7 +168,11 @@ export abstract class Optimizer<O extends BaseOptions> {
     unit.partition.parameters.forEach((p, i) => {
       const from = old.find((u) => u.partition.parameters.includes(p))!;
       const j = from.partition.parameters.indexOf(p);
-      for (const name of from.partition.state.keys()) copyInto(this.#name, unit.partition.stateView(name, i), from.partition.stateView(name, j));
+      for (const name of from.partition.state.keys()) {
+        const before = from.partition.stateView(name, j);
+        this.#fillState(unit, name, i, before);
+        before.dispose();
+      }
       const clock = from.clocks[j]!;
       let here = moved.get(clock);
       if (here === undefined) {
@@ -178,6 +182,12 @@ export abstract class Optimizer<O extends BaseOptions> {
       }
       unit.clocks[i] = here;
     });
+  }
+
+  #fillState(unit: Unit<O>, name: string, index: number, value: Tensor): void {
+    const place = unit.partition.stateView(name, index);
+    copyInto(this.#name, place, value);
+    place.dispose();
   }
 
   #drop(unit: Unit<O>): void {
@@ -304,7 +314,12 @@ export abstract class Optimizer<O extends BaseOptions> {
     const own: Record<string, Tensor> = {};
     const step = unit.clocks[i]!.values[0];
     if (step !== undefined) own.step = new Tensor(step.storage, step.desc, step.offset);
-    for (const name of this.stateNames(group.options)) own[name] = unit.partition.stateView(name, i);
+    for (const name of this.stateNames(group.options)) {
+      const view = unit.partition.stateView(name, i);
+      // Unlike the optimizer's own views this one belongs to the caller's scope.
+      own[name] = new Tensor(view.storage, view.desc, view.offset);
+      view.dispose();
+    }
     return own;
   }
 
@@ -331,7 +346,7 @@ export abstract class Optimizer<O extends BaseOptions> {
     for (const name of this.stateNames(group.options)) {
       const value = own[name];
       if (value === undefined) throw new ValueError(`${this.#name}.loadStateDict`, "state", `with ${name} for each parameter`, Object.keys(own));
-      copyInto("loadStateDict", unit.partition.stateView(name, i), value);
+      this.#fillState(unit, name, i, value);
     }
     if (unit.clocks[i]!.values.length === 0) return;
     if (own.step === undefined) throw new ValueError(`${this.#name}.loadStateDict`, "state", "with step for each parameter", Object.keys(own));

@@ -40,6 +40,7 @@ export const exclusions: readonly Exclusion[] = [
   { reason: "alpha is not a parameter here", applies: (c) => c.kind === "error" && "alpha" in c.kwargs && /alpha/.test(c.error!.message) },
   { reason: "a whole JavaScript number counts as int32 beside bool, as int64 in PyTorch", applies: (c) => ["add", "sub", "mul"].includes(c.op) && c.dtype === "bool" && (isNumber(c.args[0]) || "alpha" in c.kwargs) && dtypes(c).includes("i64") },
   { reason: "a float beyond the integer dtype it is cast to is undefined", applies: overflows },
+  { reason: "a transposed convolution of float16 sums in float16", applies: (c) => c.op === "nn.functional.conv_transpose2d" && c.dtype === "f16" },
   { reason: "DirectML says nothing of NaN in HARD_SIGMOID", applies: (c) => c.op === "nn.functional.hardsigmoid" && (c.tags ?? []).includes("nonfinite") },
   { reason: "complex numbers are not part of the library", applies: (c) => dtypes(c).some((d) => d.startsWith("c")) || operands(c).some((v) => typeof v === "object" && v !== null && "k" in v && v.k === "complex") },
   { reason: "float64 and bfloat16 are stored and cast only", applies: (c) => !CASTS.has(c.op) && !MOVES.has(c.op) && dtypes(c).some((d) => d === "f64" || d === "bf16") },
@@ -55,4 +56,4 @@ export const microsoft: readonly Exclusion[] = [
 ];
 
 /** Results that are less exact there. HLSL's asin and acos are polynomials good to 7e-5. */
-export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, asinh: { rtol: 2e-3, atol: 1e-4 } };
+export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, asinh: { rtol: 2e-3, atol: 1e-4 }, "nn.functional.conv_transpose2d": { rtol: 1e-4, atol: 1e-5 } };

@@ -3,6 +3,7 @@ import * as dx from "../../src/index.ts";
 import type { Call } from "./call.ts";
 import { elementwise } from "./table-elementwise.ts";
 import { movement } from "./table-movement.ts";
+import { network } from "./table-network.ts";
 import { reduction } from "./table-reduction.ts";
 
 /** What a call gives: a tensor, several, or plain values. */
@@ -20,4 +21,4 @@ export function unaryEntry(name: string, run: (x: dx.Tensor) => dx.Tensor): Entr
   return { run: (c) => run(c.x), inPlace: method in dx.Tensor.prototype ? (c) => void (c.x as unknown as Record<string, () => void>)[method]!() : undefined };
 }
 
-export const table: Readonly<Record<string, Entry>> = { ...elementwise, ...movement, ...reduction };
+export const table: Readonly<Record<string, Entry>> = { ...elementwise, ...movement, ...reduction, ...network };
