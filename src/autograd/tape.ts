@@ -94,11 +94,12 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   const grad = definition.grad;
   const differentiable = outputs.map(float);
   if (grad === undefined || !differentiable.includes(true)) return;
-  const keepInputs = definition.saves?.inputs;
+  const needs = inputs.map((t) => t.requiresGrad);
+  const saves = definition.saves?.inputs;
+  const keepInputs = typeof saves === "function" ? saves(needs) : saves;
   const savedInputs = inputs.map((t, i) => (keepInputs === undefined || keepInputs.includes(i) ? t : null));
   const savedOutputs = outputs.map((t) => (definition.saves?.outputs === false ? null : t));
   const specs = inputs.map(specOf);
-  const needs = inputs.map((t) => t.requiresGrad);
   const count = inputs.length;
   const outSpecs = outputs.map(specOf);
   const node = new TapeNode(definition.name, inputs, outSpecs, [...savedInputs, ...savedOutputs], (dys, saved) => {

@@ -9,7 +9,7 @@ import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { cast, sumTo, widened } from "./support.ts";
-import { define, type Definition, type TensorSpec } from "./define.ts";
+import { define, type Definition, type SavedInputs, type TensorSpec } from "./define.ts";
 
 /** A tensor, or a number that takes part as a rank-0 tensor. */
 export type Arithmetic = Tensor | number | bigint | boolean;
@@ -43,7 +43,7 @@ interface BinaryOptions {
   readonly operator?: OperatorName;
   readonly emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr;
   readonly grad: Rule;
-  readonly saves?: readonly number[];
+  readonly saves?: SavedInputs;
   /** The dtype in which it computes, from the promoted one. */
   readonly dtype?: (promoted: DType, name: string) => DType;
 }
@@ -79,8 +79,8 @@ const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? 
 
 const addOp = binary("add", { operator: "ELEMENT_WISE_ADD", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)), grad: (dy) => [dy, dy], saves: [] });
 const subOp = binary("sub", { operator: "ELEMENT_WISE_SUBTRACT", dtype: arithmetic, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
-const mulOp = binary("mul", { operator: "ELEMENT_WISE_MULTIPLY", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null] });
-const divOp = binary("div", { operator: "ELEMENT_WISE_DIVIDE", dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null] });
+const mulOp = binary("mul", { operator: "ELEMENT_WISE_MULTIPLY", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null], saves: (needs) => [...(needs[1] ? [0] : []), ...(needs[0] ? [1] : [])] });
+const divOp = binary("div", { operator: "ELEMENT_WISE_DIVIDE", dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null], saves: (needs) => (needs[1] ? [0, 1] : [1]) });
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
 export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operands("add", a, b), undefined);

@@ -11,6 +11,9 @@ export interface TensorSpec {
   readonly dtype: DType;
 }
 
+/** Places of the inputs that a gradient rule reads; they may depend on which inputs want a gradient. */
+export type SavedInputs = readonly number[] | ((needs: readonly boolean[]) => readonly number[]);
+
 /** What a gradient rule may look at. inputs and outputs hold null where `saves` leaves one out. */
 export interface GradContext<A> {
   readonly inputs: readonly Tensor[];
@@ -47,7 +50,7 @@ export interface Definition<A> {
   /** Gradients of the inputs, null for none. Runs under the caller's grad mode, made of operations. */
   readonly grad?: (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];
   /** What grad reads: keeps less alive. Default: all. */
-  readonly saves?: { readonly inputs?: readonly number[]; readonly outputs?: boolean };
+  readonly saves?: { readonly inputs?: SavedInputs; readonly outputs?: boolean };
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */

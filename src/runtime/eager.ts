@@ -5,7 +5,7 @@
 import { UnsupportedError, NativeError, ShapeError } from "../errors.ts";
 import { DTYPES } from "../dtype.ts";
 import type { Definition, TensorSpec } from "../ops/define.ts";
-import { sizeOf } from "../shape.ts";
+import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { packedBytes } from "../graph/graph.ts";
@@ -131,8 +131,11 @@ function make<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A)
   return makeOn(native, definition, inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) })), inputs, attrs);
 }
 
+const MOST_ELEMENTS = 2 ** 32 - 1;
+
 function makeOn<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly ProgramInput[], tensors: readonly Tensor[], attrs: A): EagerProgram {
   const specs: readonly TensorSpec[] = definition.infer(tensors.map((t) => ({ shape: t.shape, dtype: t.dtype })), attrs);
+  for (const s of specs) if (sizeOf(s.shape) > MOST_ELEMENTS) throw new ShapeError(definition.name, "result", `of at most ${MOST_ELEMENTS} elements, as DirectML counts them in 32 bits`, showShape(s.shape));
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
   const sizes = specs.map((s) => packedBytes(s.dtype, s.shape));
   const base = { native, outputs, sizes, reason: "", inPlace: -1, fill: null, dropped: false };
