@@ -203,12 +203,19 @@ std::vector<Bytes> Gpu::Run(IDMLCompiledOperator* compiled, const std::vector<Op
   for (const Operand& input : inputs) input_ranges.push_back(input.bytes ? place((input.bytes->size() + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
   for (const Operand& output : outputs) output_ranges.push_back(output.size ? place((output.size + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
   reads_to = std::max<uint64_t>(at, kAlign);
-  DML_BUFFER_BINDING persistent = place(run.PersistentResourceSize), temporary = place(std::max(run.TemporaryResourceSize, prepare.TemporaryResourceSize));
+  DML_BUFFER_BINDING temporary = place(std::max(run.TemporaryResourceSize, prepare.TemporaryResourceSize));
   Reserve(at);
+  // A buffer of its own: an initialiser's input and output never share one.
+  DML_BUFFER_BINDING persistent{nullptr, 0, run.PersistentResourceSize};
+  if (run.PersistentResourceSize > persistent_size_) {
+    persistent_size_ = std::max<uint64_t>(Up(run.PersistentResourceSize), 1u << 20);
+    persistent_ = Buffer(persistent_size_);
+  }
   for (auto* list : {&input_ranges, &output_ranges})
     for (DML_BUFFER_BINDING& range : *list)
       if (range.SizeInBytes) range.Buffer = arena_.get();
-  persistent.Buffer = temporary.Buffer = arena_.get();
+  persistent.Buffer = persistent_.get();
+  temporary.Buffer = arena_.get();
 
   uint8_t* mapped = nullptr;
   CHECK_OK(upload_->Map(0, nullptr, reinterpret_cast<void**>(&mapped)));

@@ -89,8 +89,8 @@ class Gpu {
   Ref<ID3D12DescriptorHeap> heap_;
   Ref<IDMLCommandRecorder> recorder_;
   Ref<IDMLOperatorInitializer> initializer_;
-  Ref<ID3D12Resource> arena_, upload_, readback_;
-  uint64_t arena_size_ = 0, next_value_ = 0;
+  Ref<ID3D12Resource> arena_, upload_, readback_, persistent_;
+  uint64_t arena_size_ = 0, persistent_size_ = 0, next_value_ = 0;
   uint32_t level_ = 0;
 };
 
