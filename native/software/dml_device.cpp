@@ -12,8 +12,8 @@ namespace dxtensor::software {
 
 namespace {
 
-constexpr UINT kAllExecutionFlags = DML_EXECUTION_FLAG_ALLOW_HALF_PRECISION_COMPUTATION | DML_EXECUTION_FLAG_DISABLE_META_COMMANDS |
-                                    DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE;
+const UINT kAllExecutionFlags = DML_EXECUTION_FLAG_ALLOW_HALF_PRECISION_COMPUTATION | DML_EXECUTION_FLAG_DISABLE_META_COMMANDS |
+                                DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE;
 
 bool IsTypeSupported(const Profile& profile, uint32_t type) {
   if (type == DML_TENSOR_DATA_TYPE_UINT4 || type == DML_TENSOR_DATA_TYPE_INT4) return profile.feature_level >= 0x6300;
@@ -68,11 +68,11 @@ HRESULT DmlDevice::CheckFeatureSupport(DML_FEATURE feature, UINT query_size, con
   if (IsRemoved()) return DXGI_ERROR_DEVICE_REMOVED;
   const Profile& profile = parent_->profile();
   if (feature == DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT) {
-    DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT asked;
+    uint32_t type;  // any number may be asked for, so it is not read as the enum
     DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT answer;
-    if (!query || !data || query_size != sizeof asked || data_size != sizeof answer) return E_INVALIDARG;
-    std::memcpy(&asked, query, sizeof asked);
-    auto type = static_cast<uint32_t>(asked.DataType);
+    static_assert(sizeof(DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT) == sizeof type, "the query is one number");
+    if (!query || !data || query_size != sizeof type || data_size != sizeof answer) return E_INVALIDARG;
+    std::memcpy(&type, query, sizeof type);
     answer.IsSupported = IsTypeSupported(profile, type) ? TRUE : FALSE;
     std::memcpy(data, &answer, sizeof answer);
     return S_OK;
@@ -85,7 +85,8 @@ HRESULT DmlDevice::CheckFeatureSupport(DML_FEATURE feature, UINT query_size, con
     if (!asked.RequestedFeatureLevelCount || !asked.RequestedFeatureLevels) return E_INVALIDARG;
     uint32_t best = 0;
     for (UINT i = 0; i < asked.RequestedFeatureLevelCount; ++i) {
-      auto level = static_cast<uint32_t>(asked.RequestedFeatureLevels[i]);
+      uint32_t level;
+      std::memcpy(&level, asked.RequestedFeatureLevels + i, sizeof level);
       if (level <= profile.feature_level) best = std::max(best, level);
     }
     if (!best) return DXGI_ERROR_UNSUPPORTED;
