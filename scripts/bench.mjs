@@ -4,11 +4,10 @@ import { at, main, root } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 
 await main(async () => {
-  await ensureBuilt();
-  const done = spawnSync(
-    process.execPath,
-    ["--expose-gc", "--enable-source-maps", at("build", "bench", "index.js"), ...process.argv.slice(2)],
-    { cwd: root, stdio: "inherit" },
-  );
+  await ensureBuilt("bench");
+  const done = spawnSync(process.execPath, ["--expose-gc", at("build", "bench", "index.js"), ...process.argv.slice(2)], {
+    cwd: root,
+    stdio: "inherit",
+  });
   return done.status ?? 1;
 });

@@ -4,8 +4,8 @@ import { at, main, root } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 
 await main(async () => {
-  await ensureBuilt();
-  const done = spawnSync(process.execPath, ["--enable-source-maps", at("build", "examples", "quickstart.js"), ...process.argv.slice(2)], {
+  await ensureBuilt("examples");
+  const done = spawnSync(process.execPath, [at("build", "examples", "quickstart.js"), ...process.argv.slice(2)], {
     cwd: root,
     stdio: "inherit",
   });

@@ -9,8 +9,9 @@ export async function ensureSetup() {
   if (done.failed) throw new ScriptError("SETUP_FAILED", "The setup failed; see above.");
 }
 
-export async function ensureBuilt() {
+/** Builds the native parts and the named folders of TypeScript. */
+export async function ensureBuilt(...folders) {
   await ensureSetup();
   await buildNativeParts();
-  await buildTypeScript();
+  await buildTypeScript(folders);
 }
