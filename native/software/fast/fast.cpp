@@ -4,6 +4,7 @@
 #include "../kernel.h"
 #include "convolution.h"
 #include "elementwise.h"
+#include "families.h"
 #include "gemm.h"
 
 namespace dxtensor::software {
@@ -12,6 +13,35 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
   switch (desc.type()) {
     case DML_OPERATOR_GEMM: return fast::MakeGemmKernel(desc);
     case DML_OPERATOR_CONVOLUTION: return fast::MakeConvolutionKernel(desc);
+    case DML_OPERATOR_REDUCE:
+    case DML_OPERATOR_ARGMIN:
+    case DML_OPERATOR_ARGMAX: return fast::MakeReduceKernel(desc);
+    case DML_OPERATOR_ACTIVATION_SOFTMAX:
+    case DML_OPERATOR_ACTIVATION_SOFTMAX1:
+    case DML_OPERATOR_ACTIVATION_LOG_SOFTMAX:
+    case DML_OPERATOR_ACTIVATION_LOG_SOFTMAX1: return fast::MakeSoftmaxKernel(desc);
+    case DML_OPERATOR_AVERAGE_POOLING:
+    case DML_OPERATOR_AVERAGE_POOLING1:
+    case DML_OPERATOR_AVERAGE_POOLING_GRAD:
+    case DML_OPERATOR_MAX_POOLING:
+    case DML_OPERATOR_MAX_POOLING1:
+    case DML_OPERATOR_MAX_POOLING2:
+    case DML_OPERATOR_MAX_POOLING_GRAD: return fast::MakePoolingKernel(desc);
+    case DML_OPERATOR_BATCH_NORMALIZATION:
+    case DML_OPERATOR_BATCH_NORMALIZATION_GRAD:
+    case DML_OPERATOR_BATCH_NORMALIZATION_TRAINING:
+    case DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD: return fast::MakeBatchNormKernel(desc);
+    case DML_OPERATOR_SLICE:
+    case DML_OPERATOR_SLICE1:
+    case DML_OPERATOR_SLICE_GRAD:
+    case DML_OPERATOR_SPLIT:
+    case DML_OPERATOR_JOIN:
+    case DML_OPERATOR_PADDING1: return fast::MakeMovementKernel(desc);
+    case DML_OPERATOR_GATHER: return fast::MakeGatherKernel(desc);
+    case DML_OPERATOR_RANDOM_GENERATOR: return fast::MakeRandomKernel(desc);
+    case DML_OPERATOR_ELEMENT_WISE_IDENTITY:
+      if (auto kernel = fast::MakeMovementKernel(desc)) return kernel;
+      return fast::MakeElementwise(desc);
     default: return fast::MakeElementwise(desc);
   }
 }

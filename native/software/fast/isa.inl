@@ -16,6 +16,7 @@ namespace {
 #include "block_ops.inl"
 #include "gemm_tile.inl"
 #include "reduce_block.inl"
+#include "random_block.inl"
 }  // namespace
 }  // namespace dxtensor::software::fast
 #include "isa_end.inl"
@@ -26,7 +27,7 @@ const IsaTable& DX_TABLE() {
   static const IsaTable table = {kWidth,   Execute,  LoadBlock, StoreBlock,        kTileRows,           kTileColumns,
                                  kTiles,   PackRows, SumBlock,  SumOfSquaresBlock, SumOfAbsolutesBlock, SumOfProductsBlock,
                                  SumOfCenteredSquaresBlock,     DotBlock,          MaxBlock,            MinBlock,
-                                 ExpSumBlock, ScaleShiftBlock,  AxpyBlock};
+                                 ExpSumBlock, ScaleShiftBlock,  AxpyBlock,         PhiloxBlock};
   return table;
 }
 

@@ -49,6 +49,8 @@ struct IsaTable {
   void (*scale_shift)(float* y, const float* x, float scale, float shift, int64_t n);
   // y += x * scale
   void (*axpy)(float* y, const float* x, float scale, int64_t n);
+  // The words of `blocks` blocks of Philox 4x32-10 from a counter on.
+  void (*philox)(uint64_t counter_low, uint64_t counter_high, uint32_t key0, uint32_t key1, uint32_t* to, int64_t blocks);
 };
 
 const IsaTable& PortableTable();

@@ -1,0 +1,18 @@
+// The families of fast kernels beside elementwise operators, GEMM and CONVOLUTION. Each gives null for what it does not cover.
+#pragma once
+
+#include <memory>
+
+#include "../kernel.h"
+
+namespace dxtensor::software::fast {
+
+std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeSoftmaxKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeBatchNormKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeMovementKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeGatherKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeRandomKernel(const schema::OperatorDesc& desc);
+
+}  // namespace dxtensor::software::fast

@@ -1,0 +1,310 @@
+// Average and maximum pooling of floats and their gradients, plane by plane.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "families.h"
+#include "lines.h"
+#include "operand.h"
+#include "thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int kSpatial = 3;
+using Triple = std::array<int64_t, kSpatial>;
+
+struct Grid {
+  Triple size{1, 1, 1}, stride{};
+  int64_t images, channels, image_stride, channel_stride;
+  FloatOperand floats;
+
+  explicit Grid(const schema::TensorDesc& t) : floats(t) {
+    const Extents strides = BroadcastStrides(t);
+    images = t.sizes[0];
+    channels = t.sizes[1];
+    image_stride = strides[0];
+    channel_stride = strides[1];
+    for (uint32_t d = 2; d < t.rank; ++d) {
+      size[kSpatial - t.rank + d] = t.sizes[d];
+      stride[kSpatial - t.rank + d] = strides[d];
+    }
+  }
+  int64_t plane() const { return size[0] * size[1] * size[2]; }
+  int64_t Start(int64_t plane) const { return plane / channels * image_stride + plane % channels * channel_stride; }
+  int64_t Line(int64_t z, int64_t y) const { return z * stride[0] + y * stride[1]; }
+};
+
+struct Window {
+  Triple size{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, padding{};
+
+  explicit Window(const schema::OperatorDesc& desc) {
+    const auto spatial = static_cast<size_t>(desc.UInt("DimensionCount")), first = kSpatial - spatial;
+    for (size_t d = 0; d < spatial; ++d) {
+      size[first + d] = desc.UInts("WindowSize")[d];
+      stride[first + d] = desc.UInts("Strides")[d];
+      padding[first + d] = desc.UInts("StartPadding")[d];
+      if (desc.Has("Dilations")) dilation[first + d] = desc.UInts("Dilations")[d];
+    }
+  }
+};
+
+// The places along one dimension: which cells of the window at a place lie in the image, and for a cell which places it serves.
+struct Along {
+  int64_t stride, dilation, padding, cells, image, places;
+
+  Along(const Window& w, size_t d, int64_t image, int64_t places)
+      : stride(w.stride[d]), dilation(w.dilation[d]), padding(w.padding[d]), cells(w.size[d]), image(image), places(places) {}
+  int64_t Position(int64_t place, int64_t cell) const { return place * stride + cell * dilation - padding; }
+  bool Inside(int64_t place, int64_t cell) const {
+    const int64_t at = Position(place, cell);
+    return at >= 0 && at < image;
+  }
+  int64_t Count(int64_t place) const {
+    int64_t n = 0;
+    for (int64_t cell = 0; cell < cells; ++cell) n += Inside(place, cell);
+    return n;
+  }
+  void Places(int64_t cell, int64_t* first, int64_t* last) const {
+    const int64_t start = cell * dilation - padding;
+    *first = start >= 0 ? 0 : (-start + stride - 1) / stride;
+    *last = start >= image ? 0 : std::min(places, (image - 1 - start) / stride + 1);
+  }
+};
+
+// The work on one plane: `image` is the larger side (packed floats), `places` the smaller.
+class PoolingKernel : public Kernel {
+ public:
+  PoolingKernel(const schema::OperatorDesc& desc, const schema::TensorDesc& image, const schema::TensorDesc& places)
+      : image_(image), places_(places), window_(desc), z_(window_, 0, image_.size[0], places_.size[0]),
+        y_(window_, 1, image_.size[1], places_.size[1]), x_(window_, 2, image_.size[2], places_.size[2]) {}
+
+ protected:
+  // Floats of scratch memory for each thread.
+  virtual int64_t OwnFloats() const = 0;
+  virtual void Plane(const KernelArguments& arguments, int64_t plane, float* own) const = 0;
+
+  size_t ScratchBytes() const override { return static_cast<size_t>(Padded(OwnFloats()) * ThreadPool::Get().size()) * sizeof(float); }
+  void Run(const KernelArguments& arguments) const override {
+    const int64_t work = places_.plane() * window_.size[0] * window_.size[1] * window_.size[2];
+    const int64_t own = Padded(OwnFloats());
+    ThreadPool::Get().ParallelFor(0, places_.images * places_.channels, std::max<int64_t>(1, 20000 / work),
+                                  [&](int64_t first, int64_t last, int slot) {
+                                    for (int64_t plane = first; plane < last; ++plane)
+                                      Plane(arguments, plane, reinterpret_cast<float*>(arguments.scratch) + slot * own);
+                                  });
+  }
+  static int64_t Padded(int64_t floats) { return (floats + kMaxWidth - 1) / kMaxWidth * kMaxWidth; }
+
+  // A plane as packed floats: where it lies, or copied to `room`.
+  const float* ReadPlane(const Grid& grid, const uint8_t* base, int64_t plane, float* room) const {
+    const int64_t start = grid.Start(plane), width = grid.size[2];
+    const bool packed = (width == 1 || grid.stride[2] == 1) && (grid.size[1] == 1 || grid.stride[1] == width) &&
+                        (grid.size[0] == 1 || grid.stride[0] == width * grid.size[1]);
+    if (packed) return grid.floats.Read(base, start, 1, grid.plane(), room);
+    for (int64_t z = 0; z < grid.size[0]; ++z)
+      for (int64_t y = 0; y < grid.size[1]; ++y)
+        Table().load(grid.floats.type, reinterpret_cast<uint8_t*>(room + (z * grid.size[1] + y) * width),
+                     base + (start + grid.Line(z, y)) * grid.floats.bytes, grid.stride[2], width);
+    return room;
+  }
+  void WritePlane(const Grid& grid, uint8_t* base, int64_t plane, const float* from) const {
+    for (int64_t z = 0; z < grid.size[0]; ++z)
+      for (int64_t y = 0; y < grid.size[1]; ++y)
+        grid.floats.Write(base, grid.Start(plane) + grid.Line(z, y), grid.stride[2], grid.size[2], from + (z * grid.size[1] + y) * grid.size[2]);
+  }
+  // visit(line of the image in packed elements, cell along x) for the cells of the windows of one line of places.
+  template <typename Visit>
+  void ForCells(int64_t z, int64_t y, const Visit& visit) const {
+    for (int64_t kz = 0; kz < window_.size[0]; ++kz) {
+      if (!z_.Inside(z, kz)) continue;
+      for (int64_t ky = 0; ky < window_.size[1]; ++ky) {
+        if (!y_.Inside(y, ky)) continue;
+        const int64_t line = (z_.Position(z, kz) * image_.size[1] + y_.Position(y, ky)) * image_.size[2];
+        for (int64_t kx = 0; kx < window_.size[2]; ++kx) visit(line, kx);
+      }
+    }
+  }
+
+  Grid image_, places_;
+  Window window_;
+  Along z_, y_, x_;
+};
+
+class AveragePooling final : public PoolingKernel {
+ public:
+  explicit AveragePooling(const schema::OperatorDesc& desc)
+      : PoolingKernel(desc, *desc.Inputs()[0], *desc.Outputs()[0]), counts_padding_(desc.Get<bool>("IncludePadding")) {}
+
+ private:
+  int64_t OwnFloats() const override { return image_.plane() + places_.plane(); }
+  void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
+    const float* in = ReadPlane(image_, a.inputs[0], plane, own);
+    float* out = own + image_.plane();
+    const int64_t width = places_.size[2], step = x_.stride;
+    for (int64_t z = 0; z < places_.size[0]; ++z)
+      for (int64_t y = 0; y < places_.size[1]; ++y) {
+        float* sums = out + (z * places_.size[1] + y) * width;
+        std::fill(sums, sums + width, 0.0f);
+        ForCells(z, y, [&](int64_t line, int64_t cell) {
+          int64_t first, last;
+          x_.Places(cell, &first, &last);
+          const float* from = in + line + x_.Position(0, cell);
+          if (step == 1)
+            for (int64_t x = first; x < last; ++x) sums[x] += from[x];
+          else
+            for (int64_t x = first; x < last; ++x) sums[x] += from[x * step];
+        });
+        const int64_t rows = counts_padding_ ? window_.size[0] * window_.size[1] : z_.Count(z) * y_.Count(y);
+        for (int64_t x = 0; x < width; ++x)
+          sums[x] /= static_cast<float>(rows * (counts_padding_ ? window_.size[2] : x_.Count(x)));
+      }
+    WritePlane(places_, a.outputs[0], plane, out);
+  }
+  bool counts_padding_;
+};
+
+class AveragePoolingGrad final : public PoolingKernel {
+ public:
+  explicit AveragePoolingGrad(const schema::OperatorDesc& desc)
+      : PoolingKernel(desc, *desc.Outputs()[0], *desc.Inputs()[0]), counts_padding_(desc.Get<bool>("IncludePadding")) {}
+
+ private:
+  int64_t OwnFloats() const override { return image_.plane() + places_.plane() + places_.size[2]; }
+  void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
+    float *sums = own, *room = own + image_.plane(), *shares = room + places_.plane();
+    const float* dy = ReadPlane(places_, a.inputs[0], plane, room);
+    std::fill(sums, sums + image_.plane(), 0.0f);
+    const int64_t width = places_.size[2], step = x_.stride;
+    for (int64_t z = 0; z < places_.size[0]; ++z)
+      for (int64_t y = 0; y < places_.size[1]; ++y) {
+        const float* line_dy = dy + (z * places_.size[1] + y) * width;
+        const int64_t rows = counts_padding_ ? window_.size[0] * window_.size[1] : z_.Count(z) * y_.Count(y);
+        for (int64_t x = 0; x < width; ++x)
+          shares[x] = line_dy[x] / static_cast<float>(rows * (counts_padding_ ? window_.size[2] : x_.Count(x)));
+        ForCells(z, y, [&](int64_t line, int64_t cell) {
+          int64_t first, last;
+          x_.Places(cell, &first, &last);
+          float* to = sums + line + x_.Position(0, cell);
+          for (int64_t x = first; x < last; ++x) to[x * step] += shares[x];
+        });
+      }
+    WritePlane(image_, a.outputs[0], plane, sums);
+  }
+  bool counts_padding_;
+};
+
+float LowestOf(DML_TENSOR_DATA_TYPE type) {
+  return type == DML_TENSOR_DATA_TYPE_FLOAT16 ? -65504.0f : std::numeric_limits<float>::lowest();
+}
+
+// The largest element of each window of a line, and where it is: of equals the first. NaN never is; -infinity counts as the least
+// finite number, so that a window of nothing else gives that and its first cell.
+class MaxPoolingBase : public PoolingKernel {
+ public:
+  using PoolingKernel::PoolingKernel;
+
+ protected:
+  void Largest(const float* in, int64_t z, int64_t y, float* best, int32_t* position) const {
+    const int64_t width = places_.size[2], step = x_.stride;
+    std::fill(best, best + width, LowestOf(image_.floats.type));
+    if (position) std::fill(position, position + width, -1);
+    ForCells(z, y, [&](int64_t line, int64_t cell) {
+      int64_t first, last;
+      x_.Places(cell, &first, &last);
+      const int64_t start = line + x_.Position(0, cell);
+      const float* from = in + start;
+      if (!position) {
+        for (int64_t x = first; x < last; ++x) best[x] = from[x * step] > best[x] ? from[x * step] : best[x];
+        return;
+      }
+      for (int64_t x = first; x < last; ++x) {
+        const float value = from[x * step];
+        const bool wins = value > best[x];
+        position[x] = wins || position[x] < 0 ? static_cast<int32_t>(start + x * step) : position[x];
+        best[x] = wins ? value : best[x];
+      }
+    });
+  }
+};
+
+class MaxPooling final : public MaxPoolingBase {
+ public:
+  explicit MaxPooling(const schema::OperatorDesc& desc) : MaxPoolingBase(desc, *desc.Inputs()[0], *desc.Outputs()[0]) {
+    const auto outputs = desc.Outputs();
+    const schema::TensorDesc* indices = outputs.size() > 1 ? outputs[1] : nullptr;
+    if (!indices) return;
+    index_.emplace_back(*indices);
+    index_bytes_ = static_cast<int>(schema::BytesPerElement(indices->data_type));
+  }
+
+ private:
+  int64_t OwnFloats() const override { return image_.plane() + 2 * places_.size[2]; }
+  void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
+    const float* in = ReadPlane(image_, a.inputs[0], plane, own);
+    const int64_t width = places_.size[2];
+    float* best = own + image_.plane();
+    int32_t* position = index_.empty() || !a.outputs[1] ? nullptr : reinterpret_cast<int32_t*>(best + width);
+    for (int64_t z = 0; z < places_.size[0]; ++z)
+      for (int64_t y = 0; y < places_.size[1]; ++y) {
+        Largest(in, z, y, best, position);
+        places_.floats.Write(a.outputs[0], places_.Start(plane) + places_.Line(z, y), places_.stride[2], width, best);
+        if (!position) continue;
+        const int64_t to = index_[0].Start(plane) + index_[0].Line(z, y);
+        for (int64_t x = 0; x < width; ++x) {
+          const uint64_t flat = static_cast<uint64_t>(plane * image_.plane() + std::max(position[x], 0));
+          std::memcpy(a.outputs[1] + (to + x * index_[0].stride[2]) * index_bytes_, &flat, static_cast<size_t>(index_bytes_));
+        }
+      }
+  }
+  std::vector<Grid> index_;  // one or none
+  int index_bytes_ = 0;
+};
+
+class MaxPoolingGrad final : public MaxPoolingBase {
+ public:
+  explicit MaxPoolingGrad(const schema::OperatorDesc& desc)
+      : MaxPoolingBase(desc, *desc.Inputs()[0], *desc.Inputs()[1]), out_(*desc.Outputs()[0]) {}
+
+ private:
+  int64_t OwnFloats() const override { return 2 * image_.plane() + places_.plane() + 2 * places_.size[2]; }
+  void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
+    float *sums = own + image_.plane(), *room = sums + image_.plane(), *best = room + places_.plane();
+    const int64_t width = places_.size[2];
+    auto* position = reinterpret_cast<int32_t*>(best + width);
+    const float* in = ReadPlane(image_, a.inputs[0], plane, own);
+    const float* dy = ReadPlane(places_, a.inputs[1], plane, room);
+    std::fill(sums, sums + image_.plane(), 0.0f);
+    for (int64_t z = 0; z < places_.size[0]; ++z)
+      for (int64_t y = 0; y < places_.size[1]; ++y) {
+        Largest(in, z, y, best, position);
+        const float* line = dy + (z * places_.size[1] + y) * width;
+        for (int64_t x = 0; x < width; ++x)
+          if (position[x] >= 0) sums[position[x]] += line[x];
+      }
+    WritePlane(out_, a.outputs[0], plane, sums);
+  }
+  Grid out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc) {
+  if (!IsFloatType(desc.Inputs()[0]->data_type) || desc.UInt("DimensionCount") > kSpatial) return nullptr;
+  for (const schema::TensorDesc* t : {desc.Inputs()[0], desc.Outputs()[0]})
+    if (static_cast<uint64_t>(t->ElementCount() / t->sizes[0] / t->sizes[1]) > (1u << 24)) return nullptr;  // scratch memory, positions
+  switch (desc.type()) {
+    case DML_OPERATOR_AVERAGE_POOLING:
+    case DML_OPERATOR_AVERAGE_POOLING1: return std::make_unique<AveragePooling>(desc);
+    case DML_OPERATOR_AVERAGE_POOLING_GRAD: return std::make_unique<AveragePoolingGrad>(desc);
+    case DML_OPERATOR_MAX_POOLING:
+    case DML_OPERATOR_MAX_POOLING1:
+    case DML_OPERATOR_MAX_POOLING2: return std::make_unique<MaxPooling>(desc);
+    case DML_OPERATOR_MAX_POOLING_GRAD: return std::make_unique<MaxPoolingGrad>(desc);
+    default: return nullptr;
+  }
+}
+
+}  // namespace dxtensor::software::fast
