@@ -30,7 +30,11 @@
 #else
 #pragma GCC push_options
 #if DX_ISA == 2
+#if __GNUC__ >= 12  // GCC 9 refuses the last one
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c,prefer-vector-width=512")
+#else
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c")
+#endif
 #else
 #pragma GCC target("avx2,avx,fma,f16c")
 #endif
