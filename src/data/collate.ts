@@ -2,6 +2,7 @@
 import { DTypeError, ShapeError } from "../errors.ts";
 import { stack } from "../ops/join.ts";
 import { tensor } from "../ops/creation.ts";
+import { scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 
 /** Samples of which batches can be made: numbers, tensors, and arrays and plain objects of them. */
@@ -14,7 +15,7 @@ export type Batch<S> = S extends number | bigint | boolean | Tensor ? Tensor : S
  * objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export function collate<S>(samples: readonly S[]): Batch<S> {
-  return stacked(samples as readonly unknown[]) as Batch<S>;
+  return scope(() => stacked(samples as readonly unknown[])) as Batch<S>;
 }
 
 function stacked(samples: readonly unknown[]): unknown {

@@ -4,6 +4,7 @@ import { ShapeError, ValueError } from "../errors.ts";
 import { indexSelect } from "../ops/gather.ts";
 import { select } from "../ops/movement.ts";
 import { tensor } from "../ops/creation.ts";
+import { scope } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 
 /** Samples by number. */
@@ -40,10 +41,10 @@ export class TensorDataset implements BatchedDataset<Tensor[], Tensor[]> {
 
   /** The rows of these numbers, gathered on the device. */
   batch(indices: readonly number[]): Tensor[] {
-    const rows = tensor(Int32Array.from(indices), { device: this.tensors[0]!.device });
-    const batch = this.tensors.map((t) => indexSelect(t, 0, rows));
-    rows.dispose();
-    return batch;
+    return scope(() => {
+      const rows = tensor(Int32Array.from(indices), { device: this.tensors[0]!.device });
+      return this.tensors.map((t) => indexSelect(t, 0, rows));
+    });
   }
 }
 

@@ -1,6 +1,8 @@
 /** A learned table of vectors. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { ValueError } from "../errors.ts";
+import { copyInto } from "../ops/copy.ts";
+import { zeros } from "../ops/creation.ts";
 import { embedding as embeddingOp } from "../ops/embedding.ts";
 import { select } from "../ops/movement.ts";
 import { scope } from "../scope.ts";
@@ -34,7 +36,7 @@ export class Embedding extends Module {
     this.paddingIndex = padding !== null && padding < 0 ? padding + rows : padding;
     this.weight = parameter([rows, width], options, (p) => { normal(p, 0, 1, options); });
     const row = this.paddingIndex;
-    if (row !== null) noGrad(() => scope(() => { select(this.weight, 0, row).mul_(0); }));
+    if (row !== null) noGrad(() => scope(() => { copyInto("Embedding", select(this.weight, 0, row), zeros([width], { device: options.device })); }));
   }
 
   forward(indices: Tensor): Tensor {
