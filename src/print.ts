@@ -112,7 +112,11 @@ function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (eleme
   t.demandLive("format");
   const source = t.size > settings.threshold ? endsOf(t, settings.edgeItems) : t;
   return { source, done: (elements) => {
-    const text = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, isFloat(t.dtype), settings)}${suffix(t)})`;
+    const shown = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, isFloat(t.dtype), settings)}`;
+    const rest = suffix(t);
+    // What does not fit behind the last line goes to a line of its own.
+    const fits = shown.length - shown.lastIndexOf("\n") + rest.length <= settings.lineWidth;
+    const text = `${shown}${fits ? rest : rest.replace(", ", `,\n${" ".repeat("tensor(".length)}`)})`;
     if (source !== t) source.dispose();
     return text;
   } };

@@ -58,24 +58,26 @@ function rounding(name: string, emit: (g: GraphBuilder, x: Expr) => Expr): Defin
 }
 
 const bool = { output: { dtype: "bool" } } as const;
-const equals = (g: GraphBuilder, x: Expr, value: number): Expr => g.elementWiseLogicalEquals(x, constant(g, x.dtype, value, x.sizes), bool);
+const smaller = (g: GraphBuilder, x: Expr, limit: number): Expr => g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, limit, x.sizes), bool);
+const scaled = (g: GraphBuilder, x: Expr, scale: number, bias: number): Expr => g.elementWiseIdentity(x, { scaleBias: [scale, bias] });
 
-/** log(1 + x) without the loss of 1 + x for small x: log(u) * x / (u - 1) with u = 1 + x (Kahan). */
+/**
+ * log(1 + x). For small x, where 1 + x loses digits and GPUs' logarithms are exact to 2^-21 only, by 2 atanh(x / (2 + x)), whose
+ * series ends after four terms here.
+ */
 function emitLog1p(g: GraphBuilder, x: Expr): Expr {
-  const u = g.elementWiseIdentity(x, { scaleBias: [1, 1] });
-  const log = g.elementWiseLog(u);
-  const corrected = g.elementWiseMultiply(log, g.elementWiseDivide(x, g.elementWiseIdentity(u, { scaleBias: [1, -1] })));
-  const infinite = g.elementWiseIf(equals(g, u, Infinity), log, corrected);
-  return g.elementWiseIf(equals(g, u, 1), x, infinite);
+  const ratio = g.elementWiseDivide(x, scaled(g, x, 1, 2));
+  const square = g.elementWiseMultiply(ratio, ratio);
+  let series = scaled(g, square, 2 / 7, 2 / 5);
+  for (const next of [2 / 3, 2]) series = scaled(g, g.elementWiseMultiply(series, square), 1, next);
+  return g.elementWiseIf(smaller(g, x, 0.25), g.elementWiseMultiply(series, ratio), g.elementWiseLog(x, { scaleBias: [1, 1] }));
 }
 
-/** exp(x) - 1 without the loss for small x: (u - 1) * x / log(u) with u = exp(x) (Kahan). */
+/** exp(x) - 1; for small x, where the difference loses digits, by its series. */
 function emitExpm1(g: GraphBuilder, x: Expr): Expr {
-  const u = g.elementWiseExp(x);
-  const less = g.elementWiseIdentity(u, { scaleBias: [1, -1] });
-  const corrected = g.elementWiseMultiply(less, g.elementWiseDivide(x, g.elementWiseLog(u)));
-  const edge = g.elementWiseLogicalOr(equals(g, u, Infinity), equals(g, less, -1), bool);
-  return g.elementWiseIf(equals(g, u, 1), x, g.elementWiseIf(edge, less, corrected));
+  let series = scaled(g, x, 1 / 7, 1);
+  for (const n of [6, 5, 4, 3, 2]) series = scaled(g, g.elementWiseMultiply(series, x), 1 / n, 1);
+  return g.elementWiseIf(smaller(g, x, 0.5), g.elementWiseMultiply(series, x), scaled(g, g.elementWiseExp(x), 1, -1));
 }
 
 const absOp = keeping("abs", "ELEMENT_WISE_ABS", { emit: (g, x) => g.elementWiseAbs(x), grad: (dy, x) => mul(dy, sign(x)), saves: "input" });

@@ -31,12 +31,15 @@ function overflows(c: Case): boolean {
 
 const isNumber = (v: Golden | undefined): boolean => typeof v === "number" || (typeof v === "object" && v !== null && "k" in v && v.k === "float");
 
+const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfinite" || t === "nonfinite-out" || t === "nonfinite-grad");
+
 export const exclusions: readonly Exclusion[] = [
   { reason: "out= arguments are not part of the library", applies: (c) => "out" in c.kwargs },
   { reason: "refused in PyTorch by a Python signature that takes no number there, which is taken here", applies: (c) => c.kind === "error" && [c.input, ...c.args].some(isNumber) && /must be Tensor, not|invalid combination of arguments|descriptor|has no attribute/.test(c.error!.message) },
   { reason: "indices of any integer dtype are taken", applies: (c) => c.kind === "error" && /Expected dtype int64 for index/.test(c.error!.message) },
   { reason: "indices on the device are not read to check them", applies: (c) => c.kind === "error" && ["gather", "index_select", "take_along_dim"].includes(c.op) && /out of (bounds|range)/.test(c.error!.message) },
   { reason: "PyTorch's __rpow__ lets no gradient through to the base", applies: (c) => c.op === "__rpow__" && (c.grads ?? []).some((g) => g.grad === null) },
+  { reason: "DirectML's POW has other infinities and NaN", applies: (c) => (c.op === "pow" || c.op === "__rpow__") && nonfinite(c) },
   { reason: "alpha is not a parameter here", applies: (c) => c.kind === "error" && "alpha" in c.kwargs && /alpha/.test(c.error!.message) },
   { reason: "a whole JavaScript number counts as int32 beside bool, as int64 in PyTorch", applies: (c) => ["add", "sub", "mul"].includes(c.op) && c.dtype === "bool" && (isNumber(c.args[0]) || "alpha" in c.kwargs) && dtypes(c).includes("i64") },
   { reason: "a float beyond the integer dtype it is cast to is undefined", applies: overflows },
@@ -46,11 +49,8 @@ export const exclusions: readonly Exclusion[] = [
   { reason: "float64 and bfloat16 are stored and cast only", applies: (c) => !CASTS.has(c.op) && !MOVES.has(c.op) && dtypes(c).some((d) => d === "f64" || d === "bf16") },
 ];
 
-const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfinite" || t === "nonfinite-out" || t === "nonfinite-grad");
-
 /** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
 export const microsoft: readonly Exclusion[] = [
-  { reason: "HLSL's pow has other infinities", applies: (c) => (c.op === "pow" || c.op === "__rpow__") && nonfinite(c) },
   { reason: "ASINH of large negative numbers is not finite", applies: (c) => c.op === "asinh" && ((c.tags ?? []).includes("large") || nonfinite(c)) },
   { reason: "CAST gives float16's largest number for what lies beyond", applies: (c) => c.op === "half" && isTensor(c.input) && elementsOf(c.input).some((v) => Math.abs(Number(v)) > 65504) },
 ];
