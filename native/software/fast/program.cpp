@@ -128,8 +128,8 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
   }
   for (int d = 0; d < rank_; ++d) count_ *= sizes_[d];
 
-  // Homes by lifetime. A scalar keeps its home to itself, since it is filled once for many blocks; so does what is stored, since it
-  // may be computed in the output's own memory.
+  // Homes by lifetime. A scalar keeps its home to itself, since it is filled once for many blocks; so do what is loaded and stored as
+  // it lies, since its register may be the tensor's own memory.
   const int virtual_count = static_cast<int>(b.types_.size());
   std::vector<int> last_use(virtual_count, -1), home(virtual_count, -1);
   for (int k = 0; k < b.op_count(); ++k)
@@ -161,7 +161,7 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
     }
   };
   for (size_t i = 0; i < b.loads_.size(); ++i) {
-    if (access_of(i) == Access::Scalar) pinned[b.loads_[i].reg] = true;
+    if (access_of(i) != Access::Strided) pinned[b.loads_[i].reg] = true;
     take(b.loads_[i].reg);
   }
   std::vector<std::vector<int>> dies(b.op_count() + 1);
@@ -310,7 +310,7 @@ void ProgramKernel::Run(const KernelArguments& arguments) const {
 
 // ---------------------------------------------------------------------------------------------------------------------------
 
-ProgramBuilder::ProgramBuilder(const schema::TensorDesc& box) : rank_(box.rank) {
+ProgramBuilder::ProgramBuilder(const schema::TensorDesc& box) : box_(box), rank_(box.rank) {
   for (uint32_t d = 0; d < rank_; ++d) sizes_[d] = box.sizes[d];
 }
 
@@ -318,30 +318,25 @@ bool ProgramBuilder::Fits(const schema::TensorDesc& box, const schema::TensorDes
   return SameSizes(box, tensor) || IsScalar(tensor) || (box.ElementCount() == tensor.ElementCount() && IsPacked(tensor));
 }
 
-Extents ProgramBuilder::StridesIn(const schema::TensorDesc& tensor) const {
+Extents ProgramBuilder::StridesIn(const schema::TensorDesc& box, const schema::TensorDesc& tensor) {
   Extents strides{};
-  bool same = true;
-  for (uint32_t i = 0; i < std::max(rank_, tensor.rank) && same; ++i) {
-    const int64_t x = i < rank_ ? sizes_[rank_ - 1 - i] : 1, y = i < tensor.rank ? tensor.sizes[tensor.rank - 1 - i] : 1;
-    same = x == y;
-  }
-  if (same) {
-    for (uint32_t i = 0; i < std::min(rank_, tensor.rank); ++i) {
-      const uint32_t d = rank_ - 1 - i, t = tensor.rank - 1 - i;
-      strides[d] = sizes_[d] == 1 ? 0 : tensor.strides[t];
+  if (SameSizes(box, tensor)) {
+    for (uint32_t i = 0; i < std::min(box.rank, tensor.rank); ++i) {
+      const uint32_t d = box.rank - 1 - i, t = tensor.rank - 1 - i;
+      strides[d] = box.sizes[d] == 1 ? 0 : tensor.strides[t];
     }
     return strides;
   }
   if (IsScalar(tensor)) return strides;
   int64_t step = 1;
-  for (uint32_t d = rank_; d-- > 0; step *= sizes_[d]) strides[d] = sizes_[d] == 1 ? 0 : step;
+  for (uint32_t d = box.rank; d-- > 0; step *= box.sizes[d]) strides[d] = box.sizes[d] == 1 ? 0 : step;
   return strides;
 }
 
 int ProgramBuilder::Load(int slot, const schema::TensorDesc& tensor) {
   const int reg = static_cast<int>(types_.size());
   types_.push_back(RegisterOf(tensor.data_type));
-  loads_.push_back({slot, reg, tensor.data_type, StridesIn(tensor)});
+  loads_.push_back({slot, reg, tensor.data_type, StridesIn(box_, tensor)});
   return reg;
 }
 
@@ -358,7 +353,7 @@ int ProgramBuilder::Emit(MicroOp op, RegisterType result, int a, int b, int c) {
 }
 
 void ProgramBuilder::Store(int slot, const schema::TensorDesc& tensor, int reg) {
-  stores_.push_back({slot, reg, tensor.data_type, StridesIn(tensor)});
+  stores_.push_back({slot, reg, tensor.data_type, StridesIn(box_, tensor)});
 }
 
 std::unique_ptr<Kernel> ProgramBuilder::Finish() {

@@ -36,6 +36,8 @@ class ProgramBuilder {
   // Whether a tensor can be walked in this box: it has its sizes (but for ones in front), or the same number of elements and
   // lies packed, or all its strides are zero.
   static bool Fits(const schema::TensorDesc& box, const schema::TensorDesc& tensor);
+  // The tensor's strides along the dimensions of a box that it fits.
+  static Extents StridesIn(const schema::TensorDesc& box, const schema::TensorDesc& tensor);
 
   int Load(int slot, const schema::TensorDesc& tensor);
   // An instruction on registers; the number of the one that holds its result is returned.
@@ -56,8 +58,8 @@ class ProgramBuilder {
     DML_TENSOR_DATA_TYPE type;
     Extents strides;
   };
-  Extents StridesIn(const schema::TensorDesc& tensor) const;
 
+  schema::TensorDesc box_;
   uint32_t rank_;
   Extents sizes_{};
   std::vector<RegisterType> types_;

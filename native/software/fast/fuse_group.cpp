@@ -1,0 +1,139 @@
+#include "fuse_group.h"
+
+#include <algorithm>
+
+#include "elementwise.h"
+#include "lines.h"
+
+namespace dxtensor::software::fast {
+
+bool SameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b) {
+  return a.data_type == b.data_type && a.ElementCount() == b.ElementCount() && ProgramBuilder::Fits(a, b) &&
+         ProgramBuilder::StridesIn(a, a) == ProgramBuilder::StridesIn(a, b);
+}
+
+int64_t OffsetInInput(const schema::OperatorDesc& desc, size_t slot) {
+  const auto inputs = desc.Inputs(), outputs = desc.Outputs();
+  switch (desc.type()) {
+    case DML_OPERATOR_ACTIVATION_IDENTITY: return SameLayout(*inputs[0], *outputs[0]) ? 0 : -1;
+    case DML_OPERATOR_ELEMENT_WISE_IDENTITY:
+      return !desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias") && SameLayout(*inputs[0], *outputs[0]) ? 0 : -1;
+    case DML_OPERATOR_SLICE1: {
+      const schema::TensorDesc &in = *inputs[0], &out = *outputs[0];
+      int64_t offset = 0;
+      for (uint32_t d = 0; d < in.rank; ++d) {
+        const int64_t step = desc.Get<std::vector<int32_t>>("InputWindowStrides")[d];
+        int64_t start = desc.UInts("InputWindowOffsets")[d];
+        if (step < 0) start += static_cast<int64_t>(desc.UInts("InputWindowSizes")[d]) - 1;
+        if (out.sizes[d] != 1 && step * in.strides[d] != out.strides[d]) return -1;
+        offset += start * in.strides[d];
+      }
+      return offset * schema::BytesPerElement(in.data_type);
+    }
+    case DML_OPERATOR_SPLIT: {
+      const schema::TensorDesc& in = *inputs[0];
+      const uint32_t axis = desc.UInt("Axis");
+      int64_t offset = 0;
+      for (size_t i = 0; i < slot; ++i) offset += static_cast<int64_t>(outputs[i]->sizes[axis]) * in.strides[axis];
+      for (uint32_t d = 0; d < in.rank; ++d)
+        if (outputs[slot]->sizes[d] != 1 && outputs[slot]->strides[d] != in.strides[d]) return -1;
+      return offset * schema::BytesPerElement(in.data_type);
+    }
+    default: return -1;
+  }
+}
+
+bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, const std::vector<int>& producer_of_value) {
+  const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
+  if (outputs[0]->ElementCount() != group.box.ElementCount() || !ProgramBuilder::Fits(group.box, *outputs[0])) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!ProgramBuilder::Fits(group.box, *inputs[i])) return false;
+    const int producer = producer_of_value[static_cast<size_t>(node.inputs[i])];
+    if (producer < 0 || std::find(group.nodes.begin(), group.nodes.end(), producer) == group.nodes.end()) continue;
+    const schema::TensorDesc& written = *graph.nodes[static_cast<size_t>(producer)].desc.Outputs()[0];
+    if (written.data_type != inputs[i]->data_type ||
+        ProgramBuilder::StridesIn(group.box, written) != ProgramBuilder::StridesIn(group.box, *inputs[i]))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+using OptionalTensor = std::optional<schema::TensorDesc>;
+
+void SetTensor(schema::OperatorDesc* desc, const char* name, const schema::TensorDesc& tensor) {
+  for (int i = 0; i < desc->schema->field_count; ++i)
+    if (std::string(desc->schema->fields[i].name) == name) desc->fields[static_cast<size_t>(i)] = OptionalTensor(tensor);
+}
+void SetFloat(schema::OperatorDesc* desc, const char* name, float value) {
+  for (int i = 0; i < desc->schema->field_count; ++i)
+    if (std::string(desc->schema->fields[i].name) == name) desc->fields[static_cast<size_t>(i)] = value;
+}
+bool HasFusedActivation(const schema::OperatorDesc& desc) {
+  return desc.Get<std::shared_ptr<const schema::OperatorDesc>>("FusedActivation") != nullptr;
+}
+
+// An addition to the bare product: its C or bias tensor. Halves would have been rounded in between.
+bool AbsorbAddition(Group* g, const GraphNode& node) {
+  const bool is_gemm = g->product.type() == DML_OPERATOR_GEMM;
+  const char* field = is_gemm ? "CTensor" : "BiasTensor";
+  if (g->product.Tensor(field) || HasFusedActivation(g->product) || !g->after.empty()) return false;
+  if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
+  const auto inputs = node.desc.Inputs();
+  if (inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return false;
+  const size_t own = node.inputs[0] == g->result ? 0 : 1, other = 1 - own;
+  if (!SameLayout(g->stored, *inputs[own])) return false;
+  schema::TensorDesc added = *inputs[other];
+  if (added.rank != g->stored.rank) return false;
+  for (uint32_t d = 0; d < added.rank; ++d)
+    if (added.sizes[d] != g->stored.sizes[d]) return false;
+  if (!is_gemm)
+    for (uint32_t d = 0; d < added.rank; ++d) {
+      if (d == 1) continue;
+      if (added.sizes[d] != 1 && added.strides[d] != 0) return false;
+      added.sizes[d] = 1;
+    }
+  SetTensor(&g->product, field, added);
+  if (is_gemm) SetFloat(&g->product, "Beta", 1);
+  g->product_inputs[2] = node.inputs[other];
+  return true;
+}
+
+}  // namespace
+
+bool Absorb(Group* g, const GraphNode& node) {
+  const schema::OperatorDesc& desc = node.desc;
+  const schema::TensorDesc& out = *desc.Outputs()[0];
+  if (out.rank != g->stored.rank || out.data_type != g->stored.data_type) return false;
+  for (uint32_t d = 0; d < out.rank; ++d)
+    if (out.sizes[d] != g->stored.sizes[d]) return false;
+  const bool adds = desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD || desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1;
+  Activations more;
+  if (adds) {
+    if (desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1) {
+      auto activations = FusedActivations(desc);
+      if (!activations) return false;
+      more = *activations;
+    }
+    if (!AbsorbAddition(g, node)) return false;
+  } else {
+    const auto inputs = desc.Inputs();
+    if (inputs.size() != 1 || !SameLayout(g->stored, *inputs[0])) return false;
+    ProgramBuilder builder(out);
+    int x = builder.Load(0, *inputs[0]);
+    if (out.data_type == DML_TENSOR_DATA_TYPE_FLOAT16) x = Settle(builder, out.data_type, x);
+    if (EmitElementwise(builder, desc, &x) < 0) return false;
+    more = builder.ops();
+    for (MicroOp& op : more) {
+      if (op.code >= Code::FAdd) return false;  // of one float, in place
+      op.d = op.a = op.b = op.c = 0;
+    }
+  }
+  g->after.insert(g->after.end(), more.begin(), more.end());
+  g->result = node.outputs[0];
+  g->stored = out;
+  return true;
+}
+
+}  // namespace dxtensor::software::fast
