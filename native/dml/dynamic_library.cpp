@@ -5,6 +5,8 @@
 #define NOMINMAX
 #endif
 #include <windows.h>
+
+#include <algorithm>
 #else
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -32,6 +34,7 @@ std::wstring Widen(const std::string& text) {
   int length = MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), nullptr, 0);
   std::wstring wide(static_cast<size_t>(length), L'\0');
   MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), &wide[0], length);
+  std::replace(wide.begin(), wide.end(), L'/', L'\\');  // LoadLibraryExW finds the DLL's own folder by backslashes
   return wide;
 }
 
