@@ -1,0 +1,285 @@
+// Random graphs: the fused kernels against the plain kernels of the nodes, one by one.
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "../software/graph.h"
+#include "../software/validate.h"
+#include "cases/random.h"
+#include "describe.h"
+#include "kernel_run.h"
+#include "kernel_test.h"
+
+namespace dxtensor::test {
+
+namespace {
+
+using namespace schema;
+using software::Graph;
+using software::GraphNode;
+using software::GraphStep;
+using software::GraphValue;
+
+struct Known {
+  int value;
+  TensorDesc tensor;  // as its writer described it
+};
+
+// Grows a graph of FLOAT32 nodes whose numbers stay small.
+class GraphMaker {
+ public:
+  explicit GraphMaker(std::mt19937& random) : random_(random) {}
+
+  Graph Make(unsigned nodes) {
+    AddInput({Up(1, 3), Up(1, 6), Up(1, 24)}, false);
+    while (graph_.nodes.size() < nodes) AddNode();
+    // Whatever nobody reads is an output, and a few of those that somebody reads.
+    for (Known& known : known_) {
+      const bool written = graph_.values[static_cast<size_t>(known.value)].graph_input < 0 && graph_.values[static_cast<size_t>(known.value)].constant.empty();
+      if (written && (!read_[static_cast<size_t>(known.value)] || Up(0, 5) == 0)) {
+        graph_.values[static_cast<size_t>(known.value)].graph_outputs.push_back(static_cast<int>(graph_.output_count++));
+        outputs_.push_back(known.tensor);
+      }
+    }
+    return std::move(graph_);
+  }
+  // In the order of the graph's outputs.
+  std::vector<TensorDesc> outputs_;
+  // Bytes of each graph input.
+  std::vector<Bytes> inputs_;
+
+ private:
+  uint32_t Up(uint32_t low, uint32_t high) { return std::uniform_int_distribution<uint32_t>(low, high)(random_); }
+
+  int AddValue(const TensorDesc& t) {
+    GraphValue value;
+    value.size_in_bytes = t.size_in_bytes;
+    graph_.values.push_back(std::move(value));
+    read_.push_back(false);
+    known_.push_back({static_cast<int>(graph_.values.size() - 1), t});
+    return known_.back().value;
+  }
+  Known AddInput(const std::vector<uint32_t>& sizes, bool constant) {
+    TensorDesc t = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, sizes);
+    const int value = AddValue(t);
+    Bytes bytes = Filled(t, [&](size_t) { return static_cast<double>(Up(0, 32)) / 16 - 1; });
+    if (constant) {
+      graph_.values[static_cast<size_t>(value)].constant = bytes;
+    } else {
+      graph_.values[static_cast<size_t>(value)].graph_input = static_cast<int>(graph_.input_count++);
+      inputs_.push_back(bytes);
+    }
+    return known_.back();
+  }
+  static bool IsPacked(const TensorDesc& t) {
+    TensorDesc packed = t;
+    Pack(packed);
+    return !t.has_strides || std::equal(t.strides.begin(), t.strides.begin() + t.rank, packed.strides.begin());
+  }
+  // How the next node reads the value: as it was written, or a packed one flat or in two dimensions.
+  TensorDesc View(const Known& known) {
+    if (!IsPacked(known.tensor) || Up(0, 3)) return known.tensor;
+    const uint32_t count = static_cast<uint32_t>(known.tensor.ElementCount());
+    for (uint32_t rows = Up(1, 6); rows > 0; --rows)
+      if (count % rows == 0) return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, rows == 1 ? std::vector<uint32_t>{count} : std::vector<uint32_t>{rows, count / rows});
+    return known.tensor;
+  }
+  TensorDesc Output(const std::vector<uint32_t>& sizes) {
+    TensorDesc t = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, sizes);
+    if (Up(0, 4)) return t;
+    std::vector<uint32_t> strides(sizes.size());
+    uint32_t stride = 1;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      strides[d] = stride;
+      stride *= sizes[d];
+    }
+    return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, sizes, strides);
+  }
+  void Finish(OperatorDesc desc, const std::vector<int>& inputs) {
+    GraphNode node;
+    node.inputs = inputs;
+    for (int input : inputs)
+      if (input >= 0) read_[static_cast<size_t>(input)] = true;
+    for (const TensorDesc* t : desc.Outputs()) node.outputs.push_back(AddValue(*t));
+    std::string why;
+    if (FAILED(software::Validate(desc, kHighestFeatureLevel, &why))) throw Failure{"the graph is wrong: " + why + ": " + Text(desc)};
+    node.desc = std::move(desc);
+    graph_.nodes.push_back(std::move(node));
+  }
+  static void Set(OperatorDesc& desc, const char* name, const TensorDesc& t) {
+    for (size_t i = 0; i < desc.fields.size(); ++i)
+      if (!std::strcmp(desc.schema->fields[i].name, name)) desc.fields[i] = std::optional<TensorDesc>(t);
+  }
+
+  void AddNode() {
+    const Known known = known_[Up(known_.size() > 6 ? static_cast<uint32_t>(known_.size()) - 6 : 0, static_cast<uint32_t>(known_.size()) - 1)];
+    const TensorDesc view = View(known);
+    const std::vector<uint32_t> sizes = SizesOf(view);
+    switch (Up(0, 9)) {
+      case 0:
+      case 1:
+      case 2: {
+        static const char* const kUnary[] = {"ELEMENT_WISE_TANH", "ELEMENT_WISE_SIN", "ELEMENT_WISE_ABS", "ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_NEGATE",
+                                             "ACTIVATION_RELU", "ACTIVATION_SIGMOID", "ACTIVATION_GELU"};
+        OperatorDesc desc = Parse(kUnary[Up(0, 7)]);
+        Set(desc, "InputTensor", view);
+        Set(desc, "OutputTensor", Output(sizes));
+        return Finish(std::move(desc), {known.value});
+      }
+      case 3:
+      case 4: {  // with another value of the same sizes, or itself
+        Known other = known;
+        TensorDesc other_view = view;
+        for (const Known& candidate : known_)
+          if (SizesOf(candidate.tensor) == sizes && Up(0, 1)) {
+            other = candidate;
+            other_view = candidate.tensor;
+          }
+        OperatorDesc desc = Parse(Up(0, 1) ? "ELEMENT_WISE_ADD" : Up(0, 1) ? "ELEMENT_WISE_SUBTRACT" : "ELEMENT_WISE_MAX");
+        Set(desc, "ATensor", view);
+        Set(desc, "BTensor", other_view);
+        Set(desc, "OutputTensor", Output(sizes));
+        return Finish(std::move(desc), {known.value, other.value});
+      }
+      case 5: {  // with a broadcast vector
+        const Known bias = AddInput({sizes.back()}, Up(0, 2) == 0);
+        std::vector<uint32_t> strides(sizes.size(), 0);
+        strides.back() = 1;
+        TensorDesc wide = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, sizes, strides);
+        OperatorDesc desc = Parse(Up(0, 1) ? "ELEMENT_WISE_ADD" : "ELEMENT_WISE_MULTIPLY");
+        Set(desc, "ATensor", view);
+        Set(desc, "BTensor", wide);
+        Set(desc, "OutputTensor", Output(sizes));
+        return Finish(std::move(desc), {known.value, bias.value});
+      }
+      case 6: {  // a product with weights, then tanh keeps the numbers small
+        if (view.rank < 2 || view.rank > 4) return;
+        const uint32_t columns = Up(1, 20);
+        std::vector<uint32_t> weights = sizes, result = sizes;
+        weights[sizes.size() - 2] = sizes.back();
+        weights.back() = columns;
+        result.back() = columns;
+        const Known weight = AddInput(weights, false);
+        OperatorDesc desc = Parse(Up(0, 1) ? "GEMM Alpha=0.25" : "GEMM Alpha=0.25 FusedActivation={ACTIVATION_RELU}");
+        Set(desc, "ATensor", view);
+        Set(desc, "BTensor", weight.tensor);
+        Set(desc, "OutputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, result));
+        Finish(std::move(desc), {known.value, weight.value, -1});
+        const Known product = known_.back();
+        OperatorDesc tanh = Parse("ACTIVATION_TANH");
+        Set(tanh, "InputTensor", product.tensor);
+        Set(tanh, "OutputTensor", Output(result));
+        return Finish(std::move(tanh), {product.value});
+      }
+      case 7: {
+        std::vector<uint32_t> reduced = sizes;
+        const uint32_t axis = Up(0, view.rank - 1);
+        reduced[axis] = 1;
+        OperatorDesc desc = Parse("REDUCE Function=2 Axes=[" + std::to_string(axis) + "]");
+        Set(desc, "InputTensor", view);
+        Set(desc, "OutputTensor", Output(reduced));
+        return Finish(std::move(desc), {known.value});
+      }
+      case 8: {  // a slice, sometimes a plain range of the memory
+        std::string offsets, windows, ones;
+        std::vector<uint32_t> small = sizes;
+        for (size_t d = 0; d < sizes.size(); ++d) {
+          const uint32_t size = d == 0 || Up(0, 2) == 0 ? Up(1, sizes[d]) : sizes[d], offset = Up(0, sizes[d] - size);
+          small[d] = size;
+          offsets += (d ? "," : "") + std::to_string(offset);
+          windows += (d ? "," : "") + std::to_string(size);
+          ones += d ? ",1" : "1";
+        }
+        OperatorDesc desc = Parse("SLICE1 InputWindowOffsets=[" + offsets + "] InputWindowSizes=[" + windows + "] InputWindowStrides=[" + ones + "]");
+        Set(desc, "InputTensor", view);
+        Set(desc, "OutputTensor", Output(small));
+        return Finish(std::move(desc), {known.value});
+      }
+      default: {
+        OperatorDesc desc = Parse("ACTIVATION_SOFTMAX1 Axes=[" + std::to_string(view.rank - 1) + "]");
+        Set(desc, "InputTensor", view);
+        Set(desc, "OutputTensor", Output(sizes));
+        return Finish(std::move(desc), {known.value});
+      }
+    }
+  }
+
+  std::mt19937& random_;
+  Graph graph_;
+  std::vector<Known> known_;
+  std::vector<bool> read_;
+};
+
+std::vector<ExactBytes> ValueMemory(const Graph& graph, const std::vector<Bytes>& inputs) {
+  std::vector<ExactBytes> memory;
+  for (const GraphValue& value : graph.values) {
+    memory.emplace_back(static_cast<size_t>(value.size_in_bytes));
+    const Bytes* bytes = value.graph_input >= 0 ? &inputs[static_cast<size_t>(value.graph_input)] : value.constant.empty() ? nullptr : &value.constant;
+    if (bytes) std::memcpy(memory.back().data(), bytes->data(), bytes->size());
+  }
+  return memory;
+}
+
+void RunStep(const software::Kernel& kernel, const std::vector<const uint8_t*>& in, const std::vector<uint8_t*>& out) {
+  std::vector<uint8_t> scratch(kernel.ScratchBytes() + 64);
+  kernel.Run({in.data(), out.data(), scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64});
+}
+
+std::string Describe(const Graph& graph) {
+  std::string text;
+  for (const GraphNode& node : graph.nodes) {
+    text += "\n      " + Text(node.desc) + " <-";
+    for (int value : node.inputs) text += " " + std::to_string(value);
+    text += " ->";
+    for (int value : node.outputs) text += " " + std::to_string(value);
+  }
+  return text;
+}
+
+void FusedGraphs(Suite& suite) {
+  std::mt19937 random(suite.seed);
+  size_t nodes = 0, steps_in_all = 0;
+  for (unsigned round = 0; round < suite.rounds; ++round) {
+    GraphMaker maker(random);
+    const Graph graph = maker.Make(1 + round % 14);
+    const char* unsupported = nullptr;
+    const std::vector<GraphStep> steps = software::Fuse(graph, &unsupported);
+    if (steps.empty()) throw Failure{std::string("Fuse refuses ") + (unsupported ? unsupported : "?") + Describe(graph)};
+    nodes += graph.nodes.size();
+    steps_in_all += steps.size();
+    std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), fused = ValueMemory(graph, maker.inputs_);
+    for (const GraphNode& node : graph.nodes) {
+      std::vector<const uint8_t*> in;
+      std::vector<uint8_t*> out;
+      for (int value : node.inputs) in.push_back(value < 0 ? nullptr : plain[static_cast<size_t>(value)].data());
+      for (int value : node.outputs) out.push_back(value < 0 ? nullptr : plain[static_cast<size_t>(value)].data());
+      RunStep(*software::MakePlainKernel(node.desc), in, out);
+    }
+    for (const GraphStep& step : steps) {
+      std::vector<const uint8_t*> in;
+      std::vector<uint8_t*> out;
+      for (const auto& o : step.inputs) in.push_back(o.value < 0 ? nullptr : fused[static_cast<size_t>(o.value)].data() + o.offset);
+      for (const auto& o : step.outputs) out.push_back(o.value < 0 ? nullptr : fused[static_cast<size_t>(o.value)].data() + o.offset);
+      RunStep(*step.kernel, in, out);
+    }
+    for (size_t v = 0; v < graph.values.size(); ++v)
+      for (int output : graph.values[v].graph_outputs) {
+        const TensorDesc& t = maker.outputs_[static_cast<size_t>(output)];
+        auto bytes = [](const ExactBytes& memory) { return Bytes(memory.data(), memory.data() + memory.size()); };
+        const std::string difference = Difference(Unpack(bytes(fused[v]), t), Unpack(bytes(plain[v]), t), {1e-3, 1e-4});
+        if (!difference.empty()) {
+          std::string names;
+          for (const GraphStep& step : steps) names += std::string("\n      step ") + step.name;
+          throw Failure{"graph " + std::to_string(round) + ", value " + std::to_string(v) + ": " + difference + Describe(graph) + names};
+        }
+      }
+  }
+  CHECK(steps_in_all < nodes);
+  std::printf("graphs: %zu nodes became %zu kernels\n", nodes, steps_in_all);
+}
+
+const Register kRegistration("fused graphs", FusedGraphs);
+
+}  // namespace
+
+}  // namespace dxtensor::test

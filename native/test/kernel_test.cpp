@@ -1,0 +1,158 @@
+// Compares each fast kernel with the plain one, and fused graphs with their nodes one by one.
+//
+//   kernel_test [--only PART] [--rounds N] [--seed N]
+//
+// Random sizes, layouts and data types; the same seed gives the same cases. Last line "N passed, N failed, N skipped".
+
+#include "kernel_test.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "cases/good.h"
+#include "cases/operators.h"
+#include "cases/random.h"
+#include "describe.h"
+#include "kernel_run.h"
+#include "mutate.h"
+#include "../software/validate.h"
+
+namespace dxtensor::test {
+
+std::vector<Test>& Tests() {
+  static std::vector<Test> tests;
+  return tests;
+}
+
+std::string CompareKernels(const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs, bool* compared) {
+  auto plain = software::MakePlainKernel(desc), fast = software::MakeFastKernel(desc);
+  if (!plain) return "there is no plain kernel";
+  if (!fast) return "";
+  *compared = true;
+  const std::vector<Bytes> a = RunKernel(*plain, desc, inputs), b = RunKernel(*fast, desc, inputs);
+  const auto slots = desc.Outputs();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i]) continue;
+    std::string difference = Difference(Unpack(b[i], *slots[i]), Unpack(a[i], *slots[i]), KernelTolerance(desc, slots[i]->data_type));
+    if (!difference.empty()) return "output " + std::to_string(i) + ": " + difference;
+  }
+  return "";
+}
+
+namespace {
+
+// Descriptions of the ABI suite, with the kernels' own reference beside them.
+void PlainAgainstReference(Suite&) {
+  std::string failures;
+  unsigned failed = 0;
+  for (const std::string& name : ExecutedOperators()) {
+    const std::vector<OperatorCase> cases = CasesOf(name, schema::kHighestFeatureLevel);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const OperatorCase& c = cases[i];
+      std::vector<Bytes> inputs = InputsFor(c.desc, static_cast<uint32_t>(i + 1));
+      std::vector<Values> expected = Expected(c.desc, inputs);
+      std::string difference;
+      auto plain = software::MakePlainKernel(c.desc);
+      if (!plain) {
+        difference = "there is no plain kernel";
+      } else {
+        std::vector<Bytes> results = RunKernel(*plain, c.desc, inputs);
+        const auto slots = c.desc.Outputs();
+        for (size_t k = 0; k < slots.size() && difference.empty(); ++k)
+          if (slots[k]) difference = Difference(Unpack(results[k], *slots[k]), expected[k], c.tolerance);
+        bool compared = false;
+        if (difference.empty()) difference = CompareKernels(c.desc, inputs, &compared);
+      }
+      if (!difference.empty() && ++failed <= 8) failures += "\n    " + difference + ": " + Text(c.desc);
+    }
+  }
+  if (failed) throw Failure{std::to_string(failed) + " cases" + failures};
+}
+
+void RandomFamily(Suite& suite, int family) {
+  std::mt19937 random(suite.seed * 1000003u + static_cast<uint32_t>(family));
+  std::string failures;
+  unsigned failed = 0, compared_count = 0;
+  for (unsigned round = 0; round < suite.rounds; ++round) {
+    schema::OperatorDesc desc = RandomDescription(family, random);
+    RandomLayout(desc, random);
+    std::string why;
+    if (FAILED(software::Validate(desc, schema::kHighestFeatureLevel, &why))) throw Failure{"the case is wrong: " + why + ": " + Text(desc)};
+    bool compared = false;
+    std::string difference = CompareKernels(desc, InputsFor(desc, round + 1), &compared);
+    compared_count += compared;
+    if (!difference.empty() && ++failed <= 4) failures += "\n    " + difference + ": " + Text(desc);
+  }
+  if (failed) throw Failure{std::to_string(failed) + " of " + std::to_string(suite.rounds) + failures};
+  std::printf("%s: %u of %u descriptions have a fast kernel\n", RandomFamilyName(family), compared_count, suite.rounds);
+}
+
+// What validation accepts must not make a kernel touch memory beside its tensors, whatever the data say.
+void AcceptedDescriptionsAreSafe(Suite& suite) {
+  std::mt19937 random(suite.seed);
+  unsigned count = 0;
+  for (const schema::OperatorDesc& good : GoodDescriptions(schema::kHighestFeatureLevel))
+    for (const Mutant& mutant : Mutants(good)) {
+      if (FAILED(software::Validate(mutant.desc, schema::kHighestFeatureLevel, nullptr))) continue;
+      uint64_t bytes = 0;
+      auto slots = mutant.desc.Inputs();
+      for (const schema::TensorDesc* t : mutant.desc.Outputs()) slots.push_back(t);
+      for (const schema::TensorDesc* t : slots) bytes += t ? t->size_in_bytes : 0;
+      if (bytes > (8u << 20)) continue;
+      std::vector<Bytes> inputs;
+      for (const schema::TensorDesc* t : mutant.desc.Inputs()) {
+        inputs.emplace_back(t ? static_cast<size_t>(t->size_in_bytes) : 0);
+        for (uint8_t& byte : inputs.back()) byte = static_cast<uint8_t>(random());
+      }
+      for (auto make : {software::MakePlainKernel, software::MakeFastKernel})
+        if (auto kernel = make(mutant.desc)) {
+          RunKernel(*kernel, mutant.desc, inputs);
+          ++count;
+        }
+    }
+  CHECK(count > 1000);
+  std::printf("accepted descriptions: %u kernel runs\n", count);
+}
+
+const bool kRegistered = [] {
+  Register("plain kernels against the reference", PlainAgainstReference);
+  for (int family = 0; family < kRandomFamilies; ++family)
+    Register(std::string("fast against plain: ") + RandomFamilyName(family), [family](Suite& suite) { RandomFamily(suite, family); });
+  Register("accepted descriptions are safe", AcceptedDescriptionsAreSafe);
+  return true;
+}();
+
+int Main(int argc, char** argv) {
+  Suite suite;
+  std::string only;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (!std::strcmp(argv[i], "--only")) only = argv[++i];
+    else if (!std::strcmp(argv[i], "--rounds")) suite.rounds = static_cast<unsigned>(std::stoul(argv[++i]));
+    else if (!std::strcmp(argv[i], "--seed")) suite.seed = static_cast<uint32_t>(std::stoul(argv[++i]));
+  }
+  unsigned passed = 0, failed = 0, skipped = 0;
+  for (const Test& test : Tests()) {
+    if (test.name.find(only) == std::string::npos) continue;
+    try {
+      test.run(suite);
+      ++passed;
+    } catch (const Skip& skip) {
+      std::printf("skipped %s: %s\n", test.name.c_str(), skip.reason.c_str());
+      ++skipped;
+    } catch (const Failure& failure) {
+      std::printf("FAILED %s: %s\n", test.name.c_str(), failure.text.c_str());
+      ++failed;
+    } catch (const std::exception& error) {
+      std::printf("FAILED %s: %s\n", test.name.c_str(), error.what());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
+  std::printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace dxtensor::test
+
+int main(int argc, char** argv) { return dxtensor::test::Main(argc, argv); }

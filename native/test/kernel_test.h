@@ -1,0 +1,18 @@
+// What the files of kernel_test share.
+#pragma once
+
+#include "check.h"
+#include "values.h"
+
+namespace dxtensor::test {
+
+class Suite {
+ public:
+  unsigned rounds = 200;
+  uint32_t seed = 1;
+};
+
+// Empty when both kernels agree or there is no fast one.
+std::string CompareKernels(const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs, bool* compared);
+
+}  // namespace dxtensor::test
