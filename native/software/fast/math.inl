@@ -154,12 +154,12 @@ DX_INLINE VF SinOrCos(VF x, int32_t turn) {
   VI n = q.n + turn;
   VF result = Select((n & 1) != 0, c, s);
   result = FromBits(BitsOf(result) ^ ((n & 2) << 30));
-  VI far = (Abs(x) > 1048576.0f) | (x != x);
+  VI large = (Abs(x) > 1048576.0f) | (x != x);
   bool any = false;
-  for (int i = 0; i < kWidth; ++i) any |= far[i] != 0;
+  for (int i = 0; i < kWidth; ++i) any |= large[i] != 0;
   if (any)
     for (int i = 0; i < kWidth; ++i)
-      if (far[i]) result[i] = turn ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
+      if (large[i]) result[i] = turn ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
   return result;
 }
 DX_INLINE VF Sin(VF x) { return Select(x == 0.0f, x, SinOrCos(x, 0)); }
