@@ -8,7 +8,13 @@ import { Tensor } from "../tensor.ts";
 /** Samples of which batches can be made: numbers, tensors, and arrays and plain objects of them. */
 export type Sample = number | bigint | boolean | Tensor | readonly Sample[] | { readonly [key: string]: Sample };
 /** The same structure, a tensor with a new first axis in place of each number and tensor. */
-export type Batch<S> = S extends number | bigint | boolean | Tensor ? Tensor : S extends readonly unknown[] ? { -readonly [K in keyof S]: Batch<S[K]> } : S extends object ? { -readonly [K in keyof S]: Batch<S[K]> } : never;
+export type Batch<S> = S extends number | bigint | boolean | Tensor
+  ? Tensor
+  : S extends readonly unknown[]
+    ? { -readonly [K in keyof S]: Batch<S[K]> }
+    : S extends object
+      ? { -readonly [K in keyof S]: Batch<S[K]> }
+      : never;
 
 /**
  * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; arrays and
@@ -27,12 +33,15 @@ function stacked(samples: readonly unknown[]): unknown {
   }
   if (Array.isArray(first)) {
     const lists = samples.map((s) => demand(s, Array.isArray(s), "an array") as readonly unknown[]);
-    for (const l of lists) if (l.length !== first.length) throw new ShapeError("collate", "samples", `of ${first.length} parts each`, l.length);
+    for (const l of lists)
+      if (l.length !== first.length) throw new ShapeError("collate", "samples", `of ${first.length} parts each`, l.length);
     return first.map((_, i) => stacked(lists.map((l) => l[i])));
   }
   if (typeof first === "object" && first !== null) {
     const objects = samples.map((s) => demand(s, typeof s === "object" && s !== null, "an object") as Record<string, unknown>);
-    return Object.fromEntries(Object.keys(first).map((key) => [key, stacked(objects.map((o) => demand(o[key], key in o, `an object with ${key}`)))]));
+    return Object.fromEntries(
+      Object.keys(first).map((key) => [key, stacked(objects.map((o) => demand(o[key], key in o, `an object with ${key}`)))]),
+    );
   }
   throw new DTypeError("collate", "samples", "numbers, tensors, or arrays and objects of them", first === null ? "null" : typeof first);
 }

@@ -26,7 +26,9 @@ export class TensorDataset implements BatchedDataset<Tensor[], Tensor[]> {
     const first = tensors[0];
     if (first === undefined) throw new ValueError("TensorDataset", "tensors", "at least one tensor", "none");
     demandSameDevice("TensorDataset", tensors);
-    for (const t of tensors) if (t.rank === 0 || t.shape[0] !== first.shape[0]) throw new ShapeError("TensorDataset", "tensors", `of ${first.shape[0] ?? 0} rows each`, t.describe());
+    for (const t of tensors)
+      if (t.rank === 0 || t.shape[0] !== first.shape[0])
+        throw new ShapeError("TensorDataset", "tensors", `of ${first.shape[0] ?? 0} rows each`, t.describe());
     this.tensors = tensors;
   }
 
@@ -35,7 +37,8 @@ export class TensorDataset implements BatchedDataset<Tensor[], Tensor[]> {
   }
 
   get(index: number): Tensor[] {
-    if (!Number.isInteger(index) || index < 0 || index >= this.length) throw new ValueError("TensorDataset.get", "index", `in [0, ${this.length})`, index);
+    if (!Number.isInteger(index) || index < 0 || index >= this.length)
+      throw new ValueError("TensorDataset.get", "index", `in [0, ${this.length})`, index);
     return this.tensors.map((t) => select(t, 0, index));
   }
 
@@ -54,7 +57,8 @@ export class Subset<Sample> implements Dataset<Sample> {
   readonly indices: readonly number[];
 
   constructor(dataset: Dataset<Sample>, indices: readonly number[]) {
-    for (const i of indices) if (!Number.isInteger(i) || i < 0 || i >= dataset.length) throw new ValueError("Subset", "indices", `in [0, ${dataset.length})`, i);
+    for (const i of indices)
+      if (!Number.isInteger(i) || i < 0 || i >= dataset.length) throw new ValueError("Subset", "indices", `in [0, ${dataset.length})`, i);
     this.dataset = dataset;
     this.indices = indices;
   }

@@ -14,7 +14,14 @@ import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { TensorDataset } from "./dataset.ts";
 
-const CODES: { readonly [code: number]: DType } = { 0x08: "uint8", 0x09: "int8", 0x0b: "int16", 0x0c: "int32", 0x0d: "float32", 0x0e: "float64" };
+const CODES: { readonly [code: number]: DType } = {
+  0x08: "uint8",
+  0x09: "int8",
+  0x0b: "int16",
+  0x0c: "int32",
+  0x0d: "float32",
+  0x0e: "float64",
+};
 
 export interface IdxData {
   readonly dtype: DType;
@@ -28,7 +35,8 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.byteLength < 4) throw bad("of at least 4 bytes", `${bytes.byteLength} bytes`);
   const dtype = CODES[bytes[2]!];
-  if (bytes[0] !== 0 || bytes[1] !== 0 || dtype === undefined) throw bad("begun by 0, 0 and a type code", `0x${Buffer.from(bytes.subarray(0, 4)).toString("hex")}: no IDX file`);
+  if (bytes[0] !== 0 || bytes[1] !== 0 || dtype === undefined)
+    throw bad("begun by 0, 0 and a type code", `0x${Buffer.from(bytes.subarray(0, 4)).toString("hex")}: no IDX file`);
   const rank = bytes[3]!;
   const start = 4 + 4 * rank;
   if (bytes.byteLength < start) throw bad(`with the lengths of ${rank} axes`, `${bytes.byteLength} bytes: the file is cut off`);
@@ -63,8 +71,10 @@ export async function mnist(folder: string, { train = true, limit, device }: Dig
   const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
   const [images, labels] = await Promise.all([readIdx(imagesPath), readIdx(labelsPath)]);
   const count = images.shape[0] ?? 0;
-  if (images.dtype !== "uint8" || images.shape.length !== 3 || images.shape[1] !== 28 || images.shape[2] !== 28) throw new FormatError("mnist", imagesPath, "images of 28 x 28 bytes", `${images.dtype}[${images.shape.join(", ")}]`);
-  if (labels.dtype !== "uint8" || labels.shape.length !== 1 || labels.shape[0] !== count) throw new FormatError("mnist", labelsPath, `${count} labels, one for each image`, `${labels.dtype}[${labels.shape.join(", ")}]`);
+  if (images.dtype !== "uint8" || images.shape.length !== 3 || images.shape[1] !== 28 || images.shape[2] !== 28)
+    throw new FormatError("mnist", imagesPath, "images of 28 x 28 bytes", `${images.dtype}[${images.shape.join(", ")}]`);
+  if (labels.dtype !== "uint8" || labels.shape.length !== 1 || labels.shape[0] !== count)
+    throw new FormatError("mnist", labelsPath, `${count} labels, one for each image`, `${labels.dtype}[${labels.shape.join(", ")}]`);
   const wrong = (labels.data as Uint8Array).findIndex((v) => v > 9);
   if (wrong >= 0) throw new FormatError("mnist", labelsPath, "digits from 0 to 9", `${String(labels.data[wrong])} at ${wrong}`);
   const n = Math.min(count, limit ?? count);

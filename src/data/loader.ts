@@ -102,8 +102,10 @@ export class DataLoader<S, B = Batch<S>> implements AsyncIterable<B> {
 function disposeAll(value: unknown): void {
   if (value instanceof Tensor) keep(value).dispose();
   else if (Array.isArray(value)) value.forEach(disposeAll);
-  else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) Object.values(value).forEach(disposeAll);
+  else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
+    Object.values(value).forEach(disposeAll);
 }
 
 /** A DataLoader of a data set. */
-export const dataLoader = <S, B = Batch<S>>(dataset: Dataset<S>, options: DataLoaderOptions<S, B> = {}): DataLoader<S, B> => new DataLoader<S, B>(dataset, options);
+export const dataLoader = <S, B = Batch<S>>(dataset: Dataset<S>, options: DataLoaderOptions<S, B> = {}): DataLoader<S, B> =>
+  new DataLoader<S, B>(dataset, options);

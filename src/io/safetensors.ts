@@ -10,8 +10,19 @@ import { Tensor } from "../tensor.ts";
 import { FormatError } from "./format-error.ts";
 
 const NAMES: { readonly [K in DType]: string } = {
-  float32: "F32", float16: "F16", float64: "F64", bfloat16: "BF16", int8: "I8", int16: "I16", int32: "I32", int64: "I64",
-  uint8: "U8", uint16: "U16", uint32: "U32", uint64: "U64", bool: "BOOL",
+  float32: "F32",
+  float16: "F16",
+  float64: "F64",
+  bfloat16: "BF16",
+  int8: "I8",
+  int16: "I16",
+  int32: "I32",
+  int64: "I64",
+  uint8: "U8",
+  uint16: "U16",
+  uint32: "U32",
+  uint64: "U64",
+  bool: "BOOL",
 };
 const BY_NAME = new Map(Object.entries(NAMES).map(([dtype, name]) => [name, dtype as DType]));
 
@@ -41,7 +52,8 @@ interface Entry {
 
 /** Header and data, in the order of the file. Tensors are sorted so that every one begins at a multiple of its element size. */
 async function parts(tensors: Tensors, metadata: Metadata): Promise<Uint8Array[]> {
-  for (const [key, value] of Object.entries(metadata)) if (typeof value !== "string") throw new ValueError("safetensors.save", `metadata.${key}`, "text", value);
+  for (const [key, value] of Object.entries(metadata))
+    if (typeof value !== "string") throw new ValueError("safetensors.save", `metadata.${key}`, "text", value);
   const list = Object.entries(tensors);
   for (const [name, t] of list) {
     if (!(t instanceof Tensor)) throw new DTypeError("safetensors.save", name, "a tensor", typeof t);
@@ -98,13 +110,18 @@ export async function save(path: string, tensors: Tensors, metadata: Metadata = 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
 /** The header of a file, checked against the length of its data. */
-export function parseHeader(bytes: Uint8Array, source = "bytes"): { readonly entries: Entry[]; readonly metadata: Record<string, string>; readonly dataStart: number } {
+export function parseHeader(
+  bytes: Uint8Array,
+  source = "bytes",
+): { readonly entries: Entry[]; readonly metadata: Record<string, string>; readonly dataStart: number } {
   const bad = (expected: string, received: string): FormatError => new FormatError("safetensors.load", source, expected, received);
   if (bytes.byteLength < 8) throw bad("of at least 8 bytes", `${bytes.byteLength} bytes`);
   const length = new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true);
-  if (length > BigInt(LONGEST_HEADER)) throw bad(`with a header of at most ${LONGEST_HEADER} bytes`, `one of ${length} bytes: no safetensors file, or a damaged one`);
+  if (length > BigInt(LONGEST_HEADER))
+    throw bad(`with a header of at most ${LONGEST_HEADER} bytes`, `one of ${length} bytes: no safetensors file, or a damaged one`);
   const dataStart = 8 + Number(length);
-  if (dataStart > bytes.byteLength) throw bad(`of at least ${dataStart} bytes, as its header says`, `${bytes.byteLength} bytes: the file is cut off`);
+  if (dataStart > bytes.byteLength)
+    throw bad(`of at least ${dataStart} bytes, as its header says`, `${bytes.byteLength} bytes: the file is cut off`);
   let header: unknown;
   try {
     header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, dataStart)));
@@ -131,13 +148,20 @@ type Bad = (expected: string, received: string) => FormatError;
 
 function parseEntry(name: string, value: unknown, bad: Bad): Entry {
   const whole = (v: unknown): v is number[] => Array.isArray(v) && v.every((n) => Number.isSafeInteger(n) && (n as number) >= 0);
-  if (!isObject(value) || typeof value.dtype !== "string" || !whole(value.shape) || !whole(value.data_offsets) || value.data_offsets.length !== 2)
+  if (
+    !isObject(value) ||
+    typeof value.dtype !== "string" ||
+    !whole(value.shape) ||
+    !whole(value.data_offsets) ||
+    value.data_offsets.length !== 2
+  )
     throw bad(`with dtype, shape and data_offsets for tensor ${name}`, JSON.stringify(value));
   const dtype = BY_NAME.get(value.dtype);
   if (dtype === undefined) throw bad(`with one of the dtypes ${[...BY_NAME.keys()].join(", ")} for tensor ${name}`, value.dtype);
   const [start, end] = value.data_offsets as [number, number];
   const size = sizeOf(value.shape) * DTYPES[dtype].sizeInBytes;
-  if (end - start !== size) throw bad(`with ${size} bytes for tensor ${name} (${value.dtype}[${value.shape.join(", ")}])`, `${end - start}`);
+  if (end - start !== size)
+    throw bad(`with ${size} bytes for tensor ${name} (${value.dtype}[${value.shape.join(", ")}])`, `${end - start}`);
   return { name, dtype, shape: value.shape, start, end };
 }
 
@@ -145,10 +169,15 @@ function parseEntry(name: string, value: unknown, bad: Bad): Entry {
 function demandWhole(entries: readonly Entry[], available: number, bad: Bad): void {
   let at = 0;
   for (const e of [...entries].sort((a, b) => a.start - b.start || a.end - b.end)) {
-    if (e.start !== at) throw bad(`with the data of ${e.name} from byte ${at} on`, `from ${e.start} on: ${e.start < at ? "it overlaps another tensor's" : "there is a hole before it"}`);
+    if (e.start !== at)
+      throw bad(
+        `with the data of ${e.name} from byte ${at} on`,
+        `from ${e.start} on: ${e.start < at ? "it overlaps another tensor's" : "there is a hole before it"}`,
+      );
     at = e.end;
   }
-  if (at !== available) throw bad(`with ${at} bytes of data, as its header says`, `${available}${available < at ? ": the file is cut off" : ""}`);
+  if (at !== available)
+    throw bad(`with ${at} bytes of data, as its header says`, `${available}${available < at ? ": the file is cut off" : ""}`);
 }
 
 /** The tensors in the bytes of a safetensors file. Throws FormatError for anything else. */
@@ -156,7 +185,8 @@ export function deserialize(bytes: Uint8Array, options: LoadOptions = {}, source
   const { entries, metadata, dataStart } = parseHeader(bytes, source);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
   const tensors: Record<string, Tensor> = {};
-  for (const e of entries) tensors[e.name] = fromBytes("safetensors.load", device, e.dtype, e.shape, bytes.subarray(dataStart + e.start, dataStart + e.end));
+  for (const e of entries)
+    tensors[e.name] = fromBytes("safetensors.load", device, e.dtype, e.shape, bytes.subarray(dataStart + e.start, dataStart + e.end));
   return { tensors, metadata };
 }
 

@@ -217,7 +217,9 @@ export class PReLU extends Module {
 
   constructor(options: PReLUOptions = {}) {
     super();
-    this.weight = parameter([options.count ?? 1], options, (p) => { constant(p, options.start ?? 0.25); });
+    this.weight = parameter([options.count ?? 1], options, (p) => {
+      constant(p, options.start ?? 0.25);
+    });
   }
 
   forward(x: Tensor): Tensor {

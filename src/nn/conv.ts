@@ -1,5 +1,14 @@
 /** Convolution layers. */
-import { conv1d as conv1dOp, conv2d as conv2dOp, conv3d as conv3dOp, convTranspose1d as transpose1dOp, convTranspose2d as transpose2dOp, convTranspose3d as transpose3dOp, type ConvOptions, type ConvTransposeOptions } from "../ops/conv.ts";
+import {
+  conv1d as conv1dOp,
+  conv2d as conv2dOp,
+  conv3d as conv3dOp,
+  convTranspose1d as transpose1dOp,
+  convTranspose2d as transpose2dOp,
+  convTranspose3d as transpose3dOp,
+  type ConvOptions,
+  type ConvTransposeOptions,
+} from "../ops/conv.ts";
 import { ValueError } from "../errors.ts";
 import { expandList, sizeOf } from "../shape.ts";
 import type { PerAxis } from "../ops/window.ts";
@@ -33,7 +42,8 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
     demandCount(layer, "inputs", inputs);
     demandCount(layer, "outputs", outputs);
     demandCount(layer, "groups", groups);
-    if (inputs % groups !== 0 || outputs % groups !== 0) throw new ValueError(layer, "groups", `a divisor of ${inputs} and ${outputs} channels`, groups);
+    if (inputs % groups !== 0 || outputs % groups !== 0)
+      throw new ValueError(layer, "groups", `a divisor of ${inputs} and ${outputs} channels`, groups);
     this.inputs = inputs;
     this.outputs = outputs;
     this.kernelSize = expandList(layer, "kernelSize", kernelSize, spatial, 1);
@@ -117,9 +127,27 @@ export class ConvTranspose3d extends Convolution<ConvTransposeLayerOptions> {
   }
 }
 
-export const conv1d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv1d => new Conv1d(inputs, outputs, kernelSize, options);
-export const conv2d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv2d => new Conv2d(inputs, outputs, kernelSize, options);
-export const conv3d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv3d => new Conv3d(inputs, outputs, kernelSize, options);
-export const convTranspose1d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}): ConvTranspose1d => new ConvTranspose1d(inputs, outputs, kernelSize, options);
-export const convTranspose2d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}): ConvTranspose2d => new ConvTranspose2d(inputs, outputs, kernelSize, options);
-export const convTranspose3d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvTransposeLayerOptions = {}): ConvTranspose3d => new ConvTranspose3d(inputs, outputs, kernelSize, options);
+export const conv1d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv1d =>
+  new Conv1d(inputs, outputs, kernelSize, options);
+export const conv2d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv2d =>
+  new Conv2d(inputs, outputs, kernelSize, options);
+export const conv3d = (inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}): Conv3d =>
+  new Conv3d(inputs, outputs, kernelSize, options);
+export const convTranspose1d = (
+  inputs: number,
+  outputs: number,
+  kernelSize: PerAxis,
+  options: ConvTransposeLayerOptions = {},
+): ConvTranspose1d => new ConvTranspose1d(inputs, outputs, kernelSize, options);
+export const convTranspose2d = (
+  inputs: number,
+  outputs: number,
+  kernelSize: PerAxis,
+  options: ConvTransposeLayerOptions = {},
+): ConvTranspose2d => new ConvTranspose2d(inputs, outputs, kernelSize, options);
+export const convTranspose3d = (
+  inputs: number,
+  outputs: number,
+  kernelSize: PerAxis,
+  options: ConvTransposeLayerOptions = {},
+): ConvTranspose3d => new ConvTranspose3d(inputs, outputs, kernelSize, options);

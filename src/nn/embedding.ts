@@ -32,11 +32,19 @@ export class Embedding extends Module {
     this.rows = rows;
     this.width = width;
     const padding = options.paddingIndex ?? null;
-    if (padding !== null && (!Number.isInteger(padding) || padding < -rows || padding >= rows)) throw new ValueError("Embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, padding);
+    if (padding !== null && (!Number.isInteger(padding) || padding < -rows || padding >= rows))
+      throw new ValueError("Embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, padding);
     this.paddingIndex = padding !== null && padding < 0 ? padding + rows : padding;
-    this.weight = parameter([rows, width], options, (p) => { normal(p, 0, 1, options); });
+    this.weight = parameter([rows, width], options, (p) => {
+      normal(p, 0, 1, options);
+    });
     const row = this.paddingIndex;
-    if (row !== null) noGrad(() => scope(() => { copyInto("Embedding", select(this.weight, 0, row), zeros([width], { device: options.device })); }));
+    if (row !== null)
+      noGrad(() =>
+        scope(() => {
+          copyInto("Embedding", select(this.weight, 0, row), zeros([width], { device: options.device }));
+        }),
+      );
   }
 
   forward(indices: Tensor): Tensor {

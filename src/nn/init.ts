@@ -16,7 +16,11 @@ export interface InitOptions {
 }
 
 function fill(operation: string, t: Tensor, make: () => Tensor): Tensor {
-  noGrad(() => scope(() => { copyInto(operation, t, make()); }));
+  noGrad(() =>
+    scope(() => {
+      copyInto(operation, t, make());
+    }),
+  );
   return t;
 }
 
@@ -29,7 +33,8 @@ export const normal = (t: Tensor, mean = 0, std = 1, { generator }: InitOptions 
   fill("normal", t, () => add(mul(randn(t.shape, { device: t.device, generator }), std), mean));
 
 /** All elements equal. Reference: torch.nn.init.constant_. */
-export const constant = (t: Tensor, value: number): Tensor => fill("constant", t, () => full(t.shape, value, { dtype: t.dtype, device: t.device }));
+export const constant = (t: Tensor, value: number): Tensor =>
+  fill("constant", t, () => full(t.shape, value, { dtype: t.dtype, device: t.device }));
 
 export const zeros = (t: Tensor): Tensor => constant(t, 0);
 export const ones = (t: Tensor): Tensor => constant(t, 1);
@@ -52,12 +57,19 @@ export type Nonlinearity = "linear" | "sigmoid" | "tanh" | "relu" | "leakyRelu" 
 /** The factor by which a nonlinearity calls for larger weights. Reference: torch.nn.init.calculate_gain. */
 export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
   switch (nonlinearity) {
-    case "linear": case "sigmoid": return 1;
-    case "tanh": return 5 / 3;
-    case "relu": return Math.SQRT2;
-    case "leakyRelu": return Math.sqrt(2 / (1 + slope * slope));
-    case "selu": return 3 / 4;
-    default: throw new ValueError("gain", "nonlinearity", "linear, sigmoid, tanh, relu, leakyRelu or selu", nonlinearity satisfies never);
+    case "linear":
+    case "sigmoid":
+      return 1;
+    case "tanh":
+      return 5 / 3;
+    case "relu":
+      return Math.SQRT2;
+    case "leakyRelu":
+      return Math.sqrt(2 / (1 + slope * slope));
+    case "selu":
+      return 3 / 4;
+    default:
+      throw new ValueError("gain", "nonlinearity", "linear, sigmoid, tanh, relu, leakyRelu or selu", nonlinearity satisfies never);
   }
 }
 
@@ -80,7 +92,8 @@ export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor 
 }
 
 /** Normal of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_normal_. */
-export const kaimingNormal = (t: Tensor, options: KaimingOptions = {}): Tensor => normal(t, 0, kaimingStd("kaimingNormal", t, options), options);
+export const kaimingNormal = (t: Tensor, options: KaimingOptions = {}): Tensor =>
+  normal(t, 0, kaimingStd("kaimingNormal", t, options), options);
 
 export interface XavierOptions extends InitOptions {
   /** Default: 1. */
@@ -99,4 +112,5 @@ export function xavierUniform(t: Tensor, options: XavierOptions = {}): Tensor {
 }
 
 /** Normal of standard deviation gain * sqrt(2 / (inputs + outputs)). Reference: torch.nn.init.xavier_normal_. */
-export const xavierNormal = (t: Tensor, options: XavierOptions = {}): Tensor => normal(t, 0, xavierStd("xavierNormal", t, options.gain ?? 1), options);
+export const xavierNormal = (t: Tensor, options: XavierOptions = {}): Tensor =>
+  normal(t, 0, xavierStd("xavierNormal", t, options.gain ?? 1), options);

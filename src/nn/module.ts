@@ -41,7 +41,8 @@ export abstract class Module {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (name.startsWith("_")) continue;
       if (value instanceof Parameter || value instanceof Module) yield [name, value];
-      else if (Array.isArray(value)) for (const [i, v] of value.entries()) if (v instanceof Parameter || v instanceof Module) yield [`${name}.${i}`, v];
+      else if (Array.isArray(value))
+        for (const [i, v] of value.entries()) if (v instanceof Parameter || v instanceof Module) yield [`${name}.${i}`, v];
     }
   }
 
@@ -95,7 +96,8 @@ export abstract class Module {
   }
 
   *#allBuffers(): Generator<[string, Buffer]> {
-    for (const [prefix, module] of this.namedModules()) for (const [name, buffer] of module.#buffers) yield [prefix === "" ? name : `${prefix}.${name}`, buffer];
+    for (const [prefix, module] of this.namedModules())
+      for (const [name, buffer] of module.#buffers) yield [prefix === "" ? name : `${prefix}.${name}`, buffer];
   }
 
   buffers(): Tensor[] {
@@ -137,11 +139,14 @@ export abstract class Module {
   to(target: DeviceLike | DType): this {
     if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
     const place = isDType(target) ? target : deviceOf(target);
-    noGrad(() => outsideScopes(() => {
-      for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()])) {
-        for (const each of t.grad === null ? [t] : [t, t.grad]) if (!isDType(place) || isFloat(each.dtype)) replace(each, to(each, place));
-      }
-    }));
+    noGrad(() =>
+      outsideScopes(() => {
+        for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()])) {
+          for (const each of t.grad === null ? [t] : [t, t.grad])
+            if (!isDType(place) || isFloat(each.dtype)) replace(each, to(each, place));
+        }
+      }),
+    );
     return this;
   }
 
@@ -171,13 +176,25 @@ export abstract class Module {
    * Copies values into parameters and buffers; dtypes and devices are converted. With strict (default), names that are missing
    * or unknown are an error; shapes that differ always are. Nothing is copied when it throws.
    */
-  loadStateDict(state: Readonly<StateDict>, { strict = true }: { readonly strict?: boolean } = {}): { readonly missing: string[]; readonly unexpected: string[] } {
+  loadStateDict(
+    state: Readonly<StateDict>,
+    { strict = true }: { readonly strict?: boolean } = {},
+  ): { readonly missing: string[]; readonly unexpected: string[] } {
     const own = new Map(this.#state());
     const missing = [...own.keys()].filter((name) => !Object.hasOwn(state, name));
     const unexpected = Object.keys(state).filter((name) => !own.has(name));
     if (strict && missing.length + unexpected.length > 0) {
-      const parts = [missing.length > 0 ? `without ${missing.join(", ")}` : "", unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : ""].filter((p) => p !== "");
-      throw new ValueError("loadStateDict", "state", "of exactly the module's names", `one ${parts.join(" and ")}`, "Pass strict: false to load what fits.");
+      const parts = [
+        missing.length > 0 ? `without ${missing.join(", ")}` : "",
+        unexpected.length > 0 ? `with unknown ${unexpected.join(", ")}` : "",
+      ].filter((p) => p !== "");
+      throw new ValueError(
+        "loadStateDict",
+        "state",
+        "of exactly the module's names",
+        `one ${parts.join(" and ")}`,
+        "Pass strict: false to load what fits.",
+      );
     }
     const wrong = [...own].flatMap(([name, t]) => {
       const given = state[name];

@@ -42,12 +42,22 @@ abstract class BatchNorm extends Module {
     this.epsilon = options.epsilon ?? 1e-5;
     this.momentum = options.momentum === undefined ? 0.1 : options.momentum;
     const affine = options.affine ?? true;
-    this.weight = affine ? parameter([channels], options, (p) => { constant(p, 1); }) : null;
-    this.bias = affine ? parameter([channels], options, (p) => { constant(p, 0); }) : null;
+    this.weight = affine
+      ? parameter([channels], options, (p) => {
+          constant(p, 1);
+        })
+      : null;
+    this.bias = affine
+      ? parameter([channels], options, (p) => {
+          constant(p, 0);
+        })
+      : null;
     if (options.trackRunningStats === false) return;
     const at = { device: options.device, dtype: options.dtype };
     // Names in the state are PyTorch's.
-    const [average, variance, count] = outsideScopes(() => [zeros([channels], at), ones([channels], at), zeros([], { ...at, dtype: "int64" })] as const);
+    const [average, variance, count] = outsideScopes(
+      () => [zeros([channels], at), ones([channels], at), zeros([], { ...at, dtype: "int64" })] as const,
+    );
     this.runningMean = this.registerBuffer("running_mean", average);
     this.runningVariance = this.registerBuffer("running_var", variance);
     this.batchesTracked = this.registerBuffer("num_batches_tracked", count);
@@ -60,7 +70,11 @@ abstract class BatchNorm extends Module {
     const track = this.training && this.batchesTracked !== null;
     if (track) noGrad(() => assign("batchNorm", this.batchesTracked!, () => add(this.batchesTracked!, 1)));
     const momentum = this.momentum ?? (track ? reciprocal(toDType(this.batchesTracked!, "float32")) : 0);
-    return batchNorm(x, this.runningMean, this.runningVariance, this.weight, this.bias, { training: this.training || this.runningMean === null, momentum, epsilon: this.epsilon });
+    return batchNorm(x, this.runningMean, this.runningVariance, this.weight, this.bias, {
+      training: this.training || this.runningMean === null,
+      momentum,
+      epsilon: this.epsilon,
+    });
   }
 
   protected override describeOptions(): string {
@@ -112,8 +126,17 @@ export class LayerNorm extends Module {
     for (const d of this.normalizedShape) demandCount("LayerNorm", "normalizedShape", d);
     this.epsilon = options.epsilon ?? 1e-5;
     const affine = options.affine ?? true;
-    this.weight = affine ? parameter(this.normalizedShape, options, (p) => { constant(p, 1); }) : null;
-    this.bias = affine && options.bias !== false ? parameter(this.normalizedShape, options, (p) => { constant(p, 0); }) : null;
+    this.weight = affine
+      ? parameter(this.normalizedShape, options, (p) => {
+          constant(p, 1);
+        })
+      : null;
+    this.bias =
+      affine && options.bias !== false
+        ? parameter(this.normalizedShape, options, (p) => {
+            constant(p, 0);
+          })
+        : null;
   }
 
   forward(x: Tensor): Tensor {
@@ -141,8 +164,16 @@ export class GroupNorm extends Module {
     this.channels = channels;
     this.epsilon = options.epsilon ?? 1e-5;
     const affine = options.affine ?? true;
-    this.weight = affine ? parameter([channels], options, (p) => { constant(p, 1); }) : null;
-    this.bias = affine ? parameter([channels], options, (p) => { constant(p, 0); }) : null;
+    this.weight = affine
+      ? parameter([channels], options, (p) => {
+          constant(p, 1);
+        })
+      : null;
+    this.bias = affine
+      ? parameter([channels], options, (p) => {
+          constant(p, 0);
+        })
+      : null;
   }
 
   forward(x: Tensor): Tensor {
@@ -172,7 +203,11 @@ export class InstanceNorm2d extends InstanceNorm {}
 export const batchNorm1d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(channels, options);
 export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(channels, options);
 export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
-export const layerNorm = (normalizedShape: number | readonly number[], options: AffineOptions & { readonly bias?: boolean | undefined } = {}): LayerNorm => new LayerNorm(normalizedShape, options);
-export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm => new GroupNorm(groups, channels, options);
+export const layerNorm = (
+  normalizedShape: number | readonly number[],
+  options: AffineOptions & { readonly bias?: boolean | undefined } = {},
+): LayerNorm => new LayerNorm(normalizedShape, options);
+export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm =>
+  new GroupNorm(groups, channels, options);
 export const instanceNorm1d = (channels: number, options: AffineOptions = {}): InstanceNorm1d => new InstanceNorm1d(channels, options);
 export const instanceNorm2d = (channels: number, options: AffineOptions = {}): InstanceNorm2d => new InstanceNorm2d(channels, options);

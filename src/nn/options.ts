@@ -32,7 +32,9 @@ export function parameter(shape: readonly number[], options: LayerOptions, init:
 /** Uniform in [-1/sqrt(fan), 1/sqrt(fan)): where PyTorch's linear and convolution layers start. */
 export function uniformParameter(shape: readonly number[], fan: number, options: LayerOptions): Parameter {
   const bound = fan > 0 ? 1 / Math.sqrt(fan) : 0;
-  return parameter(shape, options, (p) => { uniform(p, -bound, bound, options); });
+  return parameter(shape, options, (p) => {
+    uniform(p, -bound, bound, options);
+  });
 }
 
 export function demandCount(layer: string, argument: string, value: number, least = 1): void {

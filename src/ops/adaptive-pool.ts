@@ -14,7 +14,8 @@ interface Bounds {
   readonly end: number;
 }
 
-const boundsOf = (input: number, output: number): Bounds[] => Array.from({ length: output }, (_, i) => ({ first: Math.floor((i * input) / output), end: Math.ceil(((i + 1) * input) / output) }));
+const boundsOf = (input: number, output: number): Bounds[] =>
+  Array.from({ length: output }, (_, i) => ({ first: Math.floor((i * input) / output), end: Math.ceil(((i + 1) * input) / output) }));
 
 /** Lengths of the result; null keeps the input's. */
 type OutputSize = number | readonly (number | null)[];
@@ -23,7 +24,8 @@ function sizes(operation: string, x: Tensor, spatial: number, size: OutputSize):
   demandSpatial(operation, x, spatial);
   const input = x.shape.slice(-spatial);
   const output = expandList(operation, "outputSize", typeof size === "number" ? size : size.map((d, i) => d ?? input[i] ?? 0), spatial, 1);
-  if (x.shape.slice(-spatial - 1).includes(0)) throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
+  if (x.shape.slice(-spatial - 1).includes(0))
+    throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   return { input, output };
 }
 
@@ -38,7 +40,9 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
     const axis = x.rank - spatial + i;
     if (o === input[i]) return;
     const weights = new Array<number>(input[i]! * o).fill(0);
-    boundsOf(input[i]!, o).forEach(({ first, end }, column) => { for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first); });
+    boundsOf(input[i]!, o).forEach(({ first, end }, column) => {
+      for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first);
+    });
     const matrix = tensor(weights, { shape: [input[i]!, o], dtype: x.dtype, device: x.device });
     y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
   });
@@ -53,7 +57,12 @@ function cells(input: number, output: number): { length: number; places: number[
 }
 
 /** x with its windows laid out side by side along every spatial axis, and the places of those cells in x. */
-function spreadWindows(x: Tensor, spatial: number, input: readonly number[], output: readonly number[]): { spread: Tensor; places: number[] } {
+function spreadWindows(
+  x: Tensor,
+  spatial: number,
+  input: readonly number[],
+  output: readonly number[],
+): { spread: Tensor; places: number[] } {
   let spread = x;
   let places = [0];
   output.forEach((o, i) => {
@@ -98,8 +107,11 @@ export const adaptiveMaxPool2d = (x: Tensor, outputSize: OutputSize): Tensor => 
 export const adaptiveMaxPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool3d", 3, x, outputSize);
 
 /** adaptiveMaxPool1d that also says where the maxima are: int32 places within the plane. */
-export const adaptiveMaxPool1dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled => adaptiveMaxPoolWithIndices("adaptiveMaxPool1d", 1, x, outputSize);
+export const adaptiveMaxPool1dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
+  adaptiveMaxPoolWithIndices("adaptiveMaxPool1d", 1, x, outputSize);
 /** adaptiveMaxPool2d that also says where the maxima are. */
-export const adaptiveMaxPool2dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled => adaptiveMaxPoolWithIndices("adaptiveMaxPool2d", 2, x, outputSize);
+export const adaptiveMaxPool2dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
+  adaptiveMaxPoolWithIndices("adaptiveMaxPool2d", 2, x, outputSize);
 /** adaptiveMaxPool3d that also says where the maxima are. */
-export const adaptiveMaxPool3dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled => adaptiveMaxPoolWithIndices("adaptiveMaxPool3d", 3, x, outputSize);
+export const adaptiveMaxPool3dWithIndices = (x: Tensor, outputSize: OutputSize): Pooled =>
+  adaptiveMaxPoolWithIndices("adaptiveMaxPool3d", 3, x, outputSize);

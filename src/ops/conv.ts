@@ -24,7 +24,8 @@ interface Geometry {
 }
 
 /** Padding behind the input that gives exactly `output` cells; below zero: cells of the input that no window reaches. */
-const endPadding = (o: Geometry): number[] => o.input.map((x, i) => (o.output[i]! - 1) * o.stride[i]! + extent(o.kernel[i]!, o.dilation[i]!) - x - o.padding[i]!);
+const endPadding = (o: Geometry): number[] =>
+  o.input.map((x, i) => (o.output[i]! - 1) * o.stride[i]! + extent(o.kernel[i]!, o.dilation[i]!) - x - o.padding[i]!);
 
 /** x without the last cells where `end` is below zero. */
 function cropped(g: GraphBuilder, x: Expr, end: readonly number[]): Expr {
@@ -36,7 +37,10 @@ const positive = (list: readonly number[]): number[] => list.map((v) => Math.max
 /** A bias [C] as [1, C, 1, 1...]. */
 function channelBias(g: GraphBuilder, bias: Expr, rank: number): Expr {
   const at = (i: number, one: number, other: number): number => (i === 1 ? one : other);
-  return g.reinterpret(bias, { sizes: Array.from({ length: rank }, (_, i) => at(i, bias.sizes[0]!, 1)), strides: Array.from({ length: rank }, (_, i) => at(i, bias.strides[0]!, 0)) });
+  return g.reinterpret(bias, {
+    sizes: Array.from({ length: rank }, (_, i) => at(i, bias.sizes[0]!, 1)),
+    strides: Array.from({ length: rank }, (_, i) => at(i, bias.strides[0]!, 0)),
+  });
 }
 
 interface Call {
@@ -72,7 +76,16 @@ const convOp: Definition<Geometry> = define<Geometry>({
   infer: ([x, w], { output }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype: x!.dtype }],
   lower: (g, [x, w, bias], o, [out]) => {
     const end = endPadding(o);
-    return [emit(g, cropped(g, x!, end), w!, bias ?? null, out!.shape, { direction: "FORWARD", strides: o.stride, dilations: o.dilation, start: o.padding, end: positive(end), groups: o.groups })];
+    return [
+      emit(g, cropped(g, x!, end), w!, bias ?? null, out!.shape, {
+        direction: "FORWARD",
+        strides: o.stride,
+        dilations: o.dilation,
+        start: o.padding,
+        end: positive(end),
+        groups: o.groups,
+      }),
+    ];
   },
   grad: (dy, { inputs: [x, w], needs, attrs }) => [
     needs[0] ? call(convTransposeOp, [dy, w!], attrs) : null,
@@ -93,7 +106,14 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
     const end = endPadding(o);
     const written = out!.shape.map((d, i) => (i < 2 ? d : d + Math.min(0, end[i - 2]!)));
     const whole = sameShape(written, out!.shape);
-    const c: Call = { direction: "BACKWARD", strides: o.stride, dilations: o.dilation, start: o.padding, end: positive(end), groups: o.groups };
+    const c: Call = {
+      direction: "BACKWARD",
+      strides: o.stride,
+      dilations: o.dilation,
+      start: o.padding,
+      end: positive(end),
+      groups: o.groups,
+    };
     const x = emit(g, y!, w!, whole ? (bias ?? null) : null, written, c);
     if (whole) return [x];
     // Cells that no window reaches are zero, before the bias.
@@ -125,14 +145,21 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
     // The batch is what is summed over: it becomes the channels, and dy the kernel, whose cells lie `stride` apart.
     const end = endPadding(o);
     const swap = dy!.sizes.map((_, i) => (i === 0 ? 1 : i === 1 ? 0 : i));
-    const result = emit(g, batchAsChannels(g, cropped(g, x!, end), o.groups), g.transpose(dy!, swap), null, [out!.shape[1]!, out!.shape[0]!, ...o.kernel], {
-      direction: "FORWARD",
-      strides: o.dilation,
-      dilations: o.stride,
-      start: o.padding,
-      end: positive(end),
-      groups: o.groups,
-    });
+    const result = emit(
+      g,
+      batchAsChannels(g, cropped(g, x!, end), o.groups),
+      g.transpose(dy!, swap),
+      null,
+      [out!.shape[1]!, out!.shape[0]!, ...o.kernel],
+      {
+        direction: "FORWARD",
+        strides: o.dilation,
+        dilations: o.stride,
+        start: o.padding,
+        end: positive(end),
+        groups: o.groups,
+      },
+    );
     return [g.transpose(result, swap)];
   },
   grad: (dw, { inputs: [x, dy], needs, attrs }) => [
@@ -175,15 +202,36 @@ export interface ConvTransposeOptions {
   readonly groups?: number | undefined;
 }
 
-function checked(operation: string, x: Tensor, weight: Tensor, bias: Tensor | null, groups: number, spatial: number, channels: number, biasLength: number): void {
+function checked(
+  operation: string,
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  groups: number,
+  spatial: number,
+  channels: number,
+  biasLength: number,
+): void {
   demandSameDevice(operation, bias === null ? [x, weight] : [x, weight, bias]);
   demandSpatial(operation, x, spatial);
-  for (const [name, t] of [["weight", weight], ["bias", bias]] as const) if (t !== null && t.dtype !== x.dtype) throw new DTypeError(operation, name, `of x's dtype ${x.dtype}`, t.dtype);
+  for (const [name, t] of [
+    ["weight", weight],
+    ["bias", bias],
+  ] as const)
+    if (t !== null && t.dtype !== x.dtype) throw new DTypeError(operation, name, `of x's dtype ${x.dtype}`, t.dtype);
   if (weight.rank !== spatial + 2) throw new ShapeError(operation, "weight", `of ${spatial + 2} axes`, weight.describe());
-  if (!Number.isInteger(groups) || groups < 1 || weight.shape[0]! % groups !== 0) throw new ValueError(operation, "groups", `a whole number that divides weight's first axis (${weight.shape[0]})`, groups);
+  if (!Number.isInteger(groups) || groups < 1 || weight.shape[0]! % groups !== 0)
+    throw new ValueError(operation, "groups", `a whole number that divides weight's first axis (${weight.shape[0]})`, groups);
   const got = x.shape[x.rank - spatial - 1]!;
-  if (got !== channels) throw new ShapeError(operation, "x", `of ${channels} channels for weight ${showShape(weight.shape)} in ${groups} ${groups === 1 ? "group" : "groups"}`, x.describe());
-  if (bias !== null && !sameShape(bias.shape, [biasLength])) throw new ShapeError(operation, "bias", showShape([biasLength]), bias.describe());
+  if (got !== channels)
+    throw new ShapeError(
+      operation,
+      "x",
+      `of ${channels} channels for weight ${showShape(weight.shape)} in ${groups} ${groups === 1 ? "group" : "groups"}`,
+      x.describe(),
+    );
+  if (bias !== null && !sameShape(bias.shape, [biasLength]))
+    throw new ShapeError(operation, "bias", showShape([biasLength]), bias.describe());
 }
 
 function convolve(operation: string, spatial: number, x: Tensor, weight: Tensor, bias: Tensor | null, options: ConvOptions): Tensor {
@@ -194,28 +242,48 @@ function convolve(operation: string, spatial: number, x: Tensor, weight: Tensor,
   const kernel = weight.shape.slice(2);
   const input = x.shape.slice(-spatial);
   const given = options.padding ?? 0;
-  if (given === "same" && stride.some((s) => s !== 1)) throw new ValueError(operation, "stride", "1 with padding \"same\"", stride);
+  if (given === "same" && stride.some((s) => s !== 1)) throw new ValueError(operation, "stride", '1 with padding "same"', stride);
   const total = kernel.map((k, i) => (k - 1) * dilation[i]!);
-  const padding = given === "same" ? total.map((t) => Math.floor(t / 2)) : given === "valid" ? kernel.map(() => 0) : expandList(operation, "padding", given, spatial);
+  const padding =
+    given === "same"
+      ? total.map((t) => Math.floor(t / 2))
+      : given === "valid"
+        ? kernel.map(() => 0)
+        : expandList(operation, "padding", given, spatial);
   const end = given === "same" ? total.map((t, i) => t - padding[i]!) : padding;
   const output = input.map((d, i) => Math.floor((d + padding[i]! + end[i]! - extent(kernel[i]!, dilation[i]!)) / stride[i]!) + 1);
-  if (output.some((d) => d < 1)) throw new ShapeError(operation, "x", `at least as large as the kernel ${showShape(kernel)} with padding ${showShape(padding)} and dilation ${showShape(dilation)}`, x.describe());
+  if (output.some((d) => d < 1))
+    throw new ShapeError(
+      operation,
+      "x",
+      `at least as large as the kernel ${showShape(kernel)} with padding ${showShape(padding)} and dilation ${showShape(dilation)}`,
+      x.describe(),
+    );
   const geometry: Geometry = { input, kernel, output, stride, dilation, padding, groups };
   return batched(operation, x, spatial, (b) => call(convOp, bias === null ? [b, weight] : [b, weight, bias], geometry));
 }
 
-function convolveTransposed(operation: string, spatial: number, x: Tensor, weight: Tensor, bias: Tensor | null, options: ConvTransposeOptions): Tensor {
+function convolveTransposed(
+  operation: string,
+  spatial: number,
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  options: ConvTransposeOptions,
+): Tensor {
   const groups = options.groups ?? 1;
   checked(operation, x, weight, bias, groups, spatial, weight.shape[0] ?? 0, (weight.shape[1] ?? 0) * groups);
   const stride = expandList(operation, "stride", options.stride ?? 1, spatial, 1);
   const dilation = expandList(operation, "dilation", options.dilation ?? 1, spatial, 1);
   const padding = expandList(operation, "padding", options.padding ?? 0, spatial);
   const extra = expandList(operation, "outputPadding", options.outputPadding ?? 0, spatial);
-  if (extra.some((e, i) => e >= Math.max(stride[i]!, dilation[i]!))) throw new ValueError(operation, "outputPadding", "less than stride or dilation", extra);
+  if (extra.some((e, i) => e >= Math.max(stride[i]!, dilation[i]!)))
+    throw new ValueError(operation, "outputPadding", "less than stride or dilation", extra);
   const kernel = weight.shape.slice(2);
   const output = x.shape.slice(-spatial);
   const input = output.map((d, i) => (d - 1) * stride[i]! - 2 * padding[i]! + extent(kernel[i]!, dilation[i]!) + extra[i]!);
-  if (input.some((d) => d < 1)) throw new ShapeError(operation, "x", `large enough to leave a result after padding ${showShape(padding)}`, x.describe());
+  if (input.some((d) => d < 1))
+    throw new ShapeError(operation, "x", `large enough to leave a result after padding ${showShape(padding)}`, x.describe());
   const geometry: Geometry = { input, kernel, output, stride, dilation, padding, groups };
   return batched(operation, x, spatial, (b) => call(convTransposeOp, bias === null ? [b, weight] : [b, weight, bias], geometry));
 }
@@ -225,23 +293,29 @@ function convolveTransposed(operation: string, spatial: number, x: Tensor, weigh
  * none; float32 or float16. Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
  * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
  */
-export const conv1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor => convolve("conv1d", 1, x, weight, bias, options);
+export const conv1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>
+  convolve("conv1d", 1, x, weight, bias, options);
 
 /** conv1d over two spatial axes: x [N, Ci, H, W] or [Ci, H, W], weight [Co, Ci/groups, kH, kW]. Reference: torch.nn.functional.conv2d. */
-export const conv2d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor => convolve("conv2d", 2, x, weight, bias, options);
+export const conv2d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>
+  convolve("conv2d", 2, x, weight, bias, options);
 
 /** conv1d over three spatial axes: x [N, Ci, D, H, W] or [Ci, D, H, W], weight [Co, Ci/groups, kD, kH, kW]. Reference: torch.nn.functional.conv3d. */
-export const conv3d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor => convolve("conv3d", 3, x, weight, bias, options);
+export const conv3d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>
+  convolve("conv3d", 3, x, weight, bias, options);
 
 /**
  * The transpose of conv1d: what its gradient does to its input. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
  * or none. Result: [N, Co, (W - 1) stride - 2 padding + dilation (k - 1) + outputPadding + 1].
  * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d.
  */
-export const convTranspose1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor => convolveTransposed("convTranspose1d", 1, x, weight, bias, options);
+export const convTranspose1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor =>
+  convolveTransposed("convTranspose1d", 1, x, weight, bias, options);
 
 /** convTranspose1d over two spatial axes. Reference: torch.nn.functional.conv_transpose2d. */
-export const convTranspose2d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor => convolveTransposed("convTranspose2d", 2, x, weight, bias, options);
+export const convTranspose2d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor =>
+  convolveTransposed("convTranspose2d", 2, x, weight, bias, options);
 
 /** convTranspose1d over three spatial axes. Reference: torch.nn.functional.conv_transpose3d. */
-export const convTranspose3d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor => convolveTransposed("convTranspose3d", 3, x, weight, bias, options);
+export const convTranspose3d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvTransposeOptions = {}): Tensor =>
+  convolveTransposed("convTranspose3d", 3, x, weight, bias, options);

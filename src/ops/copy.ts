@@ -17,15 +17,17 @@ export function copyInto(operation: string, target: Tensor, source: Tensor): voi
   target.demandLive(operation);
   source.demandLive(operation);
   if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
-  noGrad(() => outsideScopes(() => {
-    if (source.storage === target.storage && source.offset === target.offset && source.desc === target.desc) return;
-    // A buffer is never read and written by one copy.
-    const apart = source.storage === target.storage && source.device === target.device ? call(contiguousOp, [source], undefined) : source;
-    const moved = to(apart, target.device);
-    const value = toDType(moved, target.dtype);
-    const t = tracer();
-    if (t === null) assignEager(target, value, false);
-    else t.assign(target, value);
-    for (const made of new Set([apart, moved, value])) if (made !== source) made.dispose();
-  }));
+  noGrad(() =>
+    outsideScopes(() => {
+      if (source.storage === target.storage && source.offset === target.offset && source.desc === target.desc) return;
+      // A buffer is never read and written by one copy.
+      const apart = source.storage === target.storage && source.device === target.device ? call(contiguousOp, [source], undefined) : source;
+      const moved = to(apart, target.device);
+      const value = toDType(moved, target.dtype);
+      const t = tracer();
+      if (t === null) assignEager(target, value, false);
+      else t.assign(target, value);
+      for (const made of new Set([apart, moved, value])) if (made !== source) made.dispose();
+    }),
+  );
 }

@@ -30,14 +30,26 @@ interface Hot {
   readonly weights: Expr;
 }
 
-function hotClasses(g: GraphBuilder, sizes: readonly [number, number, number], dtype: DType, target: Expr, weight: Expr | undefined, ignoreIndex: number): Hot {
+function hotClasses(
+  g: GraphBuilder,
+  sizes: readonly [number, number, number],
+  dtype: DType,
+  target: Expr,
+  weight: Expr | undefined,
+  ignoreIndex: number,
+): Hot {
   const [n, c, p] = sizes;
   const line = [n, 1, p];
   const classes = g.reshape(cast(g, target, "int32"), line);
   const ignored = g.elementWiseLogicalEquals(classes, constant(g, "int32", ignoreIndex, line), { output: { dtype: "uint8" } });
   // Negative classes would count from the end: what is ignored becomes a class that is not there.
   const safe = g.elementWiseIf(ignored, constant(g, "int32", c, line), classes);
-  const offOn = g.fillValueSequence({ output: { sizes: [1, 1, 2], dtype: "uint8" }, valueDataType: "UINT8", valueStart: { dtype: "uint8", value: 0 }, valueDelta: { dtype: "uint8", value: 1 } });
+  const offOn = g.fillValueSequence({
+    output: { sizes: [1, 1, 2], dtype: "uint8" },
+    valueDataType: "UINT8",
+    valueStart: { dtype: "uint8", value: 0 },
+    valueDelta: { dtype: "uint8", value: 1 },
+  });
   const hot = g.oneHot(safe, offOn, { output: { sizes: [...sizes] }, axis: 1 });
   const value = weight === undefined ? constant(g, dtype, 1, sizes) : g.expand(g.reshape(weight, [1, c, 1]), sizes);
   return { hot, weights: sumOver(g, g.elementWiseIf(hot, value, constant(g, dtype, 0, sizes)), [1]) };
@@ -52,7 +64,10 @@ const placesShape = (logits: TensorSpec): number[] => [logits.shape[0]!, ...logi
 /** Inputs: log-probabilities [N, C, ...], classes [N, ...] and, if there are, weights [C]. Outputs: the loss, and the total weight. */
 const nllOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "nllLoss",
-  infer: ([x], { reduction }) => [{ shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype }, { shape: [], dtype: x!.dtype }],
+  infer: ([x], { reduction }) => [
+    { shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype },
+    { shape: [], dtype: x!.dtype },
+  ],
   lower: (g, [x, target, weight], { ignoreIndex, reduction }) => {
     const sizes = classSizes(x!.sizes);
     const { hot, weights } = hotClasses(g, sizes, x!.dtype, target!, weight, ignoreIndex);
@@ -70,20 +85,28 @@ const nllOp: Definition<NllAttributes> = define<NllAttributes>({
   saves: { inputs: [1, 2] },
 });
 
-const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] }> = define<NllAttributes & { readonly shape: readonly number[] }>({
+const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] }> = define<
+  NllAttributes & { readonly shape: readonly number[] }
+>({
   name: "nllLossGradient",
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, target, total, weight], { ignoreIndex, reduction, shape }) => {
     const sizes = classSizes(shape);
     const line = [sizes[0], 1, sizes[2]];
     const { hot, weights } = hotClasses(g, sizes, dy!.dtype, target!, weight, ignoreIndex);
-    const given = reduction === "none" ? g.reshape(dy!, line) : g.expand(g.reinterpret(reduction === "mean" ? g.elementWiseDivide(dy!, total!) : dy!, { sizes: [1, 1, 1] }), line);
+    const given =
+      reduction === "none"
+        ? g.reshape(dy!, line)
+        : g.expand(g.reinterpret(reduction === "mean" ? g.elementWiseDivide(dy!, total!) : dy!, { sizes: [1, 1, 1] }), line);
     const each = g.elementWiseMultiply(g.elementWiseIdentity(weights, { scaleBias: [-1, 0] }), given);
     return [g.elementWiseIf(hot, g.expand(each, sizes), constant(g, dy!.dtype, 0, sizes))];
   },
   grad: (d, { inputs: [, target, total, weight], attrs }) => {
     // Linear in dy: the loss of d, over the same total.
-    const [loss] = dispatch(nllOp, weight ? [d, target!, weight] : [d, target!], { ignoreIndex: attrs.ignoreIndex, reduction: attrs.reduction === "none" ? "none" : "sum" });
+    const [loss] = dispatch(nllOp, weight ? [d, target!, weight] : [d, target!], {
+      ignoreIndex: attrs.ignoreIndex,
+      reduction: attrs.reduction === "none" ? "none" : "sum",
+    });
     return [attrs.reduction === "mean" ? div(loss!, total!) : loss!];
   },
   saves: { inputs: [1, 2, 3], outputs: false },
@@ -99,15 +122,23 @@ export interface NllOptions extends LossOptions {
 function demandClasses(operation: string, x: Tensor, target: Tensor, weight: Tensor | null): void {
   demandSameDevice(operation, weight === null ? [x, target] : [x, target, weight]);
   demandFloat(operation, x);
-  if (target.dtype !== "int32" && target.dtype !== "int64") throw new DTypeError(operation, "target", "classes as int32 or int64", target.dtype);
-  if (x.rank < 1 || !sameShape(target.shape, x.rank === 1 ? [] : [x.shape[0]!, ...x.shape.slice(2)])) throw new ShapeError(operation, "target", x.rank < 2 ? "a scalar for x of one axis" : `${showShape([x.shape[0]!, ...x.shape.slice(2)])} for x [N, C, ...]`, `x ${x.describe()}, target ${target.describe()}`);
+  if (target.dtype !== "int32" && target.dtype !== "int64")
+    throw new DTypeError(operation, "target", "classes as int32 or int64", target.dtype);
+  if (x.rank < 1 || !sameShape(target.shape, x.rank === 1 ? [] : [x.shape[0]!, ...x.shape.slice(2)]))
+    throw new ShapeError(
+      operation,
+      "target",
+      x.rank < 2 ? "a scalar for x of one axis" : `${showShape([x.shape[0]!, ...x.shape.slice(2)])} for x [N, C, ...]`,
+      `x ${x.describe()}, target ${target.describe()}`,
+    );
   demandWeight(operation, x, weight);
 }
 
 function demandWeight(operation: string, x: Tensor, weight: Tensor | null): void {
   if (weight === null) return;
   const classes = x.rank === 1 ? x.shape[0]! : x.shape[1]!;
-  if (!sameShape(weight.shape, [classes])) throw new ShapeError(operation, "weight", `${showShape([classes])}, one for each class`, weight.describe());
+  if (!sameShape(weight.shape, [classes]))
+    throw new ShapeError(operation, "weight", `${showShape([classes])}, one for each class`, weight.describe());
   if (weight.dtype !== x.dtype) throw new DTypeError(operation, "weight", `of x's dtype ${x.dtype}`, weight.dtype);
 }
 
@@ -119,7 +150,10 @@ function nll(operation: string, x: Tensor, target: Tensor, options: NllOptions):
   const single = x.rank === 1;
   const logits = single ? reshape(x, [1, x.size]) : x;
   const classes = single ? reshape(target, [1]) : target;
-  const [loss, total] = dispatch(nllOp, weight === null ? [logits, classes] : [logits, classes, weight], { ignoreIndex, reduction }) as [Tensor, Tensor];
+  const [loss, total] = dispatch(nllOp, weight === null ? [logits, classes] : [logits, classes, weight], { ignoreIndex, reduction }) as [
+    Tensor,
+    Tensor,
+  ];
   return [single && reduction === "none" ? reshape(loss, []) : loss, total];
 }
 
@@ -171,20 +205,24 @@ const countedOp = define<{ readonly ignoreIndex: number; readonly dtype: DType }
   traits: { elementwise: true },
   infer: ([t], { dtype }) => [{ shape: t!.shape, dtype }],
   lower: (g, [t], { ignoreIndex, dtype }) => {
-    const ignored = g.elementWiseLogicalEquals(cast(g, t!, "int32"), constant(g, "int32", ignoreIndex, t!.sizes), { output: { dtype: "uint8" } });
+    const ignored = g.elementWiseLogicalEquals(cast(g, t!, "int32"), constant(g, "int32", ignoreIndex, t!.sizes), {
+      output: { dtype: "uint8" },
+    });
     return [g.elementWiseIf(ignored, constant(g, dtype, 0, t!.sizes), constant(g, dtype, 1, t!.sizes))];
   },
 });
 
 /** [C] so that it broadcasts against [N, C, ...]. */
-const classWeights = (weight: Tensor, rank: number): Tensor => (rank <= 2 ? weight : reshape(weight, [weight.size, ...new Array<number>(rank - 2).fill(1)]));
+const classWeights = (weight: Tensor, rank: number): Tensor =>
+  rank <= 2 ? weight : reshape(weight, [weight.size, ...new Array<number>(rank - 2).fill(1)]);
 
 function withProbabilities(x: Tensor, target: Tensor, options: CrossEntropyOptions): Tensor {
   const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
   demandReduction("crossEntropy", reduction);
   demandSameDevice("crossEntropy", weight === null ? [x, target] : [x, target, weight]);
   demandFloat("crossEntropy", x);
-  if (!sameShape(x.shape, target.shape) || x.rank === 0) throw new ShapeError("crossEntropy", "target", `probabilities of x's shape ${showShape(x.shape)}`, target.describe());
+  if (!sameShape(x.shape, target.shape) || x.rank === 0)
+    throw new ShapeError("crossEntropy", "target", `probabilities of x's shape ${showShape(x.shape)}`, target.describe());
   demandWeight("crossEntropy", x, weight);
   const axis = x.rank === 1 ? 0 : 1;
   const classes = x.shape[axis]!;

@@ -25,7 +25,9 @@ const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
   infer: ([u], { dtype }) => [{ shape: u!.shape, dtype }],
   lower: (g, [u], { p, dtype }) => {
     const out = g.elementWiseLogicalLessThan(u!, constant(g, u!.dtype, p, u!.sizes), { output: { dtype: "uint8" } });
-    return [g.elementWiseIf(out, constant(g, dtype, 0, u!.sizes), cast(g, constant(g, "float32", p < 1 ? 1 / (1 - p) : 0, u!.sizes), dtype))];
+    return [
+      g.elementWiseIf(out, constant(g, dtype, 0, u!.sizes), cast(g, constant(g, "float32", p < 1 ? 1 / (1 - p) : 0, u!.sizes), dtype)),
+    ];
   },
 });
 
@@ -50,5 +52,10 @@ export const dropout = (x: Tensor, options: DropoutOptions = {}): Tensor => drop
 /** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. */
 export function dropoutChannels(x: Tensor, options: DropoutOptions = {}): Tensor {
   if (x.rank < 2) throw new ShapeError("dropoutChannels", "x", "[N, C, ...]", x.describe());
-  return dropped("dropoutChannels", x, x.shape.map((d, i) => (i < 2 ? d : 1)), options);
+  return dropped(
+    "dropoutChannels",
+    x,
+    x.shape.map((d, i) => (i < 2 ? d : 1)),
+    options,
+  );
 }

@@ -35,11 +35,29 @@ const embeddingGradOp: Definition<EmbeddingAttributes> = define<EmbeddingAttribu
     const width = dy!.sizes.at(-1)!;
     let places = g.reshape(cast(g, indices!, "int32"), [count, 1]);
     // A place beyond the end gives a row of zeros.
-    if (paddingIndex !== null) places = g.elementWiseIf(g.elementWiseLogicalEquals(places, constant(g, "int32", paddingIndex, [count, 1]), { output: { dtype: "uint8" } }), constant(g, "int32", rows, [count, 1]), places);
+    if (paddingIndex !== null)
+      places = g.elementWiseIf(
+        g.elementWiseLogicalEquals(places, constant(g, "int32", paddingIndex, [count, 1]), { output: { dtype: "uint8" } }),
+        constant(g, "int32", rows, [count, 1]),
+        places,
+      );
     const type = dy!.dtype === "float16" ? "FLOAT16" : "FLOAT32";
-    const offOn = g.fillValueSequence({ output: { sizes: [1, 2], dtype: dy!.dtype }, valueDataType: type, valueStart: { dtype: dy!.dtype, value: 0 }, valueDelta: { dtype: dy!.dtype, value: 1 } });
+    const offOn = g.fillValueSequence({
+      output: { sizes: [1, 2], dtype: dy!.dtype },
+      valueDataType: type,
+      valueStart: { dtype: dy!.dtype, value: 0 },
+      valueDelta: { dtype: dy!.dtype, value: 1 },
+    });
     const hot = g.oneHot(places, offOn, { output: { sizes: [count, rows] }, axis: 1 });
-    return [g.gemm(hot, g.reshape(dy!, [count, width]), { output: { sizes: [rows, width] }, transA: "TRANSPOSE", transB: "NONE", alpha: 1, beta: 0 })];
+    return [
+      g.gemm(hot, g.reshape(dy!, [count, width]), {
+        output: { sizes: [rows, width] },
+        transA: "TRANSPOSE",
+        transB: "NONE",
+        alpha: 1,
+        beta: 0,
+      }),
+    ];
   },
   grad: (d, { inputs: [indices], attrs, needs }) => [null, needs[1] ? call(embeddingOp, [indices!, d], attrs) : null],
   saves: { inputs: [0], outputs: false },
@@ -52,12 +70,21 @@ const embeddingGradOp: Definition<EmbeddingAttributes> = define<EmbeddingAttribu
  * paddingIndex: a row (from the end if negative) whose gradient stays zero. Numbers outside the table are not detected on the device
  * and give unspecified rows. DirectML: GATHER; the gradient is a GEMM with ONE_HOT. Reference: torch.nn.functional.embedding.
  */
-export function embedding(indices: Tensor, table: Tensor, { paddingIndex = null }: { readonly paddingIndex?: number | null | undefined } = {}): Tensor {
+export function embedding(
+  indices: Tensor,
+  table: Tensor,
+  { paddingIndex = null }: { readonly paddingIndex?: number | null | undefined } = {},
+): Tensor {
   demandSameDevice("embedding", [indices, table]);
   demandFloat("embedding", table, "table");
   if (indices.dtype !== "int32" && indices.dtype !== "int64") throw new DTypeError("embedding", "indices", "int32 or int64", indices.dtype);
-  if (table.rank !== 2 || table.size === 0) throw new ShapeError("embedding", "table", "[V, D] with at least one element", table.describe());
+  if (table.rank !== 2 || table.size === 0)
+    throw new ShapeError("embedding", "table", "[V, D] with at least one element", table.describe());
   const rows = table.shape[0]!;
-  if (paddingIndex !== null && (!Number.isInteger(paddingIndex) || paddingIndex < -rows || paddingIndex >= rows)) throw new ValueError("embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
-  return call(embeddingOp, [indices, table], { rows, paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex });
+  if (paddingIndex !== null && (!Number.isInteger(paddingIndex) || paddingIndex < -rows || paddingIndex >= rows))
+    throw new ValueError("embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
+  return call(embeddingOp, [indices, table], {
+    rows,
+    paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex,
+  });
 }

@@ -20,7 +20,8 @@ export interface LossOptions {
 }
 
 export function demandReduction(operation: string, reduction: unknown): void {
-  if (reduction !== "mean" && reduction !== "sum" && reduction !== "none") throw new ValueError(operation, "reduction", "\"mean\", \"sum\" or \"none\"", reduction);
+  if (reduction !== "mean" && reduction !== "sum" && reduction !== "none")
+    throw new ValueError(operation, "reduction", '"mean", "sum" or "none"', reduction);
 }
 
 export function reduceLoss(operation: string, loss: Tensor, { reduction = "mean" }: LossOptions): Tensor {
@@ -78,7 +79,8 @@ const weighted = (loss: Tensor, weight: Tensor | null | undefined): Tensor => (w
  */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
   pair("binaryCrossEntropy", x, target);
-  if (!sameShape(x.shape, target.shape)) throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
+  if (!sameShape(x.shape, target.shape))
+    throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
   const yes = mul(target, clampMin(log(x), -100));
   const no = mul(sub(1, target), clampMin(log(sub(1, x)), -100));
   return reduceLoss("binaryCrossEntropy", weighted(neg(add(yes, no)), options.weight), options);
@@ -95,7 +97,8 @@ export interface LogitsOptions extends BinaryOptions {
  */
 export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options: LogitsOptions = {}): Tensor {
   pair("binaryCrossEntropyWithLogits", x, target);
-  if (!sameShape(x.shape, target.shape)) throw new ShapeError("binaryCrossEntropyWithLogits", "target", `of x's shape ${x.describe()}`, target.describe());
+  if (!sameShape(x.shape, target.shape))
+    throw new ShapeError("binaryCrossEntropyWithLogits", "target", `of x's shape ${x.describe()}`, target.describe());
   const softplus = add(log1p(exp(neg(abs(x)))), clampMin(neg(x), 0));
   const positive = options.posWeight ? mul(softplus, add(mul(sub(options.posWeight, 1), target), 1)) : softplus;
   return reduceLoss("binaryCrossEntropyWithLogits", weighted(add(mul(sub(1, target), x), positive), options.weight), options);
@@ -105,7 +108,11 @@ export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options:
  * Mean of t (log t - x) for logarithms x of probabilities; with logTarget the targets are logarithms too. "batchmean" divides the
  * sum by the first axis. Reference: torch.nn.functional.kl_div.
  */
-export function klDiv(x: Tensor, target: Tensor, options: { readonly reduction?: Reduction | "batchmean" | undefined; readonly logTarget?: boolean | undefined } = {}): Tensor {
+export function klDiv(
+  x: Tensor,
+  target: Tensor,
+  options: { readonly reduction?: Reduction | "batchmean" | undefined; readonly logTarget?: boolean | undefined } = {},
+): Tensor {
   pair("klDiv", x, target);
   const { reduction = "mean", logTarget = false } = options;
   const safe = logTarget ? target : where(lt(0, target), target, 1);

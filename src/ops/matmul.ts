@@ -31,7 +31,10 @@ function fourAxes(g: GraphBuilder, x: Expr, batch: Shape): Expr {
   const full = g.expand(x, [...batch, ...matrix]);
   if (batch.length <= 2) {
     const lead = 2 - batch.length;
-    return g.reinterpret(full, { sizes: [...new Array<number>(lead).fill(1), ...full.sizes], strides: [...new Array<number>(lead).fill(0), ...full.strides] });
+    return g.reinterpret(full, {
+      sizes: [...new Array<number>(lead).fill(1), ...full.sizes],
+      strides: [...new Array<number>(lead).fill(0), ...full.strides],
+    });
   }
   const merged = viewStrides(batch, full.strides.slice(0, -2), [sizeOf(batch)]);
   if (merged === null) return g.reshape(full, [1, sizeOf(batch), ...matrix]);
@@ -58,7 +61,14 @@ function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batch: Shap
   const left = side(g, fourAxes(g, a, batch));
   const right = side(g, fourAxes(g, b, batch));
   const sizes = [...left.x.sizes.slice(0, 2), m, n];
-  const bias = c === null || beta === 0 ? null : fourAxes(g, g.expand(c, [m, n].length > c.sizes.length ? [...new Array<number>(2 - c.sizes.length).fill(1), ...c.sizes] : c.sizes), batch);
+  const bias =
+    c === null || beta === 0
+      ? null
+      : fourAxes(
+          g,
+          g.expand(c, [m, n].length > c.sizes.length ? [...new Array<number>(2 - c.sizes.length).fill(1), ...c.sizes] : c.sizes),
+          batch,
+        );
   return g.gemm(left.x, right.x, {
     c: bias === null ? null : g.expand(bias, sizes),
     output: { sizes },
@@ -73,7 +83,10 @@ function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batch: Shap
 function emitIntegers(g: GraphBuilder, a: Expr, b: Expr, batch: Shape, dtype: DType): Expr {
   const wide: DType = DTYPES[dtype].sizeInBytes >= 4 ? dtype : "int32";
   const x = g.reshape(fourAxes(g, cast(g, a, wide), batch), [sizeOf(batch), a.sizes.at(-2)!, 1, a.sizes.at(-1)!]);
-  const y = g.transpose(g.reshape(fourAxes(g, cast(g, b, wide), batch), [sizeOf(batch), 1, b.sizes.at(-2)!, b.sizes.at(-1)!]), [0, 1, 3, 2]);
+  const y = g.transpose(
+    g.reshape(fourAxes(g, cast(g, b, wide), batch), [sizeOf(batch), 1, b.sizes.at(-2)!, b.sizes.at(-1)!]),
+    [0, 1, 3, 2],
+  );
   const sizes = [x.sizes[0]!, x.sizes[1]!, y.sizes[2]!, x.sizes[3]!];
   const products = g.elementWiseMultiply(g.expand(x, sizes), g.expand(y, sizes));
   const summed = g.reduce(products, { function: "SUM", output: { sizes: [...sizes.slice(0, 3), 1], dtype: wide }, axes: [3] });
@@ -100,7 +113,8 @@ const matmulOp = define({
 
 /** The gradient of b in a b: a^T dy, summed over the batch where b has none, in one product. */
 function weightGradient(a: Tensor, dy: Tensor, shape: Shape): Tensor {
-  if (shape.length === 2 && a.rank > 2 && sameShape(a.shape.slice(0, -1), dy.shape.slice(0, -1))) return matmul(transpose(asRows(a), 0, 1), asRows(dy));
+  if (shape.length === 2 && a.rank > 2 && sameShape(a.shape.slice(0, -1), dy.shape.slice(0, -1)))
+    return matmul(transpose(asRows(a), 0, 1), asRows(dy));
   return sumTo(matmul(transpose(a, -1, -2), dy), { shape, dtype: dy.dtype });
 }
 
@@ -110,7 +124,8 @@ const asRows = (x: Tensor): Tensor => (x.rank === 2 ? x : reshape(x, [sizeOf(x.s
 function demandProduct(operation: string, a: Tensor, b: Tensor, name = "b"): void {
   demandSameDevice(operation, [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError(operation, name, `of a's dtype ${a.dtype}`, b.dtype);
-  if (!DTYPES[a.dtype].computes || a.dtype === "bool") throw new DTypeError(operation, "a and b", "of a number type that computes", a.dtype);
+  if (!DTYPES[a.dtype].computes || a.dtype === "bool")
+    throw new DTypeError(operation, "a and b", "of a number type that computes", a.dtype);
 }
 
 function demandRank(operation: string, argument: string, x: Tensor, rank: number): void {
@@ -118,7 +133,13 @@ function demandRank(operation: string, argument: string, x: Tensor, rank: number
 }
 
 const demandInner = (operation: string, a: Tensor, b: Tensor, inner: number): void => {
-  if (a.shape.at(-1) !== inner) throw new ShapeError(operation, "last axis of a", `equal to ${b.rank > 1 ? "the second to last of b" : "b's length"} (${inner})`, `a ${a.describe()}, b ${b.describe()}`);
+  if (a.shape.at(-1) !== inner)
+    throw new ShapeError(
+      operation,
+      "last axis of a",
+      `equal to ${b.rank > 1 ? "the second to last of b" : "b's length"} (${inner})`,
+      `a ${a.describe()}, b ${b.describe()}`,
+    );
 };
 
 /**
@@ -192,7 +213,13 @@ const addmmOp = define<Scale>({
   saves: { inputs: [1, 2], outputs: false },
 });
 
-function addProduct(operation: string, c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined }): Tensor {
+function addProduct(
+  operation: string,
+  c: Tensor,
+  a: Tensor,
+  b: Tensor,
+  { alpha = 1, beta = 1 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined },
+): Tensor {
   demandProduct(operation, a, b);
   demandProduct(operation, a, c, "c");
   demandInner(operation, a, b, b.shape.at(-2)!);
@@ -233,7 +260,11 @@ const linearOp = define({
     const rows = sizeOf(x!.sizes) / inner;
     const strides = viewStrides(x!.sizes, x!.strides, [rows, inner]);
     const flat = strides === null ? g.reshape(x!, [rows, inner]) : g.reinterpret(x!, { sizes: [rows, inner], strides });
-    return [g.reinterpret(emitGemm(g, flat, g.transpose(w!, [1, 0]), bias ?? null, [], { alpha: 1, beta: 1 }), { sizes: out!.shape.length === 0 ? [1] : out!.shape })];
+    return [
+      g.reinterpret(emitGemm(g, flat, g.transpose(w!, [1, 0]), bias ?? null, [], { alpha: 1, beta: 1 }), {
+        sizes: out!.shape.length === 0 ? [1] : out!.shape,
+      }),
+    ];
   },
   grad: (dy, { inputs: [x, w], specs, needs }) => {
     const rows = asRows(dy.rank === 1 ? reshape(dy, [1, dy.size]) : dy);
@@ -254,7 +285,13 @@ const linearOp = define({
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   demandRank("linear", "weight", weight, 2);
   demandProduct("linear", x, weight, "weight");
-  if (x.rank === 0 || x.shape.at(-1) !== weight.shape[1]) throw new ShapeError("linear", "last axis of x", `of weight's input length (${weight.shape[1]})`, `x ${x.describe()}, weight ${weight.describe()}`);
+  if (x.rank === 0 || x.shape.at(-1) !== weight.shape[1])
+    throw new ShapeError(
+      "linear",
+      "last axis of x",
+      `of weight's input length (${weight.shape[1]})`,
+      `x ${x.describe()}, weight ${weight.describe()}`,
+    );
   if (bias !== null) {
     demandProduct("linear", x, bias, "bias");
     if (!sameShape(bias.shape, [weight.shape[0]!])) throw new ShapeError("linear", "bias", showShape([weight.shape[0]!]), bias.describe());

@@ -20,7 +20,10 @@ interface Epsilon {
 
 /** [C] as [1, C, 1...], as an expression. */
 function perChannel(g: GraphBuilder, x: Expr, rank: number): Expr {
-  return g.reinterpret(x, { sizes: Array.from({ length: rank }, (_, i) => (i === 1 ? x.sizes[0]! : 1)), strides: Array.from({ length: rank }, (_, i) => (i === 1 ? x.strides[0]! : 0)) });
+  return g.reinterpret(x, {
+    sizes: Array.from({ length: rank }, (_, i) => (i === 1 ? x.sizes[0]! : 1)),
+    strides: Array.from({ length: rank }, (_, i) => (i === 1 ? x.strides[0]! : 0)),
+  });
 }
 
 /** [C] as [C, 1...], which broadcasts against [N, C, ...]. */
@@ -103,7 +106,9 @@ export interface BatchNormOptions {
 function demandChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
   const given = tensors.flatMap(([, t]) => (t === null ? [] : [t]));
   demandSameDevice(operation, [x, ...given]);
-  for (const [name, t] of tensors) if (t !== null && !sameShape(t.shape, [x.shape[1]!])) throw new ShapeError(operation, name, `${showShape([x.shape[1]!])}, one for each channel`, t.describe());
+  for (const [name, t] of tensors)
+    if (t !== null && !sameShape(t.shape, [x.shape[1]!]))
+      throw new ShapeError(operation, name, `${showShape([x.shape[1]!])}, one for each channel`, t.describe());
 }
 
 /** weight and bias as tensors of x's dtype: ones and zeros where there are none. */
@@ -126,14 +131,27 @@ const filler = (x: Tensor, length: number, value: number): Tensor => noGrad(() =
  * runningMean and runningVariance (with the sample variance) are updated in place; else they are the running ones.
  * DirectML: BATCH_NORMALIZATION_TRAINING, BATCH_NORMALIZATION. Reference: torch.nn.functional.batch_norm.
  */
-export function batchNorm(x: Tensor, runningMean: Tensor | null, runningVariance: Tensor | null, weight: Tensor | null = null, bias: Tensor | null = null, options: BatchNormOptions = {}): Tensor {
+export function batchNorm(
+  x: Tensor,
+  runningMean: Tensor | null,
+  runningVariance: Tensor | null,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  options: BatchNormOptions = {},
+): Tensor {
   const { training = false, momentum = 0.1, epsilon = 1e-5 } = options;
   demandFloat("batchNorm", x);
   if (x.rank < 2) throw new ShapeError("batchNorm", "x", "[N, C, ...]", x.describe());
-  demandChannels("batchNorm", x, [["runningMean", runningMean], ["runningVariance", runningVariance], ["weight", weight], ["bias", bias]]);
+  demandChannels("batchNorm", x, [
+    ["runningMean", runningMean],
+    ["runningVariance", runningVariance],
+    ["weight", weight],
+    ["bias", bias],
+  ]);
   const [w, b] = affine(x, weight, bias, x.shape[1]!);
   if (!training) {
-    if (runningMean === null || runningVariance === null) throw new ValueError("batchNorm", "runningMean and runningVariance", "tensors, unless training", null);
+    if (runningMean === null || runningVariance === null)
+      throw new ValueError("batchNorm", "runningMean and runningVariance", "tensors, unless training", null);
     return call(batchNormOp, [x, toDType(runningMean, x.dtype), toDType(runningVariance, x.dtype), w, b], { epsilon });
   }
   const count = x.size / x.shape[1]!;
@@ -149,7 +167,10 @@ export function batchNorm(x: Tensor, runningMean: Tensor | null, runningVariance
 /** running += momentum * (value - running). */
 function move(running: Tensor, value: Tensor, momentum: number | Tensor): void {
   assign("batchNorm", running, () => {
-    const step = mul(sub(toDType(value, running.dtype), running), typeof momentum === "number" ? momentum : toDType(momentum, running.dtype));
+    const step = mul(
+      sub(toDType(value, running.dtype), running),
+      typeof momentum === "number" ? momentum : toDType(momentum, running.dtype),
+    );
     return add(running, step);
   });
 }
@@ -160,7 +181,10 @@ interface LayerAttributes extends Epsilon {
 }
 
 /** Sizes as rows and what is normalised: the last `axes` axes. */
-const rowsOf = (shape: Shape, axes: number): [number, number] => [sizeOf(shape.slice(0, shape.length - axes)), sizeOf(shape.slice(shape.length - axes))];
+const rowsOf = (shape: Shape, axes: number): [number, number] => [
+  sizeOf(shape.slice(0, shape.length - axes)),
+  sizeOf(shape.slice(shape.length - axes)),
+];
 
 /** Inputs x and, with affine, weight and bias of the last axes' shape. */
 const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
@@ -170,7 +194,14 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
     const sizes = rowsOf(x!.sizes, axes);
     // Half precision loses the variance: sums run in float32, as PyTorch's do.
     const line = (t: Expr | undefined): Expr | null => (t === undefined ? null : cast(g, g.reshape(t, [1, sizes[1]]), "float32"));
-    const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), { scale: line(weight), bias: line(bias), output: { sizes }, axes: [1], normalizeVariance: true, epsilon });
+    const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), {
+      scale: line(weight),
+      bias: line(bias),
+      output: { sizes },
+      axes: [1],
+      normalizeVariance: true,
+      epsilon,
+    });
     return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
   },
   grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
@@ -196,15 +227,21 @@ const layerNormGradOp = define<LayerAttributes>({
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { axes, epsilon }) => {
     const sizes = rowsOf(x!.sizes, axes);
-    const [rows, given, scale] = [x, dy, weight].map((t, i) => (t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"))) as [Expr, Expr, Expr | undefined];
-    const reduced = (t: Expr, fn: "AVERAGE" | "SUM", axis: number): Expr => g.reduce(t, { function: fn, output: { sizes: axis === 1 ? [sizes[0], 1] : [1, sizes[1]], dtype: t.dtype }, axes: [axis] });
+    const [rows, given, scale] = [x, dy, weight].map((t, i) =>
+      t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"),
+    ) as [Expr, Expr, Expr | undefined];
+    const reduced = (t: Expr, fn: "AVERAGE" | "SUM", axis: number): Expr =>
+      g.reduce(t, { function: fn, output: { sizes: axis === 1 ? [sizes[0], 1] : [1, sizes[1]], dtype: t.dtype }, axes: [axis] });
     const average = (t: Expr): Expr => g.expand(reduced(t, "AVERAGE", 1), sizes);
     const centered = g.elementWiseSubtract(rows, average(rows));
     const variance = reduced(g.elementWiseMultiply(centered, centered), "AVERAGE", 1);
     const r = g.expand(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })), sizes);
     const normal = g.elementWiseMultiply(centered, r);
     const scaled = scale === undefined ? given : g.elementWiseMultiply(given, g.expand(scale, sizes));
-    const inner = g.elementWiseSubtract(g.elementWiseSubtract(scaled, average(scaled)), g.elementWiseMultiply(normal, average(g.elementWiseMultiply(scaled, normal))));
+    const inner = g.elementWiseSubtract(
+      g.elementWiseSubtract(scaled, average(scaled)),
+      g.elementWiseMultiply(normal, average(g.elementWiseMultiply(scaled, normal))),
+    );
     const dx = g.elementWiseMultiply(inner, r);
     const all = weight === undefined ? [dx] : [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
     return all.map((t) => cast(g, t, x!.dtype));
@@ -218,11 +255,21 @@ const layerNormGradOp = define<LayerAttributes>({
  * x: [..., normalizedShape], float16 or float32; weight and bias: normalizedShape or null. epsilon: default 1e-5.
  * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.layer_norm.
  */
-export function layerNorm(x: Tensor, normalizedShape: Shape, weight: Tensor | null = null, bias: Tensor | null = null, { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {}): Tensor {
+export function layerNorm(
+  x: Tensor,
+  normalizedShape: Shape,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
+): Tensor {
   demandFloat("layerNorm", x);
   const axes = normalizedShape.length;
-  if (axes === 0 || !sameShape(x.shape.slice(x.rank - axes), normalizedShape) || x.rank < axes) throw new ShapeError("layerNorm", "last axes of x", showShape(normalizedShape), x.describe());
-  for (const [name, t] of [["weight", weight], ["bias", bias]] as const) {
+  if (axes === 0 || !sameShape(x.shape.slice(x.rank - axes), normalizedShape) || x.rank < axes)
+    throw new ShapeError("layerNorm", "last axes of x", showShape(normalizedShape), x.describe());
+  for (const [name, t] of [
+    ["weight", weight],
+    ["bias", bias],
+  ] as const) {
     if (t === null) continue;
     demandSameDevice("layerNorm", [x, t]);
     if (!sameShape(t.shape, normalizedShape)) throw new ShapeError("layerNorm", name, showShape(normalizedShape), t.describe());
@@ -240,12 +287,22 @@ export function layerNorm(x: Tensor, normalizedShape: Shape, weight: Tensor | nu
  * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
  * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
  */
-export function groupNorm(x: Tensor, groups: number, weight: Tensor | null = null, bias: Tensor | null = null, { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {}): Tensor {
+export function groupNorm(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
+): Tensor {
   demandFloat("groupNorm", x);
   if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
   const [n, c] = x.shape as [number, number];
-  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0) throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
-  demandChannels("groupNorm", x, [["weight", weight], ["bias", bias]]);
+  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
+    throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
+  demandChannels("groupNorm", x, [
+    ["weight", weight],
+    ["bias", bias],
+  ]);
   if (x.size === 0) return x;
   const inner = x.size / (n * groups);
   // In float32 to the end: rounding before the bias is added would show where they cancel.
@@ -255,7 +312,12 @@ export function groupNorm(x: Tensor, groups: number, weight: Tensor | null = nul
 }
 
 /** groupNorm with one group for each channel. Reference: torch.nn.functional.instance_norm. */
-export function instanceNorm(x: Tensor, weight: Tensor | null = null, bias: Tensor | null = null, { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {}): Tensor {
+export function instanceNorm(
+  x: Tensor,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
+): Tensor {
   if (x.rank < 3) throw new ShapeError("instanceNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
   return groupNorm(x, x.shape[1]!, weight, bias, { epsilon });
 }

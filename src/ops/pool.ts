@@ -22,7 +22,9 @@ export interface Windows {
   readonly end: readonly number[];
 }
 
-const arguments_ = (w: Windows): { windowSize: readonly number[]; strides: readonly number[]; startPadding: readonly number[]; endPadding: readonly number[] } => ({
+const arguments_ = (
+  w: Windows,
+): { windowSize: readonly number[]; strides: readonly number[]; startPadding: readonly number[]; endPadding: readonly number[] } => ({
   windowSize: liftedList(w.kernel, 1),
   strides: liftedList(w.stride, 1),
   startPadding: liftedList(w.start, 0),
@@ -36,7 +38,10 @@ const pooled = (x: TensorSpec, w: Windows): TensorSpec => ({ shape: [x.shape[0]!
 const maxPoolOp: Definition<Windows> = define<Windows>({
   name: "maxPool",
   infer: ([x], w) => [pooled(x!, w)],
-  lower: (g, [x], w, [out]) => [g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, dilations: liftedList(w.dilation, 1) }).output],
+  lower: (g, [x], w, [out]) => [
+    g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, dilations: liftedList(w.dilation, 1) })
+      .output,
+  ],
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
   saves: { outputs: false },
 });
@@ -47,7 +52,12 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
   infer: ([x], w) => [pooled(x!, w), { shape: pooled(x!, w).shape, dtype: "int32" }],
   lower: (g, [x], w, [out]) => {
     const sizes = liftedSizes(out!.shape);
-    const y = g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes }, outputIndices: { sizes, dtype: "uint32" }, dilations: liftedList(w.dilation, 1) });
+    const y = g.maxPooling2(lifted(g, x!), {
+      ...arguments_(w),
+      output: { sizes },
+      outputIndices: { sizes, dtype: "uint32" },
+      dilations: liftedList(w.dilation, 1),
+    });
     // DirectML counts from the tensor's first element; PyTorch, from the plane's.
     const firsts = g.fillValueSequence({
       output: { sizes: [sizes[0]! * sizes[1]!], dtype: "int32" },
@@ -66,7 +76,9 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
 const maxPoolGradOp: Definition<Windows> = define<Windows>({
   name: "maxPoolGradient",
   infer: ([x]) => [x!],
-  lower: (g, [x, dy], w) => [g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) })],
+  lower: (g, [x, dy], w) => [
+    g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) }),
+  ],
   grad: (ddx, { inputs: [x], needs, attrs }) => {
     if (!needs[1]) return [null, null];
     const [, places] = dispatch(maxPoolIndicesOp, [x!], attrs);
@@ -85,7 +97,9 @@ interface Mean extends Windows {
 const avgPoolOp: Definition<Mean> = define<Mean>({
   name: "avgPool",
   infer: ([x], w) => [pooled(x!, w)],
-  lower: (g, [x], w, [out]) => [g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding })],
+  lower: (g, [x], w, [out]) => [
+    g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding }),
+  ],
   grad: (dy, { attrs }) => [call(avgPoolGradOp, [dy], attrs)],
   saves: { inputs: [], outputs: false },
 });
@@ -93,7 +107,13 @@ const avgPoolOp: Definition<Mean> = define<Mean>({
 const avgPoolGradOp: Definition<Mean> = define<Mean>({
   name: "avgPoolGradient",
   infer: ([dy], { input }) => [{ shape: [dy!.shape[0]!, dy!.shape[1]!, ...input], dtype: dy!.dtype }],
-  lower: (g, [dy], w, [out]) => [g.averagePoolingGrad(g.packed(lifted(g, dy!)), { ...arguments_(w), outputGradient: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding })],
+  lower: (g, [dy], w, [out]) => [
+    g.averagePoolingGrad(g.packed(lifted(g, dy!)), {
+      ...arguments_(w),
+      outputGradient: { sizes: liftedSizes(out!.shape) },
+      includePadding: w.includePadding,
+    }),
+  ],
   grad: (ddx, { attrs }) => [call(avgPoolOp, [ddx], attrs)],
   saves: { inputs: [], outputs: false },
 });
@@ -124,9 +144,11 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
   const stride = expandList(operation, "stride", options.stride ?? kernel, spatial, 1);
   const start = expandList(operation, "padding", options.padding ?? 0, spatial);
   const dilation = expandList(operation, "dilation", options.dilation ?? 1, spatial, 1);
-  if (start.some((p, i) => p > kernel[i]! / 2)) throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
+  if (start.some((p, i) => p > kernel[i]! / 2))
+    throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
   const input = x.shape.slice(-spatial);
-  if (x.shape.slice(-spatial - 1).includes(0)) throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
+  if (x.shape.slice(-spatial - 1).includes(0))
+    throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   const output = input.map((d, i) => {
     const room = d + 2 * start[i]! - extent(kernel[i]!, dilation[i]!);
     if (options.ceilMode !== true) return Math.floor(room / stride[i]!) + 1;
@@ -134,7 +156,13 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
     // A window must begin inside the input or its first padding.
     return (count - 1) * stride[i]! >= d + start[i]! ? count - 1 : count;
   });
-  if (output.some((d) => d < 1)) throw new ShapeError(operation, "x", `at least as large as the window ${showShape(kernel)} with padding ${showShape(start)}`, x.describe());
+  if (output.some((d) => d < 1))
+    throw new ShapeError(
+      operation,
+      "x",
+      `at least as large as the window ${showShape(kernel)} with padding ${showShape(start)}`,
+      x.describe(),
+    );
   const end = input.map((d, i) => Math.max(start[i]!, (output[i]! - 1) * stride[i]! + extent(kernel[i]!, dilation[i]!) - d - start[i]!));
   return { input, output, kernel, stride, dilation, start, end };
 }
@@ -169,7 +197,8 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   const w = windows(operation, x, spatial, size, options);
   const include = options.countIncludePad ?? true;
   const over = options.divisorOverride ?? null;
-  if (over !== null && (!Number.isInteger(over) || over === 0)) throw new ValueError(operation, "divisorOverride", "a whole number other than 0", over);
+  if (over !== null && (!Number.isInteger(over) || over === 0))
+    throw new ValueError(operation, "divisorOverride", "a whole number other than 0", over);
   const uneven = w.end.some((e, i) => e > w.start[i]!);
   // DirectML divides by all padded cells, PyTorch by those within the padding that was asked for.
   const corrected = over !== null || (include && uneven);
@@ -204,11 +233,14 @@ export const maxPool2d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}
 export const maxPool3d = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Tensor => maxPool("maxPool3d", 3, x, size, options);
 
 /** maxPool1d that also says where the maxima are. */
-export const maxPool1dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled => maxPoolWithIndices("maxPool1d", 1, x, size, options);
+export const maxPool1dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled =>
+  maxPoolWithIndices("maxPool1d", 1, x, size, options);
 /** maxPool2d that also says where the maxima are. */
-export const maxPool2dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled => maxPoolWithIndices("maxPool2d", 2, x, size, options);
+export const maxPool2dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled =>
+  maxPoolWithIndices("maxPool2d", 2, x, size, options);
 /** maxPool3d that also says where the maxima are. */
-export const maxPool3dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled => maxPoolWithIndices("maxPool3d", 3, x, size, options);
+export const maxPool3dWithIndices = (x: Tensor, size: PerAxis, options: MaxPoolOptions = {}): Pooled =>
+  maxPoolWithIndices("maxPool3d", 3, x, size, options);
 
 /**
  * Mean of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
@@ -227,8 +259,10 @@ export const evenWindows = (input: readonly number[], output: readonly number[])
   return { input, output, kernel, stride: kernel, dilation: input.map(() => 1), start: none, end: none };
 };
 /** @internal */
-export const meanOf = (x: Tensor, spatial: number, w: Windows): Tensor => batched("adaptiveAvgPool", x, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: true }));
+export const meanOf = (x: Tensor, spatial: number, w: Windows): Tensor =>
+  batched("adaptiveAvgPool", x, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: true }));
 /** @internal */
 export const maximumOf = (x: Tensor, spatial: number, w: Windows): Pooled => poolWithIndices(x, spatial, w);
 /** @internal */
-export const maximumValues = (x: Tensor, spatial: number, w: Windows): Tensor => batched("adaptiveMaxPool", x, spatial, (b) => call(maxPoolOp, [b], w));
+export const maximumValues = (x: Tensor, spatial: number, w: Windows): Tensor =>
+  batched("adaptiveMaxPool", x, spatial, (b) => call(maxPoolOp, [b], w));

@@ -45,8 +45,12 @@ const sumAlong = (g: GraphBuilder, x: Expr, axis: number): Expr => {
 const softmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
   name: "softmax",
   infer: ([x]) => [x!],
-  lower: (g, [x], { axis }, [out]) => [g.reinterpret(emitSoftmax(g, x!, axis, false), { sizes: out!.shape.length === 0 ? [1] : out!.shape })],
-  grad: (dy, { outputs: [y], attrs }) => [isGradEnabled() ? mul(sub(dy, sum(mul(dy, y!), attrs.axis, { keepDims: true })), y!) : call(softmaxGradOp, [y!, dy], attrs)],
+  lower: (g, [x], { axis }, [out]) => [
+    g.reinterpret(emitSoftmax(g, x!, axis, false), { sizes: out!.shape.length === 0 ? [1] : out!.shape }),
+  ],
+  grad: (dy, { outputs: [y], attrs }) => [
+    isGradEnabled() ? mul(sub(dy, sum(mul(dy, y!), attrs.axis, { keepDims: true })), y!) : call(softmaxGradOp, [y!, dy], attrs),
+  ],
   saves: { inputs: [] },
 });
 
@@ -62,8 +66,12 @@ const softmaxGradOp = define<AxisAttribute>({
 const logSoftmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
   name: "logSoftmax",
   infer: ([x]) => [x!],
-  lower: (g, [x], { axis }, [out]) => [g.reinterpret(emitSoftmax(g, x!, axis, true), { sizes: out!.shape.length === 0 ? [1] : out!.shape })],
-  grad: (dy, { outputs: [y], attrs }) => [isGradEnabled() ? sub(dy, mul(exp(y!), sum(dy, attrs.axis, { keepDims: true }))) : call(logSoftmaxGradOp, [y!, dy], attrs)],
+  lower: (g, [x], { axis }, [out]) => [
+    g.reinterpret(emitSoftmax(g, x!, axis, true), { sizes: out!.shape.length === 0 ? [1] : out!.shape }),
+  ],
+  grad: (dy, { outputs: [y], attrs }) => [
+    isGradEnabled() ? sub(dy, mul(exp(y!), sum(dy, attrs.axis, { keepDims: true }))) : call(logSoftmaxGradOp, [y!, dy], attrs),
+  ],
   saves: { inputs: [] },
 });
 

@@ -31,5 +31,6 @@ export function batched(operation: string, x: Tensor, spatial: number, run: (x: 
 export function demandSpatial(operation: string, x: Tensor, spatial: number): void {
   if (x.dtype !== "float32" && x.dtype !== "float16") throw new DTypeError(operation, "x", "float32 or float16", x.dtype);
   const axes = ["W", "H, W", "D, H, W"][spatial - 1]!;
-  if (x.rank !== spatial + 2 && x.rank !== spatial + 1) throw new ShapeError(operation, "x", `[N, C, ${axes}] or [C, ${axes}]`, x.describe());
+  if (x.rank !== spatial + 2 && x.rank !== spatial + 1)
+    throw new ShapeError(operation, "x", `[N, C, ${axes}] or [C, ${axes}]`, x.describe());
 }

@@ -50,7 +50,15 @@ const adamOp = define<Update>({
 });
 
 /** The given options, over PyTorch's defaults. */
-const withDefaults = (options: Partial<AdamOptions>, weightDecay: number): AdamOptions => ({ lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay, amsgrad: false, maximize: false, ...options });
+const withDefaults = (options: Partial<AdamOptions>, weightDecay: number): AdamOptions => ({
+  lr: 1e-3,
+  betas: [0.9, 0.999],
+  eps: 1e-8,
+  weightDecay,
+  amsgrad: false,
+  maximize: false,
+  ...options,
+});
 
 /**
  * m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g^2;
@@ -73,7 +81,8 @@ export class Adam extends Optimizer<AdamOptions> {
   }
 
   protected checkOptions(o: AdamOptions): void {
-    if (!(o.betas.length === 2 && o.betas.every((b) => b >= 0 && b < 1))) throw new ValueError("Adam", "betas", "two numbers in [0, 1)", o.betas);
+    if (!(o.betas.length === 2 && o.betas.every((b) => b >= 0 && b < 1)))
+      throw new ValueError("Adam", "betas", "two numbers in [0, 1)", o.betas);
     if (!(o.eps >= 0)) throw new ValueError("Adam", "eps", "at least 0", o.eps);
     if (!(o.weightDecay >= 0)) throw new ValueError("Adam", "weightDecay", "at least 0", o.weightDecay);
   }

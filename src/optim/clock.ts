@@ -12,7 +12,9 @@ import { atOnce } from "./flat.ts";
 
 /** A one-element float32 tensor that holds a JavaScript number. Made at once, also while tracing. */
 export function cell(device: Device, value: number): Tensor {
-  return outsideScopes(() => new Tensor(upload(nativeDevice(device), Float32Array.of(value), "optimizer"), internDesc(device, "float32", [])));
+  return outsideScopes(
+    () => new Tensor(upload(nativeDevice(device), Float32Array.of(value), "optimizer"), internDesc(device, "float32", [])),
+  );
 }
 
 /** Gives a cell another number; its buffer stays, so that recorded programs see it. */

@@ -58,7 +58,8 @@ const owners = new WeakMap<Storage, object>();
 
 /** @internal The operations here run at once, also while a function is being traced: they make state, not results. */
 export const atOnce = {
-  zeros: (device: Device, dtype: DType, size: number): Tensor => outsideScopes(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value: 0 })[0]!),
+  zeros: (device: Device, dtype: DType, size: number): Tensor =>
+    outsideScopes(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value: 0 })[0]!),
   copy: (t: Tensor): Tensor => outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!),
   gather: (tensors: readonly Tensor[]): Tensor => outsideScopes(() => runEager(gatherFlatOp, tensors, undefined)[0]!),
 };
@@ -127,7 +128,10 @@ export class Partition {
 
   /** Whether every parameter lies in its place, or belongs to another optimizer. */
   get isArranged(): boolean {
-    return this.parameters.every((p, i) => (this.data !== null && p.storage === this.data.storage && p.offset === this.offsets[i] && p.desc.isPacked) || this.#isForeign(p));
+    return this.parameters.every(
+      (p, i) =>
+        (this.data !== null && p.storage === this.data.storage && p.offset === this.offsets[i] && p.desc.isPacked) || this.#isForeign(p),
+    );
   }
 
   /** Whether the parameters still have the device and dtype that the layout was made for. */

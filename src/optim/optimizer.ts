@@ -120,8 +120,15 @@ export abstract class Optimizer<O extends BaseOptions> {
     params.forEach((p, i) => {
       if (!(p instanceof Tensor)) throw new DTypeError(this.#name, `params[${i}]`, "a tensor", typeof p);
       p.demandLive(this.#name, `params[${i}]`);
-      if (!p.isLeaf) throw new AutogradError({ operation: this.#name, argument: `params[${i}]`, expected: "a leaf", received: `${p.describe()} made by an operation` });
-      if (!isFloat(p.dtype) || p.dtype === "float64" || p.dtype === "bfloat16") throw new DTypeError(this.#name, `params[${i}]`, "float32 or float16", p.describe());
+      if (!p.isLeaf)
+        throw new AutogradError({
+          operation: this.#name,
+          argument: `params[${i}]`,
+          expected: "a leaf",
+          received: `${p.describe()} made by an operation`,
+        });
+      if (!isFloat(p.dtype) || p.dtype === "float64" || p.dtype === "bfloat16")
+        throw new DTypeError(this.#name, `params[${i}]`, "float32 or float16", p.describe());
       if (known.has(p)) throw new ValueError(this.#name, `params[${i}]`, "in one group once", `${p.describe()} again`);
       known.add(p);
     });
@@ -209,8 +216,14 @@ export abstract class Optimizer<O extends BaseOptions> {
       for (const unit of this.#units) this.#prepare(unit);
       this.#writeRates(t);
       const guards = this.#units.flatMap((u) => [u.plan!.id, ...this.#guards(u.group.options)]);
-      if (t === null) outsideScopes(() => { this.#run(); });
-      else t.region(this, guards, () => { this.#run(); });
+      if (t === null)
+        outsideScopes(() => {
+          this.#run();
+        });
+      else
+        t.region(this, guards, () => {
+          this.#run();
+        });
     });
     return result;
   }
@@ -229,7 +242,15 @@ export abstract class Optimizer<O extends BaseOptions> {
     if (unit.plan !== null && unit.plan.isCurrent && unit.plan.states.length === names.length) return;
     unit.plan?.dispose();
     const { parameters, device, dtype } = unit.partition;
-    for (const p of parameters) if (p.device !== device || p.dtype !== dtype) throw new DeviceError(this.#name, "parameter", `as before the compiled function (${dtype} on ${device})`, `${p.describe()} on ${p.device}`, "Call step() once outside of compiled functions after moving a model.");
+    for (const p of parameters)
+      if (p.device !== device || p.dtype !== dtype)
+        throw new DeviceError(
+          this.#name,
+          "parameter",
+          `as before the compiled function (${dtype} on ${device})`,
+          `${p.describe()} on ${p.device}`,
+          "Call step() once outside of compiled functions after moving a model.",
+        );
     this.#splitClocks(unit);
     unit.plan = new Plan(unit.partition, unit.clocks, names);
   }
@@ -262,7 +283,13 @@ export abstract class Optimizer<O extends BaseOptions> {
     for (const { group, partition } of this.#units) {
       const rate = this.#rateOf(group, partition.device);
       if (rate.written !== group.lr) {
-        if (t !== null && rate.trace === t) throw new TraceError({ operation: this.#name, argument: "lr", expected: "the same in all steps of one call of a compiled function", received: `${group.lr} after ${rate.written}` });
+        if (t !== null && rate.trace === t)
+          throw new TraceError({
+            operation: this.#name,
+            argument: "lr",
+            expected: "the same in all steps of one call of a compiled function",
+            received: `${group.lr} after ${rate.written}`,
+          });
         setCell(rate.cell, group.lr);
         rate.written = group.lr;
       }
@@ -325,16 +352,25 @@ export abstract class Optimizer<O extends BaseOptions> {
 
   /** Takes over state and options, for the same parameters in the same order. */
   loadStateDict(saved: OptimizerState): void {
-    if (saved.paramGroups.length !== this.#groups.length) throw new ValueError(`${this.#name}.loadStateDict`, "paramGroups", `${this.#groups.length} groups`, saved.paramGroups.length);
+    if (saved.paramGroups.length !== this.#groups.length)
+      throw new ValueError(`${this.#name}.loadStateDict`, "paramGroups", `${this.#groups.length} groups`, saved.paramGroups.length);
     this.#groups.forEach((group, i) => {
       const given = saved.paramGroups[i]!;
-      if (given.params.length !== group.params.length) throw new ValueError(`${this.#name}.loadStateDict`, `paramGroups[${i}]`, `of ${group.params.length} parameters`, given.params.length);
+      if (given.params.length !== group.params.length)
+        throw new ValueError(
+          `${this.#name}.loadStateDict`,
+          `paramGroups[${i}]`,
+          `of ${group.params.length} parameters`,
+          given.params.length,
+        );
     });
     this.#groups.forEach((group, i) => {
       const given = saved.paramGroups[i]!;
       Object.assign(group.options, given.options);
       this.checkOptions(group.options);
-      group.params.forEach((p, j) => { this.#loadState(group, p, saved.state[given.params[j]!]); });
+      group.params.forEach((p, j) => {
+        this.#loadState(group, p, saved.state[given.params[j]!]);
+      });
       this.#shareClocks(group);
     });
   }
@@ -345,11 +381,13 @@ export abstract class Optimizer<O extends BaseOptions> {
     const i = unit.partition.parameters.indexOf(p);
     for (const name of this.stateNames(group.options)) {
       const value = own[name];
-      if (value === undefined) throw new ValueError(`${this.#name}.loadStateDict`, "state", `with ${name} for each parameter`, Object.keys(own));
+      if (value === undefined)
+        throw new ValueError(`${this.#name}.loadStateDict`, "state", `with ${name} for each parameter`, Object.keys(own));
       this.#fillState(unit, name, i, value);
     }
     if (unit.clocks[i]!.values.length === 0) return;
-    if (own.step === undefined) throw new ValueError(`${this.#name}.loadStateDict`, "state", "with step for each parameter", Object.keys(own));
+    if (own.step === undefined)
+      throw new ValueError(`${this.#name}.loadStateDict`, "state", "with step for each parameter", Object.keys(own));
     this.#loaded.set(p, itemSync(own.step));
   }
 

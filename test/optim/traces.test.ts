@@ -8,7 +8,8 @@ import { expectClose } from "../tolerance.ts";
 
 const IDS = ["linear-regression-sgd", "mlp-adam", "mlp-adamw", "mlp-adam-amsgrad-l2", "conv-autoencoder-adam"];
 
-const rows = (t: dx.Tensor, batch: readonly number[] | undefined): dx.Tensor => (batch === undefined ? t : dx.indexSelect(t, 0, dx.tensor(Int32Array.from(batch))));
+const rows = (t: dx.Tensor, batch: readonly number[] | undefined): dx.Tensor =>
+  batch === undefined ? t : dx.indexSelect(t, 0, dx.tensor(Int32Array.from(batch)));
 
 function train(trace: TrainingTrace, compiled: boolean): void {
   const model = modelOf(trace);
@@ -45,7 +46,11 @@ function train(trace: TrainingTrace, compiled: boolean): void {
   }
   for (const [name, p] of model.namedParameters()) expectClose(p, numbersOf(trace.final[name]!), trace.tol.weights);
   model.eval();
-  expectClose(dx.noGrad(() => model.forward(x)), numbersOf(trace.evalOutput), trace.tol.weights);
+  expectClose(
+    dx.noGrad(() => model.forward(x)),
+    numbersOf(trace.evalOutput),
+    trace.tol.weights,
+  );
   if (compiled) (step as dx.Compiled<[dx.Tensor, dx.Tensor], dx.Tensor>).dispose();
   optimizer.dispose();
   model.dispose();
@@ -57,8 +62,12 @@ eachDevice("training runs", (device) => {
     for (const compiled of [false, true]) {
       test(`${trace.title} (${id})${compiled ? ", compiled" : ""}`, async () => {
         // The default generator's state stays.
-        dx.withDevice(device, () => { dx.rand([1]).dispose(); });
-        await clean(device, () => { train(trace, compiled); });
+        dx.withDevice(device, () => {
+          dx.rand([1]).dispose();
+        });
+        await clean(device, () => {
+          train(trace, compiled);
+        });
       });
     }
   }
