@@ -31,7 +31,7 @@ bool Overlaps(const TensorDesc& t) {
 }
 
 void CheckTensor(const TensorDesc& t, FieldKind kind, uint32_t level) {
-  Require(t.data_type < 32 && (KnownDataTypes(level) >> t.data_type & 1), "the data type is unknown");
+  Require(static_cast<uint32_t>(t.data_type) < 32 && (KnownDataTypes(level) >> t.data_type & 1), "the data type is unknown");
   Require((t.flags & ~uint32_t{DML_TENSOR_FLAG_OWNED_BY_DML}) == 0, "a flag is unknown");
   Require(kind == FieldKind::Input || t.flags == 0, "OWNED_BY_DML is for inputs only");
   Require(t.rank >= 1 && t.rank <= kMaxRank, "DimensionCount is not 1 to 8");
@@ -59,9 +59,7 @@ void ForTensors(const Field& field, F&& f) {
   }
 }
 
-uint32_t ReduceFunction(const OperatorDesc& desc) {
-  return desc.schema->type == DML_OPERATOR_REDUCE ? desc.UInt("Function") : 32;
-}
+uint32_t ReduceFunction(const OperatorDesc& desc) { return desc.schema->type == DML_OPERATOR_REDUCE ? desc.UInt("Function") : 32; }
 
 // Data type and rank by the rows of the highest level that the device has.
 void CheckSupport(const OperatorDesc& desc, size_t field, uint32_t level) {
@@ -101,8 +99,7 @@ void CheckSame(const OperatorDesc& desc, const SameGroup& group) {
         case SameKind::DataType: Require(t.data_type == first->data_type, "the data types differ"); break;
         case SameKind::DimensionCount: Require(t.rank == first->rank, "the dimension counts differ"); break;
         case SameKind::Sizes:
-          Require(t.rank == first->rank && std::equal(t.sizes.begin(), t.sizes.begin() + t.rank, first->sizes.begin()),
-                  "the sizes differ");
+          Require(t.rank == first->rank && std::equal(t.sizes.begin(), t.sizes.begin() + t.rank, first->sizes.begin()), "the sizes differ");
           break;
       }
     });
@@ -113,8 +110,7 @@ void CheckEnum(const FieldSchema& f, uint32_t value, uint32_t level) {
   Require(value < 32 && (f.enum_mask >> value & 1), "an enum's value is unknown");
   if (!std::strcmp(f.enum_name, "DML_PADDING_MODE") && value == DML_PADDING_MODE_WRAP)
     Require(level >= 0x6400, "WRAP needs feature level 6.4");
-  if (!std::strcmp(f.enum_name, "DML_TENSOR_DATA_TYPE"))
-    Require(KnownDataTypes(level) >> value & 1, "the data type is unknown");
+  if (!std::strcmp(f.enum_name, "DML_TENSOR_DATA_TYPE")) Require(KnownDataTypes(level) >> value & 1, "the data type is unknown");
 }
 
 bool HasTensor(const OperatorDesc& desc) {
@@ -193,10 +189,8 @@ bool MayFuse(const OperatorDesc& activation, const OperatorSchema& host, uint32_
     case DML_OPERATOR_ELEMENT_WISE_CLIP:
       return level >= 0x6000 && (host.type == DML_OPERATOR_CONVOLUTION || host.type == DML_OPERATOR_GEMM);
     case DML_OPERATOR_ACTIVATION_SOFTMAX:
-    case DML_OPERATOR_ACTIVATION_SOFTMAX1:
-      return level >= 0x6100 && host.type == DML_OPERATOR_GEMM;
-    default:
-      return true;
+    case DML_OPERATOR_ACTIVATION_SOFTMAX1: return level >= 0x6100 && host.type == DML_OPERATOR_GEMM;
+    default: return true;
   }
 }
 
