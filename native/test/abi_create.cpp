@@ -73,8 +73,8 @@ const char* const kAccepted[] = {
     "GEMM ATensor=f32[2,3,4] BTensor=f32[2,4,5] OutputTensor=f32[2,3,5] Alpha=1",
     "REDUCE Function=10 InputTensor=f32[1,1,4,4] OutputTensor=f32[1,1,4,1] Axes=[3,3]",
     // Sizes that do not follow from the window.
-    "CONVOLUTION InputTensor=f32[1,1,4,4] FilterTensor=f32[1,1,3,3] OutputTensor=f32[1,1,4,4] Strides=[1,1] Dilations=[1,1] "
-    "StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1",
+    ("CONVOLUTION InputTensor=f32[1,1,4,4] FilterTensor=f32[1,1,3,3] OutputTensor=f32[1,1,4,4] Strides=[1,1] Dilations=[1,1] "
+     "StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1"),
     "ELEMENT_WISE_ADD ATensor=f32[4,4]#66 BTensor=f32[4,4]#1024 OutputTensor=f32[4,4]",
 };
 
@@ -85,7 +85,8 @@ TEST(create_refuses) {
   for (const Refused& refused : kRefused) {
     Ref<IDMLOperator> op;
     HRESULT hr = gpu.Create(Parse(refused.text), op);
-    if (hr != E_INVALIDARG || op) throw Failure{std::string(refused.why) + ": " + std::to_string(static_cast<uint32_t>(hr)) + ": " + refused.text};
+    if (hr != E_INVALIDARG || op)
+      throw Failure{std::string(refused.why) + ": " + std::to_string(static_cast<uint32_t>(hr)) + ": " + refused.text};
   }
   CHECK_OK(gpu.dml()->GetDeviceRemovedReason());
 }
@@ -127,7 +128,9 @@ TEST(newer_operators_are_refused) {
   if (gpu.feature_level() >= 0x6300) throw Skip{"the feature level has MEAN_VARIANCE_NORMALIZATION2"};
   Ref<IDMLOperator> op;
   CHECK_HR(gpu.Create(Parse("MEAN_VARIANCE_NORMALIZATION2 InputTensor=f32[2,3,4,5] OutputTensor=f32[2,3,4,5] Axes=[3] UseMean=1 "
-                            "UseVariance=1 Epsilon=0.001"), op), E_INVALIDARG);
+                            "UseVariance=1 Epsilon=0.001"),
+                      op),
+           E_INVALIDARG);
 }
 
 TEST(operators_outlive_their_description) {

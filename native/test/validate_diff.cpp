@@ -25,7 +25,7 @@
 namespace dxtensor::test {
 namespace {
 
-constexpr int32_t kNotAsked = 1, kCrashed = 2, kUnknownLevel = 3;
+constexpr int32_t kNotAsked = 1, kCrashed = 2;
 
 struct Shared {
   uint32_t next;
@@ -77,7 +77,8 @@ class Judge {
       GUID attribute = kCoreCompute;
       Check(factory->CreateAdapterList(1, &attribute, __uuidof(IDXCoreAdapterList), adapters.out_void()), "CreateAdapterList");
       Check(adapters->GetAdapter(0, __uuidof(IDXCoreAdapter), adapter.out_void()), "GetAdapter");
-      Check(runtime.CreateD3D12Device(adapter.get(), D3D_FEATURE_LEVEL_11_0, __uuidof(ID3D12Device), device.out_void()), "D3D12CreateDevice");
+      Check(runtime.CreateD3D12Device(adapter.get(), D3D_FEATURE_LEVEL_11_0, __uuidof(ID3D12Device), device.out_void()),
+            "D3D12CreateDevice");
       Check(runtime.CreateDmlDevice(device.get(), DML_CREATE_DEVICE_FLAG_NONE, DML_FEATURE_LEVEL_5_0, __uuidof(IDMLDevice), dml.out_void()),
             "DMLCreateDevice1");
       for (; shared_->next < list.size(); ++shared_->next) {
@@ -164,8 +165,8 @@ class Comparison {
       } else {
         std::string name = list[i].desc.schema->name;
         if (++counts_[name] <= 40 || options_.verbose)
-          std::printf("%c %08x %s [%s] %s\n", answers[i] == S_OK ? '+' : '-', static_cast<uint32_t>(answers[i]), list[i].name.c_str(), why.c_str(),
-                      Text(list[i].desc).c_str());
+          std::printf("%c %08x %s [%s] %s\n", answers[i] == S_OK ? '+' : '-', static_cast<uint32_t>(answers[i]), list[i].name.c_str(),
+                      why.c_str(), Text(list[i].desc).c_str());
       }
       if (answers[i] == S_OK) accepted.push_back(list[i]);
     }
@@ -203,7 +204,8 @@ int Main(int argc, char** argv) {
     else if (option == "--verbose") options.verbose = true;
   }
   if (paths.directml.empty()) {
-    std::fprintf(stderr, "usage: validate_diff --dxcore P --d3d12 P --directml P [--operator NAME] [--rounds N] [--known FILE] [--verbose]\n");
+    std::fprintf(stderr,
+                 "usage: validate_diff --dxcore P --d3d12 P --directml P [--operator NAME] [--rounds N] [--known FILE] [--verbose]\n");
     return 2;
   }
   constexpr uint32_t kLevel = 0x6200;  // of Microsoft's library for Linux
