@@ -35,6 +35,15 @@ uint8_t* MapPages(uint64_t size) {
 #endif
 }
 
+// The range stays readable and writable, as zeros; its pages go.
+void DiscardPages(uint8_t* data, uint64_t size) {
+#ifdef _WIN32
+  VirtualAlloc(data, static_cast<SIZE_T>(size), MEM_RESET, PAGE_READWRITE);
+#else
+  madvise(data, size, MADV_DONTNEED);
+#endif
+}
+
 void UnmapPages(uint8_t* data, uint64_t size) {
 #ifdef _WIN32
   (void)size;
@@ -83,11 +92,24 @@ Memory::Memory(const LUID& luid, uint8_t* data, uint64_t size) : luid_(luid), da
 }
 
 Memory::~Memory() {
+  GiveBack();
   UnmapPages(data_, size_);
   Account& account = TheAccount();
   std::lock_guard<std::mutex> lock(account.mutex);
-  account.used[luid_.LowPart] -= size_;
   account.gpu_ranges.erase(gpu_address_);
+}
+
+void Memory::RemoveOwner() {
+  if (owners_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  DiscardPages(data_, size_);
+  GiveBack();
+}
+
+void Memory::GiveBack() {
+  if (given_back_.exchange(true)) return;
+  Account& account = TheAccount();
+  std::lock_guard<std::mutex> lock(account.mutex);
+  account.used[luid_.LowPart] -= size_;
 }
 
 uint64_t AllocatedBytes(const LUID& luid) {

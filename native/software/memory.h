@@ -1,6 +1,8 @@
 // Device memory: a block of zeroed pages, and the account of how much an adapter has given out.
 //
-// A block is shared by a heap, the resources placed in it and the work that uses it. Any thread.
+// A block is shared by a heap, the resources placed in it, the binding tables and the work that use it. Its owners are heap and
+// resources: when the caller has released the last of them, pages and account are given back, even if a table still knows the
+// addresses. Any thread.
 #pragma once
 
 #include "com.h"
@@ -15,6 +17,8 @@ class Memory final : public Counted {
 
   uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
+  void AddOwner() { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void RemoveOwner();
   // Unlike the address in this process; no two live blocks share any of it.
   uint64_t gpu_address() const { return gpu_address_; }
 
@@ -22,7 +26,11 @@ class Memory final : public Counted {
   Memory(const LUID& luid, uint8_t* data, uint64_t size);
   ~Memory() override;
 
+  void GiveBack();
+
   const LUID luid_;
+  std::atomic<uint32_t> owners_{0};
+  std::atomic<bool> given_back_{false};
   uint8_t* const data_;
   const uint64_t size_;
   uint64_t gpu_address_;

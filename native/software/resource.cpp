@@ -105,6 +105,7 @@ void Resource::OnReleased() {
   released_.store(true, std::memory_order_release);
   if (device().checks() && device().Pending(stamp_.load(std::memory_order_relaxed)))
     device().Remove(DXGI_ERROR_INVALID_CALL, "a buffer was released while submitted work uses it");
+  memory_->RemoveOwner();
 }
 
 DescriptorHeap::DescriptorHeap(Device* device, const D3D12_DESCRIPTOR_HEAP_DESC& desc)

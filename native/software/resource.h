@@ -21,7 +21,10 @@ class Heap final : public DeviceChild<ID3D12Heap, ID3D12Pageable, ID3D12Heap> {
 
  private:
   Heap(Device* device, const D3D12_HEAP_DESC& desc, Held<Memory> memory)
-      : DeviceChild(device), desc_(desc), memory_(std::move(memory)) {}
+      : DeviceChild(device), desc_(desc), memory_(std::move(memory)) {
+    memory_->AddOwner();
+  }
+  void OnReleased() override { memory_->RemoveOwner(); }
 
   const D3D12_HEAP_DESC desc_;
   const Held<Memory> memory_;
@@ -52,7 +55,9 @@ class Resource final : public DeviceChild<ID3D12Resource, ID3D12Pageable, ID3D12
  private:
   Resource(Device* device, Held<Memory> memory, uint64_t offset, const D3D12_RESOURCE_DESC& desc,
            const D3D12_HEAP_PROPERTIES& properties, D3D12_HEAP_FLAGS flags)
-      : DeviceChild(device), memory_(std::move(memory)), offset_(offset), desc_(desc), properties_(properties), flags_(flags) {}
+      : DeviceChild(device), memory_(std::move(memory)), offset_(offset), desc_(desc), properties_(properties), flags_(flags) {
+    memory_->AddOwner();
+  }
   void OnReleased() override;
 
   const Held<Memory> memory_;
