@@ -45,7 +45,8 @@ void ScatterElements(const OperatorDesc& desc, uint32_t) {
 // `gathered` is what the tuples of `indices` select from `input`.
 void Tuples(const OperatorDesc& desc, const TensorDesc& gathered) {
   const TensorDesc &input = TensorOf(desc, "InputTensor"), &indices = TensorOf(desc, "IndicesTensor");
-  uint32_t rank = input.rank, indices_rank = indices.rank, input_count = desc.UInt("InputDimensionCount"), index_count = desc.UInt("IndicesDimensionCount");
+  uint32_t rank = input.rank, indices_rank = indices.rank, input_count = desc.UInt("InputDimensionCount"),
+           index_count = desc.UInt("IndicesDimensionCount");
   uint32_t batch = desc.Has("BatchDimensionCount") ? desc.UInt("BatchDimensionCount") : 0;
   Require(input_count >= 1 && input_count <= rank && index_count >= 1 && index_count <= indices_rank, "a dimension count is out of range");
   Require(batch < input_count && batch < index_count, "BatchDimensionCount is out of range");
@@ -64,8 +65,7 @@ void GatherNd(const OperatorDesc& desc, uint32_t) { Tuples(desc, TensorOf(desc, 
 void ScatterNd(const OperatorDesc& desc, uint32_t) {
   Require(EqualSizes(TensorOf(desc, "InputTensor"), TensorOf(desc, "OutputTensor")), "the sizes of input and output differ");
   const TensorDesc& indices = TensorOf(desc, "IndicesTensor");
-  for (uint32_t i = 0; i < indices.rank; ++i)
-    Require(indices.sizes[i] == 1 || indices.strides[i] != 0, "the indices are broadcast");
+  for (uint32_t i = 0; i < indices.rank; ++i) Require(indices.sizes[i] == 1 || indices.strides[i] != 0, "the indices are broadcast");
   Tuples(desc, TensorOf(desc, "UpdatesTensor"));
 }
 
@@ -104,9 +104,7 @@ void Nonzero(const OperatorDesc& desc, uint32_t) {
   for (uint32_t i = 0; i + 2 < coordinates.rank; ++i) Require(coordinates.sizes[i] == 1, "leading sizes are not 1");
 }
 
-void RequireState(const TensorDesc& t) {
-  Require(t.ElementCount() == 6 && t.sizes[t.rank - 1] == 6, "the state does not have 6 elements");
-}
+void RequireState(const TensorDesc& t) { Require(t.ElementCount() == 6 && t.sizes[t.rank - 1] == 6, "the state does not have 6 elements"); }
 
 void Random(const OperatorDesc& desc, uint32_t) {
   const TensorDesc& state = TensorOf(desc, "InputStateTensor");
@@ -129,8 +127,8 @@ void QuantizedAdd(const OperatorDesc& desc, uint32_t) {
     const TensorDesc& t = TensorOf(desc, name);
     Require(t.rank == output.rank && EqualSizes(t, output), "the sizes differ");
   }
-  RequireOneElement(desc, {"AScaleTensor", "AZeroPointTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
-                           "OutputZeroPointTensor"});
+  RequireOneElement(desc,
+                    {"AScaleTensor", "AZeroPointTensor", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"});
 }
 
 void DynamicQuantize(const OperatorDesc& desc, uint32_t) {

@@ -78,8 +78,7 @@ TensorDesc Widened(const TensorDesc& t, uint32_t rank) {
 void Product(const TensorDesc& a, bool transpose_a, const TensorDesc& b, bool transpose_b, const TensorDesc& output) {
   uint32_t rank = output.rank;
   Require(rank >= 2 && a.rank == rank && b.rank == rank, "the dimension counts do not fit");
-  for (uint32_t i = 0; i + 2 < rank; ++i)
-    Require(a.sizes[i] == output.sizes[i] && b.sizes[i] == output.sizes[i], "the batch sizes differ");
+  for (uint32_t i = 0; i + 2 < rank; ++i) Require(a.sizes[i] == output.sizes[i] && b.sizes[i] == output.sizes[i], "the batch sizes differ");
   uint32_t row = rank - 2, column = rank - 1;
   Require(a.sizes[transpose_a ? column : row] == output.sizes[row], "the rows of A and of the output differ");
   Require(b.sizes[transpose_b ? row : column] == output.sizes[column], "the columns of B and of the output differ");

@@ -74,7 +74,7 @@ void RequireTail(const TensorDesc* t, std::initializer_list<uint64_t> sizes, con
 Heads ReadHeads(const OperatorDesc& desc, uint64_t heads) {
   const TensorDesc *query = OptionalTensor(desc, "QueryTensor"), *key = OptionalTensor(desc, "KeyTensor");
   const TensorDesc *value = OptionalTensor(desc, "ValueTensor"), *query_key = OptionalTensor(desc, "StackedQueryKeyTensor");
-  const TensorDesc *key_value = OptionalTensor(desc, "StackedKeyValueTensor");
+  const TensorDesc* key_value = OptionalTensor(desc, "StackedKeyValueTensor");
   const TensorDesc* all = OptionalTensor(desc, "StackedQueryKeyValueTensor");
   const TensorDesc& output = TensorOf(desc, "OutputTensor");
   for (const TensorDesc* t : {query, key, value})
@@ -136,7 +136,8 @@ void Attention(const OperatorDesc& desc, uint32_t) {
   RequireTail(OptionalTensor(desc, "OutputPresentValueTensor"), {h.batch, key_heads, total, value_size},
               "the present value's sizes do not fit");
   RequireTail(OptionalTensor(desc, "BiasTensor"), {2 * h.key_width + h.value_width}, "the bias's sizes do not fit");
-  RequireTail(OptionalTensor(desc, "RelativePositionBiasTensor"), {h.batch, heads, h.queries, total}, "the position bias's sizes do not fit");
+  RequireTail(OptionalTensor(desc, "RelativePositionBiasTensor"), {h.batch, heads, h.queries, total},
+              "the position bias's sizes do not fit");
   RequireTail(&TensorOf(desc, "OutputTensor"), {h.batch, h.queries, h.value_width}, "the output's sizes do not fit");
   RequireMask(OptionalTensor(desc, "MaskTensor"), desc.UInt("MaskType"), h, heads, total);
 }

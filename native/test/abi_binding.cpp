@@ -72,7 +72,8 @@ class Floats {
 
 void Bind(IDMLBindingTable* table, const std::vector<DML_BUFFER_BINDING>& inputs, const std::vector<DML_BUFFER_BINDING>& outputs) {
   std::vector<DML_BINDING_DESC> in, out;
-  for (const DML_BUFFER_BINDING& b : inputs) in.push_back({b.Buffer ? DML_BINDING_TYPE_BUFFER : DML_BINDING_TYPE_NONE, b.Buffer ? &b : nullptr});
+  for (const DML_BUFFER_BINDING& b : inputs)
+    in.push_back({b.Buffer ? DML_BINDING_TYPE_BUFFER : DML_BINDING_TYPE_NONE, b.Buffer ? &b : nullptr});
   for (const DML_BUFFER_BINDING& b : outputs) out.push_back({DML_BINDING_TYPE_BUFFER, &b});
   table->BindInputs(static_cast<UINT>(in.size()), in.data());
   table->BindOutputs(static_cast<UINT>(out.size()), out.data());
@@ -270,9 +271,10 @@ TEST(closed_lists_replayed) {
   std::vector<Ref<IDMLBindingTable>> tables;
   ID3D12DescriptorHeap* heap = gpu.heap();
   for (size_t i = 0; i < 3; ++i) {
-    CHECK_OK(gpu.d3d()->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), allocators[i].out_void()));
-    CHECK_OK(gpu.d3d()->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocators[i].get(), nullptr, __uuidof(ID3D12GraphicsCommandList),
-                                          lists[i].out_void()));
+    CHECK_OK(
+        gpu.d3d()->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), allocators[i].out_void()));
+    CHECK_OK(gpu.d3d()->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocators[i].get(), nullptr,
+                                          __uuidof(ID3D12GraphicsCommandList), lists[i].out_void()));
     lists[i]->SetDescriptorHeaps(1, &heap);
   }
   D3D12_RESOURCE_BARRIER to_copy = Transition(memory.memory(), D3D12_RESOURCE_STATE_COMMON, D3D12_RESOURCE_STATE_COPY_DEST);
@@ -325,9 +327,10 @@ TEST(several_lists_in_flight) {
   std::vector<Ref<ID3D12GraphicsCommandList>> lists(8);
   std::vector<Ref<IDMLBindingTable>> tables;
   for (size_t i = 0; i < 8; ++i) {
-    CHECK_OK(gpu.d3d()->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), allocators[i].out_void()));
-    CHECK_OK(gpu.d3d()->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocators[i].get(), nullptr, __uuidof(ID3D12GraphicsCommandList),
-                                          lists[i].out_void()));
+    CHECK_OK(
+        gpu.d3d()->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), allocators[i].out_void()));
+    CHECK_OK(gpu.d3d()->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocators[i].get(), nullptr,
+                                          __uuidof(ID3D12GraphicsCommandList), lists[i].out_void()));
     lists[i]->SetDescriptorHeaps(1, &heap);
     tables.push_back(gpu.Table(add.get(), static_cast<uint32_t>(500 + 50 * i)));
     Bind(tables.back().get(), {memory.At(0), memory.At(1)}, {memory.At(1)});
@@ -366,11 +369,14 @@ void ExpectRemoved(Suite& suite, const std::function<void(Gpu&, Floats&, IDMLCom
 }  // namespace
 
 TEST_LAST(removed_by_too_few_inputs) {
-  ExpectRemoved(suite, [](Gpu&, Floats& memory, IDMLCompiledOperator*, IDMLBindingTable* table) { Bind(table, {memory.At(0)}, {memory.At(2)}); });
+  ExpectRemoved(suite,
+                [](Gpu&, Floats& memory, IDMLCompiledOperator*, IDMLBindingTable* table) { Bind(table, {memory.At(0)}, {memory.At(2)}); });
 }
 
 TEST_LAST(removed_by_no_output) {
-  ExpectRemoved(suite, [](Gpu&, Floats& memory, IDMLCompiledOperator*, IDMLBindingTable* table) { Bind(table, {memory.At(0), memory.At(1)}, {}); });
+  ExpectRemoved(suite, [](Gpu&, Floats& memory, IDMLCompiledOperator*, IDMLBindingTable* table) {
+    Bind(table, {memory.At(0), memory.At(1)}, {});
+  });
 }
 
 TEST_LAST(removed_by_a_small_buffer) {

@@ -59,7 +59,8 @@ TEST(dml_features) {
   CHECK_HR(dml->CheckFeatureSupport(DML_FEATURE_FEATURE_LEVELS, 3, &query, sizeof data, &data), E_INVALIDARG);
   CHECK_HR(dml->CheckFeatureSupport(DML_FEATURE_FEATURE_LEVELS, sizeof query, &query, 3, &data), E_INVALIDARG);
   CHECK_HR(dml->CheckFeatureSupport(static_cast<DML_FEATURE>(99), sizeof query, &query, sizeof data, &data), DXGI_ERROR_UNSUPPORTED);
-  for (DML_TENSOR_DATA_TYPE type : {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_DATA_TYPE_FLOAT16, DML_TENSOR_DATA_TYPE_INT64, DML_TENSOR_DATA_TYPE_UINT8}) {
+  for (DML_TENSOR_DATA_TYPE type :
+       {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_DATA_TYPE_FLOAT16, DML_TENSOR_DATA_TYPE_INT64, DML_TENSOR_DATA_TYPE_UINT8}) {
     DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT asked{type};
     DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT answer{};
     CHECK_OK(dml->CheckFeatureSupport(DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT, sizeof asked, &asked, sizeof answer, &answer));
@@ -71,9 +72,11 @@ TEST(dml_device_creation) {
   Gpu& gpu = suite.gpu();
   Ref<IDMLDevice> device;
   Ref<IUnknown> unknown;
-  CHECK_HR(suite.runtime().CreateDmlDevice(gpu.d3d(), DML_CREATE_DEVICE_FLAG_NONE, static_cast<DML_FEATURE_LEVEL>(0x7000), __uuidof(IDMLDevice), device.out_void()),
+  CHECK_HR(suite.runtime().CreateDmlDevice(gpu.d3d(), DML_CREATE_DEVICE_FLAG_NONE, static_cast<DML_FEATURE_LEVEL>(0x7000),
+                                           __uuidof(IDMLDevice), device.out_void()),
            DXGI_ERROR_UNSUPPORTED);
-  CHECK_HR(suite.runtime().CreateDmlDevice(gpu.d3d(), DML_CREATE_DEVICE_FLAG_NONE, DML_FEATURE_LEVEL_1_0, kNobody, unknown.out_void()), E_NOINTERFACE);
+  CHECK_HR(suite.runtime().CreateDmlDevice(gpu.d3d(), DML_CREATE_DEVICE_FLAG_NONE, DML_FEATURE_LEVEL_1_0, kNobody, unknown.out_void()),
+           E_NOINTERFACE);
   CHECK_OK(suite.runtime().CreateDmlDevice(gpu.d3d(), DML_CREATE_DEVICE_FLAG_NONE, static_cast<DML_FEATURE_LEVEL>(gpu.feature_level()),
                                            __uuidof(IDMLDevice), device.out_void()));
   Ref<ID3D12Device> parent;

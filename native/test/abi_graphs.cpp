@@ -86,7 +86,8 @@ TEST(graph_diamond) {
 TEST(graph_several_outputs) {
   Gpu& gpu = suite.gpu();
   GraphBuilder graph(gpu);
-  const UINT split = graph.Node("SPLIT InputTensor=f32[1,1,6,8] OutputTensors=[f32[1,1,4,8],f32[1,1,2,8]] Axis=2"), relu = graph.Node(kRelu);
+  const UINT split = graph.Node("SPLIT InputTensor=f32[1,1,6,8] OutputTensors=[f32[1,1,4,8],f32[1,1,2,8]] Axis=2"),
+             relu = graph.Node(kRelu);
   graph.Input(0, split, 0);
   graph.Link(split, 0, relu, 0);
   graph.Output(relu, 0, 0);
@@ -159,7 +160,8 @@ TEST(graph_product_bias_activation) {
 TEST(graph_owned_input) {
   Gpu& gpu = suite.gpu();
   GraphBuilder graph(gpu);
-  const UINT add = graph.Node("ELEMENT_WISE_ADD ATensor=f32[1,1,4,8] BTensor=f32[1,1,4,8]! OutputTensor=f32[1,1,4,8]"), relu = graph.Node(kRelu);
+  const UINT add = graph.Node("ELEMENT_WISE_ADD ATensor=f32[1,1,4,8] BTensor=f32[1,1,4,8]! OutputTensor=f32[1,1,4,8]"),
+             relu = graph.Node(kRelu);
   graph.Input(0, add, 0);
   graph.Input(1, add, 1);
   graph.Link(add, 0, relu, 0);

@@ -141,7 +141,8 @@ TEST(placed_buffers) {
   CHECK_EQ(heap->GetDesc().SizeInBytes, 4u * 65536);
   D3D12_RESOURCE_DESC desc = BufferDesc(65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
   auto place = [&](uint64_t offset, Ref<ID3D12Resource>& buffer) {
-    return gpu.d3d()->CreatePlacedResource(heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, __uuidof(ID3D12Resource), buffer.out_void());
+    return gpu.d3d()->CreatePlacedResource(heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, __uuidof(ID3D12Resource),
+                                           buffer.out_void());
   };
   Ref<ID3D12Resource> a, b, wrong;
   CHECK_OK(place(0, a));
@@ -168,7 +169,8 @@ TEST(placed_buffers) {
 
 TEST(promotion_from_common) {
   Gpu& gpu = suite.gpu();
-  Ref<ID3D12Resource> upload = gpu.Buffer(64, D3D12_HEAP_TYPE_UPLOAD), middle = gpu.Buffer(64), readback = gpu.Buffer(64, D3D12_HEAP_TYPE_READBACK);
+  Ref<ID3D12Resource> upload = gpu.Buffer(64, D3D12_HEAP_TYPE_UPLOAD), middle = gpu.Buffer(64),
+                      readback = gpu.Buffer(64, D3D12_HEAP_TYPE_READBACK);
   for (uint8_t round = 0; round < 3; ++round) {
     Bytes source = Pattern(64, static_cast<uint8_t>(round * 31));
     Write(upload.get(), source);

@@ -55,7 +55,8 @@ struct Adding {
   void Record(Gpu& gpu, uint64_t a, uint64_t b, uint64_t to) {
     tables.push_back(gpu.Table(add.get(), static_cast<uint32_t>(64 * tables.size())));
     DML_BUFFER_BINDING in[] = {{memory.get(), a * 256, 256}, {memory.get(), b * 256, 256}}, out{memory.get(), to * 256, 256};
-    DML_BINDING_DESC inputs[] = {{DML_BINDING_TYPE_BUFFER, &in[0]}, {DML_BINDING_TYPE_BUFFER, &in[1]}}, output{DML_BINDING_TYPE_BUFFER, &out};
+    DML_BINDING_DESC inputs[] = {{DML_BINDING_TYPE_BUFFER, &in[0]}, {DML_BINDING_TYPE_BUFFER, &in[1]}},
+                     output{DML_BINDING_TYPE_BUFFER, &out};
     tables.back()->BindInputs(2, inputs);
     tables.back()->BindOutputs(1, &output);
     gpu.recorder()->RecordDispatch(gpu.list(), add.get(), tables.back().get());

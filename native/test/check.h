@@ -45,12 +45,14 @@ struct Test {
 std::vector<Test>& Tests();
 
 struct Register {
-  Register(std::string name, std::function<void(Suite&)> run, bool last = false) { Tests().push_back({std::move(name), std::move(run), last}); }
+  Register(std::string name, std::function<void(Suite&)> run, bool last = false) {
+    Tests().push_back({std::move(name), std::move(run), last});
+  }
 };
 
 // TEST(name) { ... suite ... }
-#define TEST_AS(name, last)                                                   \
-  static void name(::dxtensor::test::Suite& suite);                           \
+#define TEST_AS(name, last)                                                       \
+  static void name(::dxtensor::test::Suite& suite);                               \
   static const ::dxtensor::test::Register name##_registration(#name, name, last); \
   static void name([[maybe_unused]] ::dxtensor::test::Suite& suite)
 #define TEST(name) TEST_AS(name, false)

@@ -43,9 +43,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void Fail(const std::string& what) {
-    throw std::runtime_error(what + " at " + std::to_string(at_) + " in: " + text_);
-  }
+  [[noreturn]] void Fail(const std::string& what) { throw std::runtime_error(what + " at " + std::to_string(at_) + " in: " + text_); }
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void Skip() {
     while (Peek() == ' ') ++at_;
@@ -146,7 +144,7 @@ class Reader {
     if (type == "f32") value.Float32 = static_cast<float>(Number());
     else if (type == "f64") value.Float64 = Number();
     else if (type == "f16") value.UInt16 = static_cast<uint16_t>(Integer());  // as bits
-    else value.Int64 = Integer();  // little endian: every integer type reads its low bytes
+    else value.Int64 = Integer();                                             // little endian: every integer type reads its low bytes
     return value;
   }
 
@@ -263,9 +261,7 @@ DML_TENSOR_DATA_TYPE ParseType(const std::string& name) {
   throw std::runtime_error("no data type " + name);
 }
 
-const char* ShortName(DML_TENSOR_DATA_TYPE type) {
-  return static_cast<size_t>(type) < std::size(kTypes) ? kTypes[type] : "??";
-}
+const char* ShortName(DML_TENSOR_DATA_TYPE type) { return static_cast<size_t>(type) < std::size(kTypes) ? kTypes[type] : "??"; }
 
 void SetCounts(OperatorDesc& desc) {
   for (size_t i = 0; i < desc.fields.size(); ++i) {

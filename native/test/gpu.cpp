@@ -93,7 +93,8 @@ Gpu::Gpu(const Runtime& runtime) {
   queue.Type = D3D12_COMMAND_LIST_TYPE_COMPUTE;
   CHECK_OK(d3d_->CreateCommandQueue(&queue, __uuidof(ID3D12CommandQueue), queue_.out_void()));
   CHECK_OK(d3d_->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), allocator_.out_void()));
-  CHECK_OK(d3d_->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator_.get(), nullptr, __uuidof(ID3D12GraphicsCommandList), list_.out_void()));
+  CHECK_OK(d3d_->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator_.get(), nullptr, __uuidof(ID3D12GraphicsCommandList),
+                                   list_.out_void()));
   CHECK_OK(list_->Close());
   CHECK_OK(d3d_->CreateFence(0, D3D12_FENCE_FLAG_NONE, __uuidof(ID3D12Fence), fence_.out_void()));
   D3D12_DESCRIPTOR_HEAP_DESC heap{};
@@ -122,7 +123,8 @@ Ref<ID3D12Resource> Gpu::Buffer(uint64_t bytes, D3D12_HEAP_TYPE type) const {
                                 : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
                                                                    : D3D12_RESOURCE_STATE_COMMON;
   Ref<ID3D12Resource> buffer;
-  CHECK_OK(d3d_->CreateCommittedResource(&properties, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, __uuidof(ID3D12Resource), buffer.out_void()));
+  CHECK_OK(
+      d3d_->CreateCommittedResource(&properties, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, __uuidof(ID3D12Resource), buffer.out_void()));
   return buffer;
 }
 
@@ -200,8 +202,10 @@ std::vector<Bytes> Gpu::Run(IDMLCompiledOperator* compiled, const std::vector<Op
     at = Up(at + size) + kAlign;
     return range;
   };
-  for (const Operand& input : inputs) input_ranges.push_back(input.bytes ? place((input.bytes->size() + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
-  for (const Operand& output : outputs) output_ranges.push_back(output.size ? place((output.size + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
+  for (const Operand& input : inputs)
+    input_ranges.push_back(input.bytes ? place((input.bytes->size() + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
+  for (const Operand& output : outputs)
+    output_ranges.push_back(output.size ? place((output.size + 3) & ~uint64_t{3}) : DML_BUFFER_BINDING{});
   reads_to = std::max<uint64_t>(at, kAlign);
   DML_BUFFER_BINDING temporary = place(std::max(run.TemporaryResourceSize, prepare.TemporaryResourceSize));
   Reserve(at);
@@ -221,7 +225,8 @@ std::vector<Bytes> Gpu::Run(IDMLCompiledOperator* compiled, const std::vector<Op
   CHECK_OK(upload_->Map(0, nullptr, reinterpret_cast<void**>(&mapped)));
   std::memset(mapped, kGuard, reads_to);
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].bytes && !inputs[i].bytes->empty()) std::memcpy(mapped + input_ranges[i].Offset, inputs[i].bytes->data(), inputs[i].bytes->size());
+    if (inputs[i].bytes && !inputs[i].bytes->empty())
+      std::memcpy(mapped + input_ranges[i].Offset, inputs[i].bytes->data(), inputs[i].bytes->size());
   upload_->Unmap(0, nullptr);
 
   Begin();
@@ -281,7 +286,8 @@ std::vector<Bytes> Gpu::Run(IDMLCompiledOperator* compiled, const std::vector<Op
     const uint8_t* first = mapped + output_ranges[i].Offset;
     results.emplace_back(first, first + outputs[i].size);
     if (outputs[i].size)
-      for (uint64_t k = Up(output_ranges[i].SizeInBytes); k < Up(output_ranges[i].SizeInBytes) + kAlign; ++k) intact = intact && first[k] == kGuard;
+      for (uint64_t k = Up(output_ranges[i].SizeInBytes); k < Up(output_ranges[i].SizeInBytes) + kAlign; ++k)
+        intact = intact && first[k] == kGuard;
   }
   D3D12_RANGE nothing{0, 0};
   readback_->Unmap(0, &nothing);

@@ -72,7 +72,8 @@ class Gpu {
   Ref<IDMLBindingTable> Table(IDMLDispatchable* dispatchable, uint32_t first = 0);
 
   HRESULT Create(const schema::OperatorDesc& desc, Ref<IDMLOperator>& op) const;
-  HRESULT Compile(const schema::OperatorDesc& desc, Ref<IDMLCompiledOperator>& compiled, DML_EXECUTION_FLAGS flags = DML_EXECUTION_FLAG_NONE) const;
+  HRESULT Compile(const schema::OperatorDesc& desc, Ref<IDMLCompiledOperator>& compiled,
+                  DML_EXECUTION_FLAGS flags = DML_EXECUTION_FLAG_NONE) const;
   // Initialises, executes and reads back. Throws Failure where a call fails or bytes beside an output were changed.
   std::vector<Bytes> Run(IDMLCompiledOperator* compiled, const std::vector<Operand>& inputs, const std::vector<Operand>& outputs);
   std::vector<Bytes> Run(const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs);

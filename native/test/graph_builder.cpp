@@ -19,7 +19,9 @@ void GraphBuilder::Input(UINT graph_input, UINT node, UINT node_input) {
   input_count_ = std::max(input_count_, graph_input + 1);
 }
 
-void GraphBuilder::Link(UINT from, UINT from_output, UINT to, UINT to_input) { links_.push_back({from, from_output, to, to_input, nullptr}); }
+void GraphBuilder::Link(UINT from, UINT from_output, UINT to, UINT to_input) {
+  links_.push_back({from, from_output, to, to_input, nullptr});
+}
 
 void GraphBuilder::Output(UINT node, UINT node_output, UINT graph_output) {
   outputs_.push_back({node, node_output, graph_output, nullptr});

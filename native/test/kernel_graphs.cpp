@@ -35,7 +35,8 @@ class GraphMaker {
     while (graph_.nodes.size() < nodes) AddNode();
     // Whatever nobody reads is an output, and a few of those that somebody reads.
     for (Known& known : known_) {
-      const bool written = graph_.values[static_cast<size_t>(known.value)].graph_input < 0 && graph_.values[static_cast<size_t>(known.value)].constant.empty();
+      const bool written = graph_.values[static_cast<size_t>(known.value)].graph_input < 0 &&
+                           graph_.values[static_cast<size_t>(known.value)].constant.empty();
       if (written && (!read_[static_cast<size_t>(known.value)] || Up(0, 5) == 0)) {
         graph_.values[static_cast<size_t>(known.value)].graph_outputs.push_back(static_cast<int>(graph_.output_count++));
         outputs_.push_back(known.tensor);
@@ -81,7 +82,9 @@ class GraphMaker {
     if (!IsPacked(known.tensor) || Up(0, 3)) return known.tensor;
     const uint32_t count = static_cast<uint32_t>(known.tensor.ElementCount());
     for (uint32_t rows = Up(1, 6); rows > 0; --rows)
-      if (count % rows == 0) return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, rows == 1 ? std::vector<uint32_t>{count} : std::vector<uint32_t>{rows, count / rows});
+      if (count % rows == 0)
+        return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32,
+                          rows == 1 ? std::vector<uint32_t>{count} : std::vector<uint32_t>{rows, count / rows});
     return known.tensor;
   }
   TensorDesc Output(const std::vector<uint32_t>& sizes) {
@@ -112,15 +115,16 @@ class GraphMaker {
   }
 
   void AddNode() {
-    const Known known = known_[Up(known_.size() > 6 ? static_cast<uint32_t>(known_.size()) - 6 : 0, static_cast<uint32_t>(known_.size()) - 1)];
+    const Known known =
+        known_[Up(known_.size() > 6 ? static_cast<uint32_t>(known_.size()) - 6 : 0, static_cast<uint32_t>(known_.size()) - 1)];
     const TensorDesc view = View(known);
     const std::vector<uint32_t> sizes = SizesOf(view);
     switch (Up(0, 9)) {
       case 0:
       case 1:
       case 2: {
-        static const char* const kUnary[] = {"ELEMENT_WISE_TANH", "ELEMENT_WISE_SIN", "ELEMENT_WISE_ABS", "ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_NEGATE",
-                                             "ACTIVATION_RELU", "ACTIVATION_SIGMOID", "ACTIVATION_GELU"};
+        static const char* const kUnary[] = {"ELEMENT_WISE_TANH",   "ELEMENT_WISE_SIN", "ELEMENT_WISE_ABS",   "ELEMENT_WISE_IDENTITY",
+                                             "ELEMENT_WISE_NEGATE", "ACTIVATION_RELU",  "ACTIVATION_SIGMOID", "ACTIVATION_GELU"};
         OperatorDesc desc = Parse(kUnary[Up(0, 7)]);
         Set(desc, "InputTensor", view);
         Set(desc, "OutputTensor", Output(sizes));
@@ -190,7 +194,8 @@ class GraphMaker {
           windows += (d ? "," : "") + std::to_string(size);
           ones += d ? ",1" : "1";
         }
-        OperatorDesc desc = Parse("SLICE1 InputWindowOffsets=[" + offsets + "] InputWindowSizes=[" + windows + "] InputWindowStrides=[" + ones + "]");
+        OperatorDesc desc =
+            Parse("SLICE1 InputWindowOffsets=[" + offsets + "] InputWindowSizes=[" + windows + "] InputWindowStrides=[" + ones + "]");
         Set(desc, "InputTensor", view);
         Set(desc, "OutputTensor", Output(small));
         return Finish(std::move(desc), {known.value});
@@ -214,7 +219,9 @@ std::vector<ExactBytes> ValueMemory(const Graph& graph, const std::vector<Bytes>
   std::vector<ExactBytes> memory;
   for (const GraphValue& value : graph.values) {
     memory.emplace_back(static_cast<size_t>(value.size_in_bytes));
-    const Bytes* bytes = value.graph_input >= 0 ? &inputs[static_cast<size_t>(value.graph_input)] : value.constant.empty() ? nullptr : &value.constant;
+    const Bytes* bytes = value.graph_input >= 0   ? &inputs[static_cast<size_t>(value.graph_input)]
+                         : value.constant.empty() ? nullptr
+                                                  : &value.constant;
     if (bytes) std::memcpy(memory.back().data(), bytes->data(), bytes->size());
   }
   return memory;

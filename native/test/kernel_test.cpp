@@ -9,13 +9,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../software/validate.h"
 #include "cases/good.h"
 #include "cases/operators.h"
 #include "cases/random.h"
 #include "describe.h"
 #include "kernel_run.h"
 #include "mutate.h"
-#include "../software/validate.h"
 
 namespace dxtensor::test {
 
@@ -77,7 +77,8 @@ void RandomFamily(Suite& suite, int family) {
     schema::OperatorDesc desc = RandomDescription(family, random);
     RandomLayout(desc, random);
     std::string why;
-    if (FAILED(software::Validate(desc, schema::kHighestFeatureLevel, &why))) throw Failure{"the case is wrong: " + why + ": " + Text(desc)};
+    if (FAILED(software::Validate(desc, schema::kHighestFeatureLevel, &why)))
+      throw Failure{"the case is wrong: " + why + ": " + Text(desc)};
     bool compared = false;
     std::string difference = CompareKernels(desc, InputsFor(desc, round + 1), &compared);
     compared_count += compared;

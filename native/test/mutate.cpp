@@ -108,8 +108,18 @@ class Mutator {
     for (size_t i = 0; i < list.size(); ++i) {
       std::vector<T> values;
       if constexpr (std::is_same_v<T, float>) values = {0.0f, -1.0f, 0.5f, 2.0f, NAN, INFINITY, 1e30f};
-      else values = {0, 1, static_cast<T>(list[i] + 1), static_cast<T>(list[i] - 1), 2, 3, 4, 100, static_cast<T>(-1), static_cast<T>(0x7fffffff),
-                     static_cast<T>(0x80000000u)};
+      else
+        values = {0,
+                  1,
+                  static_cast<T>(list[i] + 1),
+                  static_cast<T>(list[i] - 1),
+                  2,
+                  3,
+                  4,
+                  100,
+                  static_cast<T>(-1),
+                  static_cast<T>(0x7fffffff),
+                  static_cast<T>(0x80000000u)};
       for (T value : values) {
         std::vector<T> copy = list;
         copy[i] = value;
@@ -256,15 +266,17 @@ class Mutator {
     auto all = [](const TensorDesc&) { return true; };
     for (uint32_t ones : {1u, 2u, 4u})
       for (bool arrays : {false, true})
-        AddTensorChange("all tensors: " + std::to_string(ones) + " more ranks" + (arrays ? ", arrays too" : ""), all,
-                        [&](TensorDesc& t) { Prepend(t, ones); }, arrays ? static_cast<int>(ones) : 0);
+        AddTensorChange(
+            "all tensors: " + std::to_string(ones) + " more ranks" + (arrays ? ", arrays too" : ""), all,
+            [&](TensorDesc& t) { Prepend(t, ones); }, arrays ? static_cast<int>(ones) : 0);
     for (uint32_t fewer : {1u, 2u, 3u})
       for (bool arrays : {false, true})
-        AddTensorChange("all tensors: " + std::to_string(fewer) + " fewer ranks" + (arrays ? ", arrays too" : ""), all,
-                        [&](TensorDesc& t) {
-                          for (uint32_t i = 0; i < fewer; ++i) Strip(t);
-                        },
-                        arrays ? -static_cast<int>(fewer) : 0);
+        AddTensorChange(
+            "all tensors: " + std::to_string(fewer) + " fewer ranks" + (arrays ? ", arrays too" : ""), all,
+            [&](TensorDesc& t) {
+              for (uint32_t i = 0; i < fewer; ++i) Strip(t);
+            },
+            arrays ? -static_cast<int>(fewer) : 0);
     uint32_t present = 0;
     std::vector<const TensorDesc*> tensors = good_.Inputs();
     for (const TensorDesc* t : good_.Outputs()) tensors.push_back(t);
@@ -273,13 +285,14 @@ class Mutator {
     for (uint32_t from = 1; from < 14; ++from)
       for (uint32_t to = 1; to < 14; ++to)
         if (present >> from & 1)
-          AddTensorChange(std::string("all ") + ShortName(static_cast<DML_TENSOR_DATA_TYPE>(from)) + " become " +
-                              ShortName(static_cast<DML_TENSOR_DATA_TYPE>(to)),
-                          [&](const TensorDesc& t) { return t.data_type == static_cast<DML_TENSOR_DATA_TYPE>(from); },
-                          [&](TensorDesc& t) {
-                            t.data_type = static_cast<DML_TENSOR_DATA_TYPE>(to);
-                            Resize(t);
-                          });
+          AddTensorChange(
+              std::string("all ") + ShortName(static_cast<DML_TENSOR_DATA_TYPE>(from)) + " become " +
+                  ShortName(static_cast<DML_TENSOR_DATA_TYPE>(to)),
+              [&](const TensorDesc& t) { return t.data_type == static_cast<DML_TENSOR_DATA_TYPE>(from); },
+              [&](TensorDesc& t) {
+                t.data_type = static_cast<DML_TENSOR_DATA_TYPE>(to);
+                Resize(t);
+              });
     for (uint32_t d = 0; d < 5; ++d)
       for (uint32_t size : {1u, 2u, 3u, 5u, 7u})
         AddTensorChange("all tensors: sizes[" + std::to_string(d) + "] " + std::to_string(size), all, [&](TensorDesc& t) {

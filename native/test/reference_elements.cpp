@@ -368,8 +368,6 @@ bool EvaluateElements(const Evaluation& e) {
   }
 }
 
-bool Evaluate(const Evaluation& e) {
-  return EvaluateElements(e) || EvaluateMatrix(e) || EvaluateMovement(e) || EvaluateNormalize(e);
-}
+bool Evaluate(const Evaluation& e) { return EvaluateElements(e) || EvaluateMatrix(e) || EvaluateMovement(e) || EvaluateNormalize(e); }
 
 }  // namespace dxtensor::test

@@ -11,9 +11,7 @@ namespace {
 
 using Coordinates = std::vector<uint32_t>;
 
-const OperatorDesc* Fused(const OperatorDesc& desc) {
-  return desc.Get<std::shared_ptr<const OperatorDesc>>("FusedActivation").get();
-}
+const OperatorDesc* Fused(const OperatorDesc& desc) { return desc.Get<std::shared_ptr<const OperatorDesc>>("FusedActivation").get(); }
 
 void Gemm(const Evaluation& e) {
   const Values &a = e.inputs[0], &b = e.inputs[1], &c = e.inputs[2];

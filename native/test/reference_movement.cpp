@@ -14,7 +14,9 @@ struct SliceWindow {
   const std::vector<int32_t>& strides;
 
   explicit SliceWindow(const schema::OperatorDesc& d)
-      : offsets(d.UInts("InputWindowOffsets")), sizes(d.UInts("InputWindowSizes")), strides(d.Get<std::vector<int32_t>>("InputWindowStrides")) {}
+      : offsets(d.UInts("InputWindowOffsets")),
+        sizes(d.UInts("InputWindowSizes")),
+        strides(d.Get<std::vector<int32_t>>("InputWindowStrides")) {}
   // A negative stride starts at the window's last element.
   Coordinates Source(const Coordinates& at) const {
     Coordinates from(at.size());

@@ -99,7 +99,7 @@ void Reduce(const Evaluation& e) {
   Values& y = e.outputs[0];
   const auto lines = Lines(x, y.sizes);
   const bool reduce = e.desc.type() == DML_OPERATOR_REDUCE;
-  const uint32_t function = reduce ? e.desc.UInt("Function")
+  const uint32_t function = reduce                                 ? e.desc.UInt("Function")
                             : e.desc.type() == DML_OPERATOR_ARGMAX ? uint32_t{DML_REDUCE_FUNCTION_ARGMAX}
                                                                    : uint32_t{DML_REDUCE_FUNCTION_ARGMIN};
   const bool last = !reduce && e.desc.UInt("AxisDirection") == DML_AXIS_DIRECTION_DECREASING;

@@ -18,9 +18,7 @@ void* Open(const std::string& path, bool) {
   if (!library) throw std::runtime_error("cannot load " + path + ": error " + std::to_string(GetLastError()));
   return library;
 }
-void* Find(void* library, const char* name) {
-  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
-}
+void* Find(void* library, const char* name) { return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name)); }
 #else
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kDeepBind = 0;  // their runtimes abort on the flag

@@ -230,8 +230,7 @@ OperatorDesc FromTable(const OperatorSchema& schema, uint32_t feature_level) {
   for (int i = 0; i < schema.field_count; ++i) {
     const FieldSchema& f = schema.fields[i];
     Field& field = desc.fields[static_cast<size_t>(i)];
-    if (f.type == FieldType::Tensor)
-      field = std::optional<TensorDesc>(MakeTensor(FirstType(schema, i, feature_level), {1, 2, 3, 4}));
+    if (f.type == FieldType::Tensor) field = std::optional<TensorDesc>(MakeTensor(FirstType(schema, i, feature_level), {1, 2, 3, 4}));
     else if (f.type == FieldType::Float32) field = 1.0f;
     else if (f.type == FieldType::UInt32 && f.enum_name && std::string(f.enum_name) == "DML_TENSOR_DATA_TYPE")
       field = static_cast<uint32_t>(desc.Outputs().at(0)->data_type);

@@ -100,25 +100,33 @@ const Row kRows[] = {
     {"GEMM ATensor=T[5,4] BTensor=T[7,4] CTensor=T[5,7] OutputTensor=T[5,7] TransB=1 Alpha=0.5 Beta=2", kSum32, kSum16},
     {"GEMM ATensor=T[2,4,5] BTensor=T[2,4,7] OutputTensor=T[2,5,7] TransA=1 Alpha=1 FusedActivation={ACTIVATION_RELU}", kSum32, kSum16},
     {"GEMM ATensor=T[2,3,4,5] BTensor=T[2,3,7,4] CTensor=T[2,3,5,7] OutputTensor=T[2,3,5,7] TransA=1 TransB=1 Alpha=1 Beta=1 "
-     "FusedActivation={ACTIVATION_SIGMOID}", kSum32, kSum16},
+     "FusedActivation={ACTIVATION_SIGMOID}",
+     kSum32, kSum16},
     {"GEMM ATensor=T[1,1,33,65] BTensor=T[1,1,65,47] OutputTensor=T[1,1,33,47] Alpha=1", kSum32, {1e-2, 0.1}},
     {"CONVOLUTION InputTensor=T[2,4,7,6] FilterTensor=T[6,4,3,2] BiasTensor=T[1,6,1,1] OutputTensor=T[2,6,7,5] Mode=1 Direction=0 "
-     "Strides=[1,1] Dilations=[1,1] StartPadding=[1,0] EndPadding=[1,0] OutputPadding=[0,0] GroupCount=1", kSum32, kSum16},
+     "Strides=[1,1] Dilations=[1,1] StartPadding=[1,0] EndPadding=[1,0] OutputPadding=[0,0] GroupCount=1",
+     kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[2,4,7,8] FilterTensor=T[6,2,3,2] OutputTensor=T[2,6,4,4] Mode=0 Direction=0 Strides=[2,2] "
-     "Dilations=[1,2] StartPadding=[1,1] EndPadding=[1,1] OutputPadding=[0,0] GroupCount=2 FusedActivation={ACTIVATION_RELU}", kSum32, kSum16},
+     "Dilations=[1,2] StartPadding=[1,1] EndPadding=[1,1] OutputPadding=[0,0] GroupCount=2 FusedActivation={ACTIVATION_RELU}",
+     kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[1,4,6,5] FilterTensor=T[4,1,3,3] BiasTensor=T[1,4,1,1] OutputTensor=T[1,4,6,5] Mode=1 Direction=0 "
-     "Strides=[1,1] Dilations=[1,1] StartPadding=[1,1] EndPadding=[1,1] OutputPadding=[0,0] GroupCount=4", kSum32, kSum16},
+     "Strides=[1,1] Dilations=[1,1] StartPadding=[1,1] EndPadding=[1,1] OutputPadding=[0,0] GroupCount=4",
+     kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[2,4,3,4] FilterTensor=T[4,3,3,2] BiasTensor=T[1,6,1,1] OutputTensor=T[2,6,5,9] Mode=1 Direction=1 "
-     "Strides=[2,2] Dilations=[1,2] StartPadding=[1,0] EndPadding=[1,0] OutputPadding=[0,0] GroupCount=2", kSum32, kSum16},
+     "Strides=[2,2] Dilations=[1,2] StartPadding=[1,0] EndPadding=[1,0] OutputPadding=[0,0] GroupCount=2",
+     kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[1,3,4,4] FilterTensor=T[3,2,2,2] OutputTensor=T[1,2,5,5] Mode=0 Direction=1 Strides=[1,1] "
-     "Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1", kSum32, kSum16},
+     "Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1",
+     kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[1,2,4,5,6] FilterTensor=T[3,2,2,3,2] BiasTensor=T[1,3,1,1,1] OutputTensor=T[1,3,3,5,5] Mode=1 "
      "Direction=0 Strides=[1,1,1] Dilations=[1,1,1] StartPadding=[0,1,0] EndPadding=[0,1,0] OutputPadding=[0,0,0] GroupCount=1",
      kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[2,2,9] FilterTensor=T[4,2,3] OutputTensor=T[2,4,4] Mode=1 Direction=0 Strides=[2] Dilations=[1] "
-     "StartPadding=[0] EndPadding=[0] OutputPadding=[0] GroupCount=1", kSum32, kSum16},
+     "StartPadding=[0] EndPadding=[0] OutputPadding=[0] GroupCount=1",
+     kSum32, kSum16},
     {"CONVOLUTION InputTensor=T[2,3,6,6] FilterTensor=T[4,3,3,3]! BiasTensor=T[1,4,1,1]! OutputTensor=T[2,4,4,4] Mode=1 Direction=0 "
-     "Strides=[1,1] Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1", kSum32, kSum16},
+     "Strides=[1,1] Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1",
+     kSum32, kSum16},
     {"REDUCE Function=0 InputTensor=T[2,3,4,5] OutputTensor=u32[2,1,4,1] Axes=[1,3]"},
     {"REDUCE Function=1 InputTensor=T[2,3,4,5] OutputTensor=i32[2,3,4,1] Axes=[3]"},
     {"REDUCE Function=2 InputTensor=T[2,3,4,5] OutputTensor=T[2,1,4,1] Axes=[1,3]", kSum32, kSum16},
@@ -137,49 +145,66 @@ const Row kRows[] = {
     {"ARGMAX InputTensor=T[2,3,4,5] OutputTensor=i64[2,3,4,1] Axes=[3] AxisDirection=1"},
     {"ARGMIN InputTensor=T[2,3,4,5] OutputTensor=i32[2,3,1,5] Axes=[2] AxisDirection=1"},
     {"AVERAGE_POOLING InputTensor=T[2,3,7,6] OutputTensor=T[2,3,4,3] Strides=[2,2] WindowSize=[3,2] StartPadding=[1,0] "
-     "EndPadding=[1,0] IncludePadding=1", kSum32, kSum16},
+     "EndPadding=[1,0] IncludePadding=1",
+     kSum32, kSum16},
     {"AVERAGE_POOLING InputTensor=T[2,3,7,6] OutputTensor=T[2,3,4,3] Strides=[2,2] WindowSize=[3,2] StartPadding=[1,0] "
-     "EndPadding=[1,0] IncludePadding=0", kSum32, kSum16},
+     "EndPadding=[1,0] IncludePadding=0",
+     kSum32, kSum16},
     {"AVERAGE_POOLING1 InputTensor=T[2,3,7,6] OutputTensor=T[2,3,3,4] Strides=[2,1] WindowSize=[3,2] StartPadding=[1,0] "
-     "EndPadding=[1,0] Dilations=[2,2] IncludePadding=0", kSum32, kSum16},
+     "EndPadding=[1,0] Dilations=[2,2] IncludePadding=0",
+     kSum32, kSum16},
     {"AVERAGE_POOLING1 InputTensor=T[1,2,4,5,6] OutputTensor=T[1,2,3,4,3] Strides=[1,1,2] WindowSize=[2,2,2] StartPadding=[0,0,0] "
-     "EndPadding=[0,0,0] Dilations=[1,1,1] IncludePadding=0", kSum32, kSum16},
+     "EndPadding=[0,0,0] Dilations=[1,1,1] IncludePadding=0",
+     kSum32, kSum16},
     {"AVERAGE_POOLING_GRAD InputGradientTensor=T[2,3,4,3] OutputGradientTensor=T[2,3,7,6] Strides=[2,2] WindowSize=[3,2] "
-     "StartPadding=[1,0] EndPadding=[1,0] IncludePadding=0", kSum32, kSum16},
+     "StartPadding=[1,0] EndPadding=[1,0] IncludePadding=0",
+     kSum32, kSum16},
     {"AVERAGE_POOLING_GRAD InputGradientTensor=T[2,3,4,3] OutputGradientTensor=T[2,3,7,6] Strides=[2,2] WindowSize=[3,2] "
-     "StartPadding=[1,0] EndPadding=[1,0] IncludePadding=1", kSum32, kSum16},
+     "StartPadding=[1,0] EndPadding=[1,0] IncludePadding=1",
+     kSum32, kSum16},
     {"MAX_POOLING InputTensor=T[2,3,7,6] OutputTensor=T[2,3,4,3] Strides=[2,2] WindowSize=[3,2] StartPadding=[1,0] EndPadding=[1,0]",
      kExact, kExact},
     {"MAX_POOLING1 InputTensor=T[2,3,7,6] OutputTensor=T[2,3,4,3] Strides=[2,2] WindowSize=[3,2] StartPadding=[1,0] EndPadding=[1,0]",
      kExact, kExact},
     {"MAX_POOLING1 InputTensor=T[1,3,7,6] OutputTensor=T[1,3,4,3] OutputIndicesTensor=u32[1,3,4,3] Strides=[2,2] WindowSize=[3,2] "
-     "StartPadding=[1,0] EndPadding=[1,0]", kExact, kExact},
+     "StartPadding=[1,0] EndPadding=[1,0]",
+     kExact, kExact},
     {"MAX_POOLING2 InputTensor=T[1,3,7,6] OutputTensor=T[1,3,3,4] OutputIndicesTensor=u32[1,3,3,4] Strides=[2,1] WindowSize=[3,2] "
-     "StartPadding=[1,0] EndPadding=[1,0] Dilations=[2,2]", kExact, kExact},
+     "StartPadding=[1,0] EndPadding=[1,0] Dilations=[2,2]",
+     kExact, kExact},
     {"MAX_POOLING2 InputTensor=T[2,2,4,5,6] OutputTensor=T[2,2,3,4,3] Strides=[1,1,2] WindowSize=[2,2,2] StartPadding=[0,0,0] "
-     "EndPadding=[0,0,0] Dilations=[1,1,1]", kExact, kExact},
+     "EndPadding=[0,0,0] Dilations=[1,1,1]",
+     kExact, kExact},
     {"MAX_POOLING_GRAD InputTensor=T[2,3,7,6] InputGradientTensor=T[2,3,4,3] OutputGradientTensor=T[2,3,7,6] Strides=[2,2] "
-     "WindowSize=[3,2] StartPadding=[1,0] EndPadding=[1,0] Dilations=[1,1]", kSum32, kSum16},
+     "WindowSize=[3,2] StartPadding=[1,0] EndPadding=[1,0] Dilations=[1,1]",
+     kSum32, kSum16},
     {"SLICE1 InputTensor=T[2,3,5,6] OutputTensor=T[1,3,3,2] InputWindowOffsets=[1,0,0,1] InputWindowSizes=[1,3,5,4] "
-     "InputWindowStrides=[1,1,2,3]", kExact, kExact},
+     "InputWindowStrides=[1,1,2,3]",
+     kExact, kExact},
     {"SLICE1 InputTensor=T[2,3,5,6] OutputTensor=T[2,3,3,6] InputWindowOffsets=[0,0,0,0] InputWindowSizes=[2,3,5,6] "
-     "InputWindowStrides=[1,-1,2,-1]", kExact, kExact},
+     "InputWindowStrides=[1,-1,2,-1]",
+     kExact, kExact},
     {"SLICE1 InputTensor=T[40] OutputTensor=T[7] InputWindowOffsets=[3] InputWindowSizes=[7] InputWindowStrides=[1]", kExact, kExact},
     {"SLICE_GRAD InputGradientTensor=T[1,3,3,2] OutputGradientTensor=T[2,3,5,6] InputWindowOffsets=[1,0,0,1] "
-     "InputWindowSizes=[1,3,5,4] InputWindowStrides=[1,1,2,-3]", kExact, kExact},
+     "InputWindowSizes=[1,3,5,4] InputWindowStrides=[1,1,2,-3]",
+     kExact, kExact},
     {"SPLIT InputTensor=T[2,3,7,4] OutputTensors=[T[2,3,2,4],T[2,3,4,4],T[2,3,1,4]] Axis=2", kExact, kExact},
     {"JOIN InputTensors=[T[2,3,2,4],T[2,3,4,4],T[2,3,1,4]] OutputTensor=T[2,3,7,4] Axis=2", kExact, kExact},
     {"JOIN InputTensors=[T[5],T[3]] OutputTensor=T[8] Axis=0", kExact, kExact},
     {"PADDING InputTensor=T[2,3,4,5] OutputTensor=T[2,4,7,5] PaddingMode=0 PaddingValue=3 StartPadding=[0,1,1,0] EndPadding=[0,0,2,0]",
      kExact, kExact},
     {"PADDING1 InputTensor=T[2,3,4,5] OutputTensor=T[2,4,7,5] PaddingMode=0 PaddingValueDataType=@ PaddingValue=$ "
-     "StartPadding=[0,1,1,0] EndPadding=[0,0,2,0]", kExact, kExact},
+     "StartPadding=[0,1,1,0] EndPadding=[0,0,2,0]",
+     kExact, kExact},
     {"PADDING1 InputTensor=T[2,3,4,5] OutputTensor=T[2,3,7,8] PaddingMode=1 PaddingValueDataType=@ StartPadding=[0,0,1,3] "
-     "EndPadding=[0,0,2,0]", kExact, kExact},
+     "EndPadding=[0,0,2,0]",
+     kExact, kExact},
     {"PADDING1 InputTensor=T[2,3,4,5] OutputTensor=T[2,3,7,8] PaddingMode=2 PaddingValueDataType=@ StartPadding=[0,0,1,3] "
-     "EndPadding=[0,0,2,0]", kExact, kExact},
+     "EndPadding=[0,0,2,0]",
+     kExact, kExact},
     {"PADDING1 InputTensor=T[2,3,4,5] OutputTensor=T[2,3,7,8] PaddingMode=3 PaddingValueDataType=@ StartPadding=[0,0,1,3] "
-     "EndPadding=[0,0,2,0]", kExact, kExact},
+     "EndPadding=[0,0,2,0]",
+     kExact, kExact},
     {"TILE InputTensor=T[1,2,3,4] OutputTensor=T[2,2,9,4] Repeats=[2,1,3,1]", kExact, kExact},
     {"GATHER InputTensor=T[1,2,5,6] IndicesTensor=u32[1,1,1,3] OutputTensor=T[1,2,3,6] Axis=2 IndexDimensions=1", kExact, kExact},
     {"GATHER InputTensor=T[1,2,5,6] IndicesTensor=i64[1,1,1,3] OutputTensor=T[1,2,5,3] Axis=3 IndexDimensions=1", kExact, kExact},
@@ -191,20 +216,30 @@ const Row kRows[] = {
     {"RANDOM_GENERATOR InputStateTensor=u32[1,1,1,6] OutputTensor=u32[2,3,4,7] OutputStateTensor=u32[1,1,1,6] Type=0"},
     {"RANDOM_GENERATOR InputStateTensor=u32[6] OutputTensor=u32[13] Type=0"},
     {"BATCH_NORMALIZATION InputTensor=T[2,3,4,5] MeanTensor=T[1,3,1,1] VarianceTensor=T[1,3,1,1] ScaleTensor=T[1,3,1,1] "
-     "BiasTensor=T[1,3,1,1] OutputTensor=T[2,3,4,5] Spatial=1 Epsilon=0.001", kSum32, kSum16},
+     "BiasTensor=T[1,3,1,1] OutputTensor=T[2,3,4,5] Spatial=1 Epsilon=0.001",
+     kSum32, kSum16},
     {"BATCH_NORMALIZATION InputTensor=T[2,3,4,5] MeanTensor=T[1,3,1,1] VarianceTensor=T[1,3,1,1] ScaleTensor=T[1,3,1,1] "
-     "BiasTensor=T[1,3,1,1] OutputTensor=T[2,3,4,5] Spatial=1 Epsilon=0.001 FusedActivation={ACTIVATION_RELU}", kSum32, kSum16},
+     "BiasTensor=T[1,3,1,1] OutputTensor=T[2,3,4,5] Spatial=1 Epsilon=0.001 FusedActivation={ACTIVATION_RELU}",
+     kSum32, kSum16},
     {"BATCH_NORMALIZATION_TRAINING InputTensor=T[2,3,4,5] ScaleTensor=T[1,3,1,1] BiasTensor=T[1,3,1,1] OutputTensor=T[2,3,4,5] "
-     "OutputMeanTensor=T[1,3,1,1] OutputVarianceTensor=T[1,3,1,1] Epsilon=0.001", {1e-3, 1e-4}, {2e-2, 5e-2}},
+     "OutputMeanTensor=T[1,3,1,1] OutputVarianceTensor=T[1,3,1,1] Epsilon=0.001",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
     {"BATCH_NORMALIZATION_TRAINING InputTensor=T[2,3,4,5] ScaleTensor=T[1,3,1,1] BiasTensor=T[1,3,1,1] FusedAddTensor=T[2,3,4,5] "
      "OutputTensor=T[2,3,4,5] OutputMeanTensor=T[1,3,1,1] OutputVarianceTensor=T[1,3,1,1] Epsilon=0.001 "
-     "FusedActivation={ACTIVATION_RELU}", {1e-3, 1e-4}, {2e-2, 5e-2}},
+     "FusedActivation={ACTIVATION_RELU}",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
     {"BATCH_NORMALIZATION_GRAD InputTensor=T[2,3,4,5] InputGradientTensor=T[2,3,4,5] MeanTensor=T[1,3,1,1] VarianceTensor=T[1,3,1,1] "
      "ScaleTensor=T[1,3,1,1] OutputGradientTensor=T[2,3,4,5] OutputScaleGradientTensor=T[1,3,1,1] "
-     "OutputBiasGradientTensor=T[1,3,1,1] Epsilon=0.001", {1e-3, 1e-4}, {2e-2, 2e-1}},
+     "OutputBiasGradientTensor=T[1,3,1,1] Epsilon=0.001",
+     {1e-3, 1e-4},
+     {2e-2, 2e-1}},
     {"BATCH_NORMALIZATION_TRAINING_GRAD InputTensor=T[2,3,4,5] InputGradientTensor=T[2,3,4,5] MeanTensor=T[1,3,1,1] "
      "VarianceTensor=T[1,3,1,1] ScaleTensor=T[1,3,1,1] OutputGradientTensor=T[2,3,4,5] OutputScaleGradientTensor=T[1,3,1,1] "
-     "OutputBiasGradientTensor=T[1,3,1,1] Epsilon=0.001", {1e-3, 1e-4}, {2e-2, 2e-1}},
+     "OutputBiasGradientTensor=T[1,3,1,1] Epsilon=0.001",
+     {1e-3, 1e-4},
+     {2e-2, 2e-1}},
 };
 
 std::string NameOf(const char* text) { return std::string(text, std::strcspn(text, " ")); }
@@ -295,12 +330,14 @@ double RealFor(const OperatorDesc& desc, const char* tensor, Numbers& n) {
   if (Contains(name, "LOG") && !Contains(name, "LOGICAL") && !Contains(name, "SOFTMAX")) return static_cast<double>(n.Between(1, 32)) / 8;
   if (Contains(name, "SQRT") || Contains(name, "RECIP") || Contains(tensor, "Variance")) return static_cast<double>(n.Between(2, 32)) / 8;
   if (Contains(name, "DIVIDE") && Contains(tensor, "B")) return static_cast<double>(n.Between(4, 32)) / 8;
-  if (!std::strcmp(name, "ELEMENT_WISE_POW")) return Contains(tensor, "Exponent") ? static_cast<double>(n.Between(-2, 3)) : static_cast<double>(n.Between(2, 16)) / 8;
+  if (!std::strcmp(name, "ELEMENT_WISE_POW"))
+    return Contains(tensor, "Exponent") ? static_cast<double>(n.Between(-2, 3)) : static_cast<double>(n.Between(2, 16)) / 8;
   if (!std::strcmp(name, "CAST")) {
     const DML_TENSOR_DATA_TYPE to = desc.Outputs()[0]->data_type;
     return static_cast<double>(n.Between(IsFloat(to) || IsSigned(to) ? -800 : 0, 800)) / 8;
   }
-  if (!std::strcmp(name, "REDUCE") && desc.UInt("Function") == DML_REDUCE_FUNCTION_LOG_SUM) return static_cast<double>(n.Between(1, 16)) / 8;
+  if (!std::strcmp(name, "REDUCE") && desc.UInt("Function") == DML_REDUCE_FUNCTION_LOG_SUM)
+    return static_cast<double>(n.Between(1, 16)) / 8;
   return static_cast<double>(n.Between(-16, 16)) / 8;
 }
 

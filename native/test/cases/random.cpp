@@ -38,7 +38,9 @@ class Maker {
     for (uint32_t value : list) out += (out.size() > 1 ? "," : "") + std::to_string(value);
     return out + "]";
   }
-  static std::string Tensor(const char* name, const std::string& type, const Sizes& sizes) { return std::string(" ") + name + "=" + type + List(sizes); }
+  static std::string Tensor(const char* name, const std::string& type, const Sizes& sizes) {
+    return std::string(" ") + name + "=" + type + List(sizes);
+  }
   std::string Activation(bool maybe = true) {
     if (maybe && Chance(2)) return "";
     return std::string(" FusedActivation={") +
@@ -48,13 +50,15 @@ class Maker {
   }
 
   std::string Elementwise() {
-    static const char* const kUnary[] = {"ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_ABS", "ELEMENT_WISE_NEGATE", "ELEMENT_WISE_SIGN", "ELEMENT_WISE_EXP",
-                                         "ELEMENT_WISE_LOG", "ELEMENT_WISE_SQRT", "ELEMENT_WISE_RECIP", "ELEMENT_WISE_TANH", "ELEMENT_WISE_ERF",
-                                         "ELEMENT_WISE_SIN", "ELEMENT_WISE_COS", "ELEMENT_WISE_FLOOR", "ELEMENT_WISE_CEIL", "ELEMENT_WISE_ROUND",
-                                         "ACTIVATION_RELU", "ACTIVATION_SIGMOID", "ACTIVATION_GELU", "ACTIVATION_TANH"};
+    static const char* const kUnary[] = {"ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_ABS",  "ELEMENT_WISE_NEGATE", "ELEMENT_WISE_SIGN",
+                                         "ELEMENT_WISE_EXP",      "ELEMENT_WISE_LOG",  "ELEMENT_WISE_SQRT",   "ELEMENT_WISE_RECIP",
+                                         "ELEMENT_WISE_TANH",     "ELEMENT_WISE_ERF",  "ELEMENT_WISE_SIN",    "ELEMENT_WISE_COS",
+                                         "ELEMENT_WISE_FLOOR",    "ELEMENT_WISE_CEIL", "ELEMENT_WISE_ROUND",  "ACTIVATION_RELU",
+                                         "ACTIVATION_SIGMOID",    "ACTIVATION_GELU",   "ACTIVATION_TANH"};
     const Sizes sizes = Any(1, 6);
     const std::string type = Pick({"f32", "f32", "f16"});
-    return kUnary[Up(0, static_cast<uint32_t>(std::size(kUnary)) - 1)] + Tensor("InputTensor", type, sizes) + Tensor("OutputTensor", type, sizes);
+    return kUnary[Up(0, static_cast<uint32_t>(std::size(kUnary)) - 1)] + Tensor("InputTensor", type, sizes) +
+           Tensor("OutputTensor", type, sizes);
   }
   std::string Binary() {
     const Sizes sizes = Any(1, 6);
@@ -71,7 +75,8 @@ class Maker {
     }
     const std::string op = Pick({"EQUALS", "GREATER_THAN", "LESS_THAN", "GREATER_THAN_OR_EQUAL", "LESS_THAN_OR_EQUAL"});
     const std::string type = Pick({"f32", "f16", "i32", "u32", "i64", "u64", "u8"});
-    return "ELEMENT_WISE_LOGICAL_" + op + Tensor("ATensor", type, sizes) + Tensor("BTensor", type, sizes) + Tensor("OutputTensor", "u8", sizes);
+    return "ELEMENT_WISE_LOGICAL_" + op + Tensor("ATensor", type, sizes) + Tensor("BTensor", type, sizes) +
+           Tensor("OutputTensor", "u8", sizes);
   }
   std::string Cast() {
     const Sizes sizes = Any(1, 6);
@@ -102,7 +107,8 @@ class Maker {
     const uint32_t batch = Up(1, 3), narrow = groups * per_narrow, wide = groups * per_wide;
     Sizes strides, dilations, start, end, zeros, large{batch, wide}, small{batch, narrow}, filter{narrow, per_wide}, bias{1, 0};
     for (uint32_t d = 0; d < spatial; ++d) {
-      const uint32_t kernel = Up(1, spatial == 3 ? 3 : 4), dilation = Chance(3) ? 2 : 1, reach = (kernel - 1) * dilation + 1, stride = Chance(2) ? 1 : Up(1, 3);
+      const uint32_t kernel = Up(1, spatial == 3 ? 3 : 4), dilation = Chance(3) ? 2 : 1, reach = (kernel - 1) * dilation + 1,
+                     stride = Chance(2) ? 1 : Up(1, 3);
       const uint32_t before = Up(0, 2), after = Up(0, 2), places = Up(1, spatial == 3 ? 4 : 9);
       uint32_t size = (places - 1) * stride + reach + (backward ? 0 : Up(0, stride - 1));
       if (size <= before + after) size += (before + after + 1 - size + stride - 1) / stride * stride;
@@ -119,9 +125,10 @@ class Maker {
     bias[1] = backward ? wide : narrow;
     const std::string type = Pick({"f32", "f32", "f16"});
     return "CONVOLUTION" + Tensor("InputTensor", type, backward ? small : large) + Tensor("FilterTensor", type, filter) +
-           (Chance(2) ? Tensor("BiasTensor", type, bias) : "") + Tensor("OutputTensor", type, backward ? large : small) + " Mode=" + Pick({"0", "1", "1"}) +
-           (backward ? " Direction=1" : " Direction=0") + " Strides=" + List(strides) + " Dilations=" + List(dilations) + " StartPadding=" + List(start) +
-           " EndPadding=" + List(end) + " OutputPadding=" + List(zeros) + " GroupCount=" + std::to_string(groups) + Activation();
+           (Chance(2) ? Tensor("BiasTensor", type, bias) : "") + Tensor("OutputTensor", type, backward ? large : small) +
+           " Mode=" + Pick({"0", "1", "1"}) + (backward ? " Direction=1" : " Direction=0") + " Strides=" + List(strides) +
+           " Dilations=" + List(dilations) + " StartPadding=" + List(start) + " EndPadding=" + List(end) + " OutputPadding=" + List(zeros) +
+           " GroupCount=" + std::to_string(groups) + Activation();
   }
   Sizes Axes(const Sizes& sizes, Sizes& reduced) {
     Sizes axes;
@@ -138,19 +145,21 @@ class Maker {
     const Sizes axes = Axes(sizes, reduced);
     if (Chance(4))
       return std::string(Pick({"ARGMAX", "ARGMIN"})) + Tensor("InputTensor", Pick({"f32", "f16", "i32", "i64", "u8"}), sizes) +
-             Tensor("OutputTensor", Pick({"u32", "i32", "i64"}), reduced) + " Axes=" + List(axes) + Pick({" AxisDirection=0", " AxisDirection=1"});
+             Tensor("OutputTensor", Pick({"u32", "i32", "i64"}), reduced) + " Axes=" + List(axes) +
+             Pick({" AxisDirection=0", " AxisDirection=1"});
     const std::string function = Pick({"2", "3", "4", "7", "8", "10", "10", "11"});
     const bool sums = function == "10" || function == "7" || function == "8";
     const std::string type = sums ? Pick({"f32", "f16", "i32", "u32", "i64", "u64"}) : Pick({"f32", "f16"});
-    return "REDUCE Function=" + function + Tensor("InputTensor", type, sizes) + Tensor("OutputTensor", type, reduced) + " Axes=" + List(axes);
+    return "REDUCE Function=" + function + Tensor("InputTensor", type, sizes) + Tensor("OutputTensor", type, reduced) +
+           " Axes=" + List(axes);
   }
   std::string Softmax() {
     const Sizes sizes = Any(1, 5);
     Sizes reduced;
     const Sizes axes = Axes(sizes, reduced);
     const std::string type = Pick({"f32", "f32", "f16"});
-    return std::string(Pick({"ACTIVATION_SOFTMAX1", "ACTIVATION_LOG_SOFTMAX1"})) + Tensor("InputTensor", type, sizes) + Tensor("OutputTensor", type, sizes) +
-           " Axes=" + List(axes);
+    return std::string(Pick({"ACTIVATION_SOFTMAX1", "ACTIVATION_LOG_SOFTMAX1"})) + Tensor("InputTensor", type, sizes) +
+           Tensor("OutputTensor", type, sizes) + " Axes=" + List(axes);
   }
   std::string Pooling() {
     const uint32_t spatial = Chance(4) ? 3 : 2, kind = Up(0, 4);
@@ -171,14 +180,18 @@ class Maker {
       small.push_back((size - reach) / stride + 1);
     }
     const std::string type = Pick({"f32", "f32", "f16"});
-    const std::string shape = " Strides=" + List(strides) + " WindowSize=" + List(windows) + " StartPadding=" + List(start) + " EndPadding=" + List(end);
+    const std::string shape =
+        " Strides=" + List(strides) + " WindowSize=" + List(windows) + " StartPadding=" + List(start) + " EndPadding=" + List(end);
     const std::string dilation = " Dilations=" + List(dilations), padding = Pick({" IncludePadding=0", " IncludePadding=1"});
     switch (kind) {
-      case 0: return "AVERAGE_POOLING1" + Tensor("InputTensor", type, large) + Tensor("OutputTensor", type, small) + shape + dilation + padding;
+      case 0:
+        return "AVERAGE_POOLING1" + Tensor("InputTensor", type, large) + Tensor("OutputTensor", type, small) + shape + dilation + padding;
       case 1:
         return "MAX_POOLING2" + Tensor("InputTensor", type, large) + Tensor("OutputTensor", type, small) +
                (Chance(2) ? Tensor("OutputIndicesTensor", "u32", small) : "") + shape + dilation;
-      case 2: return "AVERAGE_POOLING_GRAD" + Tensor("InputGradientTensor", type, small) + Tensor("OutputGradientTensor", type, large) + shape + padding;
+      case 2:
+        return "AVERAGE_POOLING_GRAD" + Tensor("InputGradientTensor", type, small) + Tensor("OutputGradientTensor", type, large) + shape +
+               padding;
       case 3:
         return "MAX_POOLING_GRAD" + Tensor("InputTensor", type, large) + Tensor("InputGradientTensor", type, small) +
                Tensor("OutputGradientTensor", type, large) + shape + dilation;
@@ -200,7 +213,8 @@ class Maker {
       strides += (strides.size() > 1 ? "," : "") + std::string(Chance(4) ? "-" : "") + std::to_string(stride);
     }
     const std::string type = Pick({"f32", "f16", "i64", "u8", "i32"});
-    const std::string shape = " InputWindowOffsets=" + List(offsets) + " InputWindowSizes=" + List(windows) + " InputWindowStrides=" + strides + "]";
+    const std::string shape =
+        " InputWindowOffsets=" + List(offsets) + " InputWindowSizes=" + List(windows) + " InputWindowStrides=" + strides + "]";
     if (Chance(3)) {
       const std::string real = Pick({"f32", "f16"});
       return "SLICE_GRAD" + Tensor("InputGradientTensor", real, small) + Tensor("OutputGradientTensor", real, large) + shape;
@@ -221,8 +235,8 @@ class Maker {
     }
     sizes[axis] = sum;
     const bool join = Chance(2);
-    return (join ? "JOIN InputTensors=" : "SPLIT OutputTensors=") + parts + "]" + Tensor(join ? "OutputTensor" : "InputTensor", type, sizes) +
-           " Axis=" + std::to_string(axis);
+    return (join ? "JOIN InputTensors=" : "SPLIT OutputTensors=") + parts + "]" +
+           Tensor(join ? "OutputTensor" : "InputTensor", type, sizes) + " Axis=" + std::to_string(axis);
   }
   std::string Padding() {
     const Sizes sizes = Any(1, 5, 2000);
@@ -236,8 +250,8 @@ class Maker {
     }
     const std::string type = Pick({"f32", "f16", "i64", "u8", "i32"});
     return "PADDING1" + Tensor("InputTensor", type, sizes) + Tensor("OutputTensor", type, padded) + " PaddingMode=" + std::to_string(mode) +
-           " PaddingValueDataType=" + std::to_string(static_cast<int>(ParseType(type))) + (type == "f32" ? " PaddingValue=f32:2.5" : " PaddingValue=i64:7") +
-           " StartPadding=" + List(start) + " EndPadding=" + List(end);
+           " PaddingValueDataType=" + std::to_string(static_cast<int>(ParseType(type))) +
+           (type == "f32" ? " PaddingValue=f32:2.5" : " PaddingValue=i64:7") + " StartPadding=" + List(start) + " EndPadding=" + List(end);
   }
   std::string BatchNorm() {
     const Sizes sizes = Any(2, 5);
@@ -249,32 +263,36 @@ class Maker {
     const std::string epsilon = " Epsilon=0.01";
     switch (Up(0, 3)) {
       case 0:
-        return "BATCH_NORMALIZATION" + wide("InputTensor") + narrow("MeanTensor") + narrow("VarianceTensor") + narrow("ScaleTensor") + narrow("BiasTensor") +
-               wide("OutputTensor") + " Spatial=1" + epsilon + Activation();
+        return "BATCH_NORMALIZATION" + wide("InputTensor") + narrow("MeanTensor") + narrow("VarianceTensor") + narrow("ScaleTensor") +
+               narrow("BiasTensor") + wide("OutputTensor") + " Spatial=1" + epsilon + Activation();
       case 1:
         return "BATCH_NORMALIZATION_TRAINING" + wide("InputTensor") + narrow("ScaleTensor") + narrow("BiasTensor") +
-               (Chance(2) ? wide("FusedAddTensor") : "") + wide("OutputTensor") + narrow("OutputMeanTensor") + narrow("OutputVarianceTensor") + epsilon + Activation();
+               (Chance(2) ? wide("FusedAddTensor") : "") + wide("OutputTensor") + narrow("OutputMeanTensor") +
+               narrow("OutputVarianceTensor") + epsilon + Activation();
       case 2:
-        return "BATCH_NORMALIZATION_TRAINING_GRAD" + wide("InputTensor") + wide("InputGradientTensor") + narrow("MeanTensor") + narrow("VarianceTensor") +
-               narrow("ScaleTensor") + wide("OutputGradientTensor") + narrow("OutputScaleGradientTensor") + narrow("OutputBiasGradientTensor") + epsilon;
+        return "BATCH_NORMALIZATION_TRAINING_GRAD" + wide("InputTensor") + wide("InputGradientTensor") + narrow("MeanTensor") +
+               narrow("VarianceTensor") + narrow("ScaleTensor") + wide("OutputGradientTensor") + narrow("OutputScaleGradientTensor") +
+               narrow("OutputBiasGradientTensor") + epsilon;
       default:
-        return "BATCH_NORMALIZATION_GRAD" + wide("InputTensor") + wide("InputGradientTensor") + narrow("MeanTensor") + narrow("VarianceTensor") +
-               narrow("ScaleTensor") + wide("OutputGradientTensor") + narrow("OutputScaleGradientTensor") + narrow("OutputBiasGradientTensor") + epsilon;
+        return "BATCH_NORMALIZATION_GRAD" + wide("InputTensor") + wide("InputGradientTensor") + narrow("MeanTensor") +
+               narrow("VarianceTensor") + narrow("ScaleTensor") + wide("OutputGradientTensor") + narrow("OutputScaleGradientTensor") +
+               narrow("OutputBiasGradientTensor") + epsilon;
     }
   }
   std::string Gather() {
     const std::string type = Pick({"f32", "f16", "i64", "u8"}), index = Pick({"u32", "i32", "i64"});
     const uint32_t rows = Up(1, 60), width = Up(1, 70), count = Up(1, 40);
-    return "GATHER" + Tensor("InputTensor", type, {rows, width}) + Tensor("IndicesTensor", index, {1, count}) + Tensor("OutputTensor", type, {count, width}) +
-           " Axis=0 IndexDimensions=1";
+    return "GATHER" + Tensor("InputTensor", type, {rows, width}) + Tensor("IndicesTensor", index, {1, count}) +
+           Tensor("OutputTensor", type, {count, width}) + " Axis=0 IndexDimensions=1";
   }
 
  private:
   std::mt19937& random_;
 };
 
-const char* const kNames[kRandomFamilies] = {"elementwise", "binary", "logical", "CAST", "GEMM", "CONVOLUTION", "REDUCE",
-                                             "SOFTMAX", "pooling", "slice", "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER"};
+const char* const kNames[kRandomFamilies] = {
+    "elementwise", "binary",  "logical", "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
+    "SOFTMAX",     "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER"};
 
 }  // namespace
 
