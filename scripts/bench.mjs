@@ -4,7 +4,7 @@ import { at, main, root } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 
 await main(async () => {
-  await ensureBuilt("bench");
+  await ensureBuilt(["bench"], { isRuntimeOnly: false });
   const done = spawnSync(process.execPath, ["--expose-gc", at("build", "bench", "index.js"), ...process.argv.slice(2)], {
     cwd: root,
     stdio: "inherit",

@@ -25,26 +25,34 @@ function dropForeignCache() {
   if (home !== undefined && home !== root.replaceAll("\\", "/")) rmSync(buildNative, { recursive: true });
 }
 
-export async function buildNativeParts() {
+/** What the package needs at run time; the test programs are the rest. */
+const runtimeTargets = ["dxtensor_addon", "dxtensor_software"];
+
+/** Builds everything native, or only what is needed at run time. */
+export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const tools = findTools();
   if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   await withLock(at("build", "native.lock"), async () => {
     dropForeignCache();
-    const args = [
-      "build",
-      "-O",
-      "build/native",
+    // A configuration that failed leaves a cache, but nothing to build with.
+    const configured = process.platform === "win32" ? ["CMakeCache.txt"] : ["build.ninja", "Makefile"];
+    if (!configured.some((name) => existsSync(join(buildNative, name)))) {
+      // cmake-js knows the include folders of Node's headers; everything after is CMake's own.
+      const env = tools.compiler.command === "c++" ? {} : { CXX: tools.compiler.command };
+      await run("CMake", tool("cmake-js"), ["configure", "-O", "build/native", "--config", "Release", "--log-level", "warn"], { env });
+    }
+    const targets = isRuntimeOnly ? ["--target", ...runtimeTargets] : [];
+    await run("The native build", "cmake", [
+      "--build",
+      buildNative,
       "--config",
       "Release",
-      "--log-level",
-      "warn",
       "--parallel",
       String(availableParallelism()),
-    ];
-    const env = tools.compiler.command === "c++" ? {} : { CXX: tools.compiler.command };
-    await run("The native build", tool("cmake-js"), args, { env });
+      ...targets,
+    ]);
   });
 }
 

@@ -7,7 +7,7 @@ import { ensureBuilt } from "./lib/ensure.mjs";
 import { prebuilds, shipped } from "./lib/native-files.mjs";
 
 await main(async () => {
-  await ensureBuilt("src");
+  await ensureBuilt(["src"]);
   mkdirSync(prebuilds, { recursive: true });
   const names = shipped.map((file) => basename(file));
   for (const name of readdirSync(prebuilds)) if (!names.includes(name)) rmSync(join(prebuilds, name));

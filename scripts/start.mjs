@@ -4,7 +4,7 @@ import { at, main, root } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 
 await main(async () => {
-  await ensureBuilt("examples");
+  await ensureBuilt(["examples"]);
   const done = spawnSync(process.execPath, [at("build", "examples", "quickstart.js"), ...process.argv.slice(2)], {
     cwd: root,
     stdio: "inherit",

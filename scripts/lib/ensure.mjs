@@ -9,9 +9,9 @@ export async function ensureSetup() {
   if (done.failed) throw new ScriptError("SETUP_FAILED", "The setup failed; see above.");
 }
 
-/** Builds the native parts and the named folders of TypeScript. */
-export async function ensureBuilt(...folders) {
+/** Builds what runs, and the named folders of TypeScript. */
+export async function ensureBuilt(folders, { isRuntimeOnly = true } = {}) {
   await ensureSetup();
-  await buildNativeParts();
+  await buildNativeParts({ isRuntimeOnly });
   await buildTypeScript(folders);
 }
