@@ -850,7 +850,7 @@ export class GraphBuilder extends Emitter {
   }
 
   /** MATRIX_MULTIPLY_INTEGER_TO_FLOAT (feature level 6.2). out = ((A - Azp) x (B - Bzp)) * AScale * BScale + Bias; missing zero point = 0. */
-  matrixMultiplyIntegerToFloat(a: Expr, aScale: Expr, b: Expr, bScale: Expr, options: { aZeroPoint?: Expr | null; bZeroPoint?: Expr | null; bias?: Expr | null; output: OutputSizes }): Expr {
+  matrixMultiplyIntegerToFloat(a: Expr, aScale: Expr, b: Expr, bScale: Expr, options: { aZeroPoint?: Expr | null; bZeroPoint?: Expr | null; bias?: Expr | null; output: OutputSpec }): Expr {
     return this.emit("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", { a, aScale, b, bScale, ...options }).output as Expr;
   }
 
