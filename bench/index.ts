@@ -34,7 +34,11 @@ All figures of a run belong together: compare ratios, not single times of differ
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 /** The machine's fused-multiply-add peak and our kernels without JavaScript around them, from the native program. */
-function nativeFigures(): { readonly peak: number | null; readonly rows: readonly { name: string; gflops?: number }[]; readonly text: string } {
+function nativeFigures(): {
+  readonly peak: number | null;
+  readonly rows: readonly { name: string; gflops?: number }[];
+  readonly text: string;
+} {
   const program = join(root, "build", "native", "native", "test", "kernel_bench");
   if (!existsSync(program)) return { peak: null, rows: [], text: "kernel_bench is not built" };
   const done = spawnSync(program, ["--json", "--peak"], { encoding: "utf8" });
@@ -44,7 +48,17 @@ function nativeFigures(): { readonly peak: number | null; readonly rows: readonl
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { device: { type: "string", default: "cpu" }, filter: { type: "string", default: "" }, json: { type: "string" }, help: { type: "boolean" } }, args: process.argv.slice(2).map((a, i, all) => (a === "--json" && (all[i + 1] === undefined || all[i + 1]!.startsWith("--")) ? "--json=-" : a)) });
+  const { values } = parseArgs({
+    options: {
+      device: { type: "string", default: "cpu" },
+      filter: { type: "string", default: "" },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+    args: process.argv
+      .slice(2)
+      .map((a, i, all) => (a === "--json" && (all[i + 1] === undefined || all[i + 1]!.startsWith("--")) ? "--json=-" : a)),
+  });
   if (values.help) {
     console.log(help);
     return;
@@ -62,23 +76,57 @@ async function main(): Promise<void> {
 
   if (wants("eager add")) {
     const tfjs = await tfjsChain();
-    add({ name: "eager add of 16 elements, dependent chain, disposed", value: eagerChain(device, true) * 1e6, unit: "us per call", beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 } });
-    add({ name: "eager add of 16 elements, dependent chain, nothing disposed", value: eagerChain(device, false) * 1e6, unit: "us per call", beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 } });
+    add({
+      name: "eager add of 16 elements, dependent chain, disposed",
+      value: eagerChain(device, true) * 1e6,
+      unit: "us per call",
+      beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 },
+    });
+    add({
+      name: "eager add of 16 elements, dependent chain, nothing disposed",
+      value: eagerChain(device, false) * 1e6,
+      unit: "us per call",
+      beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 },
+    });
   }
-  for (const n of [256, 1024, 2048]) if (wants(`gemm ${n}`)) add({ name: `gemm ${n} float32`, value: gemm(device, n), unit: "GFLOP/s", beside: peak });
+  for (const n of [256, 1024, 2048])
+    if (wants(`gemm ${n}`)) add({ name: `gemm ${n} float32`, value: gemm(device, n), unit: "GFLOP/s", beside: peak });
   if (wants("conv")) add({ name: "conv2d 3x3, 8x64x56x56 to 64, float32", value: convolution(device), unit: "GFLOP/s", beside: peak });
   if (wants("training")) {
     const { eager, compiled } = await trainingStep(device);
-    add({ name: "training step of the quickstart's network, batch 64, compiled", value: compiled * 1e3, unit: "ms", beside: { name: "eager", value: eager * 1e3 } });
+    add({
+      name: "training step of the quickstart's network, batch 64, compiled",
+      value: compiled * 1e3,
+      unit: "ms",
+      beside: { name: "eager", value: eager * 1e3 },
+    });
   }
   if (wants("memory")) add({ name: "memory: resident set after all of this", value: process.memoryUsage.rss() / 2 ** 20, unit: "MiB" });
 
-  const report = { date: new Date().toISOString(), node: process.version, processor: cpus()[0]?.model ?? "unknown", cores: cpus().length, device: values.device, package: (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version, peakGflops: native.peak, results: rows };
+  const report = {
+    date: new Date().toISOString(),
+    node: process.version,
+    processor: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    device: values.device,
+    package: (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version,
+    peakGflops: native.peak,
+    results: rows,
+  };
   if (values.json === "-") console.log(JSON.stringify(report, null, 2));
   else {
     if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(report, null, 2));
     console.log(`${report.processor}, ${report.cores} cores, Node ${report.node}, device ${report.device}`);
-    console.table(rows.map((r) => ({ measurement: r.name, value: Number(r.value.toPrecision(4)), unit: r.unit, beside: r.beside?.name ?? "", "its value": r.beside === undefined ? "" : Number(r.beside.value.toPrecision(4)), ratio: r.ratio === undefined ? "" : Number(r.ratio.toPrecision(3)) })));
+    console.table(
+      rows.map((r) => ({
+        measurement: r.name,
+        value: Number(r.value.toPrecision(4)),
+        unit: r.unit,
+        beside: r.beside?.name ?? "",
+        "its value": r.beside === undefined ? "" : Number(r.beside.value.toPrecision(4)),
+        ratio: r.ratio === undefined ? "" : Number(r.ratio.toPrecision(3)),
+      })),
+    );
   }
 }
 

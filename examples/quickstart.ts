@@ -41,7 +41,8 @@ interface Options {
 
 function whole(name: string, text: string, least: number): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least) throw new dx.ValueError("npm start", `--${name}`, `a whole number of at least ${least}`, text);
+  if (!Number.isInteger(value) || value < least)
+    throw new dx.ValueError("npm start", `--${name}`, `a whole number of at least ${least}`, text);
   return value;
 }
 
@@ -49,13 +50,32 @@ function readOptions(args: string[]): Options | null {
   const { values } = parseArgs({
     args,
     options: {
-      device: { type: "string" }, epochs: { type: "string", default: "1" }, batch: { type: "string", default: "64" }, eager: { type: "string", default: "200" },
-      seed: { type: "string", default: "1" }, out: { type: "string", default: join(root, "build", "quickstart") }, json: { type: "boolean", default: false }, help: { type: "boolean", default: false },
+      device: { type: "string" },
+      epochs: { type: "string", default: "1" },
+      batch: { type: "string", default: "64" },
+      eager: { type: "string", default: "200" },
+      seed: { type: "string", default: "1" },
+      out: { type: "string", default: join(root, "build", "quickstart") },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const device = values.device === undefined ? dx.defaultDevice() : values.device.startsWith("dml") ? dx.dml.device(dx.device(values.device).index) : dx.device(values.device);
-  return { device, epochs: whole("epochs", values.epochs, 1), batch: whole("batch", values.batch, 1), eager: whole("eager", values.eager, 0), seed: whole("seed", values.seed, 0), out: values.out, json: values.json };
+  const device =
+    values.device === undefined
+      ? dx.defaultDevice()
+      : values.device.startsWith("dml")
+        ? dx.dml.device(dx.device(values.device).index)
+        : dx.device(values.device);
+  return {
+    device,
+    epochs: whole("epochs", values.epochs, 1),
+    batch: whole("batch", values.batch, 1),
+    eager: whole("eager", values.eager, 0),
+    seed: whole("seed", values.seed, 0),
+    out: values.out,
+    json: values.json,
+  };
 }
 
 function listDevices(say: (text: string) => void, chosen: dx.Device): void {
@@ -114,7 +134,12 @@ async function main(args: string[]): Promise<number> {
   const eagerSteps = Math.min(options.eager, Math.floor(total / 2));
   const losses: number[] = [];
   const seconds = { eager: 0, compiled: 0 };
-  const bar = new SingleBar({ format: "{phase} {bar} {value}/{total} steps  loss {loss}  {rate} images/s", hideCursor: true, clearOnComplete: false, noTTYOutput: false });
+  const bar = new SingleBar({
+    format: "{phase} {bar} {value}/{total} steps  loss {loss}  {rate} images/s",
+    hideCursor: true,
+    clearOnComplete: false,
+    noTTYOutput: false,
+  });
   if (!json) bar.start(total, 0, { phase: "eager   ", loss: "-", rate: "-" });
   network.train();
   let done = 0;
@@ -142,7 +167,10 @@ async function main(args: string[]): Promise<number> {
     }
   }
   if (!json) bar.stop();
-  const imagesPerSecond = { eager: seconds.eager > 0 ? (eagerSteps * options.batch) / seconds.eager : null, compiled: ((total - eagerSteps) * options.batch) / seconds.compiled };
+  const imagesPerSecond = {
+    eager: seconds.eager > 0 ? (eagerSteps * options.batch) / seconds.eager : null,
+    compiled: ((total - eagerSteps) * options.batch) / seconds.compiled,
+  };
   const accuracy = await accuracyOf(network, test);
   say(`\n${(accuracy * 100).toFixed(2)} % of the ${test.length} held-out digits recognised.`);
 
@@ -161,12 +189,43 @@ async function main(args: string[]): Promise<number> {
   say(shown.map((i) => `it is ${labels![i]}, read as ${guesses[i]}`.padEnd(24)).join(""));
 
   const elapsed = (performance.now() - started) / 1000;
-  const summary = { device: String(device), adapter: device.type === "dml" ? dx.dml.deviceName(device.index) : "software adapter", accuracy, epochs: options.epochs, steps: total, imagesPerSecondEager: imagesPerSecond.eager, imagesPerSecondCompiled: imagesPerSecond.compiled, firstLoss: losses[0], lastLoss: losses.at(-1), seconds: elapsed, checkpoint, page: join(options.out, "loss.html"), reloadedRead: shown.map((i) => [Number(labels![i]), Number(guesses[i])]) };
+  const summary = {
+    device: String(device),
+    adapter: device.type === "dml" ? dx.dml.deviceName(device.index) : "software adapter",
+    accuracy,
+    epochs: options.epochs,
+    steps: total,
+    imagesPerSecondEager: imagesPerSecond.eager,
+    imagesPerSecondCompiled: imagesPerSecond.compiled,
+    firstLoss: losses[0],
+    lastLoss: losses.at(-1),
+    seconds: elapsed,
+    checkpoint,
+    page: join(options.out, "loss.html"),
+    reloadedRead: shown.map((i) => [Number(labels![i]), Number(guesses[i])]),
+  };
   const rate = (v: number | null): string => (v === null ? "none" : `${Math.round(v)} images/s`);
-  writeFileSync(summary.page, renderPage({ device: `${summary.device} (${summary.adapter})`, losses, eagerSteps, facts: [["Held-out digits recognised", `${(accuracy * 100).toFixed(2)} %`], ["Eager", rate(imagesPerSecond.eager)], ["Compiled", rate(imagesPerSecond.compiled)], ["Steps", `${total} of ${options.batch} digits`], ["Whole run", `${elapsed.toFixed(1)} s`]] }));
+  writeFileSync(
+    summary.page,
+    renderPage({
+      device: `${summary.device} (${summary.adapter})`,
+      losses,
+      eagerSteps,
+      facts: [
+        ["Held-out digits recognised", `${(accuracy * 100).toFixed(2)} %`],
+        ["Eager", rate(imagesPerSecond.eager)],
+        ["Compiled", rate(imagesPerSecond.compiled)],
+        ["Steps", `${total} of ${options.batch} digits`],
+        ["Whole run", `${elapsed.toFixed(1)} s`],
+      ],
+    }),
+  );
   say(`\nLoss curve: ${pathToFileURL(summary.page).href}`);
   if (json) console.log(JSON.stringify(summary));
-  else console.log(`${summary.device}: ${(accuracy * 100).toFixed(2)} % right, eager ${rate(imagesPerSecond.eager)}, compiled ${rate(imagesPerSecond.compiled)}, ${elapsed.toFixed(1)} s`);
+  else
+    console.log(
+      `${summary.device}: ${(accuracy * 100).toFixed(2)} % right, eager ${rate(imagesPerSecond.eager)}, compiled ${rate(imagesPerSecond.compiled)}, ${elapsed.toFixed(1)} s`,
+    );
   if (accuracy < GOAL) console.error(`The goal is ${GOAL * 100} %.`);
   return accuracy < GOAL ? 1 : 0;
 }
@@ -176,6 +235,9 @@ try {
 } catch (error) {
   if (!(error instanceof dx.DxError)) throw error;
   console.error(error.message);
-  if (error instanceof dx.DeviceError) console.error(`Devices here: ${["cpu", ...Array.from({ length: dx.dml.deviceCount() }, (_, i) => `dml:${i}`)].join(", ")}. On Linux without WSL, docs/runtimes.md says how to add one.`);
+  if (error instanceof dx.DeviceError)
+    console.error(
+      `Devices here: ${["cpu", ...Array.from({ length: dx.dml.deviceCount() }, (_, i) => `dml:${i}`)].join(", ")}. On Linux without WSL, docs/runtimes.md says how to add one.`,
+    );
   process.exitCode = 1;
 }

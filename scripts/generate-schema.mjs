@@ -7,9 +7,19 @@ const at = (path) => fileURLToPath(new URL(`../native/schema/${path}`, import.me
 const table = JSON.parse(readFileSync(at("directml.json"), "utf8"));
 const level = (text) => `0x${((Number(text.split(".")[0]) << 12) | (Number(text.split(".")[1]) << 8)).toString(16)}`;
 const types = {
-  tensor: "Tensor", tensorArray: "TensorArray", operator: "Operator", operatorArray: "OperatorArray",
-  uint32: "UInt32", uint32Array: "UInt32Array", int32: "Int32", int32Array: "Int32Array",
-  float32: "Float32", floatArray: "Float32Array", bool: "Bool", scaleBias: "ScaleBias", size2D: "Size2D",
+  tensor: "Tensor",
+  tensorArray: "TensorArray",
+  operator: "Operator",
+  operatorArray: "OperatorArray",
+  uint32: "UInt32",
+  uint32Array: "UInt32Array",
+  int32: "Int32",
+  int32Array: "Int32Array",
+  float32: "Float32",
+  floatArray: "Float32Array",
+  bool: "Bool",
+  scaleBias: "ScaleBias",
+  size2D: "Size2D",
   scalarUnion: "ScalarUnion",
 };
 const kinds = { input: "Input", output: "Output", attribute: "Attribute" };

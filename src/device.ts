@@ -71,7 +71,10 @@ export function withDevice<T>(name: DeviceLike, fn: () => T): T {
     chosen = before;
     throw error;
   }
-  if (result instanceof Promise) return result.finally(() => { chosen = before; }) as T;
+  if (result instanceof Promise)
+    return result.finally(() => {
+      chosen = before;
+    }) as T;
   chosen = before;
   return result;
 }

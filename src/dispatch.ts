@@ -46,7 +46,11 @@ export function create<A>(definition: Definition<A>, device: Device, attrs: A): 
 export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
   input.demandLive(definition.name);
   const layout = definition.view(input.desc, attrs);
-  const output = new Tensor(input.storage, internDesc(input.device, input.dtype, layout.shape, layout.strides), input.offset + layout.offset);
+  const output = new Tensor(
+    input.storage,
+    internDesc(input.device, input.dtype, layout.shape, layout.strides),
+    input.offset + layout.offset,
+  );
   if (input.requiresGrad && isGradEnabled()) {
     if (tracer()?.recordsTape ?? true) recordView(definition, input, attrs, output);
     else output.node = input.node ?? unrecorded;
@@ -56,7 +60,9 @@ export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A):
 
 /** Throws unless all tensors lie on one device. */
 export function demandSameDevice(operation: string, inputs: readonly Tensor[]): void {
-  for (const t of inputs) if (t.device !== inputs[0]!.device) throw new DeviceError(operation, "tensors", `all on ${inputs[0]!.device}`, `one on ${t.device}`, "Use to(device) to move it.");
+  for (const t of inputs)
+    if (t.device !== inputs[0]!.device)
+      throw new DeviceError(operation, "tensors", `all on ${inputs[0]!.device}`, `one on ${t.device}`, "Use to(device) to move it.");
 }
 
 /**
@@ -65,13 +71,35 @@ export function demandSameDevice(operation: string, inputs: readonly Tensor[]): 
  */
 export function assign(operation: string, target: Tensor, compute: () => Tensor): Tensor {
   target.demandLive(operation);
-  if (isGradEnabled() && target.leafRequiresGrad) throw new AutogradError({ operation, argument: "tensor", expected: "no leaf that requires a gradient", received: target.describe(), hint: "Change it inside noGrad()." });
+  if (isGradEnabled() && target.leafRequiresGrad)
+    throw new AutogradError({
+      operation,
+      argument: "tensor",
+      expected: "no leaf that requires a gradient",
+      received: target.describe(),
+      hint: "Change it inside noGrad().",
+    });
   const base = target.node;
-  if (isGradEnabled() && base !== null && !target.coversStorage) throw new AutogradError({ operation, argument: "tensor", expected: "no part of another tensor while gradients are recorded", received: target.describe(), hint: "Use the form that returns a new tensor, or noGrad()." });
+  if (isGradEnabled() && base !== null && !target.coversStorage)
+    throw new AutogradError({
+      operation,
+      argument: "tensor",
+      expected: "no part of another tensor while gradients are recorded",
+      received: target.describe(),
+      hint: "Use the form that returns a new tensor, or noGrad().",
+    });
   const value = compute();
-  if (!sameShape(value.shape, target.shape)) throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
+  if (!sameShape(value.shape, target.shape))
+    throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
   if (value.dtype !== target.dtype) throw new DTypeError(operation, "result", `${target.dtype}, since it is written in place`, value.dtype);
-  if (isGradEnabled() && value.node !== null && !target.coversStorage) throw new AutogradError({ operation, argument: "tensor", expected: "no part of another tensor when a gradient is to flow into it", received: target.describe(), hint: "Use set() on the whole tensor." });
+  if (isGradEnabled() && value.node !== null && !target.coversStorage)
+    throw new AutogradError({
+      operation,
+      argument: "tensor",
+      expected: "no part of another tensor when a gradient is to flow into it",
+      received: target.describe(),
+      hint: "Use set() on the whole tensor.",
+    });
   const t = tracer();
   if (t === null) assignEager(target, value, value.node === null);
   else t.assign(target, value);

@@ -1,10 +1,7 @@
 /** Element types, their sizes, their DirectML types and PyTorch's promotion rules. */
 
 export type DType =
-  | "float32" | "float16" | "float64" | "bfloat16"
-  | "int8" | "int16" | "int32" | "int64"
-  | "uint8" | "uint16" | "uint32" | "uint64"
-  | "bool";
+  "float32" | "float16" | "float64" | "bfloat16" | "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" | "bool";
 
 export type DTypeKind = "bool" | "int" | "float";
 
@@ -21,7 +18,15 @@ export interface DTypeInfo {
   readonly rank: number;
 }
 
-const info = (name: DType, sizeInBytes: number, kind: DTypeKind, isSigned: boolean, dml: number, rank: number, computes = true): DTypeInfo => ({ name, sizeInBytes, kind, isSigned, dml, computes, rank });
+const info = (
+  name: DType,
+  sizeInBytes: number,
+  kind: DTypeKind,
+  isSigned: boolean,
+  dml: number,
+  rank: number,
+  computes = true,
+): DTypeInfo => ({ name, sizeInBytes, kind, isSigned, dml, computes, rank });
 
 export const DTYPES: { readonly [K in DType]: DTypeInfo } = {
   bool: info("bool", 1, "bool", false, 5, 0),
@@ -73,7 +78,8 @@ export function resultType(operands: readonly Operand[]): DType {
     for (const o of operands) if (o.level === level) here = here === null ? o.dtype : promoteTypes(here, o.dtype);
     if (here === null) continue;
     if (result === null) result = here;
-    else if (KIND_ORDER[DTYPES[here].kind] > KIND_ORDER[DTYPES[result].kind]) result = level === "scalar" && here === "float32" && isFloat(result) ? result : here;
+    else if (KIND_ORDER[DTYPES[here].kind] > KIND_ORDER[DTYPES[result].kind])
+      result = level === "scalar" && here === "float32" && isFloat(result) ? result : here;
   }
   return result ?? "float32";
 }
@@ -85,7 +91,17 @@ export function scalarType(value: number | bigint | boolean): DType {
   return Number.isInteger(value) ? "int32" : "float32";
 }
 
-export type TypedArray = Float32Array | Float64Array | Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array | BigInt64Array | BigUint64Array;
+export type TypedArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
 
 interface ArrayClass {
   new (length: number): TypedArray;
@@ -95,17 +111,31 @@ interface ArrayClass {
 /** The typed array that holds a dtype's elements; float16 and bfloat16 as raw 16-bit words, bool as bytes. */
 export function arrayClass(dtype: DType): ArrayClass {
   switch (dtype) {
-    case "float32": return Float32Array as unknown as ArrayClass;
-    case "float64": return Float64Array as unknown as ArrayClass;
-    case "int8": return Int8Array as unknown as ArrayClass;
-    case "int16": return Int16Array as unknown as ArrayClass;
-    case "int32": return Int32Array as unknown as ArrayClass;
-    case "int64": return BigInt64Array as unknown as ArrayClass;
-    case "uint8": case "bool": return Uint8Array as unknown as ArrayClass;
-    case "uint16": case "float16": case "bfloat16": return Uint16Array as unknown as ArrayClass;
-    case "uint32": return Uint32Array as unknown as ArrayClass;
-    case "uint64": return BigUint64Array as unknown as ArrayClass;
-    default: return dtype satisfies never;
+    case "float32":
+      return Float32Array as unknown as ArrayClass;
+    case "float64":
+      return Float64Array as unknown as ArrayClass;
+    case "int8":
+      return Int8Array as unknown as ArrayClass;
+    case "int16":
+      return Int16Array as unknown as ArrayClass;
+    case "int32":
+      return Int32Array as unknown as ArrayClass;
+    case "int64":
+      return BigInt64Array as unknown as ArrayClass;
+    case "uint8":
+    case "bool":
+      return Uint8Array as unknown as ArrayClass;
+    case "uint16":
+    case "float16":
+    case "bfloat16":
+      return Uint16Array as unknown as ArrayClass;
+    case "uint32":
+      return Uint32Array as unknown as ArrayClass;
+    case "uint64":
+      return BigUint64Array as unknown as ArrayClass;
+    default:
+      return dtype satisfies never;
   }
 }
 

@@ -17,7 +17,8 @@ export interface ErrorData {
 function show(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return `[${value.map(show).join(", ")}]`;
-  if (typeof value === "object" && value !== null && "describe" in value && typeof value.describe === "function") return String(value.describe());
+  if (typeof value === "object" && value !== null && "describe" in value && typeof value.describe === "function")
+    return String(value.describe());
   if (typeof value === "bigint") return `${value}n`;
   return String(value);
 }

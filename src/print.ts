@@ -111,15 +111,18 @@ function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (eleme
   const settings: Settings = { ...defaults, ...options };
   t.demandLive("format");
   const source = t.size > settings.threshold ? endsOf(t, settings.edgeItems) : t;
-  return { source, done: (elements) => {
-    const shown = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, isFloat(t.dtype), settings)}`;
-    const rest = suffix(t);
-    // What does not fit behind the last line goes to a line of its own.
-    const fits = shown.length - shown.lastIndexOf("\n") + rest.length <= settings.lineWidth;
-    const text = `${shown}${fits ? rest : rest.replace(", ", `,\n${" ".repeat("tensor(".length)}`)})`;
-    if (source !== t) source.dispose();
-    return text;
-  } };
+  return {
+    source,
+    done: (elements) => {
+      const shown = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, isFloat(t.dtype), settings)}`;
+      const rest = suffix(t);
+      // What does not fit behind the last line goes to a line of its own.
+      const fits = shown.length - shown.lastIndexOf("\n") + rest.length <= settings.lineWidth;
+      const text = `${shown}${fits ? rest : rest.replace(", ", `,\n${" ".repeat("tensor(".length)}`)})`;
+      if (source !== t) source.dispose();
+      return text;
+    },
+  };
 }
 
 /** The tensor as PyTorch writes it: `tensor([[1., 2.], [3., 4.]])`. Of a large one, only the ends are read. */
@@ -147,8 +150,20 @@ export function summary(t: Tensor): string {
 
 /** @internal toString() and console.log show the summary. */
 export function installPrinting(prototype: object): void {
-  Object.defineProperty(prototype, "toString", { value(this: Tensor) { return summary(this); }, writable: true, configurable: true });
-  Object.defineProperty(prototype, inspect.custom, { value(this: Tensor) { return summary(this); }, writable: true, configurable: true });
+  Object.defineProperty(prototype, "toString", {
+    value(this: Tensor) {
+      return summary(this);
+    },
+    writable: true,
+    configurable: true,
+  });
+  Object.defineProperty(prototype, inspect.custom, {
+    value(this: Tensor) {
+      return summary(this);
+    },
+    writable: true,
+    configurable: true,
+  });
 }
 
 export const methods = { format, formatSync, print };

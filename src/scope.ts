@@ -63,8 +63,16 @@ export function scope<T>(fn: () => T): T {
   }
   if (result instanceof Promise) {
     return result.then(
-      (value: unknown) => { current = outer; close(made, outer, value); return value; },
-      (error: unknown) => { current = outer; close(made, outer, null); throw error; },
+      (value: unknown) => {
+        current = outer;
+        close(made, outer, value);
+        return value;
+      },
+      (error: unknown) => {
+        current = outer;
+        close(made, outer, null);
+        throw error;
+      },
     ) as T;
   }
   current = outer;

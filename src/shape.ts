@@ -57,7 +57,8 @@ export function broadcastShapes(operation: string, a: Shape, b: Shape): number[]
   for (let i = 0; i < rank; i++) {
     const x = a[a.length - rank + i] ?? 1;
     const y = b[b.length - rank + i] ?? 1;
-    if (x !== y && x !== 1 && y !== 1) throw new ShapeError(operation, "b", `of a shape that broadcasts with ${showShape(a)}`, showShape(b));
+    if (x !== y && x !== 1 && y !== 1)
+      throw new ShapeError(operation, "b", `of a shape that broadcasts with ${showShape(a)}`, showShape(b));
     out[i] = x === 1 ? y : x;
   }
   return out;
@@ -75,9 +76,11 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], targe
 /** A shape with one -1 filled in, checked against the number of elements. */
 export function inferShape(operation: string, shape: Shape, size: number): number[] {
   const unknown = shape.indexOf(-1);
-  if (shape.some((d, i) => !Number.isInteger(d) || d < -1 || (d === -1 && i !== unknown))) throw new ValueError(operation, "shape", "whole numbers of at least 0 with at most one -1", showShape(shape));
+  if (shape.some((d, i) => !Number.isInteger(d) || d < -1 || (d === -1 && i !== unknown)))
+    throw new ValueError(operation, "shape", "whole numbers of at least 0 with at most one -1", showShape(shape));
   const known = shape.reduce((n, d) => (d === -1 ? n : n * d), 1);
-  if (unknown < 0 ? known !== size : known === 0 || size % known !== 0) throw new ShapeError(operation, "shape", `of ${size} elements`, showShape(shape));
+  if (unknown < 0 ? known !== size : known === 0 || size % known !== 0)
+    throw new ShapeError(operation, "shape", `of ${size} elements`, showShape(shape));
   return shape.map((d) => (d === -1 ? size / known : d));
 }
 
@@ -118,6 +121,7 @@ export function viewStrides(shape: Shape, strides: readonly number[], target: Sh
 /** Whole numbers as a list of the given length: one number is repeated. */
 export function expandList(operation: string, argument: string, value: number | readonly number[], length: number, least = 0): number[] {
   const list = typeof value === "number" ? new Array<number>(length).fill(value) : [...value];
-  if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least)) throw new ValueError(operation, argument, `a whole number or ${length} of them, each at least ${least}`, value);
+  if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least))
+    throw new ValueError(operation, argument, `a whole number or ${length} of them, each at least ${least}`, value);
   return list;
 }

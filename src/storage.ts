@@ -85,7 +85,14 @@ export function internDesc(device: Device, dtype: DType, shape: Shape, strides?:
   if (desc === undefined) {
     const packed = packedStrides(shape);
     if (strides !== undefined && strides.every((s, i) => s === packed[i])) desc = internDesc(device, dtype, shape);
-    else desc = new Desc(interned.size, device, dtype, Object.freeze([...shape]), Object.freeze(strides === undefined ? packed : [...strides]));
+    else
+      desc = new Desc(
+        interned.size,
+        device,
+        dtype,
+        Object.freeze([...shape]),
+        Object.freeze(strides === undefined ? packed : [...strides]),
+      );
     interned.set(key, desc);
   }
   return desc;

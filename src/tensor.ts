@@ -5,7 +5,7 @@ import { DTYPES, type DType } from "./dtype.ts";
 import { DisposedError } from "./errors.ts";
 import { track } from "./scope.ts";
 import { showShape, type Shape } from "./shape.ts";
-import { Desc, Storage } from "./storage.ts";
+import type { Desc, Storage } from "./storage.ts";
 
 export class Tensor {
   /** @internal */ storage: Storage;
@@ -86,7 +86,11 @@ export class Tensor {
 
   /** True when it shows every byte of its storage in order. */
   get coversStorage(): boolean {
-    return this.offset === 0 && this.desc.isPacked && Math.ceil((this.desc.size * DTYPES[this.desc.dtype].sizeInBytes) / 4) * 4 === this.storage.sizeInBytes;
+    return (
+      this.offset === 0 &&
+      this.desc.isPacked &&
+      Math.ceil((this.desc.size * DTYPES[this.desc.dtype].sizeInBytes) / 4) * 4 === this.storage.sizeInBytes
+    );
   }
 
   /** Frees the memory, unless other views or the tape still need it. Using the tensor afterwards is an error. */

@@ -70,14 +70,19 @@ export function eachMode(name: string, body: (device: string, mode: Mode) => voi
 export const isMicrosoft = (device: string): boolean => nativeDevice(dx.device(device)).runtime === "gpu";
 
 /** Buffers that live on a device. */
-export const liveBuffers = (device: string): number => nativeDevice(dx.device(device)).binding.memory(nativeDevice(dx.device(device)).id).liveBuffers;
+export const liveBuffers = (device: string): number =>
+  nativeDevice(dx.device(device)).binding.memory(nativeDevice(dx.device(device)).id).liveBuffers;
 
 /**
  * Runs fn with a device as the default and disposes of what it made; fails when a buffer outlives it that was not there before.
  * Tensors that fn wants to keep alive must be disposed of by it. collect: garbage is collected first, since what a compiled
  * function saw of its surroundings is freed by the collector only.
  */
-export async function clean<T>(device: string, fn: () => T | Promise<T>, { collect = false }: { readonly collect?: boolean } = {}): Promise<T> {
+export async function clean<T>(
+  device: string,
+  fn: () => T | Promise<T>,
+  { collect = false }: { readonly collect?: boolean } = {},
+): Promise<T> {
   clearScalars();
   const before = liveBuffers(device);
   const result = await dx.withDevice(device, () => dx.scope(fn));

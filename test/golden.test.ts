@@ -10,15 +10,31 @@ import { table, type Result } from "./golden/table.ts";
 import { near, TOLERANCE } from "./tolerance.ts";
 import { values } from "../src/ops/data.ts";
 
-interface Count { passed: number; compiled: number; gradients: number; inPlace: number; errors: number; failed: number; excluded: Map<string, number> }
+interface Count {
+  passed: number;
+  compiled: number;
+  gradients: number;
+  inPlace: number;
+  errors: number;
+  failed: number;
+  excluded: Map<string, number>;
+}
 const counts = new Map<string, Count>();
 
-const flatten = (r: Result): (dx.Tensor | number | boolean | string)[] => (Array.isArray(r) ? (r as readonly Result[]).flatMap(flatten) : [r as dx.Tensor]);
+const flatten = (r: Result): (dx.Tensor | number | boolean | string)[] =>
+  Array.isArray(r) ? (r as readonly Result[]).flatMap(flatten) : [r as dx.Tensor];
 
 /** What differs between a tensor and the expected one, or null. */
-function difference(got: dx.Tensor, want: GoldenTensor, compare: string, tol: { rtol: number; atol: number } | undefined, extra?: { rtol: number; atol: number }): string | null {
+function difference(
+  got: dx.Tensor,
+  want: GoldenTensor,
+  compare: string,
+  tol: { rtol: number; atol: number } | undefined,
+  extra?: { rtol: number; atol: number },
+): string | null {
   const dtype = dtypeOf(want.t);
-  if (got.dtype !== dtype || got.shape.join() !== want.shape.join()) return `${got.describe()} instead of ${dtype}[${want.shape.join(", ")}]`;
+  if (got.dtype !== dtype || got.shape.join() !== want.shape.join())
+    return `${got.describe()} instead of ${dtype}[${want.shape.join(", ")}]`;
   if (compare === "meta") return null;
   const wanted = elementsOf(want);
   const found = values(got.dtype, got.dataSync());
@@ -36,7 +52,12 @@ function difference(got: dx.Tensor, want: GoldenTensor, compare: string, tol: { 
 function looserBound(c: Case, want: GoldenTensor): { rtol: number; atol: number } | undefined {
   const known = isMicrosoft(dx.defaultDevice().toString()) ? looser[c.op] : undefined;
   if (known !== undefined || want.t !== "f32" || !sumsOfProducts.test(c.op)) return known;
-  const largest = Math.max(...elementsOf(want).map((v) => Math.abs(Number(v))).filter(Number.isFinite), 0);
+  const largest = Math.max(
+    ...elementsOf(want)
+      .map((v) => Math.abs(Number(v)))
+      .filter(Number.isFinite),
+    0,
+  );
   return { rtol: 1e-5, atol: Math.max(1e-5, 4 * 2 ** -24 * largest) };
 }
 
@@ -58,7 +79,9 @@ function checkOutputs(c: Case, outputs: readonly (dx.Tensor | number | boolean |
 }
 
 function checkGradients(c: Case, call: Call, outputs: readonly dx.Tensor[]): string | null {
-  const seeds = c.gradOutputs!.map((g) => (g === null ? null : dx.tensor(new Float32Array(elementsOf(g) as number[]), { shape: g.shape, dtype: dtypeOf(g.t) })));
+  const seeds = c.gradOutputs!.map((g) =>
+    g === null ? null : dx.tensor(new Float32Array(elementsOf(g) as number[]), { shape: g.shape, dtype: dtypeOf(g.t) }),
+  );
   const roots = outputs.filter((t, i) => seeds[i] != null && t.requiresGrad);
   if (roots.length > 0) dx.backward(roots, { gradient: seeds.filter((s, i): s is dx.Tensor => s !== null && outputs[i]!.requiresGrad) });
   for (const { path, grad } of c.grads!) {
@@ -112,7 +135,8 @@ function afterForward(c: Case, call: Call, count: Count): string | null {
   const entry = table[c.op]!;
   for (const [i, t] of (c.alias ?? []).entries()) {
     const out = flatten(dx.noGrad(() => entry.run(call)))[i];
-    if (t && out instanceof dx.Tensor && call.x.isContiguous && storageOf(out) !== storageOf(call.x)) return `result ${i} is a copy instead of a view`;
+    if (t && out instanceof dx.Tensor && call.x.isContiguous && storageOf(out) !== storageOf(call.x))
+      return `result ${i} is a copy instead of a view`;
   }
   if (c.grads !== undefined && c.gradOutputs !== undefined) {
     const again = new Call(c);
@@ -126,7 +150,10 @@ function afterForward(c: Case, call: Call, count: Count): string | null {
     try {
       entry.inPlace(fresh);
     } catch (error) {
-      if (c.inplace === "throws" && error instanceof dx.DxError) { count.inPlace++; return null; }
+      if (c.inplace === "throws" && error instanceof dx.DxError) {
+        count.inPlace++;
+        return null;
+      }
       throw error;
     }
     if (c.inplace === "throws") return "the in-place form did not throw";
@@ -137,7 +164,8 @@ function afterForward(c: Case, call: Call, count: Count): string | null {
   return null;
 }
 
-const reasonOf = (c: Case, device: string): string | null => (exclusions.find((e) => e.applies(c)) ?? (isMicrosoft(device) ? microsoft.find((e) => e.applies(c)) : undefined))?.reason ?? null;
+const reasonOf = (c: Case, device: string): string | null =>
+  (exclusions.find((e) => e.applies(c)) ?? (isMicrosoft(device) ? microsoft.find((e) => e.applies(c)) : undefined))?.reason ?? null;
 
 for (const device of devices) {
   const count: Count = { passed: 0, compiled: 0, gradients: 0, inPlace: 0, errors: 0, failed: 0, excluded: new Map() };
@@ -147,24 +175,34 @@ for (const device of devices) {
       test(op, async () => {
         expect(table[op], `an entry for ${op}`).toBeDefined();
         const failures: string[] = [];
-        await clean(device, () => {
-          const cases = readCases(file);
-          // Refused calls bring no parameter names: those of the longest good call serve.
-          const names = cases.reduce<readonly string[]>((best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best), []);
-          for (const c of cases) {
-            const exclude = (reason: string): void => void count.excluded.set(reason, (count.excluded.get(reason) ?? 0) + 1);
-            const reason = reasonOf(c, device);
-            if (reason !== null) { exclude(reason); continue; }
-            try {
-              const problem = dx.scope(() => run(c, names, count));
-              if (problem === null) count.passed++;
-              else failures.push(`${c.id}: ${problem}`);
-            } catch (error) {
-              if (error instanceof Excluded) exclude(error.message);
-              else failures.push(`${c.id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+        await clean(
+          device,
+          () => {
+            const cases = readCases(file);
+            // Refused calls bring no parameter names: those of the longest good call serve.
+            const names = cases.reduce<readonly string[]>(
+              (best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best),
+              [],
+            );
+            for (const c of cases) {
+              const exclude = (reason: string): void => void count.excluded.set(reason, (count.excluded.get(reason) ?? 0) + 1);
+              const reason = reasonOf(c, device);
+              if (reason !== null) {
+                exclude(reason);
+                continue;
+              }
+              try {
+                const problem = dx.scope(() => run(c, names, count));
+                if (problem === null) count.passed++;
+                else failures.push(`${c.id}: ${problem}`);
+              } catch (error) {
+                if (error instanceof Excluded) exclude(error.message);
+                else failures.push(`${c.id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+              }
             }
-          }
-        }, { collect: true });
+          },
+          { collect: true },
+        );
         count.failed += failures.length;
         expect(failures).toEqual([]);
       });
@@ -179,7 +217,9 @@ for (const device of devices) {
 afterAll(() => {
   for (const [device, c] of counts) {
     const excluded = [...c.excluded.values()].reduce((a, b) => a + b, 0);
-    console.log(`golden on ${device}: ${c.passed} passed (${c.compiled} compiled too, ${c.gradients} with gradients, ${c.inPlace} in place, ${c.errors} errors), ${c.failed} failed, ${excluded} excluded`);
+    console.log(
+      `golden on ${device}: ${c.passed} passed (${c.compiled} compiled too, ${c.gradients} with gradients, ${c.inPlace} in place, ${c.errors} errors), ${c.failed} failed, ${excluded} excluded`,
+    );
     for (const [reason, n] of c.excluded) console.log(`  ${n}: ${reason}`);
   }
 });

@@ -6,48 +6,73 @@ eachDevice("printing", (device) => {
   /** What stands behind the elements when the device is not cpu. */
   const at = device === "cpu" ? "" : `, device=${device}`;
 
-  test("as PyTorch does: whole, fractional, mixed and scientific numbers", () => clean(device, () => {
-    const text = (data: dx.TensorData, dtype?: dx.DType): string => dx.tensor(data, dtype === undefined ? {} : { dtype }).formatSync();
-    expect(text([[1, 2], [3, 4]])).toBe(`tensor([[1., 2.],\n        [3., 4.]]${at})`);
-    expect(text([1.5, -2, 100])).toBe(`tensor([  1.5000,  -2.0000, 100.0000]${at})`);
-    expect(text([1e-6, 1, 3e5])).toBe(`tensor([1.0000e-06, 1.0000e+00, 3.0000e+05]${at})`);
-    expect(text([NaN, Infinity, -Infinity, 1])).toBe(`tensor([ nan,  inf, -inf,   1.]${at})`);
-    expect(text(3.14159)).toBe(`tensor(3.1416${at})`);
-    expect(text([true, false])).toBe(`tensor([ true, false]${at})`);
-    expect(text([1, -20], "int32")).toBe(`tensor([  1, -20], dtype=int32${at})`);
-    expect(text([1n, 20n])).toBe(`tensor([ 1, 20]${at})`);
-    expect(text([0.5], "float16")).toBe(`tensor([0.5000], dtype=float16${at})`);
-    expect(text([])).toBe(`tensor([]${at})`);
-  }));
+  test("as PyTorch does: whole, fractional, mixed and scientific numbers", () =>
+    clean(device, () => {
+      const text = (data: dx.TensorData, dtype?: dx.DType): string => dx.tensor(data, dtype === undefined ? {} : { dtype }).formatSync();
+      expect(
+        text([
+          [1, 2],
+          [3, 4],
+        ]),
+      ).toBe(`tensor([[1., 2.],\n        [3., 4.]]${at})`);
+      expect(text([1.5, -2, 100])).toBe(`tensor([  1.5000,  -2.0000, 100.0000]${at})`);
+      expect(text([1e-6, 1, 3e5])).toBe(`tensor([1.0000e-06, 1.0000e+00, 3.0000e+05]${at})`);
+      expect(text([NaN, Infinity, -Infinity, 1])).toBe(`tensor([ nan,  inf, -inf,   1.]${at})`);
+      expect(text(3.14159)).toBe(`tensor(3.1416${at})`);
+      expect(text([true, false])).toBe(`tensor([ true, false]${at})`);
+      expect(text([1, -20], "int32")).toBe(`tensor([  1, -20], dtype=int32${at})`);
+      expect(text([1n, 20n])).toBe(`tensor([ 1, 20]${at})`);
+      expect(text([0.5], "float16")).toBe(`tensor([0.5000], dtype=float16${at})`);
+      expect(text([])).toBe(`tensor([]${at})`);
+    }));
 
-  test("views, several axes, gradients and empty tensors", () => clean(device, () => {
-    expect(dx.arange(8, { dtype: "float32" }).reshape(2, 2, 2).formatSync()).toBe(`tensor([[[0., 1.],\n         [2., 3.]],\n\n        [[4., 5.],\n         [6., 7.]]]${at})`);
-    expect(dx.tensor([[1, 2], [3, 4]]).t().formatSync()).toBe(`tensor([[1., 3.],\n        [2., 4.]]${at})`);
-    expect(dx.zeros([0, 2]).formatSync()).toBe(`tensor([], size=[0, 2]${at})`);
-    const x = dx.tensor([1], { requiresGrad: true });
-    expect(x.formatSync()).toBe(`tensor([1.]${at}, requiresGrad=true)`);
-    expect(x.mul(2).formatSync()).toBe(`tensor([2.]${at}, gradFn=<mul>)`);
-  }, { collect: true }));
+  test("views, several axes, gradients and empty tensors", () =>
+    clean(
+      device,
+      () => {
+        expect(dx.arange(8, { dtype: "float32" }).reshape(2, 2, 2).formatSync()).toBe(
+          `tensor([[[0., 1.],\n         [2., 3.]],\n\n        [[4., 5.],\n         [6., 7.]]]${at})`,
+        );
+        expect(
+          dx
+            .tensor([
+              [1, 2],
+              [3, 4],
+            ])
+            .t()
+            .formatSync(),
+        ).toBe(`tensor([[1., 3.],\n        [2., 4.]]${at})`);
+        expect(dx.zeros([0, 2]).formatSync()).toBe(`tensor([], size=[0, 2]${at})`);
+        const x = dx.tensor([1], { requiresGrad: true });
+        expect(x.formatSync()).toBe(`tensor([1.]${at}, requiresGrad=true)`);
+        expect(x.mul(2).formatSync()).toBe(`tensor([2.]${at}, gradFn=<mul>)`);
+      },
+      { collect: true },
+    ));
 
-  test("long lines are broken, large tensors summarised", () => clean(device, async () => {
-    const line = dx.arange(30).formatSync();
-    expect(line.split("\n").every((l) => l.length <= 80)).toBe(true);
-    expect(line.split("\n").length).toBe(at === "" ? 2 : 3);
-    const large = dx.arange(1001 * 4, { dtype: "float32" }).reshape(1001, 4);
-    expect(await large.format()).toBe(`tensor([[0.0000e+00, 1.0000e+00, 2.0000e+00, 3.0000e+00],\n        [4.0000e+00, 5.0000e+00, 6.0000e+00, 7.0000e+00],\n        [8.0000e+00, 9.0000e+00, 1.0000e+01, 1.1000e+01],\n        ...,\n        [3.9920e+03, 3.9930e+03, 3.9940e+03, 3.9950e+03],\n        [3.9960e+03, 3.9970e+03, 3.9980e+03, 3.9990e+03],\n        [4.0000e+03, 4.0010e+03, 4.0020e+03, 4.0030e+03]]${at})`);
-    expect(dx.zeros([2000]).formatSync()).toBe(`tensor([0., 0., 0., ..., 0., 0., 0.]${at})`);
-    expect(dx.zeros([2000]).formatSync({ edgeItems: 1 })).toBe(`tensor([0., ..., 0.]${at})`);
-  }));
+  test("long lines are broken, large tensors summarised", () =>
+    clean(device, async () => {
+      const line = dx.arange(30).formatSync();
+      expect(line.split("\n").every((l) => l.length <= 80)).toBe(true);
+      expect(line.split("\n").length).toBe(at === "" ? 2 : 3);
+      const large = dx.arange(1001 * 4, { dtype: "float32" }).reshape(1001, 4);
+      expect(await large.format()).toBe(
+        `tensor([[0.0000e+00, 1.0000e+00, 2.0000e+00, 3.0000e+00],\n        [4.0000e+00, 5.0000e+00, 6.0000e+00, 7.0000e+00],\n        [8.0000e+00, 9.0000e+00, 1.0000e+01, 1.1000e+01],\n        ...,\n        [3.9920e+03, 3.9930e+03, 3.9940e+03, 3.9950e+03],\n        [3.9960e+03, 3.9970e+03, 3.9980e+03, 3.9990e+03],\n        [4.0000e+03, 4.0010e+03, 4.0020e+03, 4.0030e+03]]${at})`,
+      );
+      expect(dx.zeros([2000]).formatSync()).toBe(`tensor([0., 0., 0., ..., 0., 0., 0.]${at})`);
+      expect(dx.zeros([2000]).formatSync({ edgeItems: 1 })).toBe(`tensor([0., ..., 0.]${at})`);
+    }));
 
-  test("options, and print()", () => clean(device, async () => {
-    const x = dx.tensor([1.23456789]);
-    expect(x.formatSync({ precision: 2 })).toBe(`tensor([1.23]${at})`);
-    dx.setPrintOptions({ precision: 6 });
-    expect(x.formatSync()).toBe(`tensor([1.234568]${at})`);
-    dx.setPrintOptions(null);
-    const log = vi.spyOn(console, "log").mockImplementation(() => {});
-    await x.print();
-    expect(log).toHaveBeenCalledWith(`tensor([1.2346]${at})`);
-    log.mockRestore();
-  }));
+  test("options, and print()", () =>
+    clean(device, async () => {
+      const x = dx.tensor([1.23456789]);
+      expect(x.formatSync({ precision: 2 })).toBe(`tensor([1.23]${at})`);
+      dx.setPrintOptions({ precision: 6 });
+      expect(x.formatSync()).toBe(`tensor([1.234568]${at})`);
+      dx.setPrintOptions(null);
+      const log = vi.spyOn(console, "log").mockImplementation(() => {});
+      await x.print();
+      expect(log).toHaveBeenCalledWith(`tensor([1.2346]${at})`);
+      log.mockRestore();
+    }));
 });

@@ -21,7 +21,10 @@ export const toleranceOf = (dtype: DType): Tolerance => TOLERANCE[dtype] ?? { rt
 
 /** Equal NaN and infinities, else |got - want| <= atol + rtol |want|. */
 export const near = (got: number, want: number, { rtol, atol }: Tolerance): boolean =>
-  Object.is(got, want) || got === want || (Number.isNaN(got) && Number.isNaN(want)) || (Number.isFinite(got) && Number.isFinite(want) && Math.abs(got - want) <= atol + rtol * Math.abs(want));
+  Object.is(got, want) ||
+  got === want ||
+  (Number.isNaN(got) && Number.isNaN(want)) ||
+  (Number.isFinite(got) && Number.isFinite(want) && Math.abs(got - want) <= atol + rtol * Math.abs(want));
 
 /** Fails unless the tensor has these elements (nested as its shape, or flat) within its dtype's tolerance. */
 export function expectClose(t: Tensor, want: unknown, tolerance: Tolerance = toleranceOf(t.dtype)): void {

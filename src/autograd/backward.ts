@@ -124,16 +124,28 @@ function walk(roots: readonly Tensor[], gradients: readonly (Tensor | null)[], o
 }
 
 function seeds(operation: string, roots: readonly Tensor[], options: BackwardOptions): (Tensor | null)[] {
-  const given = options.gradient === undefined ? null : Array.isArray(options.gradient) ? (options.gradient as readonly (Tensor | null)[]) : [options.gradient as Tensor];
+  const given =
+    options.gradient === undefined
+      ? null
+      : Array.isArray(options.gradient)
+        ? (options.gradient as readonly (Tensor | null)[])
+        : [options.gradient as Tensor];
   return roots.map((root, i) => {
     root.demandLive(operation, "result");
-    if (!root.requiresGrad) throw new AutogradError({ operation, argument: "result", expected: "made from a tensor that requires a gradient", received: root.describe() });
+    if (!root.requiresGrad)
+      throw new AutogradError({
+        operation,
+        argument: "result",
+        expected: "made from a tensor that requires a gradient",
+        received: root.describe(),
+      });
     const grad = given?.[i];
     if (grad) {
       if (!sameShape(grad.shape, root.shape)) throw new ShapeError(operation, "gradient", showShape(root.shape), showShape(grad.shape));
       return grad;
     }
-    if (root.size !== 1) throw new AutogradError({ operation, argument: "result", expected: "a scalar when no gradient is given", received: root.describe() });
+    if (root.size !== 1)
+      throw new AutogradError({ operation, argument: "result", expected: "a scalar when no gradient is given", received: root.describe() });
     return arithmetic.onesLike(root);
   });
 }
@@ -169,7 +181,11 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
  * Gradients of the results with respect to the given tensors, without touching any `grad`. A tensor that the results do not
  * depend on is an error, or null with allowUnused.
  */
-export function grad(results: Tensor | readonly Tensor[], inputs: readonly Tensor[], options: BackwardOptions & { readonly allowUnused?: boolean } = {}): (Tensor | null)[] {
+export function grad(
+  results: Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  options: BackwardOptions & { readonly allowUnused?: boolean } = {},
+): (Tensor | null)[] {
   const roots = Array.isArray(results) ? (results as readonly Tensor[]) : [results as Tensor];
   const found = inputs.map((): Tensor | null => null);
   const give = (i: number, grad: Tensor): void => {
@@ -177,10 +193,17 @@ export function grad(results: Tensor | readonly Tensor[], inputs: readonly Tenso
   };
   const run = (): void => {
     walk(roots, seeds("grad", roots, options), options, {
-      leaf: (leaf, g) => inputs.forEach((t, i) => { if (t === leaf) give(i, g); }),
+      leaf: (leaf, g) =>
+        inputs.forEach((t, i) => {
+          if (t === leaf) give(i, g);
+        }),
       wants: (node, output) => {
         const wanted = inputs.flatMap((t, i) => (t.node === node && t.outputIndex === output ? [i] : []));
-        return wanted.length === 0 ? undefined : (g) => { for (const i of wanted) give(i, g); };
+        return wanted.length === 0
+          ? undefined
+          : (g) => {
+              for (const i of wanted) give(i, g);
+            };
       },
     });
   };
@@ -188,8 +211,15 @@ export function grad(results: Tensor | readonly Tensor[], inputs: readonly Tenso
   else noGrad(run);
   inputs.forEach((t, i) => {
     if (found[i] === null && options.allowUnused !== true)
-      throw new AutogradError({ operation: "grad", argument: `inputs[${i}]`, expected: "a tensor that the results depend on", received: t.describe(), hint: "Pass allowUnused: true to get null for it." });
-    if (!isFloat(t.dtype)) throw new AutogradError({ operation: "grad", argument: `inputs[${i}]`, expected: "of a floating dtype", received: t.describe() });
+      throw new AutogradError({
+        operation: "grad",
+        argument: `inputs[${i}]`,
+        expected: "a tensor that the results depend on",
+        received: t.describe(),
+        hint: "Pass allowUnused: true to get null for it.",
+      });
+    if (!isFloat(t.dtype))
+      throw new AutogradError({ operation: "grad", argument: `inputs[${i}]`, expected: "of a floating dtype", received: t.describe() });
   });
   return found;
 }

@@ -33,13 +33,21 @@ export interface CustomFunction<Args extends readonly unknown[], Result extends 
  * A function that autograd treats as one operation with the given backward. With createGraph, backward's own operations are
  * recorded. Reference: torch.autograd.Function.
  */
-export function defineFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]>(definition: CustomFunction<Args, Result>): (...args: Args) => Result {
+export function defineFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]>(
+  definition: CustomFunction<Args, Result>,
+): (...args: Args) => Result {
   const name = definition.name ?? "customFunction";
   return (...args) => {
     const needsInputGrad = args.map((a) => a instanceof Tensor && a.requiresGrad);
     let kept: Tensor[] = [];
     const extra: Record<string, unknown> = {};
-    const forward = Object.assign(extra, { saveForBackward: (...tensors: Tensor[]) => { kept = tensors; }, saved: [] as readonly Tensor[], needsInputGrad }) as unknown as FunctionContext;
+    const forward = Object.assign(extra, {
+      saveForBackward: (...tensors: Tensor[]) => {
+        kept = tensors;
+      },
+      saved: [] as readonly Tensor[],
+      needsInputGrad,
+    }) as unknown as FunctionContext;
     const result = noGrad(() => definition.forward(forward, ...args));
     if (!isGradEnabled() || !needsInputGrad.includes(true)) return result;
     const inputs = args.filter((a): a is Args[number] & Tensor => a instanceof Tensor) as Tensor[];
@@ -47,7 +55,16 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
     const fresh = (t: Tensor): Tensor => (inputs.includes(t) || t.node !== null ? new Tensor(t.storage, t.desc, t.offset) : t);
     const outputs = (Array.isArray(result) ? (result as readonly Tensor[]) : [result as Tensor]).map(fresh);
     const node = new TapeNode(name, inputs, outputs.map(specOf), kept, (dys, saved) => {
-      const context = Object.assign({}, extra, { saved: saved as readonly Tensor[], saveForBackward: () => { throw new AutogradError({ operation: name, expected: "saveForBackward() to be called in forward", received: "a call in backward" }); } }) as unknown as FunctionContext;
+      const context = Object.assign({}, extra, {
+        saved: saved as readonly Tensor[],
+        saveForBackward: () => {
+          throw new AutogradError({
+            operation: name,
+            expected: "saveForBackward() to be called in forward",
+            received: "a call in backward",
+          });
+        },
+      }) as unknown as FunctionContext;
       const filled = dys.map((d, i) => d ?? zerosOf(outputs[i]!));
       return checked(name, args, definition.backward(context, ...filled));
     });
@@ -70,14 +87,32 @@ export function setZeros(zeros: typeof zerosOf): void {
 /** The gradients of the tensor arguments, in order. */
 function checked(name: string, args: readonly unknown[], given: Gradients): (Tensor | null)[] {
   const list = given === null || given instanceof Tensor ? [given] : given;
-  if (list.length !== args.length) throw new AutogradError({ operation: name, argument: "backward's result", expected: `${args.length} gradients, one for each argument of forward`, received: `${list.length}` });
+  if (list.length !== args.length)
+    throw new AutogradError({
+      operation: name,
+      argument: "backward's result",
+      expected: `${args.length} gradients, one for each argument of forward`,
+      received: `${list.length}`,
+    });
   return args.flatMap((a, i) => {
     const grad = list[i] ?? null;
     if (!(a instanceof Tensor)) {
-      if (grad !== null) throw new AutogradError({ operation: name, argument: `gradient ${i}`, expected: "null, since the argument is no tensor", received: grad.describe() });
+      if (grad !== null)
+        throw new AutogradError({
+          operation: name,
+          argument: `gradient ${i}`,
+          expected: "null, since the argument is no tensor",
+          received: grad.describe(),
+        });
       return [];
     }
-    if (grad !== null && !sameShape(grad.shape, a.shape)) throw new AutogradError({ operation: name, argument: `gradient ${i}`, expected: `of shape ${showShape(a.shape)}`, received: grad.describe() });
+    if (grad !== null && !sameShape(grad.shape, a.shape))
+      throw new AutogradError({
+        operation: name,
+        argument: `gradient ${i}`,
+        expected: `of shape ${showShape(a.shape)}`,
+        received: grad.describe(),
+      });
     return [grad];
   });
 }

@@ -14,7 +14,10 @@ function within<T>(mode: boolean, fn: () => T): T {
     enabled = before;
     throw error;
   }
-  if (result instanceof Promise) return result.finally(() => { enabled = before; }) as T;
+  if (result instanceof Promise)
+    return result.finally(() => {
+      enabled = before;
+    }) as T;
   enabled = before;
   return result;
 }

@@ -27,21 +27,43 @@ const weight = (i: number): number => Math.sin(1 + 12.9898 * i) + 0.25;
  * or several; the inputs are float32, of which those that require a gradient are checked, each element by itself. The differences
  * are of fourth order, their sums in float64. Reference: torch.autograd.gradcheck.
  */
-export function gradcheck(fn: (...inputs: Tensor[]) => Tensor | readonly Tensor[], inputs: readonly Tensor[], { step = 0.02, absolute = 2e-3, relative = 5e-3 }: GradcheckOptions = {}): true {
+export function gradcheck(
+  fn: (...inputs: Tensor[]) => Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  { step = 0.02, absolute = 2e-3, relative = 5e-3 }: GradcheckOptions = {},
+): true {
   const checked = inputs.flatMap((t, i) => (t.requiresGrad ? [i] : []));
-  for (const i of checked) if (inputs[i]!.dtype !== "float32") throw new AutogradError({ operation: "gradcheck", argument: `inputs[${i}]`, expected: "of dtype float32", received: inputs[i]!.describe() });
-  const listed = (result: Tensor | readonly Tensor[]): Tensor[] => (result instanceof Tensor ? [result] : [...result]).filter((t) => isFloat(t.dtype));
+  for (const i of checked)
+    if (inputs[i]!.dtype !== "float32")
+      throw new AutogradError({
+        operation: "gradcheck",
+        argument: `inputs[${i}]`,
+        expected: "of dtype float32",
+        received: inputs[i]!.describe(),
+      });
+  const listed = (result: Tensor | readonly Tensor[]): Tensor[] =>
+    (result instanceof Tensor ? [result] : [...result]).filter((t) => isFloat(t.dtype));
   const results = listed(fn(...inputs));
   const which = results.flatMap((t, i) => (t.requiresGrad ? [i] : []));
   const outputs = which.map((i) => results[i]!);
-  if (outputs.length === 0) throw new AutogradError({ operation: "gradcheck", argument: "fn", expected: "a function whose results require a gradient", received: "one whose results do not" });
+  if (outputs.length === 0)
+    throw new AutogradError({
+      operation: "gradcheck",
+      argument: "fn",
+      expected: "a function whose results require a gradient",
+      received: "one whose results do not",
+    });
   let offset = 0;
   const seeds = outputs.map((t) => {
     const values = Float32Array.from({ length: t.size }, (_, i) => weight(offset + i));
     offset += t.size;
     return means.tensor(values, t);
   });
-  const found = gradients(outputs, checked.map((i) => inputs[i]!), { gradient: seeds, allowUnused: true });
+  const found = gradients(
+    outputs,
+    checked.map((i) => inputs[i]!),
+    { gradient: seeds, allowUnused: true },
+  );
   const value = (args: Tensor[]): number => {
     let sum = 0;
     let at = 0;
@@ -70,7 +92,12 @@ export function gradcheck(fn: (...inputs: Tensor[]) => Tensor | readonly Tensor[
       const expected = (4 * near - far) / 3;
       const got = Number(analytic[j]);
       if (!(Math.abs(got - expected) <= absolute + relative * Math.abs(expected)))
-        throw new AutogradError({ operation: "gradcheck", argument: `gradient of inputs[${i}] at element ${j}`, expected: `about ${expected}`, received: String(got) });
+        throw new AutogradError({
+          operation: "gradcheck",
+          argument: `gradient of inputs[${i}] at element ${j}`,
+          expected: `about ${expected}`,
+          received: String(got),
+        });
     }
   });
   return true;

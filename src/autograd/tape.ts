@@ -53,12 +53,25 @@ export class TapeNode {
 
   /** Gradients of the inputs. Throws when what was saved has been freed or changed. */
   backward(dys: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
-    if (this.#saved === null) throw new AutogradError({ operation: "backward", received: `a second pass through ${this.name}, whose saved tensors have been freed`, hint: "Pass retainGraph: true to the first backward()." });
+    if (this.#saved === null)
+      throw new AutogradError({
+        operation: "backward",
+        received: `a second pass through ${this.name}, whose saved tensors have been freed`,
+        hint: "Pass retainGraph: true to the first backward().",
+      });
     for (const s of this.#saved) {
       if (s !== null && s.storage.version !== s.version)
-        throw new AutogradError({ operation: "backward", argument: s.tensor.describe(), expected: `unchanged since ${this.name} saved it (version ${s.version})`, received: `version ${s.storage.version}: an in-place operation changed it` });
+        throw new AutogradError({
+          operation: "backward",
+          argument: s.tensor.describe(),
+          expected: `unchanged since ${this.name} saved it (version ${s.version})`,
+          received: `version ${s.storage.version}: an in-place operation changed it`,
+        });
     }
-    return this.#run(dys, this.#saved.map((s) => (s === null ? null : alive(s))));
+    return this.#run(
+      dys,
+      this.#saved.map((s) => (s === null ? null : alive(s))),
+    );
   }
 
   /** Lets go of what was saved. */
@@ -79,7 +92,8 @@ function alive({ tensor: t, storage, desc, offset }: Saved): Tensor {
   return again;
 }
 
-const edgeOf = (input: Tensor): Edge => (input.node !== null ? { node: input.node, output: input.outputIndex } : input.leafRequiresGrad ? { leaf: input } : null);
+const edgeOf = (input: Tensor): Edge =>
+  input.node !== null ? { node: input.node, output: input.outputIndex } : input.leafRequiresGrad ? { leaf: input } : null;
 
 function attach(node: TapeNode, outputs: readonly Tensor[], differentiable: readonly boolean[]): void {
   outputs.forEach((t, i) => {
@@ -90,7 +104,13 @@ function attach(node: TapeNode, outputs: readonly Tensor[], differentiable: read
 }
 
 /** Records an operation whose inputs want gradients. */
-export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, outputs: readonly Tensor[], float: (t: Tensor) => boolean): void {
+export function record<A>(
+  definition: Definition<A>,
+  inputs: readonly Tensor[],
+  attrs: A,
+  outputs: readonly Tensor[],
+  float: (t: Tensor) => boolean,
+): void {
   const grad = definition.grad;
   const differentiable = outputs.map(float);
   if (grad === undefined || !differentiable.includes(true)) return;
@@ -103,7 +123,14 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   const count = inputs.length;
   const outSpecs = outputs.map(specOf);
   const node = new TapeNode(definition.name, inputs, outSpecs, [...savedInputs, ...savedOutputs], (dys, saved) => {
-    const context: GradContext<A> = { inputs: saved.slice(0, count) as Tensor[], outputs: saved.slice(count) as Tensor[], specs, attrs, dys, needs };
+    const context: GradContext<A> = {
+      inputs: saved.slice(0, count) as Tensor[],
+      outputs: saved.slice(count) as Tensor[],
+      specs,
+      attrs,
+      dys,
+      needs,
+    };
     return grad(dys[0] as Tensor, context);
   });
   attach(node, outputs, differentiable);

@@ -19,19 +19,45 @@ export function scalarBytes({ dtype, value }: Scalar): Uint8Array {
   const view = new DataView(bytes.buffer);
   const n = Number(value);
   switch (dtype) {
-    case "float32": view.setFloat32(0, n, true); break;
-    case "float64": view.setFloat64(0, n, true); break;
-    case "float16": view.setUint16(0, toHalf(n), true); break;
-    case "bfloat16": view.setUint16(0, toBfloat16(n), true); break;
-    case "int8": view.setInt8(0, n); break;
-    case "uint8": case "bool": view.setUint8(0, n); break;
-    case "int16": view.setInt16(0, n, true); break;
-    case "uint16": view.setUint16(0, n, true); break;
-    case "int32": view.setInt32(0, n, true); break;
-    case "uint32": view.setUint32(0, n, true); break;
-    case "int64": view.setBigInt64(0, BigInt(value), true); break;
-    case "uint64": view.setBigUint64(0, BigInt(value), true); break;
-    default: dtype satisfies never;
+    case "float32":
+      view.setFloat32(0, n, true);
+      break;
+    case "float64":
+      view.setFloat64(0, n, true);
+      break;
+    case "float16":
+      view.setUint16(0, toHalf(n), true);
+      break;
+    case "bfloat16":
+      view.setUint16(0, toBfloat16(n), true);
+      break;
+    case "int8":
+      view.setInt8(0, n);
+      break;
+    case "uint8":
+    case "bool":
+      view.setUint8(0, n);
+      break;
+    case "int16":
+      view.setInt16(0, n, true);
+      break;
+    case "uint16":
+      view.setUint16(0, n, true);
+      break;
+    case "int32":
+      view.setInt32(0, n, true);
+      break;
+    case "uint32":
+      view.setUint32(0, n, true);
+      break;
+    case "int64":
+      view.setBigInt64(0, BigInt(value), true);
+      break;
+    case "uint64":
+      view.setBigUint64(0, BigInt(value), true);
+      break;
+    default:
+      dtype satisfies never;
   }
   return bytes;
 }
@@ -47,7 +73,11 @@ function attribute(type: string, value: unknown): FieldValue {
   return value as FieldValue;
 }
 
-function describe(operator: OperatorName, attributes: { readonly [name: string]: unknown }, tensor: (field: number) => FieldValue): OperatorDescription {
+function describe(
+  operator: OperatorName,
+  attributes: { readonly [name: string]: unknown },
+  tensor: (field: number) => FieldValue,
+): OperatorDescription {
   const row = OPERATORS[operator];
   const fields: FieldValue[] = [];
   row.fields.forEach((f, i) => {
@@ -80,7 +110,9 @@ export function describeNode(node: GraphNode, bytes?: (x: Expr) => number): Oper
 }
 
 /** The name of DML_TENSOR_DATA_TYPE for attributes such as valueDataType. */
-export function dataTypeName(dtype: DType): "FLOAT32" | "FLOAT16" | "FLOAT64" | "INT8" | "INT16" | "INT32" | "INT64" | "UINT8" | "UINT16" | "UINT32" | "UINT64" {
+export function dataTypeName(
+  dtype: DType,
+): "FLOAT32" | "FLOAT16" | "FLOAT64" | "INT8" | "INT16" | "INT32" | "INT64" | "UINT8" | "UINT16" | "UINT32" | "UINT64" {
   if (dtype === "bool") return "UINT8";
   if (dtype === "bfloat16") return "UINT16";
   return dtype.toUpperCase() as ReturnType<typeof dataTypeName>;

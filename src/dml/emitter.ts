@@ -1,7 +1,7 @@
 /** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
 import { DTYPES, type DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
-import { Expr, Graph, packedBytes, packedExpr, type Activation, type GraphNode } from "../graph/graph.ts";
+import { Expr, type Graph, packedBytes, packedExpr, type Activation, type GraphNode } from "../graph/graph.ts";
 import { isPacked, packedStrides, sizeOf } from "../shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "./operators.generated.ts";
 import { supportOf, type OperatorRow } from "./schema.ts";
@@ -38,9 +38,23 @@ export class Emitter {
   }
 
   /** The same bytes as another tensor: nothing is computed. Strides default to packed ones, the offset to the expression's. */
-  reinterpret(x: Expr, view: { readonly sizes?: readonly number[]; readonly strides?: readonly number[]; readonly dtype?: DType; readonly byteOffset?: number }): Expr {
+  reinterpret(
+    x: Expr,
+    view: {
+      readonly sizes?: readonly number[];
+      readonly strides?: readonly number[];
+      readonly dtype?: DType;
+      readonly byteOffset?: number;
+    },
+  ): Expr {
     const sizes = view.sizes ?? x.sizes;
-    return new Expr(x.value, view.dtype ?? x.dtype, sizes, view.strides ?? (view.sizes === undefined ? x.strides : packedStrides(sizes)), view.byteOffset ?? x.byteOffset);
+    return new Expr(
+      x.value,
+      view.dtype ?? x.dtype,
+      sizes,
+      view.strides ?? (view.sizes === undefined ? x.strides : packedStrides(sizes)),
+      view.byteOffset ?? x.byteOffset,
+    );
   }
 
   /** x broadcast to sizes by zero strides. */
@@ -74,7 +88,9 @@ export class Emitter {
   /** A node of any operator: tensors, attributes and output specifications by the names of the table. Returns its outputs by name. */
   emit(operator: OperatorName, named: Named): { readonly [output: string]: Expr | Expr[] | null } {
     const row = OPERATORS[operator];
-    const byField = row.fields.map((f) => (f.kind === "input" ? this.#aligned(named[f.name] as Expr | readonly Expr[] | null | undefined) : null));
+    const byField = row.fields.map((f) =>
+      f.kind === "input" ? this.#aligned(named[f.name] as Expr | readonly Expr[] | null | undefined) : null,
+    );
     this.#demandSupport(row, byField, named);
     const inputs: (Expr | null)[] = [];
     const attributes: Record<string, unknown> = {};
@@ -123,7 +139,8 @@ export class Emitter {
     };
     const sizes = spec.sizes ?? agree(row.same.sizes)?.sizes;
     const dtype = spec.dtype ?? agree(row.same.dataType)?.dtype;
-    if (sizes === undefined || dtype === undefined) throw new TypeError(`${row.name}: ${row.fields[field]!.name} needs ${sizes === undefined ? "sizes" : "a dtype"}`);
+    if (sizes === undefined || dtype === undefined)
+      throw new TypeError(`${row.name}: ${row.fields[field]!.name} needs ${sizes === undefined ? "sizes" : "a dtype"}`);
     const seen = sizes.length === 0 ? [1] : sizes;
     return packedExpr(this.graph.newValue(packedBytes(dtype, seen), node), dtype, seen);
   }
@@ -143,7 +160,13 @@ export class Emitter {
     for (let i = 0; i < x.sizes.length; i++) span += (x.sizes[i]! - 1) * x.strides[i]!;
     const skip = rest / DTYPES[x.dtype].sizeInBytes;
     const flat = this.reinterpret(x, { sizes: [skip + span], strides: [1], byteOffset: x.byteOffset - rest });
-    const cut = this.emit("SLICE1", { input: flat, output: { sizes: [span] }, inputWindowOffsets: [skip], inputWindowSizes: [span], inputWindowStrides: [1] }).output as Expr;
+    const cut = this.emit("SLICE1", {
+      input: flat,
+      output: { sizes: [span] },
+      inputWindowOffsets: [skip],
+      inputWindowSizes: [span],
+      inputWindowStrides: [1],
+    }).output as Expr;
     return this.reinterpret(cut, { sizes: x.sizes, strides: x.strides, byteOffset: 0 });
   }
 
@@ -164,15 +187,23 @@ export class Emitter {
     const refuse = (expected: string, received: string): never => {
       throw new UnsupportedError({ operation: this.origin || operator, argument: operator, expected, received });
     };
-    if (!this.capabilities.hasOperator(operator)) refuse(`an operator of the device (${this.capabilities.describe()})`, `feature level ${(row.featureLevel >> 12).toString()}.${((row.featureLevel >> 8) & 15).toString()} or a device without it`);
-    const fn = typeof named.function === "string" && operator === "REDUCE" ? ENUMS.DML_REDUCE_FUNCTION[named.function as keyof typeof ENUMS.DML_REDUCE_FUNCTION] : -1;
+    if (!this.capabilities.hasOperator(operator))
+      refuse(
+        `an operator of the device (${this.capabilities.describe()})`,
+        `feature level ${(row.featureLevel >> 12).toString()}.${((row.featureLevel >> 8) & 15).toString()} or a device without it`,
+      );
+    const fn =
+      typeof named.function === "string" && operator === "REDUCE"
+        ? ENUMS.DML_REDUCE_FUNCTION[named.function as keyof typeof ENUMS.DML_REDUCE_FUNCTION]
+        : -1;
     row.fields.forEach((f, i) => {
       const given = f.kind === "input" ? byField[i] : null;
       if (!given) return;
       const support = supportOf(row, i, this.capabilities.featureLevel, fn);
       if (support === null || support.dataTypes === 0) return;
       for (const x of (Array.isArray(given) ? given : [given]) as Expr[]) {
-        if (((support.dataTypes >> DTYPES[x.dtype].dml) & 1) === 0) refuse(`of a data type that ${this.capabilities.describe()} supports for ${f.name}`, x.dtype);
+        if (((support.dataTypes >> DTYPES[x.dtype].dml) & 1) === 0)
+          refuse(`of a data type that ${this.capabilities.describe()} supports for ${f.name}`, x.dtype);
         if (!this.capabilities.hasDType(x.dtype)) refuse(`of a data type that the device supports`, x.dtype);
         if (x.sizes.length > 8 || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
       }

@@ -24,7 +24,11 @@ export interface OperatorRow {
   readonly fields: readonly FieldRow[];
   readonly support: readonly SupportRow[];
   /** Groups of fields that agree in dataType, dimensionCount or sizes. */
-  readonly same: { readonly dataType?: readonly (readonly number[])[]; readonly dimensionCount?: readonly (readonly number[])[]; readonly sizes?: readonly (readonly number[])[] };
+  readonly same: {
+    readonly dataType?: readonly (readonly number[])[];
+    readonly dimensionCount?: readonly (readonly number[])[];
+    readonly sizes?: readonly (readonly number[])[];
+  };
 }
 
 export type OperatorTable<Name extends string> = { readonly [K in Name]: OperatorRow };
@@ -33,7 +37,12 @@ export type OperatorTable<Name extends string> = { readonly [K in Name]: Operato
  * The data types (bits) and ranks that a tensor of an operator may have on a feature level: the rows of the highest level that
  * is not above it. Null when the level has no such operator or the table lists nothing.
  */
-export function supportOf(row: OperatorRow, field: number, featureLevel: number, reduceFunction = -1): { minRank: number; maxRank: number; dataTypes: number } | null {
+export function supportOf(
+  row: OperatorRow,
+  field: number,
+  featureLevel: number,
+  reduceFunction = -1,
+): { minRank: number; maxRank: number; dataTypes: number } | null {
   let best: SupportRow | null = null;
   for (const r of row.support) {
     if (r[1] !== field || r[0] > featureLevel) continue;

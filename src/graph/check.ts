@@ -39,23 +39,27 @@ export class Check implements Tracer {
 
   #next<K extends Event["kind"]>(kind: K, what: string): Extract<Event, { kind: K }> {
     const event = this.#events[this.#at];
-    if (event === undefined || event.kind !== kind) throw new Mismatch(`${what} where the recording has ${event === undefined ? "its end" : event.kind}`);
+    if (event === undefined || event.kind !== kind)
+      throw new Mismatch(`${what} where the recording has ${event === undefined ? "its end" : event.kind}`);
     this.#at++;
     return event as Extract<Event, { kind: K }>;
   }
 
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
     const event = this.#next("operation", definition.name);
-    if ((event.definition as unknown) !== definition) throw new Mismatch(`${definition.name} where the recording has ${event.definition.name}`);
+    if ((event.definition as unknown) !== definition)
+      throw new Mismatch(`${definition.name} where the recording has ${event.definition.name}`);
     if (inputs.length !== event.inputs.length) throw new Mismatch(`${definition.name} with ${inputs.length} inputs`);
-    for (let i = 0; i < inputs.length; i++) if (!isSeen(event.inputs[i]!, inputs[i]!)) throw new Mismatch(`${definition.name}: input ${i} is another tensor`);
+    for (let i = 0; i < inputs.length; i++)
+      if (!isSeen(event.inputs[i]!, inputs[i]!)) throw new Mismatch(`${definition.name}: input ${i} is another tensor`);
     if (event.attrs !== attrs && !isDeepStrictEqual(event.attrs, attrs)) throw new Mismatch(`${definition.name}: other options`);
     return event.outputs.map(again);
   }
 
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
     const event = this.#next("create", definition.name);
-    if ((event.definition as unknown) !== definition || event.device !== device || !isDeepStrictEqual(event.attrs, attrs)) throw new Mismatch(`${definition.name}: other options`);
+    if ((event.definition as unknown) !== definition || event.device !== device || !isDeepStrictEqual(event.attrs, attrs))
+      throw new Mismatch(`${definition.name}: other options`);
     return again(event.output);
   }
 
@@ -86,14 +90,19 @@ export class Check implements Tracer {
   }
 
   backward(roots: readonly Tensor[], _run: () => void): void {
-    this.region(backwardOwner, roots.map((t) => t.storage));
+    this.region(
+      backwardOwner,
+      roots.map((t) => t.storage),
+    );
   }
 
   region(owner: object, guards: readonly unknown[]): void {
     const event = this.#next("region", "backward() or an optimizer's step");
-    if (event.owner !== owner || event.guards.length !== guards.length || !guards.every((g, i) => isSameGuard(g, event.guards[i]))) throw new Mismatch("backward() or an optimizer's step with other settings");
+    if (event.owner !== owner || event.guards.length !== guards.length || !guards.every((g, i) => isSameGuard(g, event.guards[i])))
+      throw new Mismatch("backward() or an optimizer's step with other settings");
     for (const { leaf, before, after } of event.effects) {
-      if ((leaf.grad?.storage ?? null) !== before) throw new Mismatch("a gradient that was there before and is not now, or the other way round");
+      if ((leaf.grad?.storage ?? null) !== before)
+        throw new Mismatch("a gradient that was there before and is not now, or the other way round");
       if (!this.#gradients.has(leaf)) this.#gradients.set(leaf, leaf.grad);
       leaf.grad = after === null || after.storage === before ? leaf.grad : again(after);
     }

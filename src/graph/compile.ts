@@ -54,7 +54,8 @@ const VARIANTS = 8;
 function mapTensors(value: unknown, fn: (t: Tensor) => unknown): unknown {
   if (value instanceof Tensor) return fn(value);
   if (Array.isArray(value)) return value.map((v) => mapTensors(v, fn));
-  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
+  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
   return value;
 }
 
@@ -80,7 +81,10 @@ onClose((native) => {
   }
 });
 
-export function compile<Args extends readonly unknown[], Result>(fn: (...args: Args) => Result, options: CompileOptions = {}): Compiled<Args, Result> {
+export function compile<Args extends readonly unknown[], Result>(
+  fn: (...args: Args) => Result,
+  options: CompileOptions = {},
+): Compiled<Args, Result> {
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
   const variants = new Map<string, Variant[]>();
   let recent: Variant | null = null;
@@ -120,7 +124,13 @@ export function compile<Args extends readonly unknown[], Result>(fn: (...args: A
   Object.defineProperty(run, "programs", { get: () => [...variants.values()].reduce((n, v) => n + v.length, 0) });
   return Object.assign(run, {
     explain(): Explanation {
-      if (recent?.program == null) throw new TraceError({ operation: "explain", argument: name, expected: "called before", received: recent === null ? "no call" : "a function that runs eagerly, since its device lacks an operator" });
+      if (recent?.program == null)
+        throw new TraceError({
+          operation: "explain",
+          argument: name,
+          expected: "called before",
+          received: recent === null ? "no call" : "a function that runs eagerly, since its device lacks an operator",
+        });
       return explainProgram(name, recent.program);
     },
     dispose(): void {
@@ -149,20 +159,37 @@ function checked(check: Check, variant: Variant, fn: (...args: never[]) => unkno
   const result = outsideScopes(() => withTracer(check, () => call(fn, args, ghosts)));
   check.finish();
   const outputs = tensorsIn(result).filter((t) => variant.trace.owns(t.storage));
-  if (outputs.length !== variant.outputs.length || outputs.some((t, i) => t.storage !== variant.outputs[i]!.storage || t.desc !== variant.outputs[i]!.desc || t.offset !== variant.outputs[i]!.offset)) throw new Mismatch("another result");
+  if (
+    outputs.length !== variant.outputs.length ||
+    outputs.some(
+      (t, i) => t.storage !== variant.outputs[i]!.storage || t.desc !== variant.outputs[i]!.desc || t.offset !== variant.outputs[i]!.offset,
+    )
+  )
+    throw new Mismatch("another result");
   return result;
 }
 
 function deviceOf(name: string, given: readonly Tensor[]): Device {
   const first = given[0]?.device ?? defaultDevice();
-  for (const t of given) if (t.device !== first) throw new TraceError({ operation: name, argument: "arguments", expected: `all on ${first}`, received: `one on ${t.device}` });
+  for (const t of given)
+    if (t.device !== first)
+      throw new TraceError({ operation: name, argument: "arguments", expected: `all on ${first}`, received: `one on ${t.device}` });
   return first;
 }
 
-function trace(name: string, fn: (...args: never[]) => unknown, args: readonly unknown[], given: readonly Tensor[], volatile: ReadonlySet<number>, options: CompileOptions): Variant {
+function trace(
+  name: string,
+  fn: (...args: never[]) => unknown,
+  args: readonly unknown[],
+  given: readonly Tensor[],
+  volatile: ReadonlySet<number>,
+  options: CompileOptions,
+): Variant {
   const native = nativeDevice(deviceOf(name, given), name);
   const t = new Trace(native, name, volatile);
-  const undo = (): void => { for (const [leaf, grad] of t.gradients) leaf.grad = grad; };
+  const undo = (): void => {
+    for (const [leaf, grad] of t.gradients) leaf.grad = grad;
+  };
   try {
     const ghosts = given.map((x, i) => {
       const ghost = t.argument(i, x);
@@ -170,7 +197,14 @@ function trace(name: string, fn: (...args: never[]) => unknown, args: readonly u
       return ghost;
     });
     const result = outsideScopes(() => withTracer(t, () => call(fn, args, ghosts)));
-    if (result instanceof Promise) throw new TraceError({ operation: name, argument: "function", expected: "synchronous", received: "one that returns a promise", hint: "Await outside of the compiled function." });
+    if (result instanceof Promise)
+      throw new TraceError({
+        operation: name,
+        argument: "function",
+        expected: "synchronous",
+        received: "one that returns a promise",
+        hint: "Await outside of the compiled function.",
+      });
     const outputs = tensorsIn(result).filter((x) => t.owns(x.storage));
     const gradients = [...t.gradients.keys()].filter((leaf) => leaf.grad !== null && t.owns(leaf.grad.storage));
     t.finish([...outputs, ...gradients.map((leaf) => leaf.grad!)]);
@@ -199,4 +233,3 @@ function finish(variant: Variant, result: unknown, given: readonly Tensor[], che
   let at = 0;
   return mapTensors(result, (t) => (variant.trace.owns(t.storage) ? tensors[at++] : t));
 }
-

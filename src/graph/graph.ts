@@ -112,7 +112,8 @@ export function packedExpr(value: Value, dtype: DType, sizes: readonly number[])
 }
 
 /** True when an expression shows the whole of its value, packed. */
-export const isWhole = (x: Expr): boolean => x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;
+export const isWhole = (x: Expr): boolean =>
+  x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(x.dtype, x.sizes) === x.value.sizeInBytes;
 
 /** A graph of other nodes with the same inputs; values keep their identity. */
 export function withNodes(graph: Graph, nodes: GraphNode[], replaced: (x: Expr) => Expr): Graph {

@@ -13,7 +13,9 @@ import { keyOf } from "./key.ts";
 import { materializeOffsets } from "./passes/materialize-offsets.ts";
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, asGraph = false): ProgramDescription {
-  return (capabilities.fusesGraphs || asGraph) && graph.nodes.length > 1 ? planRegion(materializeOffsets(graph), name) : planList(graph, name);
+  return (capabilities.fusesGraphs || asGraph) && graph.nodes.length > 1
+    ? planRegion(materializeOffsets(graph), name)
+    : planList(graph, name);
 }
 
 interface Slots {
@@ -38,7 +40,10 @@ const sizesOf = (graph: Graph): { inputs: number[]; outputs: number[] } => ({
 /** One graph of all nodes; new values of state cells go to the arena and are copied into the cells afterwards. */
 function planRegion(graph: Graph, name: string): ProgramDescription {
   const slots = slotsOf(graph);
-  const results: { value: Value; range: BindingRange }[] = graph.outputs.map((x) => ({ value: x.value, range: [slots.outputs.get(x.value)!, 0, x.value.sizeInBytes] }));
+  const results: { value: Value; range: BindingRange }[] = graph.outputs.map((x) => ({
+    value: x.value,
+    range: [slots.outputs.get(x.value)!, 0, x.value.sizeInBytes],
+  }));
   const arena = new Arena();
   const copies: ProgramStep[] = [];
   for (const { cell, value } of graph.state) {
@@ -49,14 +54,22 @@ function planRegion(graph: Graph, name: string): ProgramDescription {
     }
     copies.push({ group: 1, copy: [range, [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
   }
-  const region = describeRegion(graph.nodes, results.map((r) => r.value));
+  const region = describeRegion(
+    graph.nodes,
+    results.map((r) => r.value),
+  );
   return {
     name,
     ...sizesOf(graph),
     scratch: arena.size,
     dispatchables: [region.graph],
     steps: [
-      { group: 0, dispatch: 0, inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const), outputs: results.map((r) => r.range) },
+      {
+        group: 0,
+        dispatch: 0,
+        inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
+        outputs: results.map((r) => r.range),
+      },
       ...copies,
     ],
   };
@@ -89,17 +102,30 @@ function describeRegion(nodes: readonly GraphNode[], results: readonly Value[]):
     node.outputs.forEach((x, k) => {
       if (x === null) return;
       where.set(x.value, [n, k]);
-      results.forEach((value, i) => { if (value === x.value) outputEdges.push([n, k, i]); });
+      results.forEach((value, i) => {
+        if (value === x.value) outputEdges.push([n, k, i]);
+      });
     });
   });
-  return { graph: { inputCount: entries.length, outputCount: results.length, nodes: nodes.map((node) => describeNode(node, regionBytes)), inputEdges, edges, outputEdges }, inputs: entries };
+  return {
+    graph: {
+      inputCount: entries.length,
+      outputCount: results.length,
+      nodes: nodes.map((node) => describeNode(node, regionBytes)),
+      inputEdges,
+      edges,
+      outputEdges,
+    },
+    inputs: entries,
+  };
 }
 
 /** State writes that a node makes straight into the cell, by the value it writes. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
   const index = new Map(graph.nodes.map((n, i) => [n, i]));
   const readers = new Map<Value, GraphNode[]>();
-  for (const node of graph.nodes) for (const x of node.inputs) if (x !== null) readers.set(x.value, [...(readers.get(x.value) ?? []), node]);
+  for (const node of graph.nodes)
+    for (const x of node.inputs) if (x !== null) readers.set(x.value, [...(readers.get(x.value) ?? []), node]);
   const outputs = new Set(graph.outputs.map((x) => x.value));
   const direct = new Map<Value, Value>();
   for (const { cell, value } of graph.state) {
@@ -107,7 +133,13 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
     if (node === undefined || outputs.has(value.value) || outputs.has(cell) || direct.has(value.value) || !isWhole(value)) continue;
     const reads = node.inputs.filter((x) => x !== null && x.value === cell);
     const out = node.outputs.find((x) => x !== null && x.value === value.value)!;
-    const self = reads.length === 0 || (reads.length === 1 && OPERATORS[node.operator].supportsInPlace && isWhole(reads[0]!) && isPacked(out.sizes, out.strides) && reads[0]!.dtype === out.dtype);
+    const self =
+      reads.length === 0 ||
+      (reads.length === 1 &&
+        OPERATORS[node.operator].supportsInPlace &&
+        isWhole(reads[0]!) &&
+        isPacked(out.sizes, out.strides) &&
+        reads[0]!.dtype === out.dtype);
     const others = (readers.get(cell) ?? []).every((r) => r === node || index.get(r)! < index.get(node)!);
     if (self && others) direct.set(value.value, cell);
   }
@@ -115,7 +147,10 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
 }
 
 /** Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. */
-function flatJoins(graph: Graph, taken: ReadonlySet<Value>): { readonly inside: Map<Value, { whole: Value; offset: number }>; readonly gone: Set<GraphNode> } {
+function flatJoins(
+  graph: Graph,
+  taken: ReadonlySet<Value>,
+): { readonly inside: Map<Value, { whole: Value; offset: number }>; readonly gone: Set<GraphNode> } {
   const inside = new Map<Value, { whole: Value; offset: number }>();
   const gone = new Set<GraphNode>();
   const made = new Map<Value, GraphNode>();
@@ -132,7 +167,8 @@ function flatJoins(graph: Graph, taken: ReadonlySet<Value>): { readonly inside: 
       const at = offset;
       offset += x!.value.sizeInBytes;
       places.push([x!.value, at]);
-      const fresh = !pieces.has(x!.value) && !inside.has(x!.value) && !taken.has(x!.value) && made.has(x!.value) && !gone.has(made.get(x!.value)!);
+      const fresh =
+        !pieces.has(x!.value) && !inside.has(x!.value) && !taken.has(x!.value) && made.has(x!.value) && !gone.has(made.get(x!.value)!);
       pieces.add(x!.value);
       return fresh && isWhole(x!) && at % 16 === 0;
     });
@@ -163,7 +199,8 @@ function planList(graph: Graph, name: string): ProgramDescription {
   };
   const copied = graph.state.filter((w) => direct.get(w.value.value) !== w.cell);
   const ends = new Map<Value, number>();
-  for (const { node, group } of order) for (const x of [...node.inputs, ...node.outputs]) if (x !== null) ends.set(rootOf(x.value).root, group);
+  for (const { node, group } of order)
+    for (const x of [...node.inputs, ...node.outputs]) if (x !== null) ends.set(rootOf(x.value).root, group);
   for (const w of copied) ends.set(rootOf(w.value.value).root, last + 1);
 
   const arena = new Arena();
@@ -200,13 +237,24 @@ function planList(graph: Graph, name: string): ProgramDescription {
   });
   for (const { cell, value } of copied) {
     const [slot, at] = place(value.value);
-    steps.push({ group: last + 1, copy: [[slot, at, cell.sizeInBytes], [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
+    steps.push({
+      group: last + 1,
+      copy: [
+        [slot, at, cell.sizeInBytes],
+        [slots.inputs.get(cell)!, 0, cell.sizeInBytes],
+      ],
+    });
   }
   return { name, ...sizesOf(graph), scratch: arena.size, dispatchables, steps };
 }
 
 /** The earliest group of each node: after what it reads was written, and, writing into a cell, after its old value was read. */
-function groupsOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>, inside: ReadonlyMap<Value, { whole: Value }>, graph: Graph): number[] {
+function groupsOf(
+  nodes: readonly GraphNode[],
+  direct: ReadonlyMap<Value, Value>,
+  inside: ReadonlyMap<Value, { whole: Value }>,
+  graph: Graph,
+): number[] {
   const written = new Map<Value, number>();
   const read = new Map<Value, number>();
   const inputs = new Set(graph.inputs);

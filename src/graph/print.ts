@@ -30,7 +30,8 @@ export interface Explanation {
   toString(): string;
 }
 
-const show = (x: Expr | null): string => (x === null ? "-" : `%${x.value.id}${x.byteOffset > 0 ? `+${x.byteOffset}` : ""}:${x.dtype}[${x.sizes.join(", ")}]`);
+const show = (x: Expr | null): string =>
+  x === null ? "-" : `%${x.value.id}${x.byteOffset > 0 ? `+${x.byteOffset}` : ""}:${x.dtype}[${x.sizes.join(", ")}]`;
 
 export function explain(name: string, program: CompiledProgram): Explanation {
   const { graph, description } = program;
@@ -40,7 +41,10 @@ export function explain(name: string, program: CompiledProgram): Explanation {
     origin: n.origin,
     inputs: n.inputs.map(show),
     outputs: n.outputs.map(show),
-    activation: n.attributes.fusedActivation == null ? null : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
+    activation:
+      n.attributes.fusedActivation == null
+        ? null
+        : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
   }));
   const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
   const dispatches = description.steps.filter((s) => "dispatch" in s).length;
@@ -62,7 +66,10 @@ export function explain(name: string, program: CompiledProgram): Explanation {
     ...facts,
     toString() {
       const width = Math.max(...nodes.map((n) => n.operator.length), 8);
-      const lines = nodes.map((n) => `  ${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`);
+      const lines = nodes.map(
+        (n) =>
+          `  ${n.outputs.filter((o) => o !== "-").join(", ")} = ${n.operator.padEnd(width)} ${n.inputs.join(", ")}${n.activation === null ? "" : ` then ${n.activation}`}    # ${n.origin}`,
+      );
       return [
         `${name} on ${facts.device}: ${nodes.length} nodes in ${dispatches} dispatches, ${facts.copies} copies, ${facts.barriers} barriers, ${facts.distinctOperators} distinct`,
         `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state cells written`,

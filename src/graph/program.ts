@@ -53,7 +53,9 @@ export class CompiledProgram {
     this.#state = trace.inputs.flatMap((input, slot) => (input.source.kind === "state" ? [{ slot, storage: input.source.storage }] : []));
     for (const { storage } of this.#state) storage.retain();
     const cells = new Set(graph.state.map((w) => w.cell));
-    this.#written = trace.inputs.flatMap((input) => (input.source.kind === "state" && cells.has(input.value) ? [input.source.storage] : []));
+    this.#written = trace.inputs.flatMap((input) =>
+      input.source.kind === "state" && cells.has(input.value) ? [input.source.storage] : [],
+    );
     const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name)));
     this.#buffers = [
       ...trace.inputs.map((input) => {
@@ -91,7 +93,8 @@ export class CompiledProgram {
         copies.push(packed.storage.handle, packed.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[slot]!.handle, 0, value.sizeInBytes);
       } else if (source.kind === "volatile") {
         const now = volatile?.get(source.event);
-        if (now !== undefined) binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(now.dtype, [now.value]));
+        if (now !== undefined)
+          binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(now.dtype, [now.value]));
       }
     });
     const first = this.#inputs.length;
@@ -99,7 +102,9 @@ export class CompiledProgram {
     const outputs = storages.flatMap((s, i) => [this.#buffers[first + i]!.handle, 0, s.sizeInBytes]);
     const results = new Float64Array(storages.length);
     withMemory(name, () => binding.replay(this.#recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));
-    storages.forEach((s, i) => { s.handle = results[i]!; });
+    storages.forEach((s, i) => {
+      s.handle = results[i]!;
+    });
     for (const s of this.#written) s.version++;
     for (const t of temporary) t.dispose();
     return storages.map((s, i) => new Tensor(s, this.#outputs[i]!));
@@ -140,7 +145,9 @@ export class CompiledProgram {
       return input?.source.kind === "state" ? input.source.storage.handle : (b?.handle ?? 0);
     });
     const slots = new Float64Array(2 * this.#recorded.length);
-    this.#recorded.forEach((handle, i) => { slots[2 * i] = handle; });
+    this.#recorded.forEach((handle, i) => {
+      slots[2 * i] = handle;
+    });
     this.#recording = withMemory(this.description.name, () => binding.record(this.#id, slots, this.#lists));
   }
 }

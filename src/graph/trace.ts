@@ -38,12 +38,43 @@ export const isSeen = (s: Seen, t: Tensor): boolean => s.storage === t.storage &
 
 /** What happened, in order. */
 export type Event =
-  | { readonly kind: "operation"; readonly definition: Definition<never>; readonly attrs: unknown; readonly inputs: readonly Seen[]; readonly outputs: readonly Tensor[] }
-  | { readonly kind: "create"; readonly definition: Definition<never>; readonly device: Device; readonly attrs: unknown; readonly output: Tensor }
-  | { readonly kind: "scalar"; readonly dtype: DType; readonly value: number | bigint | boolean; readonly output: Tensor; readonly cell: number }
-  | { readonly kind: "constant"; readonly dtype: DType; readonly shape: readonly number[]; readonly bytes: Uint8Array; readonly output: Tensor; readonly cell: number }
+  | {
+      readonly kind: "operation";
+      readonly definition: Definition<never>;
+      readonly attrs: unknown;
+      readonly inputs: readonly Seen[];
+      readonly outputs: readonly Tensor[];
+    }
+  | {
+      readonly kind: "create";
+      readonly definition: Definition<never>;
+      readonly device: Device;
+      readonly attrs: unknown;
+      readonly output: Tensor;
+    }
+  | {
+      readonly kind: "scalar";
+      readonly dtype: DType;
+      readonly value: number | bigint | boolean;
+      readonly output: Tensor;
+      readonly cell: number;
+    }
+  | {
+      readonly kind: "constant";
+      readonly dtype: DType;
+      readonly shape: readonly number[];
+      readonly bytes: Uint8Array;
+      readonly output: Tensor;
+      readonly cell: number;
+    }
   | { readonly kind: "assign"; readonly target: Seen; readonly source: Seen; readonly nodeAfter: Tensor }
-  | { readonly kind: "region"; readonly owner: object; readonly guards: readonly unknown[]; readonly end: number; readonly effects: readonly GradientEffect[] };
+  | {
+      readonly kind: "region";
+      readonly owner: object;
+      readonly guards: readonly unknown[];
+      readonly end: number;
+      readonly effects: readonly GradientEffect[];
+    };
 
 /** A leaf's gradient before and after backward(). */
 export interface GradientEffect {
@@ -112,9 +143,21 @@ export class Trace implements Tracer {
   }
 
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
-    const specs = definition.infer(inputs.map((t) => ({ shape: t.shape, dtype: t.dtype })), attrs);
-    const outputs = inputs.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0) ? this.#emptied(definition, inputs, specs) : this.#lower(definition, inputs, attrs, specs);
-    this.events.push({ kind: "operation", definition: definition as unknown as Definition<never>, attrs, inputs: inputs.map(seen), outputs });
+    const specs = definition.infer(
+      inputs.map((t) => ({ shape: t.shape, dtype: t.dtype })),
+      attrs,
+    );
+    const outputs =
+      inputs.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)
+        ? this.#emptied(definition, inputs, specs)
+        : this.#lower(definition, inputs, attrs, specs);
+    this.events.push({
+      kind: "operation",
+      definition: definition as unknown as Definition<never>,
+      attrs,
+      inputs: inputs.map(seen),
+      outputs,
+    });
     return outputs;
   }
 
@@ -159,11 +202,21 @@ export class Trace implements Tracer {
   }
 
   read(operation: string, tensor: Tensor): never {
-    throw new TraceError({ operation, argument: tensor.describe(), expected: `read outside ${this.#name}, which is being compiled: its data do not exist yet`, received: `a read ${callerPlace() ?? "inside it"}`, hint: "Return the tensor and read it from the result, or keep the decision on the device (where)." });
+    throw new TraceError({
+      operation,
+      argument: tensor.describe(),
+      expected: `read outside ${this.#name}, which is being compiled: its data do not exist yet`,
+      received: `a read ${callerPlace() ?? "inside it"}`,
+      hint: "Return the tensor and read it from the result, or keep the decision on the device (where).",
+    });
   }
 
   backward(roots: readonly Tensor[], run: () => void): void {
-    this.region(backwardOwner, roots.map((t) => t.storage), run);
+    this.region(
+      backwardOwner,
+      roots.map((t) => t.storage),
+      run,
+    );
   }
 
   region(owner: object, guards: readonly unknown[], run: () => void): void {
@@ -200,7 +253,8 @@ export class Trace implements Tracer {
       if (cell.initial === null || cell.current === cell.initial || cell.storage.handle === 0) continue;
       let value = packedBytesOf(cell);
       // A cell that takes over another cell's or an argument's bytes, or a result's: through a node of its own.
-      if (value.value.producer === null || taken.has(value.value)) value = this.builder.emit("ELEMENT_WISE_IDENTITY", { input: value }).output as Expr;
+      if (value.value.producer === null || taken.has(value.value))
+        value = this.builder.emit("ELEMENT_WISE_IDENTITY", { input: value }).output as Expr;
       taken.add(value.value);
       this.graph.state.push({ cell: cell.initial, value });
     }
@@ -212,7 +266,10 @@ export class Trace implements Tracer {
     const results = definition.lower(this.builder, exprs, attrs, specs);
     return results.map((x, i) => {
       const spec = specs[i]!;
-      const whole = isWhole(x) && x.value.sizeInBytes === packedBytes(spec.dtype, spec.shape) ? x : (this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
+      const whole =
+        isWhole(x) && x.value.sizeInBytes === packedBytes(spec.dtype, spec.shape)
+          ? x
+          : (this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
       return this.#made(whole.value, spec.dtype, spec.shape);
     });
   }
@@ -220,7 +277,13 @@ export class Trace implements Tracer {
   #emptied<A>(definition: Definition<A>, inputs: readonly Tensor[], specs: readonly TensorSpec[]): Tensor[] {
     return specs.map((s) => {
       if (sizeOf(s.shape) === 0) return this.#made(null, s.dtype, s.shape);
-      if (definition.whenEmpty === undefined) throw new ShapeError(definition.name, "tensor", "of at least one element along the axes it works on", inputs.map((t) => t.describe()).join(", "));
+      if (definition.whenEmpty === undefined)
+        throw new ShapeError(
+          definition.name,
+          "tensor",
+          "of at least one element along the axes it works on",
+          inputs.map((t) => t.describe()).join(", "),
+        );
       return this.#lower(fillOp, [], { shape: s.shape, dtype: s.dtype, value: definition.whenEmpty }, [s])[0]!;
     });
   }
@@ -252,7 +315,13 @@ export class Trace implements Tracer {
   #cell(storage: Storage): Cell {
     let cell = this.#cells.get(storage);
     if (cell === undefined) {
-      if (storage.handle === 0) throw new TraceError({ operation: this.#name, argument: "tensor", expected: "made in this call or alive outside it", received: "a traced tensor of another call, or one that was disposed of" });
+      if (storage.handle === 0)
+        throw new TraceError({
+          operation: this.#name,
+          argument: "tensor",
+          expected: "made in this call or alive outside it",
+          received: "a traced tensor of another call, or one that was disposed of",
+        });
       this.#demandDevice(this.#name, storage.device);
       const value = this.graph.addInput(storage.sizeInBytes);
       this.inputs.push({ value, source: { kind: "state", storage } });
@@ -269,7 +338,9 @@ export class Trace implements Tracer {
   }
 
   #whole(x: Expr, target: Tensor): Expr {
-    return isWhole(x) && x.value.sizeInBytes === target.storage.sizeInBytes ? x : (this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
+    return isWhole(x) && x.value.sizeInBytes === target.storage.sizeInBytes
+      ? x
+      : (this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
   }
 
   /** The storage with a part of it replaced: pieces joined for a packed range, else a scatter over its flat elements. */
@@ -279,7 +350,18 @@ export class Trace implements Tracer {
     const flat = packedExpr(cell.current, target.dtype, [total]);
     const packed = g.reshape(source, [target.size]);
     if (target.desc.isPacked) {
-      const piece = (from: number, count: number): Expr[] => (count === 0 ? [] : [g.emit("SLICE1", { input: flat, output: { sizes: [count] }, inputWindowOffsets: [from], inputWindowSizes: [count], inputWindowStrides: [1] }).output as Expr]);
+      const piece = (from: number, count: number): Expr[] =>
+        count === 0
+          ? []
+          : [
+              g.emit("SLICE1", {
+                input: flat,
+                output: { sizes: [count] },
+                inputWindowOffsets: [from],
+                inputWindowSizes: [count],
+                inputWindowStrides: [1],
+              }).output as Expr,
+            ];
       const end = target.offset + target.size;
       return g.join([...piece(0, target.offset), packed, ...piece(end, total - end)], { axis: 0, output: { sizes: [total] } });
     }
@@ -295,7 +377,8 @@ export class Trace implements Tracer {
   }
 
   #demandDevice(operation: string, device: Device): void {
-    if (device !== this.native.device) throw new DeviceError(operation, "tensor", `on ${this.native.device}, like the other tensors of ${this.#name}`, String(device));
+    if (device !== this.native.device)
+      throw new DeviceError(operation, "tensor", `on ${this.native.device}, like the other tensors of ${this.#name}`, String(device));
   }
 
   #origin(name: string): string {
@@ -309,4 +392,3 @@ export const backwardOwner = { name: "backward" };
 
 /** All bytes of a cell as 32-bit words: only moved, never computed with. */
 const packedBytesOf = (cell: Cell): Expr => packedExpr(cell.current, "uint32", [cell.storage.sizeInBytes / 4]);
-

@@ -9,7 +9,8 @@ export function verifyGraph(graph: Graph, stage: string): void {
   const written = new Set<Value>(graph.inputs);
   const check = (x: Expr, where: string): void => {
     if (!written.has(x.value)) fail(`${where} reads value %${x.value.id} before it is written`);
-    if (x.byteOffset + spanInBytes(x.dtype, x.sizes, x.strides) > Math.ceil(x.value.sizeInBytes / 4) * 4) fail(`${where} reads past the end of value %${x.value.id} (${x.value.sizeInBytes} bytes)`);
+    if (x.byteOffset + spanInBytes(x.dtype, x.sizes, x.strides) > Math.ceil(x.value.sizeInBytes / 4) * 4)
+      fail(`${where} reads past the end of value %${x.value.id} (${x.value.sizeInBytes} bytes)`);
   };
   for (const node of graph.nodes) {
     const slots = OPERATORS[node.operator].fields.filter((f) => f.kind === "input" && f.type === "tensor").length;
@@ -25,6 +26,7 @@ export function verifyGraph(graph: Graph, stage: string): void {
   for (const w of graph.state) {
     check(w.value, "a state write");
     if (!graph.inputs.includes(w.cell)) fail("a state write goes to no input");
-    if (w.value.value.sizeInBytes !== w.cell.sizeInBytes) fail(`a state write of ${w.value.value.sizeInBytes} bytes goes to a cell of ${w.cell.sizeInBytes}`);
+    if (w.value.value.sizeInBytes !== w.cell.sizeInBytes)
+      fail(`a state write of ${w.value.value.sizeInBytes} bytes goes to a cell of ${w.cell.sizeInBytes}`);
   }
 }

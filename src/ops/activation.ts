@@ -47,21 +47,44 @@ const reluGradOp: Definition<undefined> = define({
   saves: { inputs: [0], outputs: false },
 });
 
-const reluOp = activation<undefined>("relu", { emit: (g, x) => g.activationRelu(x), grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined), saves: "output" });
-const sigmoidOp = activation<undefined>("sigmoid", { emit: (g, x) => g.activationSigmoid(x), grad: (dy, _, y) => mul(dy, mul(y, sub(1, y))), saves: "output" });
-const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", { emit: (g, x, { slope }) => g.activationLeakyRelu(x, { alpha: slope }), grad: (dy, x, _, { slope }) => where(gt(x, 0), dy, mul(dy, slope)), saves: "input" });
-const eluOp = activation<{ readonly alpha: number }>("elu", { emit: (g, x, { alpha }) => g.activationElu(x, { alpha }), grad: (dy, x, _, { alpha }) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, 1), mul(exp(x), alpha))), saves: "input" });
+const reluOp = activation<undefined>("relu", {
+  emit: (g, x) => g.activationRelu(x),
+  grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined),
+  saves: "output",
+});
+const sigmoidOp = activation<undefined>("sigmoid", {
+  emit: (g, x) => g.activationSigmoid(x),
+  grad: (dy, _, y) => mul(dy, mul(y, sub(1, y))),
+  saves: "output",
+});
+const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
+  emit: (g, x, { slope }) => g.activationLeakyRelu(x, { alpha: slope }),
+  grad: (dy, x, _, { slope }) => where(gt(x, 0), dy, mul(dy, slope)),
+  saves: "input",
+});
+const eluOp = activation<{ readonly alpha: number }>("elu", {
+  emit: (g, x, { alpha }) => g.activationElu(x, { alpha }),
+  grad: (dy, x, _, { alpha }) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, 1), mul(exp(x), alpha))),
+  saves: "input",
+});
 const SELU = { alpha: 1.6732632423543772, gamma: 1.0507009873554805 };
 const seluOp = activation<undefined>("selu", {
   emit: (g, x) => g.activationScaledElu(x, SELU),
   grad: (dy, x) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, SELU.gamma), mul(exp(x), SELU.alpha * SELU.gamma))),
   saves: "input",
 });
-const celuOp = activation<{ readonly alpha: number }>("celu", { emit: (g, x, { alpha }) => g.activationCelu(x, { alpha }), grad: (dy, x, _, { alpha }) => where(gt(x, 0), dy, mul(dy, exp(div(x, alpha)))), saves: "input" });
+const celuOp = activation<{ readonly alpha: number }>("celu", {
+  emit: (g, x, { alpha }) => g.activationCelu(x, { alpha }),
+  grad: (dy, x, _, { alpha }) => where(gt(x, 0), dy, mul(dy, exp(div(x, alpha)))),
+  saves: "input",
+});
 
 /** x * sigmoid(x), by ACTIVATION_SWISH where the device has it. */
 const siluOp = activation<undefined>("silu", {
-  emit: (g, x) => (g.supports("ACTIVATION_SWISH", x.dtype) ? g.activationSwish(x, { sigmoidInputScale: 1 }) : g.elementWiseMultiply(x, g.activationSigmoid(x))),
+  emit: (g, x) =>
+    g.supports("ACTIVATION_SWISH", x.dtype)
+      ? g.activationSwish(x, { sigmoidInputScale: 1 })
+      : g.elementWiseMultiply(x, g.activationSigmoid(x)),
   grad: (dy, x) => {
     const s = sigmoid(x);
     return mul(dy, mul(s, add(mul(x, sub(1, s)), 1)));
@@ -167,7 +190,8 @@ export function softplus(x: Tensor, { beta = 1, threshold = 20 }: { readonly bet
 }
 
 /** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
-export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () => mul(call(softplusOp, [mul(x, -1)], { beta: 1, threshold: Infinity }), -1));
+export const logSigmoid = (x: Tensor): Tensor =>
+  floatOnly("logSigmoid", x, () => mul(call(softplusOp, [mul(x, -1)], { beta: 1, threshold: Infinity }), -1));
 
 /** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
 export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => mul(x, tanh(softplus(x))));
@@ -180,7 +204,13 @@ export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: numb
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   if (isInteger(x.dtype)) return clamp(x, Math.trunc(min), Math.trunc(max));
   // At the limits themselves PyTorch passes no gradient on, unlike clamp.
-  return x.requiresGrad ? where(logicalAnd(gt(x, min), lt(x, max)), x, noGrad(() => clamp(x, min, max))) : clamp(x, min, max);
+  return x.requiresGrad
+    ? where(
+        logicalAnd(gt(x, min), lt(x, max)),
+        x,
+        noGrad(() => clamp(x, min, max)),
+      )
+    : clamp(x, min, max);
 }
 /** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
 export const relu6 = (x: Tensor): Tensor => hardtanh(x, { min: 0, max: 6 });
@@ -222,15 +252,26 @@ export function threshold(x: Tensor, limit: number, value: number): Tensor {
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   demandFloat("prelu", x);
   const channels = x.rank >= 2 ? x.shape[1]! : 1;
-  if (weight.rank > 1 || (weight.size !== 1 && weight.size !== channels)) throw new ValueError("prelu", "weight", `of at most one axis, with 1 or ${channels} elements`, weight.describe());
-  const shaped = weight.size === 1 ? reshape(weight, x.shape.map(() => 1)) : reshape(weight, x.shape.map((_, i) => (i === 1 ? channels : 1)));
+  if (weight.rank > 1 || (weight.size !== 1 && weight.size !== channels))
+    throw new ValueError("prelu", "weight", `of at most one axis, with 1 or ${channels} elements`, weight.describe());
+  const shaped =
+    weight.size === 1
+      ? reshape(
+          weight,
+          x.shape.map(() => 1),
+        )
+      : reshape(
+          weight,
+          x.shape.map((_, i) => (i === 1 ? channels : 1)),
+        );
   return where(gt(x, 0), x, mul(x, shaped));
 }
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
 export function glu(x: Tensor, axis = -1): Tensor {
   demandFloat("glu", x);
   const [a, b] = chunk(x, 2, axis);
-  if (a === undefined || b === undefined || a.shape.some((d, i) => d !== b.shape[i])) throw new ValueError("glu", "axis", "an axis of even length", axis);
+  if (a === undefined || b === undefined || a.shape.some((d, i) => d !== b.shape[i]))
+    throw new ValueError("glu", "axis", "an axis of even length", axis);
   return mul(a, sigmoid(b));
 }
 

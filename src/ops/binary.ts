@@ -70,17 +70,42 @@ export function binary(name: string, options: BinaryOptions): Definition<undefin
 }
 
 const arithmetic = (promoted: DType, name: string): DType => {
-  if (promoted === "float64" || promoted === "bfloat16") throw new DTypeError(name, "dtype", "one that computes (float64 and bfloat16 are only stored and cast)", promoted);
+  if (promoted === "float64" || promoted === "bfloat16")
+    throw new DTypeError(name, "dtype", "one that computes (float64 and bfloat16 are only stored and cast)", promoted);
   return promoted;
 };
 /** Bytes add as numbers: bool becomes uint8's saturating OR in PyTorch, here an integer first. */
 const numeric = (promoted: DType, name: string): DType => (promoted === "bool" ? "bool" : arithmetic(promoted, name));
 const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? arithmetic(promoted, name) : "float32");
 
-const addOp = binary("add", { operator: "ELEMENT_WISE_ADD", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)), grad: (dy) => [dy, dy], saves: [] });
-const subOp = binary("sub", { operator: "ELEMENT_WISE_SUBTRACT", dtype: arithmetic, emit: (g, a, b) => g.elementWiseSubtract(a, b), grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null], saves: [] });
-const mulOp = binary("mul", { operator: "ELEMENT_WISE_MULTIPLY", dtype: numeric, emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)), grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null], saves: (needs) => [...(needs[1] ? [0] : []), ...(needs[0] ? [1] : [])] });
-const divOp = binary("div", { operator: "ELEMENT_WISE_DIVIDE", dtype: floating, emit: (g, a, b) => g.elementWiseDivide(a, b), grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null], saves: (needs) => (needs[1] ? [0, 1] : [1]) });
+const addOp = binary("add", {
+  operator: "ELEMENT_WISE_ADD",
+  dtype: numeric,
+  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)),
+  grad: (dy) => [dy, dy],
+  saves: [],
+});
+const subOp = binary("sub", {
+  operator: "ELEMENT_WISE_SUBTRACT",
+  dtype: arithmetic,
+  emit: (g, a, b) => g.elementWiseSubtract(a, b),
+  grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null],
+  saves: [],
+});
+const mulOp = binary("mul", {
+  operator: "ELEMENT_WISE_MULTIPLY",
+  dtype: numeric,
+  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)),
+  grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null],
+  saves: (needs) => [...(needs[1] ? [0] : []), ...(needs[0] ? [1] : [])],
+});
+const divOp = binary("div", {
+  operator: "ELEMENT_WISE_DIVIDE",
+  dtype: floating,
+  emit: (g, a, b) => g.elementWiseDivide(a, b),
+  grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null],
+  saves: (needs) => (needs[1] ? [0, 1] : [1]),
+});
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
 export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operands("add", a, b), undefined);

@@ -9,10 +9,13 @@ import { binary, operands, type Arithmetic } from "./binary.ts";
 import { define, type Definition } from "./define.ts";
 import { constant } from "./support.ts";
 
-const whole = (bool: boolean) => (promoted: DType, name: string): DType => {
-  if (DTYPES[promoted].kind === "float" || (promoted === "bool" && !bool)) throw new DTypeError(name, "dtype", bool ? "an integer one or bool" : "an integer one", promoted);
-  return promoted;
-};
+const whole =
+  (bool: boolean) =>
+  (promoted: DType, name: string): DType => {
+    if (DTYPES[promoted].kind === "float" || (promoted === "bool" && !bool))
+      throw new DTypeError(name, "dtype", bool ? "an integer one or bool" : "an integer one", promoted);
+    return promoted;
+  };
 
 const bitwise = (name: string, emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): Definition<undefined> =>
   binary(name, { dtype: whole(true), emit, grad: () => [null, null], saves: [] });
@@ -38,14 +41,26 @@ function shifted(g: GraphBuilder, a: Expr, b: Expr, direction: "left" | "right")
   const seen = (x: Expr): Expr => g.reinterpret(x, { dtype });
   if (direction === "left") return g.reinterpret(shift(seen(a), seen(b)), { dtype: a.dtype });
   // Filled with the sign: the bits of a negative number are inverted, shifted with zeros, and inverted again.
-  const negative = g.elementWiseLogicalLessThan(a, constant(g, a.dtype, a.dtype === "int64" ? 0n : 0, a.sizes), { output: { dtype: "bool" } });
+  const negative = g.elementWiseLogicalLessThan(a, constant(g, a.dtype, a.dtype === "int64" ? 0n : 0, a.sizes), {
+    output: { dtype: "bool" },
+  });
   const plain = g.elementWiseIf(negative, g.elementWiseBitNot(a), a);
   const moved = g.reinterpret(shift(seen(plain), seen(b)), { dtype: a.dtype });
   return g.elementWiseIf(negative, g.elementWiseBitNot(moved), moved);
 }
 
-const leftOp = binary("bitwiseLeftShift", { dtype: whole(false), emit: (g, a, b) => shifted(g, a, b, "left"), grad: () => [null, null], saves: [] });
-const rightOp = binary("bitwiseRightShift", { dtype: whole(false), emit: (g, a, b) => shifted(g, a, b, "right"), grad: () => [null, null], saves: [] });
+const leftOp = binary("bitwiseLeftShift", {
+  dtype: whole(false),
+  emit: (g, a, b) => shifted(g, a, b, "left"),
+  grad: () => [null, null],
+  saves: [],
+});
+const rightOp = binary("bitwiseRightShift", {
+  dtype: whole(false),
+  emit: (g, a, b) => shifted(g, a, b, "right"),
+  grad: () => [null, null],
+  saves: [],
+});
 
 /** a & b. Integers or bool; shapes broadcast; dtypes promote. Reference: torch.bitwise_and. DirectML: ELEMENT_WISE_BIT_AND. */
 export const bitwiseAnd = (a: Arithmetic, b: Arithmetic): Tensor => call(andOp, operands("bitwiseAnd", a, b), undefined);

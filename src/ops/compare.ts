@@ -71,12 +71,19 @@ const notOp = define({
   infer: ([x]) => [{ shape: x!.shape, dtype: "bool" }],
   lower: (g, [x]) => [no(g, cast(g, x!, "bool"))],
 });
-const infinity = (mode: "EITHER" | "POSITIVE" | "NEGATIVE") => (g: GraphBuilder, x: Expr): Expr => g.elementWiseIsInfinity(x, { ...bool, infinityMode: mode });
+const infinity =
+  (mode: "EITHER" | "POSITIVE" | "NEGATIVE") =>
+  (g: GraphBuilder, x: Expr): Expr =>
+    g.elementWiseIsInfinity(x, { ...bool, infinityMode: mode });
 const isnanOp = test("isnan", (g, x) => g.elementWiseIsNan(x, bool), false);
 const isinfOp = test("isinf", infinity("EITHER"), false);
 const isposinfOp = test("isposinf", infinity("POSITIVE"), false);
 const isneginfOp = test("isneginf", infinity("NEGATIVE"), false);
-const isfiniteOp = test("isfinite", (g, x) => no(g, g.elementWiseLogicalOr(infinity("EITHER")(g, x), g.elementWiseIsNan(x, bool), bool)), true);
+const isfiniteOp = test(
+  "isfinite",
+  (g, x) => no(g, g.elementWiseLogicalOr(infinity("EITHER")(g, x), g.elementWiseIsNan(x, bool), bool)),
+  true,
+);
 
 /** a == b. Shapes broadcast; dtypes promote. Reference: torch.eq. DirectML: ELEMENT_WISE_LOGICAL_EQUALS. */
 export const eq = (a: Arithmetic, b: Arithmetic): Tensor => call(eqOp, promoted("eq", a, b), undefined);
@@ -111,4 +118,20 @@ export const isneginf = (x: Tensor): Tensor => call(isneginfOp, [x], undefined);
 /** x is neither NaN nor an infinity; true for integers. Reference: torch.isfinite. */
 export const isfinite = (x: Tensor): Tensor => call(isfiniteOp, [x], undefined);
 
-export const methods = { eq, ne, lt, le, gt, ge, logicalAnd, logicalOr, logicalXor, logicalNot, isnan, isinf, isposinf, isneginf, isfinite };
+export const methods = {
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logicalAnd,
+  logicalOr,
+  logicalXor,
+  logicalNot,
+  isnan,
+  isinf,
+  isposinf,
+  isneginf,
+  isfinite,
+};

@@ -31,7 +31,8 @@ function checked(operation: string, dtype: DType): DType {
 }
 
 function checkedShape(operation: string, shape: Shape): Shape {
-  if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0)) throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+  if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
+    throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
   return shape as Shape;
 }
 
@@ -53,11 +54,17 @@ export function fromBytes(operation: string, dev: Device, dtype: DType, shape: S
 /** Flattens nested arrays, which must be rectangular. */
 function flatten(data: NestedArray): { shape: number[]; flat: Scalar[] } {
   const shape: number[] = [];
-  for (let level: NestedArray | undefined = data; Array.isArray(level); level = level[0] as NestedArray | undefined) shape.push(level.length);
+  for (let level: NestedArray | undefined = data; Array.isArray(level); level = level[0] as NestedArray | undefined)
+    shape.push(level.length);
   const flat: Scalar[] = [];
   const visit = (value: NestedArray, axis: number): void => {
     if (Array.isArray(value) ? axis >= shape.length || value.length !== shape[axis] : axis < shape.length)
-      throw new ShapeError("tensor", "data", `rectangular, like ${showShape(shape)}`, `${Array.isArray(value) ? `${value.length} elements` : "a number"} at depth ${axis}`);
+      throw new ShapeError(
+        "tensor",
+        "data",
+        `rectangular, like ${showShape(shape)}`,
+        `${Array.isArray(value) ? `${value.length} elements` : "a number"} at depth ${axis}`,
+      );
     if (Array.isArray(value)) for (const v of value as readonly NestedArray[]) visit(v, axis + 1);
     else flat.push(value as Scalar);
   };
@@ -91,13 +98,17 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
     shape = options.shape ?? [list.length];
     const raw = own === dtype || (own === "uint16" && (dtype === "float16" || dtype === "bfloat16"));
     bytes = raw ? data : elements(dtype, Array.from(list));
-    if (sizeOf(checkedShape("tensor", shape)) !== list.length) throw new ShapeError("tensor", "shape", `of ${list.length} elements`, showShape(shape));
+    if (sizeOf(checkedShape("tensor", shape)) !== list.length)
+      throw new ShapeError("tensor", "shape", `of ${list.length} elements`, showShape(shape));
   } else {
     const read = flatten(data as NestedArray);
     dtype = checked("tensor", options.dtype ?? inferred(read.flat));
     shape = options.shape ?? read.shape;
-    if (sizeOf(checkedShape("tensor", shape)) !== read.flat.length) throw new ShapeError("tensor", "shape", `of ${read.flat.length} elements`, showShape(shape));
-    for (const v of read.flat) if (typeof v !== "number" && typeof v !== "bigint" && typeof v !== "boolean") throw new DTypeError("tensor", "data", "numbers, bigints or booleans", typeof v);
+    if (sizeOf(checkedShape("tensor", shape)) !== read.flat.length)
+      throw new ShapeError("tensor", "shape", `of ${read.flat.length} elements`, showShape(shape));
+    for (const v of read.flat)
+      if (typeof v !== "number" && typeof v !== "bigint" && typeof v !== "boolean")
+        throw new DTypeError("tensor", "data", "numbers, bigints or booleans", typeof v);
     bytes = elements(dtype, read.flat);
   }
   return withGrad("tensor", fromBytes("tensor", chosenDevice(options), dtype, shape, bytes), options);
@@ -113,10 +124,12 @@ export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): 
 }
 
 /** A tensor of zeros. Default dtype float32. Reference: torch.zeros. */
-export const zeros = (shape: Shape, options: TensorOptions = {}): Tensor => full(shape, 0, { ...options, dtype: options.dtype ?? "float32" });
+export const zeros = (shape: Shape, options: TensorOptions = {}): Tensor =>
+  full(shape, 0, { ...options, dtype: options.dtype ?? "float32" });
 
 /** A tensor of ones. Default dtype float32. Reference: torch.ones. */
-export const ones = (shape: Shape, options: TensorOptions = {}): Tensor => full(shape, 1, { ...options, dtype: options.dtype ?? "float32" });
+export const ones = (shape: Shape, options: TensorOptions = {}): Tensor =>
+  full(shape, 1, { ...options, dtype: options.dtype ?? "float32" });
 
 /** A tensor whose elements are whatever the memory holds. Default dtype float32. Reference: torch.empty. */
 export function empty(shape: Shape, options: TensorOptions = {}): Tensor {
@@ -127,7 +140,11 @@ export function empty(shape: Shape, options: TensorOptions = {}): Tensor {
   return withGrad("empty", new Tensor(new Storage(dev, 0), internDesc(dev, dtype, shape)), options);
 }
 
-const like = (x: Tensor, options: TensorOptions): TensorOptions => ({ ...options, dtype: options.dtype ?? x.dtype, device: options.device ?? x.device });
+const like = (x: Tensor, options: TensorOptions): TensorOptions => ({
+  ...options,
+  dtype: options.dtype ?? x.dtype,
+  device: options.device ?? x.device,
+});
 
 /** full() with the shape of x, and its dtype and device unless given. */
 export const fullLike = (x: Tensor, value: Scalar, options: TensorOptions = {}): Tensor => full(x.shape, value, like(x, options));

@@ -7,7 +7,7 @@ import { readBytes, readBytesSync } from "../runtime/buffers.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { demandDevice, nativeDevice } from "../runtime/devices.ts";
 import { transfer } from "../runtime/transfer.ts";
-import { Tensor } from "../tensor.ts";
+import type { Tensor } from "../tensor.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { TapeNode, specOf } from "../autograd/tape.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
@@ -72,7 +72,8 @@ export const data = (x: Tensor): Promise<TypedArray> => readAs("data", x);
 
 async function readAs(operation: string, x: Tensor): Promise<TypedArray> {
   const { source, offset, size } = rangeOf(operation, x);
-  const reading = size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, operation);
+  const reading =
+    size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, operation);
   if (source !== x) source.dispose();
   return new (arrayClass(x.dtype))(await reading, 0, x.size);
 }
@@ -99,7 +100,8 @@ type Nested = number | bigint | boolean | Nested[];
 
 function nest(flat: readonly (number | bigint | boolean)[], shape: readonly number[]): Nested {
   let at = 0;
-  const build = (axis: number): Nested => (axis === shape.length ? flat[at++]! : Array.from({ length: shape[axis]! }, () => build(axis + 1)));
+  const build = (axis: number): Nested =>
+    axis === shape.length ? flat[at++]! : Array.from({ length: shape[axis]! }, () => build(axis + 1));
   return build(0);
 }
 

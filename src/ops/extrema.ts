@@ -67,7 +67,11 @@ function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: 
     const beyond = constant(g, x.dtype, which === "max" ? Infinity : -Infinity, x.sizes);
     seen = g.elementWiseIf(nan, beyond, x);
   }
-  const options = { output: { sizes: x.sizes.map((d, i) => (i === axis ? 1 : d)), dtype }, axes: [axis], axisDirection: "INCREASING" } as const;
+  const options = {
+    output: { sizes: x.sizes.map((d, i) => (i === axis ? 1 : d)), dtype },
+    axes: [axis],
+    axisDirection: "INCREASING",
+  } as const;
   return which === "max" ? g.argmax(seen, options) : g.argmin(seen, options);
 }
 
@@ -76,7 +80,10 @@ const alongAxis = (name: Which): Definition<AxisAttributes> =>
     name,
     infer: ([x], attrs) => {
       const shape = reducedShape(x!.shape, asReduce(attrs));
-      return [{ shape, dtype: computing(name, x!.dtype) }, { shape, dtype: attrs.dtype }];
+      return [
+        { shape, dtype: computing(name, x!.dtype) },
+        { shape, dtype: attrs.dtype },
+      ];
     },
     lower: (g, [x], { axis, dtype }) => [emitExtreme(g, x!, name, [axis]), emitIndex(g, x!, name, axis, dtype)],
     grad: (dy, { specs: [x], outputs: [, indices], attrs }) => {
@@ -106,7 +113,8 @@ const argmaxOp = indexOf("argmax");
 const argminOp = indexOf("argmin");
 
 function demandElements(operation: string, x: Tensor, axes: readonly number[]): void {
-  if (axes.some((a) => x.shape[a] === 0)) throw new ShapeError(operation, "x", "of at least one element along the axes it works on", x.describe());
+  if (axes.some((a) => x.shape[a] === 0))
+    throw new ShapeError(operation, "x", "of at least one element along the axes it works on", x.describe());
 }
 
 function over(op: Definition<ReduceAttributes>, x: Tensor, axis: Axes, options: ReduceOptions): Tensor {
@@ -115,7 +123,12 @@ function over(op: Definition<ReduceAttributes>, x: Tensor, axis: Axes, options: 
   return call(op, [x], attrs);
 }
 
-function along(op: Definition<AxisAttributes>, x: Tensor, axis: number, { keepDims = false, dtype = "int32" }: ArgOptions): readonly Tensor[] {
+function along(
+  op: Definition<AxisAttributes>,
+  x: Tensor,
+  axis: number,
+  { keepDims = false, dtype = "int32" }: ArgOptions,
+): readonly Tensor[] {
   const attrs = { axis: normalizeAxis(op.name, axis, x.rank), keepDims, dtype };
   demandElements(op.name, x, [attrs.axis]);
   return dispatch(op, [x], attrs);

@@ -24,13 +24,21 @@ interface SumAttributes extends AxisAttributes {
 const TABLE = 2 ** 24;
 
 /** Indices in a dtype that gathering takes. */
-const indexExpr = (g: GraphBuilder, index: Expr): Expr => (index.dtype === "int32" || index.dtype === "int64" || index.dtype === "uint32" || index.dtype === "uint64" ? index : cast(g, index, "int32"));
+const indexExpr = (g: GraphBuilder, index: Expr): Expr =>
+  index.dtype === "int32" || index.dtype === "int64" || index.dtype === "uint32" || index.dtype === "uint64"
+    ? index
+    : cast(g, index, "int32");
 
 /** Part of an expression along an axis, packed. */
 function cut(g: GraphBuilder, x: Expr, axis: number, start: number, length: number): Expr {
   if (start === 0 && length === x.sizes[axis]) return x;
   const sizes = x.sizes.map((d, i) => (i === axis ? length : d));
-  return g.slice1(x, { output: { sizes }, inputWindowOffsets: sizes.map((_, i) => (i === axis ? start : 0)), inputWindowSizes: sizes, inputWindowStrides: sizes.map(() => 1) });
+  return g.slice1(x, {
+    output: { sizes },
+    inputWindowOffsets: sizes.map((_, i) => (i === axis ? start : 0)),
+    inputWindowSizes: sizes,
+    inputWindowStrides: sizes.map(() => 1),
+  });
 }
 
 const gatherOp: Definition<AxisAttributes> = define<AxisAttributes>({
@@ -59,10 +67,18 @@ const gatherGradOp: Definition<SumAttributes> = define<SumAttributes>({
     for (let start = 0; start < k; start += part) {
       const length = Math.min(part, k - start);
       wideSizes[axis + 1] = length;
-      const wide = (x: Expr): Expr => g.reinterpret(x, { sizes: wideSizes, strides: [...x.strides.slice(0, axis), 0, ...x.strides.slice(axis)] });
-      const line = g.fillValueSequence({ output: { sizes: [n], dtype: "int32" }, valueDataType: "INT32", valueStart: { dtype: "int32", value: 0 }, valueDelta: { dtype: "int32", value: 1 } });
+      const wide = (x: Expr): Expr =>
+        g.reinterpret(x, { sizes: wideSizes, strides: [...x.strides.slice(0, axis), 0, ...x.strides.slice(axis)] });
+      const line = g.fillValueSequence({
+        output: { sizes: [n], dtype: "int32" },
+        valueDataType: "INT32",
+        valueStart: { dtype: "int32", value: 0 },
+        valueDelta: { dtype: "int32", value: 1 },
+      });
       const places = g.reinterpret(line, { sizes: wideSizes, strides: wideSizes.map((_, i) => (i === axis ? 1 : 0)) });
-      const hit = g.elementWiseLogicalEquals(wide(cast(g, cut(g, index!, axis, start, length), "int32")), places, { output: { dtype: "bool" } });
+      const hit = g.elementWiseLogicalEquals(wide(cast(g, cut(g, index!, axis, start, length), "int32")), places, {
+        output: { dtype: "bool" },
+      });
       const chosen = g.elementWiseIf(hit, wide(cut(g, dy!, axis, start, length)), constant(g, dy!.dtype, 0, wideSizes));
       const reduced = emitReduce(g, chosen, "SUM", [axis + 1]);
       const flat = g.reinterpret(reduced, { sizes: wideSizes.filter((_, i) => i !== axis + 1) });
@@ -72,7 +88,16 @@ const gatherGradOp: Definition<SumAttributes> = define<SumAttributes>({
     const found = total!;
     if (found.sizes.every((d, i) => d === sizes[i])) return [found];
     const zero = { dtype: dy!.dtype, value: 0 };
-    return [g.padding1(found, { output: { sizes }, paddingMode: "CONSTANT", paddingValueDataType: dataTypeName(dy!.dtype), paddingValue: zero, startPadding: sizes.map(() => 0), endPadding: sizes.map((d, i) => d - found.sizes[i]!) })];
+    return [
+      g.padding1(found, {
+        output: { sizes },
+        paddingMode: "CONSTANT",
+        paddingValueDataType: dataTypeName(dy!.dtype),
+        paddingValue: zero,
+        startPadding: sizes.map(() => 0),
+        endPadding: sizes.map((d, i) => d - found.sizes[i]!),
+      }),
+    ];
   },
   grad: (dy, { inputs: [, index], attrs: { axis } }) => [call(gatherOp, [dy, index!], { axis }), null],
   saves: { inputs: [1], outputs: false },
@@ -87,7 +112,10 @@ const indexSelectOp: Definition<AxisAttributes> = define<AxisAttributes>({
   lower: (g, [x, index], { axis }) => {
     const rank = x!.sizes.length;
     const count = index!.sizes[0]!;
-    const line = g.reinterpret(indexExpr(g, index!), { sizes: [...new Array<number>(rank - 1).fill(1), count], strides: [...new Array<number>(rank - 1).fill(0), index!.strides[0]!] });
+    const line = g.reinterpret(indexExpr(g, index!), {
+      sizes: [...new Array<number>(rank - 1).fill(1), count],
+      strides: [...new Array<number>(rank - 1).fill(0), index!.strides[0]!],
+    });
     return [g.gather(x!, line, { output: { sizes: x!.sizes.map((d, i) => (i === axis ? count : d)) }, axis, indexDimensions: 1 })];
   },
   grad: (dy, { inputs: [, index], specs: [x], attrs: { axis } }) => [call(indexAddOp, [dy, index!], { axis, shape: x!.shape }), null],
@@ -108,14 +136,26 @@ const indexAddOp: Definition<SumAttributes> = define<SumAttributes>({
     const rest = sizeOf(shape) / n;
     const rows = g.reshape(g.transpose(dy!, order), [count, rest]);
     const line = g.reshape(indexExpr(g, index!), [count, 1]);
-    const ends = g.fillValueSequence({ output: { sizes: [1, 2], dtype: dy!.dtype }, valueDataType: dataTypeName(dy!.dtype), valueStart: { dtype: dy!.dtype, value: 0 }, valueDelta: { dtype: dy!.dtype, value: 1 } });
+    const ends = g.fillValueSequence({
+      output: { sizes: [1, 2], dtype: dy!.dtype },
+      valueDataType: dataTypeName(dy!.dtype),
+      valueStart: { dtype: dy!.dtype, value: 0 },
+      valueDelta: { dtype: dy!.dtype, value: 1 },
+    });
     const part = Math.max(1, Math.min(count, Math.floor(TABLE / n)));
     let total: Expr | null = null;
     for (let start = 0; start < count; start += part) {
       const length = Math.min(part, count - start);
       const table = g.oneHot(cut(g, line, 0, start, length), ends, { output: { sizes: [length, n] }, axis: 1 });
       const lift = (x: Expr): Expr => g.reinterpret(x, { sizes: [1, 1, ...x.sizes], strides: [0, 0, ...x.strides] });
-      total = g.gemm(lift(table), lift(cut(g, rows, 0, start, length)), { c: total, output: { sizes: [1, 1, n, rest] }, transA: "TRANSPOSE", transB: "NONE", alpha: 1, beta: total === null ? 0 : 1 });
+      total = g.gemm(lift(table), lift(cut(g, rows, 0, start, length)), {
+        c: total,
+        output: { sizes: [1, 1, n, rest] },
+        transA: "TRANSPOSE",
+        transB: "NONE",
+        alpha: 1,
+        beta: total === null ? 0 : 1,
+      });
     }
     const back = order.map((_, i) => order.indexOf(i));
     return [g.transpose(g.reinterpret(total!, { sizes: order.map((i) => shape[i]!) }), back)];
@@ -126,7 +166,14 @@ const indexAddOp: Definition<SumAttributes> = define<SumAttributes>({
 });
 
 function demandIndex(operation: string, index: Tensor): void {
-  if (!isInteger(index.dtype)) throw new DTypeError(operation, "index", "of an integer dtype", index.describe(), index.dtype === "bool" ? "A mask's size depends on its data; use where() or maskedFill()." : undefined);
+  if (!isInteger(index.dtype))
+    throw new DTypeError(
+      operation,
+      "index",
+      "of an integer dtype",
+      index.describe(),
+      index.dtype === "bool" ? "A mask's size depends on its data; use where() or maskedFill()." : undefined,
+    );
 }
 
 /**
@@ -137,7 +184,8 @@ export function gather(x: Tensor, axis: number, index: Tensor): Tensor {
   demandIndex("gather", index);
   demandSameDevice("gather", [x, index]);
   const a = normalizeAxis("gather", axis, x.rank);
-  if (Math.max(1, x.rank) !== Math.max(1, index.rank) || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1))) throw new ShapeError("gather", "index", `of ${x.rank} axes, not longer than ${x.describe()} but along axis ${a}`, index.describe());
+  if (Math.max(1, x.rank) !== Math.max(1, index.rank) || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1)))
+    throw new ShapeError("gather", "index", `of ${x.rank} axes, not longer than ${x.describe()} but along axis ${a}`, index.describe());
   return call(gatherOp, [x, index], { axis: a });
 }
 
@@ -160,7 +208,12 @@ export function takeAlongAxis(x: Tensor, index: Tensor, axis: number | null = nu
   if (axis === null) return gather(reshape(x, [-1]), 0, reshape(index, [-1]));
   const a = existingAxis("takeAlongAxis", x, axis);
   if (index.rank !== x.rank) throw new ShapeError("takeAlongAxis", "index", `of ${x.rank} axes`, index.describe());
-  const wide = (own: Tensor, other: Tensor): Tensor => broadcastTo(own, own.shape.map((d, i) => (i === a || d !== 1 ? d : other.shape[i]!)), "takeAlongAxis");
+  const wide = (own: Tensor, other: Tensor): Tensor =>
+    broadcastTo(
+      own,
+      own.shape.map((d, i) => (i === a || d !== 1 ? d : other.shape[i]!)),
+      "takeAlongAxis",
+    );
   return gather(wide(x, index), a, wide(index, x));
 }
 

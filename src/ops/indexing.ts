@@ -38,7 +38,8 @@ interface Resolved {
 
 function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resolved {
   const taken = indices.filter((i) => i !== null && i !== "...").length;
-  if (indices.filter((i) => i === "...").length > 1) throw new ValueError(operation, "index", "a list with at most one ...", indices.length);
+  if (indices.filter((i) => i === "...").length > 1)
+    throw new ValueError(operation, "index", "a list with at most one ...", indices.length);
   if (taken > x.rank) throw new ShapeError(operation, "index", `for at most ${x.rank} axes of ${x.describe()}`, `${taken}`);
   const full = indices.includes("...") ? indices : [...indices, "..." as const];
   let part = x;
@@ -54,7 +55,14 @@ function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resol
     } else if (typeof i === "number") {
       part = select(part, axis, i);
     } else if (i instanceof Tensor || Array.isArray(i)) {
-      if (pick !== null) throw new ValueError(operation, "index", "one that has indices for at most one axis", "several", "Use gather() or takeAlongAxis().");
+      if (pick !== null)
+        throw new ValueError(
+          operation,
+          "index",
+          "one that has indices for at most one axis",
+          "several",
+          "Use gather() or takeAlongAxis().",
+        );
       pick = { index: indexTensor(operation, x, i as Tensor | readonly number[], part.shape[axis]!), axis };
       axis++;
     } else {
@@ -67,11 +75,23 @@ function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resol
 
 function indexTensor(operation: string, x: Tensor, index: Tensor | readonly number[], length: number): Tensor {
   if (index instanceof Tensor) {
-    if (!isInteger(index.dtype)) throw new DTypeError(operation, "index", "of an integer dtype", index.describe(), "The result's shape would depend on a mask's data: use where() or maskedFill().");
+    if (!isInteger(index.dtype))
+      throw new DTypeError(
+        operation,
+        "index",
+        "of an integer dtype",
+        index.describe(),
+        "The result's shape would depend on a mask's data: use where() or maskedFill().",
+      );
     return index;
   }
-  for (const i of index) if (!Number.isInteger(i) || i < -length || i >= length) throw new ValueError(operation, "index", `whole numbers in [${-length}, ${length - 1}]`, i);
-  return tensor(Int32Array.from(index, (i) => (i < 0 ? i + length : i)), { device: x.device });
+  for (const i of index)
+    if (!Number.isInteger(i) || i < -length || i >= length)
+      throw new ValueError(operation, "index", `whole numbers in [${-length}, ${length - 1}]`, i);
+  return tensor(
+    Int32Array.from(index, (i) => (i < 0 ? i + length : i)),
+    { device: x.device },
+  );
 }
 
 /**
@@ -91,8 +111,14 @@ export function index(x: Tensor, ...indices: Index[]): Tensor {
 const putOp: Definition<undefined> = define({
   name: "put",
   infer: ([x]) => [x!],
-  lower: (g, [x, places, values]) => [g.scatter(g.packed(x!), g.packed(places!), g.packed(values!), { axis: 0, output: { sizes: x!.sizes } })],
-  grad: (dy, { inputs: [, places], needs }) => [needs[0] ? call(putOp, [dy, places!, zeros(places!.shape, { dtype: dy.dtype, device: dy.device })], undefined) : null, null, needs[2] ? gather(dy, 0, places!) : null],
+  lower: (g, [x, places, values]) => [
+    g.scatter(g.packed(x!), g.packed(places!), g.packed(values!), { axis: 0, output: { sizes: x!.sizes } }),
+  ],
+  grad: (dy, { inputs: [, places], needs }) => [
+    needs[0] ? call(putOp, [dy, places!, zeros(places!.shape, { dtype: dy.dtype, device: dy.device })], undefined) : null,
+    null,
+    needs[2] ? gather(dy, 0, places!) : null,
+  ],
   saves: { inputs: [1], outputs: false },
 });
 
@@ -127,7 +153,9 @@ export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor 
 
 function demandFits(operation: string, value: Tensor, part: Tensor): void {
   const lead = Math.max(0, value.rank - part.rank);
-  const fits = value.shape.slice(0, lead).every((d) => d === 1) && value.shape.slice(lead).every((d, i) => d === 1 || d === part.shape[part.rank - (value.rank - lead) + i]);
+  const fits =
+    value.shape.slice(0, lead).every((d) => d === 1) &&
+    value.shape.slice(lead).every((d, i) => d === 1 || d === part.shape[part.rank - (value.rank - lead) + i]);
   if (!fits) throw new ShapeError(operation, "value", `one that broadcasts to ${showShape(part.shape)}`, value.describe());
 }
 

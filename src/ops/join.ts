@@ -16,7 +16,9 @@ const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: num
     const first = inputs[0]!;
     return [{ shape: first.shape.map((d, i) => (i === axis ? inputs.reduce((n, s) => n + s.shape[axis]!, 0) : d)), dtype: first.dtype }];
   },
-  lower: (g, inputs, { axis }, [out]) => [inputs.length === 1 ? g.elementWiseIdentity(inputs[0]!) : g.join(inputs, { output: { sizes: out!.shape }, axis })],
+  lower: (g, inputs, { axis }, [out]) => [
+    inputs.length === 1 ? g.elementWiseIdentity(inputs[0]!) : g.join(inputs, { output: { sizes: out!.shape }, axis }),
+  ],
   grad: (dy, { specs, needs, attrs: { axis } }) => {
     let start = 0;
     return specs.map((s, i) => {
@@ -42,10 +44,15 @@ export function cat(tensors: readonly Tensor[], axis = 0): Tensor {
   if (first.rank === 0) throw new ShapeError("cat", "tensors[0]", "of at least one axis", first.describe());
   const a = normalizeAxis("cat", axis, first.rank);
   shaped.forEach((t, i) => {
-    if (t.rank !== first.rank || t.shape.some((d, k) => k !== a && d !== first.shape[k])) throw new ShapeError("cat", `tensors[${i}]`, `like ${first.describe()} but for axis ${a}`, t.describe());
+    if (t.rank !== first.rank || t.shape.some((d, k) => k !== a && d !== first.shape[k]))
+      throw new ShapeError("cat", `tensors[${i}]`, `like ${first.describe()} but for axis ${a}`, t.describe());
   });
   const full = shaped.filter((t) => t.size > 0).map((t) => toDType(t, dtype));
-  if (full.length === 0) return empty(first.shape.map((d, i) => (i === a ? shaped.reduce((n, t) => n + t.shape[a]!, 0) : d)), { dtype, device: first.device });
+  if (full.length === 0)
+    return empty(
+      first.shape.map((d, i) => (i === a ? shaped.reduce((n, t) => n + t.shape[a]!, 0) : d)),
+      { dtype, device: first.device },
+    );
   return call(catOp, full, { axis: a });
 }
 
@@ -54,10 +61,14 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   if (tensors.length === 0) throw new ValueError("stack", "tensors", "at least one tensor", "none");
   const first = tensors[0]!;
   tensors.forEach((t, i) => {
-    if (t.rank !== first.rank || t.shape.some((d, k) => d !== first.shape[k])) throw new ShapeError("stack", `tensors[${i}]`, `like ${first.describe()}`, t.describe());
+    if (t.rank !== first.rank || t.shape.some((d, k) => d !== first.shape[k]))
+      throw new ShapeError("stack", `tensors[${i}]`, `like ${first.describe()}`, t.describe());
   });
   const a = normalizeAxis("stack", axis, first.rank + 1);
-  return cat(tensors.map((t) => unsqueeze(t, a)), a);
+  return cat(
+    tensors.map((t) => unsqueeze(t, a)),
+    a,
+  );
 }
 
 /** Views of x along an axis: parts of `size` elements (the last may be shorter), or of the sizes listed. Reference: torch.split. */
@@ -66,11 +77,13 @@ export function split(x: Tensor, size: number | readonly number[], axis = 0): Te
   const n = x.shape[a]!;
   let sizes: readonly number[];
   if (typeof size === "number") {
-    if (!Number.isInteger(size) || size < 0 || (size === 0 && n > 0)) throw new ValueError("split", "size", "a whole number of at least 1", size);
+    if (!Number.isInteger(size) || size < 0 || (size === 0 && n > 0))
+      throw new ValueError("split", "size", "a whole number of at least 1", size);
     sizes = n === 0 ? [0] : Array.from({ length: Math.ceil(n / size) }, (_, i) => Math.min(size, n - i * size));
   } else {
     sizes = size;
-    if (sizes.some((s) => !Number.isInteger(s) || s < 0) || sizes.reduce((p, q) => p + q, 0) !== n) throw new ValueError("split", "size", `whole numbers whose sum is ${n}`, sizes);
+    if (sizes.some((s) => !Number.isInteger(s) || s < 0) || sizes.reduce((p, q) => p + q, 0) !== n)
+      throw new ValueError("split", "size", `whole numbers whose sum is ${n}`, sizes);
   }
   let start = 0;
   return sizes.map((length) => {
@@ -91,7 +104,8 @@ export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
 /** x so many times along each axis; new axes come in front. Reference: torch.Tensor.repeat. */
 export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
   const list = (Array.isArray(times[0]) ? times[0] : times) as Shape;
-  if (list.length < x.rank || list.some((n) => !Number.isInteger(n) || n < 0)) throw new ValueError("repeat", "times", `at least ${x.rank} whole numbers of at least 0`, list);
+  if (list.length < x.rank || list.some((n) => !Number.isInteger(n) || n < 0))
+    throw new ValueError("repeat", "times", `at least ${x.rank} whole numbers of at least 0`, list);
   const shape = [...new Array<number>(list.length - x.rank).fill(1), ...x.shape];
   const target = shape.map((d, i) => d * list[i]!);
   if (sizeOf(target) === 0) return empty(target, { dtype: x.dtype, device: x.device });
@@ -100,7 +114,10 @@ export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
   const to: number[] = [];
   shape.forEach((d, i) => {
     const n = list[i]!;
-    if (d > 1 && n > 1) { from.push(1); to.push(n); }
+    if (d > 1 && n > 1) {
+      from.push(1);
+      to.push(n);
+    }
     from.push(d);
     to.push(d > 1 ? d : n);
   });
@@ -122,13 +139,26 @@ export function repeatInterleave(x: Tensor, times: number, axis: number | null =
   const target = x.shape.map((d, i) => (i === a ? d * times : d));
   if (sizeOf(target) === 0) return empty(target, { dtype: x.dtype, device: x.device });
   const wide = unsqueeze(x, a + 1);
-  return reshape(expand(wide, wide.shape.map((d, i) => (i === a + 1 ? times : d))), target);
+  return reshape(
+    expand(
+      wide,
+      wide.shape.map((d, i) => (i === a + 1 ? times : d)),
+    ),
+    target,
+  );
 }
 
 const flipOp: Definition<{ readonly axes: readonly number[] }> = define<{ readonly axes: readonly number[] }>({
   name: "flip",
   infer: ([x]) => [x!],
-  lower: (g, [x], { axes }) => [g.slice1(x!, { output: { sizes: x!.sizes }, inputWindowOffsets: x!.sizes.map(() => 0), inputWindowSizes: x!.sizes, inputWindowStrides: x!.sizes.map((_, i) => (axes.includes(i) ? -1 : 1)) })],
+  lower: (g, [x], { axes }) => [
+    g.slice1(x!, {
+      output: { sizes: x!.sizes },
+      inputWindowOffsets: x!.sizes.map(() => 0),
+      inputWindowSizes: x!.sizes,
+      inputWindowStrides: x!.sizes.map((_, i) => (axes.includes(i) ? -1 : 1)),
+    }),
+  ],
   grad: (dy, { attrs }) => [call(flipOp, [dy], attrs)],
   saves: { inputs: [], outputs: false },
 });
@@ -150,12 +180,15 @@ export function roll(x: Tensor, shifts: number | readonly number[], axes?: numbe
   }
   const list = ([axes].flat() as number[]).map((a) => existingAxis("roll", x, a));
   if (list.length !== by.length) throw new ValueError("roll", "shifts", `as many as axes (${list.length})`, shifts);
-  return list.reduce((result, a, i) => {
-    const n = x.shape[a]!;
-    if (n === 0) return result;
-    const start = (((n - by[i]!) % n) + n) % n;
-    return cat([narrow(result, a, start, n - start), narrow(result, a, 0, start)], a);
-  }, sliceView(x, wholeSlice(x)));
+  return list.reduce(
+    (result, a, i) => {
+      const n = x.shape[a]!;
+      if (n === 0) return result;
+      const start = (((n - by[i]!) % n) + n) % n;
+      return cat([narrow(result, a, start, n - start), narrow(result, a, 0, start)], a);
+    },
+    sliceView(x, wholeSlice(x)),
+  );
 }
 
 export const methods = { split, chunk, repeat, tile, repeatInterleave, flip, roll };

@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../dml/builder.generated.ts";
 import { create, dispatch, demandSameDevice } from "../dispatch.ts";
 import { device as deviceOf, defaultDevice, type DeviceLike } from "../device.ts";
 import type { Expr } from "../graph/graph.ts";
-import { Tensor } from "../tensor.ts";
+import type { Tensor } from "../tensor.ts";
 import { define, type GradContext, type TensorSpec } from "./define.ts";
 
 export interface KernelDefinition<A> {

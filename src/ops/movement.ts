@@ -1,7 +1,17 @@
 /** Views: other shapes, orders and parts of the same elements. Nothing is computed unless a copy is unavoidable. */
 import { view as makeView } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
-import { broadcastStrides, inferShape, isBroadcastableTo, normalizeAxis, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../shape.ts";
+import {
+  broadcastStrides,
+  inferShape,
+  isBroadcastableTo,
+  normalizeAxis,
+  sameShape,
+  showShape,
+  sizeOf,
+  viewStrides,
+  type Shape,
+} from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { contiguous } from "./data.ts";
 import { define, defineView, type ViewDefinition } from "./define.ts";
@@ -17,7 +27,11 @@ const viewOp: ViewDefinition<{ readonly shape: Shape; readonly strides: readonly
 const permuteOp: ViewDefinition<{ readonly axes: readonly number[] }> = defineView({
   name: "permute",
   view: ({ shape, strides }, { axes }) => ({ shape: axes.map((a) => shape[a]!), strides: axes.map((a) => strides[a]!), offset: 0 }),
-  grad: (dy, { attrs: { axes } }) => permute(dy, axes.map((_, i) => axes.indexOf(i))),
+  grad: (dy, { attrs: { axes } }) =>
+    permute(
+      dy,
+      axes.map((_, i) => axes.indexOf(i)),
+    ),
 });
 
 const expandOp: ViewDefinition<{ readonly shape: Shape }> = defineView({
@@ -51,7 +65,14 @@ export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
     const seen = shape.length === 0 ? [1] : shape;
     const some = <T>(list: readonly T[], none: T): readonly T[] => (list.length === 0 ? [none] : list);
     const windows = sizes.map((n, i) => (n - 1) * steps[i]! + 1);
-    return [g.sliceGrad(x!, { outputGradient: { sizes: seen }, inputWindowOffsets: some(starts, 0), inputWindowSizes: some(windows, 1), inputWindowStrides: some(steps, 1) })];
+    return [
+      g.sliceGrad(x!, {
+        outputGradient: { sizes: seen },
+        inputWindowOffsets: some(starts, 0),
+        inputWindowSizes: some(windows, 1),
+        inputWindowStrides: some(steps, 1),
+      }),
+    ];
   },
   grad: (dy, { attrs: { starts, sizes, steps } }) => [sliceView(dy, { starts, sizes, steps })],
   saves: { inputs: [], outputs: false },
@@ -62,7 +83,11 @@ export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
 export const sliceView = (x: Tensor, attrs: SliceAttributes): Tensor => makeView(sliceOp, x, attrs);
 
 /** @internal The whole of x, as attributes of a slice. */
-export const wholeSlice = (x: Tensor): { starts: number[]; sizes: number[]; steps: number[] } => ({ starts: x.shape.map(() => 0), sizes: [...x.shape], steps: x.shape.map(() => 1) });
+export const wholeSlice = (x: Tensor): { starts: number[]; sizes: number[]; steps: number[] } => ({
+  starts: x.shape.map(() => 0),
+  sizes: [...x.shape],
+  steps: x.shape.map(() => 1),
+});
 
 /** @internal The same bytes with these sizes and strides, without checks. */
 const reviewed = (x: Tensor, shape: Shape, strides: readonly number[]): Tensor => makeView(viewOp, x, { shape, strides });
@@ -87,7 +112,14 @@ export function reshape(x: Tensor, ...shape: number[] | [Shape]): Tensor {
 export function view(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const target = targetShape("view", x, shape);
   const strides = viewStrides(x.shape, x.strides, target);
-  if (strides === null) throw new ShapeError("view", "shape", `one that strides [${x.strides.join(", ")}] of ${x.describe()} can show`, showShape(target), "Use reshape(), which copies.");
+  if (strides === null)
+    throw new ShapeError(
+      "view",
+      "shape",
+      `one that strides [${x.strides.join(", ")}] of ${x.describe()} can show`,
+      showShape(target),
+      "Use reshape(), which copies.",
+    );
   return reviewed(x, target, strides);
 }
 
@@ -109,7 +141,8 @@ export function unflatten(x: Tensor, axis: number, lengths: Shape): Tensor {
 /** x with its axes in another order. axes: each axis once. Reference: torch.permute. */
 export function permute(x: Tensor, ...axes: number[] | [readonly number[]]): Tensor {
   const list = ((Array.isArray(axes[0]) ? axes[0] : axes) as readonly number[]).map((a) => normalizeAxis("permute", a, x.rank, "axes"));
-  if (list.length !== x.rank || new Set(list).size !== list.length) throw new ValueError("permute", "axes", `each of the ${x.rank} axes once`, list);
+  if (list.length !== x.rank || new Set(list).size !== list.length)
+    throw new ValueError("permute", "axes", `each of the ${x.rank} axes once`, list);
   return makeView(permuteOp, x, { axes: list });
 }
 
@@ -131,9 +164,12 @@ export function t(x: Tensor): Tensor {
 export function movedim(x: Tensor, from: number | readonly number[], to: number | readonly number[]): Tensor {
   const sources = [from].flat().map((a) => normalizeAxis("movedim", a as number, x.rank, "from"));
   const targets = [to].flat().map((a) => normalizeAxis("movedim", a as number, x.rank, "to"));
-  if (sources.length !== targets.length || new Set(sources).size !== sources.length || new Set(targets).size !== targets.length) throw new ValueError("movedim", "from and to", "as many axes, without repeats", [sources, targets]);
+  if (sources.length !== targets.length || new Set(sources).size !== sources.length || new Set(targets).size !== targets.length)
+    throw new ValueError("movedim", "from and to", "as many axes, without repeats", [sources, targets]);
   const order = new Array<number>(x.rank).fill(-1);
-  sources.forEach((s, i) => { if (x.rank > 0) order[targets[i]!] = s; });
+  sources.forEach((s, i) => {
+    if (x.rank > 0) order[targets[i]!] = s;
+  });
   const rest = x.shape.map((_, i) => i).filter((i) => !sources.includes(i));
   return makeView(permuteOp, x, { axes: order.map((a) => (a < 0 ? rest.shift()! : a)) });
 }
@@ -149,7 +185,8 @@ export function expand(x: Tensor, ...shape: number[] | [Shape]): Tensor {
 /** x repeated to a shape by broadcasting. No copy. Throws ShapeError when it does not fit. Reference: torch.broadcast_to. */
 export function broadcastTo(x: Tensor, shape: Shape, operation = "broadcastTo"): Tensor {
   if (shape.some((d) => !Number.isInteger(d) || d < 0)) throw new ValueError(operation, "shape", "whole numbers of at least 0", shape);
-  if (!isBroadcastableTo(x.shape, shape)) throw new ShapeError(operation, "shape", `one that ${x.describe()} broadcasts to`, showShape(shape));
+  if (!isBroadcastableTo(x.shape, shape))
+    throw new ShapeError(operation, "shape", `one that ${x.describe()} broadcasts to`, showShape(shape));
   return sameShape(x.shape, shape) ? reviewed(x, x.shape, x.strides) : makeView(expandOp, x, { shape: [...shape] });
 }
 
@@ -157,7 +194,11 @@ export function broadcastTo(x: Tensor, shape: Shape, operation = "broadcastTo"):
 export function squeeze(x: Tensor, axis?: number | readonly number[]): Tensor {
   const named = axis === undefined ? null : [axis].flat().map((a) => normalizeAxis("squeeze", a as number, x.rank));
   const keep = x.shape.map((d, i) => d !== 1 || (named !== null && !named.includes(i)));
-  return reviewed(x, x.shape.filter((_, i) => keep[i]), x.strides.filter((_, i) => keep[i]));
+  return reviewed(
+    x,
+    x.shape.filter((_, i) => keep[i]),
+    x.strides.filter((_, i) => keep[i]),
+  );
 }
 
 /** x with a new axis of length 1 at a place in [-rank-1, rank]. Reference: torch.unsqueeze. */
@@ -190,9 +231,11 @@ export function slice(x: Tensor, axis: number, start = 0, end: number = Number.M
 export function narrow(x: Tensor, axis: number, start: number, length: number): Tensor {
   const a = axisOf("narrow", x, axis);
   const n = x.shape[a]!;
-  if (!Number.isInteger(start) || start < -n || start > n) throw new ValueError("narrow", "start", `a whole number in [${-n}, ${n}]`, start);
+  if (!Number.isInteger(start) || start < -n || start > n)
+    throw new ValueError("narrow", "start", `a whole number in [${-n}, ${n}]`, start);
   const first = start < 0 ? start + n : start;
-  if (!Number.isInteger(length) || length < 0 || first + length > n) throw new ValueError("narrow", "length", `a whole number in [0, ${n - first}]`, length);
+  if (!Number.isInteger(length) || length < 0 || first + length > n)
+    throw new ValueError("narrow", "length", `a whole number in [0, ${n - first}]`, length);
   return slice(x, a, first, first + length);
 }
 
@@ -200,10 +243,15 @@ export function narrow(x: Tensor, axis: number, start: number, length: number): 
 export function select(x: Tensor, axis: number, index: number): Tensor {
   const a = axisOf("select", x, axis);
   const n = x.shape[a]!;
-  if (!Number.isInteger(index) || index < -n || index >= n) throw new ValueError("select", "index", `a whole number in [${-n}, ${n - 1}]`, index);
+  if (!Number.isInteger(index) || index < -n || index >= n)
+    throw new ValueError("select", "index", `a whole number in [${-n}, ${n - 1}]`, index);
   const place = index < 0 ? index + n : index;
   const part = slice(x, a, place, place + 1);
-  return reviewed(part, part.shape.filter((_, i) => i !== a), part.strides.filter((_, i) => i !== a));
+  return reviewed(
+    part,
+    part.shape.filter((_, i) => i !== a),
+    part.strides.filter((_, i) => i !== a),
+  );
 }
 
 /** The parts along an axis, without that axis. Reference: torch.unbind. */
@@ -213,7 +261,10 @@ export function unbind(x: Tensor, axis = 0): Tensor[] {
 }
 
 /** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */
-export function diagonal(x: Tensor, { offset = 0, axis0 = 0, axis1 = 1 }: { readonly offset?: number; readonly axis0?: number; readonly axis1?: number } = {}): Tensor {
+export function diagonal(
+  x: Tensor,
+  { offset = 0, axis0 = 0, axis1 = 1 }: { readonly offset?: number; readonly axis0?: number; readonly axis1?: number } = {},
+): Tensor {
   const a = axisOf("diagonal", x, axis0);
   const b = axisOf("diagonal", x, axis1);
   if (a === b) throw new ValueError("diagonal", "axis1", "another axis than axis0", axis1);
@@ -240,4 +291,22 @@ export function setDiagonalGrad(grad: typeof diagonalGrad): void {
 
 setReshaper((x, shape) => reshape(x, shape));
 
-export const methods = { reshape, view, flatten, unflatten, permute, transpose, t, movedim, expand, broadcastTo, squeeze, unsqueeze, slice, narrow, select, unbind, diagonal };
+export const methods = {
+  reshape,
+  view,
+  flatten,
+  unflatten,
+  permute,
+  transpose,
+  t,
+  movedim,
+  expand,
+  broadcastTo,
+  squeeze,
+  unsqueeze,
+  slice,
+  narrow,
+  select,
+  unbind,
+  diagonal,
+};

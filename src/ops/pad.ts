@@ -20,13 +20,21 @@ interface ConstantAttributes {
   readonly value: number;
 }
 
-const grown = (shape: readonly number[], before: readonly number[], after: readonly number[]): number[] => shape.map((d, i) => d + before[i]! + after[i]!);
+const grown = (shape: readonly number[], before: readonly number[], after: readonly number[]): number[] =>
+  shape.map((d, i) => d + before[i]! + after[i]!);
 
 const padConstantOp: Definition<ConstantAttributes> = define<ConstantAttributes>({
   name: "pad",
   infer: ([x], { before, after }) => [{ shape: grown(x!.shape, before, after), dtype: x!.dtype }],
   lower: (g, [x], { before, after, value }, [out]) => [
-    g.padding1(x!, { output: { sizes: out!.shape }, paddingMode: "CONSTANT", paddingValueDataType: dataTypeName(x!.dtype), paddingValue: { dtype: x!.dtype, value: isFloat(x!.dtype) ? value : Math.trunc(value) }, startPadding: before, endPadding: after }),
+    g.padding1(x!, {
+      output: { sizes: out!.shape },
+      paddingMode: "CONSTANT",
+      paddingValueDataType: dataTypeName(x!.dtype),
+      paddingValue: { dtype: x!.dtype, value: isFloat(x!.dtype) ? value : Math.trunc(value) },
+      startPadding: before,
+      endPadding: after,
+    }),
   ],
   grad: (dy, { specs: [x], attrs: { before } }) => [sliceView(dy, { starts: before, sizes: x!.shape, steps: before.map(() => 1) })],
   saves: { inputs: [], outputs: false },
@@ -51,7 +59,16 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
   infer: ([x], { axis, before, after }) => [{ shape: x!.shape.map((d, i) => (i === axis ? d + before + after : d)), dtype: x!.dtype }],
   lower: (g, [x], { axis, before, after, mode }, [out]) => {
     const along = (n: number): number[] => x!.sizes.map((_, i) => (i === axis ? n : 0));
-    return [g.padding1(x!, { output: { sizes: out!.shape }, paddingMode: mode === "reflect" ? "REFLECTION" : "EDGE", paddingValueDataType: dataTypeName(x!.dtype), paddingValue: { dtype: x!.dtype, value: 0 }, startPadding: along(before), endPadding: along(after) })];
+    return [
+      g.padding1(x!, {
+        output: { sizes: out!.shape },
+        paddingMode: mode === "reflect" ? "REFLECTION" : "EDGE",
+        paddingValueDataType: dataTypeName(x!.dtype),
+        paddingValue: { dtype: x!.dtype, value: 0 },
+        startPadding: along(before),
+        endPadding: along(after),
+      }),
+    ];
   },
   // What was copied from an element goes back to it: mirrored, or all to the edge.
   grad: (dy, { specs: [x], attrs: { axis, before, after, mode } }) => {
@@ -60,7 +77,10 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
     const give = (start: number, length: number, place: number): void => {
       if (length === 0) return;
       const part = narrow(dy, axis, start, length);
-      result = add(result, mode === "reflect" ? placed(flip(part, axis), axis, place, n) : placed(sum(part, axis, { keepDims: true }), axis, place, n));
+      result = add(
+        result,
+        mode === "reflect" ? placed(flip(part, axis), axis, place, n) : placed(sum(part, axis, { keepDims: true }), axis, place, n),
+      );
     };
     give(0, before, mode === "reflect" ? 1 : 0);
     give(before + n, after, mode === "reflect" ? n - 1 - after : n - 1);
@@ -76,8 +96,13 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
  * mode: "constant" with `value` (default 0), "reflect" (mirrored without the edge; each pad shorter than the axis), "replicate".
  * Throws ValueError for an odd list, ShapeError for one that does not fit. DirectML: PADDING1. Reference: torch.nn.functional.pad.
  */
-export function pad(x: Tensor, pads: readonly number[], { mode = "constant", value = 0 }: { readonly mode?: PadMode; readonly value?: number } = {}): Tensor {
-  if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p))) throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} whole numbers`, pads);
+export function pad(
+  x: Tensor,
+  pads: readonly number[],
+  { mode = "constant", value = 0 }: { readonly mode?: PadMode; readonly value?: number } = {},
+): Tensor {
+  if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p)))
+    throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} whole numbers`, pads);
   const before = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i)] ?? 0);
   const after = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i) + 1] ?? 0);
   const shape = grown(x.shape, before, after);
@@ -100,7 +125,13 @@ export function pad(x: Tensor, pads: readonly number[], { mode = "constant", val
     const [p, q] = [start[axis]!, end[axis]!];
     if (p === 0 && q === 0) return;
     const n = core.shape[axis]!;
-    if (n === 0 || (mode === "reflect" && Math.max(p, q) >= n)) throw new ShapeError("pad", "pads", mode === "reflect" ? `shorter than axis ${axis} of ${x.describe()}` : `zero along the empty axis ${axis}`, pads);
+    if (n === 0 || (mode === "reflect" && Math.max(p, q) >= n))
+      throw new ShapeError(
+        "pad",
+        "pads",
+        mode === "reflect" ? `shorter than axis ${axis} of ${x.describe()}` : `zero along the empty axis ${axis}`,
+        pads,
+      );
     result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
   });
   return result;

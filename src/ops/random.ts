@@ -93,7 +93,8 @@ function checkedSeed(seed: number | bigint): bigint {
   return BigInt.asUintN(64, BigInt(seed));
 }
 
-const initial = (seed: bigint, dev: Device): Tensor => tensor(Uint32Array.of(0, 0, 0, 0, Number(seed & 0xffffffffn), Number(seed >> 32n)), { device: dev });
+const initial = (seed: bigint, dev: Device): Tensor =>
+  tensor(Uint32Array.of(0, 0, 0, 0, Number(seed & 0xffffffffn), Number(seed >> 32n)), { device: dev });
 
 let shared: Generator | null = null;
 /** The generator that is used when none is named. */
@@ -114,7 +115,10 @@ interface DrawAttributes {
 /** Words of the generator as numbers in [0, 1): 24 bits, since CAST of the largest words would give 1; 11 for float16. */
 function unit(g: GraphBuilder, words: Expr, dtype: DType): Expr {
   const bits = dtype === "float16" ? 11 : 24;
-  const shift = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: "uint32" }, valueDataType: "UINT32", value: { dtype: "uint32", value: 32 - bits } }), words.sizes);
+  const shift = g.expand(
+    g.fillValueConstant({ output: { sizes: [1], dtype: "uint32" }, valueDataType: "UINT32", value: { dtype: "uint32", value: 32 - bits } }),
+    words.sizes,
+  );
   const high = g.elementWiseBitShiftRight(words, shift);
   return g.elementWiseIdentity(g.cast(high, { output: { dtype } }), { scaleBias: [2 ** -bits, 0] });
 }
@@ -129,22 +133,39 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
     // Box-Muller makes two normal numbers of two uniform ones.
     const half = Math.ceil(n / 2);
     const count = kind === "normal" ? 2 * half : n;
-    const { output, outputState } = g.randomGenerator(state!, { output: { sizes: [count], dtype: "uint32" }, outputState: { sizes: [6], dtype: "uint32" }, type: "PHILOX_4X32_10" });
+    const { output, outputState } = g.randomGenerator(state!, {
+      output: { sizes: [count], dtype: "uint32" },
+      outputState: { sizes: [6], dtype: "uint32" },
+      type: "PHILOX_4X32_10",
+    });
     if (kind === "bits") return [cast(g, output, dtype), outputState!];
     if (kind === "uniform") return [unit(g, output, dtype), outputState!];
     const u = unit(g, output, "float32");
-    const part = (start: number): Expr => g.slice1(u, { output: { sizes: [half] }, inputWindowOffsets: [start], inputWindowSizes: [half], inputWindowStrides: [1] });
+    const part = (start: number): Expr =>
+      g.slice1(u, { output: { sizes: [half] }, inputWindowOffsets: [start], inputWindowSizes: [half], inputWindowStrides: [1] });
     // 1 - u lies in (0, 1], so that the logarithm is finite.
     const radius = g.elementWiseSqrt(g.elementWiseLog(part(0), { scaleBias: [-1, 1] }), { scaleBias: [-2, 0] });
     const angle = g.elementWiseIdentity(part(half), { scaleBias: [2 * Math.PI, 0] });
-    const both = g.join([g.elementWiseMultiply(radius, g.elementWiseCos(angle)), g.elementWiseMultiply(radius, g.elementWiseSin(angle))], { output: { sizes: [count] }, axis: 0 });
-    const wanted = n === count ? both : g.slice1(both, { output: { sizes: [n] }, inputWindowOffsets: [0], inputWindowSizes: [n], inputWindowStrides: [1] });
+    const both = g.join([g.elementWiseMultiply(radius, g.elementWiseCos(angle)), g.elementWiseMultiply(radius, g.elementWiseSin(angle))], {
+      output: { sizes: [count] },
+      axis: 0,
+    });
+    const wanted =
+      n === count
+        ? both
+        : g.slice1(both, { output: { sizes: [n] }, inputWindowOffsets: [0], inputWindowSizes: [n], inputWindowStrides: [1] });
     return [cast(g, wanted, dtype), outputState!];
   },
 });
 
 /** @internal Numbers of a shape, drawn from a generator, whose state moves on. */
-export function draw(kind: DrawAttributes["kind"], shape: Shape, dtype: DType, dev: Device, generator: Generator = defaultGenerator()): Tensor {
+export function draw(
+  kind: DrawAttributes["kind"],
+  shape: Shape,
+  dtype: DType,
+  dev: Device,
+  generator: Generator = defaultGenerator(),
+): Tensor {
   if (sizeOf(shape) === 0) return empty(shape, { dtype, device: dev });
   return noGrad(() => {
     const state = generator.stateOn(dev);
@@ -162,7 +183,8 @@ export interface RandomOptions extends TensorOptions {
 const deviceIn = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
 function shapeIn(operation: string, shape: Shape): Shape {
-  if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0)) throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+  if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
+    throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
   return shape;
 }
 
@@ -173,22 +195,40 @@ function floatIn(operation: string, options: TensorOptions): DType {
 }
 
 /** Uniform numbers in [0, 1), multiples of 2^-24. Default dtype float32. Reference: torch.rand. DirectML: RANDOM_GENERATOR. */
-export const rand = (shape: Shape, options: RandomOptions = {}): Tensor => withGrad("rand", draw("uniform", shapeIn("rand", shape), floatIn("rand", options), deviceIn(options), options.generator), options);
+export const rand = (shape: Shape, options: RandomOptions = {}): Tensor =>
+  withGrad("rand", draw("uniform", shapeIn("rand", shape), floatIn("rand", options), deviceIn(options), options.generator), options);
 
 /** Normal numbers of mean 0 and deviation 1. Default dtype float32. Reference: torch.randn. DirectML: RANDOM_GENERATOR, LOG, COS, SIN. */
-export const randn = (shape: Shape, options: RandomOptions = {}): Tensor => withGrad("randn", draw("normal", shapeIn("randn", shape), floatIn("randn", options), deviceIn(options), options.generator), options);
+export const randn = (shape: Shape, options: RandomOptions = {}): Tensor =>
+  withGrad("randn", draw("normal", shapeIn("randn", shape), floatIn("randn", options), deviceIn(options), options.generator), options);
 
-const like = (x: Tensor, options: RandomOptions): RandomOptions => ({ ...options, dtype: options.dtype ?? x.dtype, device: options.device ?? x.device });
+const like = (x: Tensor, options: RandomOptions): RandomOptions => ({
+  ...options,
+  dtype: options.dtype ?? x.dtype,
+  device: options.device ?? x.device,
+});
 /** rand() with the shape of x, and its dtype and device unless given. */
 export const randLike = (x: Tensor, options: RandomOptions = {}): Tensor => rand(x.shape, like(x, options));
 /** randn() with the shape of x, and its dtype and device unless given. */
 export const randnLike = (x: Tensor, options: RandomOptions = {}): Tensor => randn(x.shape, like(x, options));
 
-const inRangeOp: Definition<{ readonly low: number; readonly range: number; readonly dtype: DType }> = define<{ readonly low: number; readonly range: number; readonly dtype: DType }>({
+const inRangeOp: Definition<{ readonly low: number; readonly range: number; readonly dtype: DType }> = define<{
+  readonly low: number;
+  readonly range: number;
+  readonly dtype: DType;
+}>({
   name: "randint",
   infer: ([words], { dtype }) => [{ shape: words!.shape, dtype }],
   lower: (g, [words], { low, range, dtype }) => {
-    const constant = (d: DType, v: number | bigint): Expr => g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: d }, valueDataType: d === "uint32" ? "UINT32" : "INT64", value: { dtype: d, value: v } }), words!.sizes);
+    const constant = (d: DType, v: number | bigint): Expr =>
+      g.expand(
+        g.fillValueConstant({
+          output: { sizes: [1], dtype: d },
+          valueDataType: d === "uint32" ? "UINT32" : "INT64",
+          value: { dtype: d, value: v },
+        }),
+        words!.sizes,
+      );
     const rest = range === 2 ** 32 ? words! : g.elementWiseModulusFloor(words!, constant("uint32", range));
     const moved = g.elementWiseAdd(g.cast(rest, { output: { dtype: "int64" } }), constant("int64", BigInt(low)));
     return [cast(g, moved, dtype)];
@@ -197,11 +237,16 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
 
 /** Whole numbers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
 export function randint(low: number, high: number, shape: Shape, options: RandomOptions = {}): Tensor {
-  if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || high <= low || high - low > 2 ** 32) throw new ValueError("randint", "high", `a whole number in (${low}, ${low} + 2^32]`, high);
+  if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || high <= low || high - low > 2 ** 32)
+    throw new ValueError("randint", "high", `a whole number in (${low}, ${low} + 2^32]`, high);
   const dtype = computing("randint", options.dtype ?? "int64");
   const dev = deviceIn(options);
   if (sizeOf(shapeIn("randint", shape)) === 0) return empty(shape, { dtype, device: dev });
-  return withGrad("randint", dispatch(inRangeOp, [draw("bits", shape, "uint32", dev, options.generator)], { low, range: high - low, dtype })[0]!, options);
+  return withGrad(
+    "randint",
+    dispatch(inRangeOp, [draw("bits", shape, "uint32", dev, options.generator)], { low, range: high - low, dtype })[0]!,
+    options,
+  );
 }
 
 /** 0 to n - 1 in a random order, drawn by the host. Default dtype int32. Reference: torch.randperm. */
@@ -245,7 +290,9 @@ export function normal_(x: Tensor, mean = 0, std = 1, { generator }: DrawOptions
 /** x is filled with 1 with probability p, else 0. Reference: torch.Tensor.bernoulli_. */
 export function bernoulli_(x: Tensor, p: number | Tensor = 0.5, { generator }: DrawOptions = {}): Tensor {
   const chance = typeof p === "number" ? scalarTensor(x.device, "float32", p) : p;
-  return assign("bernoulli_", x, () => toDType(lt(draw("uniform", x.shape, "float32", x.device, generator), broadcastTo(chance, x.shape)), x.dtype));
+  return assign("bernoulli_", x, () =>
+    toDType(lt(draw("uniform", x.shape, "float32", x.device, generator), broadcastTo(chance, x.shape)), x.dtype),
+  );
 }
 
 function filled(operation: string, x: Tensor): DType {

@@ -15,14 +15,24 @@ import { cast, computing, constant } from "./support.ts";
 
 const deviceIn = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
-const sequenceOp = define<{ readonly length: number; readonly start: number | bigint; readonly step: number | bigint; readonly dtype: DType }>({
+const sequenceOp = define<{
+  readonly length: number;
+  readonly start: number | bigint;
+  readonly step: number | bigint;
+  readonly dtype: DType;
+}>({
   name: "arange",
   infer: (_, { length, dtype }) => [{ shape: [length], dtype }],
   lower: (g, _, { length, start, step, dtype }) => [sequence(g, length, start, step, dtype)],
 });
 
 function sequence(g: GraphBuilder, length: number, start: number | bigint, step: number | bigint, dtype: DType): Expr {
-  return g.fillValueSequence({ output: { sizes: [length], dtype }, valueDataType: dataTypeName(dtype), valueStart: { dtype, value: start }, valueDelta: { dtype, value: step } });
+  return g.fillValueSequence({
+    output: { sizes: [length], dtype },
+    valueDataType: dataTypeName(dtype),
+    valueStart: { dtype, value: start },
+    valueDelta: { dtype, value: step },
+  });
 }
 
 interface RangeOptions extends TensorOptions {
@@ -37,7 +47,8 @@ interface RangeOptions extends TensorOptions {
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
 export function arange(end: number, { start = 0, step = 1, ...options }: RangeOptions = {}): Tensor {
-  if (![start, end, step].every(Number.isFinite)) throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);
+  if (![start, end, step].every(Number.isFinite))
+    throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);
   if (step === 0 || (end - start) / step < 0) throw new ValueError("arange", "step", `a number that leads from ${start} to ${end}`, step);
   const dtype = computing("arange", options.dtype ?? ([start, end, step].every(Number.isInteger) ? "int32" : "float32"));
   const length = Math.ceil((end - start) / step);
@@ -69,12 +80,18 @@ const bool = { output: { dtype: "bool" } } as const;
 const eyeOp = define<{ readonly shape: Shape; readonly dtype: DType }>({
   name: "eye",
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
-  lower: (g, _, { shape, dtype }) => [cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), bool), dtype)],
+  lower: (g, _, { shape, dtype }) => [
+    cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), bool), dtype),
+  ],
 });
 
 /** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
 export function eye(rows: number, columns = rows, options: TensorOptions = {}): Tensor {
-  for (const [name, n] of [["rows", rows], ["columns", columns]] as const) if (!Number.isInteger(n) || n < 0) throw new ValueError("eye", name, "a whole number of at least 0", n);
+  for (const [name, n] of [
+    ["rows", rows],
+    ["columns", columns],
+  ] as const)
+    if (!Number.isInteger(n) || n < 0) throw new ValueError("eye", name, "a whole number of at least 0", n);
   const dtype = computing("eye", options.dtype ?? "float32");
   if (rows * columns === 0) return empty([rows, columns], { ...options, dtype });
   return withGrad("eye", create(eyeOp, deviceIn(options), { shape: [rows, columns], dtype }), options);
@@ -118,7 +135,17 @@ const diagonalEmbedOp = define<{ readonly shape: Shape; readonly offset: number 
     const [rows, columns] = [shape[shape.length - 2]!, shape[shape.length - 1]!];
     const byRow = offset >= 0;
     const extent = byRow ? rows : columns;
-    const filled = extent > length ? g.padding1(x!, { output: { sizes: [...x!.sizes.slice(0, -1), extent] }, paddingMode: "CONSTANT", paddingValueDataType: dataTypeName(x!.dtype), paddingValue: { dtype: x!.dtype, value: 0 }, startPadding: x!.sizes.map(() => 0), endPadding: x!.sizes.map((_, i) => (i === x!.sizes.length - 1 ? extent - length : 0)) }) : x!;
+    const filled =
+      extent > length
+        ? g.padding1(x!, {
+            output: { sizes: [...x!.sizes.slice(0, -1), extent] },
+            paddingMode: "CONSTANT",
+            paddingValueDataType: dataTypeName(x!.dtype),
+            paddingValue: { dtype: x!.dtype, value: 0 },
+            startPadding: x!.sizes.map(() => 0),
+            endPadding: x!.sizes.map((_, i) => (i === x!.sizes.length - 1 ? extent - length : 0)),
+          })
+        : x!;
     const step = filled.strides[filled.strides.length - 1]!;
     const seen = g.reinterpret(filled, { sizes: shape, strides: [...filled.strides.slice(0, -1), byRow ? step : 0, byRow ? 0 : step] });
     const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), bool);

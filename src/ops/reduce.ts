@@ -28,11 +28,17 @@ export interface ReduceAttributes {
 }
 
 /** The shape of a reduction. */
-export const reducedShape = (shape: Shape, { axes, keepDims }: ReduceAttributes): number[] => shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d]));
+export const reducedShape = (shape: Shape, { axes, keepDims }: ReduceAttributes): number[] =>
+  shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d]));
 
 /** dy of a reduction, spread over the shape of its input again. */
 export function spread(dy: Tensor, shape: Shape, { axes, keepDims }: ReduceAttributes): Tensor {
-  const kept = keepDims ? dy : reshape(dy, shape.map((d, i) => (axes.includes(i) ? 1 : d)));
+  const kept = keepDims
+    ? dy
+    : reshape(
+        dy,
+        shape.map((d, i) => (axes.includes(i) ? 1 : d)),
+      );
   return expand(kept, shape);
 }
 
@@ -72,11 +78,19 @@ function narrowReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: r
 }
 
 /** A reduction that keeps the dtype, over at least one axis. */
-function reduction(name: string, fn: DML_REDUCE_FUNCTION, grad: Definition<ReduceAttributes>["grad"], saves: { inputs: number[]; outputs: boolean }, whenEmpty?: number): Definition<ReduceAttributes> {
+function reduction(
+  name: string,
+  fn: DML_REDUCE_FUNCTION,
+  grad: Definition<ReduceAttributes>["grad"],
+  saves: { inputs: number[]; outputs: boolean },
+  whenEmpty?: number,
+): Definition<ReduceAttributes> {
   return define<ReduceAttributes>({
     name,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
-    lower: (g, [x], { axes }) => [x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? narrowReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!)],
+    lower: (g, [x], { axes }) => [
+      x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? narrowReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!),
+    ],
     ...(grad === undefined ? {} : { grad }),
     saves,
     ...(whenEmpty === undefined ? {} : { whenEmpty }),
@@ -84,19 +98,37 @@ function reduction(name: string, fn: DML_REDUCE_FUNCTION, grad: Definition<Reduc
 }
 
 const sumOp = reduction("sum", "SUM", (dy, { specs: [x], attrs }) => [spread(dy, x!.shape, attrs)], { inputs: [], outputs: false }, 0);
-const meanOp = reduction("mean", "AVERAGE", (dy, { specs: [x], attrs }) => {
-  const count = attrs.axes.reduce((n, a) => n * x!.shape[a]!, 1);
-  return [div(spread(dy, x!.shape, attrs), count)];
-}, { inputs: [], outputs: false }, NaN);
-const prodOp = reduction("prod", "MULTIPLY", (dy, { inputs: [x], attrs }) => {
-  const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
-  const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
-  const lines = reshape(permute(x!, order), [...rest, -1]);
-  // The product of all others, which is right beside zeros too.
-  const others = mul(cumprodExclusive(lines, false), cumprodExclusive(lines, true));
-  const back = permute(reshape(others, order.map((a) => x!.shape[a]!)), order.map((_, i) => order.indexOf(i)));
-  return [mul(spread(dy, x!.shape, attrs), back)];
-}, { inputs: [0], outputs: false }, 1);
+const meanOp = reduction(
+  "mean",
+  "AVERAGE",
+  (dy, { specs: [x], attrs }) => {
+    const count = attrs.axes.reduce((n, a) => n * x!.shape[a]!, 1);
+    return [div(spread(dy, x!.shape, attrs), count)];
+  },
+  { inputs: [], outputs: false },
+  NaN,
+);
+const prodOp = reduction(
+  "prod",
+  "MULTIPLY",
+  (dy, { inputs: [x], attrs }) => {
+    const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
+    const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
+    const lines = reshape(permute(x!, order), [...rest, -1]);
+    // The product of all others, which is right beside zeros too.
+    const others = mul(cumprodExclusive(lines, false), cumprodExclusive(lines, true));
+    const back = permute(
+      reshape(
+        others,
+        order.map((a) => x!.shape[a]!),
+      ),
+      order.map((_, i) => order.indexOf(i)),
+    );
+    return [mul(spread(dy, x!.shape, attrs), back)];
+  },
+  { inputs: [0], outputs: false },
+  1,
+);
 
 const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
   define<ReduceAttributes>({
@@ -104,7 +136,9 @@ const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype === "uint8" ? "uint8" : "bool" }],
     lower: (g, [x], { axes }, [out]) => {
       const bits = cast(g, x!, "bool");
-      const chosen = x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? emitReduce(g, bits, name === "any" ? "MAX" : "MIN", axes) : g.elementWiseIdentity(bits);
+      const chosen = x!.sizes.some((d, i) => d !== 1 && axes.includes(i))
+        ? emitReduce(g, bits, name === "any" ? "MAX" : "MIN", axes)
+        : g.elementWiseIdentity(bits);
       return [g.reinterpret(chosen, { dtype: out!.dtype })];
     },
     whenEmpty: name === "any" ? 0 : 1,
@@ -145,9 +179,11 @@ export function prod(x: Tensor, axis: number | null = null, options: ReduceOptio
 }
 
 /** Whether some element is not zero: bool (uint8 for uint8). False when empty. Reference: torch.any. DirectML: REDUCE MAX. */
-export const any = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => call(anyOp, [x], attributes("any", x, axis, options));
+export const any = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor =>
+  call(anyOp, [x], attributes("any", x, axis, options));
 
 /** Whether all elements are not zero: bool (uint8 for uint8). True when empty. Reference: torch.all. DirectML: REDUCE MIN. */
-export const all = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => call(allOp, [x], attributes("all", x, axis, options));
+export const all = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor =>
+  call(allOp, [x], attributes("all", x, axis, options));
 
 export const methods = { sum, mean, prod, any, all };

@@ -16,7 +16,11 @@ interface ScanAttributes {
 const cumsumOp: Definition<ScanAttributes> = define<ScanAttributes>({
   name: "cumsum",
   infer: ([x]) => [x!],
-  lower: (g, [x], { axis, reverse, exclusive }) => [widened(g, "CUMULATIVE_SUMMATION", [x!], (v) => g.cumulativeSummation(v!, { axis, axisDirection: reverse ? "DECREASING" : "INCREASING", hasExclusiveSum: exclusive }))],
+  lower: (g, [x], { axis, reverse, exclusive }) => [
+    widened(g, "CUMULATIVE_SUMMATION", [x!], (v) =>
+      g.cumulativeSummation(v!, { axis, axisDirection: reverse ? "DECREASING" : "INCREASING", hasExclusiveSum: exclusive }),
+    ),
+  ],
   grad: (dy, { attrs }) => [call(cumsumOp, [dy], { ...attrs, reverse: !attrs.reverse })],
   saves: { inputs: [], outputs: false },
 });
@@ -24,7 +28,9 @@ const cumsumOp: Definition<ScanAttributes> = define<ScanAttributes>({
 const cumprodOp = define<ScanAttributes>({
   name: "cumprod",
   infer: ([x]) => [x!],
-  lower: (g, [x], { axis, reverse, exclusive }) => [g.cumulativeProduct(x!, { axis, axisDirection: reverse ? "DECREASING" : "INCREASING", hasExclusiveProduct: exclusive })],
+  lower: (g, [x], { axis, reverse, exclusive }) => [
+    g.cumulativeProduct(x!, { axis, axisDirection: reverse ? "DECREASING" : "INCREASING", hasExclusiveProduct: exclusive }),
+  ],
 });
 
 /** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. */
@@ -35,6 +41,7 @@ export function cumsum(x: Tensor, axis: number, { dtype }: { readonly dtype?: DT
 }
 
 /** @internal The product of the elements before (or behind) each along the last axis. No gradient. */
-export const cumprodExclusive = (x: Tensor, reverse: boolean): Tensor => call(cumprodOp, [x], { axis: x.rank - 1, reverse, exclusive: true });
+export const cumprodExclusive = (x: Tensor, reverse: boolean): Tensor =>
+  call(cumprodOp, [x], { axis: x.rank - 1, reverse, exclusive: true });
 
 export const methods = { cumsum };

@@ -24,12 +24,14 @@ export function detach(x: Tensor): Tensor {
 /** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. */
 export function copy_(x: Tensor, source: Tensor): Tensor {
   source.demandLive("copy_", "source");
-  if (!isBroadcastableTo(source.shape, x.shape)) throw new ShapeError("copy_", "source", `one that broadcasts to ${showShape(x.shape)}`, source.describe());
+  if (!isBroadcastableTo(source.shape, x.shape))
+    throw new ShapeError("copy_", "source", `one that broadcasts to ${showShape(x.shape)}`, source.describe());
   return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape));
 }
 
 /** All elements of x become value. Reference: torch.Tensor.fill_. */
-export const fill_ = (x: Tensor, value: number | bigint | boolean): Tensor => assign("fill_", x, () => full(x.shape, value, { dtype: x.dtype, device: x.device }));
+export const fill_ = (x: Tensor, value: number | bigint | boolean): Tensor =>
+  assign("fill_", x, () => full(x.shape, value, { dtype: x.dtype, device: x.device }));
 
 /** All elements of x become 0. Reference: torch.Tensor.zero_. */
 export const zero_ = (x: Tensor): Tensor => assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }));
@@ -39,7 +41,13 @@ export function requiresGrad_(x: Tensor, requires = true): Tensor {
   x.demandLive("requiresGrad_");
   if (!x.isLeaf) {
     if (requires) return x;
-    throw new AutogradError({ operation: "requiresGrad_", argument: "x", expected: "a leaf", received: `${x.describe()}, made by ${x.node!.name}`, hint: "Use detach()." });
+    throw new AutogradError({
+      operation: "requiresGrad_",
+      argument: "x",
+      expected: "a leaf",
+      received: `${x.describe()}, made by ${x.node!.name}`,
+      hint: "Use detach().",
+    });
   }
   if (requires && !isFloat(x.dtype)) throw new DTypeError("requiresGrad_", "x", "of a floating dtype", x.describe());
   x.leafRequiresGrad = requires;
@@ -55,7 +63,13 @@ export interface HookHandle {
  * Calls fn with the gradient of x whenever backward() has it; what fn returns takes its place. Reference: torch.Tensor.register_hook.
  */
 export function registerHook(x: Tensor, fn: (grad: Tensor) => Tensor | void): HookHandle {
-  if (!x.requiresGrad) throw new AutogradError({ operation: "registerHook", argument: "x", expected: "a tensor that requires a gradient", received: x.describe() });
+  if (!x.requiresGrad)
+    throw new AutogradError({
+      operation: "registerHook",
+      argument: "x",
+      expected: "a tensor that requires a gradient",
+      received: x.describe(),
+    });
   let list: ((grad: Tensor) => Tensor | void)[];
   if (x.node === null) {
     list = x.hooks ??= [];
@@ -65,12 +79,23 @@ export function registerHook(x: Tensor, fn: (grad: Tensor) => Tensor | void): Ho
     if (hooks === undefined) x.node.hooks.set(x.outputIndex, list);
   }
   list.push(fn);
-  return { remove: () => { const at = list.indexOf(fn); if (at >= 0) list.splice(at, 1); } };
+  return {
+    remove: () => {
+      const at = list.indexOf(fn);
+      if (at >= 0) list.splice(at, 1);
+    },
+  };
 }
 
 /** backward() accumulates the gradient of x in x.grad, though x is no leaf. Reference: torch.Tensor.retain_grad. */
 export function retainGrad(x: Tensor): Tensor {
-  if (!x.requiresGrad) throw new AutogradError({ operation: "retainGrad", argument: "x", expected: "a tensor that requires a gradient", received: x.describe() });
+  if (!x.requiresGrad)
+    throw new AutogradError({
+      operation: "retainGrad",
+      argument: "x",
+      expected: "a tensor that requires a gradient",
+      received: x.describe(),
+    });
   if (x.node === null || retained.has(x)) return x;
   retained.add(x);
   registerHook(x, (grad) => {

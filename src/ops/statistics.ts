@@ -10,7 +10,17 @@ import { toDType } from "./data.ts";
 import { define, type Definition } from "./define.ts";
 import { amax, amin } from "./extrema.ts";
 import { pow } from "./power.ts";
-import { emitReduce, mean, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
+import {
+  emitReduce,
+  mean,
+  reduceAttributes,
+  reducedShape,
+  spread,
+  sum,
+  type Axes,
+  type ReduceAttributes,
+  type ReduceOptions,
+} from "./reduce.ts";
 import { constant, demandFloat } from "./support.ts";
 import { abs, exp, square } from "./unary.ts";
 import { where } from "./where.ts";
@@ -91,7 +101,9 @@ const logSumExpOp = define<ReduceAttributes>({
     // An infinite maximum is not subtracted: inf - inf is NaN.
     const infinite = g.elementWiseIsInfinity(largest, { ...bool, infinityMode: "EITHER" });
     const shift = g.elementWiseIf(infinite, constant(g, x!.dtype, 0, sizes), largest);
-    const total = g.reinterpret(emitReduce(g, g.elementWiseExp(g.elementWiseSubtract(x!, g.expand(shift, x!.sizes))), "SUM", axes), { sizes });
+    const total = g.reinterpret(emitReduce(g, g.elementWiseExp(g.elementWiseSubtract(x!, g.expand(shift, x!.sizes))), "SUM", axes), {
+      sizes,
+    });
     return [g.elementWiseAdd(g.elementWiseLog(total), shift)];
   },
   grad: (dy, { inputs: [x], outputs: [y], attrs }) => [mul(spread(dy, x!.shape, attrs), exp(sub(x!, spread(y!, x!.shape, attrs))))],

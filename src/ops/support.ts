@@ -15,7 +15,10 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   if (x.dtype === dtype) return x;
   if (x.dtype === "bool" && dtype === "uint8") return g.reinterpret(x, { dtype });
   if (dtype === "bool") {
-    const zero = g.expand(g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: dmlName(x.dtype), value: { dtype: x.dtype, value: 0 } }), x.sizes);
+    const zero = g.expand(
+      g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: dmlName(x.dtype), value: { dtype: x.dtype, value: 0 } }),
+      x.sizes,
+    );
     return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(x, zero, { output: { dtype: "bool" } }), { output: { dtype: "bool" } });
   }
   if (x.dtype === "bfloat16") return cast(g, fromBfloat16(g, x), dtype);
@@ -53,7 +56,14 @@ function narrowed(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   const { sizeInBytes, isSigned } = DTYPES[dtype];
   if (sizeInBytes === 8) return g.reinterpret(DTYPES[x.dtype].sizeInBytes === 8 ? x : g.cast(x, { output: { dtype: "int64" } }), { dtype });
   const wide = sizeInBytes === 4 || DTYPES[x.dtype].sizeInBytes === 8 ? "int64" : "int32";
-  const seen = x.dtype === wide ? x : x.dtype === "uint64" ? g.reinterpret(x, { dtype: "int64" }) : x.dtype === "uint32" && wide === "int32" ? g.reinterpret(x, { dtype: "int32" }) : g.cast(x, { output: { dtype: wide } });
+  const seen =
+    x.dtype === wide
+      ? x
+      : x.dtype === "uint64"
+        ? g.reinterpret(x, { dtype: "int64" })
+        : x.dtype === "uint32" && wide === "int32"
+          ? g.reinterpret(x, { dtype: "int32" })
+          : g.cast(x, { output: { dtype: wide } });
   const number = (v: number): Expr => constant(g, wide, wide === "int64" ? BigInt(v) : v, x.sizes);
   const low = g.elementWiseBitAnd(seen, number(2 ** (8 * sizeInBytes) - 1));
   const sign = 2 ** (8 * sizeInBytes - 1);
@@ -66,8 +76,19 @@ export function constant(g: GraphBuilder, dtype: DType, value: number | bigint, 
 }
 
 const WIDER: { readonly [K in DType]: readonly DType[] } = {
-  bool: ["uint8", "int32"], uint8: ["int32", "uint32", "int64"], int8: ["int32", "int64"], uint16: ["int32", "uint32", "int64"], int16: ["int32", "int64"],
-  uint32: ["int64", "uint64"], int32: ["int64"], uint64: ["int64"], int64: [], float16: ["float32"], bfloat16: ["float32"], float32: [], float64: [],
+  bool: ["uint8", "int32"],
+  uint8: ["int32", "uint32", "int64"],
+  int8: ["int32", "int64"],
+  uint16: ["int32", "uint32", "int64"],
+  int16: ["int32", "int64"],
+  uint32: ["int64", "uint64"],
+  int32: ["int64"],
+  uint64: ["int64"],
+  int64: [],
+  float16: ["float32"],
+  bfloat16: ["float32"],
+  float32: [],
+  float64: [],
 };
 
 /** The dtype itself where the device has the operator for it, else the next one that holds all its values. */
@@ -85,7 +106,8 @@ export function widened(g: GraphBuilder, operator: OperatorName, inputs: readonl
 
 /** dtype, unless it is only stored and cast. */
 export function computing(operation: string, dtype: DType, argument = "dtype"): DType {
-  if (dtype === "float64" || dtype === "bfloat16") throw new DTypeError(operation, argument, "one that computes (float64 and bfloat16 are only stored and cast)", dtype);
+  if (dtype === "float64" || dtype === "bfloat16")
+    throw new DTypeError(operation, argument, "one that computes (float64 and bfloat16 are only stored and cast)", dtype);
   return dtype;
 }
 
@@ -106,7 +128,9 @@ interface SumAttributes {
 /** Sum over axes, in the input's own (floating) dtype: what gradients of broadcasting need. DirectML: REDUCE SUM. */
 export const sumAxesOp = define<SumAttributes>({
   name: "sum",
-  infer: ([x], { axes, keepDims }) => [{ shape: x!.shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d])), dtype: x!.dtype }],
+  infer: ([x], { axes, keepDims }) => [
+    { shape: x!.shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d])), dtype: x!.dtype },
+  ],
   lower: (g, [x], { axes }) => {
     if (axes.length === 0) return [g.packed(x!)];
     const sizes = x!.sizes.map((d, i) => (axes.includes(i) ? 1 : d));

@@ -19,7 +19,10 @@ interface UnaryOptions {
   readonly saves: "input" | "output" | "both" | "none";
 }
 
-const saved = (which: UnaryOptions["saves"]): { inputs: number[]; outputs: boolean } => ({ inputs: which === "input" || which === "both" ? [0] : [], outputs: which === "output" || which === "both" });
+const saved = (which: UnaryOptions["saves"]): { inputs: number[]; outputs: boolean } => ({
+  inputs: which === "input" || which === "both" ? [0] : [],
+  outputs: which === "output" || which === "both",
+});
 
 /** A function of real numbers: integers and bool are taken as float32. */
 function real(name: string, options: UnaryOptions): Definition<undefined> {
@@ -58,7 +61,8 @@ function rounding(name: string, emit: (g: GraphBuilder, x: Expr) => Expr): Defin
 }
 
 const bool = { output: { dtype: "bool" } } as const;
-const smaller = (g: GraphBuilder, x: Expr, limit: number): Expr => g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, limit, x.sizes), bool);
+const smaller = (g: GraphBuilder, x: Expr, limit: number): Expr =>
+  g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, limit, x.sizes), bool);
 const scaled = (g: GraphBuilder, x: Expr, scale: number, bias: number): Expr => g.elementWiseIdentity(x, { scaleBias: [scale, bias] });
 
 /**
@@ -80,38 +84,82 @@ function emitExpm1(g: GraphBuilder, x: Expr): Expr {
   return g.elementWiseIf(smaller(g, x, 0.5), g.elementWiseMultiply(series, x), scaled(g, g.elementWiseExp(x), 1, -1));
 }
 
-const absOp = keeping("abs", "ELEMENT_WISE_ABS", { emit: (g, x) => g.elementWiseAbs(x), grad: (dy, x) => mul(dy, sign(x)), saves: "input" });
+const absOp = keeping("abs", "ELEMENT_WISE_ABS", {
+  emit: (g, x) => g.elementWiseAbs(x),
+  grad: (dy, x) => mul(dy, sign(x)),
+  saves: "input",
+});
 const negOp = keeping("neg", "ELEMENT_WISE_NEGATE", { emit: (g, x) => g.elementWiseNegate(x), grad: (dy) => neg(dy), saves: "none" });
 const signOp = keeping("sign", "ELEMENT_WISE_SIGN", { emit: (g, x) => g.elementWiseSign(x), grad: (dy) => zerosLike(dy), saves: "none" });
-const squareOp = keeping("square", "ELEMENT_WISE_MULTIPLY", { emit: (g, x) => g.elementWiseMultiply(x, x), grad: (dy, x) => mul(dy, mul(x, 2)), saves: "input" });
+const squareOp = keeping("square", "ELEMENT_WISE_MULTIPLY", {
+  emit: (g, x) => g.elementWiseMultiply(x, x),
+  grad: (dy, x) => mul(dy, mul(x, 2)),
+  saves: "input",
+});
 const floorOp = rounding("floor", (g, x) => g.elementWiseFloor(x));
 const ceilOp = rounding("ceil", (g, x) => g.elementWiseCeil(x));
 const roundOp = rounding("round", (g, x) => g.elementWiseRound(x, { roundingMode: "HALVES_TO_NEAREST_EVEN" }));
 const truncOp = rounding("trunc", (g, x) => g.elementWiseRound(x, { roundingMode: "TOWARD_ZERO" }));
 
 const expOp = real("exp", { emit: (g, x) => g.elementWiseExp(x), grad: (dy, _, y) => mul(dy, y), saves: "output" });
-const exp2Op = real("exp2", { emit: (g, x) => g.elementWisePow(constant(g, x.dtype, 2, x.sizes), x), grad: (dy, _, y) => mul(mul(dy, y), Math.LN2), saves: "output" });
+const exp2Op = real("exp2", {
+  emit: (g, x) => g.elementWisePow(constant(g, x.dtype, 2, x.sizes), x),
+  grad: (dy, _, y) => mul(mul(dy, y), Math.LN2),
+  saves: "output",
+});
 const expm1Op = real("expm1", { emit: emitExpm1, grad: (dy, _, y) => mul(dy, add(y, 1)), saves: "output" });
 const logOp = real("log", { emit: (g, x) => g.elementWiseLog(x), grad: (dy, x) => div(dy, x), saves: "input" });
-const log2Op = real("log2", { emit: (g, x) => g.elementWiseIdentity(g.elementWiseLog(x), { scaleBias: [Math.LOG2E, 0] }), grad: (dy, x) => div(dy, mul(x, Math.LN2)), saves: "input" });
-const log10Op = real("log10", { emit: (g, x) => g.elementWiseIdentity(g.elementWiseLog(x), { scaleBias: [Math.LOG10E, 0] }), grad: (dy, x) => div(dy, mul(x, Math.LN10)), saves: "input" });
+const log2Op = real("log2", {
+  emit: (g, x) => g.elementWiseIdentity(g.elementWiseLog(x), { scaleBias: [Math.LOG2E, 0] }),
+  grad: (dy, x) => div(dy, mul(x, Math.LN2)),
+  saves: "input",
+});
+const log10Op = real("log10", {
+  emit: (g, x) => g.elementWiseIdentity(g.elementWiseLog(x), { scaleBias: [Math.LOG10E, 0] }),
+  grad: (dy, x) => div(dy, mul(x, Math.LN10)),
+  saves: "input",
+});
 const log1pOp = real("log1p", { emit: emitLog1p, grad: (dy, x) => div(dy, add(x, 1)), saves: "input" });
 const sqrtOp = real("sqrt", { emit: (g, x) => g.elementWiseSqrt(x), grad: (dy, _, y) => div(dy, mul(y, 2)), saves: "output" });
-const rsqrtOp = real("rsqrt", { emit: (g, x) => g.elementWiseRecip(g.elementWiseSqrt(x)), grad: (dy, _, y) => mul(mul(dy, -0.5), mul(y, mul(y, y))), saves: "output" });
-const reciprocalOp = real("reciprocal", { emit: (g, x) => g.elementWiseRecip(x), grad: (dy, _, y) => neg(mul(dy, mul(y, y))), saves: "output" });
+const rsqrtOp = real("rsqrt", {
+  emit: (g, x) => g.elementWiseRecip(g.elementWiseSqrt(x)),
+  grad: (dy, _, y) => mul(mul(dy, -0.5), mul(y, mul(y, y))),
+  saves: "output",
+});
+const reciprocalOp = real("reciprocal", {
+  emit: (g, x) => g.elementWiseRecip(x),
+  grad: (dy, _, y) => neg(mul(dy, mul(y, y))),
+  saves: "output",
+});
 const sinOp = real("sin", { emit: (g, x) => g.elementWiseSin(x), grad: (dy, x) => mul(dy, cos(x)), saves: "input" });
 const cosOp = real("cos", { emit: (g, x) => g.elementWiseCos(x), grad: (dy, x) => neg(mul(dy, sin(x))), saves: "input" });
 const tanOp = real("tan", { emit: (g, x) => g.elementWiseTan(x), grad: (dy, _, y) => mul(dy, add(mul(y, y), 1)), saves: "output" });
 const asinOp = real("asin", { emit: (g, x) => g.elementWiseAsin(x), grad: (dy, x) => mul(dy, rsqrt(sub(1, square(x)))), saves: "input" });
-const acosOp = real("acos", { emit: (g, x) => g.elementWiseAcos(x), grad: (dy, x) => neg(mul(dy, rsqrt(sub(1, square(x))))), saves: "input" });
+const acosOp = real("acos", {
+  emit: (g, x) => g.elementWiseAcos(x),
+  grad: (dy, x) => neg(mul(dy, rsqrt(sub(1, square(x))))),
+  saves: "input",
+});
 const atanOp = real("atan", { emit: (g, x) => g.elementWiseAtan(x), grad: (dy, x) => div(dy, add(square(x), 1)), saves: "input" });
 const sinhOp = real("sinh", { emit: (g, x) => g.elementWiseSinh(x), grad: (dy, x) => mul(dy, cosh(x)), saves: "input" });
 const coshOp = real("cosh", { emit: (g, x) => g.elementWiseCosh(x), grad: (dy, x) => mul(dy, sinh(x)), saves: "input" });
 const tanhOp = real("tanh", { emit: (g, x) => g.elementWiseTanh(x), grad: (dy, _, y) => mul(dy, sub(1, mul(y, y))), saves: "output" });
-const asinhOp = real("asinh", { emit: (g, x) => g.elementWiseAsinh(x), grad: (dy, x) => mul(dy, rsqrt(add(square(x), 1))), saves: "input" });
-const acoshOp = real("acosh", { emit: (g, x) => g.elementWiseAcosh(x), grad: (dy, x) => mul(dy, rsqrt(sub(square(x), 1))), saves: "input" });
+const asinhOp = real("asinh", {
+  emit: (g, x) => g.elementWiseAsinh(x),
+  grad: (dy, x) => mul(dy, rsqrt(add(square(x), 1))),
+  saves: "input",
+});
+const acoshOp = real("acosh", {
+  emit: (g, x) => g.elementWiseAcosh(x),
+  grad: (dy, x) => mul(dy, rsqrt(sub(square(x), 1))),
+  saves: "input",
+});
 const atanhOp = real("atanh", { emit: (g, x) => g.elementWiseAtanh(x), grad: (dy, x) => div(dy, sub(1, square(x))), saves: "input" });
-const erfOp = real("erf", { emit: (g, x) => g.elementWiseErf(x), grad: (dy, x) => mul(mul(dy, 2 / Math.sqrt(Math.PI)), exp(neg(square(x)))), saves: "input" });
+const erfOp = real("erf", {
+  emit: (g, x) => g.elementWiseErf(x),
+  grad: (dy, x) => mul(mul(dy, 2 / Math.sqrt(Math.PI)), exp(neg(square(x)))),
+  saves: "input",
+});
 
 function numeric(operation: string, x: Tensor): void {
   if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe(), "Use logicalNot, or cast it first.");
@@ -125,7 +173,9 @@ export function abs(x: Tensor): Tensor {
 /** -x. Any dtype but bool; kept (unsigned integers wrap). Reference: torch.neg. DirectML: ELEMENT_WISE_NEGATE. */
 export function neg(x: Tensor): Tensor {
   numeric("neg", x);
-  return x.dtype === "uint8" || x.dtype === "uint16" || x.dtype === "uint32" || x.dtype === "uint64" ? sub(0, x) : call(negOp, [x], undefined);
+  return x.dtype === "uint8" || x.dtype === "uint16" || x.dtype === "uint32" || x.dtype === "uint64"
+    ? sub(0, x)
+    : call(negOp, [x], undefined);
 }
 /** -1, 0 or 1 by the sign of x. Any dtype; kept. Reference: torch.sign. DirectML: ELEMENT_WISE_SIGN. */
 export const sign = (x: Tensor): Tensor => call(signOp, [x], undefined);
@@ -213,5 +263,71 @@ export const atanh = (x: Tensor): Tensor => call(atanhOp, [x], undefined);
 /** The error function. Reference: torch.erf. DirectML: ELEMENT_WISE_ERF. */
 export const erf = (x: Tensor): Tensor => call(erfOp, [x], undefined);
 
-export const methods = { abs, neg, sign, square, floor, ceil, trunc, frac, round, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf };
-export const inPlaceMethods = { abs_: abs, neg_: neg, sign_: sign, square_: square, floor_: floor, ceil_: ceil, trunc_: trunc, frac_: frac, round_: round, exp_: exp, exp2_: exp2, expm1_: expm1, log_: log, log2_: log2, log10_: log10, log1p_: log1p, sqrt_: sqrt, rsqrt_: rsqrt, reciprocal_: reciprocal, sin_: sin, cos_: cos, tan_: tan, asin_: asin, acos_: acos, atan_: atan, sinh_: sinh, cosh_: cosh, tanh_: tanh, asinh_: asinh, acosh_: acosh, atanh_: atanh, erf_: erf };
+export const methods = {
+  abs,
+  neg,
+  sign,
+  square,
+  floor,
+  ceil,
+  trunc,
+  frac,
+  round,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  erf,
+};
+export const inPlaceMethods = {
+  abs_: abs,
+  neg_: neg,
+  sign_: sign,
+  square_: square,
+  floor_: floor,
+  ceil_: ceil,
+  trunc_: trunc,
+  frac_: frac,
+  round_: round,
+  exp_: exp,
+  exp2_: exp2,
+  expm1_: expm1,
+  log_: log,
+  log2_: log2,
+  log10_: log10,
+  log1p_: log1p,
+  sqrt_: sqrt,
+  rsqrt_: rsqrt,
+  reciprocal_: reciprocal,
+  sin_: sin,
+  cos_: cos,
+  tan_: tan,
+  asin_: asin,
+  acos_: acos,
+  atan_: atan,
+  sinh_: sinh,
+  cosh_: cosh,
+  tanh_: tanh,
+  asinh_: asinh,
+  acosh_: acosh,
+  atanh_: atanh,
+  erf_: erf,
+};

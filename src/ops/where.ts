@@ -15,21 +15,30 @@ import { cast, computable, computing, sumTo } from "./support.ts";
 const whereOp = define({
   name: "where",
   traits: { elementwise: true },
-  infer: ([condition, a, b]) => [{ shape: broadcastShapes("where", condition!.shape, broadcastShapes("where", a!.shape, b!.shape)), dtype: a!.dtype }],
+  infer: ([condition, a, b]) => [
+    { shape: broadcastShapes("where", condition!.shape, broadcastShapes("where", a!.shape, b!.shape)), dtype: a!.dtype },
+  ],
   lower: (g, [condition, a, b], _, [out]) => {
     const sizes = out!.shape.length === 0 ? [1] : out!.shape;
     return [g.elementWiseIf(g.expand(condition!, sizes), g.expand(a!, sizes), g.expand(b!, sizes))];
   },
   grad: (dy, { inputs: [condition], specs, needs }) => {
     const zero = scalarTensor(dy.device, dy.dtype, 0);
-    return [null, needs[1] ? sumTo(where(condition!, dy, zero), specs[1]!) : null, needs[2] ? sumTo(where(condition!, zero, dy), specs[2]!) : null];
+    return [
+      null,
+      needs[1] ? sumTo(where(condition!, dy, zero), specs[1]!) : null,
+      needs[2] ? sumTo(where(condition!, zero, dy), specs[2]!) : null,
+    ];
   },
   saves: { inputs: [0], outputs: false },
 });
 
 /** Both operands in one dtype; at least one of a, b and anchor is a tensor. */
 function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): [Tensor, Tensor] {
-  const level = (v: Arithmetic) => (v instanceof Tensor ? ({ dtype: v.dtype, level: v.rank === 0 ? "rank0" : "tensor" } as const) : ({ dtype: scalarType(v), level: "scalar" } as const));
+  const level = (v: Arithmetic) =>
+    v instanceof Tensor
+      ? ({ dtype: v.dtype, level: v.rank === 0 ? "rank0" : "tensor" } as const)
+      : ({ dtype: scalarType(v), level: "scalar" } as const);
   const dtype = resultType([level(a), level(b)]);
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? toDType(v, dtype) : scalarTensor(anchor.device, dtype, v));
   const both: [Tensor, Tensor] = [made(a), made(b)];
@@ -42,7 +51,8 @@ function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): 
  * condition: bool. Throws DTypeError for another dtype. DirectML: ELEMENT_WISE_IF. Reference: torch.where.
  */
 export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor {
-  if (condition.dtype !== "bool" && condition.dtype !== "uint8") throw new DTypeError("where", "condition", "of dtype bool", condition.describe());
+  if (condition.dtype !== "bool" && condition.dtype !== "uint8")
+    throw new DTypeError("where", "condition", "of dtype bool", condition.describe());
   return call(whereOp, [condition, ...pair("where", a, b, condition)], undefined);
 }
 
@@ -51,7 +61,8 @@ export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
   if (mask.dtype !== "bool") throw new DTypeError("maskedFill", "mask", "of dtype bool", mask.describe());
   const fill = value instanceof Tensor ? value : scalarTensor(x.device, x.dtype, value);
   if (fill.rank !== 0) throw new DTypeError("maskedFill", "value", "a number or a tensor of rank 0", fill.describe());
-  if (!(value instanceof Tensor) && !isFloat(x.dtype) && typeof value === "number" && !Number.isInteger(value)) throw new DTypeError("maskedFill", "value", `one that ${x.dtype} holds`, value);
+  if (!(value instanceof Tensor) && !isFloat(x.dtype) && typeof value === "number" && !Number.isInteger(value))
+    throw new DTypeError("maskedFill", "value", `one that ${x.dtype} holds`, value);
   return call(whereOp, [mask, toDType(fill, x.dtype), x], undefined);
 }
 
@@ -114,7 +125,10 @@ const clampOp = define({
   name: "clamp",
   traits: { elementwise: true },
   infer: ([x, min, max]) => {
-    const dtype = computing("clamp", resultType([x!, min!, max!].map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" }))));
+    const dtype = computing(
+      "clamp",
+      resultType([x!, min!, max!].map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" }))),
+    );
     return [{ shape: broadcastShapes("clamp", x!.shape, broadcastShapes("clamp", min!.shape, max!.shape)), dtype }];
   },
   lower: (g, inputs, _, [out]) => {
@@ -123,7 +137,8 @@ const clampOp = define({
     let result = cast(g, g.elementWiseMin(g.elementWiseMax(cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
     // NaN is kept; single limits are taken to be numbers.
     const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
-    if (isFloat(out!.dtype)) for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, { output: { dtype: "bool" } }), v, result);
+    if (isFloat(out!.dtype))
+      for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, { output: { dtype: "bool" } }), v, result);
     return [result];
   },
   grad: (dy, { inputs: [x, min, max], specs, needs }) => {
@@ -144,7 +159,9 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
   if (min === null && max === null) throw new ValueError("clamp", "min or max", "given", "neither");
   if (max === null) return clampMin(x, min!);
   if (min === null) return clampMax(x, max);
-  const scalars = [min, max].filter((v) => !(v instanceof Tensor)).map((v) => ({ dtype: scalarType(v as number), level: "scalar" }) as const);
+  const scalars = [min, max]
+    .filter((v) => !(v instanceof Tensor))
+    .map((v) => ({ dtype: scalarType(v as number), level: "scalar" }) as const);
   const tensors = [x, min, max].filter((v): v is Tensor => v instanceof Tensor);
   const dtype = resultType([...tensors.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" }) as const), ...scalars]);
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(x.device, dtype, v));
@@ -154,7 +171,10 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
 }
 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */
-export function nanToNum(x: Tensor, { nan = 0, posinf, neginf }: { readonly nan?: number; readonly posinf?: number | undefined; readonly neginf?: number | undefined } = {}): Tensor {
+export function nanToNum(
+  x: Tensor,
+  { nan = 0, posinf, neginf }: { readonly nan?: number; readonly posinf?: number | undefined; readonly neginf?: number | undefined } = {},
+): Tensor {
   if (!isFloat(x.dtype)) return call(contiguousOp, [x], undefined);
   const largest = LARGEST[x.dtype] ?? Number.MAX_VALUE;
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
@@ -164,5 +184,14 @@ export function nanToNum(x: Tensor, { nan = 0, posinf, neginf }: { readonly nan?
 }
 const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504 };
 
-export const methods = { where: (x: Tensor, condition: Tensor, other: Arithmetic): Tensor => where(condition, x, other), maskedFill, maximum, minimum, clamp, clampMin, clampMax, nanToNum };
+export const methods = {
+  where: (x: Tensor, condition: Tensor, other: Arithmetic): Tensor => where(condition, x, other),
+  maskedFill,
+  maximum,
+  minimum,
+  clamp,
+  clampMin,
+  clampMax,
+  nanToNum,
+};
 export const inPlaceMethods = { maskedFill_: maskedFill, clamp_: clamp, clampMin_: clampMin, clampMax_: clampMax };

@@ -44,7 +44,8 @@ function places(t: Tensor): Int32Array {
 }
 
 /** The whole storage as a flat tensor. */
-const flatten = (t: Tensor): Tensor => new Tensor(t.storage, internDesc(t.device, t.dtype, [t.storage.sizeInBytes / DTYPES[t.dtype].sizeInBytes]));
+const flatten = (t: Tensor): Tensor =>
+  new Tensor(t.storage, internDesc(t.device, t.dtype, [t.storage.sizeInBytes / DTYPES[t.dtype].sizeInBytes]));
 
 /** The buffer of `value`, which gives it up, becomes target's. */
 function take(target: Tensor, value: Tensor): void {
@@ -78,7 +79,9 @@ export function assignEager(target: Tensor, source: Tensor, move: boolean): void
     take(target, packed);
   } else if (target.desc.isPacked) {
     const size = DTYPES[target.dtype].sizeInBytes;
-    withMemory("assign", () => native.binding.copy(packed.storage.handle, packed.offset * size, target.storage.handle, target.offset * size, target.size * size));
+    withMemory("assign", () =>
+      native.binding.copy(packed.storage.handle, packed.offset * size, target.storage.handle, target.offset * size, target.size * size),
+    );
     target.storage.version++;
   } else {
     scatter(native, target, packed);

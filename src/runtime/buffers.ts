@@ -86,7 +86,13 @@ export function upload(native: NativeDevice, bytes: ArrayBufferView, operation: 
   return storage;
 }
 
-export async function readBytes(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): Promise<ArrayBuffer> {
+export async function readBytes(
+  native: NativeDevice,
+  handle: Handle,
+  offset: number,
+  size: number,
+  operation: string,
+): Promise<ArrayBuffer> {
   try {
     return await native.binding.read(handle, offset, size);
   } catch (error) {

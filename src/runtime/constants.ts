@@ -29,12 +29,18 @@ export const fillOp = define<FillAttributes>({
 /** A JavaScript number as an element of a typed array of the dtype. */
 export function element(dtype: DType, value: number | bigint | boolean): number | bigint {
   switch (dtype) {
-    case "float16": return toHalf(Number(value));
-    case "bfloat16": return toBfloat16(Number(value));
-    case "bool": return value ? 1 : 0;
-    case "int64": return BigInt.asIntN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
-    case "uint64": return BigInt.asUintN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
-    default: return Number(value);
+    case "float16":
+      return toHalf(Number(value));
+    case "bfloat16":
+      return toBfloat16(Number(value));
+    case "bool":
+      return value ? 1 : 0;
+    case "int64":
+      return BigInt.asIntN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
+    case "uint64":
+      return BigInt.asUintN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
+    default:
+      return Number(value);
   }
 }
 

@@ -44,10 +44,16 @@ function dmlAdapters(): Entry[] {
     const binding = loadBinding();
     const real = gpu.loaded ? binding.adapters("gpu") : [];
     const memory = (a: AdapterDescription): number => (a.isIntegrated ? 0 : a.dedicatedMemoryInBytes);
-    const order = (a: AdapterDescription, b: AdapterDescription): number => Number(b.isHardware) - Number(a.isHardware) || memory(b) - memory(a) || a.index - b.index;
+    const order = (a: AdapterDescription, b: AdapterDescription): number =>
+      Number(b.isHardware) - Number(a.isHardware) || memory(b) - memory(a) || a.index - b.index;
     list = [
-      ...real.filter((a) => a.isHardware || cpuAdapters()).sort(order).map((adapter): Entry => ({ runtime: "gpu", adapter })),
-      ...(loaded().software.loaded ? binding.adapters("software") : []).filter((a) => a.isSimulated).map((adapter): Entry => ({ runtime: "software", adapter })),
+      ...real
+        .filter((a) => a.isHardware || cpuAdapters())
+        .sort(order)
+        .map((adapter): Entry => ({ runtime: "gpu", adapter })),
+      ...(loaded().software.loaded ? binding.adapters("software") : [])
+        .filter((a) => a.isSimulated)
+        .map((adapter): Entry => ({ runtime: "software", adapter })),
     ];
   }
   return list;
@@ -75,8 +81,18 @@ function entryOf(operation: string, d: Device): Entry {
   }
   if (d.type !== "cpu" || d.index !== 0) throw new DeviceError(operation, "device", '"cpu" or "dml:N"', d.toString());
   const { software } = loaded();
-  const adapter = software.loaded ? loadBinding().adapters("software").find((a) => !a.isSimulated) : undefined;
-  if (adapter === undefined) throw new NativeLoadError("device", "the software adapter's library could not be loaded", software.tried.map((t) => `${t.path} (${t.error ?? "loaded"})`), "Run `npm run build:native`, or name the file in DXTENSOR_SOFTWARE.");
+  const adapter = software.loaded
+    ? loadBinding()
+        .adapters("software")
+        .find((a) => !a.isSimulated)
+    : undefined;
+  if (adapter === undefined)
+    throw new NativeLoadError(
+      "device",
+      "the software adapter's library could not be loaded",
+      software.tried.map((t) => `${t.path} (${t.error ?? "loaded"})`),
+      "Run `npm run build:native`, or name the file in DXTENSOR_SOFTWARE.",
+    );
   return { runtime: "software", adapter };
 }
 
@@ -88,7 +104,19 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
     const binding = loadBinding();
     try {
       const o = binding.openDevice(runtime, adapter.index, { memoryLimitInBytes: memoryLimit });
-      native = { device: d, id: o.id, adapter, runtime, binding, capabilities: new Capabilities({ name: adapter.name, featureLevel: o.featureLevel, dataTypes: o.dataTypes, fusesGraphs: o.fusesGraphs }) };
+      native = {
+        device: d,
+        id: o.id,
+        adapter,
+        runtime,
+        binding,
+        capabilities: new Capabilities({
+          name: adapter.name,
+          featureLevel: o.featureLevel,
+          dataTypes: o.dataTypes,
+          fusesGraphs: o.fusesGraphs,
+        }),
+      };
     } catch (error) {
       throw fromNative(operation, error);
     }

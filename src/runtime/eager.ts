@@ -31,7 +31,9 @@ interface EagerProgram {
   dropped: boolean;
 }
 
-const programs = new ProgramLru<EagerProgram>(4096, (p) => { if (p.id > 0) p.native.binding.releaseProgram(p.id); });
+const programs = new ProgramLru<EagerProgram>(4096, (p) => {
+  if (p.id > 0) p.native.binding.releaseProgram(p.id);
+});
 onClose((native) => programs.drop((p) => p.native === native, false));
 
 const attributeIds = new Map<string, number>();
@@ -44,7 +46,9 @@ function attributesId(attrs: unknown): number {
     const id = idOfObject.get(attrs);
     if (id !== undefined) return id;
   }
-  const key = JSON.stringify(attrs, (_, v: unknown) => (typeof v === "bigint" ? `${v}n` : Object.is(v, -0) ? "-0" : typeof v === "number" && !Number.isFinite(v) ? `#${v}` : v));
+  const key = JSON.stringify(attrs, (_, v: unknown) =>
+    typeof v === "bigint" ? `${v}n` : Object.is(v, -0) ? "-0" : typeof v === "number" && !Number.isFinite(v) ? `#${v}` : v,
+  );
   let id = attributeIds.get(key);
   if (id === undefined) {
     id = attributeIds.size + 1;
@@ -79,7 +83,10 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
     if (program.id > 0 && program.outputs.length === 1) {
       const storage = new Storage(program.native.device, program.sizes[0]!);
       try {
-        storage.handle = n === 1 ? program.native.binding.run(program.id, storage, a!.storage.handle) : program.native.binding.run(program.id, storage, a!.storage.handle, b!.storage.handle);
+        storage.handle =
+          n === 1
+            ? program.native.binding.run(program.id, storage, a!.storage.handle)
+            : program.native.binding.run(program.id, storage, a!.storage.handle, b!.storage.handle);
       } catch {
         const p = program;
         storage.handle = withMemory(definition.name, () => p.native.binding.run(p.id, storage, ...inputs.map((t) => t.storage.handle)));
@@ -99,14 +106,16 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
 export function runCreation<A>(definition: Definition<A>, native: NativeDevice, attrs: A): Tensor[] {
   relieve();
   const key = `${native.device.id}:${attributesId(attrs)}`;
-  const program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, makeOn(native, definition, [], [], attrs));
+  const program =
+    programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, makeOn(native, definition, [], [], attrs));
   return execute(definition, program, [], attrs);
 }
 
 let slots = new Float64Array(64);
 
 function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: readonly Tensor[], attrs: A): Tensor[] {
-  if (program.fill !== null) return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
+  if (program.fill !== null)
+    return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
   const storages = program.sizes.map((size) => new Storage(program.native.device, size));
   if (program.id > 0) {
@@ -121,31 +130,66 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
       });
       program.native.binding.execute(program.id, slots.subarray(0, 2 * count), storages);
     });
-    storages.forEach((s, i) => { s.handle = slots[2 * (inputs.length + i)]!; });
+    storages.forEach((s, i) => {
+      s.handle = slots[2 * (inputs.length + i)]!;
+    });
   }
   return storages.map((s, i) => new Tensor(s, program.outputs[i]!));
 }
 
 function make<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
   const native = nativeDevice(inputs[0]!.device, definition.name);
-  return makeOn(native, definition, inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) })), inputs, attrs);
+  return makeOn(
+    native,
+    definition,
+    inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) })),
+    inputs,
+    attrs,
+  );
 }
 
 const MOST_ELEMENTS = 2 ** 32 - 1;
 
-function makeOn<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly ProgramInput[], tensors: readonly Tensor[], attrs: A): EagerProgram {
-  const specs: readonly TensorSpec[] = definition.infer(tensors.map((t) => ({ shape: t.shape, dtype: t.dtype })), attrs);
-  for (const s of specs) if (sizeOf(s.shape) > MOST_ELEMENTS) throw new ShapeError(definition.name, "result", `of at most ${MOST_ELEMENTS} elements, as DirectML counts them in 32 bits`, showShape(s.shape));
+function makeOn<A>(
+  native: NativeDevice,
+  definition: Definition<A>,
+  inputs: readonly ProgramInput[],
+  tensors: readonly Tensor[],
+  attrs: A,
+): EagerProgram {
+  const specs: readonly TensorSpec[] = definition.infer(
+    tensors.map((t) => ({ shape: t.shape, dtype: t.dtype })),
+    attrs,
+  );
+  for (const s of specs)
+    if (sizeOf(s.shape) > MOST_ELEMENTS)
+      throw new ShapeError(
+        definition.name,
+        "result",
+        `of at most ${MOST_ELEMENTS} elements, as DirectML counts them in 32 bits`,
+        showShape(s.shape),
+      );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
   const sizes = specs.map((s) => packedBytes(s.dtype, s.shape));
   const base = { native, outputs, sizes, reason: "", inPlace: -1, fill: null, dropped: false };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
-    if (definition.whenEmpty === undefined) throw new ShapeError(definition.name, "tensor", "of at least one element along the axes it works on", tensors.map((t) => t.describe()).join(", "));
+    if (definition.whenEmpty === undefined)
+      throw new ShapeError(
+        definition.name,
+        "tensor",
+        "of at least one element along the axes it works on",
+        tensors.map((t) => t.describe()).join(", "),
+      );
     return { ...base, id: 0, fill: definition.whenEmpty };
   }
   try {
-    const program = compileGraph(native, lowerDefinition(native, definition, inputs, attrs, specs), definition.name, definition.traits.asGraph);
+    const program = compileGraph(
+      native,
+      lowerDefinition(native, definition, inputs, attrs, specs),
+      definition.name,
+      definition.traits.asGraph,
+    );
     return { ...base, ...program };
   } catch (error) {
     const missing = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
@@ -154,4 +198,6 @@ function makeOn<A>(native: NativeDevice, definition: Definition<A>, inputs: read
   }
 }
 
-setFallbackRunner((definition, inputs, attrs, native) => (inputs.length === 0 ? runCreation(definition, native, attrs) : runEager(definition, inputs, attrs)));
+setFallbackRunner((definition, inputs, attrs, native) =>
+  inputs.length === 0 ? runCreation(definition, native, attrs) : runEager(definition, inputs, attrs),
+);

@@ -2,7 +2,7 @@
 import { device } from "../device.ts";
 import { UnsupportedError } from "../errors.ts";
 import type { Definition } from "../ops/define.ts";
-import { Tensor } from "../tensor.ts";
+import type { Tensor } from "../tensor.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { transfer } from "./transfer.ts";
 
@@ -35,14 +35,35 @@ export function setStrict(mode: boolean | null): void {
 /** @internal Counts a fallback and warns of the first of its kind; throws in strict mode. */
 export function noteFallback(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
   const described = inputs.map((t) => t.describe()).join(", ");
-  if (isStrict()) throw new UnsupportedError({ operation, argument: described, expected: `supported by ${native.device} (${native.adapter.name})`, received: reason, hint: "Strict mode forbids running it elsewhere." });
+  if (isStrict())
+    throw new UnsupportedError({
+      operation,
+      argument: described,
+      expected: `supported by ${native.device} (${native.adapter.name})`,
+      received: reason,
+      hint: "Strict mode forbids running it elsewhere.",
+    });
   const key = `${operation}|${native.device}`;
   const before = records.get(key);
-  if (before === undefined) process.emitWarning(`${operation}(${described}) falls back: ${native.device} (${native.adapter.name}) lacks something. ${reason}`, { type: "FallbackWarning" });
-  records.set(key, before === undefined ? { operation, device: String(native.device), inputs: described, reason, calls: 1 } : { ...before, calls: before.calls + 1 });
+  if (before === undefined)
+    process.emitWarning(`${operation}(${described}) falls back: ${native.device} (${native.adapter.name}) lacks something. ${reason}`, {
+      type: "FallbackWarning",
+    });
+  records.set(
+    key,
+    before === undefined
+      ? { operation, device: String(native.device), inputs: described, reason, calls: 1 }
+      : { ...before, calls: before.calls + 1 },
+  );
 }
 
-export function fallBack<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, native: NativeDevice, reason: string): Tensor[] {
+export function fallBack<A>(
+  definition: Definition<A>,
+  inputs: readonly Tensor[],
+  attrs: A,
+  native: NativeDevice,
+  reason: string,
+): Tensor[] {
   noteFallback(definition.name, inputs, native, reason);
   const cpu = nativeDevice(device("cpu"), definition.name);
   const moved = inputs.map((t) => transfer(t, cpu));

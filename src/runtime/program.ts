@@ -18,7 +18,13 @@ export interface ProgramInput {
 }
 
 /** Lowers one operation to a graph whose inputs are the storages from the aligned offset on. */
-export function lowerDefinition<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly ProgramInput[], attrs: A, outputs: readonly TensorSpec[]): Graph {
+export function lowerDefinition<A>(
+  native: NativeDevice,
+  definition: Definition<A>,
+  inputs: readonly ProgramInput[],
+  attrs: A,
+  outputs: readonly TensorSpec[],
+): Graph {
   const graph = new Graph();
   const builder = new GraphBuilder(graph, native.capabilities);
   builder.origin = definition.name;
@@ -36,14 +42,20 @@ export function lowerDefinition<A>(native: NativeDevice, definition: Definition<
 /** Bytes from the aligned offset to the last element. */
 function spanOf(desc: Desc, residue: number): number {
   let last = 1;
-  desc.shape.forEach((d, i) => { last += (d - 1) * desc.strides[i]!; });
+  desc.shape.forEach((d, i) => {
+    last += (d - 1) * desc.strides[i]!;
+  });
   return Math.ceil((residue + last * DTYPES[desc.dtype].sizeInBytes) / 4) * 4;
 }
 
 /** An output must be the whole of a value that a node wrote, packed, and not shared with another output. */
 function finish(g: GraphBuilder, x: Expr, spec: TensorSpec): Expr {
   const sizes = spec.shape.length === 0 ? [1] : spec.shape;
-  const whole = x.value.producer !== null && x.byteOffset === 0 && isPacked(x.sizes, x.strides) && packedBytes(spec.dtype, sizes) === x.value.sizeInBytes;
+  const whole =
+    x.value.producer !== null &&
+    x.byteOffset === 0 &&
+    isPacked(x.sizes, x.strides) &&
+    packedBytes(spec.dtype, sizes) === x.value.sizeInBytes;
   const out = whole ? x : (g.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
   return g.reinterpret(out, { sizes, strides: packedExpr(out.value, spec.dtype, sizes).strides, dtype: spec.dtype });
 }
@@ -70,7 +82,14 @@ function inPlaceInput(graph: Graph): number {
   const node = graph.nodes[0];
   if (graph.nodes.length !== 1 || node === undefined || !OPERATORS[node.operator].supportsInPlace || node.outputs.length !== 1) return -1;
   const out = node.outputs[0]!;
-  const fits = node.inputs.findIndex((x) => x !== null && x.byteOffset === 0 && x.dtype === out.dtype && isPacked(x.sizes, x.strides) && x.value.sizeInBytes === out.value.sizeInBytes);
+  const fits = node.inputs.findIndex(
+    (x) =>
+      x !== null &&
+      x.byteOffset === 0 &&
+      x.dtype === out.dtype &&
+      isPacked(x.sizes, x.strides) &&
+      x.value.sizeInBytes === out.value.sizeInBytes,
+  );
   if (fits < 0) return -1;
   const value = node.inputs[fits]!.value;
   // The same buffer read a second time, in another layout, must not be overwritten.

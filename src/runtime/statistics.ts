@@ -4,7 +4,8 @@ import { fromNative } from "../errors.ts";
 import type { Counters, Fault, MemoryStatistics } from "../native/binding.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 
-const of = (name: DeviceLike | undefined, operation: string): NativeDevice => nativeDevice(name === undefined ? defaultDevice() : device(name), operation);
+const of = (name: DeviceLike | undefined, operation: string): NativeDevice =>
+  nativeDevice(name === undefined ? defaultDevice() : device(name), operation);
 
 /** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
 export function counters(name?: DeviceLike): Counters {

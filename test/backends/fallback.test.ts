@@ -22,7 +22,10 @@ describe("fallback to the software adapter", () => {
 
   it("names the simulated devices as simulated", () => {
     expect(dx.dml.deviceCount()).toBe(2);
-    expect([dx.dml.deviceName(0), dx.dml.deviceName(1)]).toEqual(["NVIDIA GeForce RTX 3070 (simulated)", "Intel(R) UHD Graphics 630 (simulated)"]);
+    expect([dx.dml.deviceName(0), dx.dml.deviceName(1)]).toEqual([
+      "NVIDIA GeForce RTX 3070 (simulated)",
+      "Intel(R) UHD Graphics 630 (simulated)",
+    ]);
   });
 
   it("warns once, counts every call, and gives the right result on the tensor's own device", async () => {
@@ -31,7 +34,7 @@ describe("fallback to the software adapter", () => {
     dx.erf(x);
     expect(String(y.device)).toBe(lacking);
     const want = [0, 0.5204998778, -0.995322265];
-    (await y.data() as Float32Array).forEach((v, i) => expect(v).toBeCloseTo(want[i]!, 5));
+    ((await y.data()) as Float32Array).forEach((v, i) => expect(v).toBeCloseTo(want[i]!, 5));
     expect(dx.fallbackStats()).toEqual([expect.objectContaining({ operation: "erf", device: lacking, inputs: "float32[3]", calls: 2 })]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(warnings).toHaveLength(1);
@@ -54,10 +57,23 @@ describe("fallback to the software adapter", () => {
     dx.setStrict(true);
     await dx.withDevice(old, async () => {
       dx.manualSeed(3);
-      const network = dx.nn.sequential(
-        dx.nn.conv2d(1, 4, 3), dx.nn.batchNorm2d(4), dx.nn.relu(), dx.nn.maxPool2d(2), dx.nn.conv2d(4, 4, 3), dx.nn.sigmoid(), dx.nn.avgPool2d(2),
-        dx.nn.flatten(), dx.nn.dropout(0.2), dx.nn.linear(36, 12), dx.nn.layerNorm(12), dx.nn.gelu(), dx.nn.linear(12, 5),
-      ).to(old);
+      const network = dx.nn
+        .sequential(
+          dx.nn.conv2d(1, 4, 3),
+          dx.nn.batchNorm2d(4),
+          dx.nn.relu(),
+          dx.nn.maxPool2d(2),
+          dx.nn.conv2d(4, 4, 3),
+          dx.nn.sigmoid(),
+          dx.nn.avgPool2d(2),
+          dx.nn.flatten(),
+          dx.nn.dropout(0.2),
+          dx.nn.linear(36, 12),
+          dx.nn.layerNorm(12),
+          dx.nn.gelu(),
+          dx.nn.linear(12, 5),
+        )
+        .to(old);
       const optimizer = dx.optim.adamW(network.parameters(), { lr: 0.01 });
       const x = dx.randn([6, 1, 18, 18]);
       const y = dx.tensor(Int32Array.from([0, 1, 2, 3, 4, 0]));

@@ -12,7 +12,9 @@ describe.each(devices)("compile on %s", (device) => {
     for (let i = 0; i < 5; i++) {
       const x = dx.tensor(numbers(6, i), { shape: [2, 3], device });
       const expected = await dx.tanh(dx.matmul(x, w)).add(1).data();
-      expect(Array.from(await step(x).data() as Float32Array)).toEqual(Array.from(expected as Float32Array, (v) => expect.closeTo(v, 5) as unknown as number));
+      expect(Array.from((await step(x).data()) as Float32Array)).toEqual(
+        Array.from(expected as Float32Array, (v) => expect.closeTo(v, 5) as unknown as number),
+      );
     }
     expect(step.programs).toBe(1);
     step.dispose();
@@ -21,7 +23,7 @@ describe.each(devices)("compile on %s", (device) => {
   it("keeps an earlier call's result right after later calls", async () => {
     const double = dx.compile((x: dx.Tensor) => x.mul(2));
     const results = [1, 2, 3, 4, 5, 6, 7].map((v) => double(dx.full([8], v, { device })));
-    for (const [i, r] of results.entries()) expect(Array.from(await r.data() as Float32Array)).toEqual(new Array(8).fill(2 * (i + 1)));
+    for (const [i, r] of results.entries()) expect(Array.from((await r.data()) as Float32Array)).toEqual(new Array(8).fill(2 * (i + 1)));
     double.dispose();
   });
 
@@ -43,13 +45,25 @@ describe.each(devices)("compile on %s", (device) => {
     const state = dx.zeros([2, 3], { device });
     const step = dx.compile((x: dx.Tensor) => {
       state.select(0, 1).add_(x);
-      state.t().select(0, 0).add_(dx.ones([2], { device: x.device }));
+      state
+        .t()
+        .select(0, 0)
+        .add_(dx.ones([2], { device: x.device }));
       return state.mul(1);
     });
     const x = dx.tensor([1, 2, 3], { device });
-    expect(await step(x).toArray()).toEqual([[1, 0, 0], [2, 2, 3]]);
-    expect(await step(x).toArray()).toEqual([[2, 0, 0], [4, 4, 6]]);
-    expect(await state.toArray()).toEqual([[2, 0, 0], [4, 4, 6]]);
+    expect(await step(x).toArray()).toEqual([
+      [1, 0, 0],
+      [2, 2, 3],
+    ]);
+    expect(await step(x).toArray()).toEqual([
+      [2, 0, 0],
+      [4, 4, 6],
+    ]);
+    expect(await state.toArray()).toEqual([
+      [2, 0, 0],
+      [4, 4, 6],
+    ]);
     step.dispose();
   });
 
@@ -62,9 +76,15 @@ describe.each(devices)("compile on %s", (device) => {
       b.copy_(kept);
     });
     dx.withDevice(device, () => swap());
-    expect([await a.toArray(), await b.toArray()]).toEqual([[2, 2, 2], [1, 1, 1]]);
+    expect([await a.toArray(), await b.toArray()]).toEqual([
+      [2, 2, 2],
+      [1, 1, 1],
+    ]);
     dx.withDevice(device, () => swap());
-    expect([await a.toArray(), await b.toArray()]).toEqual([[1, 1, 1], [2, 2, 2]]);
+    expect([await a.toArray(), await b.toArray()]).toEqual([
+      [1, 1, 1],
+      [2, 2, 2],
+    ]);
     swap.dispose();
   });
 
@@ -101,11 +121,19 @@ describe.each(devices)("compile on %s", (device) => {
   });
 
   it("makes a program for each signature and takes nested arguments and results", async () => {
-    const step = dx.compile((input: { x: dx.Tensor; scale: number }) => ({ y: input.x.mul(input.scale), list: [input.x.add(1)], label: `by ${input.scale}` }));
+    const step = dx.compile((input: { x: dx.Tensor; scale: number }) => ({
+      y: input.x.mul(input.scale),
+      list: [input.x.add(1)],
+      label: `by ${input.scale}`,
+    }));
     const a = step({ x: dx.ones([2], { device }), scale: 2 });
     const b = step({ x: dx.ones([3], { device }), scale: 2 });
     const c = step({ x: dx.ones([3], { device }), scale: 4 });
-    expect([await a.y.toArray(), await b.y.toArray(), await c.y.toArray()]).toEqual([[2, 2], [2, 2, 2], [4, 4, 4]]);
+    expect([await a.y.toArray(), await b.y.toArray(), await c.y.toArray()]).toEqual([
+      [2, 2],
+      [2, 2, 2],
+      [4, 4, 4],
+    ]);
     expect([await a.list[0]!.toArray(), c.label]).toEqual([[2, 2], "by 4"]);
     expect(step.programs).toBe(3);
     step.dispose();
@@ -121,11 +149,13 @@ describe.each(devices)("compile on %s", (device) => {
     const make = (): dx.Tensor => dx.tensor([1, 2, 3], { device, requiresGrad: true });
     const eager = make();
     const compiled = make();
-    const loss = (w: dx.Tensor) => (x: dx.Tensor): dx.Tensor => {
-      const l = w.mul(x).mul(w).sum();
-      l.backward();
-      return l;
-    };
+    const loss =
+      (w: dx.Tensor) =>
+      (x: dx.Tensor): dx.Tensor => {
+        const l = w.mul(x).mul(w).sum();
+        l.backward();
+        return l;
+      };
     const step = dx.compile(loss(compiled));
     const x = dx.tensor([1, 10, 100], { device });
     for (let i = 0; i < 3; i++) {
@@ -169,12 +199,17 @@ describe.each(devices)("compile on %s", (device) => {
     await step(x).data();
     holdQueue(device, true);
     let done = false;
-    const reading = step(x).data().then((v) => { done = true; return v; });
+    const reading = step(x)
+      .data()
+      .then((v) => {
+        done = true;
+        return v;
+      });
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
     expect(done).toBe(false);
     holdQueue(device, false);
-    expect(Array.from(await reading as Float32Array)).toEqual([1, 1, 1, 1]);
+    expect(Array.from((await reading) as Float32Array)).toEqual([1, 1, 1, 1]);
     step.dispose();
   });
 
@@ -202,7 +237,10 @@ describe.each(devices)("compile on %s", (device) => {
     const later = dx.compile(async (x: dx.Tensor) => x.add(1));
     expect(() => later(dx.ones([1], { device }))).toThrow(/synchronous/);
     let leaked: dx.Tensor | null = null;
-    const leak = dx.compile((x: dx.Tensor) => { leaked ??= x.add(1); return leaked.add(1); });
+    const leak = dx.compile((x: dx.Tensor) => {
+      leaked ??= x.add(1);
+      return leaked.add(1);
+    });
     leak(dx.ones([1], { device }));
     expect(() => leak(dx.ones([2], { device }))).toThrow(dx.TraceError);
   });

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
 
-const noise = (n: number, seed: number): Float32Array => Float32Array.from({ length: n }, (_, i) => Math.sin((i + 1) * 12.9898 * (seed + 1)) * 0.9);
+const noise = (n: number, seed: number): Float32Array =>
+  Float32Array.from({ length: n }, (_, i) => Math.sin((i + 1) * 12.9898 * (seed + 1)) * 0.9);
 
 interface Case {
   readonly name: string;
@@ -16,19 +17,50 @@ const cases: readonly Case[] = [
     name: "the quickstart's convolutions, with BatchNorm and dropout",
     input: [8, 1, 14, 14],
     classes: 10,
-    make: () => dx.nn.sequential(dx.nn.conv2d(1, 4, 3), dx.nn.batchNorm2d(4), dx.nn.relu(), dx.nn.maxPool2d(2), dx.nn.conv2d(4, 8, 3), dx.nn.relu(), dx.nn.maxPool2d(2), dx.nn.flatten(), dx.nn.dropout(0.25), dx.nn.linear(32, 16), dx.nn.relu(), dx.nn.linear(16, 10)),
+    make: () =>
+      dx.nn.sequential(
+        dx.nn.conv2d(1, 4, 3),
+        dx.nn.batchNorm2d(4),
+        dx.nn.relu(),
+        dx.nn.maxPool2d(2),
+        dx.nn.conv2d(4, 8, 3),
+        dx.nn.relu(),
+        dx.nn.maxPool2d(2),
+        dx.nn.flatten(),
+        dx.nn.dropout(0.25),
+        dx.nn.linear(32, 16),
+        dx.nn.relu(),
+        dx.nn.linear(16, 10),
+      ),
   },
   {
     name: "a perceptron with LayerNorm, GELU and dropout",
     input: [16, 12],
     classes: 5,
-    make: () => dx.nn.sequential(dx.nn.linear(12, 24), dx.nn.layerNorm(24), dx.nn.gelu(), dx.nn.dropout(0.5), dx.nn.linear(24, 24), dx.nn.tanh(), dx.nn.linear(24, 5)),
+    make: () =>
+      dx.nn.sequential(
+        dx.nn.linear(12, 24),
+        dx.nn.layerNorm(24),
+        dx.nn.gelu(),
+        dx.nn.dropout(0.5),
+        dx.nn.linear(24, 24),
+        dx.nn.tanh(),
+        dx.nn.linear(24, 5),
+      ),
   },
   {
     name: "average pooling, BatchNorm and a strided convolution",
     input: [6, 2, 9, 9],
     classes: 4,
-    make: () => dx.nn.sequential(dx.nn.conv2d(2, 6, 3, { stride: 2, padding: 1 }), dx.nn.batchNorm2d(6), dx.nn.sigmoid(), dx.nn.avgPool2d(2), dx.nn.flatten(), dx.nn.linear(24, 4)),
+    make: () =>
+      dx.nn.sequential(
+        dx.nn.conv2d(2, 6, 3, { stride: 2, padding: 1 }),
+        dx.nn.batchNorm2d(6),
+        dx.nn.sigmoid(),
+        dx.nn.avgPool2d(2),
+        dx.nn.flatten(),
+        dx.nn.linear(24, 4),
+      ),
   },
 ];
 
@@ -60,7 +92,8 @@ async function train(device: string, which: Case, compiled: boolean, steps: numb
       losses.push(await step(x, y).item());
     }
     const state = new Map<string, readonly number[]>();
-    for (const [name, t] of Object.entries(network.stateDict() as unknown as Record<string, dx.Tensor>)) state.set(name, Array.from(await t.data() as ArrayLike<number | bigint>, Number));
+    for (const [name, t] of Object.entries(network.stateDict() as unknown as Record<string, dx.Tensor>))
+      state.set(name, Array.from((await t.data()) as ArrayLike<number | bigint>, Number));
     return { losses, state };
   });
 }
@@ -71,7 +104,9 @@ describe.each(devices)("training on %s", (device) => {
     const compiled = await train(device, which, true, 50);
     expect(Math.min(...eager.losses.slice(-10))).toBeLessThan(eager.losses[0]!);
     // Fused arithmetic rounds otherwise; Adam divides by small second moments, which makes the difference grow with the steps.
-    compiled.losses.forEach((loss, i) => expect(Math.abs(loss - eager.losses[i]!), `loss of step ${i}`).toBeLessThan(2e-3 * Math.max(1, eager.losses[i]!)));
+    compiled.losses.forEach((loss, i) =>
+      expect(Math.abs(loss - eager.losses[i]!), `loss of step ${i}`).toBeLessThan(2e-3 * Math.max(1, eager.losses[i]!)),
+    );
     expect([...compiled.state.keys()]).toEqual([...eager.state.keys()]);
     for (const [name, values] of compiled.state) {
       const want = eager.state.get(name)!;

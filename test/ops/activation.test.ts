@@ -25,7 +25,11 @@ const FUNCTIONS: readonly [string, (x: dx.Tensor) => dx.Tensor, (x: number) => n
   ["celu", (x) => dx.celu(x, { alpha: 2 }), (x) => Math.max(x, 0) + Math.min(0, 2 * Math.expm1(x / 2))],
   ["silu", dx.silu, (x) => x * sigmoid(x)],
   ["gelu", dx.gelu, (x) => 0.5 * x * (1 + erf(x / Math.SQRT2))],
-  ["gelu by tanh", (x) => dx.gelu(x, { approximate: "tanh" }), (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))],
+  [
+    "gelu by tanh",
+    (x) => dx.gelu(x, { approximate: "tanh" }),
+    (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  ],
   ["softplus", dx.softplus, softplus],
   ["softplus with beta", (x) => dx.softplus(x, { beta: 2, threshold: 6 }), (x) => (2 * x > 6 ? x : softplus(2 * x) / 2)],
   ["logSigmoid", dx.logSigmoid, (x) => -softplus(-x)],
@@ -43,38 +47,83 @@ const FUNCTIONS: readonly [string, (x: dx.Tensor) => dx.Tensor, (x: number) => n
 const VALUES = [-4, -1.25, -0.4, 0.2, 0.75, 2.5, 7];
 
 eachMode("activations", (device, mode) => {
-  test.each(FUNCTIONS)("%s and its gradient", (_name, fn, reference) => clean(device, () => {
-    const x = dx.tensor(VALUES);
-    expectClose(mode.run(fn, x), VALUES.map(reference));
-    expectClose(mode.run((t) => fn(t.reshape(7, 1).expand(7, 2).t()), x), [VALUES.map(reference), VALUES.map(reference)]);
-    expect(mode.run(fn, dx.tensor([0.5, -0.5], { dtype: "float16" })).dtype).toBe("float16");
-    const leaf = dx.tensor(VALUES, { requiresGrad: true });
-    dx.gradcheck(fn, [leaf]);
-    expect(() => fn(dx.tensor([1], { dtype: "float64" }))).toThrow(dx.DTypeError);
-  }, { collect: true }));
+  test.each(FUNCTIONS)("%s and its gradient", (_name, fn, reference) =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor(VALUES);
+        expectClose(mode.run(fn, x), VALUES.map(reference));
+        expectClose(
+          mode.run((t) => fn(t.reshape(7, 1).expand(7, 2).t()), x),
+          [VALUES.map(reference), VALUES.map(reference)],
+        );
+        expect(mode.run(fn, dx.tensor([0.5, -0.5], { dtype: "float16" })).dtype).toBe("float16");
+        const leaf = dx.tensor(VALUES, { requiresGrad: true });
+        dx.gradcheck(fn, [leaf]);
+        expect(() => fn(dx.tensor([1], { dtype: "float64" }))).toThrow(dx.DTypeError);
+      },
+      { collect: true },
+    ),
+  );
 
-  test("far from zero", () => clean(device, () => {
-    const far = dx.tensor([-200, 200]);
-    expectClose(mode.run(dx.softplus, far), [0, 200]);
-    expectClose(mode.run(dx.logSigmoid, far), [-200, 0]);
-    expectClose(mode.run(dx.sigmoid, far), [0, 1]);
-    expectClose(mode.run(dx.silu, far), [0, 200]);
-    expectClose(mode.run((t) => dx.softplus(t), dx.tensor([-12, -18])), [Math.log1p(Math.exp(-12)), Math.log1p(Math.exp(-18))], { rtol: 1e-4, atol: 0 });
-  }, { collect: true }));
+  test("far from zero", () =>
+    clean(
+      device,
+      () => {
+        const far = dx.tensor([-200, 200]);
+        expectClose(
+          mode.run((x) => dx.softplus(x), far),
+          [0, 200],
+        );
+        expectClose(mode.run(dx.logSigmoid, far), [-200, 0]);
+        expectClose(mode.run(dx.sigmoid, far), [0, 1]);
+        expectClose(mode.run(dx.silu, far), [0, 200]);
+        expectClose(
+          mode.run((t) => dx.softplus(t), dx.tensor([-12, -18])),
+          [Math.log1p(Math.exp(-12)), Math.log1p(Math.exp(-18))],
+          { rtol: 1e-4, atol: 0 },
+        );
+      },
+      { collect: true },
+    ));
 
-  test("prelu and glu", () => clean(device, () => {
-    const x = dx.tensor([[-1, 2], [3, -4]]);
-    expectClose(mode.run(dx.prelu, x, dx.tensor([0.5, 0.25])), [[-0.5, 2], [3, -1]]);
-    expectClose(mode.run((t) => dx.glu(t, 1), x), [[-1 * sigmoid(2)], [3 * sigmoid(-4)]]);
-    expect(() => dx.glu(dx.ones([3]))).toThrow(dx.ValueError);
-    expect(() => dx.prelu(x, dx.ones([3]))).toThrow(dx.ValueError);
-    dx.gradcheck(dx.prelu, [dx.tensor([[-1, 2], [3, -4]], { requiresGrad: true }), dx.tensor([0.5, 0.25], { requiresGrad: true })]);
-  }, { collect: true }));
+  test("prelu and glu", () =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor([
+          [-1, 2],
+          [3, -4],
+        ]);
+        expectClose(mode.run(dx.prelu, x, dx.tensor([0.5, 0.25])), [
+          [-0.5, 2],
+          [3, -1],
+        ]);
+        expectClose(
+          mode.run((t) => dx.glu(t, 1), x),
+          [[-1 * sigmoid(2)], [3 * sigmoid(-4)]],
+        );
+        expect(() => dx.glu(dx.ones([3]))).toThrow(dx.ValueError);
+        expect(() => dx.prelu(x, dx.ones([3]))).toThrow(dx.ValueError);
+        dx.gradcheck(dx.prelu, [
+          dx.tensor(
+            [
+              [-1, 2],
+              [3, -4],
+            ],
+            { requiresGrad: true },
+          ),
+          dx.tensor([0.5, 0.25], { requiresGrad: true }),
+        ]);
+      },
+      { collect: true },
+    ));
 
-  test("refuses parameters that are not finite", () => clean(device, () => {
-    expect(() => dx.leakyRelu(dx.ones([1]), { slope: Infinity })).toThrow("leakyRelu: slope must be a finite number; received Infinity.");
-    expect(() => dx.elu(dx.ones([1]), { alpha: NaN })).toThrow(dx.ValueError);
-    expect(() => dx.softplus(dx.ones([1]), { beta: 0 })).toThrow(dx.ValueError);
-    expect(() => dx.gelu(dx.ones([1], { dtype: "int32" }))).toThrow(dx.DTypeError);
-  }));
+  test("refuses parameters that are not finite", () =>
+    clean(device, () => {
+      expect(() => dx.leakyRelu(dx.ones([1]), { slope: Infinity })).toThrow("leakyRelu: slope must be a finite number; received Infinity.");
+      expect(() => dx.elu(dx.ones([1]), { alpha: NaN })).toThrow(dx.ValueError);
+      expect(() => dx.softplus(dx.ones([1]), { beta: 0 })).toThrow(dx.ValueError);
+      expect(() => dx.gelu(dx.ones([1], { dtype: "int32" }))).toThrow(dx.DTypeError);
+    }));
 });

@@ -13,13 +13,23 @@ const batchNormKernel = (asGraph: boolean): dx.Kernel<{ readonly epsilon: number
       const channel = [1, c, 1, 1];
       const mean = g.reduce(x!, { function: "AVERAGE", axes: [0, 2, 3], output: { sizes: channel, dtype: x!.dtype } });
       const centred = g.elementWiseSubtract(x!, g.expand(mean, [n, c, h, w]));
-      const variance = g.reduce(g.elementWiseMultiply(centred, centred), { function: "AVERAGE", axes: [0, 2, 3], output: { sizes: channel, dtype: x!.dtype } });
+      const variance = g.reduce(g.elementWiseMultiply(centred, centred), {
+        function: "AVERAGE",
+        axes: [0, 2, 3],
+        output: { sizes: channel, dtype: x!.dtype },
+      });
       const shaped = [scale!, bias!].map((p) => g.reshape(p, channel));
       return [g.batchNormalization(x!, mean, variance, shaped[0]!, shaped[1]!, { spatial: true, epsilon })];
     },
   });
 
-const reference = (x: Float32Array, [n, c, h, w]: readonly [number, number, number, number], scale: readonly number[], bias: readonly number[], epsilon: number): number[] => {
+const reference = (
+  x: Float32Array,
+  [n, c, h, w]: readonly [number, number, number, number],
+  scale: readonly number[],
+  bias: readonly number[],
+  epsilon: number,
+): number[] => {
   const out = new Array<number>(x.length);
   for (let k = 0; k < c; k++) {
     const places: number[] = [];
@@ -36,14 +46,18 @@ describe.each(devices)("kernels of one's own on %s", (device) => {
   const data = Float32Array.from({ length: 120 }, (_, i) => Math.sin(i * 1.7) * 3 + (i % 4));
   const scale = [1, 2, -1, 0.5];
   const bias = [0, 1, 2, 3];
-  const inputs = (): dx.Tensor[] => [dx.tensor(data, { shape: [...shape], device }), dx.tensor(scale, { device }), dx.tensor(bias, { device })];
+  const inputs = (): dx.Tensor[] => [
+    dx.tensor(data, { shape: [...shape], device }),
+    dx.tensor(scale, { device }),
+    dx.tensor(bias, { device }),
+  ];
 
   it.each([false, true])("BatchNorm out of reduce, zero strides and a normalisation node (one graph: %s)", async (asGraph) => {
     const normalize = batchNormKernel(asGraph);
     const before = dx.counters(device);
     const [y] = normalize(inputs(), { epsilon: 1e-5 });
     const want = reference(data, shape, scale, bias, 1e-5);
-    (await y!.data() as Float32Array).forEach((v, i) => expect(v).toBeCloseTo(want[i]!, 4));
+    ((await y!.data()) as Float32Array).forEach((v, i) => expect(v).toBeCloseTo(want[i]!, 4));
     if (asGraph) expect(dx.counters(device).graphsCompiled - before.graphsCompiled).toBe(1);
   });
 
@@ -63,8 +77,14 @@ describe.each(devices)("kernels of one's own on %s", (device) => {
   });
 
   it("say what DirectML refused", () => {
-    const wrong = dx.kernel({ name: "wrong", infer: ([x]) => [x!], lower: (g, [x]) => [g.elementWiseAdd(x!, g.reinterpret(x!, { sizes: [2, 2] }))] });
+    const wrong = dx.kernel({
+      name: "wrong",
+      infer: ([x]) => [x!],
+      lower: (g, [x]) => [g.elementWiseAdd(x!, g.reinterpret(x!, { sizes: [2, 2] }))],
+    });
     expect(() => wrong([dx.ones([8], { device })], undefined)).toThrow(dx.NativeError);
-    expect(() => wrong([dx.ones([8], { device })], undefined)).toThrow(/wrong: .*ELEMENT_WISE_ADD.*E_INVALIDARG|wrong: .*E_INVALIDARG.*ELEMENT_WISE_ADD/);
+    expect(() => wrong([dx.ones([8], { device })], undefined)).toThrow(
+      /wrong: .*ELEMENT_WISE_ADD.*E_INVALIDARG|wrong: .*E_INVALIDARG.*ELEMENT_WISE_ADD/,
+    );
   });
 });

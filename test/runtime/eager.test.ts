@@ -16,7 +16,7 @@ describe.each(devices)("eager calls on %s", (device) => {
       x.dispose();
       x = next;
     }
-    expect(Array.from(await x.data() as Float32Array)).toEqual(new Array(16).fill(500));
+    expect(Array.from((await x.data()) as Float32Array)).toEqual(new Array(16).fill(500));
     const after = dx.counters(device);
     expect(after.dispatchesRecorded - before.dispatchesRecorded).toBe(500);
     expect(after.operatorsCompiled - before.operatorsCompiled).toBeLessThanOrEqual(1);
@@ -29,11 +29,17 @@ describe.each(devices)("eager calls on %s", (device) => {
     await x.data();
     holdQueue(device, true);
     let done = false;
-    const reading = x.mul(3).data().then((v) => { done = true; return v; });
+    const reading = x
+      .mul(3)
+      .data()
+      .then((v) => {
+        done = true;
+        return v;
+      });
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
     expect(done).toBe(false);
     holdQueue(device, false);
-    expect(Array.from(await reading as Float32Array)).toEqual([3, 3, 3, 3]);
+    expect(Array.from((await reading) as Float32Array)).toEqual([3, 3, 3, 3]);
   });
 
   it("compile a program once for equal shapes, and again for others", async () => {
@@ -47,14 +53,20 @@ describe.each(devices)("eager calls on %s", (device) => {
   });
 
   it("read views at odd offsets, and write them", async () => {
-    const x = dx.tensor(Float32Array.from({ length: 40 }, (_, i) => i), { device });
+    const x = dx.tensor(
+      Float32Array.from({ length: 40 }, (_, i) => i),
+      { device },
+    );
     for (const offset of [1, 2, 3, 4, 5, 7, 13]) {
       const view = x.slice(0, offset, offset + 9);
-      expect(Array.from(await view.mul(2).data() as Float32Array)).toEqual(Array.from({ length: 9 }, (_, i) => 2 * (offset + i)));
+      expect(Array.from((await view.mul(2).data()) as Float32Array)).toEqual(Array.from({ length: 9 }, (_, i) => 2 * (offset + i)));
     }
-    const bytes = dx.tensor(Uint8Array.from({ length: 37 }, (_, i) => i), { device });
+    const bytes = dx.tensor(
+      Uint8Array.from({ length: 37 }, (_, i) => i),
+      { device },
+    );
     bytes.slice(0, 5, 9).fill_(200);
-    expect(Array.from(await bytes.data() as Uint8Array)).toEqual(Array.from({ length: 37 }, (_, i) => (i >= 5 && i < 9 ? 200 : i)));
+    expect(Array.from((await bytes.data()) as Uint8Array)).toEqual(Array.from({ length: 37 }, (_, i) => (i >= 5 && i < 9 ? 200 : i)));
   });
 });
 
@@ -64,7 +76,10 @@ describe("importing the package", () => {
     const t2 = performance.now(); const sum = await dx.tensor([1, 2]).add(1).data(); console.log(JSON.stringify({ ms, loaded: /libdirectml|libd3d12|libdxcore|dxtensor_software|dxtensor\\.node/.test(maps), first: performance.now() - t2, sum: [...sum] }));`;
 
   it("loads no DirectX library; the first operation does", () => {
-    const out = execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8", env: { ...process.env, DXTENSOR_DEVICE: "cpu" } });
+    const out = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+      env: { ...process.env, DXTENSOR_DEVICE: "cpu" },
+    });
     const facts = JSON.parse(out) as { loaded: boolean; sum: number[] };
     expect(facts.loaded).toBe(false);
     expect(facts.sum).toEqual([2, 3]);

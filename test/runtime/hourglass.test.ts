@@ -22,8 +22,12 @@ describe("a loop that disposes of nothing and never yields", () => {
 
   it("stays flat in a worker thread", async () => {
     const module = new URL("../../dist/index.js", import.meta.url).href;
-    const worker = new Worker(new URL("./hourglass.mjs", import.meta.url), { workerData: { hourglass: { module, device: "cpu", elements: 16, count: COUNT } } });
-    const [run] = (await Promise.race([once(worker, "message"), once(worker, "error").then(([e]) => Promise.reject(e as Error))])) as [Hourglass];
+    const worker = new Worker(new URL("./hourglass.mjs", import.meta.url), {
+      workerData: { hourglass: { module, device: "cpu", elements: 16, count: COUNT } },
+    });
+    const [run] = (await Promise.race([once(worker, "message"), once(worker, "error").then(([e]) => Promise.reject(e as Error))])) as [
+      Hourglass,
+    ];
     check(run, COUNT);
     expect(await worker.terminate()).toBeTypeOf("number");
   }, 120_000);

@@ -21,7 +21,9 @@ export function mergeCommonSubexpressions(graph: Graph): Graph {
       nodes.push(next);
       continue;
     }
-    node.outputs.forEach((x, i) => { if (x !== null) same.set(x.value, before.outputs[i]!.value); });
+    node.outputs.forEach((x, i) => {
+      if (x !== null) same.set(x.value, before.outputs[i]!.value);
+    });
   }
   return withNodes(graph, nodes, replace);
 }

@@ -19,7 +19,9 @@ function activationOf(node: GraphNode): Activation | null {
 
 export function fuseActivations(graph: Graph): Graph {
   const readers = new Map<Value, number>();
-  const count = (x: Expr | null): void => { if (x !== null) readers.set(x.value, (readers.get(x.value) ?? 0) + 1); };
+  const count = (x: Expr | null): void => {
+    if (x !== null) readers.set(x.value, (readers.get(x.value) ?? 0) + 1);
+  };
   for (const node of graph.nodes) node.inputs.forEach(count);
   graph.outputs.forEach(count);
   for (const w of graph.state) count(w.value);
@@ -33,9 +35,21 @@ export function fuseActivations(graph: Graph): Graph {
       const host = nodes[at]!;
       const name = hostOf(host.operator);
       const out = host.outputs[0]!;
-      if (name !== null && host.attributes.fusedActivation == null && out.value === x.value && (out.dtype === "float32" || out.dtype === "float16") && host.outputs.filter((o) => o !== null).length === 1) {
+      if (
+        name !== null &&
+        host.attributes.fusedActivation == null &&
+        out.value === x.value &&
+        (out.dtype === "float32" || out.dtype === "float16") &&
+        host.outputs.filter((o) => o !== null).length === 1
+      ) {
         const result = node.outputs[0]!;
-        nodes[at] = { ...host, operator: name, attributes: { ...host.attributes, fusedActivation: activation }, outputs: [new Expr(result.value, out.dtype, out.sizes, out.strides, 0)], origin: `${host.origin} + ${node.origin}` };
+        nodes[at] = {
+          ...host,
+          operator: name,
+          attributes: { ...host.attributes, fusedActivation: activation },
+          outputs: [new Expr(result.value, out.dtype, out.sizes, out.strides, 0)],
+          origin: `${host.origin} + ${node.origin}`,
+        };
         madeBy.delete(x.value);
         madeBy.set(result.value, at);
         continue;

@@ -9,10 +9,19 @@ export function materializeOffsets(graph: Graph): Graph {
   const next = withNodes(graph, nodes, (x) => x);
   const cut = (x: Expr, origin: string): Expr => {
     let span = 1;
-    x.sizes.forEach((d, i) => { span += (d - 1) * x.strides[i]!; });
+    x.sizes.forEach((d, i) => {
+      span += (d - 1) * x.strides[i]!;
+    });
     const skip = x.byteOffset / DTYPES[x.dtype].sizeInBytes;
     const whole = Math.floor(x.value.sizeInBytes / DTYPES[x.dtype].sizeInBytes);
-    const out = { id: nodes.length, operator: "SLICE1" as const, attributes: { inputWindowOffsets: [skip], inputWindowSizes: [span], inputWindowStrides: [1] }, inputs: [new Expr(x.value, x.dtype, [whole], [1], 0)], outputs: [] as Expr[], origin };
+    const out = {
+      id: nodes.length,
+      operator: "SLICE1" as const,
+      attributes: { inputWindowOffsets: [skip], inputWindowSizes: [span], inputWindowStrides: [1] },
+      inputs: [new Expr(x.value, x.dtype, [whole], [1], 0)],
+      outputs: [] as Expr[],
+      origin,
+    };
     const value = next.newValue(packedBytes(x.dtype, [span]), out);
     out.outputs.push(new Expr(value, x.dtype, [span], packedStrides([span]), 0));
     nodes.push(out);
