@@ -79,7 +79,9 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
     out_stride_[static_cast<size_t>(d)] = StrideOf(out, t);
     pads_output_ |= computed != out.sizes[t];
     auto cell = [&](int64_t k) { return (flips ? cells - 1 - k : k) * cell_stride; };
-    for (int64_t remainder = 0; remainder < (backward ? stride : 1); ++remainder) {
+    // A remainder behind the last output has none; strides may be as large as 2^32 - 1.
+    const int64_t remainders = backward ? std::min(stride, computed) : 1;
+    for (int64_t remainder = 0; remainder < remainders; ++remainder) {
       GridDimension g;
       g.in_size = in.sizes[t];
       g.in_stride = StrideOf(in, t);
