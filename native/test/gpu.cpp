@@ -15,7 +15,7 @@ namespace dxtensor::test {
 
 namespace {
 
-constexpr uint32_t kDescriptors = 16384;
+constexpr uint32_t kDescriptors = 2048;
 constexpr uint64_t kAlign = 256;
 constexpr uint8_t kGuard = 0xcd;
 
