@@ -325,7 +325,8 @@ void Define(Napi::Env env, Napi::Object exports, Environment* environment) {
 Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
   auto* environment = new Environment(env);
   // Added after the environment's thread-safe function, so that it runs before that is torn down.
-  napi_add_env_cleanup_hook(env, [](void* data) { delete static_cast<Environment*>(data); }, environment);
+  napi_add_env_cleanup_hook(
+      env, [](void* data) { delete static_cast<Environment*>(data); }, environment);
   Define(env, exports, environment);
   return exports;
 }

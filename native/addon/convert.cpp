@@ -106,8 +106,8 @@ schema::Field ToField(const schema::FieldSchema& field, const Napi::Value& value
     case FieldType::ScaleBias: {
       if (Absent(value)) return std::optional<DML_SCALE_BIAS>();
       Napi::Array pair = Array(value, place);
-      return std::optional<DML_SCALE_BIAS>(DML_SCALE_BIAS{static_cast<float>(Number(pair.Get(0u), place)),
-                                                          static_cast<float>(Number(pair.Get(1u), place))});
+      return std::optional<DML_SCALE_BIAS>(
+          DML_SCALE_BIAS{static_cast<float>(Number(pair.Get(0u), place)), static_cast<float>(Number(pair.Get(1u), place))});
     }
     case FieldType::Size2D: {
       Napi::Array pair = Array(value, place);
@@ -138,8 +138,7 @@ void CheckCounts(const schema::OperatorDesc& desc, const Place& place) {
                         std::is_same_v<T, std::vector<uint32_t>> || std::is_same_v<T, std::vector<int32_t>> ||
                         std::is_same_v<T, std::vector<float>>)
             return field.size();
-          else
-            return 0;
+          else return 0;
         },
         desc.fields[i]);
     uint32_t count = std::get<uint32_t>(desc.fields[static_cast<size_t>(count_field)]);
@@ -250,8 +249,8 @@ dml::ProgramDesc ToProgram(const Napi::Value& value) {
 dml::LibraryPaths ToPaths(const Napi::Value& value) {
   Napi::Object object = Object(value, "load: paths");
   dml::LibraryPaths paths;
-  paths.folders = List<std::string>(object.Get("folders"), "load: paths.folders",
-                                    [](const Napi::Value& item, const Place&) { return Text(item); });
+  paths.folders =
+      List<std::string>(object.Get("folders"), "load: paths.folders", [](const Napi::Value& item, const Place&) { return Text(item); });
   paths.dxcore = Text(object.Get("dxcore"));
   paths.d3d12 = Text(object.Get("d3d12"));
   paths.directml = Text(object.Get("directml"));

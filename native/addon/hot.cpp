@@ -159,11 +159,10 @@ napi_value RunProgram(napi_env env, napi_callback_info info) {
     if (count < 2 || count > kMostArguments) Invalid("run: expected a program, an owner and at most 16 handles; use execute for more");
     auto& environment = *static_cast<Environment*>(data);
     const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "run: program"));
-    if (open.program->slot_count <= dml::Task::kSlots)
-      return RunSimple(env, environment, open, arguments[1], arguments + 2, count - 2);
+    if (open.program->slot_count <= dml::Task::kSlots) return RunSimple(env, environment, open, arguments[1], arguments + 2, count - 2);
     if (open.program->input_sizes.size() != count - 2 || open.program->output_sizes.size() != 1)
-      Invalid("run: program '" + open.program->name + "' needs " + std::to_string(open.program->input_sizes.size()) +
-              " inputs, received " + std::to_string(count - 2));
+      Invalid("run: program '" + open.program->name + "' needs " + std::to_string(open.program->input_sizes.size()) + " inputs, received " +
+              std::to_string(count - 2));
     open.device->device->CheckAlive();
     Call call(environment, open);
     for (size_t i = 2; i < count; ++i) call.Give(i - 2, Number(env, arguments[i], "run: handle"), 0);

@@ -20,8 +20,7 @@ struct HardwareId {  // DXCoreHardwareID
 
 std::string VersionText(uint64_t version) {
   std::string text;
-  for (int shift = 48; shift >= 0; shift -= 16)
-    text += (text.empty() ? "" : ".") + std::to_string((version >> shift) & 0xFFFF);
+  for (int shift = 48; shift >= 0; shift -= 16) text += (text.empty() ? "" : ".") + std::to_string((version >> shift) & 0xFFFF);
   return text;
 }
 
@@ -71,14 +70,12 @@ std::vector<Adapter> ListByDxcore(const Runtime& runtime) {
   std::vector<Adapter> adapters;
   ComPtr<IDXCoreAdapterFactory> factory;
   ComPtr<IDXCoreAdapterList> list;
-  if (!runtime.create_dxcore_factory ||
-      FAILED(runtime.create_dxcore_factory(__uuidof(IDXCoreAdapterFactory), factory.put_void())))
+  if (!runtime.create_dxcore_factory || FAILED(runtime.create_dxcore_factory(__uuidof(IDXCoreAdapterFactory), factory.put_void())))
     return adapters;
   if (FAILED(factory->CreateAdapterList(1, &kCoreCompute, __uuidof(IDXCoreAdapterList), list.put_void()))) return adapters;
   for (uint32_t i = 0; i < list->GetAdapterCount(); ++i) {
     ComPtr<IDXCoreAdapter> adapter;
-    if (SUCCEEDED(list->GetAdapter(i, __uuidof(IDXCoreAdapter), adapter.put_void())))
-      adapters.push_back(Describe(adapter, runtime.kind));
+    if (SUCCEEDED(list->GetAdapter(i, __uuidof(IDXCoreAdapter), adapter.put_void()))) adapters.push_back(Describe(adapter, runtime.kind));
   }
   return adapters;
 }
@@ -95,8 +92,7 @@ std::string Narrow(const wchar_t* wide) {
 std::vector<Adapter> ListByDxgi(const Runtime& runtime) {
   std::vector<Adapter> adapters;
   ComPtr<IDXGIFactory1> factory;
-  if (!runtime.create_dxgi_factory || FAILED(runtime.create_dxgi_factory(__uuidof(IDXGIFactory1), factory.put_void())))
-    return adapters;
+  if (!runtime.create_dxgi_factory || FAILED(runtime.create_dxgi_factory(__uuidof(IDXGIFactory1), factory.put_void()))) return adapters;
   ComPtr<IDXGIAdapter1> adapter;
   for (UINT i = 0; SUCCEEDED(factory->EnumAdapters1(i, adapter.put())); ++i) {
     DXGI_ADAPTER_DESC1 desc;

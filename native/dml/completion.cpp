@@ -34,8 +34,8 @@ void CompletionThread::Run() {
     }
     if (!entry.failure && !timeline_.Wait(entry.value, event_)) {
       HRESULT reason = context_.RemovedReason();
-      entry.failure = FAILED(reason) ? Failure::Removal(reason, "waiting for it")
-                                     : Failure(FailureKind::Device, "waiting for the device failed");
+      entry.failure =
+          FAILED(reason) ? Failure::Removal(reason, "waiting for it") : Failure(FailureKind::Device, "waiting for the device failed");
     }
     entry.completion->Done(entry.failure ? &*entry.failure : nullptr);
   }

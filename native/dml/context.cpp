@@ -11,9 +11,8 @@ constexpr DML_FEATURE_LEVEL kLeastLevel = DML_FEATURE_LEVEL_5_0;
 
 uint32_t HighestLevel(IDMLDevice* dml) {
   // An older library may refuse a question about levels that it does not know, so the list is shortened from its end.
-  static const DML_FEATURE_LEVEL levels[] = {DML_FEATURE_LEVEL_5_0, DML_FEATURE_LEVEL_5_1, DML_FEATURE_LEVEL_5_2,
-                                             DML_FEATURE_LEVEL_6_0, DML_FEATURE_LEVEL_6_1, DML_FEATURE_LEVEL_6_2,
-                                             DML_FEATURE_LEVEL_6_3, DML_FEATURE_LEVEL_6_4};
+  static const DML_FEATURE_LEVEL levels[] = {DML_FEATURE_LEVEL_5_0, DML_FEATURE_LEVEL_5_1, DML_FEATURE_LEVEL_5_2, DML_FEATURE_LEVEL_6_0,
+                                             DML_FEATURE_LEVEL_6_1, DML_FEATURE_LEVEL_6_2, DML_FEATURE_LEVEL_6_3, DML_FEATURE_LEVEL_6_4};
   for (UINT count = std::size(levels); count > 0; --count) {
     DML_FEATURE_QUERY_FEATURE_LEVELS query = {count, levels};
     DML_FEATURE_DATA_FEATURE_LEVELS answer{};

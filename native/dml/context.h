@@ -6,7 +6,9 @@
 #include "com_ptr.h"
 #include "loader.h"
 
-namespace dxtensor { struct IDxtensorSoftware; }
+namespace dxtensor {
+struct IDxtensorSoftware;
+}
 
 namespace dxtensor::dml {
 

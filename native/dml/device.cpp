@@ -56,8 +56,8 @@ std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t adapter, uint64_
   if (!runtime) throw Failure(FailureKind::Load, "openDevice: the runtime is not loaded");
   const std::vector<Adapter>& adapters = Adapters(kind);
   if (adapter >= adapters.size())
-    throw Failure(FailureKind::Invalid, "openDevice: adapter " + std::to_string(adapter) + " is not there; the runtime has " +
-                                            std::to_string(adapters.size()));
+    throw Failure(FailureKind::Invalid,
+                  "openDevice: adapter " + std::to_string(adapter) + " is not there; the runtime has " + std::to_string(adapters.size()));
   return std::unique_ptr<Device>(new Device(*runtime, adapters[adapter], limit_in_bytes));
 }
 
@@ -299,7 +299,7 @@ void Device::Synchronize(std::function<void(const Failure*)> done) {
 
 void Device::RequireSoftware() const {
   if (!context_->software)
-    throw Failure(FailureKind::Unsupported, 
+    throw Failure(FailureKind::Unsupported,
                   "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
 }
 

@@ -34,9 +34,9 @@ class Failure : public std::exception {
   std::string call_, op_, message_;
 };
 
-const char* KindName(FailureKind kind);        // "outOfMemory"
-std::string HresultName(HRESULT hr);           // "E_INVALIDARG", "" for an unknown one
-std::string HresultText(HRESULT hr);           // "0x80070057"
+const char* KindName(FailureKind kind);  // "outOfMemory"
+std::string HresultName(HRESULT hr);     // "E_INVALIDARG", "" for an unknown one
+std::string HresultText(HRESULT hr);     // "0x80070057"
 bool IsRemoval(HRESULT hr);
 
 inline void Check(HRESULT hr, const char* call, const char* op = "") {

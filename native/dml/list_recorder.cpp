@@ -75,9 +75,9 @@ void ListRecorder::NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state) {
   if (!promoted) {
     // A range is written by copies of one chunk at a time, so a transition of that chunk settles them.
     if (now.state == D3D12_RESOURCE_STATE_COPY_DEST)
-      copy_writes_.erase(std::remove_if(copy_writes_.begin(), copy_writes_.end(),
-                                        [&](const Span& span) { return ChunkOf(span.begin) == chunk; }),
-                         copy_writes_.end());
+      copy_writes_.erase(
+          std::remove_if(copy_writes_.begin(), copy_writes_.end(), [&](const Span& span) { return ChunkOf(span.begin) == chunk; }),
+          copy_writes_.end());
     Transition(pool_.Resource(chunk), now.state, state);
   }
   now.state = state;
@@ -114,8 +114,9 @@ void ListRecorder::BarrierForGroup(const Program& program, const Address* slots,
 
 void ListRecorder::RememberGroup(const Program& program, const Address* slots, const StepGroup& group) {
   for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i)
-    EachSpan(program, slots, program.dispatches[i],
-             [&](Address at, uint64_t size, bool write) { (write ? writes_ : reads_).push_back({at, at + size}); });
+    EachSpan(program, slots, program.dispatches[i], [&](Address at, uint64_t size, bool write) {
+      (write ? writes_ : reads_).push_back({at, at + size});
+    });
 }
 
 void ListRecorder::Dispatch(IDMLDispatchable* dispatchable, IDMLBindingTable* table, ID3D12DescriptorHeap* heap) {

@@ -98,9 +98,7 @@ bool Take(void* library, const char* name, F& function) {
   return function != nullptr;
 }
 
-std::string Missing(const char* symbol, const char* what) {
-  return std::string("exports no ") + symbol + ": this file is not " + what;
-}
+std::string Missing(const char* symbol, const char* what) { return std::string("exports no ") + symbol + ": this file is not " + what; }
 
 std::string AcceptDirectml(void* library, Runtime& runtime) {
   if (Take(library, "DMLCreateDevice1", runtime.create_dml_device)) return "";
@@ -115,9 +113,8 @@ std::unique_ptr<Runtime> LoadGpu(const LibraryPaths& paths, LoadReport& report) 
   runtime->kind = RuntimeKind::Gpu;
   Attempt attempt(report);
   attempt.Open("dxcore", Candidates(paths.dxcore, paths.folders, kDxcoreFile), false, [&](void* library) {
-    return Take(library, "DXCoreCreateAdapterFactory", runtime->create_dxcore_factory)
-               ? ""
-               : Missing("DXCoreCreateAdapterFactory", "DXCore");
+    return Take(library, "DXCoreCreateAdapterFactory", runtime->create_dxcore_factory) ? ""
+                                                                                       : Missing("DXCoreCreateAdapterFactory", "DXCore");
   });
 #ifdef _WIN32
   bool dxcore = attempt.complete();
@@ -150,7 +147,7 @@ std::unique_ptr<Runtime> LoadSoftware(const LibraryPaths& paths, LoadReport& rep
   });
   if (!library) return nullptr;
   if (!paths.simulate.empty()) {
-    HRESULT(*simulate)(const char*) = nullptr;
+    HRESULT (*simulate)(const char*) = nullptr;
     HRESULT hr = Take(library, "DxtensorSimulate", simulate) ? simulate(paths.simulate.c_str()) : E_NOTIMPL;
     if (FAILED(hr)) {
       report.tried.back().error = "the simulated profiles '" + paths.simulate + "' were refused";

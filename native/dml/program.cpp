@@ -87,9 +87,7 @@ class Planner {
              std::to_string(slot) + " of " + std::to_string(size));
   }
 
-  [[noreturn]] void Refuse(const std::string& why) const {
-    throw Failure(FailureKind::Invalid, "program '" + desc_.name + "': " + why);
-  }
+  [[noreturn]] void Refuse(const std::string& why) const { throw Failure(FailureKind::Invalid, "program '" + desc_.name + "': " + why); }
 
   const ProgramDesc& desc_;
   std::unique_ptr<Program> program_;

@@ -39,8 +39,7 @@ Task& Queue::Next() {
   Task* task = ring_.Next();
   for (uint32_t tries = 0; !task; task = ring_.Next()) {
     CheckAlive();
-    if (held())
-      throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
+    if (held()) throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
     // A full ring is long work: the other threads need the processor more than this one.
     if (++tries < 8) {
       for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();

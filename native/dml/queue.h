@@ -47,11 +47,11 @@ struct Task {
     Completion* completion;      // owned, may be null
   };
   union {
-    Address slots[kSlots];    // Run
-    Address* many_slots;      // RunMany, owned array
-    CopyRange copy;           // Copy
-    ReplayWork* replay;       // owned
-    struct {                  // Upload, Read
+    Address slots[kSlots];  // Run
+    Address* many_slots;    // RunMany, owned array
+    CopyRange copy;         // Copy
+    ReplayWork* replay;     // owned
+    struct {                // Upload, Read
       ID3D12Resource* host;
       uint64_t host_offset;
       Address device;

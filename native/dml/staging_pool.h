@@ -19,8 +19,8 @@ class StagingPool {
     ComPtr<ID3D12Resource> resource;
     uint8_t* memory = nullptr;
     uint64_t size = 0, used = 0;
-    uint64_t last_task = 0;          // the last task that uses the page
-    std::atomic<uint32_t> pins{0};   // reads whose bytes the host has not taken yet
+    uint64_t last_task = 0;         // the last task that uses the page
+    std::atomic<uint32_t> pins{0};  // reads whose bytes the host has not taken yet
   };
   struct Piece {
     Page* page = nullptr;

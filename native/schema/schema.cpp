@@ -37,24 +37,18 @@ uint32_t BitsPerElement(DML_TENSOR_DATA_TYPE type) {
   switch (type) {
     case DML_TENSOR_DATA_TYPE_FLOAT64:
     case DML_TENSOR_DATA_TYPE_INT64:
-    case DML_TENSOR_DATA_TYPE_UINT64:
-      return 64;
+    case DML_TENSOR_DATA_TYPE_UINT64: return 64;
     case DML_TENSOR_DATA_TYPE_FLOAT32:
     case DML_TENSOR_DATA_TYPE_INT32:
-    case DML_TENSOR_DATA_TYPE_UINT32:
-      return 32;
+    case DML_TENSOR_DATA_TYPE_UINT32: return 32;
     case DML_TENSOR_DATA_TYPE_FLOAT16:
     case DML_TENSOR_DATA_TYPE_INT16:
-    case DML_TENSOR_DATA_TYPE_UINT16:
-      return 16;
+    case DML_TENSOR_DATA_TYPE_UINT16: return 16;
     case DML_TENSOR_DATA_TYPE_INT8:
-    case DML_TENSOR_DATA_TYPE_UINT8:
-      return 8;
+    case DML_TENSOR_DATA_TYPE_UINT8: return 8;
     case DML_TENSOR_DATA_TYPE_INT4:
-    case DML_TENSOR_DATA_TYPE_UINT4:
-      return 4;
-    default:
-      return 0;
+    case DML_TENSOR_DATA_TYPE_UINT4: return 4;
+    default: return 0;
   }
 }
 
@@ -112,14 +106,10 @@ Layout LayoutOf(FieldType type) {
     case FieldType::UInt32:
     case FieldType::Int32:
     case FieldType::Float32:
-    case FieldType::Bool:
-      return {4, 4};
-    case FieldType::Size2D:
-      return {sizeof(DML_SIZE_2D), alignof(DML_SIZE_2D)};
-    case FieldType::ScalarUnion:
-      return {sizeof(DML_SCALAR_UNION), alignof(DML_SCALAR_UNION)};
-    default:
-      return {sizeof(void*), alignof(void*)};
+    case FieldType::Bool: return {4, 4};
+    case FieldType::Size2D: return {sizeof(DML_SIZE_2D), alignof(DML_SIZE_2D)};
+    case FieldType::ScalarUnion: return {sizeof(DML_SCALAR_UNION), alignof(DML_SCALAR_UNION)};
+    default: return {sizeof(void*), alignof(void*)};
   }
 }
 
@@ -268,8 +258,9 @@ const DML_TENSOR_DESC* DmlDesc::Tensors(const TensorDesc* first, size_t count) {
     auto* numbers = static_cast<UINT*>(Allocate(sizeof(UINT) * 2 * kMaxRank));
     std::memcpy(numbers, t.sizes.data(), sizeof(UINT) * t.rank);
     std::memcpy(numbers + kMaxRank, t.strides.data(), sizeof(UINT) * t.rank);
-    *b = {t.data_type, static_cast<DML_TENSOR_FLAGS>(t.flags),           t.rank,          numbers,
-          t.has_strides ? numbers + kMaxRank : nullptr, t.size_in_bytes, t.alignment};
+    *b = {t.data_type, static_cast<DML_TENSOR_FLAGS>(t.flags),       t.rank,
+          numbers,     t.has_strides ? numbers + kMaxRank : nullptr, t.size_in_bytes,
+          t.alignment};
     descs[i] = {DML_TENSOR_TYPE_BUFFER, b};
   }
   return descs;

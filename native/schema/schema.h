@@ -56,8 +56,8 @@ struct SupportRow {
   uint32_t feature_level;
   int8_t field;
   uint8_t min_rank, max_rank;
-  uint32_t data_types;       // bit i: DML_TENSOR_DATA_TYPE i; 0: the sources list none
-  uint32_t reduce_functions; // bit i: only with DML_REDUCE_FUNCTION i; 0: always
+  uint32_t data_types;        // bit i: DML_TENSOR_DATA_TYPE i; 0: the sources list none
+  uint32_t reduce_functions;  // bit i: only with DML_REDUCE_FUNCTION i; 0: always
 };
 
 // A group of tensor fields that must agree in something.
@@ -71,7 +71,7 @@ struct OperatorSchema {
   const char* name;  // "GEMM"
   DML_OPERATOR_TYPE type;
   uint32_t feature_level;
-  bool supports_in_place;        // false where the sources do not say
+  bool supports_in_place;  // false where the sources do not say
   bool fusable_activation;
   bool accepts_fused_activation;
   uint8_t field_count;
@@ -110,20 +110,20 @@ const char* DataTypeName(DML_TENSOR_DATA_TYPE type);  // "FLOAT32"
 uint64_t BufferTensorSize(DML_TENSOR_DATA_TYPE type, uint32_t rank, const uint32_t* sizes, const uint32_t* strides);
 
 struct OperatorDesc;
-using Field = std::variant<std::optional<TensorDesc>,             // Tensor
-                           std::vector<TensorDesc>,               // TensorArray
-                           std::shared_ptr<const OperatorDesc>,   // Operator, may be null
-                           std::vector<OperatorDesc>,             // OperatorArray
-                           uint32_t,                              // UInt32
-                           std::vector<uint32_t>,                 // UInt32Array
-                           int32_t,                               // Int32
-                           std::vector<int32_t>,                  // Int32Array
-                           float,                                 // Float32
-                           std::vector<float>,                    // Float32Array
-                           bool,                                  // Bool
-                           std::optional<DML_SCALE_BIAS>,         // ScaleBias
-                           DML_SIZE_2D,                           // Size2D
-                           DML_SCALAR_UNION>;                     // ScalarUnion
+using Field = std::variant<std::optional<TensorDesc>,            // Tensor
+                           std::vector<TensorDesc>,              // TensorArray
+                           std::shared_ptr<const OperatorDesc>,  // Operator, may be null
+                           std::vector<OperatorDesc>,            // OperatorArray
+                           uint32_t,                             // UInt32
+                           std::vector<uint32_t>,                // UInt32Array
+                           int32_t,                              // Int32
+                           std::vector<int32_t>,                 // Int32Array
+                           float,                                // Float32
+                           std::vector<float>,                   // Float32Array
+                           bool,                                 // Bool
+                           std::optional<DML_SCALE_BIAS>,        // ScaleBias
+                           DML_SIZE_2D,                          // Size2D
+                           DML_SCALAR_UNION>;                    // ScalarUnion
 // The order of Field's alternatives is FieldType's order.
 
 struct OperatorDesc {

@@ -18,7 +18,8 @@ std::string ReadBuffer(const DML_BUFFER_BINDING& from, BoundBuffer* to) {
   auto* resource = static_cast<Resource*>(from.Buffer);
   if (from.Offset % kBufferAlignment) return "a binding's offset is no multiple of 16";
   if (!from.SizeInBytes) return "a binding's size is 0";
-  if (from.Offset > resource->size() || from.SizeInBytes > resource->size() - from.Offset) return "a binding reaches beyond the end of its buffer";
+  if (from.Offset > resource->size() || from.SizeInBytes > resource->size() - from.Offset)
+    return "a binding reaches beyond the end of its buffer";
   if (to->resource.get() != resource) to->resource = Held<Resource>(resource);
   to->offset = from.Offset;
   to->size = from.SizeInBytes;

@@ -18,8 +18,8 @@ class BoundProgram final : public BoundDispatch {
     outputs_.reserve(out);
     steps_.reserve(program_->steps.size());
     for (const ProgramStep& step : program_->steps) {
-      steps_.push_back({step.kernel.get(), {inputs_.data() + inputs_.size(), outputs_.data() + outputs_.size(),
-                                            Resolve(step.scratch, bindings)}});
+      steps_.push_back(
+          {step.kernel.get(), {inputs_.data() + inputs_.size(), outputs_.data() + outputs_.size(), Resolve(step.scratch, bindings)}});
       for (const Operand& operand : step.inputs) inputs_.push_back(Resolve(operand, bindings));
       for (const Operand& operand : step.outputs) outputs_.push_back(Resolve(operand, bindings));
     }
@@ -101,7 +101,8 @@ Held<BoundDispatch> BindProgram(const Held<Program>& program, const Bindings& bi
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
     for (size_t k = 0; k < o; ++k)
-      if (Meet(outputs[o].second, outputs[k].second)) *why = "the ranges of two outputs, or of an output and the temporary resource, overlap";
+      if (Meet(outputs[o].second, outputs[k].second))
+        *why = "the ranges of two outputs, or of an output and the temporary resource, overlap";
     for (const auto& [i, in] : inputs) {
       if (!Meet(in, outputs[o].second)) continue;
       bool both_tensors = i != SIZE_MAX && outputs[o].first != SIZE_MAX;

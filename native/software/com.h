@@ -174,9 +174,7 @@ class ComObject : public I {
 template <class I, class PrivateInterface, class... Also>
 class NamedObject : public ComObject<I, Also...> {
  public:
-  HRESULT STDMETHODCALLTYPE GetPrivateData(REFGUID guid, UINT* size, void* data) override {
-    return private_data_.Get(guid, size, data);
-  }
+  HRESULT STDMETHODCALLTYPE GetPrivateData(REFGUID guid, UINT* size, void* data) override { return private_data_.Get(guid, size, data); }
   HRESULT STDMETHODCALLTYPE SetPrivateData(REFGUID guid, UINT size, const void* data) override {
     return private_data_.Set(guid, size, data);
   }

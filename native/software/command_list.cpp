@@ -64,8 +64,7 @@ void CommandAllocator::OnReleased() {
     device().Remove(DXGI_ERROR_INVALID_CALL, "a command allocator was released while its lists execute");
 }
 
-HRESULT CommandList::Create(Device* device, D3D12_COMMAND_LIST_TYPE type, ID3D12CommandAllocator* allocator, REFIID iid,
-                            void** out) {
+HRESULT CommandList::Create(Device* device, D3D12_COMMAND_LIST_TYPE type, ID3D12CommandAllocator* allocator, REFIID iid, void** out) {
   if (type != D3D12_COMMAND_LIST_TYPE_DIRECT && type != D3D12_COMMAND_LIST_TYPE_COMPUTE && type != D3D12_COMMAND_LIST_TYPE_COPY)
     return type == D3D12_COMMAND_LIST_TYPE_BUNDLE ? E_NOTIMPL : E_INVALIDARG;
   auto* list = new CommandList(device, type);
@@ -214,8 +213,8 @@ void CommandList::ResolveQueryData(ID3D12QueryHeap* heap, D3D12_QUERY_TYPE type,
   if (!Recordable("ResolveQueryData")) return;
   auto* from = static_cast<QueryHeap*>(heap);
   auto* target = static_cast<Resource*>(to);
-  if (!from || !target || type != D3D12_QUERY_TYPE_TIMESTAMP || first > from->count() || count > from->count() - first ||
-      offset % 8 || offset > target->size() || uint64_t{count} * 8 > target->size() - offset)
+  if (!from || !target || type != D3D12_QUERY_TYPE_TIMESTAMP || first > from->count() || count > from->count() - first || offset % 8 ||
+      offset > target->size() || uint64_t{count} * 8 > target->size() - offset)
     return Report("ResolveQueryData outside of its heap or buffer");
   Record([&] {
     recording_->hazards.Copy(target, nullptr);

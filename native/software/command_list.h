@@ -71,8 +71,7 @@ class CommandAllocator final : public DeviceChild<ID3D12CommandAllocator, ID3D12
   std::vector<Held<Recording>> used_, free_;
 };
 
-class CommandList final
-    : public DeviceChild<ID3D12GraphicsCommandList, ID3D12CommandList, ID3D12GraphicsCommandList> {
+class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12CommandList, ID3D12GraphicsCommandList> {
  public:
   // allocator null: the list begins closed.
   static HRESULT Create(Device* device, D3D12_COMMAND_LIST_TYPE type, ID3D12CommandAllocator* allocator, REFIID iid, void** out);
@@ -82,7 +81,9 @@ class CommandList final
   bool discarded() const { return recording_->use != use_; }  // its allocator was reset
   DescriptorHeap* descriptor_heap() const { return descriptor_heap_.get(); }
   void RecordDispatch(const BoundDispatch* dispatch);
-  void DropDispatch() { if (recording_) recording_->hazards.Ignore(); }
+  void DropDispatch() {
+    if (recording_) recording_->hazards.Ignore();
+  }
   void Report(const std::string& violation);
 
   D3D12_COMMAND_LIST_TYPE STDMETHODCALLTYPE GetType() override { return type_; }
@@ -95,8 +96,8 @@ class CommandList final
   void STDMETHODCALLTYPE ResourceBarrier(UINT count, const D3D12_RESOURCE_BARRIER* barriers) override;
   void STDMETHODCALLTYPE SetDescriptorHeaps(UINT count, ID3D12DescriptorHeap* const* heaps) override;
   void STDMETHODCALLTYPE EndQuery(ID3D12QueryHeap* heap, D3D12_QUERY_TYPE type, UINT index) override;
-  void STDMETHODCALLTYPE ResolveQueryData(ID3D12QueryHeap* heap, D3D12_QUERY_TYPE type, UINT first, UINT count,
-                                          ID3D12Resource* to, UINT64 offset) override;
+  void STDMETHODCALLTYPE ResolveQueryData(ID3D12QueryHeap* heap, D3D12_QUERY_TYPE type, UINT first, UINT count, ID3D12Resource* to,
+                                          UINT64 offset) override;
   void STDMETHODCALLTYPE SetMarker(UINT, const void*, UINT) override {}
   void STDMETHODCALLTYPE BeginEvent(UINT, const void*, UINT) override {}
   void STDMETHODCALLTYPE EndEvent() override {}
@@ -105,10 +106,10 @@ class CommandList final
   void STDMETHODCALLTYPE DrawInstanced(UINT, UINT, UINT, UINT) override;
   void STDMETHODCALLTYPE DrawIndexedInstanced(UINT, UINT, UINT, INT, UINT) override;
   void STDMETHODCALLTYPE Dispatch(UINT, UINT, UINT) override;
-  void STDMETHODCALLTYPE CopyTextureRegion(const D3D12_TEXTURE_COPY_LOCATION*, UINT, UINT, UINT,
-                                           const D3D12_TEXTURE_COPY_LOCATION*, const D3D12_BOX*) override;
-  void STDMETHODCALLTYPE CopyTiles(ID3D12Resource*, const D3D12_TILED_RESOURCE_COORDINATE*, const D3D12_TILE_REGION_SIZE*,
-                                   ID3D12Resource*, UINT64, D3D12_TILE_COPY_FLAGS) override;
+  void STDMETHODCALLTYPE CopyTextureRegion(const D3D12_TEXTURE_COPY_LOCATION*, UINT, UINT, UINT, const D3D12_TEXTURE_COPY_LOCATION*,
+                                           const D3D12_BOX*) override;
+  void STDMETHODCALLTYPE CopyTiles(ID3D12Resource*, const D3D12_TILED_RESOURCE_COORDINATE*, const D3D12_TILE_REGION_SIZE*, ID3D12Resource*,
+                                   UINT64, D3D12_TILE_COPY_FLAGS) override;
   void STDMETHODCALLTYPE ResolveSubresource(ID3D12Resource*, UINT, ID3D12Resource*, UINT, DXGI_FORMAT) override;
   void STDMETHODCALLTYPE IASetPrimitiveTopology(D3D12_PRIMITIVE_TOPOLOGY) override;
   void STDMETHODCALLTYPE RSSetViewports(UINT, const D3D12_VIEWPORT*) override;
@@ -134,20 +135,18 @@ class CommandList final
   void STDMETHODCALLTYPE IASetIndexBuffer(const D3D12_INDEX_BUFFER_VIEW*) override;
   void STDMETHODCALLTYPE IASetVertexBuffers(UINT, UINT, const D3D12_VERTEX_BUFFER_VIEW*) override;
   void STDMETHODCALLTYPE SOSetTargets(UINT, UINT, const D3D12_STREAM_OUTPUT_BUFFER_VIEW*) override;
-  void STDMETHODCALLTYPE OMSetRenderTargets(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, BOOL,
-                                            const D3D12_CPU_DESCRIPTOR_HANDLE*) override;
+  void STDMETHODCALLTYPE OMSetRenderTargets(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, BOOL, const D3D12_CPU_DESCRIPTOR_HANDLE*) override;
   void STDMETHODCALLTYPE ClearDepthStencilView(D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_CLEAR_FLAGS, FLOAT, UINT8, UINT,
                                                const D3D12_RECT*) override;
   void STDMETHODCALLTYPE ClearRenderTargetView(D3D12_CPU_DESCRIPTOR_HANDLE, const FLOAT[4], UINT, const D3D12_RECT*) override;
-  void STDMETHODCALLTYPE ClearUnorderedAccessViewUint(D3D12_GPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE,
-                                                      ID3D12Resource*, const UINT[4], UINT, const D3D12_RECT*) override;
-  void STDMETHODCALLTYPE ClearUnorderedAccessViewFloat(D3D12_GPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE,
-                                                       ID3D12Resource*, const FLOAT[4], UINT, const D3D12_RECT*) override;
+  void STDMETHODCALLTYPE ClearUnorderedAccessViewUint(D3D12_GPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE, ID3D12Resource*,
+                                                      const UINT[4], UINT, const D3D12_RECT*) override;
+  void STDMETHODCALLTYPE ClearUnorderedAccessViewFloat(D3D12_GPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE, ID3D12Resource*,
+                                                       const FLOAT[4], UINT, const D3D12_RECT*) override;
   void STDMETHODCALLTYPE DiscardResource(ID3D12Resource*, const D3D12_DISCARD_REGION*) override;
   void STDMETHODCALLTYPE BeginQuery(ID3D12QueryHeap*, D3D12_QUERY_TYPE, UINT) override;
   void STDMETHODCALLTYPE SetPredication(ID3D12Resource*, UINT64, D3D12_PREDICATION_OP) override;
-  void STDMETHODCALLTYPE ExecuteIndirect(ID3D12CommandSignature*, UINT, ID3D12Resource*, UINT64, ID3D12Resource*,
-                                         UINT64) override;
+  void STDMETHODCALLTYPE ExecuteIndirect(ID3D12CommandSignature*, UINT, ID3D12Resource*, UINT64, ID3D12Resource*, UINT64) override;
 
  private:
   CommandList(Device* device, D3D12_COMMAND_LIST_TYPE type) : DeviceChild(device), type_(type) {}

@@ -72,8 +72,7 @@ void CommandQueue::ExecuteCommandLists(UINT count, ID3D12CommandList* const* lis
     auto* list = static_cast<CommandList*>(static_cast<ID3D12GraphicsCommandList*>(lists[i]));
     if (!list) wrong = "ExecuteCommandLists was given a null list";
     else if (list->open() || !list->recording()) wrong = "a command list was submitted that is not closed";
-    else if (list->discarded())
-      wrong = "a command list was submitted after its allocator was reset";
+    else if (list->discarded()) wrong = "a command list was submitted after its allocator was reset";
     else if (list->GetType() != desc_.Type) wrong = "a command list was submitted to a queue of another type";
     else if (list->recording()->Executing()) wrong = "a command list was submitted again while it still executes";
     for (UINT k = 0; k < i && wrong.empty(); ++k)

@@ -16,9 +16,9 @@ class CommandQueue final : public DeviceChild<ID3D12CommandQueue, ID3D12Pageable
  public:
   static HRESULT Create(Device* device, const D3D12_COMMAND_QUEUE_DESC* desc, REFIID iid, void** out);
 
-  void STDMETHODCALLTYPE UpdateTileMappings(ID3D12Resource*, UINT, const D3D12_TILED_RESOURCE_COORDINATE*,
-                                            const D3D12_TILE_REGION_SIZE*, ID3D12Heap*, UINT, const D3D12_TILE_RANGE_FLAGS*,
-                                            const UINT*, const UINT*, D3D12_TILE_MAPPING_FLAGS) override {}
+  void STDMETHODCALLTYPE UpdateTileMappings(ID3D12Resource*, UINT, const D3D12_TILED_RESOURCE_COORDINATE*, const D3D12_TILE_REGION_SIZE*,
+                                            ID3D12Heap*, UINT, const D3D12_TILE_RANGE_FLAGS*, const UINT*, const UINT*,
+                                            D3D12_TILE_MAPPING_FLAGS) override {}
   void STDMETHODCALLTYPE CopyTileMappings(ID3D12Resource*, const D3D12_TILED_RESOURCE_COORDINATE*, ID3D12Resource*,
                                           const D3D12_TILED_RESOURCE_COORDINATE*, const D3D12_TILE_REGION_SIZE*,
                                           D3D12_TILE_MAPPING_FLAGS) override {}

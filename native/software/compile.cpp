@@ -156,8 +156,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     const GraphValue& value = graph.values[v];
     if (constant_of_value[v] >= 0) return {Operand::Base::Constant, static_cast<uint32_t>(constant_of_value[v]), operand.offset};
     if (value.graph_input >= 0) return InputOperand(*made, static_cast<uint32_t>(value.graph_input), operand.offset);
-    if (!value.graph_outputs.empty())
-      return {Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), operand.offset};
+    if (!value.graph_outputs.empty()) return {Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), operand.offset};
     return {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_value[v])] + operand.offset};
   };
   for (size_t s = 0; s < steps.size(); ++s) {

@@ -32,8 +32,7 @@ bool ChecksWanted() {
 
 }  // namespace
 
-Device::Device(std::shared_ptr<const Profile> profile)
-    : profile_(std::move(profile)), checks_(ChecksWanted()), control_(this) {}
+Device::Device(std::shared_ptr<const Profile> profile) : profile_(std::move(profile)), checks_(ChecksWanted()), control_(this) {}
 
 HRESULT Device::Create(IUnknown* adapter, D3D_FEATURE_LEVEL minimum, REFIID iid, void** out) {
   if (minimum != D3D_FEATURE_LEVEL_1_0_CORE && minimum != D3D_FEATURE_LEVEL_1_0_GENERIC && minimum != D3D_FEATURE_LEVEL_11_0)
@@ -169,8 +168,8 @@ HRESULT Device::CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE type, REFIID iid,
   return Make(*this, out, [&] { return CommandAllocator::Create(this, type, iid, out); });
 }
 
-HRESULT Device::CreateCommandList(UINT node, D3D12_COMMAND_LIST_TYPE type, ID3D12CommandAllocator* allocator,
-                                  ID3D12PipelineState*, REFIID iid, void** out) {
+HRESULT Device::CreateCommandList(UINT node, D3D12_COMMAND_LIST_TYPE type, ID3D12CommandAllocator* allocator, ID3D12PipelineState*,
+                                  REFIID iid, void** out) {
   if (node > 1 || !allocator) return E_INVALIDARG;
   return Make(*this, out, [&] { return CommandList::Create(this, type, allocator, iid, out); });
 }
@@ -184,9 +183,8 @@ HRESULT Device::CreateDescriptorHeap(const D3D12_DESCRIPTOR_HEAP_DESC* desc, REF
   return Make(*this, out, [&] { return DescriptorHeap::Create(this, desc, iid, out); });
 }
 
-HRESULT Device::CreateCommittedResource(const D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS flags,
-                                        const D3D12_RESOURCE_DESC* desc, D3D12_RESOURCE_STATES state, const D3D12_CLEAR_VALUE*,
-                                        REFIID iid, void** out) {
+HRESULT Device::CreateCommittedResource(const D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC* desc,
+                                        D3D12_RESOURCE_STATES state, const D3D12_CLEAR_VALUE*, REFIID iid, void** out) {
   if (TakeFault(kFaultOutOfMemory)) return E_OUTOFMEMORY;
   return Make(*this, out, [&] { return Resource::CreateCommitted(this, properties, flags, desc, state, iid, out); });
 }
@@ -196,8 +194,8 @@ HRESULT Device::CreateHeap(const D3D12_HEAP_DESC* desc, REFIID iid, void** out) 
   return Make(*this, out, [&] { return Heap::Create(this, desc, iid, out); });
 }
 
-HRESULT Device::CreatePlacedResource(ID3D12Heap* heap, UINT64 offset, const D3D12_RESOURCE_DESC* desc,
-                                     D3D12_RESOURCE_STATES state, const D3D12_CLEAR_VALUE*, REFIID iid, void** out) {
+HRESULT Device::CreatePlacedResource(ID3D12Heap* heap, UINT64 offset, const D3D12_RESOURCE_DESC* desc, D3D12_RESOURCE_STATES state,
+                                     const D3D12_CLEAR_VALUE*, REFIID iid, void** out) {
   return Make(*this, out, [&] { return Resource::CreatePlaced(this, heap, offset, desc, state, iid, out); });
 }
 
@@ -209,10 +207,9 @@ HRESULT Device::CreateQueryHeap(const D3D12_QUERY_HEAP_DESC* desc, REFIID iid, v
   return Make(*this, out, [&] { return QueryHeap::Create(this, desc, iid, out); });
 }
 
-HRESULT Device::CreateCommittedResource1(const D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS flags,
-                                         const D3D12_RESOURCE_DESC* desc, D3D12_RESOURCE_STATES state,
-                                         const D3D12_CLEAR_VALUE* clear, ID3D12ProtectedResourceSession* session, REFIID iid,
-                                         void** out) {
+HRESULT Device::CreateCommittedResource1(const D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC* desc,
+                                         D3D12_RESOURCE_STATES state, const D3D12_CLEAR_VALUE* clear,
+                                         ID3D12ProtectedResourceSession* session, REFIID iid, void** out) {
   return session ? E_NOTIMPL : CreateCommittedResource(properties, flags, desc, state, clear, iid, out);
 }
 

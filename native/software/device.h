@@ -23,9 +23,8 @@ struct QueueProgress {
   bool in_use = false;
 };
 
-class Device final
-    : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Object, ID3D12Device, ID3D12Device1, ID3D12Device2, ID3D12Device3,
-                         ID3D12Device4, ID3D12Device5> {
+class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Object, ID3D12Device, ID3D12Device1, ID3D12Device2,
+                                        ID3D12Device3, ID3D12Device4, ID3D12Device5> {
  public:
   static HRESULT Create(IUnknown* adapter, D3D_FEATURE_LEVEL minimum, REFIID iid, void** out);
 
@@ -60,8 +59,8 @@ class Device final
   HRESULT STDMETHODCALLTYPE CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateGraphicsPipelineState(const D3D12_GRAPHICS_PIPELINE_STATE_DESC*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateComputePipelineState(const D3D12_COMPUTE_PIPELINE_STATE_DESC*, REFIID, void**) override;
-  HRESULT STDMETHODCALLTYPE CreateCommandList(UINT, D3D12_COMMAND_LIST_TYPE, ID3D12CommandAllocator*, ID3D12PipelineState*,
-                                              REFIID, void**) override;
+  HRESULT STDMETHODCALLTYPE CreateCommandList(UINT, D3D12_COMMAND_LIST_TYPE, ID3D12CommandAllocator*, ID3D12PipelineState*, REFIID,
+                                              void**) override;
   HRESULT STDMETHODCALLTYPE CheckFeatureSupport(D3D12_FEATURE, void*, UINT) override;
   HRESULT STDMETHODCALLTYPE CreateDescriptorHeap(const D3D12_DESCRIPTOR_HEAP_DESC*, REFIID, void**) override;
   UINT STDMETHODCALLTYPE GetDescriptorHandleIncrementSize(D3D12_DESCRIPTOR_HEAP_TYPE) override;
@@ -76,8 +75,8 @@ class Device final
   void STDMETHODCALLTYPE CreateDepthStencilView(ID3D12Resource*, const D3D12_DEPTH_STENCIL_VIEW_DESC*,
                                                 D3D12_CPU_DESCRIPTOR_HANDLE) override;
   void STDMETHODCALLTYPE CreateSampler(const D3D12_SAMPLER_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) override;
-  void STDMETHODCALLTYPE CopyDescriptors(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*, UINT,
-                                         const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*, D3D12_DESCRIPTOR_HEAP_TYPE) override;
+  void STDMETHODCALLTYPE CopyDescriptors(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*, UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*,
+                                         const UINT*, D3D12_DESCRIPTOR_HEAP_TYPE) override;
   void STDMETHODCALLTYPE CopyDescriptorsSimple(UINT, D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE,
                                                D3D12_DESCRIPTOR_HEAP_TYPE) override;
   DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, GetResourceAllocationInfo, UINT, UINT, const D3D12_RESOURCE_DESC*) override;
@@ -87,8 +86,8 @@ class Device final
   HRESULT STDMETHODCALLTYPE CreateHeap(const D3D12_HEAP_DESC*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreatePlacedResource(ID3D12Heap*, UINT64, const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES,
                                                  const D3D12_CLEAR_VALUE*, REFIID, void**) override;
-  HRESULT STDMETHODCALLTYPE CreateReservedResource(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*,
-                                                   REFIID, void**) override;
+  HRESULT STDMETHODCALLTYPE CreateReservedResource(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*, REFIID,
+                                                   void**) override;
   HRESULT STDMETHODCALLTYPE CreateSharedHandle(ID3D12DeviceChild*, const SECURITY_ATTRIBUTES*, DWORD, LPCWSTR, HANDLE*) override;
   HRESULT STDMETHODCALLTYPE OpenSharedHandle(HANDLE, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE OpenSharedHandleByName(LPCWSTR, DWORD, HANDLE*) override;
@@ -96,34 +95,33 @@ class Device final
   HRESULT STDMETHODCALLTYPE Evict(UINT, ID3D12Pageable* const*) override;
   HRESULT STDMETHODCALLTYPE CreateFence(UINT64, D3D12_FENCE_FLAGS, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE GetDeviceRemovedReason() override { return removed(); }
-  void STDMETHODCALLTYPE GetCopyableFootprints(const D3D12_RESOURCE_DESC*, UINT, UINT, UINT64, D3D12_PLACED_SUBRESOURCE_FOOTPRINT*,
-                                               UINT*, UINT64*, UINT64*) override;
+  void STDMETHODCALLTYPE GetCopyableFootprints(const D3D12_RESOURCE_DESC*, UINT, UINT, UINT64, D3D12_PLACED_SUBRESOURCE_FOOTPRINT*, UINT*,
+                                               UINT64*, UINT64*) override;
   HRESULT STDMETHODCALLTYPE CreateQueryHeap(const D3D12_QUERY_HEAP_DESC*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE SetStablePowerState(BOOL) override { return S_OK; }
-  HRESULT STDMETHODCALLTYPE CreateCommandSignature(const D3D12_COMMAND_SIGNATURE_DESC*, ID3D12RootSignature*, REFIID,
-                                                   void**) override;
+  HRESULT STDMETHODCALLTYPE CreateCommandSignature(const D3D12_COMMAND_SIGNATURE_DESC*, ID3D12RootSignature*, REFIID, void**) override;
   void STDMETHODCALLTYPE GetResourceTiling(ID3D12Resource*, UINT*, D3D12_PACKED_MIP_INFO*, D3D12_TILE_SHAPE*, UINT*, UINT,
                                            D3D12_SUBRESOURCE_TILING*) override;
   DXT_STRUCT_METHOD(LUID, GetAdapterLuid) override;
   HRESULT STDMETHODCALLTYPE CreatePipelineLibrary(const void*, SIZE_T, REFIID, void**) override;
-  HRESULT STDMETHODCALLTYPE SetEventOnMultipleFenceCompletion(ID3D12Fence* const*, const UINT64*, UINT,
-                                                              D3D12_MULTIPLE_FENCE_WAIT_FLAGS, HANDLE) override;
+  HRESULT STDMETHODCALLTYPE SetEventOnMultipleFenceCompletion(ID3D12Fence* const*, const UINT64*, UINT, D3D12_MULTIPLE_FENCE_WAIT_FLAGS,
+                                                              HANDLE) override;
   HRESULT STDMETHODCALLTYPE SetResidencyPriority(UINT, ID3D12Pageable* const*, const D3D12_RESIDENCY_PRIORITY*) override;
   HRESULT STDMETHODCALLTYPE CreatePipelineState(const D3D12_PIPELINE_STATE_STREAM_DESC*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE OpenExistingHeapFromAddress(const void*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE OpenExistingHeapFromFileMapping(HANDLE, REFIID, void**) override;
-  HRESULT STDMETHODCALLTYPE EnqueueMakeResident(D3D12_RESIDENCY_FLAGS, UINT, ID3D12Pageable* const*, ID3D12Fence*,
-                                                UINT64) override;
+  HRESULT STDMETHODCALLTYPE EnqueueMakeResident(D3D12_RESIDENCY_FLAGS, UINT, ID3D12Pageable* const*, ID3D12Fence*, UINT64) override;
   HRESULT STDMETHODCALLTYPE CreateCommandList1(UINT, D3D12_COMMAND_LIST_TYPE, D3D12_COMMAND_LIST_FLAGS, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateProtectedResourceSession(const D3D12_PROTECTED_RESOURCE_SESSION_DESC*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateCommittedResource1(const D3D12_HEAP_PROPERTIES*, D3D12_HEAP_FLAGS, const D3D12_RESOURCE_DESC*,
-                                                     D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*,
-                                                     ID3D12ProtectedResourceSession*, REFIID, void**) override;
+                                                     D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*, ID3D12ProtectedResourceSession*,
+                                                     REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateHeap1(const D3D12_HEAP_DESC*, ID3D12ProtectedResourceSession*, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateReservedResource1(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*,
                                                     ID3D12ProtectedResourceSession*, REFIID, void**) override;
   DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, GetResourceAllocationInfo1, UINT, UINT, const D3D12_RESOURCE_DESC*,
-                    D3D12_RESOURCE_ALLOCATION_INFO1*) override;
+                    D3D12_RESOURCE_ALLOCATION_INFO1*)
+  override;
   HRESULT STDMETHODCALLTYPE CreateLifetimeTracker(ID3D12LifetimeOwner*, REFIID, void**) override;
   void STDMETHODCALLTYPE RemoveDevice() override;
   HRESULT STDMETHODCALLTYPE EnumerateMetaCommands(UINT*, D3D12_META_COMMAND_DESC*) override;
@@ -131,9 +129,8 @@ class Device final
                                                            D3D12_META_COMMAND_PARAMETER_DESC*) override;
   HRESULT STDMETHODCALLTYPE CreateMetaCommand(REFGUID, UINT, const void*, SIZE_T, REFIID, void**) override;
   HRESULT STDMETHODCALLTYPE CreateStateObject(const D3D12_STATE_OBJECT_DESC*, REFIID, void**) override;
-  void STDMETHODCALLTYPE GetRaytracingAccelerationStructurePrebuildInfo(
-      const D3D12_BUILD_RAYTRACING_ACCELERATION_STRUCTURE_INPUTS*,
-      D3D12_RAYTRACING_ACCELERATION_STRUCTURE_PREBUILD_INFO*) override;
+  void STDMETHODCALLTYPE GetRaytracingAccelerationStructurePrebuildInfo(const D3D12_BUILD_RAYTRACING_ACCELERATION_STRUCTURE_INPUTS*,
+                                                                        D3D12_RAYTRACING_ACCELERATION_STRUCTURE_PREBUILD_INFO*) override;
   D3D12_DRIVER_MATCHING_IDENTIFIER_STATUS STDMETHODCALLTYPE
   CheckDriverMatchingIdentifier(D3D12_SERIALIZED_DATA_TYPE, const D3D12_SERIALIZED_DATA_DRIVER_MATCHING_IDENTIFIER*) override;
 

@@ -107,8 +107,7 @@ HRESULT Device::CheckFeatureSupport(D3D12_FEATURE feature, void* data, UINT size
   }
 }
 
-DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, Device::GetResourceAllocationInfo, UINT, UINT count,
-                  const D3D12_RESOURCE_DESC* descs) {
+DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, Device::GetResourceAllocationInfo, UINT, UINT count, const D3D12_RESOURCE_DESC* descs) {
   D3D12_RESOURCE_ALLOCATION_INFO info{0, D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT};
   for (UINT i = 0; descs && i < count; ++i) {
     if (descs[i].Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) {
@@ -120,8 +119,8 @@ DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, Device::GetResourceAllocationI
   DXT_RETURN_STRUCT(info);
 }
 
-DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, Device::GetResourceAllocationInfo1, UINT, UINT count,
-                  const D3D12_RESOURCE_DESC* descs, D3D12_RESOURCE_ALLOCATION_INFO1* each) {
+DXT_STRUCT_METHOD(D3D12_RESOURCE_ALLOCATION_INFO, Device::GetResourceAllocationInfo1, UINT, UINT count, const D3D12_RESOURCE_DESC* descs,
+                  D3D12_RESOURCE_ALLOCATION_INFO1* each) {
   D3D12_RESOURCE_ALLOCATION_INFO info{0, D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT};
   for (UINT i = 0; descs && i < count; ++i) {
     if (descs[i].Dimension != D3D12_RESOURCE_DIMENSION_BUFFER) {
@@ -172,8 +171,8 @@ void Device::CreateUnorderedAccessView(ID3D12Resource*, ID3D12Resource*, const D
 void Device::CreateRenderTargetView(ID3D12Resource*, const D3D12_RENDER_TARGET_VIEW_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
 void Device::CreateDepthStencilView(ID3D12Resource*, const D3D12_DEPTH_STENCIL_VIEW_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
 void Device::CreateSampler(const D3D12_SAMPLER_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
-void Device::CopyDescriptors(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*, UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*,
-                             const UINT*, D3D12_DESCRIPTOR_HEAP_TYPE) {
+void Device::CopyDescriptors(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*, UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*,
+                             D3D12_DESCRIPTOR_HEAP_TYPE) {
   Missing("CopyDescriptors");
 }
 void Device::CopyDescriptorsSimple(UINT, D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_DESCRIPTOR_HEAP_TYPE) {
@@ -190,8 +189,7 @@ HRESULT Device::CreatePipelineState(const D3D12_PIPELINE_STATE_STREAM_DESC*, REF
   return Missing("CreatePipelineState", out);
 }
 HRESULT Device::CreateRootSignature(UINT, const void*, SIZE_T, REFIID, void** out) { return Missing("CreateRootSignature", out); }
-HRESULT Device::CreateReservedResource(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*, REFIID,
-                                       void** out) {
+HRESULT Device::CreateReservedResource(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*, REFIID, void** out) {
   return Missing("CreateReservedResource", out);
 }
 HRESULT Device::CreateReservedResource1(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*,
@@ -206,20 +204,16 @@ HRESULT Device::OpenSharedHandleByName(LPCWSTR, DWORD, HANDLE* handle) { return 
 HRESULT Device::CreateCommandSignature(const D3D12_COMMAND_SIGNATURE_DESC*, ID3D12RootSignature*, REFIID, void** out) {
   return Missing("CreateCommandSignature", out);
 }
-void Device::GetResourceTiling(ID3D12Resource*, UINT* tiles, D3D12_PACKED_MIP_INFO* packed, D3D12_TILE_SHAPE* shape, UINT* count,
-                               UINT, D3D12_SUBRESOURCE_TILING*) {
+void Device::GetResourceTiling(ID3D12Resource*, UINT* tiles, D3D12_PACKED_MIP_INFO* packed, D3D12_TILE_SHAPE* shape, UINT* count, UINT,
+                               D3D12_SUBRESOURCE_TILING*) {
   if (tiles) *tiles = 0;
   if (packed) *packed = {};
   if (shape) *shape = {};
   if (count) *count = 0;
 }
 HRESULT Device::CreatePipelineLibrary(const void*, SIZE_T, REFIID, void** out) { return Missing("CreatePipelineLibrary", out); }
-HRESULT Device::OpenExistingHeapFromAddress(const void*, REFIID, void** out) {
-  return Missing("OpenExistingHeapFromAddress", out);
-}
-HRESULT Device::OpenExistingHeapFromFileMapping(HANDLE, REFIID, void** out) {
-  return Missing("OpenExistingHeapFromFileMapping", out);
-}
+HRESULT Device::OpenExistingHeapFromAddress(const void*, REFIID, void** out) { return Missing("OpenExistingHeapFromAddress", out); }
+HRESULT Device::OpenExistingHeapFromFileMapping(HANDLE, REFIID, void** out) { return Missing("OpenExistingHeapFromFileMapping", out); }
 HRESULT Device::CreateProtectedResourceSession(const D3D12_PROTECTED_RESOURCE_SESSION_DESC*, REFIID, void** out) {
   return Missing("CreateProtectedResourceSession", out);
 }
@@ -233,16 +227,14 @@ HRESULT Device::EnumerateMetaCommandParameters(REFGUID, D3D12_META_COMMAND_PARAM
                                                D3D12_META_COMMAND_PARAMETER_DESC*) {
   return Missing("EnumerateMetaCommandParameters");
 }
-HRESULT Device::CreateMetaCommand(REFGUID, UINT, const void*, SIZE_T, REFIID, void** out) {
-  return Missing("CreateMetaCommand", out);
-}
+HRESULT Device::CreateMetaCommand(REFGUID, UINT, const void*, SIZE_T, REFIID, void** out) { return Missing("CreateMetaCommand", out); }
 HRESULT Device::CreateStateObject(const D3D12_STATE_OBJECT_DESC*, REFIID, void** out) { return Missing("CreateStateObject", out); }
 void Device::GetRaytracingAccelerationStructurePrebuildInfo(const D3D12_BUILD_RAYTRACING_ACCELERATION_STRUCTURE_INPUTS*,
                                                             D3D12_RAYTRACING_ACCELERATION_STRUCTURE_PREBUILD_INFO* info) {
   if (info) *info = {};
 }
-D3D12_DRIVER_MATCHING_IDENTIFIER_STATUS Device::CheckDriverMatchingIdentifier(
-    D3D12_SERIALIZED_DATA_TYPE, const D3D12_SERIALIZED_DATA_DRIVER_MATCHING_IDENTIFIER*) {
+D3D12_DRIVER_MATCHING_IDENTIFIER_STATUS Device::CheckDriverMatchingIdentifier(D3D12_SERIALIZED_DATA_TYPE,
+                                                                              const D3D12_SERIALIZED_DATA_DRIVER_MATCHING_IDENTIFIER*) {
   return D3D12_DRIVER_MATCHING_IDENTIFIER_UNSUPPORTED_TYPE;
 }
 

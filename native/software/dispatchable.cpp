@@ -19,8 +19,7 @@ std::string CountError(const char* what, size_t wanted, size_t given) {
 std::string CheckRange(const BindingSlot& slot, const BoundBuffer& buffer, const std::string& what, bool upload = false) {
   if (!buffer.resource) return what + " is required, and NONE was bound";
   D3D12_HEAP_TYPE heap = buffer.resource->heap_type();
-  if (heap == D3D12_HEAP_TYPE_READBACK || (heap == D3D12_HEAP_TYPE_UPLOAD && !upload))
-    return what + " lies in an upload or readback heap";
+  if (heap == D3D12_HEAP_TYPE_READBACK || (heap == D3D12_HEAP_TYPE_UPLOAD && !upload)) return what + " lies in an upload or readback heap";
   if (buffer.size < slot.size)
     return what + " wants " + std::to_string(slot.size) + " bytes, " + std::to_string(buffer.size) + " were bound";
   if (buffer.offset % slot.alignment) return what + " was bound at an offset that is no multiple of " + std::to_string(slot.alignment);
@@ -103,7 +102,8 @@ std::string Initializer::CheckInputs(const std::vector<Bindings::Slot>& inputs) 
     const std::vector<BindingSlot>& slots = operators_[k]->program().inputs;
     const std::vector<BoundBuffer>& array = inputs[k].array;
     if (inputs[k].buffer.resource) return "an initializer's input was bound to a buffer instead of an array";
-    if (!array.empty() && array.size() != slots.size()) return CountError("the array of an initializer's input", slots.size(), array.size());
+    if (!array.empty() && array.size() != slots.size())
+      return CountError("the array of an initializer's input", slots.size(), array.size());
     for (size_t i = 0; i < slots.size(); ++i) {
       bool bound = i < array.size() && array[i].resource;
       std::string what = "operator " + std::to_string(k) + ", input " + std::to_string(i) + " of an initializer";

@@ -31,8 +31,7 @@ bool HasSupportedTypes(const Profile& profile, const schema::OperatorDesc& desc)
 
 }  // namespace
 
-HRESULT DmlDevice::Create(ID3D12Device* parent, DML_CREATE_DEVICE_FLAGS flags, DML_FEATURE_LEVEL minimum, REFIID iid,
-                          void** out) {
+HRESULT DmlDevice::Create(ID3D12Device* parent, DML_CREATE_DEVICE_FLAGS flags, DML_FEATURE_LEVEL minimum, REFIID iid, void** out) {
   if (out) *out = nullptr;
   if (!parent || (static_cast<UINT>(flags) & ~static_cast<UINT>(DML_CREATE_DEVICE_FLAG_DEBUG))) return E_INVALIDARG;
   // A device of another library has another table of methods: ask before trusting.

@@ -24,8 +24,7 @@ class DmlDevice final : public NamedObject<IDMLDevice1, IUnknown, IDMLObject, ID
                                                 void* data) override;
   HRESULT STDMETHODCALLTYPE CreateOperator(const DML_OPERATOR_DESC* desc, REFIID iid, void** out) override;
   HRESULT STDMETHODCALLTYPE CompileOperator(IDMLOperator* op, DML_EXECUTION_FLAGS flags, REFIID iid, void** out) override;
-  HRESULT STDMETHODCALLTYPE CreateOperatorInitializer(UINT count, IDMLCompiledOperator* const* operators, REFIID iid,
-                                                      void** out) override;
+  HRESULT STDMETHODCALLTYPE CreateOperatorInitializer(UINT count, IDMLCompiledOperator* const* operators, REFIID iid, void** out) override;
   HRESULT STDMETHODCALLTYPE CreateCommandRecorder(REFIID iid, void** out) override;
   HRESULT STDMETHODCALLTYPE CreateBindingTable(const DML_BINDING_TABLE_DESC* desc, REFIID iid, void** out) override;
   HRESULT STDMETHODCALLTYPE Evict(UINT count, IDMLPageable* const* objects) override;

@@ -20,8 +20,7 @@ class Adapter final : public ComObject<IDXCoreAdapter1, IDXCoreAdapter, IDXCoreA
   bool STDMETHODCALLTYPE IsAttributeSupported(REFGUID attribute) override {
     if (attribute == DXCORE_ADAPTER_ATTRIBUTE_D3D12_CORE_COMPUTE) return true;
     if (attribute == DXCORE_ADAPTER_ATTRIBUTE_D3D12_GRAPHICS) return true;  // what programs for GPUs list by
-    if (attribute == DXCORE_ADAPTER_ATTRIBUTE_D3D11_GRAPHICS || attribute == DXCORE_HARDWARE_TYPE_ATTRIBUTE_GPU)
-      return profile_->hardware;
+    if (attribute == DXCORE_ADAPTER_ATTRIBUTE_D3D11_GRAPHICS || attribute == DXCORE_HARDWARE_TYPE_ATTRIBUTE_GPU) return profile_->hardware;
     return false;
   }
   bool STDMETHODCALLTYPE IsPropertySupported(DXCoreAdapterProperty property) override { return Find(property).size() != 0; }
@@ -39,15 +38,13 @@ class Adapter final : public ComObject<IDXCoreAdapter1, IDXCoreAdapter, IDXCoreA
     std::memcpy(data, value.data(), value.size());
     return S_OK;
   }
-  HRESULT STDMETHODCALLTYPE GetPropertyWithInput(DXCoreAdapterProperty property, size_t, const void*, size_t size,
-                                                 void* data) override {
+  HRESULT STDMETHODCALLTYPE GetPropertyWithInput(DXCoreAdapterProperty property, size_t, const void*, size_t size, void* data) override {
     return GetProperty(property, size, data);
   }
   bool STDMETHODCALLTYPE IsQueryStateSupported(DXCoreAdapterState state) override {
     return state == DXCoreAdapterState::IsDriverUpdateInProgress || state == DXCoreAdapterState::AdapterMemoryBudget;
   }
-  HRESULT STDMETHODCALLTYPE QueryState(DXCoreAdapterState state, size_t in_size, const void* in, size_t out_size,
-                                       void* out) override {
+  HRESULT STDMETHODCALLTYPE QueryState(DXCoreAdapterState state, size_t in_size, const void* in, size_t out_size, void* out) override {
     if (!IsQueryStateSupported(state)) return DXGI_ERROR_INVALID_CALL;
     if (!out) return E_POINTER;
     if (state == DXCoreAdapterState::IsDriverUpdateInProgress) {
@@ -70,9 +67,7 @@ class Adapter final : public ComObject<IDXCoreAdapter1, IDXCoreAdapter, IDXCoreA
     std::memcpy(out, &result, sizeof result);
     return S_OK;
   }
-  bool STDMETHODCALLTYPE IsSetStateSupported(DXCoreAdapterState state) override {
-    return state == DXCoreAdapterState::AdapterMemoryBudget;
-  }
+  bool STDMETHODCALLTYPE IsSetStateSupported(DXCoreAdapterState state) override { return state == DXCoreAdapterState::AdapterMemoryBudget; }
   HRESULT STDMETHODCALLTYPE SetState(DXCoreAdapterState state, size_t, const void*, size_t, const void*) override {
     return IsSetStateSupported(state) ? S_OK : DXGI_ERROR_INVALID_CALL;
   }
@@ -208,13 +203,10 @@ class Factory final : public ComObject<IDXCoreAdapterFactory1, IDXCoreAdapterFac
       if (!std::memcmp(&adapter->profile()->luid, &luid, sizeof luid)) return adapter->QueryInterface(iid, out);
     return E_INVALIDARG;
   }
-  bool STDMETHODCALLTYPE IsNotificationTypeSupported(DXCoreNotificationType type) override {
-    return static_cast<uint32_t>(type) <= 3;
-  }
+  bool STDMETHODCALLTYPE IsNotificationTypeSupported(DXCoreNotificationType type) override { return static_cast<uint32_t>(type) <= 3; }
   // Nothing ever happens to these adapters.
   HRESULT STDMETHODCALLTYPE RegisterEventNotification(IUnknown* object, DXCoreNotificationType type,
-                                                      PFN_DXCORE_NOTIFICATION_CALLBACK callback, void*,
-                                                      uint32_t* cookie) override {
+                                                      PFN_DXCORE_NOTIFICATION_CALLBACK callback, void*, uint32_t* cookie) override {
     static std::atomic<uint32_t> last{0};
     if (!object || !callback || !cookie) return E_POINTER;
     if (!IsNotificationTypeSupported(type)) return DXGI_ERROR_INVALID_CALL;
@@ -223,14 +215,11 @@ class Factory final : public ComObject<IDXCoreAdapterFactory1, IDXCoreAdapterFac
   }
   HRESULT STDMETHODCALLTYPE UnregisterEventNotification(uint32_t cookie) override { return cookie ? S_OK : E_INVALIDARG; }
   HRESULT STDMETHODCALLTYPE CreateAdapterListByWorkload(DXCoreWorkload workload, DXCoreRuntimeFilterFlags,
-                                                        DXCoreHardwareTypeFilterFlags hardware, REFIID iid,
-                                                        void** out) override {
+                                                        DXCoreHardwareTypeFilterFlags hardware, REFIID iid, void** out) override {
     if (out) *out = nullptr;
     if (static_cast<uint32_t>(workload) > 3) return E_INVALIDARG;
     auto bits = static_cast<uint32_t>(hardware);
-    return MakeList(iid, out, [=](Adapter*) {
-      return !bits || (bits & static_cast<uint32_t>(DXCoreHardwareTypeFilterFlags::GPU));
-    });
+    return MakeList(iid, out, [=](Adapter*) { return !bits || (bits & static_cast<uint32_t>(DXCoreHardwareTypeFilterFlags::GPU)); });
   }
 };
 

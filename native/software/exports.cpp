@@ -32,8 +32,8 @@ DXT_EXPORT HRESULT WINAPI D3D12SerializeVersionedRootSignature(const D3D12_VERSI
   return E_NOTIMPL;
 }
 
-DXT_EXPORT HRESULT WINAPI DMLCreateDevice1(ID3D12Device* device, DML_CREATE_DEVICE_FLAGS flags, DML_FEATURE_LEVEL minimum,
-                                           REFIID iid, void** out) {
+DXT_EXPORT HRESULT WINAPI DMLCreateDevice1(ID3D12Device* device, DML_CREATE_DEVICE_FLAGS flags, DML_FEATURE_LEVEL minimum, REFIID iid,
+                                           void** out) {
   return DmlDevice::Create(device, flags, minimum, iid, out);
 }
 

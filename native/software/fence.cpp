@@ -11,8 +11,7 @@ namespace dxtensor::software {
 Event Event::Duplicate(HANDLE handle) {
   Event event;
 #ifdef _WIN32
-  event.valid_ = DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &event.handle_, 0, FALSE,
-                                 DUPLICATE_SAME_ACCESS) != 0;
+  event.valid_ = DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &event.handle_, 0, FALSE, DUPLICATE_SAME_ACCESS) != 0;
 #else
   auto number = reinterpret_cast<intptr_t>(handle);
   if (number < 0 || number > INT_MAX) return event;

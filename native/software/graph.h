@@ -19,7 +19,7 @@ struct GraphNode {
 
 struct GraphValue {
   uint64_t size_in_bytes = 0;
-  int graph_input = -1;         // the graph input it is, -1 for a node's output
+  int graph_input = -1;            // the graph input it is, -1 for a node's output
   std::vector<int> graph_outputs;  // the graph outputs that show it
   std::vector<uint8_t> constant;   // bytes of a CONSTANT node, else empty
 };

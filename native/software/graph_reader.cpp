@@ -150,8 +150,7 @@ class Reader {
       uint64_t size = graph_.values[static_cast<size_t>(value)].size_in_bytes;
       Node &from = nodes_[e->FromNodeIndex], &to = nodes_[e->ToNodeIndex];
       // A constant may be larger than what is read of it.
-      if (from.desc ? size != tensor->size_in_bytes : size < tensor->size_in_bytes)
-        return Fail("an edge connects tensors of unequal size");
+      if (from.desc ? size != tensor->size_in_bytes : size < tensor->size_in_bytes) return Fail("an edge connects tensors of unequal size");
       to.inputs[e->ToNodeInputIndex] = value;
       from.used = true;
       if (from.desc) to.before.push_back(e->FromNodeIndex);

@@ -35,8 +35,7 @@ const Card kCards[] = {
     {"gtx-1070", "NVIDIA GeForce GTX 1070", 0x10de, 0x1b81, 8 * kGiB, false, false, "float16"},
     {"rtx-3070", "NVIDIA GeForce RTX 3070", 0x10de, 0x2484, 8 * kGiB, false, true, ""},
     {"rtx-2080-super", "NVIDIA GeForce RTX 2080 SUPER", 0x10de, 0x1e81, 8 * kGiB, false, true, ""},
-    {"adreno-680", "Qualcomm(R) Adreno(TM) 680 GPU", 0x4d4f4351, 0x36334330, 0, true, true,
-     "device id, dedicated memory, float16"},
+    {"adreno-680", "Qualcomm(R) Adreno(TM) 680 GPU", 0x4d4f4351, 0x36334330, 0, true, true, "device id, dedicated memory, float16"},
 };
 
 uint64_t HostMemory() {

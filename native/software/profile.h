@@ -18,13 +18,13 @@ struct Profile {
   uint32_t vendor_id = 0, device_id = 0;
   uint64_t dedicated_bytes = 0, shared_bytes = 0;
   bool hardware = false;
-  bool unified = true;   // memory of the processor's; DXCore's IsIntegrated
-  bool float16 = true;   // FLOAT16 tensors
+  bool unified = true;  // memory of the processor's; DXCore's IsIntegrated
+  bool float16 = true;  // FLOAT16 tensors
   // Values among the above that no published source gives for exactly this card: a comma-separated list, empty for none.
   std::string assumed;
 
-  uint32_t feature_level = 0x6400;    // DML_FEATURE_LEVEL
-  std::vector<uint32_t> refused;      // DML_OPERATOR_TYPE that CreateOperator refuses
+  uint32_t feature_level = 0x6400;  // DML_FEATURE_LEVEL
+  std::vector<uint32_t> refused;    // DML_OPERATOR_TYPE that CreateOperator refuses
   LUID luid{};
 };
 

@@ -16,15 +16,12 @@ HRESULT CheckProperties(const D3D12_HEAP_PROPERTIES& p) {
     case D3D12_HEAP_TYPE_DEFAULT:
     case D3D12_HEAP_TYPE_UPLOAD:
     case D3D12_HEAP_TYPE_READBACK:
-      return p.CPUPageProperty == D3D12_CPU_PAGE_PROPERTY_UNKNOWN && p.MemoryPoolPreference == D3D12_MEMORY_POOL_UNKNOWN
-                 ? S_OK
-                 : E_INVALIDARG;
+      return p.CPUPageProperty == D3D12_CPU_PAGE_PROPERTY_UNKNOWN && p.MemoryPoolPreference == D3D12_MEMORY_POOL_UNKNOWN ? S_OK
+                                                                                                                         : E_INVALIDARG;
     case D3D12_HEAP_TYPE_CUSTOM:
-      return p.CPUPageProperty != D3D12_CPU_PAGE_PROPERTY_UNKNOWN && p.MemoryPoolPreference != D3D12_MEMORY_POOL_UNKNOWN
-                 ? S_OK
-                 : E_INVALIDARG;
-    default:
-      return E_INVALIDARG;
+      return p.CPUPageProperty != D3D12_CPU_PAGE_PROPERTY_UNKNOWN && p.MemoryPoolPreference != D3D12_MEMORY_POOL_UNKNOWN ? S_OK
+                                                                                                                         : E_INVALIDARG;
+    default: return E_INVALIDARG;
   }
 }
 
@@ -82,8 +79,7 @@ HRESULT Resource::Map(UINT subresource, const D3D12_RANGE* range, void** data) {
   if (subresource) return E_INVALIDARG;
   if (range && (range->Begin > range->End || range->End > size())) return E_INVALIDARG;
   bool visible = properties_.Type == D3D12_HEAP_TYPE_UPLOAD || properties_.Type == D3D12_HEAP_TYPE_READBACK ||
-                 (properties_.Type == D3D12_HEAP_TYPE_CUSTOM &&
-                  properties_.CPUPageProperty != D3D12_CPU_PAGE_PROPERTY_NOT_AVAILABLE);
+                 (properties_.Type == D3D12_HEAP_TYPE_CUSTOM && properties_.CPUPageProperty != D3D12_CPU_PAGE_PROPERTY_NOT_AVAILABLE);
   if (!visible) {
     Trace("Map of a buffer that the processor cannot see");
     return E_INVALIDARG;
@@ -118,8 +114,7 @@ DescriptorHeap::DescriptorHeap(Device* device, const D3D12_DESCRIPTOR_HEAP_DESC&
 DescriptorHeap::~DescriptorHeap() = default;
 
 HRESULT DescriptorHeap::Create(Device* device, const D3D12_DESCRIPTOR_HEAP_DESC* desc, REFIID iid, void** out) {
-  if (!desc || !desc->NumDescriptors || static_cast<UINT>(desc->Type) >= D3D12_DESCRIPTOR_HEAP_TYPE_NUM_TYPES ||
-      desc->NodeMask > 1)
+  if (!desc || !desc->NumDescriptors || static_cast<UINT>(desc->Type) >= D3D12_DESCRIPTOR_HEAP_TYPE_NUM_TYPES || desc->NodeMask > 1)
     return E_INVALIDARG;
   bool visible = (desc->Flags & D3D12_DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE) != 0;
   if (visible && desc->Type != D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV && desc->Type != D3D12_DESCRIPTOR_HEAP_TYPE_SAMPLER)
@@ -176,8 +171,7 @@ DXT_STRUCT_METHOD(D3D12_GPU_DESCRIPTOR_HANDLE, DescriptorHeap::GetGPUDescriptorH
 
 HRESULT QueryHeap::Create(Device* device, const D3D12_QUERY_HEAP_DESC* desc, REFIID iid, void** out) {
   if (!desc || !desc->Count) return E_INVALIDARG;
-  if (desc->Type != D3D12_QUERY_HEAP_TYPE_TIMESTAMP && desc->Type != D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP)
-    return E_NOTIMPL;
+  if (desc->Type != D3D12_QUERY_HEAP_TYPE_TIMESTAMP && desc->Type != D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP) return E_NOTIMPL;
   return Deliver(new QueryHeap(device, desc->Count), iid, out);
 }
 

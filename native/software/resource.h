@@ -20,8 +20,7 @@ class Heap final : public DeviceChild<ID3D12Heap, ID3D12Pageable, ID3D12Heap> {
   DXT_STRUCT_METHOD(D3D12_HEAP_DESC, GetDesc) override { DXT_RETURN_STRUCT(desc_); }
 
  private:
-  Heap(Device* device, const D3D12_HEAP_DESC& desc, Held<Memory> memory)
-      : DeviceChild(device), desc_(desc), memory_(std::move(memory)) {
+  Heap(Device* device, const D3D12_HEAP_DESC& desc, Held<Memory> memory) : DeviceChild(device), desc_(desc), memory_(std::move(memory)) {
     memory_->AddOwner();
   }
   void OnReleased() override { memory_->RemoveOwner(); }
@@ -53,8 +52,8 @@ class Resource final : public DeviceChild<ID3D12Resource, ID3D12Pageable, ID3D12
   HRESULT STDMETHODCALLTYPE GetHeapProperties(D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS* flags) override;
 
  private:
-  Resource(Device* device, Held<Memory> memory, uint64_t offset, const D3D12_RESOURCE_DESC& desc,
-           const D3D12_HEAP_PROPERTIES& properties, D3D12_HEAP_FLAGS flags)
+  Resource(Device* device, Held<Memory> memory, uint64_t offset, const D3D12_RESOURCE_DESC& desc, const D3D12_HEAP_PROPERTIES& properties,
+           D3D12_HEAP_FLAGS flags)
       : DeviceChild(device), memory_(std::move(memory)), offset_(offset), desc_(desc), properties_(properties), flags_(flags) {
     memory_->AddOwner();
   }

@@ -49,8 +49,8 @@ struct Affine {
   bool adds = false;
   Activations activations;
 
-  void operator()(const KernelArguments& a, int64_t x_at, int64_t x_step, int64_t y_at, int64_t y_step, int64_t added_at, int64_t added_step,
-                  int64_t n, float mean, float factor, float bias) const {
+  void operator()(const KernelArguments& a, int64_t x_at, int64_t x_step, int64_t y_at, int64_t y_step, int64_t added_at,
+                  int64_t added_step, int64_t n, float mean, float factor, float bias) const {
     alignas(64) float room[kBlock + kMaxWidth], result[kBlock + kMaxWidth];
     const IsaTable& table = Table();
     const float* from = x.Read(a.inputs[0], x_at, x_step, n, room);
@@ -66,7 +66,10 @@ struct Affine {
 class NormKernel final : public Kernel {
  public:
   NormKernel(const schema::OperatorDesc& desc, uint32_t mask, Activations activations)
-      : mean_(*desc.Inputs()[1]), variance_(*desc.Inputs()[2]), scale_(*desc.Inputs()[3]), bias_(*desc.Inputs()[4]),
+      : mean_(*desc.Inputs()[1]),
+        variance_(*desc.Inputs()[2]),
+        scale_(*desc.Inputs()[3]),
+        bias_(*desc.Inputs()[4]),
         epsilon_(desc.Float("Epsilon")),
         lines_(*desc.Inputs()[0], mask,
                {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0]), BroadcastStrides(*desc.Inputs()[1]),
@@ -97,7 +100,10 @@ class NormKernel final : public Kernel {
 class NormTrainingKernel final : public Kernel {
  public:
   NormTrainingKernel(const schema::OperatorDesc& desc, Activations activations)
-      : scale_(*desc.Inputs()[1]), bias_(*desc.Inputs()[2]), mean_(*desc.Outputs()[1]), variance_(*desc.Outputs()[2]),
+      : scale_(*desc.Inputs()[1]),
+        bias_(*desc.Inputs()[2]),
+        mean_(*desc.Outputs()[1]),
+        variance_(*desc.Outputs()[2]),
         epsilon_(desc.Float("Epsilon")),
         lines_(*desc.Inputs()[0], BroadcastMask(*desc.Inputs()[1]),
                {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0]),
@@ -146,8 +152,15 @@ class NormTrainingKernel final : public Kernel {
 class NormGradKernel final : public Kernel {
  public:
   explicit NormGradKernel(const schema::OperatorDesc& desc)
-      : x_(*desc.Inputs()[0]), dy_(*desc.Inputs()[1]), mean_(*desc.Inputs()[2]), variance_(*desc.Inputs()[3]), scale_(*desc.Inputs()[4]),
-        dx_(*desc.Outputs()[0]), dscale_(*desc.Outputs()[1]), dbias_(*desc.Outputs()[2]), epsilon_(desc.Float("Epsilon")),
+      : x_(*desc.Inputs()[0]),
+        dy_(*desc.Inputs()[1]),
+        mean_(*desc.Inputs()[2]),
+        variance_(*desc.Inputs()[3]),
+        scale_(*desc.Inputs()[4]),
+        dx_(*desc.Outputs()[0]),
+        dscale_(*desc.Outputs()[1]),
+        dbias_(*desc.Outputs()[2]),
+        epsilon_(desc.Float("Epsilon")),
         training_(desc.type() == DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD),
         lines_(*desc.Inputs()[0], BroadcastMask(*desc.Inputs()[2]),
                {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Inputs()[1]), BroadcastStrides(*desc.Outputs()[0]),

@@ -20,26 +20,26 @@ struct VectorOf<uint64_t> {
   typedef uint64_t Type __attribute__((vector_size(4 * DX_VECTOR_WIDTH)));
 };
 
-#define DX_UNARY(name, expression)                 \
-  case Code::name:                                 \
-    for (int64_t i = 0; i < n; i += kWidth) {      \
-      VF x = LoadF(a + i);                         \
-      StoreF(d + i, expression);                   \
-    }                                              \
+#define DX_UNARY(name, expression)            \
+  case Code::name:                            \
+    for (int64_t i = 0; i < n; i += kWidth) { \
+      VF x = LoadF(a + i);                    \
+      StoreF(d + i, expression);              \
+    }                                         \
     return;
-#define DX_BINARY(name, expression)                \
-  case Code::name:                                 \
-    for (int64_t i = 0; i < n; i += kWidth) {      \
-      VF x = LoadF(a + i), y = LoadF(b + i);       \
-      StoreF(d + i, expression);                   \
-    }                                              \
+#define DX_BINARY(name, expression)           \
+  case Code::name:                            \
+    for (int64_t i = 0; i < n; i += kWidth) { \
+      VF x = LoadF(a + i), y = LoadF(b + i);  \
+      StoreF(d + i, expression);              \
+    }                                         \
     return;
-#define DX_TEST(name, expression)                  \
-  case Code::name:                                 \
-    for (int64_t i = 0; i < n; i += kWidth) {      \
-      VF x = LoadF(a + i), y = LoadF(b + i);       \
-      StoreI(truth + i, (expression) & 1);         \
-    }                                              \
+#define DX_TEST(name, expression)             \
+  case Code::name:                            \
+    for (int64_t i = 0; i < n; i += kWidth) { \
+      VF x = LoadF(a + i), y = LoadF(b + i);  \
+      StoreI(truth + i, (expression)&1);      \
+    }                                         \
     return;
 
 // NaN is "true": not equal to zero.
@@ -145,22 +145,22 @@ T Divide(T x, T y) {
 }
 
 // Loops over single elements that the compiler makes vectors of.
-#define DX_INTEGER(name, expression)                              \
-  case Code::name:                                                \
-    for (int64_t i = 0; i < n; ++i) {                             \
-      const T x = a[i], y = b[i];                                 \
-      const U ux = static_cast<U>(x), uy = static_cast<U>(y);     \
-      (void)y, (void)ux, (void)uy;                                \
-      d[i] = static_cast<T>(expression);                          \
-    }                                                             \
+#define DX_INTEGER(name, expression)                          \
+  case Code::name:                                            \
+    for (int64_t i = 0; i < n; ++i) {                         \
+      const T x = a[i], y = b[i];                             \
+      const U ux = static_cast<U>(x), uy = static_cast<U>(y); \
+      (void)y, (void)ux, (void)uy;                            \
+      d[i] = static_cast<T>(expression);                      \
+    }                                                         \
     return;
-#define DX_INTEGER_TEST(name, expression)                         \
-  case Code::name:                                                \
-    for (int64_t i = 0; i < n; ++i) {                             \
-      const T x = a[i], y = b[i];                                 \
-      (void)y;                                                    \
-      truth[i] = (expression) ? 1 : 0;                            \
-    }                                                             \
+#define DX_INTEGER_TEST(name, expression) \
+  case Code::name:                        \
+    for (int64_t i = 0; i < n; ++i) {     \
+      const T x = a[i], y = b[i];         \
+      (void)y;                            \
+      truth[i] = (expression) ? 1 : 0;    \
+    }                                     \
     return;
 
 template <typename T, typename U>

@@ -130,7 +130,8 @@ void ConvolutionKernel::FillOutputPadding(const KernelArguments& arguments) cons
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const Activations& after, const schema::TensorDesc* stored) {
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const Activations& after,
+                                              const schema::TensorDesc* stored) {
   if (desc.type() != DML_OPERATOR_CONVOLUTION) return nullptr;
   const schema::TensorDesc& out = stored ? *stored : *desc.Tensor("OutputTensor");
   auto is_float = [](DML_TENSOR_DATA_TYPE t) { return t == DML_TENSOR_DATA_TYPE_FLOAT32 || t == DML_TENSOR_DATA_TYPE_FLOAT16; };

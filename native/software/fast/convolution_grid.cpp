@@ -57,8 +57,7 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   grows_ &= shape.images == 1 || shape.out_image > extent;
   packs_runs_ = dim_[2].count < 8 && dim_[2].taps.size() >= 8;
   direct_ = shape.groups > 1 && shape.rows < 4;
-  if (!direct_ && depth_ > 0)
-    product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
+  if (!direct_ && depth_ > 0) product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
 }
 
 // Joins a dimension with the next where both have one tap that always hits and lie one in the other.
@@ -122,8 +121,8 @@ ConvolutionGrid::Reach ConvolutionGrid::ReachOf(const Stretch& s, int64_t tap) c
 }
 
 // Rows of the panel one after the other: what a tap reads for neighbouring output positions lies side by side.
-void ConvolutionGrid::PackStretches(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count,
-                                    int64_t width, int64_t k, int64_t depth, float* to) const {
+void ConvolutionGrid::PackStretches(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t width,
+                                    int64_t k, int64_t depth, float* to) const {
   const int64_t step = dim_[2].in_step * dim_[2].in_stride;
   const bool plain = IsFloat32(shape.in_type) && step == 1;
   // The reach of each tap is the same for every channel; a few taps at a time are kept.
@@ -262,8 +261,8 @@ class GridSource final : public PanelSource {
     const IsaTable& table = Table();
     alignas(64) float local[kMostTileFloats];
     uint8_t* out = arguments_.outputs[0];
-    const bool in_place = reinterpret_cast<uint8_t*>(tile) >= out && stride != table.tile_columns && IsFloat32(s_.out_type) &&
-                          g_.grows_ && reinterpret_cast<uint8_t*>(tile) == out + OutOffset(group, m, n) * s_.out_bytes;
+    const bool in_place = reinterpret_cast<uint8_t*>(tile) >= out && stride != table.tile_columns && IsFloat32(s_.out_type) && g_.grows_ &&
+                          reinterpret_cast<uint8_t*>(tile) == out + OutOffset(group, m, n) * s_.out_bytes;
     if (!s_.activations.empty() && stride != table.tile_columns) {
       for (int64_t r = 0; r < rows; ++r)
         std::memcpy(local + r * table.tile_columns, tile + r * stride, static_cast<size_t>(columns) * sizeof(float));
@@ -340,8 +339,11 @@ void ConvolutionGrid::RunDirect(const ConvolutionShape& shape, const KernelArgum
                 float weight;
                 table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&weight),
                            arguments.inputs[1] + (group * shape.filter_group + row * shape.filter_row + channel * shape.filter_channel +
-                                                  cells_[static_cast<size_t>(tap)]) * shape.filter_bytes, 1, 1);
-                const int64_t from = image * shape.in_image + (group * shape.channels + channel) * shape.in_channel + r.offset + r.first * step;
+                                                  cells_[static_cast<size_t>(tap)]) *
+                                                     shape.filter_bytes,
+                           1, 1);
+                const int64_t from =
+                    image * shape.in_image + (group * shape.channels + channel) * shape.in_channel + r.offset + r.first * step;
                 const uint8_t* in = arguments.inputs[0] + from * shape.in_bytes;
                 if (IsFloat32(shape.in_type) && step == 1) {
                   table.axpy(line + r.first, reinterpret_cast<const float*>(in), weight, r.last - r.first);

@@ -63,10 +63,10 @@ class ConvolutionGrid {
   GridDimension dim_[kSpatial];
   int64_t out_start_;
   int64_t taps_ = 1, columns_ = 1, depth_ = 0;
-  std::vector<int64_t> cells_;    // of all taps
-  int64_t cell_step_ = 0;         // between neighbouring taps; 0 when they are not evenly spaced
+  std::vector<int64_t> cells_;  // of all taps
+  int64_t cell_step_ = 0;       // between neighbouring taps; 0 when they are not evenly spaced
   bool evenly_through_channels_ = false;
-  bool grows_ = false;            // output offsets grow with the column
+  bool grows_ = false;  // output offsets grow with the column
   bool packs_runs_ = false, direct_ = false;
   PanelProduct product_;
 };

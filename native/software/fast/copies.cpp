@@ -123,16 +123,17 @@ class CopiesKernel final : public Kernel {
     const auto inner = static_cast<size_t>(box.rank - 1), turned = static_cast<size_t>(box.turned);
     const int64_t columns = box.sizes[inner], rows = box.sizes[turned];
     const int64_t strips = (rows + kTile - 1) / kTile;
-    ThreadPool::Get().ParallelFor(0, box.outer * strips, std::max<int64_t>(1, kWork / (columns * kTile)), [&](int64_t first, int64_t last, int) {
-      for (int64_t i = first; i < last; ++i) {
-        int64_t f, t;
-        Offsets(box, i / strips, &f, &t);
-        const int64_t row = i % strips * kTile, height = std::min(kTile, rows - row);
-        for (int64_t column = 0; column < columns; column += kTile)
-          Tile(from + f + row + column * box.from[inner], box.from[inner], to + t + row * box.to[turned] + column, box.to[turned], height,
-               std::min(kTile, columns - column));
-      }
-    });
+    ThreadPool::Get().ParallelFor(
+        0, box.outer * strips, std::max<int64_t>(1, kWork / (columns * kTile)), [&](int64_t first, int64_t last, int) {
+          for (int64_t i = first; i < last; ++i) {
+            int64_t f, t;
+            Offsets(box, i / strips, &f, &t);
+            const int64_t row = i % strips * kTile, height = std::min(kTile, rows - row);
+            for (int64_t column = 0; column < columns; column += kTile)
+              Tile(from + f + row + column * box.from[inner], box.from[inner], to + t + row * box.to[turned] + column, box.to[turned],
+                   height, std::min(kTile, columns - column));
+          }
+        });
   }
   // to[i * to_stride + j] = from[j * from_stride + i] for i < height, j < width.
   static void Tile(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t height, int64_t width) {

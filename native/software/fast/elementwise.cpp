@@ -22,7 +22,7 @@ bool IsSigned(Type type) {
 bool IsTruth(Type type) { return type == DML_TENSOR_DATA_TYPE_UINT8 || type == DML_TENSOR_DATA_TYPE_UINT32; }
 
 struct Bounds {
-  int64_t low, high;   // as bits
+  int64_t low, high;  // as bits
   float flow, fhigh;
 };
 template <typename T>
@@ -390,8 +390,7 @@ int EmitActivation(ProgramBuilder& builder, const schema::OperatorDesc& desc, in
     case DML_OPERATOR_ACTIVATION_SCALED_TANH: return emit(Code::FScaledTanh, desc.Float("Alpha"), desc.Float("Beta"));
     case DML_OPERATOR_ACTIVATION_SHRINK: return emit(Code::FShrink, desc.Float("Bias"), desc.Float("Threshold"));
     case DML_OPERATOR_ACTIVATION_SOFTPLUS: return emit(Code::FSoftPlus, desc.Float("Steepness"));
-    case DML_OPERATOR_ACTIVATION_PARAMETRIC_SOFTPLUS:
-      return emit(Code::FParametricSoftPlus, desc.Float("Alpha"), desc.Float("Beta"));
+    case DML_OPERATOR_ACTIVATION_PARAMETRIC_SOFTPLUS: return emit(Code::FParametricSoftPlus, desc.Float("Alpha"), desc.Float("Beta"));
     case DML_OPERATOR_ELEMENT_WISE_CLIP: {
       if (auto& s = desc.Get<std::optional<DML_SCALE_BIAS>>("ScaleBias")) x = emit(Code::FLinear, s->Scale, s->Bias);
       return emit(Code::FClip1, desc.Float("Min"), desc.Float("Max"));

@@ -26,7 +26,8 @@ std::optional<Activations> FusedActivations(const schema::OperatorDesc& host) {
 void Activate(const Activations& activations, float* x, int64_t n) {
   if (activations.empty()) return;
   uint8_t* registers[1] = {reinterpret_cast<uint8_t*>(x)};
-  Table().execute(activations.data(), static_cast<int>(activations.size()), registers, (n + Table().width - 1) / Table().width * Table().width);
+  Table().execute(activations.data(), static_cast<int>(activations.size()), registers,
+                  (n + Table().width - 1) / Table().width * Table().width);
 }
 
 }  // namespace dxtensor::software::fast

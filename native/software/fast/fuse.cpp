@@ -30,8 +30,14 @@ const char* NameOf(size_t nodes) {
 class Fuser {
  public:
   Fuser(const Graph& graph, bool merges)
-      : graph_(graph), merges_(merges), units_(static_cast<int>(graph.nodes.size())), producer_(graph.values.size(), -1),
-        consumers_(graph.values.size()), place_(graph.values.size()), groups_(graph.nodes.size()), unit_of_(graph.nodes.size(), -1) {}
+      : graph_(graph),
+        merges_(merges),
+        units_(static_cast<int>(graph.nodes.size())),
+        producer_(graph.values.size(), -1),
+        consumers_(graph.values.size()),
+        place_(graph.values.size()),
+        groups_(graph.nodes.size()),
+        unit_of_(graph.nodes.size(), -1) {}
 
   std::vector<GraphStep> Run(const char** unsupported) {
     for (size_t v = 0; v < place_.size(); ++v) place_[v] = {static_cast<int>(v), 0};
@@ -71,7 +77,8 @@ class Fuser {
     }
     const Place from = place_[static_cast<size_t>(node.inputs[0])];
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (node.outputs[i] >= 0) place_[static_cast<size_t>(node.outputs[i])] = {from.value, from.offset + static_cast<uint64_t>(offsets[i])};
+      if (node.outputs[i] >= 0)
+        place_[static_cast<size_t>(node.outputs[i])] = {from.value, from.offset + static_cast<uint64_t>(offsets[i])};
     return true;
   }
 
@@ -155,7 +162,9 @@ class Fuser {
     }
     return true;
   }
-  static bool Contains(const Group& group, int node) { return std::find(group.nodes.begin(), group.nodes.end(), node) != group.nodes.end(); }
+  static bool Contains(const Group& group, int node) {
+    return std::find(group.nodes.begin(), group.nodes.end(), node) != group.nodes.end();
+  }
   size_t OperandsOf(const Group& group) const {
     size_t count = group.nodes.size();
     for (int n : group.nodes)

@@ -28,10 +28,10 @@ struct Group {
   schema::TensorDesc box;  // elementwise: of the first node
 
   // A product's further additions.
-  schema::OperatorDesc product;      // with the bias or C tensor that an addition became
-  std::vector<int> product_inputs;   // values
+  schema::OperatorDesc product;     // with the bias or C tensor that an addition became
+  std::vector<int> product_inputs;  // values
   Activations after;
-  int result = -1;                   // the value that it writes
+  int result = -1;  // the value that it writes
   schema::TensorDesc stored;
 };
 

@@ -11,7 +11,8 @@ namespace dxtensor::software::fast {
 class UnitGraph {
  public:
   explicit UnitGraph(int count)
-      : words_((static_cast<size_t>(count) + 63) / 64), needs_(static_cast<size_t>(count), std::vector<uint64_t>(words_)),
+      : words_((static_cast<size_t>(count) + 63) / 64),
+        needs_(static_cast<size_t>(count), std::vector<uint64_t>(words_)),
         alive_(static_cast<size_t>(count), true) {}
 
   bool Needs(int unit, int other) const { return needs_[static_cast<size_t>(unit)][static_cast<size_t>(other) / 64] >> (other % 64) & 1; }

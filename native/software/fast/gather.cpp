@@ -13,7 +13,9 @@ namespace {
 class GatherKernel final : public Kernel {
  public:
   GatherKernel(const schema::OperatorDesc& desc, int64_t row, Lines lines)
-      : index_type_(desc.Inputs()[1]->data_type), bytes_(static_cast<int>(schema::BytesPerElement(desc.Inputs()[0]->data_type))), row_(row),
+      : index_type_(desc.Inputs()[1]->data_type),
+        bytes_(static_cast<int>(schema::BytesPerElement(desc.Inputs()[0]->data_type))),
+        row_(row),
         lines_(std::move(lines)) {
     const schema::TensorDesc& in = *desc.Inputs()[0];
     const uint32_t axis = desc.UInt("Axis");

@@ -124,7 +124,8 @@ struct GemmSource final : PanelSource {
 GemmKernel::GemmKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out)
     : alpha_(desc.Float("Alpha")), activations_(std::move(activations)) {
   const schema::TensorDesc &a = *desc.Tensor("ATensor"), &b = *desc.Tensor("BTensor");
-  const bool trans_a = desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE, trans_b = desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE;
+  const bool trans_a = desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE,
+             trans_b = desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE;
   a_ = Matrix(a, trans_a);
   b_ = Matrix(b, trans_b);
   out_ = Matrix(out, false);

@@ -1,14 +1,12 @@
 // Floats of a tensor of float32 or float16, a stretch at a time. Stateless.
 #pragma once
 
-#include "isa_table.h"
 #include "../../schema/schema.h"
+#include "isa_table.h"
 
 namespace dxtensor::software::fast {
 
-inline bool IsFloatType(DML_TENSOR_DATA_TYPE type) {
-  return type == DML_TENSOR_DATA_TYPE_FLOAT32 || type == DML_TENSOR_DATA_TYPE_FLOAT16;
-}
+inline bool IsFloatType(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32 || type == DML_TENSOR_DATA_TYPE_FLOAT16; }
 
 struct FloatOperand {
   DML_TENSOR_DATA_TYPE type = DML_TENSOR_DATA_TYPE_FLOAT32;

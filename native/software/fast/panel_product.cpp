@@ -10,10 +10,10 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kDepth = 384;          // of a block of panels: one of B stays in the first cache level, a block in the second
-constexpr int64_t kColumns = 256;        // of a block of B
-constexpr int64_t kRowsOfOwnA = 192;     // of a block of A that one task packs for itself
-constexpr double kTaskWork = 3e6;        // multiply-adds that are worth a task of their own
+constexpr int64_t kDepth = 384;       // of a block of panels: one of B stays in the first cache level, a block in the second
+constexpr int64_t kColumns = 256;     // of a block of B
+constexpr int64_t kRowsOfOwnA = 192;  // of a block of A that one task packs for itself
+constexpr double kTaskWork = 3e6;     // multiply-adds that are worth a task of their own
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
@@ -50,7 +50,8 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
 
 size_t PanelProduct::ScratchBytes() const {
   if (batch_ == 0) return 0;
-  const int64_t own = k_block_ * n_block_ + (shares_a_ ? 0 : RoundUp(m_block_ * k_block_, 16)) + (accumulates_ ? RoundUp(m_block_, rows_) * n_block_ : 0);
+  const int64_t own =
+      k_block_ * n_block_ + (shares_a_ ? 0 : RoundUp(m_block_ * k_block_, 16)) + (accumulates_ ? RoundUp(m_block_, rows_) * n_block_ : 0);
   const int64_t shared = shares_a_ ? RoundUp((same_a_ ? 1 : batch_) * m_ * k_, 16) : 0;
   return static_cast<size_t>(shared + own * ThreadPool::Get().size()) * sizeof(float);
 }
@@ -104,7 +105,8 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
     int64_t direct_stride = 0;
     const float* direct_b = tries_direct_b_ ? source.DirectB(batch, n_first, width_, k, &direct_stride) : nullptr;
     for (int64_t n = n_first; n < n_last; n += width_)
-      if (!direct_b || n + width_ > n_last) source.PackB(batch, n, std::min(width_, n_last - n), width_, k, count, b_block + (n - n_first) * count);
+      if (!direct_b || n + width_ > n_last)
+        source.PackB(batch, n, std::min(width_, n_last - n), width_, k, count, b_block + (n - n_first) * count);
 
     for (int64_t m = m_first; m < m_last; m += rows_) {
       const int64_t rows = std::min(rows_, m_last - m);

@@ -78,8 +78,12 @@ struct Along {
 class PoolingKernel : public Kernel {
  public:
   PoolingKernel(const schema::OperatorDesc& desc, const schema::TensorDesc& image, const schema::TensorDesc& places)
-      : image_(image), places_(places), window_(desc), z_(window_, 0, image_.size[0], places_.size[0]),
-        y_(window_, 1, image_.size[1], places_.size[1]), x_(window_, 2, image_.size[2], places_.size[2]) {}
+      : image_(image),
+        places_(places),
+        window_(desc),
+        z_(window_, 0, image_.size[0], places_.size[0]),
+        y_(window_, 1, image_.size[1], places_.size[1]),
+        x_(window_, 2, image_.size[2], places_.size[2]) {}
 
  protected:
   // Floats of scratch memory for each thread.
@@ -113,7 +117,8 @@ class PoolingKernel : public Kernel {
   void WritePlane(const Grid& grid, uint8_t* base, int64_t plane, const float* from) const {
     for (int64_t z = 0; z < grid.size[0]; ++z)
       for (int64_t y = 0; y < grid.size[1]; ++y)
-        grid.floats.Write(base, grid.Start(plane) + grid.Line(z, y), grid.stride[2], grid.size[2], from + (z * grid.size[1] + y) * grid.size[2]);
+        grid.floats.Write(base, grid.Start(plane) + grid.Line(z, y), grid.stride[2], grid.size[2],
+                          from + (z * grid.size[1] + y) * grid.size[2]);
   }
   // visit(line of the image in packed elements, cell along x) for the cells of the windows of one line of places.
   template <typename Visit>
@@ -158,8 +163,7 @@ class AveragePooling final : public PoolingKernel {
             for (int64_t x = first; x < last; ++x) sums[x] += from[x * step];
         });
         const int64_t rows = counts_padding_ ? window_.size[0] * window_.size[1] : z_.Count(z) * y_.Count(y);
-        for (int64_t x = 0; x < width; ++x)
-          sums[x] /= static_cast<float>(rows * (counts_padding_ ? window_.size[2] : x_.Count(x)));
+        for (int64_t x = 0; x < width; ++x) sums[x] /= static_cast<float>(rows * (counts_padding_ ? window_.size[2] : x_.Count(x)));
       }
     WritePlane(places_, a.outputs[0], plane, out);
   }

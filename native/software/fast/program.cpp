@@ -116,8 +116,7 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
   std::vector<std::array<int64_t, schema::kMaxRank>> strides(operands.size());
   for (uint32_t d : order) {
     bool merges = rank_ > 0;
-    for (size_t i = 0; i < operands.size() && merges; ++i)
-      merges = strides[i][rank_ - 1] == operands[i]->strides[d] * b.sizes_[d];
+    for (size_t i = 0; i < operands.size() && merges; ++i) merges = strides[i][rank_ - 1] == operands[i]->strides[d] * b.sizes_[d];
     if (!merges) sizes_[rank_++] = 1;
     sizes_[rank_ - 1] *= b.sizes_[d];
     for (size_t i = 0; i < operands.size(); ++i) strides[i][rank_ - 1] = operands[i]->strides[d];
@@ -184,8 +183,10 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
 
   for (size_t i = 0; i < operands.size(); ++i) {
     const ProgramBuilder::Operand& from = *operands[i];
-    Operand o{from.slot, static_cast<uint16_t>(home[from.reg]), access_of(i), false, from.type,
-              static_cast<int>(schema::BytesPerElement(from.type)), strides[i]};
+    Operand o{from.slot,    static_cast<uint16_t>(home[from.reg]),
+              access_of(i), false,
+              from.type,    static_cast<int>(schema::BytesPerElement(from.type)),
+              strides[i]};
     o.direct = o.access == Access::Contiguous && o.bytes == RegisterBytes(b.types_[from.reg]);
     has_scalars_ |= o.access == Access::Scalar;
     if (i < b.loads_.size()) {
@@ -232,8 +233,7 @@ void ProgramKernel::Walk(const Operand& o, int64_t start, int64_t n, Step step) 
   }
 }
 
-void ProgramKernel::RunBlock(const KernelArguments& arguments, uint8_t** registers, uint8_t* const* homes, int64_t start,
-                             int64_t n) const {
+void ProgramKernel::RunBlock(const KernelArguments& arguments, uint8_t** registers, uint8_t* const* homes, int64_t start, int64_t n) const {
   const IsaTable& table = Table();
   const bool whole = n % width_ == 0;
   for (const Operand& o : loads_) {
@@ -303,9 +303,8 @@ void ProgramKernel::Run(const KernelArguments& arguments) const {
     RunRange<kSmallMemory>(arguments, 0, count_, 64);
     return;
   }
-  ThreadPool::Get().ParallelFor(0, count_, grain_, [&](int64_t first, int64_t last, int) {
-    RunRange<kLargeMemory>(arguments, first, last, block_);
-  });
+  ThreadPool::Get().ParallelFor(0, count_, grain_,
+                                [&](int64_t first, int64_t last, int) { RunRange<kLargeMemory>(arguments, first, last, block_); });
 }
 
 // ---------------------------------------------------------------------------------------------------------------------------

@@ -58,9 +58,7 @@ class ReduceKernel final : public Kernel {
   }
 
  private:
-  double First() const {
-    return function_.fold == Fold::Max ? -INFINITY : function_.fold == Fold::Min ? INFINITY : 0.0;
-  }
+  double First() const { return function_.fold == Fold::Max ? -INFINITY : function_.fold == Fold::Min ? INFINITY : 0.0; }
   double Join(double x, double y) const {
     return function_.fold == Fold::Max ? std::fmax(x, y) : function_.fold == Fold::Min ? std::fmin(x, y) : x + y;
   }
@@ -102,9 +100,8 @@ class ReduceKernel final : public Kernel {
       for (int64_t line = first; line < last; ++line) {
         const Lines::Offsets start = lines_.Start(line);
         double value = First();
-        lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t) {
-          value = Join(value, FoldRun(a.inputs[0], at[0], 0, lines_.run_length()));
-        });
+        lines_.ForRuns(
+            start, [&](const Lines::Offsets& at, int64_t) { value = Join(value, FoldRun(a.inputs[0], at[0], 0, lines_.run_length())); });
         out_.Write(a.outputs[0], start[1], Finished(value));
       }
     });
@@ -207,7 +204,10 @@ class ReduceKernel final : public Kernel {
 class ExtremeKernel final : public Kernel {
  public:
   ExtremeKernel(const schema::TensorDesc& in, const schema::TensorDesc& out, uint32_t axes, bool largest, bool last)
-      : in_(in), wide_(schema::BytesPerElement(out.data_type) == 8), largest_(largest), last_(last),
+      : in_(in),
+        wide_(schema::BytesPerElement(out.data_type) == 8),
+        largest_(largest),
+        last_(last),
         lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, true) {}
   void Run(const KernelArguments& a) const override {
     const int64_t grain = std::max<int64_t>(1, kPiece / 2 / lines_.length());

@@ -3,25 +3,25 @@
 
 constexpr int64_t kPiece = 4096;
 
-#define DX_SUM(name, parameters, term_vector, term_scalar)                        \
-  static double name parameters {                                                 \
-    double total = 0;                                                             \
-    for (int64_t start = 0; start < n; start += kPiece) {                         \
-      const int64_t end = start + kPiece < n ? start + kPiece : n;                \
-      VF s0 = VF{}, s1 = VF{}, s2 = VF{}, s3 = VF{};                              \
-      int64_t i = start;                                                          \
-      for (; i + 4 * kWidth <= end; i += 4 * kWidth) {                            \
-        s0 += term_vector(i);                                                     \
-        s1 += term_vector(i + kWidth);                                            \
-        s2 += term_vector(i + 2 * kWidth);                                        \
-        s3 += term_vector(i + 3 * kWidth);                                        \
-      }                                                                           \
-      for (; i + kWidth <= end; i += kWidth) s0 += term_vector(i);                \
-      double rest = 0;                                                            \
-      for (; i < end; ++i) rest += term_scalar;                                   \
-      total += static_cast<double>(SumOf((s0 + s1) + (s2 + s3))) + rest;          \
-    }                                                                             \
-    return total;                                                                 \
+#define DX_SUM(name, parameters, term_vector, term_scalar)               \
+  static double name parameters {                                        \
+    double total = 0;                                                    \
+    for (int64_t start = 0; start < n; start += kPiece) {                \
+      const int64_t end = start + kPiece < n ? start + kPiece : n;       \
+      VF s0 = VF{}, s1 = VF{}, s2 = VF{}, s3 = VF{};                     \
+      int64_t i = start;                                                 \
+      for (; i + 4 * kWidth <= end; i += 4 * kWidth) {                   \
+        s0 += term_vector(i);                                            \
+        s1 += term_vector(i + kWidth);                                   \
+        s2 += term_vector(i + 2 * kWidth);                               \
+        s3 += term_vector(i + 3 * kWidth);                               \
+      }                                                                  \
+      for (; i + kWidth <= end; i += kWidth) s0 += term_vector(i);       \
+      double rest = 0;                                                   \
+      for (; i < end; ++i) rest += term_scalar;                          \
+      total += static_cast<double>(SumOf((s0 + s1) + (s2 + s3))) + rest; \
+    }                                                                    \
+    return total;                                                        \
   }
 #define DX_TERM(i) LoadF(x + (i))
 DX_SUM(SumBlock, (const float* x, int64_t n), DX_TERM, x[i])
@@ -36,31 +36,30 @@ DX_SUM(SumOfAbsolutesBlock, (const float* x, int64_t n), DX_TERM, __builtin_fabs
 DX_SUM(SumOfProductsBlock, (const float* x, const float* y, int64_t n), DX_TERM, static_cast<double>(x[i]) * y[i])
 #undef DX_TERM
 #define DX_TERM(i) ((LoadF(x + (i)) - mean) * (LoadF(x + (i)) - mean))
-DX_SUM(SumOfCenteredSquaresBlock, (const float* x, float mean, int64_t n), DX_TERM,
-       static_cast<double>(x[i] - mean) * (x[i] - mean))
+DX_SUM(SumOfCenteredSquaresBlock, (const float* x, float mean, int64_t n), DX_TERM, static_cast<double>(x[i] - mean) * (x[i] - mean))
 #undef DX_TERM
 #undef DX_SUM
 
 static float DotBlock(const float* x, const float* y, int64_t n) { return static_cast<float>(SumOfProductsBlock(x, y, n)); }
 
-#define DX_EXTREME(name, function, worse, start)                                  \
-  static float name(const float* x, int64_t n) {                                  \
-    float best = start;                                                           \
-    int64_t i = 0;                                                                \
-    if (n >= 4 * kWidth) {                                                        \
-      VF m0 = SplatF(start), m1 = m0, m2 = m0, m3 = m0;                           \
-      for (; i + 4 * kWidth <= n; i += 4 * kWidth) {                              \
-        m0 = function(m0, LoadF(x + i));                                          \
-        m1 = function(m1, LoadF(x + i + kWidth));                                 \
-        m2 = function(m2, LoadF(x + i + 2 * kWidth));                             \
-        m3 = function(m3, LoadF(x + i + 3 * kWidth));                             \
-      }                                                                           \
-      float lanes[kWidth];                                                        \
-      StoreF(lanes, function(function(m0, m1), function(m2, m3)));                \
+#define DX_EXTREME(name, function, worse, start)                                     \
+  static float name(const float* x, int64_t n) {                                     \
+    float best = start;                                                              \
+    int64_t i = 0;                                                                   \
+    if (n >= 4 * kWidth) {                                                           \
+      VF m0 = SplatF(start), m1 = m0, m2 = m0, m3 = m0;                              \
+      for (; i + 4 * kWidth <= n; i += 4 * kWidth) {                                 \
+        m0 = function(m0, LoadF(x + i));                                             \
+        m1 = function(m1, LoadF(x + i + kWidth));                                    \
+        m2 = function(m2, LoadF(x + i + 2 * kWidth));                                \
+        m3 = function(m3, LoadF(x + i + 3 * kWidth));                                \
+      }                                                                              \
+      float lanes[kWidth];                                                           \
+      StoreF(lanes, function(function(m0, m1), function(m2, m3)));                   \
       for (int k = 0; k < kWidth; ++k) best = lanes[k] worse best ? lanes[k] : best; \
-    }                                                                             \
-    for (; i < n; ++i) best = x[i] worse best ? x[i] : best;                      \
-    return best;                                                                  \
+    }                                                                                \
+    for (; i < n; ++i) best = x[i] worse best ? x[i] : best;                         \
+    return best;                                                                     \
   }
 DX_EXTREME(MaxBlock, Max, >, -__builtin_inff())
 DX_EXTREME(MinBlock, Min, <, __builtin_inff())

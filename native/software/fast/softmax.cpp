@@ -20,9 +20,7 @@ class SoftmaxKernel final : public Kernel {
               ((lines_.step(0) == 1 && lines_.step(1) == 1) || lines_.length() == 1);
     padded_ = (lines_.length() + kMaxWidth - 1) / kMaxWidth * kMaxWidth;
   }
-  size_t ScratchBytes() const override {
-    return direct_ ? 0 : static_cast<size_t>(padded_ * 2 * ThreadPool::Get().size()) * sizeof(float);
-  }
+  size_t ScratchBytes() const override { return direct_ ? 0 : static_cast<size_t>(padded_ * 2 * ThreadPool::Get().size()) * sizeof(float); }
   void Run(const KernelArguments& a) const override {
     const int64_t grain = std::max<int64_t>(1, 30000 / lines_.length());
     ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int slot) {
@@ -39,9 +37,8 @@ class SoftmaxKernel final : public Kernel {
           Table().load(in_.type, reinterpret_cast<uint8_t*>(x + position), a.inputs[0] + at[0] * in_.bytes, lines_.step(0), n);
         });
         Line(x, y);
-        lines_.ForRuns(start, [&](const Lines::Offsets& at, int64_t position) {
-          out_.Write(a.outputs[0], at[1], lines_.step(1), n, y + position);
-        });
+        lines_.ForRuns(
+            start, [&](const Lines::Offsets& at, int64_t position) { out_.Write(a.outputs[0], at[1], lines_.step(1), n, y + position); });
       }
     });
   }

@@ -25,8 +25,8 @@ class ThreadPool {
       fn(begin, end, 0);
       return;
     }
-    Run({[](const void* context, int64_t first, int64_t last, int slot) { (*static_cast<const Fn*>(context))(first, last, slot); },
-         &fn, begin, end, grain});
+    Run({[](const void* context, int64_t first, int64_t last, int slot) { (*static_cast<const Fn*>(context))(first, last, slot); }, &fn,
+         begin, end, grain});
   }
 
  private:

@@ -90,15 +90,11 @@ DX_INLINE VF Truncate(VF x) { return CopySign(Floor(Abs(x)), x); }
 // Sixteen bits: half precision to single and back, kWidth at a time.
 #if DX_ISA == 2
 DX_INLINE VF LoadHalf(const uint16_t* p) { return (VF)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
-DX_INLINE void StoreHalf(uint16_t* p, VF x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph((__m512)x, 0));
-}
+DX_INLINE void StoreHalf(uint16_t* p, VF x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph((__m512)x, 0)); }
 DX_INLINE VF RoundToHalf(VF x) { return (VF)_mm512_cvtph_ps(_mm512_cvtps_ph((__m512)x, 0)); }
 #elif DX_ISA == 1
 DX_INLINE VF LoadHalf(const uint16_t* p) { return (VF)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-DX_INLINE void StoreHalf(uint16_t* p, VF x) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)x, 0));
-}
+DX_INLINE void StoreHalf(uint16_t* p, VF x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)x, 0)); }
 DX_INLINE VF RoundToHalf(VF x) { return (VF)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)x, 0)); }
 #else
 DX_INLINE VF HalfBitsToFloat(VI h) {

@@ -106,12 +106,9 @@ ActivationFunction FusedActivation(const schema::OperatorDesc& host) {
 bool FusesSoftmax(const schema::OperatorDesc& host, uint32_t rank, uint32_t* axes) {
   auto* inner = FusedField(host);
   if (!inner) return false;
-  if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX)
-    *axes = 1u << (rank - 1);
-  else if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX1)
-    *axes = AxisMask((*inner)->UInts("Axes"));
-  else
-    return false;
+  if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX) *axes = 1u << (rank - 1);
+  else if ((*inner)->type() == DML_OPERATOR_ACTIVATION_SOFTMAX1) *axes = AxisMask((*inner)->UInts("Axes"));
+  else return false;
   return true;
 }
 
@@ -131,9 +128,7 @@ KernelPointer Map2(const schema::OperatorDesc& desc, F f) {
   const schema::TensorDesc &x = *desc.Inputs()[0], &y = *desc.Inputs()[1], &out = *desc.Outputs()[0];
   Walk<3> walk(out, {&x, &y, &out});
   return KernelFrom([walk, f](const KernelArguments& a) {
-    walk([&](const Offsets<3>& at) {
-      Store<T>(a.outputs[0], at[2], f(Load<T>(a.inputs[0], at[0]), Load<T>(a.inputs[1], at[1])));
-    });
+    walk([&](const Offsets<3>& at) { Store<T>(a.outputs[0], at[2], f(Load<T>(a.inputs[0], at[0]), Load<T>(a.inputs[1], at[1]))); });
   });
 }
 

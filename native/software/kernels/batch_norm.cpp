@@ -44,8 +44,7 @@ KernelPointer MakeBatchNormTraining(const schema::OperatorDesc& desc) {
   const uint32_t reduced = BroadcastDimensions(scale);
   const Dimensions xs = BroadcastStrides(x), ys = BroadcastStrides(y), adds = add ? BroadcastStrides(*add) : Dimensions{};
   Walk<7> kept = WalkSome<7>(
-      x, {xs, BroadcastStrides(scale), BroadcastStrides(bias), adds, ys, BroadcastStrides(*outs[1]), BroadcastStrides(*outs[2])},
-      ~reduced);
+      x, {xs, BroadcastStrides(scale), BroadcastStrides(bias), adds, ys, BroadcastStrides(*outs[1]), BroadcastStrides(*outs[2])}, ~reduced);
   Walk<1> sums = WalkSome<1>(x, {xs}, reduced);
   Walk<3> elements = WalkSome<3>(x, {xs, adds, ys}, reduced);
   return ByFloat(x.data_type, [&](auto tag) {
@@ -95,8 +94,7 @@ KernelPointer MakeBatchNormGrad(const schema::OperatorDesc& desc) {
     return KernelFrom([=, epsilon = desc.Float("Epsilon")](const KernelArguments& a) {
       const auto count = static_cast<double>(elements.Count());
       kept([&](const Offsets<8>& k) {
-        const double mu = Load<T>(a.inputs[2], k[2]),
-                     rate = 1 / std::sqrt(static_cast<double>(Load<T>(a.inputs[3], k[3])) + epsilon);
+        const double mu = Load<T>(a.inputs[2], k[2]), rate = 1 / std::sqrt(static_cast<double>(Load<T>(a.inputs[3], k[3])) + epsilon);
         const double scale = Load<T>(a.inputs[4], k[4]);
         double sum = 0, product = 0;  // of dy, and of dy * (x - mean)
         elements(

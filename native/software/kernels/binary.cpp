@@ -29,10 +29,8 @@ template <typename C>
 C Quotient(C a, C b) {
   if constexpr (std::is_integral_v<C>) {
     if (b == 0) {
-      if constexpr (!std::is_signed_v<C>)
-        return static_cast<C>(~C(0));
-      else
-        return sizeof(C) == 8 ? C(0) : a < 0 ? C(1) : C(-1);
+      if constexpr (!std::is_signed_v<C>) return static_cast<C>(~C(0));
+      else return sizeof(C) == 8 ? C(0) : a < 0 ? C(1) : C(-1);
     }
     if constexpr (std::is_signed_v<C>)
       if (b == -1) return Wrap(C(0), a, [](auto p, auto q) { return p - q; });
@@ -66,10 +64,8 @@ C RemainderFloored(C a, C b) {
 
 template <typename C>
 C Mean(C a, C b) {
-  if constexpr (std::is_integral_v<C>)
-    return Quotient<C>(Wrap(a, b, [](auto p, auto q) { return p + q; }), 2);
-  else
-    return (a + b) / 2;
+  if constexpr (std::is_integral_v<C>) return Quotient<C>(Wrap(a, b, [](auto p, auto q) { return p + q; }), 2);
+  else return (a + b) / 2;
 }
 
 }  // namespace
@@ -79,13 +75,10 @@ KernelPointer MakeBinary(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     using C = Compute<T>;
     switch (desc.type()) {
-      case DML_OPERATOR_ELEMENT_WISE_ADD:
-        return Map<T>(desc, [](C a, C b) { return Wrap(a, b, [](auto p, auto q) { return p + q; }); });
+      case DML_OPERATOR_ELEMENT_WISE_ADD: return Map<T>(desc, [](C a, C b) { return Wrap(a, b, [](auto p, auto q) { return p + q; }); });
       case DML_OPERATOR_ELEMENT_WISE_ADD1:
-        if constexpr (std::is_same_v<C, float>)
-          return Map<T>(desc, [act = FusedActivation(desc)](C a, C b) { return act(a + b); });
-        else
-          return nullptr;
+        if constexpr (std::is_same_v<C, float>) return Map<T>(desc, [act = FusedActivation(desc)](C a, C b) { return act(a + b); });
+        else return nullptr;
       case DML_OPERATOR_ELEMENT_WISE_SUBTRACT:
         return Map<T>(desc, [](C a, C b) { return Wrap(a, b, [](auto p, auto q) { return p - q; }); });
       case DML_OPERATOR_ELEMENT_WISE_MULTIPLY:
@@ -95,26 +88,20 @@ KernelPointer MakeBinary(const schema::OperatorDesc& desc) {
       case DML_OPERATOR_ELEMENT_WISE_MODULUS_FLOOR: return Map<T>(desc, [](C a, C b) { return RemainderFloored<C>(a, b); });
       case DML_OPERATOR_ELEMENT_WISE_MAX:
         return Map<T>(desc, [](C a, C b) {
-          if constexpr (std::is_same_v<C, float>)
-            return std::fmax(a, b);
-          else
-            return a > b ? a : b;
+          if constexpr (std::is_same_v<C, float>) return std::fmax(a, b);
+          else return a > b ? a : b;
         });
       case DML_OPERATOR_ELEMENT_WISE_MIN:
         return Map<T>(desc, [](C a, C b) {
-          if constexpr (std::is_same_v<C, float>)
-            return std::fmin(a, b);
-          else
-            return a < b ? a : b;
+          if constexpr (std::is_same_v<C, float>) return std::fmin(a, b);
+          else return a < b ? a : b;
         });
       case DML_OPERATOR_ELEMENT_WISE_MEAN: return Map<T>(desc, [](C a, C b) { return Mean<C>(a, b); });
       case DML_OPERATOR_ELEMENT_WISE_DIFFERENCE_SQUARE:
         return Map<T>(desc, [](C a, C b) { return Wrap(a, b, [](auto p, auto q) { return (p - q) * (p - q); }); });
       case DML_OPERATOR_ELEMENT_WISE_ATAN_YX:
-        if constexpr (std::is_same_v<C, float>)
-          return Map<T>(desc, [](C a, C b) { return std::atan2(a, b); });
-        else
-          return nullptr;
+        if constexpr (std::is_same_v<C, float>) return Map<T>(desc, [](C a, C b) { return std::atan2(a, b); });
+        else return nullptr;
       default: return nullptr;
     }
   });
@@ -136,10 +123,8 @@ C IntegerPower(C x, int64_t e) {
 template <typename T, typename E>
 Compute<T> Power(Compute<T> x, Compute<E> e) {
   using C = Compute<T>;
-  if constexpr (std::is_integral_v<C> && std::is_integral_v<Compute<E>>)
-    return IntegerPower<C>(x, static_cast<int64_t>(e));
-  else
-    return Saturate<C>(FloatPower(static_cast<float>(x), static_cast<float>(e)));
+  if constexpr (std::is_integral_v<C> && std::is_integral_v<Compute<E>>) return IntegerPower<C>(x, static_cast<int64_t>(e));
+  else return Saturate<C>(FloatPower(static_cast<float>(x), static_cast<float>(e)));
 }
 
 // With a scale and bias, both the base and the exponent are scaled: so Microsoft's library does, against its documentation.

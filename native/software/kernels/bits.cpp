@@ -13,8 +13,7 @@ KernelPointer Map(const schema::OperatorDesc& desc, F f) {
   Walk<3> walk(out, {&a, &b, &out});
   return KernelFrom([walk, f](const KernelArguments& arguments) {
     walk([&](const Offsets<3>& at) {
-      Store<T>(arguments.outputs[0], at[2],
-               static_cast<T>(f(Load<T>(arguments.inputs[0], at[0]), Load<T>(arguments.inputs[1], at[1]))));
+      Store<T>(arguments.outputs[0], at[2], static_cast<T>(f(Load<T>(arguments.inputs[0], at[0]), Load<T>(arguments.inputs[1], at[1]))));
     });
   });
 }
@@ -54,8 +53,7 @@ KernelPointer MakeCount(const schema::OperatorDesc& desc) {
     return ByInteger(out.data_type, [&](auto result) {
       using U = typename decltype(result)::Type;
       return KernelFrom([walk](const KernelArguments& a) {
-        walk(
-            [&](const Offsets<2>& at) { Store<U>(a.outputs[0], at[1], static_cast<U>(CountOnes(Load<T>(a.inputs[0], at[0])))); });
+        walk([&](const Offsets<2>& at) { Store<U>(a.outputs[0], at[1], static_cast<U>(CountOnes(Load<T>(a.inputs[0], at[0])))); });
       });
     });
   });
@@ -72,10 +70,8 @@ KernelPointer MakeBits(const schema::OperatorDesc& desc) {
       case DML_OPERATOR_ELEMENT_WISE_BIT_AND: return Map<T>(desc, [](T a, T b) { return a & b; });
       case DML_OPERATOR_ELEMENT_WISE_BIT_OR: return Map<T>(desc, [](T a, T b) { return a | b; });
       case DML_OPERATOR_ELEMENT_WISE_BIT_XOR: return Map<T>(desc, [](T a, T b) { return a ^ b; });
-      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT:
-        return Map<T>(desc, [](T a, T b) { return static_cast<Word<T>>(a) << Count(b); });
-      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_RIGHT:
-        return Map<T>(desc, [](T a, T b) { return static_cast<Word<T>>(a) >> Count(b); });
+      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_LEFT: return Map<T>(desc, [](T a, T b) { return static_cast<Word<T>>(a) << Count(b); });
+      case DML_OPERATOR_ELEMENT_WISE_BIT_SHIFT_RIGHT: return Map<T>(desc, [](T a, T b) { return static_cast<Word<T>>(a) >> Count(b); });
       default: return nullptr;
     }
   });

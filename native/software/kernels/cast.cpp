@@ -11,10 +11,8 @@ namespace {
 // and rounds to float16 toward zero under a software driver; here both are exact.
 template <typename To, typename From>
 To Convert(From value) {
-  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>)
-    return Narrow<To>(value);
-  else
-    return Saturate<To>(value);
+  if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) return Narrow<To>(value);
+  else return Saturate<To>(value);
 }
 
 }  // namespace

@@ -13,17 +13,13 @@ namespace {
 
 template <typename C>
 C Least(C a, C b) {
-  if constexpr (std::is_same_v<C, float>)
-    return std::fmin(a, b);
-  else
-    return std::min(a, b);
+  if constexpr (std::is_same_v<C, float>) return std::fmin(a, b);
+  else return std::min(a, b);
 }
 template <typename C>
 C Greatest(C a, C b) {
-  if constexpr (std::is_same_v<C, float>)
-    return std::fmax(a, b);
-  else
-    return std::max(a, b);
+  if constexpr (std::is_same_v<C, float>) return std::fmax(a, b);
+  else return std::max(a, b);
 }
 
 template <typename T>
@@ -35,8 +31,7 @@ template <typename T>
 Bounds<T> ReadBounds(const schema::OperatorDesc& desc) {
   using C = Compute<T>;
   if (desc.type() == DML_OPERATOR_ELEMENT_WISE_THRESHOLD) return {Saturate<C>(desc.Float("Min")), std::numeric_limits<C>::max()};
-  if (desc.Has("MinMaxDataType"))
-    return {FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Min")), FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Max"))};
+  if (desc.Has("MinMaxDataType")) return {FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Min")), FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Max"))};
   return {Saturate<C>(desc.Float("Min")), Saturate<C>(desc.Float("Max"))};
 }
 

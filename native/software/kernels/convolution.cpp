@@ -73,8 +73,7 @@ struct Convolution {
 };
 
 template <typename T>
-double Accumulate(const Convolution& c, const KernelArguments& args, uint64_t n, uint64_t co,
-                  const std::array<uint64_t, kSpatial>& p) {
+double Accumulate(const Convolution& c, const KernelArguments& args, uint64_t n, uint64_t co, const std::array<uint64_t, kSpatial>& p) {
   const uint64_t per_group_in = c.in.c / c.groups, per_group_out = c.out.c / c.groups, group = co / per_group_out;
   double sum = 0;
   for (uint64_t i = 0; i < per_group_in; ++i) {
@@ -87,9 +86,8 @@ double Accumulate(const Convolution& c, const KernelArguments& args, uint64_t n,
         if (!c.Position(1, p[1], ky, &y)) continue;
         for (uint64_t kx = 0; kx < c.filter.size[2]; ++kx) {
           if (!c.Position(2, p[2], kx, &x)) continue;
-          sum +=
-              static_cast<double>(Load<T>(args.inputs[0], from + z * c.in.stride[0] + y * c.in.stride[1] + x * c.in.stride[2])) *
-              Load<T>(args.inputs[1], weights + c.Cell(0, kz) + c.Cell(1, ky) + c.Cell(2, kx));
+          sum += static_cast<double>(Load<T>(args.inputs[0], from + z * c.in.stride[0] + y * c.in.stride[1] + x * c.in.stride[2])) *
+                 Load<T>(args.inputs[1], weights + c.Cell(0, kz) + c.Cell(1, ky) + c.Cell(2, kx));
         }
       }
     }
@@ -129,9 +127,8 @@ KernelPointer MakeConvolution(const schema::OperatorDesc& desc) {
   c.backward = desc.UInt("Direction") == DML_CONVOLUTION_DIRECTION_BACKWARD;
   c.flips = desc.UInt("Mode") == DML_CONVOLUTION_MODE_CONVOLUTION;
   c.activation = FusedActivation(desc);
-  return ByFloat(inputs[0]->data_type, [&](auto tag) {
-    return KernelFrom([c](const KernelArguments& args) { Run<typename decltype(tag)::Type>(c, args); });
-  });
+  return ByFloat(inputs[0]->data_type,
+                 [&](auto tag) { return KernelFrom([c](const KernelArguments& args) { Run<typename decltype(tag)::Type>(c, args); }); });
 }
 
 }  // namespace dxtensor::software

@@ -74,19 +74,15 @@ template <typename T>
 Compute<T> Load(const uint8_t* base, uint64_t index) {
   T value;
   std::memcpy(&value, base + index * sizeof(T), sizeof(T));
-  if constexpr (std::is_same_v<T, Half>)
-    return HalfToFloat(value.bits);
-  else
-    return value;
+  if constexpr (std::is_same_v<T, Half>) return HalfToFloat(value.bits);
+  else return value;
 }
 
 template <typename T>
 void Store(uint8_t* base, uint64_t index, Compute<T> value) {
   T stored;
-  if constexpr (std::is_same_v<T, Half>)
-    stored.bits = FloatToHalf(value);
-  else
-    stored = value;
+  if constexpr (std::is_same_v<T, Half>) stored.bits = FloatToHalf(value);
+  else stored = value;
   std::memcpy(base + index * sizeof(T), &stored, sizeof(T));
 }
 
@@ -97,10 +93,8 @@ using Sum = std::conditional_t<std::is_floating_point_v<Compute<T>>, double, uin
 // f of two numbers; integers are taken to 64 bits and wrap in their own width, without undefined behaviour.
 template <typename T, typename F>
 T Wrap(T a, T b, F f) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
-  else
-    return f(a, b);
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+  else return f(a, b);
 }
 
 // A number as an integer: truncated toward zero and held to the type's range; NaN gives 0.
@@ -121,8 +115,7 @@ To Narrow(From value) {
     return static_cast<To>(value);
   } else {
     using Word = std::conditional_t<std::is_signed_v<To>, int32_t, uint32_t>;
-    return static_cast<To>(
-        std::clamp<Word>(static_cast<Word>(value), std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
+    return static_cast<To>(std::clamp<Word>(static_cast<Word>(value), std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
   }
 }
 

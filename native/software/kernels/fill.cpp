@@ -15,15 +15,13 @@ KernelPointer MakeFill(const schema::OperatorDesc& desc) {
       return KernelFrom([walk, value = FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Value"))](const KernelArguments& a) {
         walk([&](const Offsets<1>& at) { Store<T>(a.outputs[0], at[0], value); });
       });
-    const C start = FromUnion<T>(desc.Get<DML_SCALAR_UNION>("ValueStart")),
-            delta = FromUnion<T>(desc.Get<DML_SCALAR_UNION>("ValueDelta"));
+    const C start = FromUnion<T>(desc.Get<DML_SCALAR_UNION>("ValueStart")), delta = FromUnion<T>(desc.Get<DML_SCALAR_UNION>("ValueDelta"));
     return KernelFrom([walk, start, delta](const KernelArguments& a) {
       uint64_t k = 0;
       walk([&](const Offsets<1>& at) {
         if constexpr (std::is_integral_v<C>)
           Store<T>(a.outputs[0], at[0], static_cast<C>(static_cast<uint64_t>(start) + k * static_cast<uint64_t>(delta)));
-        else
-          Store<T>(a.outputs[0], at[0], static_cast<C>(start + static_cast<C>(k) * delta));
+        else Store<T>(a.outputs[0], at[0], static_cast<C>(start + static_cast<C>(k) * delta));
         ++k;
       });
     });
@@ -44,8 +42,7 @@ KernelPointer MakeDiagonal(const schema::OperatorDesc& desc) {
   Walk<3> walk(out.rank, SizesOf(out), {in ? BroadcastStrides(*in) : Dimensions{}, BroadcastStrides(out), distance});
   return ByAny(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const Compute<T> value =
-        ranged ? FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Value")) : Saturate<Compute<T>>(desc.Float("Value"));
+    const Compute<T> value = ranged ? FromUnion<T>(desc.Get<DML_SCALAR_UNION>("Value")) : Saturate<Compute<T>>(desc.Float("Value"));
     return KernelFrom([walk, begin, end, value, has_input = in != nullptr](const KernelArguments& a) {
       const uint8_t* from = has_input ? a.inputs[0] : nullptr;
       walk([&](const Offsets<3>& at) {

@@ -46,8 +46,8 @@ T LoadOrZero(const uint8_t* base, uint64_t at, uint64_t last) {
 KernelPointer GatherAlong(const schema::TensorDesc& in, const schema::TensorDesc& indices, const Walk<3>& walk, uint32_t axis) {
   return ByWidth(in.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([walk, read = IndexReader{indices.data_type}, size = uint64_t{in.sizes[axis]},
-                       step = uint64_t{in.strides[axis]}, last = LastOffset(in)](const KernelArguments& a) {
+    return KernelFrom([walk, read = IndexReader{indices.data_type}, size = uint64_t{in.sizes[axis]}, step = uint64_t{in.strides[axis]},
+                       last = LastOffset(in)](const KernelArguments& a) {
       walk([&](const Offsets<3>& at) {
         int64_t index = read(a.inputs[1], at[1]);
         Resolve(&index, size);
@@ -85,8 +85,7 @@ KernelPointer MakeGatherElements(const schema::OperatorDesc& desc) {
   const uint32_t axis = desc.UInt("Axis");
   Dimensions from_in = BroadcastStrides(in);
   from_in[axis] = 0;
-  return GatherAlong(in, indices, Walk<3>(out.rank, SizesOf(out), {from_in, BroadcastStrides(indices), BroadcastStrides(out)}),
-                     axis);
+  return GatherAlong(in, indices, Walk<3>(out.rank, SizesOf(out), {from_in, BroadcastStrides(indices), BroadcastStrides(out)}), axis);
 }
 
 namespace {
@@ -155,8 +154,7 @@ KernelPointer MakeGatherNd(const schema::OperatorDesc& desc) {
 }
 
 KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
-  const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2],
-                           &out = *desc.Outputs()[0];
+  const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
   Walk<2> copy(out, {&in, &out});
   Dimensions to = BroadcastStrides(out);
@@ -169,16 +167,14 @@ KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
       copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
       walk([&](const Offsets<3>& at) {
         int64_t index = read(a.inputs[1], at[0]);
-        if (Resolve(&index, size))
-          Store<T>(a.outputs[0], at[2] + static_cast<uint64_t>(index) * step, Load<T>(a.inputs[2], at[1]));
+        if (Resolve(&index, size)) Store<T>(a.outputs[0], at[2] + static_cast<uint64_t>(index) * step, Load<T>(a.inputs[2], at[1]));
       });
     });
   });
 }
 
 KernelPointer MakeScatterNd(const schema::OperatorDesc& desc) {
-  const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2],
-                           &out = *desc.Outputs()[0];
+  const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2], &out = *desc.Outputs()[0];
   Walk<2> copy(out, {&in, &out});
   const TupleWalk w = TuplesOf(out, indices, updates, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), 0);
   return ByWidth(out.data_type, [&](auto tag) {

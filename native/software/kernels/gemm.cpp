@@ -38,9 +38,7 @@ void SoftmaxInPlace(uint8_t* out, const Walk<1>& lines, const Walk<1>& elements)
     elements([&](const Offsets<1>& at) { largest = std::fmax(largest, Load<T>(out, at[0])); }, line);
     double sum = 0;
     elements([&](const Offsets<1>& at) { sum += std::exp(Load<T>(out, at[0]) - largest); }, line);
-    elements(
-        [&](const Offsets<1>& at) { Store<T>(out, at[0], static_cast<float>(std::exp(Load<T>(out, at[0]) - largest) / sum)); },
-        line);
+    elements([&](const Offsets<1>& at) { Store<T>(out, at[0], static_cast<float>(std::exp(Load<T>(out, at[0]) - largest) / sum)); }, line);
   });
 }
 
@@ -67,8 +65,8 @@ KernelPointer MakeGemm(const schema::OperatorDesc& desc) {
 
   const uint32_t batches = (1u << (out.rank - 2)) - 1;
   const Dimensions none{};
-  Walk<4> batch = WalkSome<4>(
-      out, {BroadcastStrides(a), BroadcastStrides(b), c ? BroadcastStrides(*c) : none, BroadcastStrides(out)}, batches);
+  Walk<4> batch =
+      WalkSome<4>(out, {BroadcastStrides(a), BroadcastStrides(b), c ? BroadcastStrides(*c) : none, BroadcastStrides(out)}, batches);
   Walk<1> lines = WalkSome<1>(out, {BroadcastStrides(out)}, ~softmax_axes),
           elements = WalkSome<1>(out, {BroadcastStrides(out)}, softmax_axes);
   return ByFloat(out.data_type, [&](auto tag) {
@@ -82,8 +80,7 @@ KernelPointer MakeGemm(const schema::OperatorDesc& desc) {
             for (uint64_t l = 0; l < g.k; ++l, from_a += g.a.column, from_b += g.b.row)
               sum += static_cast<double>(Load<T>(args.inputs[0], from_a)) * Load<T>(args.inputs[1], from_b);
             sum *= g.alpha;
-            if (args.inputs[2])
-              sum += static_cast<double>(g.beta) * Load<T>(args.inputs[2], at[2] + i * g.c.row + j * g.c.column);
+            if (args.inputs[2]) sum += static_cast<double>(g.beta) * Load<T>(args.inputs[2], at[2] + i * g.c.row + j * g.c.column);
             Store<T>(args.outputs[0], at[3] + i * g.out.row + j * g.out.column, g.activation(static_cast<float>(sum)));
           }
         }

@@ -12,10 +12,8 @@ KernelPointer MakeMeanVariance(const schema::OperatorDesc& desc) {
   const auto in = desc.Inputs();
   const schema::TensorDesc &x = *in[0], &y = *desc.Outputs()[0];
   uint32_t axes = 0;
-  if (desc.Has("Axes"))
-    axes = AxisMask(desc.UInts("Axes"));
-  else
-    axes = desc.Get<bool>("CrossChannel") ? 0b1110 : 0b1100;
+  if (desc.Has("Axes")) axes = AxisMask(desc.UInts("Axes"));
+  else axes = desc.Get<bool>("CrossChannel") ? 0b1110 : 0b1100;
   const bool centers = desc.Has("UseMean") ? desc.Get<bool>("UseMean") : true;
   const bool scales = desc.Get<bool>(desc.Has("UseVariance") ? "UseVariance" : "NormalizeVariance");
   const Dimensions xs = BroadcastStrides(x), ys = BroadcastStrides(y), none{};

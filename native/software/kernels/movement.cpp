@@ -93,8 +93,7 @@ KernelPointer MakeSplit(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([parts = PartsOf(in, desc.Outputs(), desc.UInt("Axis"))](const KernelArguments& a) {
       for (size_t i = 0; i < parts.size(); ++i)
-        parts[i].walk([&](const Offsets<2>& at) { Store<T>(a.outputs[i], at[0], Load<T>(a.inputs[0], at[1])); },
-                      {0, parts[i].start});
+        parts[i].walk([&](const Offsets<2>& at) { Store<T>(a.outputs[i], at[0], Load<T>(a.inputs[0], at[1])); }, {0, parts[i].start});
     });
   });
 }
@@ -105,8 +104,7 @@ KernelPointer MakeJoin(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([parts = PartsOf(out, desc.Inputs(), desc.UInt("Axis"))](const KernelArguments& a) {
       for (size_t i = 0; i < parts.size(); ++i)
-        parts[i].walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[i], at[0])); },
-                      {0, parts[i].start});
+        parts[i].walk([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[i], at[0])); }, {0, parts[i].start});
     });
   });
 }
@@ -142,8 +140,8 @@ Compute<T> FillValue(const schema::OperatorDesc& desc) {
 
 // Writes the part of the output below one coordinate of the dimensions before d; from: the input's offset there, or kOutside.
 template <typename T>
-void PadDimension(const std::vector<std::vector<int64_t>>& offsets, const Dimensions& strides, size_t d, int64_t from,
-                  const uint8_t* in, uint8_t* out, uint64_t to, Compute<T> value) {
+void PadDimension(const std::vector<std::vector<int64_t>>& offsets, const Dimensions& strides, size_t d, int64_t from, const uint8_t* in,
+                  uint8_t* out, uint64_t to, Compute<T> value) {
   if (d == offsets.size()) {
     Store<T>(out, to, from == kOutside ? value : Load<T>(in, static_cast<uint64_t>(from)));
     return;
@@ -162,8 +160,7 @@ KernelPointer MakePadding(const schema::OperatorDesc& desc) {
   std::vector<std::vector<int64_t>> offsets(out.rank);
   for (uint32_t d = 0; d < out.rank; ++d)
     for (uint32_t i = 0; i < out.sizes[d]; ++i) {
-      const int64_t index =
-          PaddedIndex(desc.UInt("PaddingMode"), static_cast<int64_t>(i) - desc.UInts("StartPadding")[d], in.sizes[d]);
+      const int64_t index = PaddedIndex(desc.UInt("PaddingMode"), static_cast<int64_t>(i) - desc.UInts("StartPadding")[d], in.sizes[d]);
       offsets[d].push_back(index == kOutside ? kOutside : index * in.strides[d]);
     }
   return ByAny(out.data_type, [&](auto tag) {
@@ -208,8 +205,7 @@ KernelPointer MakeDepthSpace(const schema::OperatorDesc& desc) {
   const auto &ds = deep.strides, &ws = wide.strides;
   const Dimensions deep_strides{ds[0], ds[1] * c_step, ds[2], ds[1] * cell_step * block, ds[3], ds[1] * cell_step};
   const Dimensions wide_strides{ws[0], ws[1], ws[2] * block, ws[2], ws[3] * block, ws[3]};
-  return Copy(out.data_type, Walk<2>(6, sizes, {to_depth ? wide_strides : deep_strides, to_depth ? deep_strides : wide_strides}),
-              0, 0);
+  return Copy(out.data_type, Walk<2>(6, sizes, {to_depth ? wide_strides : deep_strides, to_depth ? deep_strides : wide_strides}), 0, 0);
 }
 
 KernelPointer MakeReverse(const schema::OperatorDesc& desc) {

@@ -10,8 +10,7 @@ namespace dxtensor::software {
 KernelPointer MakeAdam(const schema::OperatorDesc& desc) {
   const auto in = desc.Inputs(), out = desc.Outputs();
   Walk<7> walk(*in[0], {in[0], in[1], in[2], in[3], out[0], out[1], out[2]});
-  const float rate = desc.Float("LearningRate"), beta1 = desc.Float("Beta1"), beta2 = desc.Float("Beta2"),
-              epsilon = desc.Float("Epsilon");
+  const float rate = desc.Float("LearningRate"), beta1 = desc.Float("Beta1"), beta2 = desc.Float("Beta2"), epsilon = desc.Float("Epsilon");
   return ByFloat(in[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=](const KernelArguments& a) {

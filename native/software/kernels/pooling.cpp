@@ -134,10 +134,8 @@ KernelPointer MakeAveragePoolingGrad(const schema::OperatorDesc& desc) {
           std::fill(sums, sums + ElementsOf(dx), 0.0f);
           ForEach(dy, [&](uint64_t n, uint64_t c, const Position& place) {
             uint64_t cells = 0;
-            if (counts_padding)
-              cells = window.Cells();
-            else
-              window.Visit(dx.size, place, [&](const Position&) { ++cells; });
+            if (counts_padding) cells = window.Cells();
+            else window.Visit(dx.size, place, [&](const Position&) { ++cells; });
             const float share = Load<T>(a.inputs[0], dy.At(n, c) + dy.At(place)) / static_cast<float>(cells);
             float* image = sums + n * dx.n_packed + c * dx.c_packed;
             window.Visit(dx.size, place, [&](const Position& p) { image[dx.PackedAt(p)] += share; });
@@ -152,10 +150,8 @@ namespace {
 
 template <typename T>
 Compute<T> Lowest() {
-  if constexpr (std::is_same_v<T, Half>)
-    return -65504;
-  else
-    return std::numeric_limits<T>::lowest();
+  if constexpr (std::is_same_v<T, Half>) return -65504;
+  else return std::numeric_limits<T>::lowest();
 }
 
 // The largest element of the window at a place, and where it is: of equals the first. NaN never is; -infinity counts as the least
@@ -200,10 +196,8 @@ KernelPointer MakeMaxPooling(const schema::OperatorDesc& desc) {
         if (!has_index || !a.outputs[1]) return;
         const uint64_t at = index.At(n, c) + index.At(place);
         const uint64_t flat = n * in.n_packed + c * in.c_packed + in.PackedAt(best.position);
-        if (wide_index)
-          Store<uint64_t>(a.outputs[1], at, flat);
-        else
-          Store<uint32_t>(a.outputs[1], at, static_cast<uint32_t>(flat));
+        if (wide_index) Store<uint64_t>(a.outputs[1], at, flat);
+        else Store<uint32_t>(a.outputs[1], at, static_cast<uint32_t>(flat));
       });
     });
   });
@@ -221,8 +215,7 @@ KernelPointer MakeMaxPoolingGrad(const schema::OperatorDesc& desc) {
           ForEach(dy, [&](uint64_t n, uint64_t c, const Position& place) {
             const Best<T> best = Largest<T>(window, in, a.inputs[0], in.At(n, c), place);
             if (!best.found) return;
-            sums[n * dx.n_packed + c * dx.c_packed + dx.PackedAt(best.position)] +=
-                Load<T>(a.inputs[1], dy.At(n, c) + dy.At(place));
+            sums[n * dx.n_packed + c * dx.c_packed + dx.PackedAt(best.position)] += Load<T>(a.inputs[1], dy.At(n, c) + dy.At(place));
           });
           StoreSums<T>(dx, sums, a.outputs[0]);
         },

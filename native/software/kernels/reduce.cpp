@@ -44,8 +44,7 @@ KernelPointer MakeFloat(uint32_t function, const Reduction& r) {
   auto add_square = [](double sum, double x) { return sum + x * x; };
   switch (function) {
     case DML_REDUCE_FUNCTION_SUM: return Fold<T>(r, 0.0, add, plain);
-    case DML_REDUCE_FUNCTION_AVERAGE:
-      return Fold<T>(r, 0.0, add, [](double sum, uint64_t n) { return sum / static_cast<double>(n); });
+    case DML_REDUCE_FUNCTION_AVERAGE: return Fold<T>(r, 0.0, add, [](double sum, uint64_t n) { return sum / static_cast<double>(n); });
     case DML_REDUCE_FUNCTION_L1:
       return Fold<T>(
           r, 0.0, [](double sum, double x) { return sum + std::fabs(x); }, plain);
@@ -139,10 +138,8 @@ KernelPointer MakeReduce(const schema::OperatorDesc& desc) {
   const Reduction reduction = ReductionOf(desc);
   return ByNumber(desc.Inputs()[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    if constexpr (std::is_same_v<Compute<T>, float>)
-      return MakeFloat<T>(function, reduction);
-    else
-      return MakeInteger<T>(function, reduction);
+    if constexpr (std::is_same_v<Compute<T>, float>) return MakeFloat<T>(function, reduction);
+    else return MakeInteger<T>(function, reduction);
   });
 }
 

@@ -36,9 +36,7 @@ void Softmax(const Line& line) {
   const float largest = line.Largest<T>();
   const double sum = line.SumOfExponentials<T>(largest);
   line.elements(
-      [&](const Offsets<2>& at) {
-        Store<T>(line.out, at[1], static_cast<float>(std::exp(Load<T>(line.in, at[0]) - largest) / sum));
-      },
+      [&](const Offsets<2>& at) { Store<T>(line.out, at[1], static_cast<float>(std::exp(Load<T>(line.in, at[0]) - largest) / sum)); },
       line.start);
 }
 

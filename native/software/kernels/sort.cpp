@@ -45,10 +45,8 @@ KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
             });
             for (uint32_t i = 0; i < k; ++i) {
               Store<T>(a.outputs[0], at[1] + i * value_step, value(order[i]));
-              if (wide_index)
-                Store<uint64_t>(a.outputs[1], at[2] + i * index_step, order[i]);
-              else
-                Store<uint32_t>(a.outputs[1], at[2] + i * index_step, order[i]);
+              if (wide_index) Store<uint64_t>(a.outputs[1], at[2] + i * index_step, order[i]);
+              else Store<uint32_t>(a.outputs[1], at[2] + i * index_step, order[i]);
             }
           });
         },

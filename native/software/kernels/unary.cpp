@@ -76,10 +76,8 @@ KernelPointer MakeFloat(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_ELEMENT_WISE_ERF: return Map<T>(desc, [](float x) { return std::erf(x); });
     case DML_OPERATOR_ELEMENT_WISE_FLOOR: return Map<T>(desc, [](float x) { return std::floor(x); });
     case DML_OPERATOR_ELEMENT_WISE_CEIL: return Map<T>(desc, [](float x) { return std::ceil(x); });
-    case DML_OPERATOR_ELEMENT_WISE_ROUND:
-      return Map<T>(desc, [mode = desc.UInt("RoundingMode")](float x) { return RoundAs(mode, x); });
-    case DML_OPERATOR_ELEMENT_WISE_CONSTANT_POW:
-      return Map<T>(desc, [e = desc.Float("Exponent")](float x) { return FloatPower(x, e); });
+    case DML_OPERATOR_ELEMENT_WISE_ROUND: return Map<T>(desc, [mode = desc.UInt("RoundingMode")](float x) { return RoundAs(mode, x); });
+    case DML_OPERATOR_ELEMENT_WISE_CONSTANT_POW: return Map<T>(desc, [e = desc.Float("Exponent")](float x) { return FloatPower(x, e); });
     case DML_OPERATOR_ELEMENT_WISE_IS_NAN: return Test<T>(desc, [](float x) { return std::isnan(x); });
     case DML_OPERATOR_ELEMENT_WISE_IS_INFINITY:
       return Test<T>(desc, [mode = desc.UInt("InfinityMode")](float x) {
@@ -104,10 +102,8 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using T = typename decltype(tag)::Type;
         using C = Compute<T>;
         return Map<T>(desc, [](C x) {
-          if constexpr (std::is_same_v<C, float>)
-            return std::fabs(x);
-          else
-            return x < 0 ? Negative(x) : x;
+          if constexpr (std::is_same_v<C, float>) return std::fabs(x);
+          else return x < 0 ? Negative(x) : x;
         });
       });
     case DML_OPERATOR_ELEMENT_WISE_NEGATE:
@@ -115,10 +111,8 @@ KernelPointer MakeUnary(const schema::OperatorDesc& desc) {
         using T = typename decltype(tag)::Type;
         using C = Compute<T>;
         return Map<T>(desc, [](C x) {
-          if constexpr (std::is_same_v<C, float>)
-            return -x;
-          else
-            return Negative(x);
+          if constexpr (std::is_same_v<C, float>) return -x;
+          else return Negative(x);
         });
       });
     case DML_OPERATOR_ELEMENT_WISE_SIGN:
