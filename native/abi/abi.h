@@ -8,9 +8,9 @@
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
 #endif
+#include <windows.h>
 #include <rpc.h>
 #include <rpcndr.h>  // before d3d12.h, which asks for a newer version of it than mingw-w64 has
-#include <windows.h>
 #ifndef _MSC_VER
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS  // structures come back through a pointer, as MSVC returns them
 #endif
@@ -18,9 +18,9 @@
 #include <wsl/winadapter.h>  // first: IUnknown is incomplete without it
 #endif
 
-#include <directx/DirectML.h>
 #include <directx/d3d12.h>
 #include <directx/dxcore.h>
+#include <directx/DirectML.h>
 #include <dxguids/dxguids.h>
 
 #ifndef _MSC_VER

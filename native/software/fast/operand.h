@@ -1,8 +1,8 @@
 // Floats of a tensor of float32 or float16, a stretch at a time. Stateless.
 #pragma once
 
-#include "../../schema/schema.h"
 #include "isa_table.h"
+#include "../../schema/schema.h"
 
 namespace dxtensor::software::fast {
 
