@@ -126,3 +126,22 @@ static void PackRows(float* to, int64_t to_stride, int64_t height, const float* 
   for (; j < n; ++j)
     for (int64_t i = 0; i < height; ++i) to[j * to_stride + i] = from[i * row_stride + j * column_stride];
 }
+
+// Twelve independent chains: enough for two units of four or five cycles.
+static int64_t MultiplyAddLoop(int64_t steps) {
+  constexpr int kChains = 12;
+  VF sum[kChains];
+  for (int i = 0; i < kChains; ++i) sum[i] = SplatF(static_cast<float>(i));
+  const VF factor = SplatF(0.999f);
+  for (int64_t step = 0; step < steps; ++step) {
+#if defined(__GNUC__)
+#pragma GCC unroll 12
+#endif
+    for (int i = 0; i < kChains; ++i) sum[i] = sum[i] * factor + factor;
+  }
+  VF total = VF{};
+  for (int i = 0; i < kChains; ++i) total += sum[i];
+  volatile float used = SumOf(total);
+  (void)used;
+  return steps * kChains * kWidth * 2;
+}

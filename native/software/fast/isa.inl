@@ -27,7 +27,8 @@ const IsaTable& DX_TABLE() {
   static const IsaTable table = {kWidth,   Execute,  LoadBlock, StoreBlock,        kTileRows,           kTileColumns,
                                  kTiles,   PackRows, SumBlock,  SumOfSquaresBlock, SumOfAbsolutesBlock, SumOfProductsBlock,
                                  SumOfCenteredSquaresBlock,     DotBlock,          MaxBlock,            MinBlock,
-                                 ExpSumBlock, ScaleShiftBlock,  AxpyBlock,         PhiloxBlock};
+                                 ExpSumBlock, ScaleShiftBlock,  AxpyBlock,         PhiloxBlock,
+                                 MultiplyAddLoop};
   return table;
 }
 

@@ -31,8 +31,7 @@ struct IsaTable {
   int tile_rows, tile_columns;
   const GemmTile* tiles;
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
-  void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride,
-                    int64_t n);
+  void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride, int64_t n);
 
   // Reductions of n floats.
   double (*sum)(const float* x, int64_t n);
@@ -51,6 +50,8 @@ struct IsaTable {
   void (*axpy)(float* y, const float* x, float scale, int64_t n);
   // The words of `blocks` blocks of Philox 4x32-10 from a counter on.
   void (*philox)(uint64_t counter_low, uint64_t counter_high, uint32_t key0, uint32_t key1, uint32_t* to, int64_t blocks);
+  // Multiplies and adds in registers, as fast as the processor can; the number of operations. For benchmarks.
+  int64_t (*multiply_add)(int64_t steps);
 };
 
 const IsaTable& PortableTable();

@@ -1,0 +1,232 @@
+// What the fast kernels reach beside the multiply-add peak of this machine, measured in the same run: a table, or JSON.
+//
+//   kernel_bench [--json] [--peak] [--filter TEXT]
+//
+// --peak measures nothing else. Each figure is the best of many short runs, so that other work on the machine disturbs it little;
+// the peak is measured again beside each group of figures.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../../test/describe.h"
+#include "../fast/isa_table.h"
+#include "../fast/thread_pool.h"
+#include "../kernel.h"
+
+namespace {
+
+using dxtensor::schema::OperatorDesc;
+using dxtensor::schema::TensorDesc;
+namespace software = dxtensor::software;
+namespace fast = dxtensor::software::fast;
+
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// The shortest of many calls, in seconds.
+template <typename F>
+double Shortest(double budget, const F& f) {
+  f();
+  double best = 1e9;
+  const double start = Now();
+  for (int n = 0; n < 3 || Now() - start < budget; ++n) {
+    const double before = Now();
+    f();
+    best = std::min(best, Now() - before);
+  }
+  return best;
+}
+
+// Multiply-adds of all threads, in GFLOP/s.
+double Peak(double budget) {
+  fast::ThreadPool& pool = fast::ThreadPool::Get();
+  constexpr int64_t kSteps = 20000;
+  int64_t operations = 0;
+  const double seconds = Shortest(budget, [&] {
+    pool.ParallelFor(0, pool.size(), 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t done = fast::Table().multiply_add(kSteps);
+        if (i == 0) operations = done;
+      }
+    });
+  });
+  return static_cast<double>(operations) * pool.size() / seconds / 1e9;
+}
+
+// A kernel with memory for its tensors, aligned as a device's buffers are.
+class Bound {
+ public:
+  explicit Bound(const std::string& text) : desc_(dxtensor::test::Parse(text)), kernel_(software::MakeKernel(desc_)) {
+    if (!kernel_) throw std::runtime_error("no kernel for " + text);
+    std::mt19937 generator(1);
+    std::uniform_real_distribution<float> values(-1, 1);
+    for (const TensorDesc* t : desc_.Inputs()) {
+      inputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
+      if (!t) continue;
+      auto* to = reinterpret_cast<float*>(const_cast<uint8_t*>(inputs_.back()));
+      for (uint64_t i = 0; i < t->size_in_bytes / sizeof(float); ++i) to[i] = values(generator);
+    }
+    for (const TensorDesc* t : desc_.Outputs()) outputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
+    scratch_ = Room(kernel_->ScratchBytes());
+  }
+  void operator()() const { kernel_->Run({inputs_.data(), outputs_.data(), scratch_}); }
+
+ private:
+  uint8_t* Room(uint64_t bytes) {
+    memory_.push_back(std::make_unique<uint8_t[]>(bytes + 64));
+    uint8_t* p = memory_.back().get();
+    return p + (64 - reinterpret_cast<uintptr_t>(p) % 64);
+  }
+
+  OperatorDesc desc_;
+  std::unique_ptr<software::Kernel> kernel_;
+  std::vector<std::unique_ptr<uint8_t[]>> memory_;
+  std::vector<const uint8_t*> inputs_;
+  std::vector<uint8_t*> outputs_;
+  uint8_t* scratch_ = nullptr;
+};
+
+struct Case {
+  std::string name, text;
+  double operations;  // floating point operations of a call, 0 when elements are what counts
+  double elements;
+  double bytes;
+  int repeats = 1;
+};
+
+std::string Shape(const std::vector<int64_t>& sizes) {
+  std::string s = "f32[";
+  for (size_t i = 0; i < sizes.size(); ++i) s += (i ? "," : "") + std::to_string(sizes[i]);
+  return s + "]";
+}
+
+Case Gemm(int64_t n, bool transposed = false) {
+  const std::string shape = Shape({1, 1, n, n});
+  const double d = static_cast<double>(n);
+  return {"gemm " + std::to_string(n) + (transposed ? " transposed B" : ""),
+          "GEMM ATensor=" + shape + " BTensor=" + shape + " OutputTensor=" + shape + " Alpha=1 TransB=" + (transposed ? "1" : "0"),
+          2 * d * d * d, 0, 0};
+}
+
+// Channels in and out, height and width of the output, kernel.
+Case Convolution(const char* name, int64_t ci, int64_t co, int64_t size, int64_t k, int64_t groups = 1, bool backward = false) {
+  const int64_t pad = k / 2;
+  auto pair = [](int64_t v) { return "[" + std::to_string(v) + "," + std::to_string(v) + "]"; };
+  const std::string filter = backward ? Shape({ci, co / groups, k, k}) : Shape({co, ci / groups, k, k});
+  return {name,
+          "CONVOLUTION InputTensor=" + Shape({8, ci, size, size}) + " FilterTensor=" + filter +
+              " OutputTensor=" + Shape({8, co, size, size}) + " Mode=1 Direction=" + (backward ? "1" : "0") + " Strides=" + pair(1) +
+              " Dilations=" + pair(1) + " StartPadding=" + pair(pad) + " EndPadding=" + pair(pad) + " OutputPadding=" + pair(0) +
+              " GroupCount=" + std::to_string(groups),
+          2.0 * 8 * static_cast<double>(co * size * size * ci / groups * k * k), 0, 0};
+}
+
+// The gradient of the filter of a 3x3 convolution: batch and channels have changed places.
+Case WeightGradient() {
+  const std::string strided = "f32[64,8,56,56]/[3136,200704,56,1]";
+  return {"conv 3x3 weight gradient",
+          "CONVOLUTION InputTensor=" + strided + " FilterTensor=" + strided +
+              " OutputTensor=f32[64,64,3,3]/[9,576,3,1] Mode=1 Strides=[1,1] Dilations=[1,1] StartPadding=[1,1] EndPadding=[1,1] "
+              "OutputPadding=[0,0] GroupCount=1",
+          2.0 * 64 * 64 * 9 * 8 * 3136, 0, 0};
+}
+
+Case Unary(const char* name, const char* op, int64_t n) {
+  const std::string shape = Shape({n});
+  return {name, std::string(op) + " InputTensor=" + shape + " OutputTensor=" + shape, 0, static_cast<double>(n),
+          static_cast<double>(n) * 8};
+}
+Case Add(int64_t n, int repeats) {
+  const std::string shape = Shape({n});
+  return {"add " + std::to_string(n),
+          "ELEMENT_WISE_ADD ATensor=" + shape + " BTensor=" + shape + " OutputTensor=" + shape,
+          0,
+          static_cast<double>(n),
+          static_cast<double>(n) * 12,
+          repeats};
+}
+Case Reduce(const char* name, const char* axes, const std::vector<int64_t>& in, const std::vector<int64_t>& out) {
+  double n = 1;
+  for (int64_t v : in) n *= static_cast<double>(v);
+  return {name, "REDUCE Function=9 InputTensor=" + Shape(in) + " OutputTensor=" + Shape(out) + " Axes=" + axes, 0, n, n * 4};
+}
+
+std::vector<Case> Cases() {
+  return {Gemm(64),
+          Gemm(128),
+          Gemm(256),
+          Gemm(512),
+          Gemm(1024),
+          Gemm(1024, true),
+          Gemm(2048),
+          Convolution("conv 3x3 8x64x56x56", 64, 64, 56, 3),
+          Convolution("conv 3x3 data gradient", 64, 64, 56, 3, 1, true),
+          WeightGradient(),
+          Convolution("conv 1x1 8x256x56x56", 256, 64, 56, 1),
+          Convolution("conv 3x3 8x512x7x7", 512, 512, 7, 3),
+          Convolution("conv 3x3 depthwise 64", 64, 64, 56, 3, 64),
+          Add(16, 10000),
+          Add(1000, 1000),
+          Add(100000, 10),
+          Add(8000000, 1),
+          Unary("exp 1000000", "ELEMENT_WISE_EXP", 1000000),
+          Unary("tanh 1000000", "ELEMENT_WISE_TANH", 1000000),
+          Unary("erf 1000000", "ELEMENT_WISE_ERF", 1000000),
+          Unary("softmax rows of 1000", "ACTIVATION_SOFTMAX", 1000000),
+          Reduce("sum all 4000000", "[0,1]", {1000, 4000}, {1, 1}),
+          Reduce("sum rows 1000x4000", "[1]", {1000, 4000}, {1000, 1}),
+          Reduce("sum columns 1000x4000", "[0]", {1000, 4000}, {1, 4000})};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool json = false, peak_only = false;
+  std::string filter;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::strcmp(argv[i], "--json")) json = true;
+    else if (!std::strcmp(argv[i], "--peak")) peak_only = true;
+    else if (!std::strcmp(argv[i], "--filter") && i + 1 < argc) filter = argv[++i];
+    else {
+      std::fprintf(stderr, "kernel_bench [--json] [--peak] [--filter TEXT]\n");
+      return 2;
+    }
+  }
+  double peak = Peak(0.3);
+  std::string rows;
+  if (!json)
+    std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), fast::ThreadPool::Get().size(), "kernel",
+                "us", "GFLOP/s", "of peak", "GB/s");
+  for (Case& c : peak_only ? std::vector<Case>() : Cases()) {
+    if (c.name.find(filter) == std::string::npos) continue;
+    if (c.name == "softmax rows of 1000") c.text = "ACTIVATION_SOFTMAX InputTensor=f32[1000,1000] OutputTensor=f32[1000,1000]";
+    const Bound run(c.text);
+    const double seconds = Shortest(c.operations > 1e9 ? 0.4 : 0.1,
+                                    [&] {
+                                      for (int i = 0; i < c.repeats; ++i) run();
+                                    }) /
+                           c.repeats;
+    if (c.operations > 0) peak = std::max(peak, Peak(0.02));
+    char text[256];
+    const double gflops = c.operations / seconds / 1e9, gbytes = c.bytes / seconds / 1e9;
+    if (json) {
+      std::snprintf(text, sizeof text, "%s{\"name\":\"%s\",\"seconds\":%.9f,\"gflops\":%.2f,\"gbytes\":%.2f,\"ns_per_element\":%.4f}",
+                    rows.empty() ? "" : ",", c.name.c_str(), seconds, gflops, gbytes, c.elements > 0 ? seconds * 1e9 / c.elements : 0.0);
+      rows += text;
+    } else if (c.operations > 0) {
+      std::printf("%-28s %10.2f %10.1f %7.0f%% %10s\n", c.name.c_str(), seconds * 1e6, gflops, 100 * gflops / peak, "");
+    } else {
+      std::printf("%-28s %10.3f %10s %8s %10.1f\n", c.name.c_str(), seconds * 1e6, "", "", gbytes);
+    }
+  }
+  if (json)
+    std::printf("{\"isa\":\"%s\",\"threads\":%d,\"peak_gflops\":%.2f,\"results\":[%s]}\n", fast::IsaName(fast::ActiveIsa()),
+                fast::ThreadPool::Get().size(), peak, rows.c_str());
+  else std::printf("multiply-add peak: %.1f GFLOP/s\n", peak);
+  return 0;
+}
