@@ -136,10 +136,11 @@ Case WeightGradient() {
           2.0 * 64 * 64 * 9 * 8 * 3136, 0, 0};
 }
 
-Case Unary(const char* name, const char* op, int64_t n) {
-  const std::string shape = Shape({n});
-  return {name, std::string(op) + " InputTensor=" + shape + " OutputTensor=" + shape, 0, static_cast<double>(n),
-          static_cast<double>(n) * 8};
+Case Unary(const char* name, const char* op, const std::vector<int64_t>& sizes) {
+  const std::string shape = Shape(sizes);
+  double n = 1;
+  for (int64_t v : sizes) n *= static_cast<double>(v);
+  return {name, std::string(op) + " InputTensor=" + shape + " OutputTensor=" + shape, 0, n, n * 8};
 }
 Case Add(int64_t n, int repeats) {
   const std::string shape = Shape({n});
