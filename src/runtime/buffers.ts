@@ -7,9 +7,14 @@ import { loadBinding } from "../native/load.ts";
 import { Storage, setReleaser } from "../storage.ts";
 import type { NativeDevice } from "./devices.ts";
 
-/** Live buffers and bytes beyond which garbage is collected before more are made. */
-const limits = { buffers: 16384, bytes: 256 * 2 ** 20 };
-const allowed = { buffers: limits.buffers, bytes: limits.bytes };
+/**
+ * How many buffers and bytes may come on top of what is really alive before garbage is collected. Few buffers: a loop then
+ * uses the same ones again, whose binding tables are written already.
+ */
+const slack = { buffers: 256, bytes: 256 * 2 ** 20 };
+const allowed = { ...slack };
+/** What was alive after the last full collection, as far as is known. */
+const alive = { buffers: 0, bytes: 0 };
 
 type Collect = (options?: { type: "minor" | "major" }) => void;
 let collect: Collect | null = null;
@@ -28,7 +33,7 @@ let pressure: Float64Array | null = null;
 
 /**
  * A loop that never yields runs no finalizer, so the net is ours: past the limits, a minor collection, a sweep of the buffers
- * whose storage died, then a full one if too little came back. What survives raises the limits.
+ * whose storage died, then a full one if less than half came back. What survives raises the limits.
  */
 export function relieve(): void {
   pressure ??= loadBinding().pressure;
@@ -40,16 +45,27 @@ export function relieve(): void {
 export function reclaim(full = false): void {
   const binding = loadBinding();
   const p = (pressure ??= binding.pressure);
+  const before = { buffers: p[0]!, bytes: p[1]! };
   if (!full) {
     collector()({ type: "minor" });
     binding.sweep();
   }
-  if (full || p[0]! > allowed.buffers / 2 || p[1]! > allowed.bytes / 2) {
+  const stays = (now: number, least: number, most: number): boolean => now - least > (most - least) / 2;
+  if (
+    full ||
+    (stays(p[0]!, alive.buffers, before.buffers) && before.buffers >= allowed.buffers) ||
+    (stays(p[1]!, alive.bytes, before.bytes) && before.bytes >= allowed.bytes)
+  ) {
     collector()();
     binding.sweep();
+    alive.buffers = p[0]!;
+    alive.bytes = p[1]!;
+  } else {
+    alive.buffers = Math.min(alive.buffers, p[0]!);
+    alive.bytes = Math.min(alive.bytes, p[1]!);
   }
-  allowed.buffers = Math.max(limits.buffers, 2 * p[0]!);
-  allowed.bytes = Math.max(limits.bytes, 2 * p[1]!);
+  allowed.buffers = p[0]! + Math.max(slack.buffers, p[0]! / 2);
+  allowed.bytes = p[1]! + Math.max(slack.bytes, p[1]! / 2);
 }
 
 /** Runs a native call; when memory is exhausted, collects garbage and tries once more. */
