@@ -54,7 +54,7 @@ DX_INLINE VF ExpMinusOne(VF x) {
 DX_INLINE VF Log(VF x) {
   VI tiny = x < 1.17549435e-38f;
   VF y = Select(tiny, x * 8388608.0f, x);
-  VI bits = BitsOf(y) - 0x3f3504f3;  // the mantissa in [sqrt(1/2), sqrt(2))
+  VI bits = (BitsOf(y) & 0x7fffffff) - 0x3f3504f3;  // the mantissa in [sqrt(1/2), sqrt(2)); no sign, which could overflow
   VI exponent = (bits >> 23) + Select(tiny, SplatI(-23), SplatI(0));
   VF m = FromBits((bits & 0x007fffff) + 0x3f3504f3);
   VF k = ToFloat(exponent);
