@@ -47,6 +47,16 @@ function nativeFigures(): {
   return { peak: parsed.peak_gflops, rows: parsed.results ?? [], text: "" };
 }
 
+/** oneDNN's products in GFLOP/s by size; empty where libdnnl-dev is not installed. */
+function oneDnn(sizes: readonly number[]): ReadonlyMap<number, number> {
+  const program = join(root, "build", "native", "native", "test", "onednn_bench");
+  if (!existsSync(program)) return new Map();
+  const done = spawnSync(program, sizes.map(String), { encoding: "utf8" });
+  if (done.status !== 0) throw new Error(`onednn_bench ended with status ${done.status}: ${done.stderr}`);
+  const { gflops } = JSON.parse(done.stdout) as { gflops: Record<string, number> };
+  return new Map(Object.entries(gflops).map(([n, value]) => [Number(n), value]));
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -91,6 +101,8 @@ async function main(): Promise<void> {
   }
   for (const n of [256, 1024, 2048])
     if (wants(`gemm ${n}`)) add({ name: `gemm ${n} float32`, value: gemm(device, n), unit: "GFLOP/s", beside: peak });
+  for (const [n, value] of wants("onednn") ? oneDnn([256, 1024, 2048]) : [])
+    add({ name: `onednn gemm ${n} float32, the yardstick`, value, unit: "GFLOP/s", beside: peak });
   if (wants("conv")) add({ name: "conv2d 3x3, 8x64x56x56 to 64, float32", value: convolution(device), unit: "GFLOP/s", beside: peak });
   if (wants("training")) {
     const { eager, compiled } = await trainingStep(device);
