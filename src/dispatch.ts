@@ -1,7 +1,7 @@
 /** The only fork: run or trace, then record on the tape. */
 import { isGradEnabled } from "./autograd/grad-mode.ts";
 import { TapeNode, record, recordView } from "./autograd/tape.ts";
-import { isFloat, DTYPES } from "./dtype.ts";
+import { isFloat } from "./dtype.ts";
 import { AutogradError, DeviceError, DTypeError, ShapeError } from "./errors.ts";
 import type { Device } from "./device.ts";
 import type { Definition, ViewDefinition } from "./ops/define.ts";
@@ -109,5 +109,3 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor)
   }
   return target;
 }
-
-export const elementBytes = (t: Tensor): number => DTYPES[t.dtype].sizeInBytes;

@@ -19,7 +19,6 @@ import { callerPlace } from "./place.ts";
 
 /** What a trace knows of a storage: the value that it holds at this point of the function. */
 interface Cell {
-  readonly trace: Trace;
   readonly storage: Storage;
   /** The graph's input that holds its bytes at the start; null for storages made inside. */
   readonly initial: Value | null;
@@ -67,7 +66,7 @@ export type Event =
       readonly output: Tensor;
       readonly cell: number;
     }
-  | { readonly kind: "assign"; readonly target: Seen; readonly source: Seen; readonly nodeAfter: Tensor }
+  | { readonly kind: "assign"; readonly target: Seen; readonly source: Seen }
   | {
       readonly kind: "region";
       readonly owner: object;
@@ -131,7 +130,7 @@ export class Trace implements Tracer {
     if (like.size > 0) {
       const value = this.graph.addInput(size);
       this.inputs.push({ value, source: { kind: "argument", index } });
-      this.#cells.set(storage, { trace: this, storage, initial: value, current: value });
+      this.#cells.set(storage, { storage, initial: value, current: value });
     }
     return new Tensor(storage, internDesc(like.device, like.dtype, like.shape));
   }
@@ -198,7 +197,7 @@ export class Trace implements Tracer {
       }
       target.storage.version++;
     }
-    this.events.push({ kind: "assign", target: seen(target), source: seen(source), nodeAfter: source });
+    this.events.push({ kind: "assign", target: seen(target), source: seen(source) });
   }
 
   read(operation: string, tensor: Tensor): never {
@@ -290,7 +289,7 @@ export class Trace implements Tracer {
 
   #made(value: Value | null, dtype: DType, shape: readonly number[]): Tensor {
     const storage = new Storage(this.native.device, packedBytes(dtype, shape));
-    if (value !== null) this.#cells.set(storage, { trace: this, storage, initial: null, current: value });
+    if (value !== null) this.#cells.set(storage, { storage, initial: null, current: value });
     return new Tensor(storage, internDesc(this.native.device, dtype, shape));
   }
 
@@ -325,7 +324,7 @@ export class Trace implements Tracer {
       this.#demandDevice(this.#name, storage.device);
       const value = this.graph.addInput(storage.sizeInBytes);
       this.inputs.push({ value, source: { kind: "state", storage } });
-      cell = { trace: this, storage, initial: value, current: value };
+      cell = { storage, initial: value, current: value };
       this.#cells.set(storage, cell);
     }
     return cell;

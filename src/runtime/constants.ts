@@ -1,6 +1,6 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
 import { dataTypeName } from "../dml/describe.ts";
-import { DTYPES, arrayClass, toBfloat16, toHalf, type DType, type TypedArray } from "../dtype.ts";
+import { arrayClass, toBfloat16, toHalf, type DType, type TypedArray } from "../dtype.ts";
 import type { Device } from "../device.ts";
 import { define } from "../ops/define.ts";
 import { keep } from "../scope.ts";
@@ -82,5 +82,3 @@ export function clearScalars(): void {
   for (const map of kept.values()) for (const t of map.values()) t.dispose();
   kept.clear();
 }
-
-export const elementSize = (dtype: DType): number => DTYPES[dtype].sizeInBytes;

@@ -9,6 +9,7 @@ import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { packedBytes } from "../graph/graph.ts";
+import { keyOf } from "../graph/key.ts";
 import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
@@ -21,7 +22,6 @@ interface EagerProgram {
   readonly native: NativeDevice;
   /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device. */
   readonly id: number;
-  readonly inPlace: number;
   readonly outputs: readonly Desc[];
   readonly sizes: readonly number[];
   /** Why it runs on the fallback device. */
@@ -46,9 +46,7 @@ function attributesId(attrs: unknown): number {
     const id = idOfObject.get(attrs);
     if (id !== undefined) return id;
   }
-  const key = JSON.stringify(attrs, (_, v: unknown) =>
-    typeof v === "bigint" ? `${v}n` : Object.is(v, -0) ? "-0" : typeof v === "number" && !Number.isFinite(v) ? `#${v}` : v,
-  );
+  const key = keyOf(attrs);
   let id = attributeIds.get(key);
   if (id === undefined) {
     id = attributeIds.size + 1;
@@ -171,7 +169,7 @@ function makeOn<A>(
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
   const sizes = specs.map((s) => packedBytes(s.dtype, s.shape));
-  const base = { native, outputs, sizes, reason: "", inPlace: -1, fill: null, dropped: false };
+  const base = { native, outputs, sizes, reason: "", fill: null, dropped: false };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
     if (definition.whenEmpty === undefined)

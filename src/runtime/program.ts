@@ -1,6 +1,4 @@
 /** Programs of the addon made from graphs, and the errors of making them. */
-import { describeNode } from "../dml/describe.ts";
-import { OPERATORS } from "../dml/operators.generated.ts";
 import { GraphBuilder } from "../dml/builder.generated.ts";
 import { fromNative } from "../errors.ts";
 import { Graph, packedBytes, packedExpr, type Expr } from "../graph/graph.ts";
@@ -63,8 +61,6 @@ function finish(g: GraphBuilder, x: Expr, spec: TensorSpec): Expr {
 /** A compiled program of the addon. */
 export interface Program {
   readonly id: number;
-  /** The input whose buffer the one output may take over, -1 for none: a single in-place operator over packed tensors. */
-  readonly inPlace: number;
 }
 
 export function compileGraph(native: NativeDevice, graph: Graph, name: string, asGraph = false): Program {
@@ -75,26 +71,5 @@ export function compileGraph(native: NativeDevice, graph: Graph, name: string, a
   } catch (error) {
     throw fromNative(name, error);
   }
-  return { id, inPlace: inPlaceInput(graph) };
+  return { id };
 }
-
-function inPlaceInput(graph: Graph): number {
-  const node = graph.nodes[0];
-  if (graph.nodes.length !== 1 || node === undefined || !OPERATORS[node.operator].supportsInPlace || node.outputs.length !== 1) return -1;
-  const out = node.outputs[0]!;
-  const fits = node.inputs.findIndex(
-    (x) =>
-      x !== null &&
-      x.byteOffset === 0 &&
-      x.dtype === out.dtype &&
-      isPacked(x.sizes, x.strides) &&
-      x.value.sizeInBytes === out.value.sizeInBytes,
-  );
-  if (fits < 0) return -1;
-  const value = node.inputs[fits]!.value;
-  // The same buffer read a second time, in another layout, must not be overwritten.
-  if (node.inputs.some((x, i) => i !== fits && x !== null && x.value === value)) return -1;
-  return graph.inputs.indexOf(value);
-}
-
-export { describeNode };
