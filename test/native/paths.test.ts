@@ -4,7 +4,7 @@ import { addonPaths, libraryPaths, takesCpuAdapters, type Surroundings } from ".
 /** A machine with the given variables and files. */
 function machine(env: Record<string, string> = {}, files: readonly string[] = [], platform = "linux"): Surroundings {
   const isWindows = platform === "win32";
-  return { env, platform, arch: "x64", cwd: isWindows ? "C:\\work" : "/work", root: isWindows ? "C:\\app" : "/app", exists: (path) => files.includes(path) };
+  return { env, platform, arch: "x64", cwd: isWindows ? "C:\\work" : "/cwd", root: isWindows ? "C:\\app" : "/app", exists: (path) => files.includes(path) };
 }
 
 describe("addonPaths", () => {
@@ -14,7 +14,7 @@ describe("addonPaths", () => {
   });
 
   it("tries DXTENSOR_NATIVE alone, and counts a relative path from the working folder", () => {
-    expect(addonPaths(machine({ DXTENSOR_NATIVE: "out/a.node" }))).toEqual(["/work/out/a.node"]);
+    expect(addonPaths(machine({ DXTENSOR_NATIVE: "out/a.node" }))).toEqual(["/cwd/out/a.node"]);
   });
 });
 
@@ -32,7 +32,7 @@ describe("libraryPaths", () => {
 
   it("orders the folders: given ones, the package's, WSL's, the Vulkan runtime's", () => {
     const files = ["/app/directml", "/dev/dxg", "/app/build/vulkan"];
-    expect(libraryPaths(machine({ DXTENSOR_LIBRARY_FOLDER: "/a:b" }, files)).folders).toEqual(["/a", "/work/b", "/app/directml", "/usr/lib/wsl/lib", "/app/build/vulkan"]);
+    expect(libraryPaths(machine({ DXTENSOR_LIBRARY_FOLDER: "/a:b" }, files)).folders).toEqual(["/a", "/cwd/b", "/app/directml", "/usr/lib/wsl/lib", "/app/build/vulkan"]);
   });
 
   it("takes WSL's folder only where the GPU device is", () => {
@@ -49,7 +49,7 @@ describe("libraryPaths", () => {
     expect(libraryPaths(machine(env))).toEqual({
       folders: [],
       directml: "/m/libdirectml.so",
-      dxcore: "/work/c.so",
+      dxcore: "/cwd/c.so",
       d3d12: "/m/d.so",
       software: "/m/s.so",
       simulate: "rtx-3070@6.4",
