@@ -1,5 +1,5 @@
 // npm run build [-- native | ts]: the addon with its libraries, and the TypeScript. Both are incremental.
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -61,7 +61,8 @@ function dropStale(folder, sources) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder, { recursive: true })) {
     const base = /^(.*)(?:\.js|\.js\.map|\.d\.ts|\.d\.ts\.map)$/.exec(name)?.[1];
-    if (base !== undefined && base !== join("bundle", "dxtensor") && !existsSync(join(sources, `${base}.ts`))) rmSync(join(folder, name));
+    if (base !== undefined && !bundles.some(([, file]) => file === join(folder, `${base}.js`)) && !existsSync(join(sources, `${base}.ts`)))
+      rmSync(join(folder, name));
   }
 }
 
@@ -73,29 +74,40 @@ const projects = [
 ];
 const hasSources = (name) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
+/** What the package is at run time: the library, and the command, which also runs when it is copied elsewhere alone. */
+const bundles = [
+  ["index.ts", at("dist", "bundle", "dxtensor.js")],
+  ["cli/main.ts", at("dist", "bundle", "cli.js")],
+];
+
 /**
- * The one file that the package is at run time: 120 modules take three times as long to import. It lies as deep in dist as the
- * modules do, and is made of the sources, so that source maps lead to them.
+ * One file each: 120 modules take three times as long to import. They lie as deep in dist as the modules do, and are made of the
+ * sources, so that source maps lead to them.
  */
 async function bundle() {
-  const file = at("dist", "bundle", "dxtensor.js");
   const sources = readdirSync(at("src"), { recursive: true }).filter((name) => name.endsWith(".ts"));
   const newest = Math.max(...sources.map((name) => statSync(at("src", name)).mtimeMs), statSync(at("scripts", "build.mjs")).mtimeMs);
   const known = at("build", "ts", "bundle.json");
   // A source that was removed makes no file newer.
   const state = JSON.stringify(sources.toSorted());
-  if (existsSync(file) && statSync(file).mtimeMs > newest && existsSync(known) && readFileSync(known, "utf8") === state) return;
+  const isFresh = (file) => existsSync(file) && statSync(file).mtimeMs > newest;
+  if (bundles.every(([, file]) => isFresh(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
   const { rolldown } = await import("rolldown");
-  const build = await rolldown({
-    input: at("src", "index.ts"),
-    platform: "node",
-    external: /^node:/,
-    transform: { target: "es2023" },
-    tsconfig: false,
-  });
-  await build.write({ file: `${file}.new`, format: "esm", sourcemap: false, keepNames: true });
-  await build.close();
-  renameSync(`${file}.new`, file);
+  for (const [input, file] of bundles) {
+    const build = await rolldown({
+      input: at("src", input),
+      platform: "node",
+      external: /^node:/,
+      transform: { target: "es2023" },
+      tsconfig: false,
+    });
+    // commander's licence asks to be kept with its code.
+    const footer = input === "cli/main.ts" ? `/* commander\n${readFileSync(at("node_modules", "commander", "LICENSE"), "utf8")}*/` : "";
+    await build.write({ file: `${file}.new`, format: "esm", sourcemap: false, keepNames: true, codeSplitting: false, footer });
+    await build.close();
+    chmodSync(`${file}.new`, 0o755);
+    renameSync(`${file}.new`, file);
+  }
   writeFileSync(known, state);
 }
 

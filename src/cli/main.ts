@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+/** The `dxtensor` command: one verb per file. Importing a verb loads no DirectX library; running one may. */
+import { Command, CommanderError } from "commander";
+import { DxError } from "../errors.ts";
+import { version } from "./version.ts";
+import { addVerify } from "./verify.ts";
+
+/** A verb adds its command, with options and action, to the program. An action that finds something wrong sets process.exitCode. */
+export type Verb = (program: Command) => void;
+
+const verbs: readonly Verb[] = [addVerify];
+
+/** Exit codes: 0 all right, 1 the verb found something wrong, 2 it could not be run as asked. */
+async function main(): Promise<void> {
+  const program = new Command("dxtensor")
+    .description("Tensors, autograd and training on any DirectX 12 GPU, through DirectML.")
+    .version(version())
+    .exitOverride()
+    .showSuggestionAfterError();
+  for (const add of verbs) add(program);
+  for (const command of program.commands) command.exitOverride();
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    // commander has written its own message already.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+    else {
+      const text =
+        error instanceof DxError
+          ? `${error.name}: ${error.message}`
+          : error instanceof Error
+            ? (error.stack ?? error.message)
+            : String(error);
+      process.stderr.write(`dxtensor: ${text}\n`);
+      process.exitCode = 2;
+    }
+  }
+}
+
+await main();
