@@ -1,6 +1,6 @@
 #include "compiler.h"
 
-#include "abi_calls.h"
+#include "../abi/abi_calls.h"
 #include "failure.h"
 
 namespace dxtensor::dml {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "abi_calls.h"
+#include "../abi/abi_calls.h"
 #include "failure.h"
 
 namespace dxtensor::dml {

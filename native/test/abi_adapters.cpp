@@ -10,16 +10,10 @@ namespace {
 
 constexpr GUID kNobody = {0x12345678, 1, 2, {3, 4, 5, 6, 7, 8, 9, 10}};
 
-Ref<IDXCoreAdapterFactory> Factory(Suite& suite) {
-  Ref<IDXCoreAdapterFactory> factory;
-  CHECK_OK(suite.runtime().CreateAdapterFactory(__uuidof(IDXCoreAdapterFactory), factory.out_void()));
-  return factory;
-}
-
 }  // namespace
 
 TEST(dxcore_factory) {
-  Ref<IDXCoreAdapterFactory> factory = Factory(suite);
+  Ref<IDXCoreAdapterFactory> factory = DxcoreFactory(suite.runtime());
   Ref<IUnknown> unknown;
   CHECK_HR(suite.runtime().CreateAdapterFactory(kNobody, unknown.out_void()), E_NOINTERFACE);
   CHECK(!unknown);
@@ -28,7 +22,7 @@ TEST(dxcore_factory) {
 }
 
 TEST(dxcore_adapter_list) {
-  Ref<IDXCoreAdapterFactory> factory = Factory(suite);
+  Ref<IDXCoreAdapterFactory> factory = DxcoreFactory(suite.runtime());
   Ref<IDXCoreAdapterList> list;
   CHECK_OK(factory->CreateAdapterList(1, &kCoreCompute, __uuidof(IDXCoreAdapterList), list.out_void()));
   CHECK(list->GetAdapterCount() > 0);
@@ -55,7 +49,7 @@ TEST(dxcore_adapter_list) {
 }
 
 TEST(dxcore_properties) {
-  Ref<IDXCoreAdapter> adapter = FirstAdapter(suite.runtime());
+  Ref<IDXCoreAdapter> adapter = FirstDxcoreAdapter(suite.runtime());
   size_t size = 0;
   CHECK(adapter->IsPropertySupported(DXCoreAdapterProperty::DriverDescription));
   CHECK_OK(adapter->GetPropertySize(DXCoreAdapterProperty::DriverDescription, &size));

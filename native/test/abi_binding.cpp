@@ -7,7 +7,7 @@ TEST(binding_table_descriptions) {
   Gpu& gpu = suite.gpu();
   Ref<IDMLCompiledOperator> compiled;
   CHECK_OK(gpu.Compile(Parse(kAdd), compiled));
-  const UINT needed = compiled->GetBindingProperties().RequiredDescriptorCount;
+  const UINT needed = BindingProperties(compiled.get()).RequiredDescriptorCount;
   CHECK(needed > 0);
   Ref<IDMLBindingTable> table;
   DML_BINDING_TABLE_DESC desc = gpu.TableDesc(compiled.get(), 0, needed - 1);
@@ -24,7 +24,7 @@ TEST(rebinding_in_one_list) {
   Ref<IDMLCompiledOperator> add = Ready(gpu, kAdd);
   memory.Set(0, 1, 1);
   memory.Set(1, 10, 0.5f);
-  const UINT count = add->GetBindingProperties().RequiredDescriptorCount;
+  const UINT count = BindingProperties(add.get()).RequiredDescriptorCount;
   gpu.Begin();
   memory.RecordUpload();
   // One table, moved on to fresh descriptors; the bindings recorded before stay.
@@ -86,7 +86,7 @@ TEST(bindings_at_multiples_of_16) {
   gpu.list()->ResourceBarrier(1, &barrier);
   to.Offset += 128;
   from.Offset += 80;
-  const UINT count = identity->GetBindingProperties().RequiredDescriptorCount;
+  const UINT count = BindingProperties(identity.get()).RequiredDescriptorCount;
   DML_BINDING_TABLE_DESC next = gpu.TableDesc(identity.get(), count, count);
   CHECK_OK(table->Reset(&next));
   Bind(table.get(), {from}, {to});
@@ -112,7 +112,7 @@ TEST(owned_input_is_kept) {
   IDMLCompiledOperator* targets[] = {add.get()};
   Ref<IDMLOperatorInitializer> initializer;
   CHECK_OK(gpu.dml()->CreateOperatorInitializer(1, targets, __uuidof(IDMLOperatorInitializer), initializer.out_void()));
-  const DML_BINDING_PROPERTIES prepare = initializer->GetBindingProperties(), run = add->GetBindingProperties();
+  const DML_BINDING_PROPERTIES prepare = BindingProperties(initializer.get()), run = BindingProperties(add.get());
   CHECK(run.PersistentResourceSize >= 256);
   Floats memory(gpu, 3);
   Ref<ID3D12Resource> persistent = gpu.Buffer((run.PersistentResourceSize + 255) / 256 * 256);
@@ -157,7 +157,7 @@ TEST(initializer_of_none) {
   Gpu& gpu = suite.gpu();
   Ref<IDMLOperatorInitializer> initializer;
   CHECK_OK(gpu.dml()->CreateOperatorInitializer(0, nullptr, __uuidof(IDMLOperatorInitializer), initializer.out_void()));
-  CHECK_EQ(initializer->GetBindingProperties().PersistentResourceSize, 0u);
+  CHECK_EQ(BindingProperties(initializer.get()).PersistentResourceSize, 0u);
   Ref<IDMLCompiledOperator> compiled;
   CHECK_OK(gpu.Compile(Parse(kAdd), compiled));
   IDMLCompiledOperator* targets[] = {compiled.get(), compiled.get()};

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <thread>
 
+#include "../abi/abi_calls.h"
 #include "check.h"
 #include "gpu.h"
 
@@ -21,14 +22,13 @@ Ref<ID3D12Fence> NewFence(Gpu& gpu, uint64_t value = 0) {
 }  // namespace
 
 TEST(device_creation) {
-  Ref<IDXCoreAdapter> adapter = FirstAdapter(suite.runtime());
+  Ref<IUnknown> adapter = FirstAdapter(suite.runtime());
   Ref<ID3D12Device> device = CreateDevice(suite.runtime(), adapter.get());
   Ref<IUnknown> unknown;
   CHECK_HR(suite.runtime().CreateD3D12Device(adapter.get(), D3D_FEATURE_LEVEL_11_0, kNobody, unknown.out_void()), E_NOINTERFACE);
   CHECK_OK(device->QueryInterface(__uuidof(IUnknown), unknown.out_void()));
   CHECK_HR(device->QueryInterface(kNobody, unknown.out_void()), E_NOINTERFACE);
-  LUID luid{}, of_device = device->GetAdapterLuid();
-  CHECK_OK(adapter->GetProperty(DXCoreAdapterProperty::InstanceLuid, sizeof luid, &luid));
+  const LUID luid = LuidOf(adapter.get()), of_device = AdapterLuid(device.get());
   CHECK(luid.LowPart == of_device.LowPart && luid.HighPart == of_device.HighPart);
   CHECK_EQ(device->GetNodeCount(), 1u);
   CHECK_OK(device->GetDeviceRemovedReason());

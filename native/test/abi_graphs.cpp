@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "../abi/abi_calls.h"
 #include "check.h"
 #include "graph_builder.h"
 #include "values.h"
@@ -168,7 +169,7 @@ TEST(graph_owned_input) {
   graph.Output(relu, 0, 0);
   Ref<IDMLCompiledOperator> compiled;
   CHECK_OK(graph.Compile(compiled));
-  CHECK(compiled->GetBindingProperties().PersistentResourceSize >= 128);
+  CHECK(BindingProperties(compiled.get()).PersistentResourceSize >= 128);
   Bytes a = Ramp(32, -2, 0.125f), b = Ramp(32, 1, -0.0625f);
   Bytes result = gpu.Run(compiled.get(), {{&a}, {&b, 0, true}}, {{nullptr, 128}})[0];
   std::vector<float> x = Floats(a), y = Floats(b);

@@ -1,6 +1,7 @@
 // Buffers, heaps, mapping, copies and barriers.
 #include <cstring>
 
+#include "../abi/abi_calls.h"
 #include "check.h"
 #include "gpu.h"
 
@@ -35,7 +36,7 @@ Bytes Pattern(size_t size, uint8_t start) {
 TEST(buffer_description) {
   Gpu& gpu = suite.gpu();
   Ref<ID3D12Resource> buffer = gpu.Buffer(1000);
-  D3D12_RESOURCE_DESC desc = buffer->GetDesc();
+  D3D12_RESOURCE_DESC desc = DescriptionOf(buffer.get());
   CHECK_EQ(desc.Width, 1000u);
   CHECK(desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER);
   CHECK(desc.Flags == D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
@@ -138,7 +139,7 @@ TEST(placed_buffers) {
   heap_desc.Flags = D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS;
   Ref<ID3D12Heap> heap;
   CHECK_OK(gpu.d3d()->CreateHeap(&heap_desc, __uuidof(ID3D12Heap), heap.out_void()));
-  CHECK_EQ(heap->GetDesc().SizeInBytes, 4u * 65536);
+  CHECK_EQ(DescriptionOf(heap.get()).SizeInBytes, 4u * 65536);
   D3D12_RESOURCE_DESC desc = BufferDesc(65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
   auto place = [&](uint64_t offset, Ref<ID3D12Resource>& buffer) {
     return gpu.d3d()->CreatePlacedResource(heap.get(), offset, &desc, D3D12_RESOURCE_STATE_COMMON, nullptr, __uuidof(ID3D12Resource),
@@ -187,10 +188,10 @@ TEST(promotion_from_common) {
 
 TEST(descriptor_heap) {
   Gpu& gpu = suite.gpu();
-  D3D12_DESCRIPTOR_HEAP_DESC desc = gpu.heap()->GetDesc();
+  D3D12_DESCRIPTOR_HEAP_DESC desc = DescriptionOf(gpu.heap());
   CHECK(desc.Flags == D3D12_DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE);
-  CHECK(gpu.heap()->GetCPUDescriptorHandleForHeapStart().ptr != 0);
-  CHECK(gpu.heap()->GetGPUDescriptorHandleForHeapStart().ptr != 0);
+  CHECK(CpuStart(gpu.heap()).ptr != 0);
+  CHECK(GpuStart(gpu.heap()).ptr != 0);
 }
 
 TEST(command_list_states) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../abi/abi_calls.h"
 #include "check.h"
 #include "describe.h"
 #include "gpu.h"
@@ -86,9 +87,9 @@ inline Ref<IDMLCompiledOperator> Ready(Gpu& gpu, const std::string& text, DML_EX
   IDMLCompiledOperator* targets[] = {compiled.get()};
   Ref<IDMLOperatorInitializer> initializer;
   CHECK_OK(gpu.dml()->CreateOperatorInitializer(1, targets, __uuidof(IDMLOperatorInitializer), initializer.out_void()));
-  CHECK_EQ(initializer->GetBindingProperties().PersistentResourceSize, 0u);
-  if (compiled->GetBindingProperties().PersistentResourceSize || initializer->GetBindingProperties().TemporaryResourceSize ||
-      compiled->GetBindingProperties().TemporaryResourceSize)
+  CHECK_EQ(BindingProperties(initializer.get()).PersistentResourceSize, 0u);
+  if (BindingProperties(compiled.get()).PersistentResourceSize || BindingProperties(initializer.get()).TemporaryResourceSize ||
+      BindingProperties(compiled.get()).TemporaryResourceSize)
     throw Skip{"the runtime needs extra memory for an operator of this test"};
   gpu.Begin();
   Ref<IDMLBindingTable> table = gpu.Table(initializer.get());

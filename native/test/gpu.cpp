@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#ifndef _WIN32
+#ifdef _WIN32
+#include <dxgi.h>
+#else
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #endif
 
+#include "../abi/abi_calls.h"
 #include "check.h"
 
 namespace dxtensor::test {
@@ -36,11 +39,68 @@ bool Event::Wait(unsigned milliseconds) const {
 }
 #endif
 
-Ref<IDXCoreAdapter> FirstAdapter(const Runtime& runtime) {
+#ifdef _WIN32
+namespace {
+
+bool UsesDxgi(const Runtime& runtime) {
+  Ref<IDXCoreAdapterFactory> dxcore;
+  Ref<IDXGIFactory1> dxgi;
+  return FAILED(runtime.CreateAdapterFactory(__uuidof(IDXCoreAdapterFactory), dxcore.out_void())) &&
+         SUCCEEDED(runtime.CreateDxgiFactory(__uuidof(IDXGIFactory1), dxgi.out_void()));
+}
+
+Ref<IUnknown> FirstDxgiAdapter(const Runtime& runtime) {
+  Ref<IDXGIFactory1> factory;
+  Ref<IDXGIAdapter1> adapter;
+  CHECK_OK(runtime.CreateDxgiFactory(__uuidof(IDXGIFactory1), factory.out_void()));
+  CHECK_OK(factory->EnumAdapters1(0, adapter.out()));
+  Ref<IUnknown> unknown;
+  CHECK_OK(adapter->QueryInterface(__uuidof(IUnknown), unknown.out_void()));
+  return unknown;
+}
+
+}  // namespace
+#endif
+
+Ref<IDXCoreAdapterFactory> DxcoreFactory(const Runtime& runtime) {
+#ifdef _WIN32
+  if (UsesDxgi(runtime)) throw Skip{"this Windows has no DXCore; adapters come from DXGI"};
+#endif
   Ref<IDXCoreAdapterFactory> factory;
+  CHECK_OK(runtime.CreateAdapterFactory(__uuidof(IDXCoreAdapterFactory), factory.out_void()));
+  return factory;
+}
+
+Ref<IUnknown> FirstAdapter(const Runtime& runtime) {
+#ifdef _WIN32
+  if (UsesDxgi(runtime)) return FirstDxgiAdapter(runtime);
+#endif
+  Ref<IDXCoreAdapter> adapter = FirstDxcoreAdapter(runtime);
+  Ref<IUnknown> unknown;
+  CHECK_OK(adapter->QueryInterface(__uuidof(IUnknown), unknown.out_void()));
+  return unknown;
+}
+
+LUID LuidOf(IUnknown* unknown) {
+  LUID luid{};
+  Ref<IDXCoreAdapter> adapter;
+#ifdef _WIN32
+  Ref<IDXGIAdapter> dxgi;
+  if (SUCCEEDED(unknown->QueryInterface(__uuidof(IDXGIAdapter), dxgi.out_void()))) {
+    DXGI_ADAPTER_DESC desc;
+    CHECK_OK(dxgi->GetDesc(&desc));
+    return desc.AdapterLuid;
+  }
+#endif
+  CHECK_OK(unknown->QueryInterface(__uuidof(IDXCoreAdapter), adapter.out_void()));
+  CHECK_OK(adapter->GetProperty(DXCoreAdapterProperty::InstanceLuid, sizeof luid, &luid));
+  return luid;
+}
+
+Ref<IDXCoreAdapter> FirstDxcoreAdapter(const Runtime& runtime) {
+  Ref<IDXCoreAdapterFactory> factory = DxcoreFactory(runtime);
   Ref<IDXCoreAdapterList> adapters;
   Ref<IDXCoreAdapter> adapter;
-  CHECK_OK(runtime.CreateAdapterFactory(__uuidof(IDXCoreAdapterFactory), factory.out_void()));
   CHECK_OK(factory->CreateAdapterList(1, &kCoreCompute, __uuidof(IDXCoreAdapterList), adapters.out_void()));
   CHECK(adapters->GetAdapterCount() > 0);
   CHECK_OK(adapters->GetAdapter(0, __uuidof(IDXCoreAdapter), adapter.out_void()));
@@ -86,7 +146,7 @@ D3D12_RESOURCE_DESC BufferDesc(uint64_t bytes, D3D12_RESOURCE_FLAGS flags) {
 }
 
 Gpu::Gpu(const Runtime& runtime) {
-  Ref<IDXCoreAdapter> adapter = FirstAdapter(runtime);
+  Ref<IUnknown> adapter = FirstAdapter(runtime);
   d3d_ = CreateDevice(runtime, adapter.get());
   CHECK_OK(runtime.CreateDmlDevice(d3d_.get(), DML_CREATE_DEVICE_FLAG_NONE, DML_FEATURE_LEVEL_5_0, __uuidof(IDMLDevice1), dml_.out_void()));
   D3D12_COMMAND_QUEUE_DESC queue{};
@@ -153,16 +213,16 @@ DML_BINDING_TABLE_DESC Gpu::TableDesc(IDMLDispatchable* dispatchable, uint32_t f
   const uint64_t step = d3d_->GetDescriptorHandleIncrementSize(D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV);
   DML_BINDING_TABLE_DESC desc{};
   desc.Dispatchable = dispatchable;
-  desc.CPUDescriptorHandle = heap_->GetCPUDescriptorHandleForHeapStart();
+  desc.CPUDescriptorHandle = CpuStart(heap_.get());
   desc.CPUDescriptorHandle.ptr += static_cast<SIZE_T>(first * step);
-  desc.GPUDescriptorHandle = heap_->GetGPUDescriptorHandleForHeapStart();
+  desc.GPUDescriptorHandle = GpuStart(heap_.get());
   desc.GPUDescriptorHandle.ptr += first * step;
   desc.SizeInDescriptors = count;
   return desc;
 }
 
 Ref<IDMLBindingTable> Gpu::Table(IDMLDispatchable* dispatchable, uint32_t first) {
-  uint32_t count = dispatchable->GetBindingProperties().RequiredDescriptorCount;
+  uint32_t count = BindingProperties(dispatchable).RequiredDescriptorCount;
   CHECK(first + count <= kDescriptors);
   DML_BINDING_TABLE_DESC desc = TableDesc(dispatchable, first, count);
   Ref<IDMLBindingTable> table;
@@ -193,7 +253,7 @@ void Gpu::Reserve(uint64_t bytes) {
 std::vector<Bytes> Gpu::Run(IDMLCompiledOperator* compiled, const std::vector<Operand>& inputs, const std::vector<Operand>& outputs) {
   IDMLCompiledOperator* targets[] = {compiled};
   CHECK_OK(initializer_->Reset(1, targets));
-  const DML_BINDING_PROPERTIES prepare = initializer_->GetBindingProperties(), run = compiled->GetBindingProperties();
+  const DML_BINDING_PROPERTIES prepare = BindingProperties(initializer_.get()), run = BindingProperties(compiled);
   // Inputs, outputs each with a guard behind, persistent and temporary memory.
   uint64_t at = 0, reads_to = 0;
   std::vector<DML_BUFFER_BINDING> input_ranges, output_ranges;

@@ -14,7 +14,12 @@ namespace dxtensor::test {
 
 using Bytes = std::vector<uint8_t>;
 
-Ref<IDXCoreAdapter> FirstAdapter(const Runtime& runtime);
+// By DXCore, else by DXGI.
+Ref<IUnknown> FirstAdapter(const Runtime& runtime);
+// Skips the test where adapters come from DXGI.
+Ref<IDXCoreAdapter> FirstDxcoreAdapter(const Runtime& runtime);
+Ref<IDXCoreAdapterFactory> DxcoreFactory(const Runtime& runtime);
+LUID LuidOf(IUnknown* adapter);
 Ref<ID3D12Device> CreateDevice(const Runtime& runtime, IUnknown* adapter);
 
 // An event that a fence can signal: an eventfd, on Windows an event.

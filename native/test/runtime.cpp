@@ -49,6 +49,7 @@ RuntimePaths PathsFrom(int argc, char** argv) {
     if (option == "--dxcore") paths.dxcore = argv[++i];
     else if (option == "--d3d12") paths.d3d12 = argv[++i];
     else if (option == "--directml") paths.directml = argv[++i];
+    else if (option == "--dxgi") paths.dxgi = argv[++i];
     else if (option == "--software") {
       paths.dxcore = paths.d3d12 = paths.directml = argv[++i];
       paths.software = true;
@@ -63,6 +64,7 @@ Runtime::Runtime(const RuntimePaths& paths) : software_(paths.software) {
   void* d3d12 = Open(paths.d3d12, false);
   void* directml = Open(paths.directml, !software_);
   Bind(dxcore, "DXCoreCreateAdapterFactory", paths.dxcore, create_factory_);
+  if (!paths.dxgi.empty()) Bind(Open(paths.dxgi, false), "CreateDXGIFactory1", paths.dxgi, create_dxgi_);
   Bind(d3d12, "D3D12CreateDevice", paths.d3d12, create_d3d12_);
   Bind(directml, "DMLCreateDevice1", paths.directml, create_dml_);
 }

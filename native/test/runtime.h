@@ -15,10 +15,11 @@ constexpr GUID kCoreCompute = {0x248e2800, 0xa793, 0x4724, {0xab, 0xaa, 0x23, 0x
 
 struct RuntimePaths {
   std::string dxcore, d3d12, directml;
+  std::string dxgi;  // Windows, for adapters where DXCore is missing
   bool software = false;
 };
 
-// --dxcore P --d3d12 P --directml P, or --software P. Empty `directml`: not given; the caller prints the usage.
+// --dxcore P --d3d12 P --directml P [--dxgi P], or --software P. Empty `directml`: not given; the caller prints the usage.
 RuntimePaths PathsFrom(int argc, char** argv);
 
 class Runtime {
@@ -27,6 +28,8 @@ class Runtime {
   explicit Runtime(const RuntimePaths& paths);
 
   HRESULT CreateAdapterFactory(REFIID iid, void** out) const { return create_factory_(iid, out); }
+  // E_NOINTERFACE without a DXGI.
+  HRESULT CreateDxgiFactory(REFIID iid, void** out) const { return create_dxgi_ ? create_dxgi_(iid, out) : E_NOINTERFACE; }
   HRESULT CreateD3D12Device(IUnknown* adapter, D3D_FEATURE_LEVEL level, REFIID iid, void** out) const {
     return create_d3d12_(adapter, level, iid, out);
   }
@@ -39,7 +42,7 @@ class Runtime {
   using CreateFactory = HRESULT(STDMETHODCALLTYPE*)(REFIID, void**);
   using CreateDevice = HRESULT(STDMETHODCALLTYPE*)(IUnknown*, D3D_FEATURE_LEVEL, REFIID, void**);
   using CreateDml = HRESULT(STDMETHODCALLTYPE*)(ID3D12Device*, DML_CREATE_DEVICE_FLAGS, DML_FEATURE_LEVEL, REFIID, void**);
-  CreateFactory create_factory_ = nullptr;
+  CreateFactory create_factory_ = nullptr, create_dxgi_ = nullptr;
   CreateDevice create_d3d12_ = nullptr;
   CreateDml create_dml_ = nullptr;
   bool software_ = false;
