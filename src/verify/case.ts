@@ -1,0 +1,32 @@
+/** What a case is, and what comes of it. */
+import type { Side } from "./side.ts";
+
+/** One thing that differs. label tells several of one case apart; "" for the case as a whole. */
+export interface Finding {
+  readonly label: string;
+  readonly text: string;
+}
+
+export type Result =
+  | { readonly kind: "agrees" }
+  | { readonly kind: "differs"; readonly findings: readonly Finding[] }
+  /** Neither device is judged: the reference does not execute it. */
+  | { readonly kind: "skipped"; readonly reason: string };
+
+export interface Context {
+  readonly device: Side;
+  readonly reference: Side;
+  /** The software adapter at the device's feature level: what it refuses, the device must refuse. */
+  readonly peer: Side;
+  readonly seed: number;
+  readonly quick: boolean;
+}
+
+export interface Case {
+  /** "operator/GEMM/1/f32/packed": family first. */
+  readonly id: string;
+  readonly run: (context: Context) => Result | Promise<Result>;
+}
+
+export const agrees: Result = { kind: "agrees" };
+export const differs = (text: string): Result => ({ kind: "differs", findings: [{ label: "", text }] });

@@ -1,0 +1,23 @@
+/** Rows of normalisations and optimizers. See ../text.ts and ../operators.ts for how they are written. */
+export const normalizationRows: readonly string[] = [
+  "ADAM_OPTIMIZER inputParameters=T[1,2,3,4] inputFirstMoment=T[1,2,3,4] inputSecondMoment=T[1,2,3,4] gradient=T[1,2,3,4] trainingStep=u32[1,1,1,1] outputParameters=T[1,2,3,4] outputFirstMoment=T[1,2,3,4] outputSecondMoment=T[1,2,3,4] learningRate=0.1 beta1=0.9 beta2=0.999 epsilon=1e-8",
+  "ADAM_OPTIMIZER inputParameters=T[37] inputFirstMoment=T[37] inputSecondMoment=T[37] gradient=T[37] trainingStep=u32[1] outputParameters=T[37] outputFirstMoment=T[37] outputSecondMoment=T[37] learningRate=0.01 beta1=0.9 beta2=0.99 epsilon=0.00001",
+  "BATCH_NORMALIZATION input=T[2,3,4,5] mean=T[1,3,1,1] variance=T[1,3,1,1] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] spatial=1 epsilon=0.001",
+  "BATCH_NORMALIZATION input=T[2,3,4,5] mean=T[1,3,1,1] variance=T[1,3,1,1] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] spatial=1 epsilon=0.001 fusedActivation={ACTIVATION_RELU}",
+  "BATCH_NORMALIZATION input=T[5,7] mean=T[1,7] variance=T[1,7] scale=T[1,7] bias=T[1,7] output=T[5,7] spatial=1 epsilon=0.00001",
+  "BATCH_NORMALIZATION_GRAD input=T[2,3,4,5] inputGradient=T[2,3,4,5] mean=T[1,3,1,1] variance=T[1,3,1,1] scale=T[1,3,1,1] outputGradient=T[2,3,4,5] outputScaleGradient=T[1,3,1,1] outputBiasGradient=T[1,3,1,1] epsilon=0.001",
+  "BATCH_NORMALIZATION_TRAINING input=T[2,3,4,5] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] outputMean=T[1,3,1,1] outputVariance=T[1,3,1,1] epsilon=0.001",
+  "BATCH_NORMALIZATION_TRAINING input=T[2,3,4,5] scale=T[1,3,1,1] bias=T[1,3,1,1] fusedAdd=T[2,3,4,5] output=T[2,3,4,5] outputMean=T[1,3,1,1] outputVariance=T[1,3,1,1] epsilon=0.001 fusedActivation={ACTIVATION_RELU}",
+  "BATCH_NORMALIZATION_TRAINING input=T[4,3,5,5] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[4,3,5,5] outputMean=T[1,3,1,1] outputVariance=T[1,3,1,1] epsilon=0.00001",
+  "BATCH_NORMALIZATION_TRAINING_GRAD input=T[2,3,4,5] inputGradient=T[2,3,4,5] mean=T[1,3,1,1] variance=T[1,3,1,1] scale=T[1,3,1,1] outputGradient=T[2,3,4,5] outputScaleGradient=T[1,3,1,1] outputBiasGradient=T[1,3,1,1] epsilon=0.001",
+  "LOCAL_RESPONSE_NORMALIZATION input=T[2,3,4,5] output=T[2,3,4,5] crossChannel=1 localSize=3 alpha=1 beta=0.5 bias=1",
+  "LOCAL_RESPONSE_NORMALIZATION_GRAD input=T[2,3,4,5] inputGradient=T[2,3,4,5] outputGradient=T[2,3,4,5] crossChannel=1 localSize=3 alpha=1 beta=0.5 bias=1",
+  "LP_NORMALIZATION input=T[2,3,4,5] output=T[2,3,4,5] axis=1 epsilon=0.001 p=2",
+  "MEAN_VARIANCE_NORMALIZATION input=T[2,3,4,5] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] crossChannel=1 normalizeVariance=1 epsilon=0.001 fusedActivation={ACTIVATION_RELU}",
+  "MEAN_VARIANCE_NORMALIZATION1 input=T[2,3,4,5] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] axes=[2,3] normalizeVariance=1 epsilon=0.001 fusedActivation={ACTIVATION_RELU}",
+  "MEAN_VARIANCE_NORMALIZATION1 input=T[2,3,4,5] output=T[2,3,4,5] axes=[1,2,3] normalizeVariance=1 epsilon=0.001",
+  "MEAN_VARIANCE_NORMALIZATION1 input=T[2,3,4,5] output=T[2,3,4,5] axes=[3] normalizeVariance=0 epsilon=0.001",
+  "MEAN_VARIANCE_NORMALIZATION1 input=T[3,257] scale=T[1,257] bias=T[1,257] output=T[3,257] axes=[1] normalizeVariance=1 epsilon=0.00001",
+  "MEAN_VARIANCE_NORMALIZATION2 input=T[2,3,4,5] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] axes=[2,3] useMean=1 useVariance=1 epsilon=0.001 fusedActivation={ACTIVATION_RELU}",
+  "MEAN_VARIANCE_NORMALIZATION2 input=T[2,3,4,5] output=T[2,3,4,5] axes=[1] useMean=0 useVariance=1 epsilon=0.001",
+];

@@ -1,0 +1,230 @@
+/** Values for the inputs of an operator: such as it has a meaning for, from a seeded generator. */
+import type { TensorDescription } from "../native/binding.ts";
+import { tensorsOf } from "./operators.ts";
+import type { Random } from "./random.ts";
+import { eachPlace, elementsOf } from "./tensors.ts";
+import type { Described } from "./text.ts";
+import { typeOf, writeElement, type DataType, type Element } from "./types.ts";
+
+/** An element's value from its index; used where elements depend on each other. */
+type Values = (index: number) => Element;
+
+interface Place {
+  readonly described: Described;
+  readonly operator: string;
+  readonly field: string;
+  readonly tensor: TensorDescription;
+  readonly type: DataType;
+  readonly random: Random;
+}
+
+const number = (d: Described, name: string): number => d.fields[d.row.fields.findIndex((f) => f.name === name)] as number;
+
+const tensorNamed = (d: Described, name: string): TensorDescription =>
+  tensorsOf(
+    d,
+    d.row.fields.findIndex((f) => f.name === name),
+  )[0]!;
+
+/** A permutation of 0 to n - 1. */
+function shuffled(random: Random, n: number): number[] {
+  const list = Array.from({ length: n }, (_, i) => i);
+  for (let i = n - 1; i > 0; i--) {
+    const k = random.between(0, i);
+    [list[i], list[k]] = [list[k]!, list[i]!];
+  }
+  return list;
+}
+
+/** Eighths, so that every format holds them and sums of their products are exact. */
+const eighths = ({ random }: Place, low: number, high: number): Values => {
+  return () => random.between(low, high) / 8;
+};
+const whole = ({ random }: Place, low: number, high: number): Values => {
+  return () => random.between(low, high);
+};
+
+/** Distinct values, where equal ones would let the result depend on the order of the work. */
+function distinct({ random, tensor, type }: Place): Values {
+  const order = shuffled(random, elementsOf(tensor.sizes));
+  const middle = order.length >> 1;
+  if (type.kind === "float") return (i) => (order[i]! - middle) / (order.length > 500 ? 1 : 8);
+  const range = 2 ** Math.min(type.bits, 20);
+  return (i) => (type.kind === "signed" ? order[i]! - middle : order[i]!) % range;
+}
+
+/** Indices along an axis: negative ones too where the type has them and the operator takes them. */
+function indicesAlong(place: Place, size: number, takesNegative: boolean): Values {
+  return whole(place, place.type.kind === "signed" && takesNegative ? -size : 0, size - 1);
+}
+
+/** Indices along an axis that never repeat on a line, so that no element is written twice. */
+function uniqueAlong({ random, tensor }: Place, axis: number, size: number): Values {
+  const lines = new Map<number, number[]>();
+  const inner = elementsOf(tensor.sizes.slice(axis + 1));
+  return (index) => {
+    const line = Math.floor(index / (inner * tensor.sizes[axis]!)) * inner + (index % inner);
+    if (!lines.has(line)) lines.set(line, shuffled(random, size));
+    return lines.get(line)![Math.floor(index / inner) % tensor.sizes[axis]!]!;
+  };
+}
+
+/** Coordinates of GATHER_ND and SCATTER_ND: one number for each of the input's leading dimensions. */
+function coordinates({ described, random, tensor }: Place, unique: boolean): Values {
+  const input = tensorNamed(described, "input");
+  const rank = number(described, "inputDimensionCount");
+  const index = described.row.fields.findIndex((f) => f.name === "batchDimensionCount");
+  const batch = index < 0 ? 0 : (described.fields[index] as number);
+  const sizes = input.sizes.slice(input.sizes.length - rank).slice(batch);
+  const width = tensor.sizes.at(-1)!;
+  const used = new Set<number>();
+  let current: number[] = [];
+  return (i) => {
+    if (i % width === 0) {
+      let key: number;
+      do {
+        current = Array.from({ length: width }, (_, d) => random.between(0, sizes[d]! - 1));
+        key = current.reduce((k, c, d) => k * sizes[d]! + c, 0);
+      } while (unique && used.has(key));
+      used.add(key);
+    }
+    return current[i % width]!;
+  };
+}
+
+/** Inputs that have a meaning of their own; null for plain data. */
+function special(place: Place): Values | null {
+  const { operator, field, described, tensor, random } = place;
+  if (field === "indices") {
+    if (operator === "SCATTER") {
+      const axis = number(described, "axis");
+      return uniqueAlong(place, axis, tensorNamed(described, "input").sizes[axis]!);
+    }
+    if (operator === "SCATTER_ND") return coordinates(place, true);
+    if (operator.startsWith("GATHER_ND")) return coordinates(place, false);
+    if (operator === "MAX_UNPOOLING") {
+      const [, , height, width] = tensorNamed(described, "output").sizes as [number, number, number, number];
+      const flat = tensor.sizes[2]! * tensor.sizes[3]!;
+      let order: number[] = [];
+      return (i) => {
+        if (i % flat === 0) order = shuffled(random, height * width);
+        return order[i % flat]!;
+      };
+    }
+    const axis = number(described, "axis");
+    const along = operator === "ONE_HOT" ? tensorNamed(described, "output") : tensorNamed(described, "input");
+    return indicesAlong(place, along.sizes[axis]!, operator !== "ONE_HOT");
+  }
+  if (field === "sequenceLengths") {
+    const input = tensorNamed(described, "input");
+    return operator === "REVERSE_SUBSEQUENCES"
+      ? whole(place, 1, input.sizes[number(described, "axis")]!)
+      : whole(place, 1, input.sizes[1]!);
+  }
+  if (field === "condition") return whole(place, 0, 1);
+  if (field === "inputState") return () => random.bits();
+  if (field === "trainingStep") return whole(place, 1, 10);
+  if (field === "batchIndices") return whole(place, 0, tensorNamed(described, "input").sizes[0]! - 1);
+  if (field === "mask") return whole(place, 1, 5);
+  if (field === "roi") {
+    const last = tensor.sizes.at(-1)!;
+    return (i) => (last === 5 && i % 5 === 0 ? 0 : (i % last) - (last - 4) < 2 ? random.between(0, 8) / 8 : random.between(16, 32) / 8);
+  }
+  if (/scale$/i.test(field) && /QUANTIZ|INTEGER/.test(operator)) return () => 2 ** -random.between(0, 2);
+  if (field === "inputSecondMoment" || field === "variance") return eighths(place, 2, 32);
+  return null;
+}
+
+/** Ranges in eighths for the arguments of functions with a smaller domain. */
+const domains: readonly (readonly [operator: RegExp, field: RegExp, low: number, high: number])[] = [
+  [/^ELEMENT_WISE_LOG$|SQRT|RECIP/, /^input$/, 1, 32],
+  [/ACOSH/, /^input$/, 8, 40],
+  [/ATANH/, /^input$/, -7, 7],
+  [/ASIN$|ACOS$/, /^input$/, -8, 8],
+  [/DIVIDE|MODULUS/, /^b$/, 4, 32],
+  [/^ELEMENT_WISE_POW$/, /^input$/, 2, 16],
+  [/CONSTANT_POW/, /^input$/, 4, 24],
+  [/CAST/, /^input$/, -800, 800],
+];
+
+function reals(place: Place): Values {
+  const { operator, field, described, random } = place;
+  if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN|HARDMAX/.test(operator) && field === "input") return distinct(place);
+  if (operator === "ELEMENT_WISE_POW" && field === "exponent") return whole(place, -2, 3);
+  if (operator === "REDUCE" && number(described, "function") === 5) return eighths(place, 1, 16);
+  if (operator === "CUMULATIVE_PRODUCT") return () => random.pick([-1, 1, 0.5, 2, 1]);
+  if (operator === "CAST") {
+    const to = typeOf(tensorNamed(described, "output").dataType)!;
+    return eighths(place, to.kind === "unsigned" ? 0 : -800, 800);
+  }
+  const domain = domains.find(([o, f]) => o.test(operator) && f.test(field));
+  return eighths(place, domain?.[2] ?? -16, domain?.[3] ?? 16);
+}
+
+/** Integers over their whole range, where that has a meaning; the 64-bit ones odd and past 2^53. */
+function anyInteger({ random, type }: Place): Values {
+  if (type.bits === 64) {
+    return () => {
+      const large = (1n << 55n) + BigInt(random.bits()) * 2n + 1n;
+      return type.kind === "signed" && random.between(0, 1) === 1 ? -large : large;
+    };
+  }
+  const low = type.kind === "signed" ? -(2 ** (type.bits - 1)) : 0;
+  return () => low + (random.bits() % 2 ** type.bits);
+}
+
+const wholeRange = /ADD|SUBTRACT|MULTIPLY$|BIT_|MAX$|MIN$|_IF|SLICE|JOIN|SPLIT|PADDING|GATHER|TILE|ONE_HOT|SCATTER|SPACE|REVERSE|IDENTITY/;
+
+function integers(place: Place): Values {
+  const { operator, field, described, type, random } = place;
+  const least = type.kind === "signed" ? -9 : 0;
+  if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN/.test(operator) && field === "input") return distinct(place);
+  if (/SHIFT/.test(operator) && field === "b") return whole(place, 0, type.bits - 1);
+  if (/DIVIDE|MODULUS/.test(operator)) return field === "b" ? whole(place, 1, 9) : whole(place, least * 10, 100);
+  if (/POW/.test(operator)) return field === "exponent" ? whole(place, 0, 2) : whole(place, type.kind === "signed" ? -5 : 0, 5);
+  if (/LOGICAL_(AND|OR|XOR|NOT)|NONZERO/.test(operator)) return () => (random.between(0, 1) === 1 ? random.between(1, 100) : 0);
+  if (/LOGICAL/.test(operator)) {
+    const high = type.bits === 64 ? 1n << 62n : 0n;
+    return () => BigInt(random.between(0, 3)) + (random.between(0, 1) === 1 ? high : 0n);
+  }
+  if (operator === "CAST") {
+    const to = typeOf(tensorNamed(described, "output").dataType)!;
+    if (type.bits === 64 && to.bits === 64 && to.kind !== "float") return () => (1n << 60n) + BigInt(random.bits());
+    return whole(place, type.kind === "signed" && to.kind !== "unsigned" ? -100 : 0, 100);
+  }
+  if (type.bits >= 8 && wholeRange.test(operator)) return anyInteger(place);
+  return type.bits === 4 ? whole(place, type.kind === "signed" ? -8 : 0, 7) : whole(place, least, 9);
+}
+
+/** Bytes of every input in the order of the binding; null for an absent one. */
+export function inputsFor(described: Described, random: Random): (Uint8Array | null)[] {
+  const inputs: (Uint8Array | null)[] = [];
+  described.row.fields.forEach((f, i) => {
+    if (f.kind !== "input") return;
+    const tensors = tensorsOf(described, i);
+    if (tensors.length === 0 && f.type === "tensor") inputs.push(null);
+    for (const tensor of tensors) {
+      const type = typeOf(tensor.dataType)!;
+      const place: Place = { described, operator: described.row.name, field: f.name, tensor, type, random };
+      const values = special(place) ?? (type.kind === "float" ? reals(place) : integers(place));
+      inputs.push(filled(tensor, values));
+    }
+  });
+  return inputs;
+}
+
+/** A tensor's bytes. Where strides show one place several times, its first value counts. */
+export function filled(tensor: TensorDescription, values: Values): Uint8Array {
+  const bytes = new Uint8Array(tensor.sizeInBytes);
+  const view = new DataView(bytes.buffer);
+  const type = typeOf(tensor.dataType)!;
+  const repeats = tensor.strides?.includes(0) === true;
+  const written = new Set<number>();
+  eachPlace(tensor, (place, index) => {
+    const value = values(index);
+    if (repeats && written.has(place)) return;
+    if (repeats) written.add(place);
+    writeElement(view, type, place, value);
+  });
+  return bytes;
+}

@@ -1,0 +1,124 @@
+/**
+ * From rows to cases: a row is an operator's text in which T, U, V, C and I stand for data types and $n for the scalar n of T.
+ * T, U, V and C go through every data type that the operator table lists for their tensors, I through the index types.
+ */
+import { supportOf } from "../dml/schema.ts";
+import type { TensorDescription } from "../native/binding.ts";
+import { elementwiseRows } from "./cases/elementwise.ts";
+import { matrixRows } from "./cases/matrix.ts";
+import { movementRows } from "./cases/movement.ts";
+import { normalizationRows } from "./cases/normalization.ts";
+import { reductionRows } from "./cases/reduction.ts";
+import { layOut, type Layout } from "./tensors.ts";
+import { parse, type Described } from "./text.ts";
+import { DATA_TYPES, typeOf } from "./types.ts";
+
+export const rows: readonly string[] = [...elementwiseRows, ...matrixRows, ...reductionRows, ...movementRows, ...normalizationRows];
+
+/** Tensors of a field; none for attributes and absent ones. */
+export function tensorsOf({ row, fields }: Described, index: number): readonly TensorDescription[] {
+  const f = row.fields[index]!;
+  const value = fields[index];
+  if (f.kind === "attribute" || value === null) return [];
+  return f.type === "tensorArray" ? (value as readonly TensorDescription[]) : [value as TensorDescription];
+}
+
+const attribute = (d: Described, name: string): unknown => d.fields[d.row.fields.findIndex((f) => f.name === name)];
+
+/** True when the table lists operator, data types and ranks on that feature level. */
+export function tableAllows(d: Described, level: number): boolean {
+  if (d.row.featureLevel > level) return false;
+  const reduceFunction = d.row.name === "REDUCE" ? (attribute(d, "function") as number) : -1;
+  const allowed = d.row.fields.every((_, i) => {
+    const support = supportOf(d.row, i, level, reduceFunction);
+    return tensorsOf(d, i).every(
+      (t) =>
+        support === null ||
+        (((support.dataTypes >> t.dataType) & 1) === 1 && t.sizes.length >= support.minRank && t.sizes.length <= support.maxRank),
+    );
+  });
+  const agree = (d.row.same.dataType ?? []).every(
+    (group) => new Set(group.flatMap((i) => tensorsOf(d, i).map((t) => t.dataType))).size <= 1,
+  );
+  return allowed && agree;
+}
+
+/** Combinations that the table lists but whose meaning is written nowhere: integers that are scaled or go through an activation. */
+function isDefined(d: Described): boolean {
+  const isFloat = d.row.fields.every((_, i) => tensorsOf(d, i).every((t) => typeOf(t.dataType)!.kind === "float"));
+  return isFloat || ((attribute(d, "scaleBias") ?? null) === null && (attribute(d, "fusedActivation") ?? null) === null);
+}
+
+const letters = ["T", "U", "V", "C", "I"] as const;
+type Types = { readonly [letter: string]: string };
+
+const indexTypes = ["u32", "i32", "i64", "u64"];
+
+function instantiate(row: string, types: Types): string {
+  return row
+    .replace(/(?<=[=[,])([TUVCI])(?=\[)/g, (_, letter: string) => types[letter]!)
+    .replace(/=T(?= |$)/g, `=${types["T"]}`)
+    .replace(/\$(\d+)/g, (_, n: string) => `${types["T"]}:${n}`);
+}
+
+/** Every choice of types for the letters in a row. */
+function choices(row: string): Types[] {
+  let list: Types[] = [{}];
+  for (const letter of letters) {
+    if (!new RegExp(`[=[,]${letter}\\[`).test(row)) continue;
+    const names = letter === "I" ? indexTypes : DATA_TYPES.map((t) => t.name);
+    list = list.flatMap((types) => names.map((name) => ({ ...types, [letter]: name })));
+  }
+  return list;
+}
+
+const layouts: readonly { readonly name: string; readonly input: Layout; readonly output: Layout }[] = [
+  { name: "packed", input: "packed", output: "packed" },
+  { name: "padded", input: "padded", output: "transposed" },
+  { name: "transposed", input: "transposed", output: "padded" },
+  { name: "broadcast", input: "broadcast", output: "packed" },
+];
+
+function withLayout(d: Described, { input, output }: (typeof layouts)[number]): Described {
+  const fields = d.fields.map((value, i) => {
+    const f = d.row.fields[i]!;
+    if (f.kind === "attribute" || value === null) return value;
+    const change = (t: TensorDescription): TensorDescription =>
+      typeOf(t.dataType)!.bits < 8 ? t : layOut(t, f.kind === "input" ? input : output);
+    return f.type === "tensorArray" ? (value as readonly TensorDescription[]).map(change) : change(value as TensorDescription);
+  });
+  return { row: d.row, fields };
+}
+
+export interface OperatorCase {
+  readonly id: string;
+  readonly described: Described;
+}
+
+/** Inputs whose values must differ from each other, or that are state, are not shown several times. */
+const unshared = /SCATTER|RANDOM|FILL|DIAGONAL|UNPOOLING|RESAMPLE_GRAD/;
+
+/** All operator cases for a feature level, in a fixed order. quick: one layout for each row and choice of types, in turn. */
+export function* operatorCases(level: number, quick: boolean): Generator<OperatorCase> {
+  const numbers = new Map<string, number>();
+  let turn = 0;
+  for (const row of rows) {
+    const name = row.slice(0, row.indexOf(" "));
+    const number = (numbers.get(name) ?? 0) + 1;
+    numbers.set(name, number);
+    const perFirst = new Map<string, number>();
+    for (const types of choices(row)) {
+      const described = parse(instantiate(row, types));
+      if (!tableAllows(described, level) || !isDefined(described)) continue;
+      const first = types["T"] ?? "";
+      const later = perFirst.get(first) ?? 0;
+      perFirst.set(first, later + 1);
+      if (quick && later > 0 && name !== "CAST") continue;
+      const possible = layouts.filter((l) => l.name !== "broadcast" || !unshared.test(name));
+      const chosen = quick ? [possible[turn++ % possible.length]!] : later > 0 ? [layouts[0]!] : possible;
+      const typeText = Object.values(types).join("-") || "fixed";
+      for (const layout of chosen)
+        yield { id: `operator/${name}/${number}/${typeText}/${layout.name}`, described: withLayout(described, layout) };
+    }
+  }
+}

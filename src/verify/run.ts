@@ -1,0 +1,88 @@
+/** Runs cases one after another, matches what differs with the list of known differences, and counts. */
+import type { Case, Context, Finding } from "./case.ts";
+import { known, applies, type DeviceFacts, type Known } from "./known.ts";
+
+export type Status = "passed" | "known" | "failed" | "skipped";
+
+export interface Report {
+  readonly id: string;
+  readonly status: Status;
+  readonly milliseconds: number;
+  /** What differs, or why it was skipped. */
+  readonly messages: readonly string[];
+}
+
+export interface Summary {
+  readonly reports: readonly Report[];
+  /** Listed differences whose cases ran without one. */
+  readonly outdated: readonly Known[];
+  readonly stopped: boolean;
+  readonly milliseconds: number;
+}
+
+export interface RunOptions {
+  readonly facts: DeviceFacts;
+  readonly signal: AbortSignal;
+  readonly onReport: (report: Report, done: number) => void;
+}
+
+const keyOf = (id: string, { label }: Finding): string => (label === "" ? id : `${id}: ${label}`);
+
+/** Long enough to be cheap, short enough that Ctrl-C and progress answer. */
+const TURN_IN_MS = 50;
+
+export async function run(cases: Iterable<Case>, context: Context, { facts, signal, onReport }: RunOptions): Promise<Summary> {
+  const entries = known.filter((entry) => applies(entry, facts));
+  const used = new Set<Known>();
+  const ran: string[] = [];
+  const reports: Report[] = [];
+  const start = performance.now();
+  let turn = start;
+  for (const one of cases) {
+    if (performance.now() - turn > TURN_IN_MS) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turn = performance.now();
+    }
+    if (signal.aborted) break;
+    const begun = performance.now();
+    const report = await judge(one, context, entries, used, begun);
+    ran.push(one.id);
+    reports.push(report);
+    onReport(report, reports.length);
+  }
+  const outdated = entries.filter((entry) => !used.has(entry) && ran.some((id) => entry.cases.test(id)));
+  return { reports, outdated, stopped: signal.aborted, milliseconds: performance.now() - start };
+}
+
+async function judge(one: Case, context: Context, entries: readonly Known[], used: Set<Known>, begun: number): Promise<Report> {
+  const done = (status: Status, messages: readonly string[]): Report => ({
+    id: one.id,
+    status,
+    milliseconds: performance.now() - begun,
+    messages,
+  });
+  let result;
+  try {
+    result = await one.run(context);
+  } catch (error) {
+    return done("failed", [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
+  }
+  if (result.kind === "agrees") return done("passed", []);
+  if (result.kind === "skipped") return done("skipped", [result.reason]);
+  const unknown: Finding[] = [];
+  const reasons = new Set<string>();
+  for (const finding of result.findings) {
+    const key = keyOf(one.id, finding);
+    const entry = entries.find((e) => e.cases.test(one.id) && (e.findings?.test(`${key}\n${finding.text}`) ?? true));
+    if (entry === undefined) unknown.push(finding);
+    else {
+      used.add(entry);
+      reasons.add(entry.reason);
+    }
+  }
+  if (unknown.length === 0) return done("known", [...reasons]);
+  return done(
+    "failed",
+    unknown.map((f) => f.text),
+  );
+}
