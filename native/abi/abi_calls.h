@@ -47,6 +47,16 @@ inline D3D12_RESOURCE_DESC DescriptionOf(ID3D12Resource* resource) { DXT_CALL_FO
 
 inline LUID AdapterLuid(ID3D12Device* device) { DXT_CALL_FOR_STRUCT(LUID, device, GetAdapterLuid); }
 
+inline D3D12_RESOURCE_ALLOCATION_INFO AllocationInfo(ID3D12Device* device, UINT count, const D3D12_RESOURCE_DESC* resources) {
+#if defined(_WIN32) && !defined(_MSC_VER)
+  D3D12_RESOURCE_ALLOCATION_INFO result;
+  device->GetResourceAllocationInfo(&result, 0, count, resources);
+  return result;
+#else
+  return device->GetResourceAllocationInfo(0, count, resources);
+#endif
+}
+
 }  // namespace dxtensor
 
 #undef DXT_CALL_FOR_STRUCT

@@ -49,7 +49,7 @@ TEST(buffer_description) {
   CHECK_OK(buffer->GetDevice(__uuidof(ID3D12Device), device.out_void()));
   CHECK(device.get() == gpu.d3d());
   D3D12_RESOURCE_DESC request = BufferDesc(100000);
-  D3D12_RESOURCE_ALLOCATION_INFO info = gpu.d3d()->GetResourceAllocationInfo(0, 1, &request);
+  D3D12_RESOURCE_ALLOCATION_INFO info = AllocationInfo(gpu.d3d(), 1, &request);
   CHECK_EQ(info.Alignment, 65536u);
   CHECK_EQ(info.SizeInBytes, 131072u);
 }

@@ -1,0 +1,38 @@
+// Runs a Windows program in the Wine cell.
+import { join, resolve } from "node:path";
+import { execa } from "execa";
+import { ScriptError } from "./project.mjs";
+import { needCell } from "./wine-cell.mjs";
+import { cellRoot, recipe, sources } from "./wine-recipe.mjs";
+
+/** Seconds that the launcher gets to end its program and itself before everything is killed. */
+const grace = 15;
+
+/**
+ * Starts a program with the folder `mount` as its working folder Z:\work; gives execa's subprocess. It sees none of this process's
+ * environment but `env`. Exit status: the program's; 139 access violation, 134 abort, 124 time limit, 127 not found, 125 any other over 255.
+ */
+export function runInCell(command, { mount = process.cwd(), node = 24, timeoutMs, env = {}, ...options } = {}) {
+  needCell();
+  if (recipe.nodes[node] === undefined)
+    throw new ScriptError("NO_NODE", `The cell has no Node ${node}.`, `It has ${Object.keys(recipe.nodes).join(", ")}.`);
+  const variables = {
+    PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+    TERM: process.env.TERM ?? "dumb",
+    DXTENSOR_CELL_NODE: String(node),
+    ...(timeoutMs === undefined ? {} : { DXTENSOR_CELL_TIMEOUT: String(Math.ceil(timeoutMs / 1000)) }),
+    ...env,
+  };
+  return execa("sh", [join(sources, "root", "enter.sh"), cellRoot(), resolve(mount), "/opt/dxtensor/throwaway.sh", ...command], {
+    reject: false,
+    extendEnv: false,
+    env: variables,
+    // The namespaces die with the process that made them, and all in them.
+    killSignal: "SIGKILL",
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs + grace * 1000 }),
+    ...options,
+  });
+}
+
+/** What became of it, as an exit status. */
+export const statusOf = (done) => done.exitCode ?? (done.timedOut ? 124 : 125);
