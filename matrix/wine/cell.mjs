@@ -24,7 +24,8 @@ const help = `node matrix/wine/cell.mjs COMMAND [OPTIONS]
 
 It lies in DXTENSOR_CELL, else in $XDG_CACHE_HOME or ~/.cache, dxtensor/wine. run passes exit status, input and output through: 139 is an access
 violation, 134 an abort, 124 the time limit, 127 not found, 125 any other status over 255.
-DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) is a machine without Direct3D 12; DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;
+DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) is a machine without Direct3D 12, DXTENSOR_CELL_REMOVE_AFTER=20 removes the device after so many
+submissions, DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;
 
 function variables(given) {
   return Object.fromEntries(

@@ -6,8 +6,8 @@
  *
  * Environment:
  *   DXTENSOR_CELL_TRACE=1            one line on stderr for each device that is made
- *   DXTENSOR_CELL_DEVICE_HR=887a0004 D3D12CreateDevice returns this HRESULT (hexadecimal)
- *                          instead of a device: a machine without D3D12 */
+ *   DXTENSOR_CELL_DEVICE_HR=887a0004 D3D12CreateDevice returns this HRESULT (hexadecimal) instead of a device: a machine without D3D12
+ *   DXTENSOR_CELL_REMOVE_AFTER=20    the device is removed after so many submissions */
 #define COBJMACROS
 #define INITGUID
 #define WIN32_LEAN_AND_MEAN
@@ -30,6 +30,7 @@ static HRESULT attach(void) {
   call_t* call = (call_t*)(void*)GetProcAddress(ntdll, "__wine_unix_call_dispatcher");
   struct bridge_entry e = {0};
   UINT64 funcs = 0;
+  const char* remove_after = getenv("DXTENSOR_CELL_REMOVE_AFTER");
   HRESULT hr = S_OK;
 
   AcquireSRWLockExclusive(&lock);
@@ -38,6 +39,7 @@ static HRESULT attach(void) {
     e.create_thread = (void*)CreateThread;
     e.wait = (void*)WaitForSingleObject;
     e.close = (void*)CloseHandle;
+    e.remove_after = remove_after ? atoi(remove_after) : 0;
     GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT, (const WCHAR*)(void*)attach,
                        &self);
     if (!query || !call || query(GetCurrentProcess(), self, 1000 /* MemoryWineUnixFuncs */, &funcs, sizeof(funcs), NULL) ||

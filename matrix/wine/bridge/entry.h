@@ -17,6 +17,9 @@ struct bridge_entry {
   unsigned(BRIDGE_ABI* wait)(void* handle, unsigned int ms);
   int(BRIDGE_ABI* close)(void* handle);
 
+  /* submissions until the device is removed; 0: never */
+  int remove_after;
+
   /* given back by the Linux half */
   int(BRIDGE_ABI* create_device)(unsigned int feature_level, unsigned int luid_low, int luid_high, const void* iid, void** out);
   int(BRIDGE_ABI* serialize)(const void* desc, int version, void** blob, void** errors);

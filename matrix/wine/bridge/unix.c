@@ -9,9 +9,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#define COBJMACROS
-#include <vkd3d/vkd3d_windows.h>
-#include <vkd3d/vkd3d_d3d12.h>
+#include "patch.h"
 /* vkd3d.h names a few Vulkan types in functions that are not used here. */
 #define VKD3D_NO_VULKAN_H
 typedef struct VkInstance_T* VkInstance;
@@ -23,7 +21,6 @@ typedef int VkFormat;
 typedef void (*PFN_vkVoidFunction)(void);
 typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance, const char*);
 #include <vkd3d/vkd3d.h>
-#include "entry.h"
 
 static struct bridge_entry win;
 
@@ -66,7 +63,7 @@ static HRESULT BRIDGE_ABI no_meta_commands(ID3D12Device5* device, UINT* count, D
   return S_OK;
 }
 
-static void patch_slot(void** slot, void* fn) {
+void bridge_patch_slot(void** slot, void* fn) {
   uintptr_t page = sysconf(_SC_PAGESIZE), at = (uintptr_t)slot & ~(page - 1);
   if (*slot == fn || mprotect((void*)at, 2 * page, PROT_READ | PROT_WRITE)) return;
   *slot = fn;
@@ -93,7 +90,8 @@ static int BRIDGE_ABI create_device(unsigned int level, unsigned int luid_low, i
     *out = NULL;
     return hr;
   }
-  patch_slot((void**)&device->lpVtbl->EnumerateMetaCommands, no_meta_commands);
+  bridge_patch_slot((void**)&device->lpVtbl->EnumerateMetaCommands, no_meta_commands);
+  bridge_remove_after(device, win.remove_after);
   hr = ID3D12Device5_QueryInterface(device, iid, out);
   ID3D12Device5_Release(device);
   return hr;
