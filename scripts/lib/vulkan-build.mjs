@@ -1,0 +1,115 @@
+// Builds libdxcore.so and libd3d12.so over Vulkan into build/vulkan, and their test programs.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { ScriptError, at, headers, say } from "./project.mjs";
+import { headersProblem } from "./headers.mjs";
+import { withLock } from "./lock.mjs";
+import { explainMissing, findTools, missingTools } from "./tools.mjs";
+import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.mjs";
+
+/** Where the loader looks for the libraries, and where CMake works. */
+export const vulkanFolder = at("build", "vulkan");
+const objects = join(vulkanFolder, "cmake");
+export const vulkanLibraries = ["libdxcore.so", "libd3d12.so"].map((name) => join(vulkanFolder, name));
+export const vulkanProgram = (name) => join(objects, "test", name);
+
+async function run(what, command, args, options = {}) {
+  const done = await execa(command, args, { stdin: "ignore", reject: false, ...options });
+  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage}).${done.stderr ? `\n${done.stderr}` : ""}`);
+  return done.stdout;
+}
+
+/** Writes only what changed, so that nothing is compiled again for nothing. */
+function writeChanged(file, text) {
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  writeFileSync(file, text);
+}
+
+/** libvkd3d implements the interfaces whose names its objects refer to; blobs it makes itself. */
+async function writeInterfaces(vkd3d, file) {
+  const symbols = await run("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d).vkd3d], { stderr: "ignore" });
+  const names = new Set(["ID3D10Blob", ...[...symbols.matchAll(/^ *U IID_(ID3D\w+)$/gm)].map((match) => match[1])]);
+  writeChanged(file, `${[...names].sort().join("\n")}\n`);
+  return file;
+}
+
+/** The generator is TypeScript: bundled into one file, it runs on every Node. */
+export async function bundleGenerator(file) {
+  const { rolldown } = await import("rolldown");
+  const build = await rolldown({ input: at("scripts", "generate-vulkan.ts"), platform: "node", external: /^node:/, tsconfig: false });
+  await build.write({ file, format: "esm" });
+  await build.close();
+}
+
+async function generate(vkd3d) {
+  const generator = join(objects, "generate.mjs");
+  const wrappers = join(objects, "wrappers.generated.c");
+  await bundleGenerator(generator);
+  const interfaces = await writeInterfaces(vkd3d, join(objects, "interfaces.txt"));
+  const include = ["vkd3d_d3dcommon.h", "vkd3d_d3d12.h"].map((name) => join(vkd3d, "include", "vkd3d", name));
+  await run("The generator", process.execPath, [generator, `${wrappers}.new`, interfaces, ...include]);
+  writeChanged(wrappers, readFileSync(`${wrappers}.new`, "utf8"));
+  return wrappers;
+}
+
+/** A cache of another source folder, or of a tool that is gone, makes CMake refuse. */
+function dropForeignCache() {
+  const file = join(objects, "CMakeCache.txt");
+  if (!existsSync(file)) return;
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(file, "utf8"))?.[1];
+  if (home !== at("native", "vulkan")) rmSync(objects, { recursive: true });
+}
+
+async function compile(vkd3d, wrappers, tools, { tests }) {
+  const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
+  const options = {
+    CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
+    CMAKE_CXX_COMPILER: tools.compiler.command,
+    DXTENSOR_HEADERS: headers,
+    DXTENSOR_VKD3D: vkd3d,
+    DXTENSOR_WRAPPERS: wrappers,
+    DXTENSOR_VULKAN_TESTS: tests ? "ON" : "OFF",
+  };
+  const defines = Object.entries(options).map(([name, value]) => `-D${name}=${value}`);
+  const output = { stdout: 2, stderr: 2 };
+  // The generator may only be named when the folder is new.
+  const isNew = !existsSync(join(objects, "CMakeCache.txt"));
+  const source = ["-S", at("native", "vulkan"), "-B", objects, "--log-level=WARNING"];
+  await run("CMake", "cmake", [...source, ...(isNew ? generator : []), ...defines], output);
+  await run("The build", "cmake", ["--build", objects, "--parallel", String(availableParallelism())], output);
+}
+
+/** Returns true when a library changed. */
+function install() {
+  let changed = false;
+  for (const file of vulkanLibraries) {
+    const made = join(objects, "lib", file.slice(vulkanFolder.length + 1));
+    if (existsSync(file) && readFileSync(file).equals(readFileSync(made))) continue;
+    // Never written over in place: a process may have it loaded.
+    copyFileSync(made, `${file}.new`);
+    renameSync(`${file}.new`, file);
+    changed = true;
+  }
+  return changed;
+}
+
+/** Builds what is out of date. given: a folder with libvkd3d instead of Debian's packages. */
+export async function buildVulkan({ given = process.env.DXTENSOR_VKD3D, tests = false } = {}) {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new ScriptError("PLATFORM", `The Vulkan runtime is for Linux x64, and this is ${process.platform} ${process.arch}.`);
+  const problem = headersProblem(headers);
+  if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
+  const tools = findTools();
+  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  const vkd3d = await ensureVkd3d(given);
+  return withLock(at("build", "vulkan.lock"), async () => {
+    dropForeignCache();
+    mkdirSync(objects, { recursive: true });
+    await compile(vkd3d, await generate(vkd3d), tools, { tests });
+    const changed = install();
+    if (changed) say(`build:vulkan: ${vulkanLibraries.join(", ")}`);
+    return { changed, vkd3d };
+  });
+}
