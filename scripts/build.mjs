@@ -71,6 +71,7 @@ const projects = [
   ["src", at("dist")],
   ["examples", at("build", "examples")],
   ["bench", at("build", "bench")],
+  ["matrix", at("build", "matrix")],
 ];
 const hasSources = (name) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 

@@ -1,0 +1,127 @@
+/**
+ * node build/matrix/cell/main.js: runs the tests of one cell where it stands, in a container, a WSL distribution or a host, and
+ * writes ctrf.json and facts.json. Everything but the tests is told by the arguments.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { ReportBuilder, TestBuilder, parse, validateStrict, type Test } from "ctrf";
+import { at, root } from "../root.ts";
+import { deviceEnvironment, parseDevice } from "./device.ts";
+import { gatherFacts } from "./facts.ts";
+
+const help = `node build/matrix/cell/main.js --device DEVICE --out FOLDER [--native] TEST...
+
+  --device   software, simulated:PROFILE@LEVEL or hardware:INDEX
+  --out      folder for ctrf.json and facts.json
+  --native   the native test programs too
+  TEST       vitest's filters`;
+
+interface Ended {
+  readonly code: number | null;
+  readonly how: string;
+  readonly tail: readonly string[];
+}
+
+/** Runs a program with its output shown; the last lines are kept. */
+async function run(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const child = spawn(command, [...args], { cwd: root, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const tail: string[] = [];
+  const read = async (input: NodeJS.ReadableStream): Promise<void> => {
+    for await (const line of createInterface({ input })) {
+      process.stdout.write(`${line}\n`);
+      tail.push(line);
+      if (tail.length > 20) tail.shift();
+    }
+  };
+  const ended = new Promise<{ code: number | null; how: string }>((done) => {
+    child.once("error", (error) => done({ code: null, how: error.message }));
+    child.once("close", (code, signal) => done({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));
+  });
+  await Promise.all([read(child.stdout), read(child.stderr)]);
+  return { ...(await ended), tail };
+}
+
+/** vitest's own report; a run that ends badly without a failed test is one failed test. */
+async function runTests(filters: readonly string[], env: Readonly<Record<string, string>>, out: string): Promise<Test[]> {
+  const file = join(out, "vitest.json");
+  rmSync(file, { force: true });
+  const ended = await run(process.execPath, [at("node_modules", "vitest", "vitest.mjs"), "run", ...filters], {
+    ...env,
+    DXTENSOR_CTRF: file,
+  });
+  const tests = existsSync(file) ? parse(readFileSync(file, "utf8")).results.tests : [];
+  rmSync(file, { force: true });
+  const hasFailure = tests.some((test) => test.status === "failed");
+  if (tests.length === 0 || (ended.code !== 0 && !hasFailure)) {
+    const message = tests.length === 0 ? `no test ran; vitest ended with ${ended.how}` : `vitest ended with ${ended.how}`;
+    tests.push(
+      new TestBuilder().name("vitest").status("failed").duration(0).suite(["vitest"]).message(message).trace(ended.tail.join("\n")).build(),
+    );
+  }
+  return tests;
+}
+
+/** Each native program is one test; its own count stands in the message. */
+async function runNative(): Promise<Test[]> {
+  const folder = at("build", "native", "native", "test");
+  const suffix = process.platform === "win32" ? ".exe" : "";
+  const library = process.platform === "win32" ? "dxtensor_software.dll" : "libdxtensor_software.so";
+  const tests: Test[] = [];
+  for (const [name, args] of [
+    ["kernel_test", []],
+    ["abi_suite", ["--software", at("build", "native", "Release", library)]],
+  ] as const) {
+    const start = Date.now();
+    const ended = await run(join(folder, name + suffix), args, {});
+    const count = ended.tail.findLast((line) => /\d+ passed, \d+ failed/.test(line)) ?? "";
+    const isGood = ended.code === 0 && / 0 failed/.test(count);
+    const builder = new TestBuilder()
+      .name(name)
+      .status(isGood ? "passed" : "failed")
+      .duration(Date.now() - start)
+      .suite(["native"])
+      .message(count === "" ? `ended with ${ended.how}` : count);
+    tests.push((isGood ? builder : builder.trace(ended.tail.join("\n"))).build());
+  }
+  return tests;
+}
+
+const { values, positionals } = parseArgs({
+  options: { device: { type: "string" }, out: { type: "string" }, native: { type: "boolean" }, help: { type: "boolean" } },
+  allowPositionals: true,
+});
+if (values.help === true || values.device === undefined || values.out === undefined || positionals.length === 0) {
+  console.log(help);
+  process.exit(values.help === true ? 0 : 2);
+}
+const out = resolve(values.out);
+mkdirSync(out, { recursive: true });
+const device = parseDevice(values.device);
+const start = Date.now();
+const env = deviceEnvironment(device);
+const facts = await gatherFacts(device, env);
+writeFileSync(join(out, "facts.json"), `${JSON.stringify(facts, null, 2)}\n`);
+const tests = await runTests(positionals, env, out);
+if (values.native === true) tests.push(...(await runNative()));
+const report = new ReportBuilder()
+  .tool({ name: "vitest" })
+  .generatedBy("dxtensor")
+  .environment({
+    appName: "dxtensor",
+    osPlatform: process.platform,
+    osVersion: facts["system"] ?? "",
+    testEnvironment: values.device,
+    extra: facts,
+  })
+  .addTests(tests)
+  .summaryOverrides({ start, stop: Date.now() })
+  .build();
+validateStrict(report);
+writeFileSync(join(out, "ctrf.json"), JSON.stringify(report));
+const failed = tests.filter((test) => test.status === "failed").length;
+const passed = tests.filter((test) => test.status === "passed").length;
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

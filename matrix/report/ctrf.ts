@@ -1,0 +1,55 @@
+/** One report in the Common Test Report Format for the whole matrix: each cell as a test, then the tests of each run. */
+import { ReportBuilder, TestBuilder, validateStrict, type CTRFReport, type Test, type TestStatus } from "ctrf";
+import type { RunRecord } from "../run/store.ts";
+import { cellResults, evidenceText, type CellResult } from "./results.ts";
+
+const statuses: Readonly<Record<CellResult["status"], TestStatus>> = { passed: "passed", failed: "failed", "not run": "skipped" };
+
+function cellTest(entry: CellResult): Test {
+  const { cell, result, status, reason } = entry;
+  const builder = new TestBuilder()
+    .name(cell.id)
+    .status(statuses[status])
+    .duration(result === null ? 0 : result.endedAt - result.startedAt)
+    .suite(["matrix", cell.platform, `node-${cell.node}`])
+    .tags([cell.evidence, ...(cell.mustPass ? ["must-pass"] : [])])
+    .extra({ evidence: evidenceText(entry), ...(cell.run === null ? {} : { run: cell.run }) });
+  if (reason !== null) builder.message(reason);
+  return builder.build();
+}
+
+/** A run's test, told apart from its likes in other runs; the file stands in the suite. */
+function runTest(run: string, evidence: string, { name, status, duration, suite, message, trace }: Test): Test {
+  const builder = new TestBuilder()
+    .name(name)
+    .status(status)
+    .duration(duration)
+    .suite([run, ...(suite ?? [])])
+    .tags([evidence]);
+  if (message !== undefined) builder.message(message);
+  if (trace !== undefined) builder.trace(trace);
+  return builder.build();
+}
+
+/** tests: what each run reported. */
+export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, readonly Test[]>): CTRFReport {
+  const cells = cellResults(record);
+  const times = record.results.flatMap(({ startedAt, endedAt }) => [startedAt, endedAt]);
+  const evidence = (run: string): string => cells.find(({ cell }) => cell.run === run)?.cell.evidence ?? "software";
+  const report = new ReportBuilder()
+    .tool({ name: "dxtensor matrix" })
+    .generatedBy("dxtensor")
+    .environment({
+      appName: "dxtensor",
+      testEnvironment: record.plan.suite,
+      extra: { run: record.owner.run, sources: record.sources.what },
+    })
+    .addTests([
+      ...cells.map(cellTest),
+      ...record.plan.runs.flatMap(({ id }) => (tests.get(id) ?? []).map((test) => runTest(id, evidence(id), test))),
+    ])
+    .summaryOverrides({ start: Math.min(...times, Date.now()), stop: times.length === 0 ? Date.now() : Math.max(...times) })
+    .build();
+  validateStrict(report);
+  return report;
+}
