@@ -82,7 +82,11 @@ export async function unpackPackage(file, into) {
     : // A .deb is an ar archive around data.tar.xz.
       await shell`cd ${into} && ar x ${file} && tar -xf data.tar.* && rm -f data.tar.* control.tar.* debian-binary`;
   if (done.exitCode !== 0)
-    throw new ScriptError("PACKAGE_UNPACK", `${file} could not be unpacked: ${done.stderr.trim()}`, "Install dpkg, or binutils, tar and xz.");
+    throw new ScriptError(
+      "PACKAGE_UNPACK",
+      `${file} could not be unpacked: ${done.stderr.trim()}`,
+      "Install dpkg, or binutils, tar and xz.",
+    );
 }
 
 /**

@@ -42,7 +42,7 @@ function findHolders(text: string): Set<string> {
   }
   // These two point to their parts as untyped memory.
   const holders = new Set(["D3D12_PIPELINE_STATE_STREAM_DESC", "D3D12_STATE_OBJECT_DESC"]);
-  for (let size = 0; size !== holders.size; ) {
+  for (let size = 0; size !== holders.size;) {
     size = holders.size;
     for (const [name, body] of structures)
       if (/\bI(D3D|Unknown)\w*\s*\*/.test(body) || words(body).some((word) => holders.has(word))) holders.add(name);

@@ -25,7 +25,9 @@ const needed = ["include/vkd3d/vkd3d_d3d12.h", "include/vulkan/vulkan.h"];
 
 /** The static libraries in a folder, null where one is missing. */
 export function vkd3dLibraries(folder) {
-  const lib = ["lib/x86_64-linux-gnu", "lib64", "lib"].map((name) => join(folder, name)).find((path) => existsSync(join(path, "libvkd3d.a")));
+  const lib = ["lib/x86_64-linux-gnu", "lib64", "lib"]
+    .map((name) => join(folder, name))
+    .find((path) => existsSync(join(path, "libvkd3d.a")));
   if (lib === undefined || !existsSync(join(lib, "libvkd3d-shader.a"))) return null;
   return { vkd3d: join(lib, "libvkd3d.a"), shader: join(lib, "libvkd3d-shader.a") };
 }

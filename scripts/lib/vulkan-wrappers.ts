@@ -16,7 +16,11 @@ const byHand = new Set([
   "ID3D12Device1::SetEventOnMultipleFenceCompletion",
   "ID3D12Device::CheckFeatureSupport",
   "ID3D12Device::CreateComputePipelineState",
+  "ID3D12Device::GetDeviceRemovedReason",
   "ID3D12Device5::EnumerateMetaCommands",
+  "ID3D12Device5::RemoveDevice",
+  "ID3D12CommandQueue::ExecuteCommandLists",
+  "ID3D12CommandQueue::Signal",
   // libvkd3d lacks them and computing has no use for them: they only say so.
   "ID3D12Device5::CreateStateObject",
   "ID3D12Device7::AddToStateObject",

@@ -67,17 +67,23 @@ static const struct iface* richest(void* real, const struct iface* hint) {
   return hint;
 }
 
+struct wrap* wrapper_of(const void* real) {
+  struct wrap* w = *bucket(real);
+
+  while (w && w->real != real) w = w->next;
+  return w;
+}
+
 struct wrap* wrap(void* real, const struct iface* hint) {
-  struct wrap **at, *w;
+  struct wrap* w;
 
   pthread_mutex_lock(&wrap_lock);
-  for (at = bucket(real); (w = *at) && w->real != real; at = &w->next) {
-  }
-  if (!w && (w = calloc(1, sizeof(*w)))) {
+  if (!(w = wrapper_of(real)) && (w = calloc(1, sizeof(*w)))) {
     w->type = richest(real, hint);
     w->methods = w->type->methods;
     w->real = real;
-    *at = w;
+    w->next = *bucket(real);
+    *bucket(real) = w;
     ++live;
   }
   if (w) ++w->refs;

@@ -27,6 +27,7 @@ struct wrap {
   void* real;
   const struct iface* type;
   unsigned refs;  // the program's references
+  bool removed;   // a device that was
   struct wrap* next;
 };
 
@@ -47,6 +48,8 @@ HRESULT wrap_out(HRESULT hr, const GUID* iid, void** out);
 void* unwrap(const void* object);
 // To be freed.
 void** unwrap_array(UINT count, void* const* objects);
+// The wrapper of an object, null when the program holds none; the lock is held.
+struct wrap* wrapper_of(const void* real);
 // The wrapper that accept is true of, with a reference more for the program; called under the lock.
 struct wrap* find_wrapper(int (*accept)(const struct wrap* w, const void* data), const void* data);
 

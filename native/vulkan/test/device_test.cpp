@@ -66,6 +66,27 @@ TEST(features_for_directml) {
   CHECK_EQ(device->GetNodeCount(), 1u);
 }
 
+// Work is dropped, fences end, and the device says why, until it is released.
+TEST(device_removed) {
+  {
+    Recorder before(suite.device(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
+    Com<ID3D12Device5> device5;
+    CHECK_OK(suite.device()->QueryInterface(IID_PPV_ARGS(&device5)));
+    before.Execute();
+    before.Finish();
+    device5->RemoveDevice();
+    CHECK_HR(suite.device()->GetDeviceRemovedReason(), DXGI_ERROR_DEVICE_REMOVED);
+    before.Again();
+    before.Execute();
+    Event event;
+    CHECK_OK(before.fence->SetEventOnCompletion(1000, event.handle()));
+    CHECK(event.Wait(10000));
+    CHECK_EQ(before.fence->GetCompletedValue(), UINT64_MAX);
+  }
+  suite.Drop();
+  CHECK_OK(suite.device()->GetDeviceRemovedReason());
+}
+
 // Direct3D allows it: what depends on the device keeps it alive.
 TEST(device_released_before_its_objects) {
   Com<ID3D12Device> device, again;
