@@ -1,0 +1,40 @@
+/** `dxtensor doctor`: what this machine has for DirectML, what is missing, and what mends it. See docs/doctor.md. */
+import type { Command } from "commander";
+import { gather } from "../doctor/facts.ts";
+import { thisHost } from "../doctor/host.ts";
+import { probe, runProbe } from "../doctor/probe.ts";
+import { describe } from "../doctor/text.ts";
+import { judge } from "../doctor/verdict.ts";
+import { version } from "./version.ts";
+
+const help = `
+Exit status: 0 when everything that should work here does (a machine without a GPU included), 1 when something is
+missing or broken. The libraries are tried in a process of their own: a driver that ends it is an answer, too.
+
+For programs: --json prints one line, {"ok", "verdict", "text", "problems": [{"code", "severity", "text", "mend"}], "facts"}.`;
+
+async function doctor({ json = false, probe: isChild = false }: { json?: boolean; probe?: boolean }): Promise<void> {
+  if (isChild) {
+    probe((line) => process.stdout.write(`${JSON.stringify(line)}\n`));
+    return;
+  }
+  const host = thisHost();
+  if (process.stderr.isTTY && !json) process.stderr.write("looking …\r");
+  const facts = await gather(host, version(), await runProbe(host, process.argv[1]!));
+  const verdict = judge(facts);
+  if (process.stderr.isTTY && !json) process.stderr.write("\u001b[K");
+  const { code, text, isHealthy, problems } = verdict;
+  const answer = json ? JSON.stringify({ ok: isHealthy, verdict: code, text, problems, facts }) : describe(facts, verdict);
+  process.stdout.write(`${answer}\n`);
+  if (!isHealthy) process.exitCode = 1;
+}
+
+export function addDoctor(program: Command): void {
+  const command = program
+    .command("doctor")
+    .description("what this machine has for DirectML: libraries, versions, adapters, verdict, the mending command")
+    .option("--json", "one line of JSON on stdout")
+    .addHelpText("after", help)
+    .action(doctor);
+  command.addOption(command.createOption("--probe", "the part that loads the libraries").hideHelp());
+}

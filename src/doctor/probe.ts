@@ -1,0 +1,130 @@
+/**
+ * What really happens when the addon is loaded and each device computes something. A driver may end the process, so this runs in a
+ * child (`dxtensor doctor --probe`), which writes one line of JSON after each step: the last line is where it ended.
+ */
+import { device } from "../device.ts";
+import type { AdapterDescription } from "../native/binding.ts";
+import { add, tensor } from "../ops/index.ts";
+import { dmlDescriptions, loadReports, nativeDevice } from "../runtime/devices.ts";
+import type { Finished, Host } from "./host.ts";
+
+export interface ProbedDevice {
+  /** "dml:0", "cpu" */
+  readonly device: string;
+  readonly name: string;
+  readonly driverVersion: string | null;
+  readonly isHardware: boolean;
+  readonly isSimulated: boolean;
+  /** "6.2"; null when it could not be opened. */
+  readonly featureLevel: string | null;
+  /** Why it can't compute; null when it did. */
+  readonly problem: string | null;
+}
+
+export interface Probe {
+  /** The addon was loaded. */
+  readonly isLoaded: boolean;
+  readonly devices: readonly ProbedDevice[];
+  /** Libraries that were loaded, by name. */
+  readonly libraries: Readonly<Record<string, string>>;
+  /** Why the probe itself failed: the addon does not load, a driver ended the process, it hung. */
+  readonly problem: string | null;
+  /** Libraries that were there but did not load, with the loader's words. */
+  readonly refused: readonly { readonly name: string; readonly path: string; readonly error: string }[];
+}
+
+type Line =
+  | { readonly step: "loaded"; readonly libraries: Probe["libraries"]; readonly refused: Probe["refused"] }
+  | { readonly step: "trying"; readonly device: string; readonly name: string }
+  | ({ readonly step: "device" } & ProbedDevice)
+  | { readonly step: "failed"; readonly problem: string }
+  | { readonly step: "done" };
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function tryDevice(name: string, adapter: AdapterDescription | null, write: (line: Line) => void): void {
+  write({ step: "trying", device: name, name: adapter?.name ?? "" });
+  let featureLevel: string | null = null;
+  let problem: string | null = null;
+  let found = adapter;
+  try {
+    const native = nativeDevice(device(name), "doctor");
+    found = native.adapter;
+    const level = native.capabilities.featureLevel;
+    featureLevel = `${level >> 12}.${(level >> 8) & 15}`;
+    const sum = add(tensor([1, 2, 3, 4], { device: name }), 1).dataSync();
+    if (sum.join() !== "2,3,4,5") problem = `it computed [1, 2, 3, 4] + 1 as [${sum.join(", ")}]`;
+  } catch (error) {
+    problem = messageOf(error);
+  }
+  write({
+    step: "device",
+    device: name,
+    name: found?.name ?? "software adapter",
+    driverVersion: found?.driverVersion || null,
+    isHardware: found?.isHardware ?? false,
+    isSimulated: found?.isSimulated ?? false,
+    featureLevel,
+    problem,
+  });
+}
+
+/** The child's part. `cpu` comes first: what a GPU's driver does to the process can't hide it. */
+export function probe(write: (line: Line) => void): void {
+  try {
+    const { gpu, software } = loadReports();
+    const loaded = [...gpu.libraries, ...software.libraries];
+    write({
+      step: "loaded",
+      libraries: Object.fromEntries(loaded.map(({ name, path }) => [name, path])),
+      refused: [...gpu.tried, ...software.tried]
+        .filter(({ error }) => error !== null)
+        .map(({ name, path, error }) => ({ name, path, error: error! })),
+    });
+    tryDevice("cpu", null, write);
+    for (const [index, adapter] of dmlDescriptions().entries()) tryDevice(`dml:${index}`, adapter, write);
+    write({ step: "done" });
+  } catch (error) {
+    write({ step: "failed", problem: messageOf(error) });
+  }
+}
+
+function parseLines(text: string): Line[] {
+  const lines: Line[] = [];
+  for (const line of text.split("\n")) {
+    if (!line.startsWith("{")) continue;
+    try {
+      lines.push(JSON.parse(line) as Line);
+    } catch {
+      // A line that the end of the process cut off.
+    }
+  }
+  return lines;
+}
+
+/** The parent's part: what the child wrote, and how it ended. */
+export function readProbe(done: Finished | null, timeoutMs: number): Probe {
+  if (done === null) return { isLoaded: false, devices: [], libraries: {}, refused: [], problem: "Node could not be started again" };
+  const lines = parseLines(done.stdout);
+  const last = lines.at(-1);
+  const loaded = lines.find((line) => line.step === "loaded");
+  const devices = lines.filter((line) => line.step === "device").map(({ step: _, ...device }) => device);
+  const how = done.signal === "SIGKILL" ? `it did not end within ${timeoutMs / 1000} s` : (done.signal ?? `status ${done.status}`);
+  const end = done.status === 0 ? null : how;
+  let problem: string | null = null;
+  if (last?.step === "failed") problem = last.problem;
+  else if (last?.step === "trying") {
+    const { device, name } = last;
+    const broken = `the process ended while ${device} was used (${end ?? "without a word"})`;
+    devices.push({ device, name, driverVersion: null, isHardware: false, isSimulated: false, featureLevel: null, problem: broken });
+  } else if (last?.step !== "done")
+    problem = `the process ended while libraries were loaded (${end ?? "without a word"}): ${done.stderr.trim().split("\n").at(-1) ?? ""}`;
+  // The child may also fall at its exit, in a driver's clean-up, after everything went well.
+  else if (end !== null) problem = `the process fell at its end (${end})`;
+  return { isLoaded: loaded !== undefined, devices, libraries: loaded?.libraries ?? {}, refused: loaded?.refused ?? [], problem };
+}
+
+/** Runs the child: this command again, with --probe. */
+export async function runProbe(host: Host, script: string, timeoutMs = 60_000): Promise<Probe> {
+  return readProbe(await host.run(process.execPath, [script, "doctor", "--probe"], { timeoutMs }), timeoutMs);
+}

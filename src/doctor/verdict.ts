@@ -1,0 +1,113 @@
+/** From facts to what is wrong and what mends it. Pure: the same facts always give the same words. */
+import type { Facts } from "./facts.ts";
+import { buildNative, error, fileProblem, type Problem } from "./problem.ts";
+import { vulkanProblems, windowsProblems } from "./problems-native.ts";
+import { wslProblems } from "./problems-wsl.ts";
+
+export interface Verdict {
+  /** gpu: a hardware adapter computes. cpu: only the software adapter does. broken: nothing does. */
+  readonly code: "gpu" | "cpu" | "broken";
+  readonly text: string;
+  /** False when there is an error among the problems. */
+  readonly isHealthy: boolean;
+  readonly problems: readonly Problem[];
+}
+
+function nodeProblems({ node }: Facts): Problem[] {
+  if (node.isSupported) return [];
+  return [
+    error(
+      "node.old",
+      `Node ${node.version} is not supported: 20.17, 22.9 or later is.`,
+      "install Node 24 (https://nodejs.org), or: nvm install 24",
+    ),
+  ];
+}
+
+function addonProblems(facts: Facts): Problem[] {
+  const { addon, software, probe, system } = facts;
+  const platform = `${system.platform}-${system.arch}`;
+  const mend = buildNative(facts);
+  if (addon.path === null && addon.variable === null)
+    return [error("addon.missing", `There is no native binary for ${platform}: ${addon.tried.join(", ")}.`, mend)];
+  const found = [...fileProblem(facts, addon, "addon", mend), ...fileProblem(facts, software, "software", mend)];
+  if (found.length > 0) return found;
+  if (software.path === null)
+    found.push(error("software.missing", `The software adapter's library is missing: ${software.tried.join(", ")}.`, mend));
+  if (!probe.isLoaded && probe.problem !== null) {
+    const libatomic = probe.problem.includes("libatomic");
+    const isNewLibc = /GLIBC(XX)?_[\d.]+' not found/.test(probe.problem);
+    let way = mend;
+    if (libatomic) way = "sudo apt-get install -y libatomic1";
+    else if (isNewLibc) way = `this binary was built on a newer system; here: ${mend}`;
+    found.push(error("addon.broken", `The native binary does not load: ${probe.problem}.`, way));
+  }
+  return found;
+}
+
+/** What only the attempt shows: every file looks right, and yet. */
+function probeProblems({ probe, vulkan }: Facts): Problem[] {
+  const found: Problem[] = [];
+  const where =
+    vulkan === null ? "update the GPU driver" : "check the driver: vulkaninfo --summary; another one: VK_DRIVER_FILES=/path/to/driver.json";
+  for (const { device, name, problem } of probe.devices)
+    if (problem !== null)
+      found.push(
+        error(
+          device === "cpu" ? "software.fails" : "adapter.fails",
+          `${device} (${name}) does not compute: ${problem}.`,
+          device === "cpu" ? "npm run build:native" : where,
+        ),
+      );
+  if (probe.isLoaded && probe.problem !== null)
+    found.push(error("probe.fails", `The attempt to use the devices failed: ${probe.problem}.`, where));
+  for (const { name, path, error: why } of probe.refused)
+    if (!/No such file|cannot open shared object file: No such|not found \(126\)/i.test(why) && probe.libraries[name] === undefined)
+      found.push(
+        error(
+          `${name}.refused`,
+          `${path} does not load: ${why}.`,
+          /libvulkan/.test(why) ? "sudo apt-get install -y libvulkan1" : "see the reason; the file may be of another system",
+        ),
+      );
+  return found;
+}
+
+/** Judges the facts. */
+export function judge(facts: Facts): Verdict {
+  const { probe, system, vulkan } = facts;
+  const works = probe.devices.filter(({ problem }) => problem === null);
+  const gpu = works.find(({ device, isHardware }) => device.startsWith("dml") && isHardware);
+  const cpu = works.find(({ device }) => device === "cpu");
+  const processor = works.find(({ device, isHardware }) => device.startsWith("dml") && !isHardware);
+  const found = [
+    ...nodeProblems(facts),
+    ...addonProblems(facts),
+    ...wslProblems(facts),
+    ...vulkanProblems(facts),
+    ...windowsProblems(facts),
+    ...probeProblems(facts),
+  ];
+  // Whatever is not as expected: while a GPU computes it is worth a note, no more.
+  const problems =
+    gpu === undefined
+      ? found
+      : found.map((problem) =>
+          /^(node|addon|software|adapter|probe)\./.test(problem.code) ? problem : { ...problem, severity: "note" as const },
+        );
+  const isHealthy = problems.every(({ severity }) => severity !== "error");
+  if (gpu !== undefined) {
+    const over = facts.libraries.some((fact) => fact.isOverVulkan) ? ", Direct3D 12 over Vulkan" : "";
+    return {
+      code: "gpu",
+      text: `${gpu.name} computes (${gpu.device}, DirectML feature level ${gpu.featureLevel}${over}).`,
+      isHealthy,
+      problems,
+    };
+  }
+  if (cpu === undefined) return { code: "broken", text: "Nothing computes here.", isHealthy: false, problems };
+  let why = processor === undefined ? "no GPU was found" : `${processor.name} does so, too (${processor.device})`;
+  if (!isHealthy) why = "the GPU is not usable";
+  else if (system.platform === "linux" && vulkan === null && facts.wsl === null) why = "GPUs are looked for on Linux and Windows";
+  return { code: "cpu", text: `The software adapter computes (cpu); ${why}.`, isHealthy, problems };
+}
