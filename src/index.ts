@@ -20,6 +20,7 @@ export type { GradContext, TensorSpec } from "./ops/define.ts";
 export { closeDevice, setMemoryLimit } from "./runtime/devices.ts";
 export { compile, explain, type CompileOptions, type Compiled } from "./graph/compile.ts";
 export type { Explanation } from "./graph/print.ts";
+export type { Profile, ProfiledDispatch } from "./graph/profile.ts";
 export * from "./ops/index.ts";
 export * as dml from "./dml/index.ts";
 export * as nn from "./nn/index.ts";

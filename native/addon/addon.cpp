@@ -121,7 +121,8 @@ Napi::Value CloseDevice(Environment& environment, Arguments in) {
 Napi::Value Allocate(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "allocate: device"));
   open.device->CheckAlive();
-  return Napi::Number::New(in.Env(), environment.buffers().Create(open, ToSize(in[1], "allocate: sizeInBytes"), in[2]));
+  auto use = in[3].ToBoolean() ? dml::HeapPool::Use::Program : dml::HeapPool::Use::Tensor;
+  return Napi::Number::New(in.Env(), environment.buffers().Create(open, ToSize(in[1], "allocate: sizeInBytes"), in[2], use));
 }
 
 Napi::Value Upload(Environment& environment, Arguments in) {
@@ -207,6 +208,14 @@ Napi::Value ProgramInfo(Environment& environment, Arguments in) {
 Napi::Value ReleaseRecording(Environment& environment, Arguments in) {
   environment.ReleaseRecording(ToId(in[0], "releaseRecording: recording"));
   return in.Env().Undefined();
+}
+
+Napi::Value Profile(Environment& environment, Arguments in) {
+  OpenRecording& open = environment.GetRecording(ToId(in[0], "profile: recording"));
+  std::vector<double> seconds = open.device->device->Profile(*open.recording);
+  Napi::Float64Array array = Napi::Float64Array::New(in.Env(), seconds.size());
+  std::copy(seconds.begin(), seconds.end(), array.Data());
+  return array;
 }
 
 Napi::Value Flush(Environment& environment, Arguments in) {
@@ -308,6 +317,7 @@ void Define(Napi::Env env, Napi::Object exports, Environment* environment) {
   add("createProgram", Cold<CreateProgram>);
   add("releaseProgram", Cold<ReleaseProgram>);
   add("programInfo", Cold<ProgramInfo>);
+  add("profile", Cold<Profile>);
   add("releaseRecording", Cold<ReleaseRecording>);
   add("flush", Cold<Flush>);
   add("synchronize", Cold<Synchronize>);

@@ -18,9 +18,9 @@ void Buffers::ThrowUnknown(uint32_t handle) {
   Invalid("buffer " + std::to_string(handle) + " is not there: it was released, or belongs to another thread");
 }
 
-uint32_t Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner) {
+uint32_t Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {
   dml::HeapPool& pool = device.device->pool();
-  uint32_t block = pool.Allocate(size);
+  uint32_t block = pool.Allocate(size, use);
   napi_ref reference;
   if (napi_create_reference(env_, owner, 0, &reference) != napi_ok) {
     pool.Free(block);

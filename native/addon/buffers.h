@@ -33,7 +33,7 @@ class Buffers {
   explicit Buffers(napi_env env) : env_(env) {}
 
   // Allocates memory and a handle for it; `owner` is referred to weakly. Throws dml::Failure.
-  uint32_t Create(OpenDevice& device, uint64_t size, napi_value owner);
+  uint32_t Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor);
   // Null when no buffer has this handle.
   Buffer* Find(uint32_t handle) {
     uint32_t index = handle & kIndexMask;

@@ -6,12 +6,15 @@
 
 #include "../abi/software_control.h"
 #include "failure.h"
+#include "profiler.h"
 
 namespace dxtensor::dml {
 
 namespace {
 
 constexpr uint64_t kCopyStaging = 4ull << 20;
+// Large transfers go in pieces: host memory that the device sees is dear to make, and the device moves one while the next is filled.
+constexpr uint64_t kTransferPiece = 8ull << 20;
 constexpr uint64_t kUnknownMemory = 1ull << 40;
 
 std::mutex g_open_mutex;
@@ -219,6 +222,12 @@ Recording* Device::Record(Program& program, const std::vector<Address>& given, u
   return recording.release();
 }
 
+std::vector<double> Device::Profile(const Recording& recording) {
+  CheckAlive();
+  queue_->Wait();
+  return ProfileRecording(*context_, *recorder_, recording);
+}
+
 void Device::Replay(Recording& recording, std::unique_ptr<ReplayWork> work) {
   Task& task = queue_->Next();
   task.kind = Task::Kind::Replay;
@@ -254,14 +263,19 @@ void Device::Copy(Address from, Address to, uint64_t size) {
 
 void Device::Upload(Address to, const void* bytes, uint64_t size) {
   CheckAlive();
-  if (!size) return;
-  StagingPool::Piece piece = uploads_->Allocate(size);
-  std::memcpy(piece.memory(), bytes, size);
-  Task& task = queue_->Next();
-  task.kind = Task::Kind::Upload;
-  task.transfer = {piece.page->resource.get(), piece.offset, to, size};
-  queue_->Commit();
-  piece.page->last_task = queue_->last_task();
+  for (uint64_t at = 0; at < size; at += kTransferPiece) {
+    uint64_t part = std::min(kTransferPiece, size - at);
+    // Work goes on while the next piece is copied; when all staging memory is in flight, this thread waits for some of it.
+    if (size > kTransferPiece && !queue_->held() && uploads_->IsFull(part)) queue_->Wait();
+    StagingPool::Piece piece = uploads_->Allocate(part);
+    std::memcpy(piece.memory(), static_cast<const uint8_t*>(bytes) + at, part);
+    Task& task = queue_->Next();
+    task.kind = Task::Kind::Upload;
+    task.transfer = {piece.page->resource.get(), piece.offset, to + at, part};
+    queue_->Commit();
+    piece.page->last_task = queue_->last_task();
+    if (size > kTransferPiece) queue_->Flush();
+  }
 }
 
 void Device::Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
@@ -279,15 +293,18 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
 void Device::ReadAndWait(Address from, void* to, uint64_t size) {
   CheckAlive();
   if (queue_->held() || !size) return queue_->Wait();
-  StagingPool::Piece piece = readbacks_->Allocate(size);
-  Task& task = queue_->Next();
-  task.kind = Task::Kind::Read;
-  task.completion = nullptr;
-  task.transfer = {piece.page->resource.get(), piece.offset, from, size};
-  queue_->Commit();
-  piece.page->last_task = queue_->last_task();
-  queue_->Wait();
-  std::memcpy(to, piece.memory(), size);
+  for (uint64_t at = 0; at < size; at += kTransferPiece) {
+    uint64_t part = std::min(kTransferPiece, size - at);
+    StagingPool::Piece piece = readbacks_->Allocate(part);
+    Task& task = queue_->Next();
+    task.kind = Task::Kind::Read;
+    task.completion = nullptr;
+    task.transfer = {piece.page->resource.get(), piece.offset, from + at, part};
+    queue_->Commit();
+    piece.page->last_task = queue_->last_task();
+    queue_->Wait();
+    std::memcpy(static_cast<uint8_t*>(to) + at, piece.memory(), part);
+  }
 }
 
 void Device::Synchronize(std::function<void(const Failure*)> done) {

@@ -34,6 +34,8 @@ class Device {
   void Run(Program& program, Address* slots);
 
   Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists);
+  // Seconds of each dispatch, see profiler.h. Waits for all work before.
+  std::vector<double> Profile(const Recording& recording);
   void Replay(Recording& recording, std::unique_ptr<ReplayWork> work);
   void ReleaseRecording(Recording* recording);
 

@@ -27,44 +27,45 @@ HeapPool::~HeapPool() {
   for (uint32_t i = 0; i < kMaxChunks; ++i) delete backings_[i].load(std::memory_order_relaxed);
 }
 
-uint32_t HeapPool::Allocate(uint64_t size) {
-  if (!force_device_allocation_) {
-    uint32_t block = blocks_.Allocate(size);
-    if (block != BlockAllocator::kNone) {
-      allocated_ += blocks_.SizeOf(block);
-      return block;
-    }
-  }
-  return AllocateSlow(size);
+uint32_t HeapPool::Take(uint64_t size, Use use) {
+  uint32_t block = blocks_[static_cast<uint32_t>(use)].Allocate(size);
+  if (block == BlockAllocator::kNone) return block;
+  if (use == Use::Program) block |= kProgramBit;
+  allocated_ += SizeOf(block);
+  return block;
 }
 
-uint32_t HeapPool::AllocateSlow(uint64_t size) {
+uint32_t HeapPool::Allocate(uint64_t size, Use use) {
+  if (!force_device_allocation_) {
+    uint32_t block = Take(size, use);
+    if (block != BlockAllocator::kNone) return block;
+  }
+  return AllocateSlow(size, use);
+}
+
+uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {
   HRESULT hr = S_OK;
   uint64_t least = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
   if (force_device_allocation_) {
     force_device_allocation_ = false;
     uint64_t usual = std::exchange(next_chunk_size_, least);  // one attempt, not a second smaller one
-    bool added = AddChunk(least, &hr);
+    bool added = AddChunk(least, use, &hr);
     next_chunk_size_ = usual;
     if (!added) ThrowOutOfMemory(size, hr);
   } else {
     // Free blocks beside each other may do; else chunks that nobody uses make room for the new one.
-    blocks_.Coalesce();
-    uint32_t block = blocks_.Allocate(size);
-    if (block == BlockAllocator::kNone && !AddChunk(least, &hr) && (Trim() == 0 || !AddChunk(least, &hr))) ThrowOutOfMemory(size, hr);
-    if (block != BlockAllocator::kNone) {
-      allocated_ += blocks_.SizeOf(block);
-      return block;
-    }
+    blocks_[static_cast<uint32_t>(use)].Coalesce();
+    uint32_t block = Take(size, use);
+    if (block != BlockAllocator::kNone) return block;
+    if (!AddChunk(least, use, &hr) && (Trim() == 0 || !AddChunk(least, use, &hr))) ThrowOutOfMemory(size, hr);
   }
-  uint32_t block = blocks_.Allocate(size);
+  uint32_t block = Take(size, use);
   if (block == BlockAllocator::kNone)
     throw Failure(FailureKind::Internal, "allocator: a new chunk does not hold the block it was made for");
-  allocated_ += blocks_.SizeOf(block);
   return block;
 }
 
-bool HeapPool::AddChunk(uint64_t least_size, HRESULT* hr) {
+bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
   uint64_t room = limit_ > pooled_ ? (limit_ - pooled_) / kPlacement * kPlacement : 0;
   if (least_size > room || (free_numbers_.empty() && next_number_ >= kMaxChunks)) return false;
   uint64_t size = std::min(std::max(least_size, next_chunk_size_), room);
@@ -99,19 +100,21 @@ bool HeapPool::AddChunk(uint64_t least_size, HRESULT* hr) {
   backings_[number].store(backing.release(), std::memory_order_release);
   pooled_ += size;
   next_chunk_size_ = std::min(next_chunk_size_ * 2, kLargestChunk);
-  blocks_.AddChunk(number, size);
+  blocks_[static_cast<uint32_t>(use)].AddChunk(number, size);
   return true;
 }
 
 uint64_t HeapPool::Trim() {
-  blocks_.Coalesce();
+  for (BlockAllocator& blocks : blocks_) blocks.Coalesce();
   if (!drain_()) return 0;
   uint64_t before = pooled_;
-  for (uint32_t number : blocks_.TakeEmptyChunks()) {
-    Backing* backing = backings_[number].exchange(nullptr);
-    pooled_ -= backing->size;
-    delete backing;
-    free_numbers_.push_back(number);
+  for (BlockAllocator& blocks : blocks_) {
+    for (uint32_t number : blocks.TakeEmptyChunks()) {
+      Backing* backing = backings_[number].exchange(nullptr);
+      pooled_ -= backing->size;
+      delete backing;
+      free_numbers_.push_back(number);
+    }
   }
   if (before != pooled_) {
     epoch_.fetch_add(1, std::memory_order_release);

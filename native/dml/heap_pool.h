@@ -5,6 +5,7 @@
 // it was given. Must outlive all work on the device that uses its memory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -27,14 +28,18 @@ class HeapPool {
   HeapPool(const Context& context, uint64_t limit_in_bytes, std::function<bool()> drain);
   ~HeapPool();
 
+  // What a block is for. Buffers of programs have chunks of their own: a copy between them and tensors is then between two
+  // resources, as Direct3D demands, without a detour.
+  enum class Use : uint32_t { Tensor, Program };
+
   // Throws Failure of kind OutOfMemory.
-  uint32_t Allocate(uint64_t size);
+  uint32_t Allocate(uint64_t size, Use use = Use::Tensor);
   void Free(uint32_t block) {
-    allocated_ -= blocks_.SizeOf(block);
-    blocks_.Free(block);
+    allocated_ -= SizeOf(block);
+    Of(block).Free(block & ~kProgramBit);
   }
-  Address AddressOf(uint32_t block) const { return blocks_.AddressOf(block); }
-  uint64_t SizeOf(uint32_t block) const { return blocks_.SizeOf(block); }
+  Address AddressOf(uint32_t block) const { return Of(block).AddressOf(block & ~kProgramBit); }
+  uint64_t SizeOf(uint32_t block) const { return Of(block).SizeOf(block & ~kProgramBit); }
 
   ID3D12Resource* Resource(uint32_t chunk) const { return backings_[chunk].load(std::memory_order_acquire)->resource.get(); }
   const Backing& BackingOf(uint32_t chunk) const { return *backings_[chunk].load(std::memory_order_acquire); }
@@ -50,15 +55,21 @@ class HeapPool {
   uint64_t limit_in_bytes() const { return limit_; }
 
  private:
-  uint32_t AllocateSlow(uint64_t size);
+  static constexpr uint32_t kProgramBit = 1u << 31;  // in a block's number
+
+  BlockAllocator& Of(uint32_t block) { return blocks_[block >> 31]; }
+  const BlockAllocator& Of(uint32_t block) const { return blocks_[block >> 31]; }
+  // kNone when no free block is large enough.
+  uint32_t Take(uint64_t size, Use use);
+  uint32_t AllocateSlow(uint64_t size, Use use);
   // False when the device has no memory or the limit stands against it.
-  bool AddChunk(uint64_t least_size, HRESULT* hr);
+  bool AddChunk(uint64_t least_size, Use use, HRESULT* hr);
   [[noreturn]] void ThrowOutOfMemory(uint64_t size, HRESULT hr) const;
 
   const Context& context_;
   const uint64_t limit_;
   std::function<bool()> drain_;
-  BlockAllocator blocks_;
+  std::array<BlockAllocator, 2> blocks_;  // by Use
   std::unique_ptr<std::atomic<Backing*>[]> backings_;
   std::vector<uint32_t> free_numbers_;
   uint32_t next_number_ = 1;

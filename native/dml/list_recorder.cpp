@@ -129,13 +129,22 @@ void ListRecorder::Dispatch(IDMLDispatchable* dispatchable, IDMLBindingTable* ta
   dirty_ = true;
 }
 
+void ListRecorder::WriteStamp() {
+  UavBarrier();
+  FlushBarriers();
+  list_->EndQuery(stamps_, D3D12_QUERY_TYPE_TIMESTAMP, stamp_++);
+}
+
 void ListRecorder::Run(const Program& program, const Address* slots, const BoundSet& bound) {
   std::vector<CopyRange> copies;
   for (const StepGroup& group : program.groups) {
     if (group.dispatch_begin != group.dispatch_end) {
       BarrierForGroup(program, slots, group);
-      for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i)
+      for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i) {
+        if (stamps_) WriteStamp();
         Dispatch(program.operators[program.dispatches[i].op].object.get(), bound.table(i), bound.heap(i));
+        if (stamps_) WriteStamp();
+      }
       counts.dispatches += group.dispatch_end - group.dispatch_begin;
       RememberGroup(program, slots, group);
     }

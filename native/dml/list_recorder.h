@@ -34,6 +34,11 @@ class ListRecorder {
   void Copy(const CopyRange* ranges, size_t count);
   void CopyIn(ID3D12Resource* from, uint64_t offset, Address to, uint64_t size);
   void CopyOut(Address from, ID3D12Resource* to, uint64_t offset, uint64_t size);
+  // From now on a timestamp before and after each dispatch of a program, which then runs alone: number 2i and 2i + 1. Null: no more.
+  void Stamp(ID3D12QueryHeap* stamps) {
+    stamps_ = stamps;
+    stamp_ = 0;
+  }
   // The closing barriers; the caller closes the list.
   void End();
 
@@ -64,6 +69,7 @@ class ListRecorder {
   void NeedWritableByCopy(Address to, uint64_t size);
   void CopyStaged(const CopyRange* ranges, size_t count);
   void Transition(ID3D12Resource* resource, D3D12_RESOURCE_STATES before, D3D12_RESOURCE_STATES after);
+  void WriteStamp();
   void UavBarrier();
   void FlushBarriers();
 
@@ -74,6 +80,8 @@ class ListRecorder {
   ComPtr<IDMLCommandRecorder> recorder_;
   ID3D12GraphicsCommandList* list_ = nullptr;
   ID3D12DescriptorHeap* heap_ = nullptr;
+  ID3D12QueryHeap* stamps_ = nullptr;
+  uint32_t stamp_ = 0;
   std::vector<ChunkState> states_;
   std::vector<uint32_t> touched_;
   std::vector<Span> reads_, writes_, copy_writes_;

@@ -272,39 +272,58 @@ void Queue::RunProgram(Program& program, const Address* slots) {
 
 void Queue::Replay(Recording& recording, ReplayWork& work) {
   if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
-  Submit();
   Recording::List& list = recording.NextList();
+  if (timeline_.Completed() < list.last_use || recording.begins_with_copies()) Submit();
   WaitFor(list.last_use);
-  Execute(list.list.get());
+  // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
+  ID3D12CommandList* both[] = {CloseOpenList(), list.list.get()};
+  if (both[0]) Execute(both, 2);
+  else Execute(both + 1, 1);
   list.last_use = timeline_.submitted();
+  if (both[0]) ReopenList();
+  Settle();
   counters_.replays.AddAlone();
   if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
 }
 
-void Queue::Submit() {
-  if (recorder_.dirty()) {
-    recorder_.End();
-    counters_.Take(recorder_.counts);
-    HRESULT hr = lists_.list()->Close();
-    if (FAILED(hr)) {
-      CheckRemoved();
-      throw Failure(hr, "ID3D12GraphicsCommandList::Close");
-    }
-    Execute(lists_.list());
-    lists_.Used(timeline_.submitted());
-    recorder_.Begin(lists_.Open());
+// Null when nothing was recorded.
+ID3D12CommandList* Queue::CloseOpenList() {
+  if (!recorder_.dirty()) return nullptr;
+  recorder_.End();
+  counters_.Take(recorder_.counts);
+  HRESULT hr = lists_.list()->Close();
+  if (FAILED(hr)) {
+    CheckRemoved();
+    throw Failure(hr, "ID3D12GraphicsCommandList::Close");
   }
+  return lists_.list();
+}
+
+void Queue::ReopenList() {
+  lists_.Used(timeline_.submitted());
+  recorder_.Begin(lists_.Open());
+}
+
+void Queue::Submit() {
+  if (ID3D12CommandList* list = CloseOpenList()) {
+    Execute(&list, 1);
+    ReopenList();
+  }
+  Settle();
+}
+
+// Who waits for what was submitted is told when it is done; what the device has finished with goes.
+void Queue::Settle() {
   for (auto& completion : pending_) completions_.Add(timeline_.submitted(), std::move(completion), std::nullopt);
   pending_.clear();
   Reap();
 }
 
-void Queue::Execute(ID3D12GraphicsCommandList* list) {
-  ID3D12CommandList* lists[] = {list};
-  context_.queue->ExecuteCommandLists(1, lists);
+void Queue::Execute(ID3D12CommandList* const* lists, uint32_t count) {
+  context_.queue->ExecuteCommandLists(count, lists);
   uint64_t value = timeline_.Signal();
-  counters_.lists_submitted.AddAlone();
+  counters_.lists_submitted.AddAlone(count);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     history_.push_back({value, recorded_});

@@ -103,7 +103,10 @@ class Queue {
   void Replay(Recording& recording, ReplayWork& work);
   void FailPending();
   void Submit();
-  void Execute(ID3D12GraphicsCommandList* list);
+  ID3D12CommandList* CloseOpenList();
+  void ReopenList();
+  void Settle();
+  void Execute(ID3D12CommandList* const* lists, uint32_t count);
   void WaitFor(uint64_t value);
   void Reap();
   void PublishSubmitted();

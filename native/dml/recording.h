@@ -31,7 +31,13 @@ class Recording {
     return list;
   }
   Program& program() const { return program_; }
+  // All steps, into a list that another one records.
+  void RecordInto(ListRecorder& recorder) const { recorder.Run(program_, bound_.slots().data(), bound_); }
   uint64_t last_use() const;
+  // Its first steps are copies: the states that these begin with are not those at the end of another list of the same submission.
+  bool begins_with_copies() const {
+    return !program_.groups.empty() && program_.groups[0].dispatch_begin == program_.groups[0].dispatch_end;
+  }
 
   uint32_t temporary_block = UINT32_MAX;  // the JavaScript thread's
 

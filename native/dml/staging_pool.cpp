@@ -24,6 +24,15 @@ bool StagingPool::IsIdle(const Page& page, uint64_t completed) const {
   return page.pins.load(std::memory_order_acquire) == 0 && page.last_task <= completed;
 }
 
+bool StagingPool::IsFull(uint64_t size) const {
+  uint64_t completed = completed_(), held = 0;
+  for (const auto& page : pages_) {
+    if (page.get() != current_ && page->size >= size && IsIdle(*page, completed)) return false;
+    held += page->size;
+  }
+  return held + size > kMostIdle;
+}
+
 StagingPool::Piece StagingPool::Allocate(uint64_t size) {
   size = RoundUp(std::max<uint64_t>(size, 1), kPieceAlignment);
   if (current_ && current_->size - current_->used >= size) {

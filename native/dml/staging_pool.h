@@ -33,6 +33,8 @@ class StagingPool {
   ~StagingPool();
   // Throws Failure when the device has no memory. The caller sets the page's last_task, or pins it.
   Piece Allocate(uint64_t size);
+  // As much is in flight as the pool likes to hold, and no page is idle for this size: waiting is cheaper than another page.
+  bool IsFull(uint64_t size) const;
   static void Unpin(Page* page) { page->pins.fetch_sub(1, std::memory_order_release); }
 
  private:

@@ -10,6 +10,7 @@ import { tracer, withTracer } from "../trace.ts";
 import { Check, Mismatch } from "./check.ts";
 import { keyOf } from "./key.ts";
 import { explain as explainProgram, type Explanation } from "./print.ts";
+import { profile as profileProgram, type Profile } from "./profile.ts";
 import { CompiledProgram } from "./program.ts";
 import { Trace } from "./trace.ts";
 
@@ -33,6 +34,11 @@ export interface Compiled<Args extends readonly unknown[], Result> {
   readonly programs: number;
   /** What the most recently used program consists of. */
   explain(): Explanation;
+  /**
+   * How long the device takes for each dispatch of the most recently used program, each alone between two barriers: where the time
+   * goes. Blocks; runs the program a few times with the last call's arguments, so state that it updates goes on.
+   */
+  profileSync(): Profile;
   /** Frees all programs. */
   dispose(): void;
 }
@@ -122,17 +128,18 @@ export function compile<Args extends readonly unknown[], Result>(
   };
 
   Object.defineProperty(run, "programs", { get: () => [...variants.values()].reduce((n, v) => n + v.length, 0) });
+  const recentProgram = (operation: string): CompiledProgram => {
+    if (recent?.program != null) return recent.program;
+    throw new TraceError({
+      operation,
+      argument: name,
+      expected: "called before",
+      received: recent === null ? "no call" : "a function that runs eagerly, since its device lacks an operator",
+    });
+  };
   return Object.assign(run, {
-    explain(): Explanation {
-      if (recent?.program == null)
-        throw new TraceError({
-          operation: "explain",
-          argument: name,
-          expected: "called before",
-          received: recent === null ? "no call" : "a function that runs eagerly, since its device lacks an operator",
-        });
-      return explainProgram(name, recent.program);
-    },
+    explain: () => explainProgram(name, recentProgram("explain")),
+    profileSync: () => profileProgram(name, recentProgram("profileSync")),
     dispose(): void {
       for (const list of variants.values()) for (const v of list) v.program?.dispose();
       variants.clear();

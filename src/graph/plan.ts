@@ -231,7 +231,7 @@ function planList(graph: Graph, name: string): ProgramDescription {
     const key = keyOf(description);
     let index = known.get(key);
     if (index === undefined) known.set(key, (index = dispatchables.push(description) - 1));
-    steps.push({ group, dispatch: index, inputs: node.inputs.map(range), outputs: node.outputs.map(range) });
+    steps.push({ group, dispatch: index, inputs: node.inputs.map(range), outputs: node.outputs.map(range), origin: node.origin });
     if (order[k + 1]?.group === group) return;
     for (const [root, end] of ends) if (end === group && offsets.has(root)) arena.free(offsets.get(root)!);
   });

@@ -56,7 +56,7 @@ export class CompiledProgram {
     this.#written = trace.inputs.flatMap((input) =>
       input.source.kind === "state" && cells.has(input.value) ? [input.source.storage] : [],
     );
-    const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name)));
+    const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name, true)));
     this.#buffers = [
       ...trace.inputs.map((input) => {
         if (input.source.kind === "state") return null;
@@ -75,6 +75,16 @@ export class CompiledProgram {
 
   info(): { descriptors: number; temporaryInBytes: number; persistentInBytes: number; operators: number } {
     return this.native.binding.programInfo(this.#id);
+  }
+
+  /** Seconds of each dispatch on the device, in the order of the description's steps. Runs it as it was called last. */
+  profile(): Float64Array {
+    this.#record();
+    try {
+      return this.native.binding.profile(this.#recording);
+    } catch (error) {
+      throw fromNative(`${this.description.name}: profileSync`, error);
+    }
   }
 
   /** Runs on these arguments; returns new tensors for the outputs. `volatile`: numbers and data that differ from the last call. */

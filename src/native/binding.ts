@@ -120,7 +120,14 @@ export type BindingRange = readonly [slot: number, offset: number, size: number]
  * the same slot if the ranges do not meet). A step runs after all steps of lower groups; steps of one group are independent.
  */
 export type ProgramStep =
-  | { readonly group: number; readonly dispatch: number; readonly inputs: readonly BindingRange[]; readonly outputs: readonly BindingRange[] }
+  | {
+      readonly group: number;
+      readonly dispatch: number;
+      readonly inputs: readonly BindingRange[];
+      readonly outputs: readonly BindingRange[];
+      /** For people: the operation and the line that asked for it. The native side does not read it. */
+      readonly origin?: string;
+    }
   | { readonly group: number; readonly copy: readonly [from: BindingRange, to: BindingRange] };
 
 /**
@@ -194,8 +201,8 @@ export interface Binding {
    */
   execute(program: number, slots: Float64Array, owners: readonly (object | null)[]): void;
 
-  /** Uninitialised memory. */
-  allocate(device: number, sizeInBytes: number, owner: object): Handle;
+  /** Uninitialised memory. `ofProgram`: apart from tensors' memory, so that copies between the two need no detour. */
+  allocate(device: number, sizeInBytes: number, owner: object, ofProgram?: boolean): Handle;
   /** A new buffer with these bytes, which are copied before the call returns. */
   upload(device: number, bytes: ArrayBufferView, owner: object): Handle;
   write(handle: Handle, offset: number, bytes: ArrayBufferView): void;
@@ -230,6 +237,8 @@ export interface Binding {
    */
   replay(recording: number, inputs: Float64Array, outputs: Float64Array, owners: readonly object[], results: Float64Array): void;
   releaseRecording(recording: number): void;
+  /** Runs the recording's dispatches one by one and waits: seconds of each by the device's timestamps, in the order of the steps. */
+  profile(recording: number): Float64Array;
 
   /** Submits what is queued without waiting. */
   flush(device: number): void;

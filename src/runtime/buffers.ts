@@ -84,12 +84,12 @@ export function withMemory<T>(operation: string, call: () => T): T {
   }
 }
 
-/** A storage of so many bytes (rounded up to 4), not initialised. Of 0 bytes: without a buffer. */
-export function allocate(native: NativeDevice, sizeInBytes: number, operation: string): Storage {
+/** A storage of so many bytes (rounded up to 4), not initialised. Of 0 bytes: without a buffer. `ofProgram`: see Binding.allocate. */
+export function allocate(native: NativeDevice, sizeInBytes: number, operation: string, ofProgram = false): Storage {
   relieve();
   const size = Math.ceil(sizeInBytes / 4) * 4;
   const storage = new Storage(native.device, size);
-  if (size > 0) storage.handle = withMemory(operation, () => native.binding.allocate(native.id, size, storage));
+  if (size > 0) storage.handle = withMemory(operation, () => native.binding.allocate(native.id, size, storage, ofProgram));
   return storage;
 }
 

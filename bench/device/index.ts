@@ -1,0 +1,81 @@
+/**
+ * What a device does through the whole library, as JSON: throughput, bandwidth, the cost of a call, and a training step of five
+ * networks. A plain program without dependencies, so that it runs where nothing can be installed.
+ */
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import * as dx from "dxtensor";
+import { LARGE, measureKernels, SMALL, type Figure } from "./kernels.ts";
+import { CASES } from "./networks.ts";
+import { measureSteps, type StepFigures } from "./steps.ts";
+
+const help = `node build/bench/device/index.js [OPTIONS]
+
+  --device NAME   device to measure (default: the default device)
+  --filter TEXT   only the networks whose name contains TEXT, or "kernels"
+  --small         sizes for a processor
+  --json FILE     write the results as JSON
+  --help          this text`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      device: { type: "string" },
+      filter: { type: "string", default: "" },
+      small: { type: "boolean", default: false },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return;
+  }
+  const device = values.device === undefined ? dx.defaultDevice() : dx.device(values.device);
+  const kernels: Figure[] = [];
+  const steps: StepFigures[] = [];
+  const failures: { readonly name: string; readonly message: string }[] = [];
+  const attempt = async (name: string, body: () => Promise<void>): Promise<void> => {
+    try {
+      await body();
+    } catch (error) {
+      failures.push({ name, message: (error as Error).message });
+      console.error(`  ${name}: ${(error as Error).stack}`);
+    }
+  };
+  if ("kernels".includes(values.filter))
+    await attempt("kernels", () =>
+      measureKernels(device, values.small ? SMALL : LARGE, (figure) => {
+        kernels.push(figure);
+        console.error(`  ${figure.name}: ${figure.value.toPrecision(4)} ${figure.unit}`);
+      }),
+    );
+  for (const c of CASES)
+    if (c.name.includes(values.filter))
+      await attempt(c.name, async () => {
+        const figures = await measureSteps(c, device, values.small ? 50 : 300);
+        steps.push(figures);
+        const show = (t: { ms: number; callUs: number; cpuUs: number }): string =>
+          `${t.ms.toPrecision(4)} ms (call ${t.callUs.toFixed(0)} us, processor ${t.cpuUs.toFixed(0)} us)`;
+        console.error(
+          `  ${c.name}: eager ${show(figures.eager)}, compiled ${show(figures.compiled)}, unchecked ${show(figures.unchecked)}; ` +
+            `${figures.dispatches} dispatches, ${figures.barriers} barriers, compiled in ${figures.compileMs.toFixed(0)} ms, ` +
+            `losses ${[figures.eager, figures.compiled, figures.unchecked].map((t) => t.loss.toPrecision(5)).join(", ")}`,
+        );
+      });
+  const report = {
+    date: new Date().toISOString(),
+    node: process.version,
+    processor: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    device: { id: `${device}`, name: device.type === "dml" ? dx.dml.deviceName(device.index) : "software adapter" },
+    kernels,
+    steps,
+    failures,
+  };
+  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(report, null, 2));
+  if (failures.length > 0) process.exitCode = 1;
+}
+
+await main();

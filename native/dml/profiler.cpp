@@ -1,0 +1,61 @@
+#include "profiler.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "failure.h"
+#include "timeline.h"
+
+namespace dxtensor::dml {
+
+namespace {
+
+constexpr int kRounds = 4;
+
+}  // namespace
+
+std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording) {
+  const auto count = static_cast<UINT>(recording.program().dispatches.size());
+  std::vector<double> seconds(count, std::numeric_limits<double>::infinity());
+  if (!count) return seconds;
+  UINT64 frequency = 0;
+  Check(context.queue->GetTimestampFrequency(&frequency), "ID3D12CommandQueue::GetTimestampFrequency");
+  D3D12_QUERY_HEAP_DESC desc{D3D12_QUERY_HEAP_TYPE_TIMESTAMP, count * 2, 0};
+  ComPtr<ID3D12QueryHeap> stamps;
+  Check(context.d3d->CreateQueryHeap(&desc, __uuidof(ID3D12QueryHeap), stamps.put_void()), "ID3D12Device::CreateQueryHeap");
+  ComPtr<ID3D12Resource> results = context.CreateBuffer(D3D12_HEAP_TYPE_READBACK, count * 2 * sizeof(UINT64));
+  ComPtr<ID3D12CommandAllocator> allocator;
+  ComPtr<ID3D12GraphicsCommandList> list;
+  Check(context.d3d->CreateCommandAllocator(D3D12_COMMAND_LIST_TYPE_COMPUTE, __uuidof(ID3D12CommandAllocator), allocator.put_void()),
+        "ID3D12Device::CreateCommandAllocator");
+  Check(context.d3d->CreateCommandList(0, D3D12_COMMAND_LIST_TYPE_COMPUTE, allocator.get(), nullptr, __uuidof(ID3D12GraphicsCommandList),
+                                       list.put_void()),
+        "ID3D12Device::CreateCommandList");
+  recorder.Begin(list.get());
+  recorder.Stamp(stamps.get());
+  recording.RecordInto(recorder);
+  recorder.End();
+  recorder.Stamp(nullptr);
+  list->ResolveQueryData(stamps.get(), D3D12_QUERY_TYPE_TIMESTAMP, 0, count * 2, results.get(), 0);
+  Check(list->Close(), "ID3D12GraphicsCommandList::Close", recording.program().name.c_str());
+
+  Timeline timeline(context);
+  Event event;
+  for (int round = 0; round < kRounds; ++round) {
+    ID3D12CommandList* lists[] = {list.get()};
+    context.queue->ExecuteCommandLists(1, lists);
+    if (!timeline.Wait(timeline.Signal(), event)) {
+      HRESULT reason = context.RemovedReason();
+      throw FAILED(reason) ? Failure::Removal(reason, "profiling") : Failure(FailureKind::Device, "waiting for the device failed");
+    }
+    void* memory = nullptr;
+    Check(results->Map(0, nullptr, &memory), "ID3D12Resource::Map");
+    const auto* ticks = static_cast<const UINT64*>(memory);
+    for (UINT i = 0; i < count && round; ++i)
+      seconds[i] = std::min(seconds[i], static_cast<double>(ticks[2 * i + 1] - ticks[2 * i]) / static_cast<double>(frequency));
+    results->Unmap(0, nullptr);
+  }
+  return seconds;
+}
+
+}  // namespace dxtensor::dml

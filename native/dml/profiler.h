@@ -1,0 +1,17 @@
+// How long the device takes for each dispatch of a recording, by its own timestamps.
+//
+// Used by the JavaScript thread while nothing else runs on the queue. The recording's dispatches really run, so state that it
+// updates in place goes on.
+#pragma once
+
+#include <vector>
+
+#include "recording.h"
+
+namespace dxtensor::dml {
+
+// Seconds of each dispatch in the program's order, barriers around it included: the least of a few rounds, the first of which does
+// not count. Throws Failure when the device has no timestamps or fails.
+std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording);
+
+}  // namespace dxtensor::dml
