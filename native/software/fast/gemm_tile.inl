@@ -9,40 +9,74 @@ constexpr int kTileRows = 4, kTileVectors = 2;
 #endif
 constexpr int kTileColumns = kTileVectors * kWidth;
 
+// Sums by name: an array of them would pass through memory before and after the loop.
+#if DX_ISA == 2
+#define DX_EACH_ROW(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
+#elif DX_ISA == 1
+#define DX_EACH_ROW(F) F(0) F(1) F(2) F(3) F(4) F(5)
+#else
+#define DX_EACH_ROW(F) F(0) F(1) F(2) F(3)
+#endif
+#define DX_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
+constexpr int kAhead = 8;  // steps
+
 template <int kRows>
 void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add) {
-  VF sum[kRows][kTileVectors];
-  for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kTileVectors; ++v) sum[r][v] = VF{};
-  for (int64_t step = 0; step < k; ++step, a += kRows, b += b_stride) {
-#if defined(__GNUC__)
-    __builtin_prefetch(b + 8 * b_stride);
-    if (kTileColumns * sizeof(float) > 64) __builtin_prefetch(b + 8 * b_stride + 16);
-#endif
-    VF bv[kTileVectors];
-    for (int v = 0; v < kTileVectors; ++v) bv[v] = LoadF(b + v * kWidth);
-    for (int r = 0; r < kRows; ++r) {
-      const VF value = a[r] - VF{};  // a broadcast; adding zero would keep an addition because of -0
-      for (int v = 0; v < kTileVectors; ++v) sum[r][v] += value * bv[v];
-    }
+#define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
+  DX_EACH_ROW(DX_ROW)
+#undef DX_ROW
+  // Into the second level: rows that lie a multiple of 4 KiB apart have the same few places in the first.
+#define DX_ROW(r)                                        \
+  if constexpr (kRows > r) {                             \
+    DX_PREFETCH(c + r * c_stride, 2);                    \
+    DX_PREFETCH(c + r * c_stride + kTileColumns - 1, 2); \
   }
-  for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kTileVectors; ++v) {
-      float* to = c + r * c_stride + v * kWidth;
-      StoreF(to, add ? LoadF(to) + sum[r][v] : sum[r][v]);
-    }
+  DX_EACH_ROW(DX_ROW)
+#undef DX_ROW
+  for (int64_t step = 0; step < k; ++step, a += kRows, b += b_stride) {
+    DX_PREFETCH(b + kAhead * b_stride, 3);
+    if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(b + kAhead * b_stride + 16, 3);
+    DX_PREFETCH(a + kAhead * kRows, 3);
+    const VF b_low = LoadF(b), b_high = LoadF(b + kWidth);
+    // a broadcast; adding zero would keep an addition because of -0
+#define DX_ROW(r)                 \
+  if constexpr (kRows > r) {      \
+    const VF value = a[r] - VF{}; \
+    low##r += value * b_low;      \
+    high##r += value * b_high;    \
+  }
+    DX_EACH_ROW(DX_ROW)
+#undef DX_ROW
+  }
+  if (add) {
+#define DX_ROW(r)                                \
+  if constexpr (kRows > r) {                     \
+    low##r += LoadF(c + r * c_stride);           \
+    high##r += LoadF(c + r * c_stride + kWidth); \
+  }
+    DX_EACH_ROW(DX_ROW)
+#undef DX_ROW
+  }
+#define DX_ROW(r)                               \
+  if constexpr (kRows > r) {                    \
+    StoreF(c + r * c_stride, low##r);           \
+    StoreF(c + r * c_stride + kWidth, high##r); \
+  }
+  DX_EACH_ROW(DX_ROW)
+#undef DX_ROW
 }
+#undef DX_PREFETCH
+#undef DX_EACH_ROW
 
 static const GemmTile kTiles[] = {
-    MultiplyTile<1>,  MultiplyTile<2>,  MultiplyTile<3>,  MultiplyTile<4>,
+    MultiplyTile<1>, MultiplyTile<2>, MultiplyTile<3>, MultiplyTile<4>,
 #if DX_ISA >= 1
-    MultiplyTile<5>,  MultiplyTile<6>,
+    MultiplyTile<5>, MultiplyTile<6>,
 #endif
 #if DX_ISA == 2
-    MultiplyTile<7>,  MultiplyTile<8>,  MultiplyTile<9>,  MultiplyTile<10>, MultiplyTile<11>, MultiplyTile<12>,
+    MultiplyTile<7>, MultiplyTile<8>, MultiplyTile<9>, MultiplyTile<10>, MultiplyTile<11>, MultiplyTile<12>,
 #endif
 };
-
 
 #if DX_ISA == 2
 // The transpose of 16 x 16 floats in registers.
@@ -76,7 +110,11 @@ DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64
   for (int i = 0; i < 16; ++i) r[i] = i < rows ? _mm512_loadu_ps(from + i * from_stride) : _mm512_setzero_ps();
   Transpose16(r);
   const __mmask16 mask = static_cast<__mmask16>((1u << rows) - 1);
-  for (int j = 0; j < 16; ++j) _mm512_mask_storeu_ps(to + j * to_stride, mask, r[j]);
+  if (to_stride == rows && rows >= 8)  // what a store writes too much, the next one repairs
+    for (int j = 0; j < 15; ++j) _mm512_storeu_ps(to + j * to_stride, r[j]);
+  else
+    for (int j = 0; j < 15; ++j) _mm512_mask_storeu_ps(to + j * to_stride, mask, r[j]);
+  _mm512_mask_storeu_ps(to + 15 * to_stride, mask, r[15]);
 }
 #elif DX_ISA == 1
 DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows) {
@@ -120,8 +158,7 @@ static void PackRows(float* to, int64_t to_stride, int64_t height, const float* 
   if (column_stride == 1)
     for (; j + kWidth <= n; j += kWidth)
       for (int64_t i = 0; i < height; i += kWidth)
-        TurnSquare(to + j * to_stride + i, to_stride, from + i * row_stride + j, row_stride,
-                   height - i < kWidth ? height - i : kWidth);
+        TurnSquare(to + j * to_stride + i, to_stride, from + i * row_stride + j, row_stride, height - i < kWidth ? height - i : kWidth);
 #endif
   for (; j < n; ++j)
     for (int64_t i = 0; i < height; ++i) to[j * to_stride + i] = from[i * row_stride + j * column_stride];

@@ -38,15 +38,20 @@ int ThreadCount() {
 
 }  // namespace
 
-// `gate` holds the number of the call, whether workers may still join it, and how many are in it. The caller changes `work` only
-// while the gate is closed and nobody is in.
+// `gate` holds the number of the call, whether workers may still join it, and how many are in it. The caller changes `work` and
+// `parts` only while the gate is closed and nobody is in.
 struct ThreadPool::State {
   static constexpr uint64_t kOpen = 1u << 16, kInside = kOpen - 1, kCall = kOpen << 1;
 
   std::mutex owner;  // held by the thread whose call is running
   Work work{};
   alignas(64) std::atomic<uint64_t> gate{0};
-  alignas(64) std::atomic<int64_t> next{0};
+  // Each thread's own part of the work, taken from its front.
+  struct alignas(64) Part {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+  Part parts[kMostThreads];
   alignas(64) std::mutex mutex;  // with `wake` and `sleeping`
   std::condition_variable wake;
   std::atomic<int> sleeping{0};
@@ -79,12 +84,16 @@ void ThreadPool::Start() {
 #endif
 }
 
+// Its own part first: what a thread read or wrote in the call before lies in its cache. Then what is left of the others'.
 void ThreadPool::TakePieces(int slot) {
   const Work& work = state_->work;
-  for (;;) {
-    const int64_t first = state_->next.fetch_add(work.grain, std::memory_order_relaxed);
-    if (first >= work.end) return;
-    work.call(work.context, first, std::min(work.end, first + work.grain), slot);
+  for (int i = 0; i < size_; ++i) {
+    State::Part& part = state_->parts[(slot + i) % size_];
+    while (part.next.load(std::memory_order_relaxed) < part.end) {
+      const int64_t first = part.next.fetch_add(work.grain, std::memory_order_relaxed);
+      if (first >= part.end) break;
+      work.call(work.context, first, std::min(part.end, first + work.grain), slot);
+    }
   }
 }
 
@@ -98,12 +107,16 @@ void ThreadPool::Run(const Work& work) {
   }
   if (!s.started) Start();
   s.work = work;
-  s.next.store(work.begin, std::memory_order_relaxed);
+  const int64_t pieces = (work.end - work.begin + work.grain - 1) / work.grain, parts = std::min<int64_t>(pieces, size_);
+  for (int slot = 0; slot < size_; ++slot) {
+    const int64_t part = std::min<int64_t>(slot, parts);
+    s.parts[slot].next.store(work.begin + pieces * part / parts * work.grain, std::memory_order_relaxed);
+    s.parts[slot].end = std::min(work.end, work.begin + pieces * std::min<int64_t>(part + 1, parts) / parts * work.grain);
+  }
   const uint64_t call = (s.gate.load(std::memory_order_relaxed) / State::kCall + 1) * State::kCall;
   s.gate.store(call | State::kOpen);  // sequentially consistent, as is the worker's announcement that it sleeps
   if (s.sleeping.load()) {
     std::lock_guard<std::mutex> lock(s.mutex);
-    const int64_t pieces = (work.end - work.begin + work.grain - 1) / work.grain;
     if (pieces == 2) s.wake.notify_one();
     else s.wake.notify_all();
   }
