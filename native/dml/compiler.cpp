@@ -1,6 +1,7 @@
 #include "compiler.h"
 
 #include "../abi/abi_calls.h"
+#include "../schema/unchecked.h"
 #include "failure.h"
 
 namespace dxtensor::dml {
@@ -8,6 +9,8 @@ namespace dxtensor::dml {
 namespace {
 
 ComPtr<IDMLOperator> CreateOperator(const Context& context, const schema::OperatorDesc& desc) {
+  if (std::string fault = schema::UncheckedFault(desc); !fault.empty())
+    throw Failure(FailureKind::Invalid, std::string(desc.schema->name) + ": " + fault);
   schema::DmlDesc dml(desc);
   ComPtr<IDMLOperator> op;
   Check(context.dml->CreateOperator(dml.get(), __uuidof(IDMLOperator), op.put_void()), "IDMLDevice::CreateOperator", desc.schema->name);

@@ -59,7 +59,14 @@ function settingOf(options: Options, { device, peer }: Context): Setting {
   };
 }
 
+/** A reader that goes away, such as head, ends the program quietly. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+}
+
 async function verify(options: Options): Promise<void> {
+  process.stdout.on("error", endWithReader);
   const { context, facts } = openSides(options);
   const setting = settingOf(options, context);
   const wanted = matcher(options.filter ?? "");

@@ -1,10 +1,17 @@
 /** What a case is, and what comes of it. */
+import type { Differing } from "./compare.ts";
 import type { Side } from "./side.ts";
 
 /** One thing that differs. label tells several of one case apart; "" for the case as a whole. */
 export interface Finding {
   readonly label: string;
   readonly text: string;
+  /** Where values differ: the elements, and where known the inputs that they were computed from. */
+  readonly elements?: readonly Element[];
+}
+
+export interface Element extends Differing {
+  readonly inputs?: readonly (number | bigint)[];
 }
 
 export type Result =

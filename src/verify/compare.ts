@@ -4,8 +4,18 @@ import { eachPlace, elementsOf } from "./tensors.ts";
 import type { Tolerance } from "./tolerances.ts";
 import { bitsOf, readElement, typeOf, type DataType, type Element } from "./types.ts";
 
+/** An element that differs. */
+export interface Differing {
+  readonly type: DataType;
+  readonly index: number;
+  readonly got: Element;
+  readonly want: Element;
+}
+
 /** What differs between two tensors. */
 export interface Difference {
+  /** The elements that differ, the first so many of them. */
+  readonly differing: readonly Differing[];
   readonly count: number;
   readonly elements: number;
   /** Row-major index of the first element that differs, its values and bits on both devices. */
@@ -65,6 +75,8 @@ const shown = (view: DataView, type: DataType, place: number): string => {
   return `${String(readElement(view, type, place))} (0x${bitsOf(view, type, place)})`;
 };
 
+const MOST_KEPT = 4096;
+
 /** Null when every element agrees. limit: only so many elements, in row-major order, have a meaning. */
 export function compare(
   t: TensorDescription,
@@ -83,12 +95,15 @@ export function compare(
   let maxAbsolute = 0;
   let maxRelative = 0;
   let maxUlps = 0;
+  const differing: Differing[] = [];
   eachPlace(t, (place, index) => {
     if (index >= limit) return;
+    const got = readElement(a, type, place);
     const want = readElement(b, type, place);
-    const d = distance(type, readElement(a, type, place), want, tolerance, largest);
+    const d = distance(type, got, want, tolerance, largest);
     if (d.same) return;
     count++;
+    if (differing.length < MOST_KEPT) differing.push({ type, index, got, want });
     if (first < 0) {
       first = index;
       firstPlace = place;
@@ -99,6 +114,7 @@ export function compare(
   });
   if (count === 0) return null;
   return {
+    differing,
     count,
     elements: Math.min(elementsOf(t.sizes), limit),
     first,

@@ -49,6 +49,8 @@ function distinct({ random, tensor, type }: Place): Values {
   const order = shuffled(random, elementsOf(tensor.sizes));
   const middle = order.length >> 1;
   if (type.kind === "float") return (i) => (order[i]! - middle) / (order.length > 500 ? 1 : 8);
+  // Both halves of 64 bits matter.
+  if (type.bits === 64) return (i) => (1n << 40n) + BigInt(order[i]! - (type.kind === "signed" ? middle : 0)) * (1n << 30n);
   const range = 2 ** Math.min(type.bits, 20);
   return (i) => (type.kind === "signed" ? order[i]! - middle : order[i]!) % range;
 }
@@ -173,7 +175,8 @@ function anyInteger({ random, type }: Place): Values {
   return () => low + (random.bits() % 2 ** type.bits);
 }
 
-const wholeRange = /ADD|SUBTRACT|MULTIPLY$|BIT_|MAX$|MIN$|_IF|SLICE|JOIN|SPLIT|PADDING|GATHER|TILE|ONE_HOT|SCATTER|SPACE|REVERSE|IDENTITY/;
+const wholeRange =
+  /ADD|REDUCE|CUMULATIVE_SUM|SUBTRACT|MULTIPLY$|BIT_|MAX$|MIN$|_IF|SLICE|JOIN|SPLIT|PADDING|GATHER|TILE|ONE_HOT|SCATTER|SPACE|REVERSE|IDENTITY/;
 
 function integers(place: Place): Values {
   const { operator, field, described, type, random } = place;
@@ -184,8 +187,9 @@ function integers(place: Place): Values {
   if (/POW/.test(operator)) return field === "exponent" ? whole(place, 0, 2) : whole(place, type.kind === "signed" ? -5 : 0, 5);
   if (/LOGICAL_(AND|OR|XOR|NOT)|NONZERO/.test(operator)) return () => (random.between(0, 1) === 1 ? random.between(1, 100) : 0);
   if (/LOGICAL/.test(operator)) {
-    const high = type.bits === 64 ? 1n << 62n : 0n;
-    return () => BigInt(random.between(0, 3)) + (random.between(0, 1) === 1 ? high : 0n);
+    // Equal ones are frequent; those of 64 bits differ in either half.
+    const high = type.bits === 64 ? [0n, 1n << 62n, 1n << 31n] : [0n];
+    return () => BigInt(random.between(0, 3)) + random.pick(high);
   }
   if (operator === "CAST") {
     const to = typeOf(tensorNamed(described, "output").dataType)!;

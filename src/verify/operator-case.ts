@@ -1,12 +1,13 @@
 /** Runs one operator on both devices and compares what they computed, or how they refused. */
 import { agrees, differs, type Context, type Finding, type Result } from "./case.ts";
+import type { OperatorDescription } from "../native/binding.ts";
 import { compare, differenceText } from "./compare.ts";
 import { inputsFor } from "./fill.ts";
 import { tensorsOf } from "./operators.ts";
 import { hash, Random } from "./random.ts";
 import type { Outcome, Refusal } from "./side.ts";
 import { textOf, description, type Described } from "./text.ts";
-import { kindOf, toleranceOf, type Tolerance } from "./tolerances.ts";
+import { kindWith, toleranceOf, type Tolerance } from "./tolerances.ts";
 import { typeOf, type DataType } from "./types.ts";
 
 const refusalText = ({ code, call }: Refusal): string => (call === "" ? code : `${code} from ${call}`);
@@ -24,6 +25,13 @@ function limitOf(described: Described, output: string, want: Extract<Outcome, { 
   );
 }
 
+/** The name of the activation in an operator. */
+function fusedIn({ row, fields }: Described): string | null {
+  const index = row.fields.findIndex((f) => f.name === "fusedActivation");
+  const inner = index < 0 ? null : (fields[index] as OperatorDescription | null);
+  return inner === null ? null : textOf(inner).split(" ")[0]!;
+}
+
 export interface Options {
   /** Instead of the operator's. */
   readonly tolerance?: (type: DataType) => Tolerance;
@@ -38,6 +46,7 @@ export function compareOutcomes(described: Described, got: Outcome, want: Outcom
     return differs(`refused by both, though the table allows it: ${refusalText(got.refusal)} and ${refusalText(want.refusal)}${about}`);
   }
   if ("refusal" in got) return differs(`refused: ${got.refusal.message}${about}`);
+  const kind = kindWith(described.row.name, fusedIn(described));
   const findings: Finding[] = [];
   let output = 0;
   described.row.fields.forEach((f, i) => {
@@ -46,10 +55,11 @@ export function compareOutcomes(described: Described, got: Outcome, want: Outcom
     if (tensors.length === 0 && f.type === "tensor") output++;
     for (const t of tensors) {
       const type = typeOf(t.dataType)!;
-      const tolerance = options.tolerance?.(type) ?? toleranceOf(kindOf(described.row.name), type);
+      const tolerance = options.tolerance?.(type) ?? toleranceOf(kind, type);
       const at = output++;
       const difference = compare(t, got.outputs[at]!, want.outputs[at]!, tolerance, limitOf(described, f.name, want));
-      if (difference !== null) findings.push({ label: f.name, text: `${f.name}: ${differenceText(difference)}${about}` });
+      if (difference !== null)
+        findings.push({ label: f.name, text: `${f.name}: ${differenceText(difference)}${about}`, elements: difference.differing });
     }
   });
   return findings.length === 0 ? agrees : { kind: "differs", findings };

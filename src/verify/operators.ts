@@ -2,6 +2,7 @@
  * From rows to cases: a row is an operator's text in which T, U, V, C and I stand for data types and $n for the scalar n of T.
  * T, U, V and C go through every data type that the operator table lists for their tensors, I through the index types.
  */
+import { ENUMS } from "../dml/operators.generated.ts";
 import { supportOf } from "../dml/schema.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { elementwiseRows } from "./cases/elementwise.ts";
@@ -27,7 +28,7 @@ const attribute = (d: Described, name: string): unknown => d.fields[d.row.fields
 
 /** True when the table lists operator, data types and ranks on that feature level. */
 export function tableAllows(d: Described, level: number): boolean {
-  if (d.row.featureLevel > level) return false;
+  if (d.row.featureLevel > level || (attribute(d, "paddingMode") === ENUMS.DML_PADDING_MODE.WRAP && level < 0x6400)) return false;
   const reduceFunction = d.row.name === "REDUCE" ? (attribute(d, "function") as number) : -1;
   const allowed = d.row.fields.every((_, i) => {
     const support = supportOf(d.row, i, level, reduceFunction);
@@ -44,17 +45,19 @@ export function tableAllows(d: Described, level: number): boolean {
 }
 
 /** Combinations that the table lists but whose meaning is written nowhere: integers that are scaled or go through an activation. */
-function isDefined(d: Described): boolean {
-  const isFloat = d.row.fields.every((_, i) => tensorsOf(d, i).every((t) => typeOf(t.dataType)!.kind === "float"));
-  return isFloat || ((attribute(d, "scaleBias") ?? null) === null && (attribute(d, "fusedActivation") ?? null) === null);
+export function isDefined(d: Described): boolean {
+  const types = d.row.fields.flatMap((_, i) => tensorsOf(d, i).map((t) => typeOf(t.dataType)!));
+  const isPlain = (attribute(d, "scaleBias") ?? null) === null && (attribute(d, "fusedActivation") ?? null) === null;
+  return isPlain || types.every((t) => t.kind === "float" && t.bits < 64);
 }
 
 const letters = ["T", "U", "V", "C", "I"] as const;
-type Types = { readonly [letter: string]: string };
+export type Types = { readonly [letter: string]: string };
 
 const indexTypes = ["u32", "i32", "i64", "u64"];
 
-function instantiate(row: string, types: Types): string {
+/** The text with data types for its letters. */
+export function instantiate(row: string, types: Types): string {
   return row
     .replace(/(?<=[=[,])([TUVCI])(?=\[)/g, (_, letter: string) => types[letter]!)
     .replace(/=T(?= |$)/g, `=${types["T"]}`)
@@ -62,7 +65,7 @@ function instantiate(row: string, types: Types): string {
 }
 
 /** Every choice of types for the letters in a row. */
-function choices(row: string): Types[] {
+export function choices(row: string): Types[] {
   let list: Types[] = [{}];
   for (const letter of letters) {
     if (!new RegExp(`[=[,]${letter}\\[`).test(row)) continue;

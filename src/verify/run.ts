@@ -1,5 +1,5 @@
 /** Runs cases one after another, matches what differs with the list of known differences, and counts. */
-import type { Case, Context, Finding } from "./case.ts";
+import type { Case, Context, Element, Finding } from "./case.ts";
 import { known, applies, type DeviceFacts, type Known } from "./known.ts";
 
 export type Status = "passed" | "known" | "failed" | "skipped";
@@ -27,6 +27,37 @@ export interface RunOptions {
 }
 
 const keyOf = (id: string, { label }: Finding): string => (label === "" ? id : `${id}: ${label}`);
+
+interface Explanation {
+  readonly entries: readonly Known[];
+  /** What no entry explains, as text; null when all is explained. */
+  readonly left: string | null;
+}
+
+const elementText = ({ index, inputs, got, want }: Element): string =>
+  `  at ${index}${inputs === undefined ? "" : `, of ${inputs.map(String).join(", ")}`}: ${String(got)} instead of ${String(want)}`;
+
+const SHOWN = 6;
+
+/** A finding is explained as a whole, or each of its elements by one entry or another. */
+function explain(id: string, finding: Finding, entries: readonly Known[]): Explanation {
+  const key = `${keyOf(id, finding)}\n${finding.text}`;
+  const possible = entries.filter((e) => e.cases.test(id) && (e.findings?.test(key) ?? true));
+  const whole = possible.find((e) => e.explains === undefined);
+  if (whole !== undefined) return { entries: [whole], left: null };
+  const used = new Set<Known>();
+  const left = (finding.elements ?? []).filter((element) => {
+    const entry = possible.find((e) => e.explains!(element));
+    if (entry !== undefined) used.add(entry);
+    return entry === undefined;
+  });
+  if (finding.elements !== undefined && left.length === 0) return { entries: [...used], left: null };
+  const shown = used.size === 0 ? [] : left.slice(0, SHOWN).map(elementText);
+  return {
+    entries: [...used],
+    left: [finding.text, ...(shown.length > 0 ? [`  ${left.length} are in no entry of the known differences:`] : []), ...shown].join("\n"),
+  };
+}
 
 /** Long enough to be cheap, short enough that Ctrl-C and progress answer. */
 const TURN_IN_MS = 50;
@@ -69,20 +100,15 @@ async function judge(one: Case, context: Context, entries: readonly Known[], use
   }
   if (result.kind === "agrees") return done("passed", []);
   if (result.kind === "skipped") return done("skipped", [result.reason]);
-  const unknown: Finding[] = [];
+  const unknown: string[] = [];
   const reasons = new Set<string>();
   for (const finding of result.findings) {
-    const key = keyOf(one.id, finding);
-    const entry = entries.find((e) => e.cases.test(one.id) && (e.findings?.test(`${key}\n${finding.text}`) ?? true));
-    if (entry === undefined) unknown.push(finding);
-    else {
+    const explanation = explain(one.id, finding, entries);
+    for (const entry of explanation.entries) {
       used.add(entry);
       reasons.add(entry.reason);
     }
+    if (explanation.left !== null) unknown.push(explanation.left);
   }
-  if (unknown.length === 0) return done("known", [...reasons]);
-  return done(
-    "failed",
-    unknown.map((f) => f.text),
-  );
+  return unknown.length === 0 ? done("known", [...reasons]) : done("failed", unknown);
 }

@@ -1,6 +1,8 @@
 /** All cases, family after family, in a fixed order. */
 import type { Case, Context } from "./case.ts";
 import { operatorCases } from "./operators.ts";
+import { refusalCases } from "./cases/refusals.ts";
+import { specialCases } from "./cases/special.ts";
 import { runOperatorCase } from "./operator-case.ts";
 
 export interface SuiteOptions {
@@ -11,6 +13,8 @@ export interface SuiteOptions {
 export function* allCases({ featureLevel, quick }: SuiteOptions): Generator<Case> {
   for (const { id, described } of operatorCases(featureLevel, quick))
     yield { id, run: (context: Context) => runOperatorCase(id, described, context) };
+  yield* specialCases(featureLevel, quick);
+  yield* refusalCases(featureLevel, quick);
 }
 
 /** "/regular expression/" or words that must all be part of the id. */

@@ -66,6 +66,12 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
 /** Of an operator's outputs; sums where nothing else is known (GEMM, CONVOLUTION, REDUCE, pooling). */
 export const kindOf = (operator: string): Kind => kinds.find(([pattern]) => pattern.test(operator))?.[1] ?? "sum";
 
+/** An elementwise operator with an activation in it is as exact as the activation. */
+export function kindWith(operator: string, activation: string | null): Kind {
+  const own = kindOf(operator);
+  return activation === null || (own !== "exact" && own !== "rounded") ? own : kindOf(activation);
+}
+
 export function toleranceOf(kind: Kind, type: DataType): Tolerance {
   if (type.name === "f32") return float32[kind];
   return type.name === "f16" ? float16[kind] : exact;

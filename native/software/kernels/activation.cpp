@@ -152,7 +152,8 @@ KernelPointer MakeActivation(const schema::OperatorDesc& desc) {
       switch (desc.type()) {
         case DML_OPERATOR_ACTIVATION_RELU: return Map<T>(desc, [](C x) { return std::max(x, C(0)); });
         case DML_OPERATOR_ACTIVATION_SHRINK:
-          return Map<T>(desc, [f = *FindActivation(desc)](C x) { return Saturate<C>(f(static_cast<float>(x))); });
+          // To the nearest integer, halves to the even one, as Microsoft's library does.
+          return Map<T>(desc, [f = *FindActivation(desc)](C x) { return Saturate<C>(std::nearbyint(f(static_cast<float>(x)))); });
         default: return nullptr;
       }
     }
