@@ -1,8 +1,10 @@
 /** Where in the user's code a traced operation was asked for. */
-import { dirname, relative } from "node:path";
+import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const own = `${dirname(dirname(fileURLToPath(import.meta.url)))}/`;
+const own = `${dirname(dirname(fileURLToPath(import.meta.url)))}${sep}`;
+/** "(file:///C:/a.js:1:2)", "/a.js:1:2", "C:\\a.js:1:2": file and line. */
+const frame = /\(?((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):\d+\)?$/;
 
 /** "at train.ts:12" for the first frame outside this library; null when there is none. */
 export function callerPlace(): string | null {
@@ -11,7 +13,7 @@ export function callerPlace(): string | null {
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
   for (const line of stack.split("\n").slice(1)) {
-    const match = /\(?((?:file:\/\/)?\/[^():]+|[A-Za-z]:\\[^():]+):(\d+):\d+\)?$/.exec(line.trim());
+    const match = frame.exec(line.trim());
     if (match === null) continue;
     const file = match[1]!.startsWith("file:") ? fileURLToPath(match[1]!) : match[1]!;
     if (file.startsWith(own) || file.includes("node:internal")) continue;

@@ -44,7 +44,7 @@ it("says why a file is no addon", () => {
   vi.stubEnv("DXTENSOR_NATIVE", path);
   const [tried] = failure().tried;
   expect(tried).toContain(path);
-  expect(tried).toMatch(/invalid ELF header|file too short|not a valid|slice/i);
+  expect(tried).toMatch(/invalid ELF header|file too short|not a valid|bad exe format|slice/i);
 });
 
 it("loads the built addon once", () => {
