@@ -1,8 +1,10 @@
 /** All cases, family after family, in a fixed order. */
 import type { Case, Context } from "./case.ts";
 import { operatorCases } from "./operators.ts";
+import { loweringCases } from "./cases/lowering-cases.ts";
 import { refusalCases } from "./cases/refusals.ts";
 import { specialCases } from "./cases/special.ts";
+import { trainingCases } from "./cases/training.ts";
 import { runOperatorCase } from "./operator-case.ts";
 
 export interface SuiteOptions {
@@ -15,6 +17,8 @@ export function* allCases({ featureLevel, quick }: SuiteOptions): Generator<Case
     yield { id, run: (context: Context) => runOperatorCase(id, described, context) };
   yield* specialCases(featureLevel, quick);
   yield* refusalCases(featureLevel, quick);
+  yield* loweringCases(quick);
+  yield* trainingCases(quick);
 }
 
 /** "/regular expression/" or words that must all be part of the id. */

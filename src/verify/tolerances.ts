@@ -13,7 +13,7 @@ export interface Tolerance {
   readonly relative: number;
 }
 
-export type Kind = "exact" | "rounded" | "function" | "periodic" | "arc" | "sum" | "normalized";
+export type Kind = "exact" | "rounded" | "function" | "periodic" | "arc" | "sum" | "composed" | "normalized" | "trained";
 
 const exact: Tolerance = { ulps: 0, absolute: 0, relative: 0 };
 
@@ -30,6 +30,10 @@ const float32: { readonly [K in Kind]: Tolerance } = {
   arc: { ulps: 64, absolute: 1e-4, relative: 0 },
   // Sums depend on their order: some units of the largest.
   sum: { ulps: 32, absolute: 0, relative: 2e-6 },
+  // Several operators in a row, with gradients: differences of nearly equal numbers lose digits.
+  composed: { ulps: 64, absolute: 4e-6, relative: 1e-5 },
+  // Some steps of training: Adam divides by the root of tiny numbers, so single parameters may drift.
+  trained: { ulps: 1024, absolute: 1e-4, relative: 1e-3 },
   // A sum, a difference of nearly equal numbers, a square root.
   normalized: { ulps: 128, absolute: 1e-6, relative: 1e-5 },
 };
@@ -41,6 +45,8 @@ const float16: { readonly [K in Kind]: Tolerance } = {
   periodic: { ulps: 4, absolute: 2 ** -10, relative: 0 },
   arc: { ulps: 4, absolute: 2 ** -12, relative: 0 },
   sum: { ulps: 4, absolute: 0, relative: 2e-3 },
+  composed: { ulps: 8, absolute: 2 ** -9, relative: 4e-3 },
+  trained: { ulps: 16, absolute: 1e-2, relative: 1e-2 },
   normalized: { ulps: 8, absolute: 2 ** -12, relative: 4e-3 },
 };
 

@@ -1,0 +1,162 @@
+/** Runs operations with their gradients on both devices: eagerly and compiled, on packed tensors and on views. */
+import * as dx from "../../index.ts";
+import type { DType, Shape, Tensor } from "../../index.ts";
+import { arrayClass, DTYPES, isFloat, toHalf } from "../../dtype.ts";
+import { agrees, differs, type Case, type Context, type Finding, type Result } from "../case.ts";
+import { compare, differenceText } from "../compare.ts";
+import { randomFor } from "../operator-case.ts";
+import type { Random } from "../random.ts";
+import { failureOf, type Side } from "../side.ts";
+import { elementsOf, tensor } from "../tensors.ts";
+import { toleranceOf, type Kind } from "../tolerances.ts";
+import { typeOf } from "../types.ts";
+import { lowerings, type Argument, type Lowering } from "./lowerings.ts";
+
+const MODES = ["eager", "compiled", "views"] as const;
+type Mode = (typeof MODES)[number];
+
+function valuesFor({ shape, dtype, low, high, distinct }: Argument, random: Random): number[] {
+  const n = elementsOf(shape);
+  if (distinct) {
+    const order = Array.from({ length: n }, (_, i) => (i - (n >> 1)) / (isFloat(dtype) ? 8 : 1));
+    for (let i = n - 1; i > 0; i--) {
+      const k = random.between(0, i);
+      [order[i], order[k]] = [order[k]!, order[i]!];
+    }
+    return order;
+  }
+  const unit = isFloat(dtype) ? 8 : 1;
+  return Array.from({ length: n }, () => random.between(low * unit, high * unit) / unit);
+}
+
+function packed(values: readonly number[], { shape, dtype }: Argument, side: Side): Tensor {
+  const raw = new (arrayClass(dtype))(values.length);
+  values.forEach((v, i) => {
+    raw[i] = (dtype === "float16" ? toHalf(v) : DTYPES[dtype].sizeInBytes === 8 ? BigInt(v) : v) as never;
+  });
+  return dx.tensor(raw, { shape: [...shape], dtype, device: side.name });
+}
+
+/** The same tensor as a view: its axes backwards in memory, from an odd offset on. */
+function asView(values: readonly number[], argument: Argument, side: Side): Tensor {
+  const { shape } = argument;
+  const rank = shape.length;
+  const backwards = shape.toReversed();
+  const axes = shape.map((_, i) => rank - 1 - i);
+  const straight = packed(values, argument, side);
+  const turned = dx.contiguous(dx.permute(straight, axes)).reshape(elementsOf(shape));
+  const shifted = dx.cat([dx.narrow(turned, 0, 0, 1), turned]);
+  return dx.permute(dx.reshape(dx.narrow(shifted, 0, 1, elementsOf(shape)), ...backwards), axes);
+}
+
+/** Outputs, then the gradients of the float inputs of a weighted sum of the float outputs. */
+function evaluate({ run }: Lowering, inputs: readonly Tensor[]): { readonly tensors: Tensor[]; readonly outputs: number } {
+  const results = run(...inputs);
+  const outputs = results instanceof dx.Tensor ? [results] : [...results];
+  const roots = outputs.filter((t) => isFloat(t.dtype) && t.requiresGrad);
+  const wanted = inputs.filter((t) => t.requiresGrad);
+  if (roots.length === 0 || wanted.length === 0) return { tensors: outputs, outputs: outputs.length };
+  // Another weight for each element, or mistakes that are symmetric would cancel; eighths, which every format holds.
+  const weights = roots.map((t) =>
+    dx.reshape(dx.to(dx.sub(dx.mul(dx.arange(t.size, { device: t.device }), 0.125), 1), t.dtype), ...t.shape),
+  );
+  const gradients = dx.grad(roots, wanted, { gradient: weights, allowUnused: true }).filter((t) => t !== null);
+  return { tensors: [...outputs.map((t) => t.detach()), ...gradients], outputs: outputs.length };
+}
+
+export interface Values {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly bytes: ArrayBuffer;
+}
+
+export interface Run {
+  readonly values: readonly Values[];
+  /** How many of them are results; the others are gradients. */
+  readonly outputs: number;
+}
+
+function runOn(side: Side, lowering: Lowering, mode: Mode, random: Random): Run {
+  return dx.withDevice(side.name, () =>
+    dx.scope(() => {
+      const inputs = lowering.inputs.map((argument) => {
+        const values = valuesFor(argument, random);
+        const t = mode === "views" ? asView(values, argument, side) : packed(values, argument, side);
+        return isFloat(argument.dtype) ? t.detach().requiresGrad_() : t;
+      });
+      let outputs = 0;
+      const step = (...tensors: Tensor[]): Tensor[] => {
+        const evaluated = evaluate(lowering, tensors);
+        outputs = evaluated.outputs;
+        return evaluated.tensors;
+      };
+      if (mode !== "compiled") return { values: read(step(...inputs)), outputs };
+      const compiled = dx.compile(step);
+      try {
+        return { values: read(compiled(...inputs)), outputs };
+      } finally {
+        compiled.dispose();
+      }
+    }),
+  );
+}
+
+export const read = (results: readonly Tensor[]): Values[] =>
+  results.map((t) => {
+    const raw = t.dataSync();
+    const bytes = new ArrayBuffer(Math.ceil(raw.byteLength / 4) * 4);
+    new Uint8Array(bytes).set(new Uint8Array(raw.buffer, raw.byteOffset, raw.byteLength));
+    return { dtype: t.dtype, shape: t.shape, bytes };
+  });
+
+function compareValues(name: string, got: Values, want: Values, kind: Kind): Finding | null {
+  const { dtype, shape } = want;
+  if (got.dtype !== dtype || got.shape.join() !== shape.join())
+    return { label: name, text: `${name}: ${got.dtype}[${got.shape.join(", ")}] instead of ${dtype}[${shape.join(", ")}]` };
+  const type = typeOf(DTYPES[dtype].dml)!;
+  const difference = compare(tensor(type, shape.length === 0 ? [1] : shape), got.bytes, want.bytes, toleranceOf(kind, type));
+  return difference === null ? null : { label: name, text: `${name}: ${differenceText(difference)}`, elements: difference.differing };
+}
+
+function attempt<T>(run: () => T): { readonly value: T } | { readonly error: string } {
+  try {
+    return { value: run() };
+  } catch (error) {
+    const { code, message } = failureOf("verify", error);
+    return { error: `${code}: ${message}` };
+  }
+}
+
+/** Results of functions are composed of several; gradients are, and summed over what was broadcast. */
+const resultKind = (kind: Kind): Kind => (kind === "function" ? "composed" : kind);
+const gradientKind = (kind: Kind): Kind => (kind === "normalized" ? kind : "composed");
+
+/** The same work on both devices. A case must work on both. */
+export function compareRuns(run: (side: Side) => Run, kind: Kind, { device, reference }: Context): Result {
+  const got = attempt(() => run(device));
+  const want = attempt(() => run(reference));
+  if ("error" in got || "error" in want) {
+    const text = `${"error" in got ? `fails: ${got.error}` : "works"}, where the reference ${"error" in want ? `fails: ${want.error}` : "works"}`;
+    return differs(text);
+  }
+  const { values, outputs } = want.value;
+  if (got.value.values.length !== values.length) return differs(`${got.value.values.length} results instead of ${values.length}`);
+  const findings = values.flatMap((w, i) => {
+    const name = i < outputs ? `result ${i}` : `gradient ${i - outputs}`;
+    return compareValues(name, got.value.values[i]!, w, i < outputs ? resultKind(kind) : gradientKind(kind)) ?? [];
+  });
+  return findings.length === 0 ? agrees : { kind: "differs", findings };
+}
+
+export function* loweringCases(quick: boolean): Generator<Case> {
+  let turn = 0;
+  for (const lowering of lowerings) {
+    for (const mode of quick ? [MODES[turn++ % MODES.length]!] : MODES) {
+      const id = `lowering/${lowering.name}/${mode}`;
+      yield {
+        id,
+        run: (context) => compareRuns((side) => runOn(side, lowering, mode, randomFor(id, context.seed)), lowering.kind, context),
+      };
+    }
+  }
+}

@@ -1,0 +1,235 @@
+/** Operations of the library that become several DirectML nodes, with their gradients. */
+import * as dx from "../../index.ts";
+import type { DType, Shape, Tensor } from "../../index.ts";
+import type { Kind } from "../tolerances.ts";
+
+export interface Argument {
+  readonly shape: Shape;
+  readonly dtype: DType;
+  /** Values are eighths from low to high; whole numbers for integers. */
+  readonly low: number;
+  readonly high: number;
+  /** No two equal, for maxima and sorting. */
+  readonly distinct: boolean;
+}
+
+export interface Lowering {
+  readonly name: string;
+  readonly inputs: readonly Argument[];
+  readonly run: (...inputs: Tensor[]) => Tensor | readonly Tensor[];
+  readonly kind: Kind;
+}
+
+const real = (shape: Shape, low = -2, high = 2): Argument => ({ shape, dtype: "float32", low, high, distinct: false });
+const half = (shape: Shape, low = -2, high = 2): Argument => ({ shape, dtype: "float16", low, high, distinct: false });
+const distinct = (shape: Shape, dtype: DType = "float32"): Argument => ({ shape, dtype, low: -2, high: 2, distinct: true });
+const whole = (shape: Shape, low = -9, high = 9, dtype: DType = "int32"): Argument => ({ shape, dtype, low, high, distinct: false });
+
+const of =
+  (kind: Kind) =>
+  (name: string, inputs: readonly Argument[], run: Lowering["run"]): Lowering => ({ name, inputs, run, kind });
+const exact = of("exact");
+const rounded = of("rounded");
+const fn = of("function");
+const sum = of("sum");
+const normalized = of("normalized");
+
+const { functional: F } = dx.nn;
+const x234 = real([2, 3, 4]);
+
+const activations = (
+  ["selu", "silu", "logSigmoid", "mish", "softsign", "hardSigmoid", "hardSwish", "relu6", "tanhshrink"] as const
+).flatMap((name) => [fn(name, [x234], (x) => dx[name](x)), fn(`${name} of float16`, [half([2, 3, 4])], (x) => dx[name](x))]);
+
+const unary = (["square", "exp2", "expm1", "log1p", "log2", "log10", "rsqrt", "frac", "trunc"] as const).flatMap((name) => [
+  fn(name, [real([3, 5], 0.5, 4)], (x) => dx[name](x)),
+  fn(`${name} of float16`, [half([3, 5], 0.5, 4)], (x) => dx[name](x)),
+]);
+
+const elementwise = [
+  fn("gelu", [x234], (x) => dx.gelu(x)),
+  fn("gelu by tanh", [x234], (x) => dx.gelu(x, { approximate: "tanh" })),
+  fn("softplus", [x234], (x) => dx.softplus(x, { beta: 2 })),
+  fn("celu", [x234], (x) => dx.celu(x, { alpha: 1.5 })),
+  fn("elu", [x234], (x) => dx.elu(x, { alpha: 2 })),
+  rounded("leakyRelu", [x234], (x) => dx.leakyRelu(x, { slope: 0.1 })),
+  exact("hardshrink", [x234], (x) => dx.hardshrink(x)),
+  rounded("softshrink", [x234], (x) => dx.softshrink(x)),
+  rounded("hardtanh", [x234], (x) => dx.hardtanh(x)),
+  rounded("threshold", [x234], (x) => dx.threshold(x, 0.5, -1)),
+  rounded("prelu", [x234, real([3])], (x, w) => dx.prelu(x, w!)),
+  fn("glu", [real([2, 6])], (x) => dx.glu(x)),
+  fn("pow", [real([3, 4], 0.5, 2), real([4], -1, 2)], (a, b) => dx.pow(a!, b!)),
+  rounded("pow of a square", [real([3, 4])], (a) => dx.pow(a!, 2)),
+  fn("pow of a root", [real([3, 4], 0.5, 4)], (a) => dx.pow(a!, 0.5)),
+  exact("pow of integers", [whole([3, 4], 0, 5)], (a) => dx.pow(a!, 2)),
+  rounded("arithmetic with broadcasts", [real([2, 1, 4]), real([3, 1], 1, 2)], (a, b) => dx.div(dx.sub(dx.mul(a!, b!), b!), b!)),
+  exact("integer arithmetic", [whole([2, 3]), whole([3], 1, 9)], (a, b) => dx.sub(dx.mul(a!, b!), b!)),
+  exact("int64 arithmetic", [whole([2, 3], -9, 9, "int64"), whole([3], 1, 9, "int64")], (a, b) => dx.add(dx.mul(a!, b!), b!)),
+  rounded("promotion of int32 and float32", [whole([2, 3]), real([3])], (a, b) => dx.add(a!, b!)),
+  rounded("where", [real([2, 3]), real([3])], (a, b) => dx.where(dx.gt(a!, 0.5), a!, b!)),
+  rounded("maskedFill", [real([2, 3])], (a) => dx.maskedFill(a!, dx.lt(a!, 0), 7)),
+  rounded("clamp", [real([2, 9])], (a) => dx.clamp(a!, -0.6, 0.7)),
+  exact("clamp of integers", [whole([2, 9])], (a) => dx.clamp(a!, -3, 4)),
+  exact("comparisons", [whole([4, 5], 0, 3), whole([5], 0, 3)], (a, b) => [
+    dx.eq(a!, b!),
+    dx.ne(a!, b!),
+    dx.lt(a!, b!),
+    dx.le(a!, b!),
+    dx.gt(a!, b!),
+    dx.ge(a!, b!),
+  ]),
+  exact("logic", [whole([4, 5], 0, 1), whole([5], 0, 1)], (a, b) => [
+    dx.logicalAnd(a!, b!),
+    dx.logicalOr(a!, b!),
+    dx.logicalXor(a!, b!),
+    dx.logicalNot(a!),
+  ]),
+  exact("bits", [whole([4, 5], 0, 31), whole([5], 0, 7)], (a, b) => [
+    dx.bitwiseAnd(a!, b!),
+    dx.bitwiseOr(a!, b!),
+    dx.bitwiseXor(a!, b!),
+    dx.bitwiseNot(a!),
+    dx.bitwiseLeftShift(a!, b!),
+    dx.bitwiseRightShift(a!, b!),
+  ]),
+  exact("isfinite and its like", [real([3, 4])], (a) => [
+    dx.isnan(dx.log(a!)),
+    dx.isinf(dx.div(1, a!)),
+    dx.isfinite(dx.div(1, a!)),
+    dx.isneginf(dx.log(dx.abs(a!))),
+  ]),
+  exact("round", [real([5, 7])], (a) => [dx.round(a!), dx.floor(a!), dx.ceil(a!), dx.sign(a!)]),
+  rounded("maximum and minimum", [distinct([3, 4]), real([4], 3, 4)], (a, b) => [dx.maximum(a!, b!), dx.minimum(a!, b!)]),
+];
+
+const reductions = [
+  sum("sum", [real([3, 4, 5])], (x) => [dx.sum(x!), dx.sum(x!, 1), dx.sum(x!, [0, 2], { keepDims: true })]),
+  sum("sum of float16", [half([3, 4, 5])], (x) => dx.sum(x!, [0, 2])),
+  exact("sum of integers", [whole([3, 4, 5], -9, 9, "int8")], (x) => [dx.sum(x!), dx.sum(x!, 1)]),
+  sum("mean", [real([3, 4, 5])], (x) => [dx.mean(x!), dx.mean(x!, [1, 2])]),
+  sum("prod", [real([3, 4], 0.5, 2)], (x) => [dx.prod(x!), dx.prod(x!, 0)]),
+  exact("amax and amin", [distinct([3, 4, 5])], (x) => [dx.amax(x!, 1), dx.amin(x!, [0, 2])]),
+  exact("max with places", [distinct([3, 9])], (x) => Object.values(dx.max(x!, 1)) as Tensor[]),
+  exact("argmax and argmin", [distinct([3, 9]), distinct([4, 5], "int32")], (x, y) => [dx.argmax(x!, 1), dx.argmin(x!), dx.argmax(y!, 0)]),
+  exact("any and all", [whole([4, 5], 0, 1)], (x) => [dx.any(x!), dx.any(x!, 1), dx.all(x!, 0)]),
+  normalized("variance and std", [real([4, 6])], (x) => [dx.var(x!, 1), dx.std(x!), dx.var(x!, 0, { correction: 0 })]),
+  normalized("norm", [real([4, 6], 0.5, 2)], (x) => [dx.norm(x!), dx.norm(x!, 1, 1), dx.norm(x!, 3, 0), dx.norm(x!, Infinity)]),
+  normalized("logsumexp", [real([4, 6])], (x) => dx.logsumexp(x!, 1)),
+  sum("cumsum", [real([4, 6])], (x) => [dx.cumsum(x!, 0), dx.cumsum(x!, 1)]),
+  exact("cumsum of integers", [whole([4, 6])], (x) => dx.cumsum(x!, 1)),
+  normalized("softmax", [real([4, 6])], (x) => [dx.softmax(x!, 1), dx.softmax(x!, 0)]),
+  normalized("logSoftmax", [real([4, 6])], (x) => dx.logSoftmax(x!, 1)),
+  normalized("softmax of float16", [half([4, 6])], (x) => dx.softmax(x!, 1)),
+];
+
+const products = [
+  sum("matmul", [real([5, 7]), real([7, 3])], (a, b) => dx.matmul(a!, b!)),
+  sum("matmul of float16", [half([5, 7]), half([7, 3])], (a, b) => dx.matmul(a!, b!)),
+  sum("matmul with broadcast batches", [real([2, 1, 3, 4]), real([3, 4, 2])], (a, b) => dx.matmul(a!, b!)),
+  sum("matmul of vectors", [real([4]), real([4, 3])], (a, b) => dx.matmul(a!, b!)),
+  sum("mv, dot and outer", [real([4, 5]), real([5]), real([5])], (m, a, b) => [dx.mv(m!, a!), dx.dot(a!, b!), dx.outer(a!, b!)]),
+  sum("addmm", [real([3]), real([2, 4]), real([4, 3])], (c, a, b) => dx.addmm(c!, a!, b!, { alpha: 0.5, beta: 2 })),
+  sum("baddbmm", [real([2, 2, 3]), real([2, 2, 4]), real([2, 4, 3])], (c, a, b) => dx.baddbmm(c!, a!, b!)),
+  sum("linear", [real([2, 3, 4]), real([5, 4]), real([5])], (x, w, b) => F.linear(x!, w!, b!)),
+  fn("linear with an activation", [real([6, 4]), real([5, 4]), real([5])], (x, w, b) => dx.sigmoid(F.linear(x!, w!, b!))),
+  sum("conv1d", [real([2, 3, 9]), real([4, 3, 3]), real([4])], (x, w, b) => F.conv1d(x!, w!, b!, { stride: 2 })),
+  sum("conv2d", [real([2, 3, 7, 6]), real([4, 3, 3, 2]), real([4])], (x, w, b) => F.conv2d(x!, w!, b!, { stride: [2, 1], padding: 1 })),
+  sum("conv2d with groups and dilation", [real([2, 4, 7, 7]), real([6, 2, 3, 3])], (x, w) =>
+    F.conv2d(x!, w!, null, { dilation: 2, groups: 2, padding: "same" }),
+  ),
+  sum("conv2d, depthwise", [real([1, 4, 6, 6]), real([4, 1, 3, 3])], (x, w) => F.conv2d(x!, w!, null, { groups: 4 })),
+  sum("conv2d of float16", [half([2, 3, 7, 6]), half([4, 3, 3, 2])], (x, w) => F.conv2d(x!, w!)),
+  sum("conv3d", [real([1, 2, 4, 5, 4]), real([3, 2, 2, 2, 2])], (x, w) => F.conv3d(x!, w!)),
+  sum("convTranspose1d", [real([2, 3, 5]), real([3, 2, 3])], (x, w) => F.convTranspose1d(x!, w!, null, { stride: 2 })),
+  sum("convTranspose2d", [real([2, 3, 4, 4]), real([3, 4, 3, 3]), real([4])], (x, w, b) =>
+    F.convTranspose2d(x!, w!, b!, { stride: 2, padding: 1, outputPadding: 1 }),
+  ),
+];
+
+const pooling = [
+  rounded("maxPool2d", [distinct([2, 3, 7, 6])], (x) => F.maxPool2d(x!, 3, { stride: 2, padding: 1 })),
+  rounded("maxPool2d of disjoint windows", [distinct([2, 3, 6, 6])], (x) => F.maxPool2d(x!, 2)),
+  rounded("maxPool1d", [distinct([2, 3, 9])], (x) => F.maxPool1d(x!, 3)),
+  exact("maxPool2d with places", [distinct([1, 2, 6, 6])], (x) => Object.values(F.maxPool2dWithIndices(x!, 2)) as Tensor[]),
+  sum("avgPool2d", [real([2, 3, 7, 6])], (x) => F.avgPool2d(x!, 3, { stride: 2, padding: 1 })),
+  sum("avgPool2d without padding", [real([2, 3, 7, 6])], (x) => F.avgPool2d(x!, 3, { stride: 2, padding: 1, countIncludePad: false })),
+  sum("avgPool3d", [real([1, 2, 4, 4, 4])], (x) => F.avgPool3d(x!, 2)),
+  sum("adaptiveAvgPool2d", [real([2, 3, 7, 5])], (x) => F.adaptiveAvgPool2d(x!, [3, 2])),
+  rounded("adaptiveMaxPool2d", [distinct([2, 3, 7, 5])], (x) => F.adaptiveMaxPool2d(x!, [3, 2])),
+];
+
+const norms = [
+  normalized("batchNorm in training", [real([4, 3, 2, 2]), real([3]), real([3])], (x, w, b) =>
+    F.batchNorm(x!, null, null, w!, b!, { training: true }),
+  ),
+  normalized("batchNorm in inference", [real([4, 3, 2, 2]), real([3]), real([3], 0.5, 2), real([3]), real([3])], (x, m, v, w, b) =>
+    F.batchNorm(x!, m!.detach(), v!.detach(), w!, b!),
+  ),
+  normalized("layerNorm", [real([4, 6]), real([6]), real([6])], (x, w, b) => F.layerNorm(x!, [6], w!, b!)),
+  normalized("layerNorm over two axes", [real([2, 3, 4])], (x) => F.layerNorm(x!, [3, 4])),
+  normalized("groupNorm", [real([2, 4, 3, 3]), real([4]), real([4])], (x, w, b) => F.groupNorm(x!, 2, w!, b!)),
+  normalized("instanceNorm", [real([2, 3, 4, 4])], (x) => F.instanceNorm(x!)),
+];
+
+const losses = [
+  normalized("crossEntropy", [real([4, 5]), whole([4], 0, 4)], (x, t) => F.crossEntropy(x!, t!)),
+  normalized("crossEntropy with smoothing", [real([4, 5]), whole([4], 0, 4)], (x, t) =>
+    F.crossEntropy(x!, t!, { labelSmoothing: 0.1, reduction: "sum" }),
+  ),
+  normalized("crossEntropy with weights", [real([4, 5]), whole([4], 0, 4), real([5], 0.5, 2)], (x, t, w) =>
+    F.crossEntropy(x!, t!, { weight: w!.detach() }),
+  ),
+  normalized("nllLoss", [real([4, 5]), whole([4], 0, 4)], (x, t) => F.nllLoss(F.logSoftmax(x!, 1), t!, { ignoreIndex: 1 })),
+  sum("mseLoss", [real([4, 5]), real([4, 5])], (x, t) => F.mseLoss(x!, t!)),
+  sum("l1Loss", [real([4, 5], 1, 2), real([4, 5], -1, 0)], (x, t) => F.l1Loss(x!, t!)),
+  sum("smoothL1Loss and huberLoss", [real([4, 5]), real([4, 5])], (x, t) => [F.smoothL1Loss(x!, t!), F.huberLoss(x!, t!, { delta: 0.7 })]),
+  fn("binaryCrossEntropy", [real([4, 5], 0.125, 0.875), real([4, 5], 0, 1)], (x, t) => F.binaryCrossEntropy(x!, t!.detach())),
+  fn("binaryCrossEntropyWithLogits", [real([4, 5]), real([4, 5], 0, 1)], (x, t) => F.binaryCrossEntropyWithLogits(x!, t!.detach())),
+  fn("klDiv", [real([4, 5]), real([4, 5], 0.125, 1)], (x, t) => F.klDiv(x!, t!.detach(), { reduction: "sum" })),
+];
+
+const movement = [
+  exact("permute and reshape", [real([2, 3, 4])], (x) => dx.reshape(dx.permute(x!, 2, 0, 1), 4, 6)),
+  exact("slice with steps", [real([7, 5])], (x) => dx.contiguous(dx.slice(dx.slice(x!, 0, 1, 7, 2), 1, 1, 4))),
+  exact("cat and stack", [real([2, 3]), real([2, 3])], (a, b) => [dx.cat([a!, b!], 1), dx.stack([a!, b!], 1)]),
+  exact("split and chunk", [real([7, 3])], (x) => [...dx.split(x!, [3, 4]), ...dx.chunk(x!, 2, 0)].map((part) => dx.contiguous(part))),
+  exact("repeat and tile", [real([2, 3])], (x) => [dx.repeat(x!, 2, 2), dx.tile(x!, 3), dx.repeatInterleave(x!, 2, 1)]),
+  exact("flip and roll", [real([4, 5])], (x) => [dx.flip(x!, [0, 1]), dx.roll(x!, 2, 1), dx.roll(x!, 3)]),
+  exact("pad", [real([2, 3, 4])], (x) => [
+    dx.pad(x!, [1, 2]),
+    dx.pad(x!, [1, 2, 0, 1], { value: 3 }),
+    dx.pad(x!, [2, 1], { mode: "replicate" }),
+    dx.pad(x!, [2, 1], { mode: "reflect" }),
+  ]),
+  exact("gather", [real([4, 5]), whole([4, 2], 0, 4)], (x, i) => dx.gather(x!, 1, i!)),
+  exact("indexSelect", [real([6, 5]), whole([3], 0, 5)], (x, i) => dx.indexSelect(x!, 0, i!)),
+  exact("takeAlongAxis", [real([4, 5]), whole([4, 1], 0, 4, "int64")], (x, i) => dx.takeAlongAxis(x!, i!, 1)),
+  exact("index by tensors", [real([6, 5]), whole([3], 0, 5)], (x, i) => [dx.index(x!, i!), dx.index(x!, dx.s(1, 5, 2), 2)]),
+  sum("embedding", [whole([3, 4], 0, 9), real([10, 5])], (i, table) => F.embedding(i!, table!)),
+  exact("oneHot", [whole([3, 4], 0, 5)], (i) => dx.oneHot(i!, 6)),
+  exact("tril and triu", [real([4, 5])], (x) => [dx.tril(x!, 1), dx.triu(x!, -1)]),
+  exact("diagonal", [real([4, 5])], (x) => dx.contiguous(dx.diagonal(x!))),
+  exact("expand", [real([3, 1])], (x) => dx.contiguous(dx.expand(x!, 2, 3, 4))),
+  exact("casts", [real([3, 4]), whole([3, 4])], (x, i) =>
+    (["float16", "int32", "int64", "int8"] as const).flatMap((t) => [dx.to(x!, t), dx.to(i!, t)]),
+  ),
+  exact("ranges", [real([1])], (x) => [
+    dx.arange(10, { device: x!.device }),
+    dx.linspace(0, 1, 5, { device: x!.device }),
+    dx.eye(3, 4, { device: x!.device }),
+  ]),
+  exact("nanToNum", [real([3, 4])], (x) => dx.nanToNum(dx.div(x!, 0))),
+];
+
+export const lowerings: readonly Lowering[] = [
+  ...activations,
+  ...unary,
+  ...elementwise,
+  ...reductions,
+  ...products,
+  ...pooling,
+  ...norms,
+  ...losses,
+  ...movement,
+];
