@@ -6,6 +6,8 @@ const id = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/, "must be lower-case letters
 const patterns = z.union([z.string(), z.array(z.string()).min(1)]).transform((value) => (typeof value === "string" ? [value] : value));
 const version = z.string().regex(/^\d+\.\d+$/, 'must be a version in quotes, such as "6.2"');
 
+const program = z.string().regex(/^[a-z0-9][a-z0-9.+-]*$/, "must be a program's name");
+
 const common = { id, name: z.string().min(1), directml: version };
 
 const platform = z.discriminatedUnion("runner", [
@@ -14,7 +16,8 @@ const platform = z.discriminatedUnion("runner", [
     runner: z.literal("docker"),
     base: z.strictObject({ image: z.string(), suite: id }),
     packages: z.array(z.string().regex(/^[a-z0-9][a-z0-9.+-]*$/)).min(1),
-    environment: z.record(z.string(), z.string()).default({}),
+    /** Other names for programs: {"g++": "g++-9"}. */
+    links: z.record(program, program).default({}),
   }),
   z.strictObject({ ...common, runner: z.literal("host") }),
   z.strictObject({ ...common, runner: z.literal("wsl"), distribution: z.string().min(1) }),

@@ -1,6 +1,6 @@
 /** An engine that answers, and the containers of one run in it. With the other files of this folder the only one that knows dockerode. */
 import type { Readable } from "node:stream";
-import { finished } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import Docker from "dockerode";
 import { MatrixError, messageOf } from "../errors.ts";
 import { lineStream } from "../run/lines.ts";
@@ -39,6 +39,7 @@ export interface ContainerEnd {
   readonly outOfMemory: boolean;
 }
 
+const outputMs = 5000;
 const memory = 8 * 1024 ** 3;
 
 /** Removes a container; one that is gone or going is no error. */
@@ -68,8 +69,6 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
       // So that Node is not process 1, which gets no signals and reaps no children.
       Init: true,
       Memory: memory,
-      // Half of the usual share: whoever works on the machine comes first.
-      CpuShares: 512,
       Mounts: Object.entries(request.volumes ?? {}).map(([target, source]) => ({
         Type: "volume" as const,
         Source: source,
@@ -90,6 +89,10 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
     const stream = await container.attach({ stream: true, stdout: true, stderr: true });
     const [out, err] = [lineStream(request.onLine), lineStream(request.onLine)];
     engine.docker.modem.demuxStream(stream, out, err);
+    // The stream is no usual one: some ends show as "close" alone, and none after it was missed.
+    const drained = new Promise<void>((resolve) => {
+      for (const event of ["end", "close", "error"]) stream.once(event, () => resolve());
+    });
     // Waiting begins before the start: an end in between would be missed.
     const ended = container.wait({ condition: "next-exit" }) as Promise<{ StatusCode: number }>;
     await container.start();
@@ -101,9 +104,8 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
     }, request.timeoutMs);
     const { StatusCode: code } = await ended;
     clearTimeout(timer);
-    await finished(stream as unknown as Readable, { writable: false }).catch((error: unknown) =>
-      request.onLine(`(output: ${messageOf(error)})`),
-    );
+    // What is still on its way belongs to the log; an engine that never ends the stream must not hold the run.
+    await Promise.race([drained, delay(outputMs, undefined, { ref: false })]);
     out.end();
     err.end();
     signal.throwIfAborted();

@@ -40,7 +40,7 @@ export const toolsDockerfile = (base: string, platform: DockerPlatform): string 
   [
     `FROM ${base}`,
     `RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ${platform.packages.join(" ")} && rm -rf /var/lib/apt/lists/*`,
-    ...Object.entries(platform.environment).map(([name, value]) => `ENV ${name}=${value}`),
+    ...Object.entries(platform.links).map(([name, target]) => `RUN ln -s "$(command -v ${target})" /usr/local/bin/${name}`),
     "ENV PATH=/opt/node/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     `WORKDIR ${workFolder}`,
     "",
@@ -100,12 +100,15 @@ async function dropOthers(docker: Docker, labels: Readonly<Record<string, string
 /** Runs a script in an image and keeps the result as another image. */
 async function grow(context: ImageContext, from: string, to: string, layer: string, sources: Readable, script: string): Promise<void> {
   const { engine, platform, owner, signal, buildMs } = context;
+  const compilerCache = `${repository}-ccache-${platform.id}`;
+  await engine.docker.createVolume({ Name: compilerCache, Labels: cacheLabels({ [`${label}.platform`]: platform.id }) });
   const labels = cacheLabels({ [`${label}.platform`]: platform.id, [`${label}.layer`]: layer });
   const end = await runContainer(engine, {
     image: from,
     command: ["bash", "-euo", "pipefail", "-c", script],
-    environment: { CI: "1", NO_COLOR: "1", npm_config_fetch_retries: "1", npm_config_update_notifier: "false", ...mirror() },
-    volumes: { "/opt/node": context.nodeVolume },
+    environment: { CI: "1", NO_COLOR: "1", npm_config_fetch_retries: "1", npm_config_update_notifier: "false", ...ccache, ...mirror() },
+    volumes: { "/opt/node": context.nodeVolume, "/ccache": compilerCache },
+    writable: ["/ccache"],
     archives: [[workFolder, () => sources]],
     timeoutMs: buildMs,
     signal,
@@ -126,6 +129,17 @@ async function grow(context: ImageContext, from: string, to: string, layer: stri
   if (problem !== null) throw new MatrixError(problem);
   await dropOthers(engine.docker, labels, to);
 }
+
+/** A change of one file compiles that file: the cache outlives the containers. */
+const ccache = { CCACHE_DIR: "/ccache", CCACHE_MAXSIZE: "1G", CMAKE_C_COMPILER_LAUNCHER: "ccache", CMAKE_CXX_COMPILER_LAUNCHER: "ccache" };
+
+/** The addon, the software adapter and their test programs; not the benches. */
+const nativeBuild = [
+  "npm ci --no-audit --no-fund",
+  "npm run setup",
+  `node -e 'import("./scripts/build.mjs").then((build) => build.buildNativeParts({ isRuntimeOnly: true }))'`,
+  "cmake --build build/native --target kernel_test abi_suite",
+].join(" && ");
 
 /** Headers are fetched from a mirror where the machine has named one. */
 const mirror = (): Record<string, string> => {
@@ -156,10 +170,10 @@ export async function ensurePlatformImage(context: ImageContext, base: BaseImage
       native,
       "native",
       sources.archive("native"),
-      "npm ci --no-audit --no-fund && npm run setup && npm run build:native",
+      nativeBuild,
     );
   }
   context.onLine(`making ${whole}`);
-  await grow(context, native, whole, "built", sources.archive("all"), "npm run build");
+  await grow(context, native, whole, "built", sources.archive("all"), "npm run build:ts");
   return whole;
 }
