@@ -102,7 +102,8 @@ std::vector<Adapter> ListByDxgi(const Runtime& runtime) {
     a.vendor_id = desc.VendorId;
     a.device_id = desc.DeviceId;
     std::memcpy(&a.luid, &desc.AdapterLuid, sizeof a.luid);
-    a.is_hardware = !(desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE);
+    // A device on a bus has a vendor; Wine's adapter without a GPU has none and does not set the flag.
+    a.is_hardware = !(desc.Flags & DXGI_ADAPTER_FLAG_SOFTWARE) && desc.VendorId != 0;
     a.dedicated_memory = desc.DedicatedVideoMemory;
     a.shared_memory = desc.SharedSystemMemory;
     LARGE_INTEGER version;

@@ -9,6 +9,8 @@ export VK_DRIVER_FILES="${DXTENSOR_CELL_VULKAN:-/usr/share/vulkan/icd.d/lvp_icd.
 export VKD3D_CONFIG="${VKD3D_CONFIG:-none}" VKD3D_SHADER_DEBUG="${VKD3D_SHADER_DEBUG:-none}"
 export WINEPATH="Z:\\opt\\dxtensor\\node${DXTENSOR_CELL_NODE:-24};Z:\\opt\\dxtensor\\bin"
 export DXTENSOR_DIRECTML="${DXTENSOR_DIRECTML-Z:\\opt\\dxtensor\\bin\\DirectML.dll}"
+# The Vulkan driver runs on the processor.
+export DXTENSOR_CPU_ADAPTERS="${DXTENSOR_CPU_ADAPTERS-1}"
 unset DISPLAY WAYLAND_DISPLAY
 wine=/usr/lib/wine/wine64
 if [ "${1:-}" = --prefix ]; then
