@@ -68,6 +68,7 @@ RUN apt-get update \
 ARG USER_ID=1000
 COPY --from=tools /opt/node/bin/node /usr/local/bin/node
 COPY --from=build /dxtensor/build/app /app
+RUN ln -s /app/node_modules/dxtensor/dist/bundle/cli.js /usr/local/bin/dxtensor
 ENV LD_LIBRARY_PATH=/usr/lib/wsl/lib
 WORKDIR /app
 USER ${USER_ID}

@@ -1,0 +1,38 @@
+/** Docker for tests: a base image that can be had here, builds, runs that leave nothing. */
+import { execa, type Result } from "execa";
+
+export type Done = Result<{ reject: false; all: true }>;
+
+export const docker = (args: readonly string[], timeoutMs = 20 * 60_000): Promise<Done> =>
+  execa("docker", [...args], { reject: false, all: true, timeout: timeoutMs, stdin: "ignore" });
+
+/** BASE_IMAGE, else a Debian of the suite, made here from Debian's archive. */
+export async function baseImage(suite: string): Promise<string> {
+  if (process.env.BASE_IMAGE) return process.env.BASE_IMAGE;
+  const done = await execa("node", ["scripts/base-image.mjs", suite, "--json"], { stderr: "inherit" });
+  return (JSON.parse(done.stdout) as { image: string }).image;
+}
+
+/** Where the image's Node comes from: nodejs.org when it answers, else the npm registry. */
+export async function nodeSource(): Promise<string> {
+  if (process.env.NODE_SOURCE) return process.env.NODE_SOURCE;
+  try {
+    const answer = await fetch("https://nodejs.org/dist/index.json", { method: "HEAD", signal: AbortSignal.timeout(10_000) });
+    return answer.ok ? "nodejs.org" : "npm";
+  } catch {
+    return "npm";
+  }
+}
+
+/** Builds a stage of the Dockerfile; returns its tag. */
+export async function build(stage: string, base: string): Promise<string> {
+  const tag = `dxtensor-test-${stage}`;
+  const args = ["--build-arg", `BASE_IMAGE=${base}`, "--build-arg", `NODE_SOURCE=${await nodeSource()}`];
+  const done = await docker(["build", ...args, "--target", stage, "-t", tag, "."]);
+  if (done.failed) throw new Error(`docker build --target ${stage} failed:\n${done.all.split("\n").slice(-30).join("\n")}`);
+  return tag;
+}
+
+/** Runs a command in a new container that is removed with it. */
+export const run = (image: string, command: readonly string[], options: readonly string[] = []): Promise<Done> =>
+  docker(["run", "--rm", "--init", ...options, image, ...command]);
