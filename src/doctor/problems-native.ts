@@ -41,6 +41,15 @@ export function vulkanProblems(facts: Facts): Problem[] {
   }
   for (const { manifest, problem } of vulkan.drivers.filter((driver) => driver.problem !== null && !driver.isCpu))
     found.push(error("vulkan.driverBroken", `The Vulkan driver of ${manifest} can't be used: ${problem}.`, "reinstall that driver"));
+  const screenless = gpuDrivers.find(({ lacksX11 }) => lacksX11);
+  if (screenless !== undefined)
+    found.push(
+      note(
+        "vulkan.lacksX11",
+        `${screenless.manifest} names libGLX_nvidia, which finds no GPU without X11's libraries.`,
+        "sudo apt-get install -y libx11-6 libxext6, or a copy of that file that names libEGL_nvidia.so.0, in VK_DRIVER_FILES",
+      ),
+    );
   if (gpuDrivers.length === 0 && found.every(({ code }) => code !== "vulkan.driverBroken") && hasGpu)
     found.push(error("vulkan.noDriver", "There is a GPU, but no Vulkan driver for it.", install));
   const denied = nodes.filter((node) => !node.isUsable);

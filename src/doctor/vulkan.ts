@@ -9,6 +9,8 @@ export interface VulkanDriver {
   readonly apiVersion: string | null;
   /** Runs on the processor: lavapipe, SwiftShader. */
   readonly isCpu: boolean;
+  /** NVIDIA's library for screens where X11's libraries are missing, as on servers and in containers: it finds no GPU then. */
+  readonly lacksX11: boolean;
   readonly problem: string | null;
 }
 
@@ -78,7 +80,7 @@ function manifests(host: Host): string[] {
 
 function readDriver(host: Host, manifest: string): VulkanDriver {
   const name = posix.basename(manifest).replace(/(_icd)?(\.(x86_64|i686|aarch64))?\.json$/, "");
-  const none = { manifest, name, library: "", apiVersion: null, isCpu: false };
+  const none = { manifest, name, library: "", apiVersion: null, isCpu: false, lacksX11: false };
   const text = host.text(manifest);
   if (text === null) return { ...none, problem: "the manifest can't be read" };
   let icd: { library_path?: unknown; api_version?: unknown } | undefined;
@@ -96,6 +98,7 @@ function readDriver(host: Host, manifest: string): VulkanDriver {
     library: found ?? library,
     apiVersion: typeof icd.api_version === "string" ? icd.api_version : null,
     isCpu: /lvp|lavapipe|swiftshader/i.test(`${name} ${library}`),
+    lacksX11: found !== null && /libGLX_nvidia/.test(library) && findLibrary(host, "libX11.so.6") === null,
     problem: found === null ? `its library ${library} was not found` : null,
   };
 }

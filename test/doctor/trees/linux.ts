@@ -110,6 +110,21 @@ export const linuxTrees: readonly Tree[] = [
     },
   },
   {
+    name: "Linux with NVIDIA's driver, on a server without X11",
+    sources: [interfaces, "github.com/NVIDIA/nvidia-container-toolkit/issues/16"],
+    files: {
+      ...debian,
+      ...loader,
+      "/usr/share/vulkan/icd.d/nvidia_icd.json": manifest("libGLX_nvidia.so.0", "1.4.303"),
+      "/usr/lib/x86_64-linux-gnu/libGLX_nvidia.so.0": { library: "vk_icdGetInstanceProcAddr" },
+      "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Thu Oct  2 01:44:30 UTC 2025\n",
+      ...overVulkan,
+      ...built,
+      ...directml,
+    },
+    expected: { verdict: "cpu", ok: true, codes: ["vulkan.lacksX11"], mend: /libEGL_nvidia\.so\.0/, shows: [/kernel module 580\.159\.04/] },
+  },
+  {
     name: "a container without the device",
     sources: ["docs.docker.com/reference/cli/docker/container/run"],
     files: { ...debian, "/.dockerenv": "", "/proc/1/cgroup": "0::/\n", ...built },

@@ -67,7 +67,7 @@ export const wslTrees: readonly Tree[] = [
   },
   {
     name: "WSL 1",
-    sources: ["learn.microsoft.com/windows/wsl/compare-versions", "github.com/microsoft/WSL/issues/4555"],
+    sources: ["learn.microsoft.com/windows/wsl/compare-versions", "github.com/microsoft/WSL/issues/5145"],
     env: { WSL_DISTRO_NAME: "Ubuntu" },
     files: { ...kernel("4.4.0-19041-Microsoft"), "/etc/os-release": ubuntu("20.04.6"), ...built, ...directml },
     commands: windows("10.0.19045.3393", rtx),
@@ -81,7 +81,7 @@ export const wslTrees: readonly Tree[] = [
   },
   {
     name: "a kernel too old",
-    sources: [gpuFaq, "github.com/MicrosoftDocs/windows-ai-docs/pull/43"],
+    sources: [gpuFaq, "github.com/MicrosoftDocs/windows-ai-docs/pull/43", "github.com/rpasek/usbip-wsl2-instructions/issues/20"],
     env,
     files: { ...kernel("4.19.128-microsoft-standard"), "/etc/os-release": ubuntu("20.04.6"), ...built, ...directml },
     commands: windows("10.0.19045.3393", rtx),
