@@ -136,6 +136,37 @@ Case WeightGradient() {
           2.0 * 64 * 64 * 9 * 8 * 3136, 0, 0};
 }
 
+// What a step of a small network for images of 28 x 28 consists of, batch 64: few channels.
+std::vector<Case> SmallImages() {
+  auto conv = [](const char* name, const char* tensors, const char* rest, double multiply_adds) {
+    return Case{name,
+                "CONVOLUTION " + std::string(tensors) + " Mode=1 Strides=[1,1] Dilations=[1,1] OutputPadding=[0,0] GroupCount=1 " + rest,
+                2 * multiply_adds, 0, 0};
+  };
+  const char *forward = "Direction=0 StartPadding=[0,0] EndPadding=[0,0]", *backward = "Direction=1 StartPadding=[0,0] EndPadding=[0,0]";
+  auto pool = [](const char* name, const std::string& text, double elements) { return Case{name, text, 0, elements, elements * 4}; };
+  const std::string window = " DimensionCount=2 Strides=[2,2] WindowSize=[2,2] StartPadding=[0,0] EndPadding=[0,0]";
+  return {
+      conv("small conv 1 to 8", "InputTensor=f32[64,1,28,28] FilterTensor=f32[8,1,5,5] OutputTensor=f32[64,8,24,24]", forward,
+           64.0 * 8 * 576 * 25),
+      conv("small conv 8 to 16", "InputTensor=f32[64,8,12,12] FilterTensor=f32[16,8,5,5] OutputTensor=f32[64,16,8,8]", forward,
+           64.0 * 16 * 64 * 200),
+      conv("small conv 16 to 8, data gradient", "InputTensor=f32[64,16,8,8] FilterTensor=f32[16,8,5,5] OutputTensor=f32[64,8,12,12]",
+           backward, 64.0 * 16 * 64 * 200),
+      conv("small conv 8 to 16, weight gradient",
+           "InputTensor=f32[8,64,12,12]/[144,1152,12,1] FilterTensor=f32[16,64,8,8]/[64,1024,8,1] "
+           "OutputTensor=f32[8,16,5,5]/[25,200,5,1]",
+           forward, 64.0 * 16 * 64 * 200),
+      conv("small conv 1 to 8, weight gradient",
+           "InputTensor=f32[1,64,28,28]/[784,784,28,1] FilterTensor=f32[8,64,24,24]/[576,4608,24,1] "
+           "OutputTensor=f32[1,8,5,5]/[25,25,5,1]",
+           forward, 64.0 * 8 * 576 * 25),
+      pool("small max pool", "MAX_POOLING InputTensor=f32[64,8,24,24] OutputTensor=f32[64,8,12,12]" + window, 64 * 8 * 576),
+      pool("small max pool gradient",
+           "MAX_POOLING_GRAD InputTensor=f32[64,8,24,24] InputGradientTensor=f32[64,8,12,12] OutputGradientTensor=f32[64,8,24,24]" + window,
+           64 * 8 * 576)};
+}
+
 Case Unary(const char* name, const char* op, const std::vector<int64_t>& sizes) {
   const std::string shape = Shape(sizes);
   double n = 1;
@@ -158,30 +189,32 @@ Case Reduce(const char* name, const char* axes, const std::vector<int64_t>& in, 
 }
 
 std::vector<Case> Cases() {
-  return {Gemm(64),
-          Gemm(128),
-          Gemm(256),
-          Gemm(512),
-          Gemm(1024),
-          Gemm(1024, true),
-          Gemm(2048),
-          Convolution("conv 3x3 8x64x56x56", 64, 64, 56, 3),
-          Convolution("conv 3x3 data gradient", 64, 64, 56, 3, 1, true),
-          WeightGradient(),
-          Convolution("conv 1x1 8x256x56x56", 256, 64, 56, 1),
-          Convolution("conv 3x3 8x512x7x7", 512, 512, 7, 3),
-          Convolution("conv 3x3 depthwise 64", 64, 64, 56, 3, 64),
-          Add(16, 10000),
-          Add(1000, 1000),
-          Add(100000, 10),
-          Add(8000000, 1),
-          Unary("exp 1000000", "ELEMENT_WISE_EXP", {1000000}),
-          Unary("tanh 1000000", "ELEMENT_WISE_TANH", {1000000}),
-          Unary("erf 1000000", "ELEMENT_WISE_ERF", {1000000}),
-          Unary("softmax rows of 1000", "ACTIVATION_SOFTMAX", {1000, 1000}),
-          Reduce("sum all 4000000", "[0,1]", {1000, 4000}, {1, 1}),
-          Reduce("sum rows 1000x4000", "[1]", {1000, 4000}, {1000, 1}),
-          Reduce("sum columns 1000x4000", "[0]", {1000, 4000}, {1, 4000})};
+  std::vector<Case> cases = {Gemm(64),
+                             Gemm(128),
+                             Gemm(256),
+                             Gemm(512),
+                             Gemm(1024),
+                             Gemm(1024, true),
+                             Gemm(2048),
+                             Convolution("conv 3x3 8x64x56x56", 64, 64, 56, 3),
+                             Convolution("conv 3x3 data gradient", 64, 64, 56, 3, 1, true),
+                             WeightGradient(),
+                             Convolution("conv 1x1 8x256x56x56", 256, 64, 56, 1),
+                             Convolution("conv 3x3 8x512x7x7", 512, 512, 7, 3),
+                             Convolution("conv 3x3 depthwise 64", 64, 64, 56, 3, 64),
+                             Add(16, 10000),
+                             Add(1000, 1000),
+                             Add(100000, 10),
+                             Add(8000000, 1),
+                             Unary("exp 1000000", "ELEMENT_WISE_EXP", {1000000}),
+                             Unary("tanh 1000000", "ELEMENT_WISE_TANH", {1000000}),
+                             Unary("erf 1000000", "ELEMENT_WISE_ERF", {1000000}),
+                             Unary("softmax rows of 1000", "ACTIVATION_SOFTMAX", {1000, 1000}),
+                             Reduce("sum all 4000000", "[0,1]", {1000, 4000}, {1, 1}),
+                             Reduce("sum rows 1000x4000", "[1]", {1000, 4000}, {1000, 1}),
+                             Reduce("sum columns 1000x4000", "[0]", {1000, 4000}, {1, 4000})};
+  for (Case& c : SmallImages()) cases.push_back(std::move(c));
+  return cases;
 }
 
 }  // namespace

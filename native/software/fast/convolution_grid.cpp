@@ -27,6 +27,24 @@ void LoadFloats(DML_TENSOR_DATA_TYPE type, float* to, const uint8_t* from, int64
   else Table().load(type, reinterpret_cast<uint8_t*>(to), from, stride, n);
 }
 
+// `rows` rows of the filter, `n` cells of each.
+void PackCells(const ConvolutionShape& s, const uint8_t* filter, int64_t from, int64_t rows, int64_t step, int64_t n, float* to) {
+  const IsaTable& table = Table();
+  if (IsFloat32(s.filter_type)) {
+    table.pack_rows(to, rows, rows, reinterpret_cast<const float*>(filter) + from, s.filter_row, step, n);
+    return;
+  }
+  constexpr int64_t kStep = 64;
+  alignas(64) float values[32 * kStep];
+  for (int64_t j = 0; j < n; j += kStep) {
+    const int64_t count = std::min(kStep, n - j);
+    for (int64_t i = 0; i < rows; ++i)
+      table.load(s.filter_type, reinterpret_cast<uint8_t*>(values + i * kStep),
+                 filter + (from + i * s.filter_row + j * step) * s.filter_bytes, step, count);
+    table.pack_rows(to + j * rows, rows, rows, values, kStep, 1, count);
+  }
+}
+
 }  // namespace
 
 ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
@@ -57,7 +75,12 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   grows_ &= shape.images == 1 || shape.out_image > extent;
   packs_runs_ = dim_[2].count < 8 && dim_[2].taps.size() >= 8;
   direct_ = shape.groups > 1 && shape.rows < 4;
-  if (!direct_ && depth_ > 0) product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
+  images_ = shape.images;
+  groups_ = shape.groups;
+  rows_ = shape.rows;
+  channels_ = shape.channels;
+  if (!direct_ && depth_ > 0) PlanFlat(shape);
+  if (!direct_ && depth_ > 0 && !flat_.used) product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
 }
 
 // Joins a dimension with the next where both have one tap that always hits and lie one in the other.
@@ -82,7 +105,7 @@ void ConvolutionGrid::Merge() {
 
 size_t ConvolutionGrid::ScratchBytes() const {
   if (direct_) return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
-  return product_.ScratchBytes();
+  return flat_.used ? FlatScratchBytes() : product_.ScratchBytes();
 }
 
 int ConvolutionGrid::Stretches(int64_t first, int64_t columns, Stretch* stretches) const {
@@ -118,6 +141,32 @@ ConvolutionGrid::Reach ConvolutionGrid::ReachOf(const Stretch& s, int64_t tap) c
   if (z >= 0 && z < dim_[0].in_size && y >= 0 && y < dim_[1].in_size)
     Clip(x, dim_[2].in_step, dim_[2].in_size, s.length, &r.first, &r.last);
   return r;
+}
+
+void ConvolutionGrid::PackFilter(const ConvolutionShape& shape, const uint8_t* filter, int64_t group, int64_t m, int64_t rows, int64_t k,
+                                 int64_t count, float* to) const {
+  const int64_t start = group * shape.filter_group + m * shape.filter_row;
+  if (evenly_through_channels_) {
+    PackCells(shape, filter, start + cells_[0] + k * cell_step_, rows, cell_step_, count, to);
+    return;
+  }
+  for (int64_t done = 0; done < count;) {
+    const int64_t channel = (k + done) / taps_, tap = (k + done) % taps_;
+    const int64_t from = start + channel * shape.filter_channel + cells_[static_cast<size_t>(tap)];
+    int64_t n = 1;
+    if (cell_step_) {
+      n = std::min(taps_ - tap, count - done);
+    } else {
+      const int64_t step = tap + 1 < taps_ ? cells_[static_cast<size_t>(tap + 1)] - cells_[static_cast<size_t>(tap)] : 0;
+      while (tap + n < taps_ && done + n < count && cells_[static_cast<size_t>(tap + n)] - cells_[static_cast<size_t>(tap + n - 1)] == step)
+        ++n;
+      PackCells(shape, filter, from, rows, step, n, to + done * rows);
+      done += n;
+      continue;
+    }
+    PackCells(shape, filter, from, rows, cell_step_, n, to + done * rows);
+    done += n;
+  }
 }
 
 // Rows of the panel one after the other: what a tap reads for neighbouring output positions lies side by side.
@@ -209,30 +258,7 @@ class GridSource final : public PanelSource {
       : g_(grid), s_(shape), arguments_(arguments) {}
 
   void PackA(int64_t group, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
-    const uint8_t* filter = arguments_.inputs[1];
-    const int64_t start = group * s_.filter_group + m * s_.filter_row;
-    if (g_.evenly_through_channels_) {
-      Pack(filter, start + g_.cells_[0] + k * g_.cell_step_, rows, g_.cell_step_, count, to);
-      return;
-    }
-    for (int64_t done = 0; done < count;) {
-      const int64_t channel = (k + done) / g_.taps_, tap = (k + done) % g_.taps_;
-      const int64_t from = start + channel * s_.filter_channel + g_.cells_[static_cast<size_t>(tap)];
-      int64_t n = 1;
-      if (g_.cell_step_) {
-        n = std::min(g_.taps_ - tap, count - done);
-      } else {
-        const int64_t step = tap + 1 < g_.taps_ ? g_.cells_[static_cast<size_t>(tap + 1)] - g_.cells_[static_cast<size_t>(tap)] : 0;
-        while (tap + n < g_.taps_ && done + n < count &&
-               g_.cells_[static_cast<size_t>(tap + n)] - g_.cells_[static_cast<size_t>(tap + n - 1)] == step)
-          ++n;
-        Pack(filter, from, rows, step, n, to + done * rows);
-        done += n;
-        continue;
-      }
-      Pack(filter, from, rows, g_.cell_step_, n, to + done * rows);
-      done += n;
-    }
+    g_.PackFilter(s_, arguments_.inputs[1], group, m, rows, k, count, to);
   }
   void PackB(int64_t group, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const override {
     ConvolutionGrid::Stretch stretches[kMostStretches];
@@ -290,24 +316,6 @@ class GridSource final : public PanelSource {
   }
 
  private:
-  // `rows` rows of the filter, `n` cells of each.
-  void Pack(const uint8_t* filter, int64_t from, int64_t rows, int64_t step, int64_t n, float* to) const {
-    const IsaTable& table = Table();
-    if (IsFloat32(s_.filter_type)) {
-      table.pack_rows(to, rows, rows, reinterpret_cast<const float*>(filter) + from, s_.filter_row, step, n);
-      return;
-    }
-    constexpr int64_t kStep = 64;
-    alignas(64) float values[32 * kStep];
-    for (int64_t j = 0; j < n; j += kStep) {
-      const int64_t count = std::min(kStep, n - j);
-      for (int64_t i = 0; i < rows; ++i)
-        table.load(s_.filter_type, reinterpret_cast<uint8_t*>(values + i * kStep),
-                   filter + (from + i * s_.filter_row + j * step) * s_.filter_bytes, step, count);
-      table.pack_rows(to + j * rows, rows, rows, values, kStep, 1, count);
-    }
-  }
-
   const ConvolutionGrid& g_;
   const ConvolutionShape& s_;
   const KernelArguments& arguments_;
@@ -369,6 +377,10 @@ void ConvolutionGrid::RunDirect(const ConvolutionShape& shape, const KernelArgum
 void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& arguments) const {
   if (direct_) {
     RunDirect(shape, arguments);
+    return;
+  }
+  if (flat_.used) {
+    RunFlat(shape, arguments);
     return;
   }
   const GridSource source(*this, shape, arguments);

@@ -42,6 +42,25 @@ class ConvolutionGrid {
 
  private:
   friend class GridSource;
+  // Without packing the input: see convolution_flat.cpp.
+  struct Flat {
+    bool used = false, copies = false, shares_copies = false;
+    int64_t pitch = 0, length = 0, tiles = 0;  // of a line of the input; columns of an image, and of tiles
+    int64_t chunks = 1;                        // tasks of an image
+    int64_t channel_step = 0;
+    // Of the copy: lines, the first one's place in the input, zeros in front of a line.
+    int64_t lines = 0, first_line = 0, left = 0;
+    std::vector<int32_t> offsets;  // of the taps
+  };
+  void PlanFlat(const ConvolutionShape& shape);
+  size_t FlatScratchBytes() const;
+  void RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments) const;
+  void CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel, float* to) const;
+  void RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
+                   const float* filter, const float* in) const;
+  // A[m + i][k + j] of a group's filter at to[j * rows + i].
+  void PackFilter(const ConvolutionShape& shape, const uint8_t* filter, int64_t group, int64_t m, int64_t rows, int64_t k, int64_t count,
+                  float* to) const;
   // Output positions that follow each other along the last dimension.
   struct Stretch {
     int64_t image, at[kSpatial], column, length;  // column: of the panel
@@ -68,6 +87,8 @@ class ConvolutionGrid {
   bool evenly_through_channels_ = false;
   bool grows_ = false;  // output offsets grow with the column
   bool packs_runs_ = false, direct_ = false;
+  Flat flat_;
+  int64_t images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;
   PanelProduct product_;
 };
 

@@ -19,6 +19,23 @@ constexpr int kTileColumns = kTileVectors * kWidth;
 #endif
 #define DX_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 constexpr int kAhead = 8;  // steps
+// value: a broadcast; adding zero would keep an addition because of -0.
+#define DX_MULTIPLY_ROW(r)        \
+  if constexpr (kRows > r) {      \
+    const VF value = a[r] - VF{}; \
+    low##r += value * b_low;      \
+    high##r += value * b_high;    \
+  }
+#define DX_ADD_ROW(r)                            \
+  if constexpr (kRows > r) {                     \
+    low##r += LoadF(c + r * c_stride);           \
+    high##r += LoadF(c + r * c_stride + kWidth); \
+  }
+#define DX_STORE_ROW(r)                         \
+  if constexpr (kRows > r) {                    \
+    StoreF(c + r * c_stride, low##r);           \
+    StoreF(c + r * c_stride + kWidth, high##r); \
+  }
 
 template <int kRows>
 void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add) {
@@ -38,45 +55,67 @@ void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, f
     if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(b + kAhead * b_stride + 16, 3);
     DX_PREFETCH(a + kAhead * kRows, 3);
     const VF b_low = LoadF(b), b_high = LoadF(b + kWidth);
-    // a broadcast; adding zero would keep an addition because of -0
-#define DX_ROW(r)                 \
-  if constexpr (kRows > r) {      \
-    const VF value = a[r] - VF{}; \
-    low##r += value * b_low;      \
-    high##r += value * b_high;    \
-  }
-    DX_EACH_ROW(DX_ROW)
-#undef DX_ROW
+    DX_EACH_ROW(DX_MULTIPLY_ROW)
   }
   if (add) {
-#define DX_ROW(r)                                \
-  if constexpr (kRows > r) {                     \
-    low##r += LoadF(c + r * c_stride);           \
-    high##r += LoadF(c + r * c_stride + kWidth); \
+    DX_EACH_ROW(DX_ADD_ROW)
   }
-    DX_EACH_ROW(DX_ROW)
-#undef DX_ROW
-  }
-#define DX_ROW(r)                               \
-  if constexpr (kRows > r) {                    \
-    StoreF(c + r * c_stride, low##r);           \
-    StoreF(c + r * c_stride + kWidth, high##r); \
-  }
+  DX_EACH_ROW(DX_STORE_ROW)
+}
+
+// The same where the rows of B lie at offsets from each other: those of a convolution's taps, for each channel.
+template <int kRows>
+void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step, float* c,
+                  int64_t c_stride, bool add) {
+#define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
+  for (int64_t channel = 0; channel < channels; ++channel, b += channel_step)
+    for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
+      DX_PREFETCH(a + kAhead * kRows, 3);
+      const float* p = b + offsets[tap];
+      const VF b_low = LoadF(p), b_high = LoadF(p + kWidth);
+      DX_EACH_ROW(DX_MULTIPLY_ROW)
+    }
+  if (add) {
+    DX_EACH_ROW(DX_ADD_ROW)
+  }
+  DX_EACH_ROW(DX_STORE_ROW)
 }
+#undef DX_MULTIPLY_ROW
+#undef DX_ADD_ROW
+#undef DX_STORE_ROW
 #undef DX_PREFETCH
 #undef DX_EACH_ROW
 
-static const GemmTile kTiles[] = {
-    MultiplyTile<1>, MultiplyTile<2>, MultiplyTile<3>, MultiplyTile<4>,
-#if DX_ISA >= 1
-    MultiplyTile<5>, MultiplyTile<6>,
-#endif
 #if DX_ISA == 2
-    MultiplyTile<7>, MultiplyTile<8>, MultiplyTile<9>, MultiplyTile<10>, MultiplyTile<11>, MultiplyTile<12>,
+#define DX_EACH_TILE(T) {T<1>, T<2>, T<3>, T<4>, T<5>, T<6>, T<7>, T<8>, T<9>, T<10>, T<11>, T<12>}
+#elif DX_ISA == 1
+#define DX_EACH_TILE(T) {T<1>, T<2>, T<3>, T<4>, T<5>, T<6>}
+#else
+#define DX_EACH_TILE(T) {T<1>, T<2>, T<3>, T<4>}
 #endif
-};
+static const GemmTile kTiles[] = DX_EACH_TILE(MultiplyTile);
+static const TapsTile kTapsTiles[] = DX_EACH_TILE(MultiplyTaps);
+#undef DX_EACH_TILE
+
+// to[r * to_stride + i] = from[r * from_stride + i] for r < rows, i < n: n of no more than a tile's columns.
+static void CopyRows(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t n) {
+#if DX_ISA == 2
+  const auto low = static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1);
+  const auto high = static_cast<__mmask16>(n > 16 ? (1u << (n - 16)) - 1 : 0);
+  for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
+    _mm512_mask_storeu_ps(to, low, _mm512_maskz_loadu_ps(low, from));
+    if (high) _mm512_mask_storeu_ps(to + 16, high, _mm512_maskz_loadu_ps(high, from + 16));
+  }
+#else
+  for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
+    int64_t i = 0;
+    for (; i + kWidth <= n; i += kWidth) StoreF(to + i, LoadF(from + i));
+    for (; i < n; ++i) to[i] = from[i];
+  }
+#endif
+}
 
 #if DX_ISA == 2
 // The transpose of 16 x 16 floats in registers.

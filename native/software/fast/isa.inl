@@ -24,11 +24,15 @@ namespace {
 namespace dxtensor::software::fast {
 
 const IsaTable& DX_TABLE() {
-  static const IsaTable table = {kWidth,   Execute,  LoadBlock, StoreBlock,        kTileRows,           kTileColumns,
-                                 kTiles,   PackRows, SumBlock,  SumOfSquaresBlock, SumOfAbsolutesBlock, SumOfProductsBlock,
-                                 SumOfCenteredSquaresBlock,     DotBlock,          MaxBlock,            MinBlock,
-                                 ExpSumBlock, ScaleShiftBlock,  AxpyBlock,         PhiloxBlock,
-                                 MultiplyAddLoop};
+  static const IsaTable table = {
+      kWidth,       Execute,         LoadBlock,
+      StoreBlock,   kTileRows,       kTileColumns,
+      kTiles,       kTapsTiles,      CopyRows,
+      PackRows,     SumBlock,        SumOfSquaresBlock,
+      SumOfAbsolutesBlock, SumOfProductsBlock, SumOfCenteredSquaresBlock,
+      DotBlock,     MaxBlock,        MinBlock,
+      ExpSumBlock,  ScaleShiftBlock, AxpyBlock,
+      PhiloxBlock,  MultiplyAddLoop};
   return table;
 }
 

@@ -17,6 +17,10 @@ constexpr int kMaxWidth = 16;
 // `a`: k columns of `rows` values; `b`: k rows of tile_columns values, `b_stride` apart.
 using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add);
 
+// The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap].
+using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,
+                          float* c, int64_t c_stride, bool add);
+
 struct IsaTable {
   int width;
 
@@ -30,6 +34,9 @@ struct IsaTable {
   // Micro-kernels: tile[r - 1] has r rows, up to tile_rows.
   int tile_rows, tile_columns;
   const GemmTile* tiles;
+  const TapsTile* taps_tiles;
+  // to[r * to_stride + i] = from[r * from_stride + i] for r < rows, i < n <= tile_columns.
+  void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t n);
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
   void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride, int64_t n);
 

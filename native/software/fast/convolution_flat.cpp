@@ -1,0 +1,181 @@
+// A convolution without packing its input.
+//
+// Where neighbouring outputs read neighbouring inputs, output (y, x) is column y * pitch + x of an image, and what a tap reads for a
+// stretch of columns is one stretch of memory, across the ends of lines too. Columns that are no output are computed and left. Where
+// taps reach over the border, or the input is no float32, it is copied once, with zeros around it; a line's zeros at the right are
+// those at the left of the next.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "convolution_grid.h"
+#include "isa_table.h"
+#include "thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr double kMostWaste = 48;                                  // columns computed for nothing, for each column and row of A
+constexpr int64_t kMostCopy = 1 << 20, kMostSharedCopy = 1 << 24;  // floats: of one image, of all
+constexpr int64_t kStepsInRegisters = 768;                         // sums are rounded less when they are not too long
+constexpr int64_t kTaskWork = 300000, kPackedSteps = 4096;         // multiply-adds; steps of a panel
+
+int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
+
+struct Range {
+  int64_t least = std::numeric_limits<int64_t>::max(), most = std::numeric_limits<int64_t>::min();
+  explicit Range(const std::vector<Tap>& taps) {
+    for (const Tap& tap : taps) {
+      least = std::min(least, tap.offset);
+      most = std::max(most, tap.offset);
+    }
+  }
+  bool Inside(const GridDimension& d) const { return least >= 0 && d.count - 1 + most < d.in_size; }
+};
+
+}  // namespace
+
+void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
+  const GridDimension &z = dim_[0], &y = dim_[1], &x = dim_[2];
+  if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0) return;
+  if ((y.count > 1 && y.in_step != 1) || (x.count > 1 && x.in_step != 1)) return;
+  const int64_t width = Table().tile_columns;
+  const Range reach_y(y.taps), reach_x(x.taps);
+  Flat f;
+  f.copies = shape.in_type != DML_TENSOR_DATA_TYPE_FLOAT32 || !reach_y.Inside(y) || !reach_x.Inside(x) ||
+             (x.in_size > 1 && x.in_stride != 1) || (y.in_size > 1 && y.in_stride < x.in_size);
+  f.pitch = y.in_size > 1 ? y.in_stride : x.count;
+  f.copies |= (y.count - 1) * f.pitch + x.count < width;  // would read over the end
+  if (f.copies) {
+    if (taps_ < 4) return;
+    f.left = std::max<int64_t>(0, -reach_x.least);
+    const int64_t right = std::max<int64_t>(0, x.count + reach_x.most - x.in_size);
+    f.pitch = std::max(x.in_size + std::max(f.left, right), x.count);
+    f.first_line = reach_y.least;
+    f.lines = y.count + reach_y.most - reach_y.least;
+    f.channel_step = RoundUp(f.lines * f.pitch + f.left + right + width, kMaxWidth);
+  } else {
+    f.channel_step = shape.in_channel;
+  }
+  f.length = (y.count - 1) * f.pitch + x.count;
+  f.tiles = Divide(f.length, width);
+  const double waste = static_cast<double>(f.tiles * width) / static_cast<double>(y.count * x.count) - 1;
+  if (waste * static_cast<double>(rows_) > kMostWaste) return;
+  for (const Tap& ty : y.taps)
+    for (const Tap& tx : x.taps) {
+      const int64_t offset = (f.copies ? ty.offset - f.first_line : ty.offset) * f.pitch + f.left + tx.offset;
+      if (offset > std::numeric_limits<int32_t>::max()) return;
+      f.offsets.push_back(static_cast<int32_t>(offset));
+    }
+  const int64_t planes = images_ * groups_, wanted = ThreadPool::Get().size() * 4;
+  if (planes < wanted) {
+    f.shares_copies = f.copies;
+    f.chunks = std::min(f.tiles, Divide(wanted, planes));
+  }
+  if (f.copies && channels_ * f.channel_step * (f.shares_copies ? planes : 1) > (f.shares_copies ? kMostSharedCopy : kMostCopy)) return;
+  f.used = true;
+  flat_ = std::move(f);
+}
+
+size_t ConvolutionGrid::FlatScratchBytes() const {
+  const int64_t copies = flat_.shares_copies ? images_ * groups_ : flat_.copies ? ThreadPool::Get().size() : 0;
+  return static_cast<size_t>(RoundUp(groups_ * rows_ * depth_, kMaxWidth) + copies * channels_ * flat_.channel_step) * sizeof(float);
+}
+
+void ConvolutionGrid::CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel,
+                                  float* to) const {
+  const GridDimension &y = dim_[1], &x = dim_[2];
+  std::memset(to, 0, static_cast<size_t>(flat_.channel_step) * sizeof(float));
+  const int64_t start = plane / groups_ * shape.in_image + (plane % groups_ * channels_ + channel) * shape.in_channel;
+  const int64_t first = std::max<int64_t>(0, flat_.first_line), last = std::min(y.in_size, flat_.first_line + flat_.lines);
+  for (int64_t line = first; line < last; ++line)
+    Table().load(shape.in_type, reinterpret_cast<uint8_t*>(to + (line - flat_.first_line) * flat_.pitch + flat_.left),
+                 arguments.inputs[0] + (start + line * y.in_stride) * shape.in_bytes, x.in_stride, x.in_size);
+}
+
+void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments) const {
+  ThreadPool& pool = ThreadPool::Get();
+  auto* filter = reinterpret_cast<float*>(arguments.scratch);
+  float* copies = filter + RoundUp(groups_ * rows_ * depth_, kMaxWidth);
+  const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), pieces = Divide(depth_, kPackedSteps);
+  const int64_t copy_floats = channels_ * flat_.channel_step, planes = images_ * groups_;
+  pool.ParallelFor(0, groups_ * panels * pieces, std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps))),
+                   [&](int64_t first, int64_t last, int) {
+                     for (int64_t i = first; i < last; ++i) {
+                       const int64_t k = i % pieces * kPackedSteps, m = i / pieces % panels * height, group = i / pieces / panels;
+                       const int64_t rows = std::min(height, rows_ - m);
+                       if (rows <= 0) continue;
+                       PackFilter(shape, arguments.inputs[1], group, m, rows, k, std::min(kPackedSteps, depth_ - k),
+                                  filter + (group * rows_ + m) * depth_ + k * rows);
+                     }
+                   });
+  if (flat_.shares_copies)
+    pool.ParallelFor(0, planes * channels_, std::max<int64_t>(1, 40000 / flat_.channel_step), [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) CopyChannel(shape, arguments, i / channels_, i % channels_, copies + i * flat_.channel_step);
+    });
+  const int64_t work = rows_ * depth_ * flat_.tiles * Table().tile_columns / flat_.chunks;
+  pool.ParallelFor(0, planes * flat_.chunks, std::max<int64_t>(1, kTaskWork / work), [&](int64_t first, int64_t last, int slot) {
+    for (int64_t task = first; task < last; ++task) {
+      const int64_t plane = task / flat_.chunks, chunk = task % flat_.chunks;
+      const float* in = copies + (flat_.shares_copies ? plane : slot) * copy_floats;
+      if (!flat_.copies) {
+        in = reinterpret_cast<const float*>(arguments.inputs[0]) + plane / groups_ * shape.in_image +
+             plane % groups_ * channels_ * shape.in_channel;
+      } else if (!flat_.shares_copies) {
+        for (int64_t channel = 0; channel < channels_; ++channel)
+          CopyChannel(shape, arguments, plane, channel, copies + slot * copy_floats + channel * flat_.channel_step);
+      }
+      RunFlatTask(shape, arguments, plane, flat_.tiles * chunk / flat_.chunks, flat_.tiles * (chunk + 1) / flat_.chunks, filter, in);
+    }
+  });
+}
+
+void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first,
+                                  int64_t tile_last, const float* filter, const float* in) const {
+  const IsaTable& table = Table();
+  const GridDimension &y = dim_[1], &x = dim_[2];
+  const int64_t width = table.tile_columns, height = Divide(rows_, Divide(rows_, table.tile_rows));
+  const int64_t group = plane % groups_, image = plane / groups_, some_channels = std::max<int64_t>(1, kStepsInRegisters / taps_);
+  const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
+  alignas(64) float sums[kMostTileFloats];
+  for (int64_t tile = tile_first; tile < tile_last; ++tile) {
+    // The last one is moved back, so that it reads nothing behind the input.
+    const int64_t shown = tile * width, start = std::max<int64_t>(0, std::min(shown, flat_.length - width));
+    const int64_t end = std::min(start + width, flat_.length);
+    for (int64_t m = 0; m < rows_; m += height) {
+      const int64_t rows = std::min(height, rows_ - m), row = group * rows_ + m;
+      for (int64_t channel = 0; channel < channels_; channel += some_channels)
+        table.taps_tiles[rows - 1](std::min(some_channels, channels_ - channel), taps_, flat_.offsets.data(),
+                                   filter + row * depth_ + channel * taps_ * rows, in + channel * flat_.channel_step + start,
+                                   flat_.channel_step, sums, width, channel > 0);
+      if (shape.has_bias)
+        for (int64_t r = 0; r < rows; ++r) {
+          float bias;
+          table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&bias),
+                     arguments.inputs[2] + (row + r) * shape.bias_row * shape.filter_bytes, 1, 1);
+          table.scale_shift(sums + r * width, sums + r * width, 1, bias, width);
+        }
+      Activate(shape.activations, sums, rows * width);
+      for (int64_t column = shown; column < end;) {
+        const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;
+        const int64_t n = std::min(x.count - at_x, end - column);
+        if (n > 0) {
+          const int64_t to = out_start_ + image * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
+          const float* from = sums + column - start;
+          if (stores_lines) {
+            table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, from, width, rows, n);
+          } else {
+            for (int64_t r = 0; r < rows; ++r)
+              table.store(shape.out_type, arguments.outputs[0] + (to + r * shape.out_row) * shape.out_bytes,
+                          reinterpret_cast<const uint8_t*>(from + r * width), x.out_stride, n);
+          }
+        }
+        column += std::min(flat_.pitch - at_x, end - column);
+      }
+    }
+  }
+}
+
+}  // namespace dxtensor::software::fast
