@@ -17,7 +17,7 @@ export { fallbackStats, resetFallbackStats, setStrict, type FallbackRecord } fro
 export { counters, memoryStatistics, synchronize } from "./runtime/statistics.ts";
 export { kernel, type Kernel, type KernelDefinition } from "./ops/kernel.ts";
 export type { GradContext, TensorSpec } from "./ops/define.ts";
-export { closeDevice, setMemoryLimit } from "./runtime/devices.ts";
+export { closeDevice, deviceInfo, setMemoryLimit, type DeviceInfo } from "./runtime/devices.ts";
 export { compile, explain, type CompileOptions, type Compiled } from "./graph/compile.ts";
 export type { Explanation } from "./graph/print.ts";
 export type { Profile, ProfiledDispatch } from "./graph/profile.ts";

@@ -16,6 +16,7 @@ namespace {
 Napi::Object ToObject(Napi::Env env, const dml::LoadReport& report) {
   Napi::Object object = Napi::Object::New(env);
   object.Set("loaded", report.loaded);
+  object.Set("direct3d", report.direct3d);
   Napi::Array libraries = Napi::Array::New(env), tried = Napi::Array::New(env);
   for (const auto& library : report.libraries) {
     Napi::Object item = Napi::Object::New(env);

@@ -124,7 +124,10 @@ std::unique_ptr<Runtime> LoadGpu(const LibraryPaths& paths, LoadReport& report) 
   });
   if (dxcore) attempt.Forgive();
 #endif
+  report.direct3d = "Direct3D 12";
   attempt.Open("d3d12", Candidates(paths.d3d12, paths.folders, kD3d12File), false, [&](void* library) {
+    const char* (*name)() = nullptr;
+    if (Take(library, "DxtensorRuntimeName", name)) report.direct3d = name();
     return Take(library, "D3D12CreateDevice", runtime->create_device) ? "" : Missing("D3D12CreateDevice", "Direct3D 12");
   });
   // Its own symbols first: Node 22 and later export another zstd of the same names.
@@ -138,6 +141,7 @@ std::unique_ptr<Runtime> LoadGpu(const LibraryPaths& paths, LoadReport& report) 
 std::unique_ptr<Runtime> LoadSoftware(const LibraryPaths& paths, LoadReport& report) {
   auto runtime = std::make_unique<Runtime>();
   runtime->kind = RuntimeKind::Software;
+  report.direct3d = "Direct3D 12 in software";
   Attempt attempt(report);
   void* library = attempt.Open("software", Candidates(paths.software, {}, ""), false, [&](void* candidate) -> std::string {
     if (!Take(candidate, "DXCoreCreateAdapterFactory", runtime->create_dxcore_factory))

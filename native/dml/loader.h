@@ -27,6 +27,8 @@ struct LoadReport {
     std::string name, path, error;  // error empty: loaded
   };
   bool loaded = false;
+  // What the runtime is: its Direct3D's own word for itself if it has one, as the one over Vulkan does.
+  std::string direct3d;
   std::vector<Loaded> libraries;
   std::vector<Tried> tried;
 };

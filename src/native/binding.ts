@@ -23,6 +23,8 @@ export interface LibraryPaths {
 
 export interface LoadReport {
   readonly loaded: boolean;
+  /** "Direct3D 12", "Direct3D 12 over Vulkan", "Direct3D 12 in software": what the runtime says of itself. */
+  readonly direct3d: string;
   /** Files that were loaded, by library name ("dxcore", "d3d12", "directml", "software"). */
   readonly libraries: readonly { readonly name: string; readonly path: string }[];
   /** Every path that was tried, in order; error is null for those that loaded. */

@@ -1,6 +1,6 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
 import { Capabilities } from "../backends/capabilities.ts";
-import { device, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
+import { defaultDevice, device, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
 import { DeviceError, DeviceIndexError, NativeLoadError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { cpuAdapters, libraryPaths, loadBinding } from "../native/load.ts";
@@ -67,6 +67,39 @@ export function deviceCount(): number {
     if (error instanceof NativeLoadError) return 0;
     throw error;
   }
+}
+
+/** What is known of a device. */
+export interface DeviceInfo {
+  readonly name: string;
+  /** "Direct3D 12", "Direct3D 12 over Vulkan", "Direct3D 12 in software". */
+  readonly runtime: string;
+  /** False for an adapter that runs on the processor. */
+  readonly isHardware: boolean;
+  /** True for a simulated profile. */
+  readonly isSimulated: boolean;
+  readonly driverVersion: string;
+  readonly dedicatedMemoryInBytes: number;
+  readonly sharedMemoryInBytes: number;
+  /** "6.2": what the runtime's DirectML and the adapter can do together. */
+  readonly featureLevel: string;
+}
+
+/** What is known of a device, which is opened if it isn't. Throws when there is no such device. */
+export function deviceInfo(name?: DeviceLike): DeviceInfo {
+  const { adapter, runtime, capabilities } = nativeDevice(name === undefined ? defaultDevice() : device(name), "deviceInfo");
+  const { isHardware, isSimulated, driverVersion, dedicatedMemoryInBytes, sharedMemoryInBytes } = adapter;
+  const level = capabilities.featureLevel;
+  return {
+    name: adapter.name,
+    runtime: loaded()[runtime].direct3d,
+    isHardware,
+    isSimulated,
+    driverVersion,
+    dedicatedMemoryInBytes,
+    sharedMemoryInBytes,
+    featureLevel: `${level >> 12}.${(level >> 8) & 15}`,
+  };
 }
 
 /** @internal Descriptions of the `dml` list, in order. */
