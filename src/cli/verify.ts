@@ -76,15 +76,15 @@ async function verify(options: Options): Promise<void> {
     process.stdout.write(options.json ? `${JSON.stringify(ids)}\n` : `${ids.join("\n")}\n`);
     return;
   }
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  process.once("SIGINT", interrupt);
+  process.once("SIGTERM", interrupt);
   const say = (text: string): void => {
     if (!options.json) process.stdout.write(`${text}\n`);
   };
   say(`device     ${setting.device}: ${setting.deviceName}`);
   say(`reference  ${setting.reference}: ${setting.referenceName}`);
-  const stop = new AbortController();
-  const interrupt = (): void => stop.abort();
-  process.once("SIGINT", interrupt);
-  process.once("SIGTERM", interrupt);
   const start = Date.now();
   let failed = 0;
   const onReport = (report: Report, done: number): void => {

@@ -2,8 +2,8 @@
  * From rows to cases: a row is an operator's text in which T, U, V, C and I stand for data types and $n for the scalar n of T.
  * T, U, V and C go through every data type that the operator table lists for their tensors, I through the index types.
  */
-import { ENUMS } from "../dml/operators.generated.ts";
-import { supportOf } from "../dml/schema.ts";
+import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
+import { supportOf, type OperatorRow } from "../dml/schema.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { elementwiseRows } from "./cases/elementwise.ts";
 import { matrixRows } from "./cases/matrix.ts";
@@ -64,12 +64,22 @@ export function instantiate(row: string, types: Types): string {
     .replace(/\$(\d+)/g, (_, n: string) => `${types["T"]}:${n}`);
 }
 
-/** Every choice of types for the letters in a row. */
+/** Names of the types that the table lists, on any level, for the first tensor field that a letter stands in; all if it lists none. */
+function typesFor(row: string, letter: string): readonly string[] {
+  if (letter === "I") return indexTypes;
+  const operator = OPERATORS[row.slice(0, row.indexOf(" ")) as OperatorName] as OperatorRow;
+  const field = new RegExp(` (\\w+)=${letter}\\[`).exec(row)?.[1];
+  const index = operator.fields.findIndex((f) => f.name === field);
+  const listed = operator.support.reduce((bits, r) => (r[1] === index ? bits | r[4] : bits), 0);
+  return DATA_TYPES.filter((t) => listed === 0 || ((listed >> t.id) & 1) === 1).map((t) => t.name);
+}
+
+/** Every choice of types for the letters in a row; the table may not allow all of them on a level. */
 export function choices(row: string): Types[] {
   let list: Types[] = [{}];
   for (const letter of letters) {
     if (!new RegExp(`[=[,]${letter}\\[`).test(row)) continue;
-    const names = letter === "I" ? indexTypes : DATA_TYPES.map((t) => t.name);
+    const names = typesFor(row, letter);
     list = list.flatMap((types) => names.map((name) => ({ ...types, [letter]: name })));
   }
   return list;
@@ -95,7 +105,7 @@ function withLayout(d: Described, { input, output }: (typeof layouts)[number]): 
 
 export interface OperatorCase {
   readonly id: string;
-  readonly described: Described;
+  readonly describe: () => Described;
 }
 
 /** Inputs whose values must differ from each other, or that are state, are not shown several times. */
@@ -118,10 +128,10 @@ export function* operatorCases(level: number, quick: boolean): Generator<Operato
       perFirst.set(first, later + 1);
       if (quick && later > 0 && name !== "CAST") continue;
       const possible = layouts.filter((l) => l.name !== "broadcast" || !unshared.test(name));
-      const chosen = quick ? [possible[turn++ % possible.length]!] : later > 0 ? [layouts[0]!] : possible;
+      const chosen = later > 0 ? [layouts[0]!] : quick ? [possible[turn++ % possible.length]!] : possible;
       const typeText = Object.values(types).join("-") || "fixed";
       for (const layout of chosen)
-        yield { id: `operator/${name}/${number}/${typeText}/${layout.name}`, described: withLayout(described, layout) };
+        yield { id: `operator/${name}/${number}/${typeText}/${layout.name}`, describe: () => withLayout(described, layout) };
     }
   }
 }

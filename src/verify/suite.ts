@@ -13,8 +13,8 @@ export interface SuiteOptions {
 }
 
 export function* allCases({ featureLevel, quick }: SuiteOptions): Generator<Case> {
-  for (const { id, described } of operatorCases(featureLevel, quick))
-    yield { id, run: (context: Context) => runOperatorCase(id, described, context) };
+  for (const { id, describe } of operatorCases(featureLevel, quick))
+    yield { id, run: (context: Context) => runOperatorCase(id, describe(), context) };
   yield* specialCases(featureLevel, quick);
   yield* refusalCases(featureLevel, quick);
   yield* loweringCases(quick);

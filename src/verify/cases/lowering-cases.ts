@@ -129,7 +129,7 @@ function attempt<T>(run: () => T): { readonly value: T } | { readonly error: str
 
 /** Results of functions are composed of several; gradients are, and summed over what was broadcast. */
 const resultKind = (kind: Kind): Kind => (kind === "function" ? "composed" : kind);
-const gradientKind = (kind: Kind): Kind => (kind === "normalized" ? kind : "composed");
+const gradientKind = (kind: Kind): Kind => (kind === "trained" ? kind : "composed");
 
 /** The same work on both devices. A case must work on both. */
 export function compareRuns(run: (side: Side) => Run, kind: Kind, { device, reference }: Context): Result {
