@@ -141,6 +141,15 @@ export async function bundleTests(folder, { native, platform = `${process.platfo
   return manifest;
 }
 
+/** One program with everything that it imports, as a file. */
+export async function bundleProgram(source, file) {
+  const { rolldown } = await import("rolldown");
+  // The package by its own name is its sources.
+  const build = await rolldown({ ...settings, input: source, resolve: { alias: { dxtensor: at("src", "index.ts") } } });
+  await build.write({ file, format: "esm", keepNames: true, codeSplitting: false });
+  await build.close();
+}
+
 if (process.argv[1] === at("scripts", "bundle-tests.mjs")) {
   const isJson = process.argv.includes("--json");
   await main(async () => {

@@ -1,0 +1,87 @@
+/** Writes ONNX models: the few messages of onnx.proto (opset 17, IR version 8) that small float32 networks need. */
+import { PbfWriter } from "pbf";
+
+export interface OnnxNode {
+  readonly type: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  /** A number is FLOAT, "i" of a number INT, an array INTS. */
+  readonly attributes?: Readonly<Record<string, number | { readonly i: number } | readonly number[]>>;
+}
+
+export interface OnnxValue {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+export interface OnnxModel {
+  readonly nodes: readonly OnnxNode[];
+  readonly inputs: readonly OnnxValue[];
+  readonly outputs: readonly OnnxValue[];
+  readonly weights: readonly (OnnxValue & { readonly data: Float32Array })[];
+}
+
+const FLOAT = 1;
+/** AttributeProto.type. */
+const attributeType = { float: 1, int: 2, ints: 7 };
+
+function writeAttribute([name, value]: [string, number | { readonly i: number } | readonly number[]], pbf: PbfWriter): void {
+  pbf.writeStringField(1, name);
+  if (typeof value === "number") {
+    pbf.writeFloatField(2, value);
+    pbf.writeVarintField(20, attributeType.float);
+  } else if ("i" in value) {
+    pbf.writeVarintField(3, value.i);
+    pbf.writeVarintField(20, attributeType.int);
+  } else {
+    for (const v of value) pbf.writeVarintField(8, v);
+    pbf.writeVarintField(20, attributeType.ints);
+  }
+}
+
+function writeNode(node: OnnxNode, pbf: PbfWriter): void {
+  for (const name of node.inputs) pbf.writeStringField(1, name);
+  for (const name of node.outputs) pbf.writeStringField(2, name);
+  pbf.writeStringField(3, node.outputs[0] ?? "");
+  pbf.writeStringField(4, node.type);
+  for (const attribute of Object.entries(node.attributes ?? {})) pbf.writeMessage(5, writeAttribute, attribute);
+}
+
+function writeValue({ name, shape }: OnnxValue, pbf: PbfWriter): void {
+  const writeDimension = (size: number, p: PbfWriter): void => p.writeVarintField(1, size);
+  const writeShape = (sizes: readonly number[], p: PbfWriter): void => {
+    for (const size of sizes) p.writeMessage(1, writeDimension, size);
+  };
+  const writeTensorType = (sizes: readonly number[], p: PbfWriter): void => {
+    p.writeVarintField(1, FLOAT);
+    p.writeMessage(2, writeShape, sizes);
+  };
+  const writeType = (sizes: readonly number[], p: PbfWriter): void => p.writeMessage(1, writeTensorType, sizes);
+  pbf.writeStringField(1, name);
+  pbf.writeMessage(2, writeType, shape);
+}
+
+function writeWeight({ name, shape, data }: OnnxValue & { readonly data: Float32Array }, pbf: PbfWriter): void {
+  for (const size of shape) pbf.writeVarintField(1, size);
+  pbf.writeVarintField(2, FLOAT);
+  pbf.writeStringField(8, name);
+  pbf.writeBytesField(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+}
+
+function writeGraph(model: OnnxModel, pbf: PbfWriter): void {
+  for (const node of model.nodes) pbf.writeMessage(1, writeNode, node);
+  pbf.writeStringField(2, "graph");
+  for (const weight of model.weights) pbf.writeMessage(5, writeWeight, weight);
+  for (const value of model.inputs) pbf.writeMessage(11, writeValue, value);
+  for (const value of model.outputs) pbf.writeMessage(12, writeValue, value);
+}
+
+/** The bytes of a .onnx file. */
+export function encodeModel(model: OnnxModel): Uint8Array {
+  const pbf = new PbfWriter();
+  pbf.writeVarintField(1, 8);
+  pbf.writeStringField(2, "dxtensor");
+  pbf.writeMessage(7, writeGraph, model);
+  pbf.writeMessage(8, (version: number, p: PbfWriter) => p.writeVarintField(2, version), 17);
+  return pbf.finish();
+}
