@@ -27,7 +27,11 @@ interface Ended {
 
 /** Runs a program with its output shown; the last lines are kept. */
 async function run(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  const child = spawn(command, [...args], { cwd: root, env: { ...process.env, ...env, FORCE_COLOR: "0", NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, [...args], {
+    cwd: root,
+    env: { ...process.env, ...env, FORCE_COLOR: "0", NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const tail: string[] = [];
   const read = async (input: NodeJS.ReadableStream): Promise<void> => {
     for await (const line of createInterface({ input })) {

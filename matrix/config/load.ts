@@ -29,6 +29,15 @@ function repeated(ids: readonly string[]): number[] {
   return ids.flatMap((id, i) => (ids.indexOf(id) < i ? [i] : []));
 }
 
+function expressionProblem(text: string): string | null {
+  try {
+    RegExp(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** What the shape alone does not show: ids that are there twice, patterns that hit nothing, names of suites. */
 function crossProblems(config: Config): Problem[] {
   const problems: Problem[] = [];
@@ -38,11 +47,8 @@ function crossProblems(config: Config): Problem[] {
   for (const i of repeated(config.node)) problems.push({ path: ["node", i], message: `"${config.node[i]}" is there twice` });
   config.gpus.forEach((gpu, i) => {
     if (gpu.kind !== "gpu") return;
-    try {
-      new RegExp(gpu.matches);
-    } catch (error) {
-      problems.push({ path: ["gpus", i, "matches"], message: (error as Error).message });
-    }
+    const message = expressionProblem(gpu.matches);
+    if (message !== null) problems.push({ path: ["gpus", i, "matches"], message });
   });
   const ids = { platform: config.platforms.map((p) => p.id), node: config.node, gpu: config.gpus.map((g) => g.id) };
   const rules: [Path, Config["quick"] | Config["mustPass"][number]][] = [

@@ -33,6 +33,10 @@ const platform = z.discriminatedUnion("runner", [
     arguments: z.array(z.string()).default([]),
     system: z.enum(["linux", "win32"]),
     glibc: version.optional(),
+    /** Versions of Node that the command runs; without, the one that it is started with. */
+    nodes: z.array(z.string()).optional(),
+    /** A CTRF report that the command writes. */
+    report: z.string().optional(),
   }),
   z.strictObject({ ...common, runner: z.literal("none"), reason: z.string().min(1) }),
 ]);

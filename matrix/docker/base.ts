@@ -1,5 +1,5 @@
 /** The image that a platform starts from: a registry's where one is reached, else a local Debian of the same age. */
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import Docker from "dockerode";
 import type { DockerPlatform } from "../config/schema.ts";
 import { MatrixError, messageOf } from "../errors.ts";

@@ -1,7 +1,7 @@
 /** An engine that answers, and the containers of one run in it. With the other files of this folder the only one that knows dockerode. */
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import Docker from "dockerode";
+import type Docker from "dockerode";
 import { MatrixError, messageOf } from "../errors.ts";
 import { lineStream } from "../run/lines.ts";
 import { ownerLabels, type Owner } from "../run/owner.ts";

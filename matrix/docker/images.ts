@@ -164,14 +164,7 @@ export async function ensurePlatformImage(context: ImageContext, base: BaseImage
   if (await isThere(docker, whole)) return whole;
   if (!(await isThere(docker, native))) {
     context.onLine(`making ${native}`);
-    await grow(
-      context,
-      tools,
-      native,
-      "native",
-      sources.archive("native"),
-      nativeBuild,
-    );
+    await grow(context, tools, native, "native", sources.archive("native"), nativeBuild);
   }
   context.onLine(`making ${whole}`);
   await grow(context, native, whole, "built", sources.archive("all"), "npm run build:ts");

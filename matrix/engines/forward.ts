@@ -23,7 +23,8 @@ export const sshArguments = (address: Extract<Address, { kind: "ssh" }>, socket:
   "-nNT",
   ...["BatchMode=yes", "ExitOnForwardFailure=yes", "ServerAliveInterval=15"].flatMap((option) => ["-o", option]),
   ...(address.port === null ? [] : ["-p", String(address.port)]),
-  ...["-L", `${socket}:${address.socket}`],
+  "-L",
+  `${socket}:${address.socket}`,
   "--",
   address.destination,
 ];

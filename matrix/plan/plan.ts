@@ -36,12 +36,9 @@ function choose(platform: Platform, gpu: Gpu, host: Host): Choice {
       return { evidence: "simulated", devices: [{ kind: "simulated", profile: gpu.profile }], reason: null };
     }
     case "present": {
+      if (!runsOnHost(platform)) return { evidence: "hardware", devices: [], reason: "only cells on the host itself reach its GPUs" };
       const devices = host.adapters.map(({ index, name }): DeviceChoice => ({ kind: "hardware", index, name }));
-      return {
-        evidence: "hardware",
-        devices: devices.slice(0, 1),
-        reason: devices.length === 0 ? "this host has no DirectX 12 GPU" : null,
-      };
+      return { evidence: "hardware", devices, reason: devices.length === 0 ? "this host has no DirectX 12 GPU" : null };
     }
     case "emulated":
       return {

@@ -44,6 +44,9 @@ export function placeProblem(platform: Platform, node: string, host: Host): stri
       if (host.system !== platform.system) return `this machine is ${nameOf(host.system)}, not ${nameOf(platform.system)}`;
       if (platform.glibc !== undefined && platform.glibc !== host.glibc) return `this machine's glibc is ${host.glibc ?? "not there"}`;
       if (!host.scripts.includes(platform.script)) return `there is no npm run ${platform.script} yet`;
+      if (platform.nodes?.includes(node) === false)
+        return `npm run ${platform.script} ${platform.arguments.join(" ")} runs Node ${platform.nodes.join(", ")}`;
+      if (platform.nodes !== undefined) return null;
       return nodeProblem(node, host);
     default:
       return platform satisfies never;

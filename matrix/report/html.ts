@@ -3,7 +3,7 @@ import type { Test } from "ctrf";
 import type { Config } from "../config/schema.ts";
 import type { RunRecord } from "../run/store.ts";
 import type { LoweringReport, Run, Status } from "../types.ts";
-import { Markup, html } from "./markup.ts";
+import { Markup, markup } from "./markup.ts";
 import { cellResults, evidenceText, summarize, type CellResult } from "./results.ts";
 import { style } from "./style.ts";
 
@@ -21,7 +21,7 @@ function gridCell(entry: CellResult): Markup {
   const words = status === "not run" ? "not run" : cell.evidence;
   const title = [cell.id, evidenceText(entry), reason].filter((part) => part !== null).join(" · ");
   const target = run !== null && result !== null ? anchor(run.id) : "not-run";
-  return html`<td>
+  return markup`<td>
     <a class="cell ${classes[status]} ${cell.evidence} as-${classes[status]}" href="#${target}" title="${title}"
       ><b>${marks[status]}</b> ${count}<small>${words}</small></a
     >
@@ -34,14 +34,14 @@ function grid(config: Config, cells: readonly CellResult[]): Markup {
   const rows = platforms.map((platform) => {
     const own = cells.filter(({ cell }) => cell.platform === platform.id);
     const nodes = config.node.filter((node) => own.some(({ cell }) => cell.node === node));
-    return html`<tbody>
+    return markup`<tbody>
       ${nodes.map((node, i) => {
-        const head = i === 0 ? html`<th scope="rowgroup" rowspan="${nodes.length}">${platform.name}</th>` : null;
+        const head = i === 0 ? markup`<th scope="rowgroup" rowspan="${nodes.length}">${platform.name}</th>` : null;
         const places = gpus.map((gpu) => {
           const entry = own.find(({ cell }) => cell.node === node && cell.gpu === gpu.id);
-          return entry === undefined ? html`<td></td>` : gridCell(entry);
+          return entry === undefined ? markup`<td></td>` : gridCell(entry);
         });
-        return html`<tr>
+        return markup`<tr>
           ${head}
           <th scope="row">Node ${node}</th>
           ${places}
@@ -49,13 +49,13 @@ function grid(config: Config, cells: readonly CellResult[]): Markup {
       })}
     </tbody>`;
   });
-  return html`<div class="scroll">
+  return markup`<div class="scroll">
     <table class="grid">
       <thead>
         <tr>
           <th>Platform</th>
           <th>Node</th>
-          ${gpus.map((gpu) => html`<th scope="col">${gpu.name}</th>`)}
+          ${gpus.map((gpu) => markup`<th scope="col">${gpu.name}</th>`)}
         </tr>
       </thead>
       ${rows}
@@ -67,11 +67,11 @@ const fileOf = (test: Test): string => (Array.isArray(test.suite) ? (test.suite[
 
 function testLine(test: Test): Markup {
   const name = [...(Array.isArray(test.suite) ? test.suite.slice(1) : []), test.name].join(" › ");
-  if (test.status === "passed") return html`<li>${name}</li>`;
+  if (test.status === "passed") return markup`<li>${name}</li>`;
   if (test.status !== "failed")
-    return html`<li class="skip">${name} — ${test.status}${test.message === undefined ? "" : `: ${test.message}`}</li>`;
+    return markup`<li class="skip">${name} — ${test.status}${test.message === undefined ? "" : `: ${test.message}`}</li>`;
   const trace = [test.message, test.trace].filter((part) => part !== undefined).join("\n");
-  return html`<li class="bad">
+  return markup`<li class="bad">
     <b>✗ ${name}</b>
     <pre>${trace.slice(0, 4000)}</pre>
   </li>`;
@@ -85,13 +85,13 @@ function files(tests: readonly Test[]): Markup[] {
     const idle = own.filter(({ status }) => status !== "failed" && status !== "passed").length;
     const duration = own.reduce((sum, test) => sum + test.duration, 0);
     const text = `${own.length - bad - idle} passed${bad === 0 ? "" : `, ${bad} failed`}${idle === 0 ? "" : `, ${idle} skipped`}, ${time(duration)}`;
-    const summary = html`<summary>${bad > 0 ? "✗ " : ""}<code>${name}</code> <span class="soft">${text}</span></summary>`;
-    const lines = html`<ul class="tests">
+    const summary = markup`<summary>${bad > 0 ? "✗ " : ""}<code>${name}</code> <span class="soft">${text}</span></summary>`;
+    const lines = markup`<ul class="tests">
       ${own.map(testLine)}
     </ul>`;
     return bad > 0
-      ? html`<details class="file" open>${summary}${lines}</details>`
-      : html`<details class="file">${summary}${lines}</details>`;
+      ? markup`<details class="file" open>${summary}${lines}</details>`
+      : markup`<details class="file">${summary}${lines}</details>`;
   });
 }
 
@@ -103,19 +103,19 @@ function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test
   const { evidence } = first.cell;
   const others = own.filter(({ cell }) => cell.id !== run.id).map(({ cell }) => cell.gpu);
   const count = `${result.counts.passed} passed, ${result.counts.failed} failed${result.counts.skipped === 0 ? "" : `, ${result.counts.skipped} skipped`}`;
-  const summary = html`<summary>
+  const summary = markup`<summary>
     <span class="mark">${marks[status]}</span> <code>${run.id}</code> <span class="tag ${evidence}">${evidence}</span>
     <span class="soft">${count}, ${time(result.endedAt - result.startedAt)}, ${result.where}</span>
   </summary>`;
-  const body = html`<div id="${anchor(run.id)}">
-    ${result.reason === null ? null : html`<p><b>${result.reason}</b></p>`}
-    ${evidence === "simulated" ? html`<p>A profile of the software adapter; no such GPU was tested.</p>` : null}
-    ${evidence === "emulated" ? html`<p>Microsoft's library on a Vulkan driver of the processor; no GPU was tested.</p>` : null}
-    ${others.length === 0 ? null : html`<p>Stands for ${others.join(", ")} too: their capabilities lead to the same lowerings.</p>`}
+  const body = markup`<div id="${anchor(run.id)}">
+    ${result.reason === null ? null : markup`<p><b>${result.reason}</b></p>`}
+    ${evidence === "simulated" ? markup`<p>A profile of the software adapter; no such GPU was tested.</p>` : null}
+    ${evidence === "emulated" ? markup`<p>Microsoft's library on a Vulkan driver of the processor; no GPU was tested.</p>` : null}
+    ${others.length === 0 ? null : markup`<p>Stands for ${others.join(", ")} too: their capabilities lead to the same lowerings.</p>`}
     <table class="facts">
       ${Object.entries(result.facts).map(
         ([name, value]) =>
-          html`<tr>
+          markup`<tr>
             <td>${name}</td>
             <td>${value}</td>
           </tr>`,
@@ -125,25 +125,25 @@ function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test
   </div>`;
   const kind = `run is-${classes[status]} as-${classes[status]}`;
   return status === "failed"
-    ? html`<details class="${kind}" open>${summary}${body}</details>`
-    : html`<details class="${kind}">${summary}${body}</details>`;
+    ? markup`<details class="${kind}" open>${summary}${body}</details>`
+    : markup`<details class="${kind}">${summary}${body}</details>`;
 }
 
 function notRun(cells: readonly CellResult[]): Markup | null {
   const idle = cells.filter(({ result }) => result === null || result.status === "not run");
   if (idle.length === 0) return null;
   const reasons = [...new Set(idle.map(({ reason }) => reason ?? ""))];
-  return html`<h2 id="not-run">Not run</h2>
+  return markup`<h2 id="not-run">Not run</h2>
     <table class="list">
       ${reasons.map((reason) => {
         const own = idle.filter((entry) => (entry.reason ?? "") === reason).map(({ cell }) => cell.id);
         const platforms = [...new Set(own.map((id) => id.split("/")[0]!))];
-        return html`<tr class="as-idle">
+        return markup`<tr class="as-idle">
           <td>${reason}</td>
           <td>
             <details>
               <summary>${own.length} ${own.length === 1 ? "cell" : "cells"} of ${platforms.join(", ")}</summary>
-              ${own.map((id) => html`<code>${id}</code><br />`)}
+              ${own.map((id) => markup`<code>${id}</code><br />`)}
             </details>
           </td>
         </tr>`;
@@ -152,24 +152,24 @@ function notRun(cells: readonly CellResult[]): Markup | null {
 }
 
 function lowering(report: LoweringReport): Markup {
-  const heads = report.groups.map((group) => html`<th scope="col">${group.join(", ")}</th>`);
+  const heads = report.groups.map((group) => markup`<th scope="col">${group.join(", ")}</th>`);
   const rows = report.differences.map(
     ({ operation, forms }) =>
-      html`<tr>
+      markup`<tr>
         <td><code>${operation}</code></td>
-        ${forms.map((form) => html`<td><code>${form}</code></td>`)}
+        ${forms.map((form) => markup`<td><code>${form}</code></td>`)}
       </tr>`,
   );
-  return html`<h2>Lowerings of the simulated profiles, feature level ${report.featureLevel}</h2>
+  return markup`<h2>Lowerings of the simulated profiles, feature level ${report.featureLevel}</h2>
     <p>
       ${report.asked} recorded calls were lowered on each profile. Profiles with the same lowerings share one run: ${report.groups.length}
       ${report.groups.length === 1 ? "group" : "groups"}, ${report.differences.length} calls that differ.
     </p>
-    ${report.groups.map((group) => html`<p><code>${group[0]!}</code> ${group.length > 1 ? `stands for ${group.slice(1).join(", ")}` : "runs for itself"}</p>`)}
+    ${report.groups.map((group) => markup`<p><code>${group[0]!}</code> ${group.length > 1 ? `stands for ${group.slice(1).join(", ")}` : "runs for itself"}</p>`)}
     ${
       rows.length === 0
         ? null
-        : html`<details>
+        : markup`<details>
             <summary>What differs</summary>
             <table class="list">
               <thead>
@@ -188,13 +188,13 @@ function leftOut({ plan }: RunRecord): Markup | null {
   if (plan.leftOut.length === 0) return null;
   const rows = plan.leftOut.map(
     ({ platform, gpus, reason }) =>
-      html`<tr>
+      markup`<tr>
         <td>${platform}</td>
         <td>${gpus.join(", ")}</td>
         <td>${reason}</td>
       </tr>`,
   );
-  return html`<h2>Left out</h2>
+  return markup`<h2>Left out</h2>
     <p class="soft">Combinations that are no cells; they stay empty above.</p>
     <table class="list">
       ${rows}
@@ -203,8 +203,8 @@ function leftOut({ plan }: RunRecord): Markup | null {
 
 const choice = (id: string, text: string, isChecked: boolean): Markup =>
   isChecked
-    ? html`<label><input type="radio" name="only" id="${id}" checked /> ${text}</label>`
-    : html`<label><input type="radio" name="only" id="${id}" /> ${text}</label>`;
+    ? markup`<label><input type="radio" name="only" id="${id}" checked /> ${text}</label>`
+    : markup`<label><input type="radio" name="only" id="${id}" /> ${text}</label>`;
 
 /** tests: what each run reported. */
 export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap<string, readonly Test[]>): string {
@@ -217,7 +217,7 @@ export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap
       : sum.passed === 0
         ? "nothing passed"
         : "every cell that was run and must pass has passed";
-  return html`<!doctype html>
+  return markup`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />

@@ -20,5 +20,5 @@ function show(part: Part): string {
   return escape(String(part));
 }
 
-export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Markup =>
+export const markup = (strings: TemplateStringsArray, ...parts: readonly Part[]): Markup =>
   new Markup(strings.map((text, i) => text + (i < parts.length ? show(parts[i]!) : "")).join(""));

@@ -100,7 +100,7 @@ async function carryOut(context: RunContext, engine: Engine | null, host: Host, 
     case "windows":
       return host.system === "win32" ? runOnHost(context) : runOnWindows(context);
     case "command":
-      return runCommand(context, platform.script, platform.arguments);
+      return runCommand(context, platform);
     case "none":
       return { status: "not run", reason: platform.reason, where: "" };
     default:

@@ -16,6 +16,7 @@ import { execa } from "execa";
 import * as tar from "tar";
 import { MatrixError } from "../errors.ts";
 import { cacheFolder } from "../root.ts";
+import { isRunning } from "./owner.ts";
 
 export interface NodeFolder {
   readonly major: string;
@@ -62,7 +63,7 @@ export async function ensureNode(major: string, system = `${process.platform}-${
   if (there !== null) return there;
   const parent = cacheFolder("node");
   mkdirSync(parent, { recursive: true });
-  const work = mkdtempSync(join(parent, `unfinished-${major}-`));
+  const work = mkdtempSync(join(parent, `unfinished-${process.pid}-`));
   try {
     const folder = join(work, "node");
     const version = await unpack(await pack(`${name}@${major}`, work), folder);
@@ -91,7 +92,11 @@ export async function ensureNode(major: string, system = `${process.platform}-${
 /** Leftovers of runs that were killed while they fetched. */
 export function dropUnfinished(): string[] {
   const parent = cacheFolder("node");
-  const names = existsSync(parent) ? readdirSync(parent).filter((name) => name.startsWith("unfinished-")) : [];
+  const isLeft = (name: string): boolean => {
+    const pid = /^unfinished-(\d+)-/.exec(name)?.[1];
+    return pid !== undefined && !isRunning(Number(pid));
+  };
+  const names = existsSync(parent) ? readdirSync(parent).filter(isLeft) : [];
   for (const name of names) rmSync(join(parent, name), { recursive: true, force: true });
   return names;
 }

@@ -29,16 +29,18 @@ export function newOwner(now = new Date()): Owner {
   return { run: `${stamp}-${randomBytes(2).toString("hex")}`, pid: process.pid, start: startTime(process.pid), host: hostname() };
 }
 
-/** Whether the process still runs. Elsewhere than on Linux the number alone decides. */
-export function isAlive(owner: Owner): boolean {
-  if (process.platform === "linux") return owner.start !== "" && startTime(owner.pid) === owner.start;
+export function isRunning(pid: number): boolean {
   try {
-    process.kill(owner.pid, 0);
+    process.kill(pid, 0);
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
+
+/** Whether the process still runs. Elsewhere than on Linux the number alone decides. */
+export const isAlive = (owner: Owner): boolean =>
+  process.platform === "linux" ? owner.start !== "" && startTime(owner.pid) === owner.start : isRunning(owner.pid);
 
 const prefix = "dxtensor.matrix";
 

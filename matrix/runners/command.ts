@@ -1,11 +1,14 @@
 /** Cells that an npm script of the repository prepares and runs by itself: Microsoft's library over Vulkan, and under Wine. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ReportBuilder, TestBuilder, isValid, validateStrict } from "ctrf";
 import { processProblem, runProcess } from "../run/process.ts";
-import { root } from "../root.ts";
+import { at, root } from "../root.ts";
+import type { Platform } from "../config/schema.ts";
 import { nodeProgram, withPath } from "./host.ts";
 import { failed, passed, type Outcome, type RunContext } from "./runner.ts";
+
+type CommandPlatform = Extract<Platform, { runner: "command" }>;
 
 export interface Counts {
   readonly passed: number;
@@ -39,9 +42,11 @@ function writeSummary(file: string, name: string, counts: Counts | null, problem
   writeFileSync(file, JSON.stringify(report));
 }
 
-export async function runCommand(context: RunContext, script: string, args: readonly string[]): Promise<Outcome> {
+export async function runCommand(context: RunContext, platform: CommandPlatform): Promise<Outcome> {
+  const { script, arguments: args } = platform;
   const where = `npm run ${script}`;
-  const { program, path } = await nodeProgram(context.run.node);
+  // Where the command brings versions of Node itself, the running one starts it.
+  const { program, path } = platform.nodes === undefined ? await nodeProgram(context.run.node) : { program: process.execPath, path: null };
   const report = join(context.out, "ctrf.json");
   const tail: string[] = [];
   const start = Date.now();
@@ -62,6 +67,9 @@ export async function runCommand(context: RunContext, script: string, args: read
   const counts = readCounts(tail);
   const ended = processProblem(end, where, timeoutMs);
   const problem = ended ?? (counts === null ? `${where} said no count of tests` : counts.failed > 0 ? `${counts.failed} failed` : null);
+  const own = platform.report === undefined ? null : at(platform.report);
+  // One of an earlier call is not this cell's.
+  if (own !== null && existsSync(own) && statSync(own).mtimeMs >= start) copyFileSync(own, report);
   const hasReport = existsSync(report) && isValid(JSON.parse(readFileSync(report, "utf8")));
   if (!hasReport) writeSummary(report, where, counts, problem, Date.now() - start);
   const facts = join(context.out, "facts.json");
