@@ -46,7 +46,7 @@ function addonProblems(facts: Facts): Problem[] {
 }
 
 /** What only the attempt shows: every file looks right, and yet. */
-function probeProblems({ probe, vulkan }: Facts): Problem[] {
+function probeProblems({ probe, vulkan, libraries, software }: Facts): Problem[] {
   const found: Problem[] = [];
   const where =
     vulkan === null ? "update the GPU driver" : "check the driver: vulkaninfo --summary; another one: VK_DRIVER_FILES=/path/to/driver.json";
@@ -61,15 +61,14 @@ function probeProblems({ probe, vulkan }: Facts): Problem[] {
       );
   if (probe.isLoaded && probe.problem !== null)
     found.push(error("probe.fails", `The attempt to use the devices failed: ${probe.problem}.`, where));
-  for (const { name, path, error: why } of probe.refused)
-    if (!/No such file|cannot open shared object file: No such|not found \(126\)/i.test(why) && probe.libraries[name] === undefined)
-      found.push(
-        error(
-          `${name}.refused`,
-          `${path} does not load: ${why}.`,
-          /libvulkan/.test(why) ? "sudo apt-get install -y libvulkan1" : "see the reason; the file may be of another system",
-        ),
-      );
+  const usable = [...libraries, software].filter((fact) => fact.problem === null);
+  for (const { name, path, error: why } of probe.refused) {
+    // Of a file that is not there the facts speak better, as they do of a loader without which no library over Vulkan loads.
+    const isThere = usable.some((fact) => fact.path === path) && probe.libraries[name] === undefined;
+    const isConsequence = why.startsWith("not opened, since") || (vulkan?.loader === null && why.includes("libvulkan"));
+    if (isThere && !isConsequence)
+      found.push(error(`${name}.refused`, `${path} does not load: ${why}.`, "see the reason: a library that it needs, or a newer system"));
+  }
   return found;
 }
 

@@ -98,7 +98,7 @@ console.log(JSON.stringify([losses[0], losses.at(-1)]));`;
     expect(answer.problems.map(({ code }) => code)).toEqual(["container.noGpu"]);
     expect(answer.facts.libraries.find(({ name }) => name === "directml")?.version).toMatch(/feature level 6\.2/);
     const inside = await run(image, ["sh", "-c", "id -u; command -v g++ npm python3; ls node_modules/dxtensor/directml"]);
-    expect(inside.stdout.split("\n")).toEqual(["1000", "LICENSE.txt", "NOTICE.txt", "libdirectml.so"]);
+    expect(inside.stdout.split("\n")).toEqual(["1000", "LICENSE", "NOTICE", "libdirectml.so"]);
   });
 });
 

@@ -36,6 +36,8 @@ export interface Tree {
   /** By the command line, with the command's file name: "cmd.exe /c ver". */
   readonly commands?: Readonly<Record<string, string>>;
   readonly devices?: readonly ProbedDevice[];
+  /** What the loader says of files that it did not load. */
+  readonly refused?: readonly { readonly name: string; readonly path: string; readonly error: string }[];
   /** How the process that uses the devices ends, if not well. */
   readonly fall?: { readonly while: string; readonly signal: string };
   readonly expected: {
@@ -132,10 +134,10 @@ function layCommands(root: string, commands: Readonly<Record<string, string>>, i
 }
 
 /** Lines that the process with the devices writes. */
-export function probeLines({ devices = [cpu], fall, files }: Tree): string {
+export function probeLines({ devices = [cpu], refused = [], fall, files }: Tree): string {
   const hasAddon = Object.keys(files).some((path) => path.endsWith("dxtensor.node"));
   if (!hasAddon) return `${JSON.stringify({ step: "failed", problem: "no usable native binary" })}\n`;
-  const lines: object[] = [{ step: "loaded", libraries: {}, refused: [] }];
+  const lines: object[] = [{ step: "loaded", libraries: {}, refused }];
   for (const device of devices) lines.push({ step: "trying", device: device.device, name: device.name }, { step: "device", ...device });
   lines.push(fall === undefined ? { step: "done" } : { step: "trying", device: fall.while, name: "a GPU" });
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");

@@ -42,6 +42,41 @@ export const linuxTrees: readonly Tree[] = [
     },
   },
   {
+    name: "plain Linux with Microsoft's library",
+    sources: [interfaces],
+    files: { ...debian, ...built, ...directml },
+    refused: [
+      {
+        name: "dxcore",
+        path: "/home/user/dxtensor/directml/libdxcore.so",
+        error: "libdxcore.so: cannot open shared object file: No such file or directory",
+      },
+      { name: "directml", path: "/home/user/dxtensor/directml/libdirectml.so", error: "not opened, since there is no dxcore" },
+    ],
+    expected: { verdict: "cpu", ok: true, codes: [], shows: [/^OK: /m] },
+  },
+  {
+    name: "Linux with a GPU whose libdirectml.so does not load",
+    sources: [interfaces],
+    files: { ...debian, ...loader, ...radeon, ...card, ...overVulkan, ...built, ...directml },
+    refused: [{ name: "directml", path: "/home/user/dxtensor/directml/libdirectml.so", error: "version `GLIBC_2.34' not found" }],
+    expected: { verdict: "cpu", ok: false, codes: ["directml.refused"], shows: [/does not load: version `GLIBC_2\.34' not found/] },
+  },
+  {
+    name: "plain Linux with the libraries for Vulkan built, without a loader",
+    sources: [interfaces],
+    files: { ...debian, ...overVulkan, ...built, ...directml },
+    refused: [
+      {
+        name: "d3d12",
+        path: "/home/user/dxtensor/build/vulkan/libd3d12.so",
+        error: "libvulkan.so.1: cannot open shared object file: No such file or directory",
+      },
+      { name: "directml", path: "/home/user/dxtensor/directml/libdirectml.so", error: "not opened, since there is no d3d12" },
+    ],
+    expected: { verdict: "cpu", ok: true, codes: [], shows: [/^OK: /m] },
+  },
+  {
     name: "Linux with a Vulkan GPU",
     sources: [interfaces, drm],
     files: { ...debian, ...loader, ...radeon, ...lavapipe, ...card, ...overVulkan, ...built, ...directml },
