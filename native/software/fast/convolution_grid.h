@@ -1,6 +1,7 @@
 // One grid of output positions of a convolution, with its taps, and how it is packed and stored. Immutable after Prepare.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,20 @@ struct ConvolutionShape {
   bool has_bias;
   Activations activations;
 };
+
+inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }
+
+// Columns [first, last) of a line of `length` for which position start + column * step lies in [0, size).
+inline void Clip(int64_t start, int64_t step, int64_t size, int64_t length, int64_t* first, int64_t* last) {
+  if (step == 1) {  // without a division
+    *first = std::max<int64_t>(0, -start);
+    *last = std::min(length, size - start);
+  } else {
+    *first = start >= 0 ? 0 : (-start + step - 1) / step;
+    *last = start >= size ? 0 : std::min(length, (size - 1 - start) / step + 1);
+  }
+  if (*first >= *last) *first = *last = 0;
+}
 
 class ConvolutionGrid {
  public:

@@ -15,6 +15,7 @@ namespace {
 #include "math.inl"
 #include "block_ops.inl"
 #include "gemm_tile.inl"
+#include "pack_lines.inl"
 #include "reduce_block.inl"
 #include "random_block.inl"
 }  // namespace
@@ -24,15 +25,33 @@ namespace {
 namespace dxtensor::software::fast {
 
 const IsaTable& DX_TABLE() {
-  static const IsaTable table = {
-      kWidth,       Execute,         LoadBlock,
-      StoreBlock,   kTileRows,       kTileColumns,
-      kTiles,       kTapsTiles,      CopyRows,
-      PackRows,     SumBlock,        SumOfSquaresBlock,
-      SumOfAbsolutesBlock, SumOfProductsBlock, SumOfCenteredSquaresBlock,
-      DotBlock,     MaxBlock,        MinBlock,
-      ExpSumBlock,  ScaleShiftBlock, AxpyBlock,
-      PhiloxBlock,  MultiplyAddLoop};
+  static const IsaTable table = {kWidth,
+                                 Execute,
+                                 LoadBlock,
+                                 StoreBlock,
+                                 kTileRows,
+                                 kTileColumns,
+                                 kTiles,
+                                 kTapsTiles,
+                                 CopyRows,
+                                 PackRows,
+                                 PackLines,
+                                 AddEvery,
+                                 MaxEvery,
+                                 MaxPositionEvery,
+                                 SumBlock,
+                                 SumOfSquaresBlock,
+                                 SumOfAbsolutesBlock,
+                                 SumOfProductsBlock,
+                                 SumOfCenteredSquaresBlock,
+                                 DotBlock,
+                                 MaxBlock,
+                                 MinBlock,
+                                 ExpSumBlock,
+                                 ScaleShiftBlock,
+                                 AxpyBlock,
+                                 PhiloxBlock,
+                                 MultiplyAddLoop};
   return table;
 }
 

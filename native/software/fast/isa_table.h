@@ -21,6 +21,13 @@ using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_s
 using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,
                           float* c, int64_t c_stride, bool add);
 
+// A stretch of a panel's line: `length` floats from `column` on, of which [first, last) come from base + offset + i * step and the
+// others are zero.
+struct PackPiece {
+  int64_t offset;
+  int32_t column, first, last, length;
+};
+
 struct IsaTable {
   int width;
 
@@ -39,6 +46,15 @@ struct IsaTable {
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t n);
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
   void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride, int64_t n);
+
+  // Lines of `width` floats, each of `per_line` pieces.
+  void (*pack_lines)(float* to, int64_t width, const float* base, int64_t step, const PackPiece* pieces, int lines, int per_line);
+
+  // Pooling: every step-th element of x into sums, into the largest, into the largest and where it is (start + i * step; a negative
+  // position is none yet).
+  void (*add_every)(float* sums, const float* x, int64_t step, int64_t n);
+  void (*max_every)(float* best, const float* x, int64_t step, int64_t n);
+  void (*max_position_every)(float* best, int32_t* position, const float* x, int32_t start, int64_t step, int64_t n);
 
   // Reductions of n floats.
   double (*sum)(const float* x, int64_t n);

@@ -15,7 +15,7 @@ constexpr int64_t kColumns = 256;                       // of a block of B
 constexpr int64_t kSharing = 3;                         // blocks of B from which on A is packed once for all of them
 constexpr int64_t kLeastRows = 96, kLeastColumns = 64;  // of a part for a thread
 constexpr int64_t kMostSums = 384 * 256;                // that a task keeps until they are complete
-constexpr double kTaskWork = 3e6;                       // multiply-adds that are worth a task of their own
+constexpr double kTaskWork = 1e6;                       // multiply-adds that are worth a task of their own
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
@@ -58,7 +58,7 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
   if (accumulates_) m_block_ = std::min(m_block_, RoundUp(kMostSums / n_block_, rows_));
   m_blocks_ = Divide(m, m_block_);
   const int64_t tasks = batch * n_blocks_ * m_blocks_;
-  grain_ = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(tasks) * kTaskWork / 3 / std::max(work, 1.0)), 1, tasks);
+  grain_ = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(tasks) * kTaskWork / std::max(work, 1.0)), 1, tasks);
   tries_direct_b_ = m <= 2 * rows_;
 }
 

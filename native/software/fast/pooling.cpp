@@ -33,6 +33,9 @@ struct Grid {
     }
   }
   int64_t plane() const { return size[0] * size[1] * size[2]; }
+  bool packed() const {
+    return (size[2] == 1 || stride[2] == 1) && (size[1] == 1 || stride[1] == size[2]) && (size[0] == 1 || stride[0] == size[2] * size[1]);
+  }
   int64_t Start(int64_t plane) const { return plane / channels * image_stride + plane % channels * channel_stride; }
   int64_t Line(int64_t z, int64_t y) const { return z * stride[0] + y * stride[1]; }
 };
@@ -105,16 +108,22 @@ class PoolingKernel : public Kernel {
   // A plane as packed floats: where it lies, or copied to `room`.
   const float* ReadPlane(const Grid& grid, const uint8_t* base, int64_t plane, float* room) const {
     const int64_t start = grid.Start(plane), width = grid.size[2];
-    const bool packed = (width == 1 || grid.stride[2] == 1) && (grid.size[1] == 1 || grid.stride[1] == width) &&
-                        (grid.size[0] == 1 || grid.stride[0] == width * grid.size[1]);
-    if (packed) return grid.floats.Read(base, start, 1, grid.plane(), room);
+    if (grid.packed()) return grid.floats.Read(base, start, 1, grid.plane(), room);
     for (int64_t z = 0; z < grid.size[0]; ++z)
       for (int64_t y = 0; y < grid.size[1]; ++y)
         Table().load(grid.floats.type, reinterpret_cast<uint8_t*>(room + (z * grid.size[1] + y) * width),
                      base + (start + grid.Line(z, y)) * grid.floats.bytes, grid.stride[2], width);
     return room;
   }
-  void WritePlane(const Grid& grid, uint8_t* base, int64_t plane, const float* from) const {
+  // Where to compute a plane for WritePlane: its own memory, or `room`.
+  static float* PlaneRoom(const Grid& grid, uint8_t* base, int64_t plane, float* room) {
+    return grid.packed() ? grid.floats.Room(base, grid.Start(plane), 1, room) : room;
+  }
+  static void WritePlane(const Grid& grid, uint8_t* base, int64_t plane, const float* from) {
+    if (grid.packed()) {
+      grid.floats.Write(base, grid.Start(plane), 1, grid.plane(), from);
+      return;
+    }
     for (int64_t z = 0; z < grid.size[0]; ++z)
       for (int64_t y = 0; y < grid.size[1]; ++y)
         grid.floats.Write(base, grid.Start(plane) + grid.Line(z, y), grid.stride[2], grid.size[2],
@@ -147,7 +156,7 @@ class AveragePooling final : public PoolingKernel {
   int64_t OwnFloats() const override { return image_.plane() + places_.plane(); }
   void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
     const float* in = ReadPlane(image_, a.inputs[0], plane, own);
-    float* out = own + image_.plane();
+    float* out = PlaneRoom(places_, a.outputs[0], plane, own + image_.plane());
     const int64_t width = places_.size[2], step = x_.stride;
     for (int64_t z = 0; z < places_.size[0]; ++z)
       for (int64_t y = 0; y < places_.size[1]; ++y) {
@@ -156,11 +165,7 @@ class AveragePooling final : public PoolingKernel {
         ForCells(z, y, [&](int64_t line, int64_t cell) {
           int64_t first, last;
           x_.Places(cell, &first, &last);
-          const float* from = in + line + x_.Position(0, cell);
-          if (step == 1)
-            for (int64_t x = first; x < last; ++x) sums[x] += from[x];
-          else
-            for (int64_t x = first; x < last; ++x) sums[x] += from[x * step];
+          Table().add_every(sums + first, in + line + x_.Position(first, cell), step, last - first);
         });
         const int64_t rows = counts_padding_ ? window_.size[0] * window_.size[1] : z_.Count(z) * y_.Count(y);
         for (int64_t x = 0; x < width; ++x) sums[x] /= static_cast<float>(rows * (counts_padding_ ? window_.size[2] : x_.Count(x)));
@@ -178,7 +183,7 @@ class AveragePoolingGrad final : public PoolingKernel {
  private:
   int64_t OwnFloats() const override { return image_.plane() + places_.plane() + places_.size[2]; }
   void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
-    float *sums = own, *room = own + image_.plane(), *shares = room + places_.plane();
+    float *sums = PlaneRoom(image_, a.outputs[0], plane, own), *room = own + image_.plane(), *shares = room + places_.plane();
     const float* dy = ReadPlane(places_, a.inputs[0], plane, room);
     std::fill(sums, sums + image_.plane(), 0.0f);
     const int64_t width = places_.size[2], step = x_.stride;
@@ -218,18 +223,9 @@ class MaxPoolingBase : public PoolingKernel {
     ForCells(z, y, [&](int64_t line, int64_t cell) {
       int64_t first, last;
       x_.Places(cell, &first, &last);
-      const int64_t start = line + x_.Position(0, cell);
-      const float* from = in + start;
-      if (!position) {
-        for (int64_t x = first; x < last; ++x) best[x] = from[x * step] > best[x] ? from[x * step] : best[x];
-        return;
-      }
-      for (int64_t x = first; x < last; ++x) {
-        const float value = from[x * step];
-        const bool wins = value > best[x];
-        position[x] = wins || position[x] < 0 ? static_cast<int32_t>(start + x * step) : position[x];
-        best[x] = wins ? value : best[x];
-      }
+      const int64_t start = line + x_.Position(first, cell);
+      if (position) Table().max_position_every(best + first, position + first, in + start, static_cast<int32_t>(start), step, last - first);
+      else Table().max_every(best + first, in + start, step, last - first);
     });
   }
 };
@@ -249,12 +245,14 @@ class MaxPooling final : public MaxPoolingBase {
   void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
     const float* in = ReadPlane(image_, a.inputs[0], plane, own);
     const int64_t width = places_.size[2];
-    float* best = own + image_.plane();
-    int32_t* position = index_.empty() || !a.outputs[1] ? nullptr : reinterpret_cast<int32_t*>(best + width);
+    float* room = own + image_.plane();
+    int32_t* position = index_.empty() || !a.outputs[1] ? nullptr : reinterpret_cast<int32_t*>(room + width);
     for (int64_t z = 0; z < places_.size[0]; ++z)
       for (int64_t y = 0; y < places_.size[1]; ++y) {
+        const int64_t line = places_.Start(plane) + places_.Line(z, y);
+        float* best = places_.floats.Room(a.outputs[0], line, places_.stride[2], room);
         Largest(in, z, y, best, position);
-        places_.floats.Write(a.outputs[0], places_.Start(plane) + places_.Line(z, y), places_.stride[2], width, best);
+        places_.floats.Write(a.outputs[0], line, places_.stride[2], width, best);
         if (!position) continue;
         const int64_t to = index_[0].Start(plane) + index_[0].Line(z, y);
         for (int64_t x = 0; x < width; ++x) {
@@ -275,7 +273,8 @@ class MaxPoolingGrad final : public MaxPoolingBase {
  private:
   int64_t OwnFloats() const override { return 2 * image_.plane() + places_.plane() + 2 * places_.size[2]; }
   void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
-    float *sums = own + image_.plane(), *room = sums + image_.plane(), *best = room + places_.plane();
+    float *room = own + 2 * image_.plane(), *best = room + places_.plane();
+    float* sums = PlaneRoom(out_, a.outputs[0], plane, own + image_.plane());
     const int64_t width = places_.size[2];
     auto* position = reinterpret_cast<int32_t*>(best + width);
     const float* in = ReadPlane(image_, a.inputs[0], plane, own);

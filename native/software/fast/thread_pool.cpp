@@ -18,7 +18,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int kMostThreads = 64;
-constexpr int kSpins = 400;  // some ten microseconds
+constexpr int kSpins = 2000;  // some fifty microseconds: to wake a sleeper takes as long
 
 inline void Pause() {
 #if defined(__GNUC__) && defined(__x86_64__)

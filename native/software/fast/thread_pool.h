@@ -1,6 +1,6 @@
 // The threads that all fast kernels share: one fewer than there are processors, since the caller works too.
 //
-// Workers start at the first call that has work for them, look for the next call for a few microseconds and then sleep. They are
+// Workers start at the first call that has work for them, look for the next call for some fifty microseconds and then sleep. They are
 // never joined: the pool lives as long as the process. Any thread may call ParallelFor; while one call runs, another one (of a
 // second device, or from within a worker) does its work alone on its own thread.
 #pragma once
