@@ -1,0 +1,73 @@
+/** scripts/bundle-tests.mjs: the tests as plain programs, run from a folder without the repository around it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+interface Manifest {
+  readonly ok: boolean;
+  readonly files: readonly string[];
+  readonly leftOut: readonly { readonly file: string; readonly reason: string }[];
+}
+interface Report {
+  readonly results: {
+    readonly summary: { readonly passed: number; readonly failed: number };
+    readonly tests: readonly { readonly name: string; readonly status: string; readonly message?: string }[];
+  };
+}
+
+describe("bundled tests", () => {
+  let folder: string;
+  let manifest: Manifest;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "dxtensor-bundle-"));
+    const done = await execa(process.execPath, ["scripts/bundle-tests.mjs", "--out", folder, "--own-native", "--json"]);
+    manifest = JSON.parse(done.stdout) as Manifest;
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    execa(process.execPath, [join(folder, "run.mjs"), ...args], {
+      cwd: tmpdir(),
+      reject: false,
+      env: { DXTENSOR_TEST_DEVICES: "cpu", ...env },
+    });
+
+  it("hold what tests the library, and name what tests the repository", () => {
+    expect(manifest.files).toContain("test/golden.test.mjs");
+    expect(manifest.leftOut).toContainEqual({ file: "test/bundle-tests.test.ts", reason: "imports execa" });
+    expect(manifest.leftOut.map(({ file }) => file)).not.toContain("test/tensor.test.ts");
+  });
+
+  it("pass by themselves, with a report", async () => {
+    const done = await run(["--filter", "test/print", "--json"]);
+    const { summary } = (JSON.parse(done.stdout) as Report).results;
+    expect(done.exitCode).toBe(0);
+    expect(summary.passed).toBeGreaterThan(0);
+    expect(summary.failed).toBe(0);
+  });
+
+  it("end with the counts and status 1 where tests fail, and say why", async () => {
+    const done = await run(["--filter", "test/print"], { DXTENSOR_NATIVE: join(folder, "absent.node") });
+    expect(done.exitCode).toBe(1);
+    expect(done.stdout.trim().split("\n").at(-1)).toMatch(/^0 passed, [1-9]\d* failed$/);
+    expect(done.stderr).toContain("absent.node (no such file)");
+  });
+
+  it("count a file that takes too long, and one that ends early, as failed", async () => {
+    const late = await run(["--filter", "test/golden.test", "--timeout", "0.5", "--json"]);
+    expect(late.exitCode).toBe(1);
+    expect((JSON.parse(late.stdout) as Report).results.tests.at(-1)?.message).toContain("stopped after 0.5 s");
+    const early = await run(["--filter", "test/print", "--json"], { NODE_OPTIONS: "--stack-size=invalid" });
+    expect(early.exitCode).not.toBe(0);
+  });
+
+  it("refuse a filter that fits nothing, and a pattern that leaves no test", async () => {
+    expect((await run(["--filter", "no such file"])).exitCode).toBe(1);
+    const none = await run(["--filter", "test/print", "--test", "no such test"]);
+    expect(none.exitCode).toBe(1);
+    expect(none.stdout.trim().split("\n").at(-1)).toBe("0 passed, 0 failed");
+  });
+});
