@@ -17,11 +17,24 @@ export interface OutputSpec {
 export interface OutputSizes {
   readonly sizes: readonly number[];
   readonly dtype?: DType;
+  /** In which order the axes lie, outermost first, where the output shall not be packed as it is: every byte is written either way. */
+  readonly order?: readonly number[];
 }
 /** A scalar of a DML_SCALAR_UNION, with the dtype that says how it is stored. */
 export interface Scalar {
   readonly dtype: DType;
   readonly value: number | bigint | boolean;
+}
+
+/** Strides of a tensor without gaps whose axes lie in this order. */
+function orderedStrides(sizes: readonly number[], order: readonly number[]): number[] {
+  const strides = new Array<number>(sizes.length).fill(1);
+  let stride = 1;
+  for (const axis of order.toReversed()) {
+    strides[axis] = stride;
+    stride *= sizes[axis]!;
+  }
+  return strides;
 }
 
 type Named = { readonly [name: string]: unknown };
@@ -125,7 +138,7 @@ export class Emitter {
     return results;
   }
 
-  #output(node: GraphNode, row: OperatorRow, field: number, byField: readonly unknown[], spec: Partial<OutputSpec>): Expr {
+  #output(node: GraphNode, row: OperatorRow, field: number, byField: readonly unknown[], spec: Partial<OutputSpec & OutputSizes>): Expr {
     const agree = (groups: readonly (readonly number[])[] | undefined): Expr | null => {
       for (const group of groups ?? []) {
         if (!group.includes(field)) continue;
@@ -142,7 +155,8 @@ export class Emitter {
     if (sizes === undefined || dtype === undefined)
       throw new TypeError(`${row.name}: ${row.fields[field]!.name} needs ${sizes === undefined ? "sizes" : "a dtype"}`);
     const seen = sizes.length === 0 ? [1] : sizes;
-    return packedExpr(this.graph.newValue(packedBytes(dtype, seen), node), dtype, seen);
+    const value = this.graph.newValue(packedBytes(dtype, seen), node);
+    return spec.order === undefined ? packedExpr(value, dtype, seen) : new Expr(value, dtype, seen, orderedStrides(seen, spec.order), 0);
   }
 
   /** Bindings start at multiples of 16 bytes: a tensor that starts elsewhere is first cut out of its flat range by SLICE1. */

@@ -11,6 +11,7 @@ import { Check, Mismatch } from "./check.ts";
 import { keyOf } from "./key.ts";
 import { explain as explainProgram, type Explanation } from "./print.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
+import type { Regions } from "./plan.ts";
 import { CompiledProgram } from "./program.ts";
 import { Trace } from "./trace.ts";
 
@@ -25,6 +26,11 @@ export interface CompileOptions {
    * Default true.
    */
   readonly check?: boolean;
+  /**
+   * What is compiled as one DirectML graph: "whole", "head" (what comes before the first update of state in place) or "none", a
+   * dispatch for each node. Default: by the device.
+   */
+  readonly regions?: Regions;
 }
 
 /** A compiled function: called like the original, which must be synchronous and act on tensors only. */
@@ -215,7 +221,7 @@ function trace(
     const outputs = tensorsIn(result).filter((x) => t.owns(x.storage));
     const gradients = [...t.gradients.keys()].filter((leaf) => leaf.grad !== null && t.owns(leaf.grad.storage));
     t.finish([...outputs, ...gradients.map((leaf) => leaf.grad!)]);
-    const program = new CompiledProgram(native, t, name, options.lists ?? 3);
+    const program = new CompiledProgram(native, t, name, options.lists ?? 3, options.regions);
     return { trace: t, program, arguments: ghosts, result, outputs, gradients };
   } catch (error) {
     undo();

@@ -1,21 +1,28 @@
 /**
  * From a graph to a program: which nodes become one dispatch, in which order and group, and where values lie. Devices whose
- * graph compiler fuses get one graph of all nodes; others get a dispatch for each node.
+ * graph compiler fuses get one graph of all nodes; others get a dispatch for each node, or a graph of those before the updates in
+ * place.
  */
 import type { Capabilities } from "../backends/capabilities.ts";
 import { describeNode } from "../dml/describe.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
 import type { BindingRange, GraphDescription, OperatorDescription, ProgramDescription, ProgramStep } from "../native/binding.ts";
 import { isPacked } from "../shape.ts";
-import { isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "./graph.ts";
+import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "./graph.ts";
 import { Arena } from "./arena.ts";
 import { keyOf } from "./key.ts";
 import { materializeOffsets } from "./passes/materialize-offsets.ts";
 
-export function planGraph(graph: Graph, capabilities: Capabilities, name: string, asGraph = false): ProgramDescription {
-  return (capabilities.fusesGraphs || asGraph) && graph.nodes.length > 1
-    ? planRegion(materializeOffsets(graph), name)
-    : planList(graph, name);
+/**
+ * What is compiled as one DirectML graph: "whole", all nodes; "head", those before the first update of state in place, which no
+ * graph allows; "none".
+ */
+export type Regions = "whole" | "head" | "none";
+
+export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): ProgramDescription {
+  const wanted = regions ?? (capabilities.fusesGraphs ? "whole" : "none");
+  if (wanted === "whole" && graph.nodes.length > 1) return planRegion(materializeOffsets(graph), name);
+  return planList(graph, name, wanted === "head");
 }
 
 interface Slots {
@@ -179,13 +186,47 @@ function flatJoins(
   return { inside, gone };
 }
 
-/** A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. */
-function planList(graph: Graph, name: string): ProgramDescription {
+/** The nodes before all updates in place: what depends on none of them and is none. Empty when a graph of them is not worth it. */
+function headOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>): Set<GraphNode> {
+  const late = new Set<Value>(direct.keys());
+  const head = new Set<GraphNode>();
+  for (const node of nodes) {
+    const follows = [...node.inputs, ...node.outputs].some((x) => x !== null && late.has(x.value));
+    if (!follows) head.add(node);
+    else for (const x of node.outputs) if (x !== null) late.add(x.value);
+  }
+  return head.size > 1 ? head : new Set();
+}
+
+/** Values that the nodes make and others need: nodes outside, the program's results, the flat JOINs that fell away. */
+function resultsOf(head: ReadonlySet<GraphNode>, rest: readonly GraphNode[], inside: ReadonlyMap<Value, unknown>, graph: Graph): Value[] {
+  const needed = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value), ...inside.keys()]);
+  for (const node of rest) for (const x of node.inputs) if (x !== null) needed.add(x.value);
+  return [...head].flatMap((node) => node.outputs.flatMap((x) => (x !== null && needed.has(x.value) ? [x.value] : [])));
+}
+
+/** The nodes as a graph of their own, whose inputs are all values that come from elsewhere. */
+function subgraph(graph: Graph, nodes: ReadonlySet<GraphNode>): Graph {
+  const sub = withNodes(graph, [...nodes], (x) => x);
+  const made = new Set([...nodes].flatMap((n) => n.outputs.flatMap((x) => (x === null ? [] : [x.value]))));
+  sub.inputs = [...new Set([...nodes].flatMap((n) => n.inputs.flatMap((x) => (x === null || made.has(x.value) ? [] : [x.value]))))];
+  return materializeOffsets(sub);
+}
+
+/**
+ * A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. `asGraph`: the nodes
+ * before the first update in place are one graph, which comes first.
+ */
+function planList(graph: Graph, name: string, asGraph: boolean): ProgramDescription {
   const slots = slotsOf(graph);
   const direct = inPlaceWrites(graph);
   const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]));
-  const nodes = graph.nodes.filter((n) => !joins.gone.has(n));
-  const groups = groupsOf(nodes, direct, joins.inside, graph);
+  const all = graph.nodes.filter((n) => !joins.gone.has(n));
+  const head = asGraph ? headOf(all, direct) : new Set<GraphNode>();
+  const nodes = all.filter((n) => !head.has(n));
+  const results = resultsOf(head, nodes, joins.inside, graph);
+  const region = head.size === 0 ? null : describeRegion(subgraph(graph, head).nodes, results);
+  const groups = groupsOf(nodes, direct, joins.inside, graph, head);
   const order = nodes.map((node, i) => ({ node, i, group: groups[i]! })).sort((a, b) => a.group - b.group || a.i - b.i);
   const last = order.at(-1)?.group ?? 0;
 
@@ -199,6 +240,7 @@ function planList(graph: Graph, name: string): ProgramDescription {
   };
   const copied = graph.state.filter((w) => direct.get(w.value.value) !== w.cell);
   const ends = new Map<Value, number>();
+  for (const value of results) ends.set(rootOf(value).root, 0);
   for (const { node, group } of order)
     for (const x of [...node.inputs, ...node.outputs]) if (x !== null) ends.set(rootOf(x.value).root, group);
   for (const w of copied) ends.set(rootOf(w.value.value).root, last + 1);
@@ -223,9 +265,19 @@ function planList(graph: Graph, name: string): ProgramDescription {
     return [slot, at + x.byteOffset, spanInBytes(x.dtype, x.sizes, x.strides)];
   };
 
-  const dispatchables: OperatorDescription[] = [];
+  const dispatchables: (OperatorDescription | GraphDescription)[] = [];
   const known = new Map<string, number>();
   const steps: ProgramStep[] = [];
+  if (region !== null) {
+    dispatchables.push(region.graph);
+    steps.push({
+      group: 0,
+      dispatch: 0,
+      inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
+      outputs: results.map((value) => [...place(value), value.sizeInBytes] as const),
+    });
+    if (order[0]?.group !== 0) for (const [root, end] of ends) if (end === 0 && offsets.has(root)) arena.free(offsets.get(root)!);
+  }
   order.forEach(({ node, group }, k) => {
     const description = describeNode(node);
     const key = keyOf(description);
@@ -254,10 +306,18 @@ function groupsOf(
   direct: ReadonlyMap<Value, Value>,
   inside: ReadonlyMap<Value, { whole: Value }>,
   graph: Graph,
+  head: ReadonlySet<GraphNode>,
 ): number[] {
   const written = new Map<Value, number>();
   const read = new Map<Value, number>();
   const inputs = new Set(graph.inputs);
+  const write = (value: Value, group: number): void => {
+    for (let v: Value | undefined = value; v !== undefined; v = inside.get(v)?.whole) written.set(v, Math.max(written.get(v) ?? 0, group));
+  };
+  for (const node of head) {
+    for (const x of node.inputs) if (x !== null && inputs.has(x.value)) read.set(x.value, 0);
+    for (const x of node.outputs) if (x !== null) write(x.value, 0);
+  }
   return nodes.map((node) => {
     let group = 0;
     for (const x of node.inputs) if (x !== null) group = Math.max(group, (written.get(x.value) ?? -1) + 1);
@@ -266,9 +326,7 @@ function groupsOf(
       if (cell !== undefined) group = Math.max(group, (read.get(cell) ?? -1) + 1);
     }
     for (const x of node.inputs) if (x !== null && inputs.has(x.value)) read.set(x.value, Math.max(read.get(x.value) ?? 0, group));
-    for (const x of node.outputs) {
-      for (let v = x?.value; v !== undefined; v = inside.get(v)?.whole) written.set(v, Math.max(written.get(v) ?? 0, group));
-    }
+    for (const x of node.outputs) if (x !== null) write(x.value, group);
     return group;
   });
 }

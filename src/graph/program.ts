@@ -12,7 +12,7 @@ import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import type { Check } from "./check.ts";
 import { optimize } from "./optimize.ts";
-import { planGraph } from "./plan.ts";
+import { planGraph, type Regions } from "./plan.ts";
 import type { Trace, TracedInput } from "./trace.ts";
 import type { Graph } from "./graph.ts";
 
@@ -37,11 +37,11 @@ export class CompiledProgram {
   #recorded: number[] = [];
   #disposed = false;
 
-  constructor(native: NativeDevice, trace: Trace, name: string, lists: number) {
+  constructor(native: NativeDevice, trace: Trace, name: string, lists: number, regions?: Regions) {
     this.native = native;
     const graph = optimize(trace.graph, native.capabilities);
     this.graph = graph;
-    this.description = planGraph(graph, native.capabilities, name);
+    this.description = planGraph(graph, native.capabilities, name, regions);
     this.#inputs = trace.inputs;
     this.#lists = lists;
     try {

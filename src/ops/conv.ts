@@ -50,6 +50,8 @@ interface Call {
   readonly start: readonly number[];
   readonly end: readonly number[];
   readonly groups: number;
+  /** The result's first two axes change places, in its bytes too. */
+  readonly swapped?: boolean;
 }
 
 function emit(g: GraphBuilder, x: Expr, w: Expr, bias: Expr | null, sizes: readonly number[], c: Call): Expr {
@@ -57,7 +59,7 @@ function emit(g: GraphBuilder, x: Expr, w: Expr, bias: Expr | null, sizes: reado
   const spatial = seen.length - 2;
   const y = g.convolution(lifted(g, x), lifted(g, w), {
     bias: bias === null ? null : channelBias(g, bias, seen.length),
-    output: { sizes: seen },
+    output: c.swapped === true ? { sizes: seen, order: seen.map((_, i) => (i === 0 ? 1 : i === 1 ? 0 : i)) } : { sizes: seen },
     mode: "CROSS_CORRELATION",
     direction: c.direction,
     strides: liftedList(c.strides, 1),
@@ -68,7 +70,7 @@ function emit(g: GraphBuilder, x: Expr, w: Expr, bias: Expr | null, sizes: reado
     outputPadding: new Array<number>(spatial).fill(0),
     groupCount: c.groups,
   });
-  return g.reinterpret(y, { sizes });
+  return g.reinterpret(y, { sizes: c.swapped === true ? [sizes[1]!, sizes[0]!, ...sizes.slice(2)] : sizes });
 }
 
 const convOp: Definition<Geometry> = define<Geometry>({
@@ -145,7 +147,7 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
     // The batch is what is summed over: it becomes the channels, and dy the kernel, whose cells lie `stride` apart.
     const end = endPadding(o);
     const swap = dy!.sizes.map((_, i) => (i === 0 ? 1 : i === 1 ? 0 : i));
-    const result = emit(
+    const dw = emit(
       g,
       batchAsChannels(g, cropped(g, x!, end), o.groups),
       g.transpose(dy!, swap),
@@ -158,9 +160,10 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
         start: o.padding,
         end: positive(end),
         groups: o.groups,
+        swapped: true,
       },
     );
-    return [g.transpose(result, swap)];
+    return [dw];
   },
   grad: (dw, { inputs: [x, dy], needs, attrs }) => [
     needs[0] ? call(convTransposeOp, [dy!, dw], attrs) : null,

@@ -23,36 +23,42 @@ interface NllAttributes {
 /** log-probabilities as [N, C, places]. */
 const classSizes = (x: readonly number[]): [number, number, number] => [x[0]!, x[1]!, sizeOf(x.slice(2))];
 
-interface Hot {
-  /** [N, C, P] uint8: 1 at the right class of each place that counts. */
-  readonly hot: Expr;
-  /** [N, 1, P]: weight of each place, 0 where it does not count. */
-  readonly weights: Expr;
-}
-
-function hotClasses(
-  g: GraphBuilder,
-  sizes: readonly [number, number, number],
-  dtype: DType,
-  target: Expr,
-  weight: Expr | undefined,
-  ignoreIndex: number,
-): Hot {
-  const [n, c, p] = sizes;
+/**
+ * Classes as [N, 1, P] of a type in which those that do not count name no class. Negative ones would count from the end: read as
+ * unsigned numbers they are too large, and that is all that a negative ignoreIndex needs.
+ */
+function countedClasses(g: GraphBuilder, [n, c, p]: readonly [number, number, number], target: Expr, ignoreIndex: number): Expr {
   const line = [n, 1, p];
   const classes = g.reshape(cast(g, target, "int32"), line);
+  const unsigned = (x: Expr): Expr => g.reinterpret(x, { dtype: "uint32", sizes: x.sizes, strides: x.strides });
+  if (ignoreIndex < 0 || ignoreIndex >= c) return unsigned(classes);
   const ignored = g.elementWiseLogicalEquals(classes, constant(g, "int32", ignoreIndex, line), { output: { dtype: "uint8" } });
-  // Negative classes would count from the end: what is ignored becomes a class that is not there.
-  const safe = g.elementWiseIf(ignored, constant(g, "int32", c, line), classes);
+  return unsigned(g.elementWiseIf(ignored, constant(g, "int32", c, line), classes));
+}
+
+/** [N, C, P]: 1 at the class of each place that counts, else 0. */
+function hotClasses(g: GraphBuilder, classes: Expr, sizes: readonly number[], dtype: "uint8" | "float16" | "float32"): Expr {
+  const valueDataType = dtype.toUpperCase() as "UINT8" | "FLOAT16" | "FLOAT32";
   const offOn = g.fillValueSequence({
-    output: { sizes: [1, 1, 2], dtype: "uint8" },
-    valueDataType: "UINT8",
-    valueStart: { dtype: "uint8", value: 0 },
-    valueDelta: { dtype: "uint8", value: 1 },
+    output: { sizes: [1, 1, 2], dtype },
+    valueDataType,
+    valueStart: { dtype, value: 0 },
+    valueDelta: { dtype, value: 1 },
   });
-  const hot = g.oneHot(safe, offOn, { output: { sizes: [...sizes] }, axis: 1 });
-  const value = weight === undefined ? constant(g, dtype, 1, sizes) : g.expand(g.reshape(weight, [1, c, 1]), sizes);
-  return { hot, weights: sumOver(g, g.elementWiseIf(hot, value, constant(g, dtype, 0, sizes)), [1]) };
+  return g.oneHot(classes, offOn, { output: { sizes: [...sizes] }, axis: 1 });
+}
+
+/** [N, C, P]: the weight of its class at the class of each place that counts, else 0. */
+function hotWeights(
+  g: GraphBuilder,
+  classes: Expr,
+  sizes: readonly [number, number, number],
+  dtype: DType,
+  weight: Expr | undefined,
+): Expr {
+  if (weight === undefined) return hotClasses(g, classes, sizes, dtype as "float32");
+  const hot = hotClasses(g, classes, sizes, "uint8");
+  return g.elementWiseIf(hot, g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes), constant(g, dtype, 0, sizes));
 }
 
 function sumOver(g: GraphBuilder, x: Expr, axes: readonly number[]): Expr {
@@ -70,14 +76,16 @@ const nllOp: Definition<NllAttributes> = define<NllAttributes>({
   ],
   lower: (g, [x, target, weight], { ignoreIndex, reduction }) => {
     const sizes = classSizes(x!.sizes);
-    const { hot, weights } = hotClasses(g, sizes, x!.dtype, target!, weight, ignoreIndex);
+    const classes = countedClasses(g, sizes, target!, ignoreIndex);
+    const weights = hotWeights(g, classes, sizes, x!.dtype, weight);
     // Chosen, not multiplied: the logarithm of another class may be minus infinity.
-    const picked = sumOver(g, g.elementWiseIf(hot, g.reshape(x!, sizes), constant(g, x!.dtype, 0, sizes)), [1]);
-    const losses = g.elementWiseMultiply(g.elementWiseIdentity(picked, { scaleBias: [-1, 0] }), weights);
-    const total = sumOver(g, weights, [0, 2]);
-    if (reduction === "none") return [losses, total];
-    const summed = sumOver(g, losses, [0, 2]);
-    return [reduction === "sum" ? summed : g.elementWiseDivide(summed, total), total];
+    const logs = g.reshape(x!, sizes);
+    const picked = g.elementWiseIf(hotClasses(g, classes, sizes, "uint8"), logs, constant(g, x!.dtype, 0, sizes));
+    const losses = weight === undefined ? picked : g.elementWiseMultiply(picked, weights);
+    const total = sumOver(g, weights, [0, 1, 2]);
+    const summed = sumOver(g, losses, reduction === "none" ? [1] : [0, 1, 2]);
+    const negative = g.elementWiseIdentity(summed, { scaleBias: [-1, 0] });
+    return [reduction === "mean" ? g.elementWiseDivide(negative, total) : negative, total];
   },
   grad: (dy, { inputs: [, target, weight], outputs: [, total], specs, attrs }) => [
     call(nllGradOp, weight ? [dy, target!, total!, weight] : [dy, target!, total!], { ...attrs, shape: specs[0]!.shape }),
@@ -92,14 +100,16 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
   lower: (g, [dy, target, total, weight], { ignoreIndex, reduction, shape }) => {
     const sizes = classSizes(shape);
-    const line = [sizes[0], 1, sizes[2]];
-    const { hot, weights } = hotClasses(g, sizes, dy!.dtype, target!, weight, ignoreIndex);
+    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, "uint8");
+    const negative = g.elementWiseIdentity(dy!, { scaleBias: [-1, 0] });
     const given =
       reduction === "none"
-        ? g.reshape(dy!, line)
-        : g.expand(g.reinterpret(reduction === "mean" ? g.elementWiseDivide(dy!, total!) : dy!, { sizes: [1, 1, 1] }), line);
-    const each = g.elementWiseMultiply(g.elementWiseIdentity(weights, { scaleBias: [-1, 0] }), given);
-    return [g.elementWiseIf(hot, g.expand(each, sizes), constant(g, dy!.dtype, 0, sizes))];
+        ? g.reshape(negative, [sizes[0], 1, sizes[2]])
+        : g.reinterpret(reduction === "mean" ? g.elementWiseDivide(negative, total!) : negative, { sizes: [1, 1, 1] });
+    const spread = g.expand(given, sizes);
+    const each = weight === undefined ? spread : g.elementWiseMultiply(g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes), spread);
+    // Chosen, not multiplied: when nothing counts, what is given is not a number.
+    return [g.elementWiseIf(hot, each, constant(g, dy!.dtype, 0, sizes))];
   },
   grad: (d, { inputs: [, target, total, weight], attrs }) => {
     // Linear in dy: the loss of d, over the same total.

@@ -64,7 +64,7 @@ export interface Program {
 }
 
 export function compileGraph(native: NativeDevice, graph: Graph, name: string, asGraph = false): Program {
-  const description = planGraph(graph, native.capabilities, name, asGraph);
+  const description = planGraph(graph, native.capabilities, name, asGraph ? "whole" : undefined);
   let id: number;
   try {
     id = native.binding.createProgram(native.id, description);
