@@ -1,7 +1,7 @@
 /** Docker for tests: a base image that can be had here, builds, runs that leave nothing. */
 import { execa, type Result } from "execa";
 
-export type Done = Result<{ reject: false; all: true }>;
+export type Done = Result<{ reject: false; all: true; timeout: number; stdin: "ignore" }>;
 
 export const docker = (args: readonly string[], timeoutMs = 20 * 60_000): Promise<Done> =>
   execa("docker", [...args], { reject: false, all: true, timeout: timeoutMs, stdin: "ignore" });
