@@ -8,6 +8,7 @@ import type { Tensor } from "../tensor.ts";
 import { aligned, operands, type Arithmetic } from "./binary.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "./define.ts";
+import { comparable } from "./int64.ts";
 import { cast, computing, constant } from "./support.ts";
 
 const bool = { output: { dtype: "bool" } } as const;
@@ -58,10 +59,10 @@ function test(name: string, emit: (g: GraphBuilder, x: Expr) => Expr, ofIntegers
 
 const eqOp = comparison("eq", (g, a, b) => g.elementWiseLogicalEquals(a, b, bool));
 const neOp = comparison("ne", (g, a, b) => no(g, g.elementWiseLogicalEquals(a, b, bool)));
-const ltOp = comparison("lt", (g, a, b) => g.elementWiseLogicalLessThan(a, b, bool));
-const leOp = comparison("le", (g, a, b) => g.elementWiseLogicalLessThanOrEqual(a, b, bool));
-const gtOp = comparison("gt", (g, a, b) => g.elementWiseLogicalGreaterThan(a, b, bool));
-const geOp = comparison("ge", (g, a, b) => g.elementWiseLogicalGreaterThanOrEqual(a, b, bool));
+const ltOp = comparison("lt", (g, a, b) => g.elementWiseLogicalLessThan(comparable(g, a), comparable(g, b), bool));
+const leOp = comparison("le", (g, a, b) => g.elementWiseLogicalLessThanOrEqual(comparable(g, a), comparable(g, b), bool));
+const gtOp = comparison("gt", (g, a, b) => g.elementWiseLogicalGreaterThan(comparable(g, a), comparable(g, b), bool));
+const geOp = comparison("ge", (g, a, b) => g.elementWiseLogicalGreaterThanOrEqual(comparable(g, a), comparable(g, b), bool));
 const andOp = logical("logicalAnd", (g, a, b) => g.elementWiseLogicalAnd(a, b, bool));
 const orOp = logical("logicalOr", (g, a, b) => g.elementWiseLogicalOr(a, b, bool));
 const xorOp = logical("logicalXor", (g, a, b) => g.elementWiseLogicalXor(a, b, bool));

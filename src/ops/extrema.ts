@@ -11,6 +11,7 @@ import { div, mul } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "./define.ts";
+import { comparable, compared } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
 import { emitReduce, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
@@ -30,7 +31,7 @@ export interface Extremes {
 /** The extreme over axes; NaN if an element is, as in PyTorch. What DirectML's REDUCE makes of NaN is not documented. */
 function emitExtreme(g: GraphBuilder, x: Expr, which: Which, axes: readonly number[]): Expr {
   if (!x.sizes.some((d, i) => d !== 1 && axes.includes(i))) return g.elementWiseIdentity(x);
-  const found = emitReduce(g, x, which === "max" ? "MAX" : "MIN", axes);
+  const found = compared(g, emitReduce(g, comparable(g, x), which === "max" ? "MAX" : "MIN", axes), x.dtype);
   if (!isFloat(x.dtype)) return found;
   const bool = { output: { dtype: "bool" } } as const;
   const unordered = emitReduce(g, g.elementWiseIsNan(x, bool), "MAX", axes);
@@ -61,7 +62,7 @@ const asReduce = ({ axis, keepDims }: AxisAttributes): ReduceAttributes => ({ ax
 
 function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: DType): Expr {
   // NaN counts as the extreme: it is compared as a number beyond all others.
-  let seen = x;
+  let seen = comparable(g, x);
   if (isFloat(x.dtype)) {
     const nan = g.elementWiseIsNan(x, { output: { dtype: "bool" } });
     const beyond = constant(g, x.dtype, which === "max" ? Infinity : -Infinity, x.sizes);

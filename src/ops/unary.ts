@@ -145,7 +145,8 @@ const sinhOp = real("sinh", { emit: (g, x) => g.elementWiseSinh(x), grad: (dy, x
 const coshOp = real("cosh", { emit: (g, x) => g.elementWiseCosh(x), grad: (dy, x) => mul(dy, sinh(x)), saves: "input" });
 const tanhOp = real("tanh", { emit: (g, x) => g.elementWiseTanh(x), grad: (dy, _, y) => mul(dy, sub(1, mul(y, y))), saves: "output" });
 const asinhOp = real("asinh", {
-  emit: (g, x) => g.elementWiseAsinh(x),
+  // Of the magnitude: log(x + sqrt(x * x + 1)), as which GPUs compute it, has no digits for negative numbers.
+  emit: (g, x) => g.elementWiseMultiply(g.elementWiseSign(x), g.elementWiseAsinh(g.elementWiseAbs(x))),
   grad: (dy, x) => mul(dy, rsqrt(add(square(x), 1))),
   saves: "input",
 });

@@ -1,7 +1,9 @@
 /** Choices between values, element by element: where, limits, the larger and the smaller. */
+import type { GraphBuilder } from "../dml/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, scalarType, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, sizeOf } from "../shape.ts";
@@ -10,6 +12,7 @@ import { add, aligned, binary, mul, operands, type Arithmetic } from "./binary.t
 import { eq, ge, gt, isnan, le, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define } from "./define.ts";
+import { comparable, compared } from "./int64.ts";
 import { cast, computable, computing, sumTo } from "./support.ts";
 
 const whereOp = define({
@@ -66,13 +69,16 @@ export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
   return call(whereOp, [mask, toDType(fill, x.dtype), x], undefined);
 }
 
+const larger = (g: GraphBuilder, a: Expr, b: Expr): Expr => compared(g, g.elementWiseMax(comparable(g, a), comparable(g, b)), a.dtype);
+const smaller = (g: GraphBuilder, a: Expr, b: Expr): Expr => compared(g, g.elementWiseMin(comparable(g, a), comparable(g, b)), a.dtype);
+
 const extreme = (name: "maximum" | "minimum"): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "maximum" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
     dtype: (promoted) => computing(name, promoted),
     emit: (g, a, b) => {
       if (a.dtype === "bool") return name === "maximum" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
-      const chosen = name === "maximum" ? g.elementWiseMax(a, b) : g.elementWiseMin(a, b);
+      const chosen = name === "maximum" ? larger(g, a, b) : smaller(g, a, b);
       if (!isFloat(a.dtype)) return chosen;
       // What DirectML makes of NaN is not documented; here NaN wins, as in PyTorch.
       const nan = { output: { dtype: "bool" as const } };
@@ -102,7 +108,7 @@ const limit = (name: Limit): ReturnType<typeof binary> =>
     dtype: (promoted) => computing(name, promoted),
     emit: (g, a, b) => {
       if (a.dtype === "bool") return name === "clampMin" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
-      const chosen = name === "clampMin" ? g.elementWiseMax(a, b) : g.elementWiseMin(a, b);
+      const chosen = name === "clampMin" ? larger(g, a, b) : smaller(g, a, b);
       if (!isFloat(a.dtype)) return chosen;
       const nan = { output: { dtype: "bool" as const } };
       return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
@@ -134,7 +140,7 @@ const clampOp = define({
   lower: (g, inputs, _, [out]) => {
     const [x, min, max] = aligned(g, inputs, out!.dtype, out!.shape);
     const inner = computable(g, "ELEMENT_WISE_MAX", out!.dtype);
-    let result = cast(g, g.elementWiseMin(g.elementWiseMax(cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
+    let result = cast(g, smaller(g, larger(g, cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
     // NaN is kept; single limits are taken to be numbers.
     const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
     if (isFloat(out!.dtype))

@@ -9,8 +9,6 @@ import type { Element } from "./case.ts";
 export interface DeviceFacts {
   /** 0x6200 for 6.2. */
   readonly featureLevel: number;
-  /** True where the adapter is a processor that stands for a GPU. */
-  readonly onProcessor: boolean;
   /** True for Microsoft's DirectML, false for the software adapter. */
   readonly microsoft: boolean;
 }
@@ -23,18 +21,15 @@ export interface Known {
   /** Of findings with elements, those whose every element this explains; all when left out. */
   readonly explains?: (element: Element) => boolean;
   /** Where it shows; everywhere when left out. */
-  readonly on?: { readonly leastLevel?: number; readonly highestLevel?: number; readonly onProcessor?: boolean };
+  readonly on?: { readonly leastLevel?: number; readonly highestLevel?: number };
+  /** True for what a specification leaves open: other drivers may agree, and then the entry is not out of date. */
+  readonly isFreedom?: boolean;
   readonly reason: string;
   readonly evidence: string;
 }
 
 export function applies({ on = {} }: Known, facts: DeviceFacts): boolean {
-  return (
-    facts.microsoft &&
-    facts.featureLevel >= (on.leastLevel ?? 0) &&
-    facts.featureLevel <= (on.highestLevel ?? Infinity) &&
-    (on.onProcessor ?? facts.onProcessor) === facts.onProcessor
-  );
+  return facts.microsoft && facts.featureLevel >= (on.leastLevel ?? 0) && facts.featureLevel <= (on.highestLevel ?? Infinity);
 }
 
 const small = (v: number | bigint): boolean => typeof v === "number" && v !== 0 && Math.abs(v) < 2 ** -126;
@@ -71,49 +66,57 @@ export const known: readonly Known[] = [
   },
   {
     cases: /^operator\/ELEMENT_WISE_POW\/\d+\/[iu]\d+-f/,
+    isFreedom: true,
     explains: ({ got, want }) => Math.abs(Number(got) - Number(want)) <= 1,
     reason: "integers to the power of floats are cut to an integer, and a GPU's pow is a little less than the exact number",
     evidence: "5 to the power of 3.0 is 124: pow is exp2(y * log2(x)), which Direct3D bounds relatively only",
   },
   {
     cases: /^special\/.*\/f32$/,
+    isFreedom: true,
     explains: some(small),
     reason: "float32 denormals count as 0: Direct3D lets arithmetic flush them",
     evidence: "Direct3D 11.3 functional specification, 3.1.2: denorm flush on input and output",
   },
   {
     cases: /^special\/ELEMENT_WISE_(SIN|COS|TAN)\//,
+    isFreedom: true,
     explains: some(huge(314)),
     reason: "sine and cosine are bounded in [-100 pi, 100 pi] only",
     evidence: "Direct3D 11.3 functional specification, sincos: the error bound is given for that range",
   },
   {
     cases: /^special\/.*\/f16$/,
-    on: { onProcessor: true },
+    isFreedom: true,
     explains: towardZero,
-    reason: "the driver on a processor rounds float32 to float16 toward zero",
-    evidence: "CAST of 1.00098 to float16 on lavapipe gives 1; Vulkan leaves the rounding to the driver unless it is asked for",
+    reason:
+      "float32 is rounded to float16 toward zero, as Direct3D's rules for conversions ask; the software adapter and many GPUs round to the nearest",
+    evidence: "Data conversion rules of Direct3D: round-to-zero to a float format of lower range. CAST of 1.0007 is 1 on lavapipe",
   },
   {
     cases: /^special\/ELEMENT_WISE_BIT_SHIFT_\w+\//,
+    isFreedom: true,
     explains: ({ type, inputs }) => Number(inputs?.[1]) >= type.bits || Number(inputs?.[1]) < 0,
     reason: "shifts by the width of the type or more have no meaning",
     evidence: "DirectML documents none; HLSL takes the count's low five bits",
   },
   {
     cases: /^special\/ELEMENT_WISE_(ATAN|ATAN_YX)\//,
+    isFreedom: true,
     explains: some(isNaNElement),
     reason: "HLSL's atan is a polynomial behind min and max, which drop NaN",
     evidence: "atan of NaN is 0.785 on libdirectml.so, which is atan(1)",
   },
   {
     cases: /^special\/ELEMENT_WISE_A(SIN|COS)H\//,
+    isFreedom: true,
     explains: ({ inputs }) => Number(inputs?.[0]) > 1e19 || Number(inputs?.[0]) < -1000,
     reason: "asinh and acosh are log(x + sqrt(x * x ± 1)): the square overflows, and the sum of a large negative x is 0",
     evidence: "asinh of -10000 is -infinity on libdirectml.so, that of -100 is wrong in the fifth digit",
   },
   {
     cases: /^special\/ELEMENT_WISE_POW\//,
+    isFreedom: true,
     explains: ({ inputs, want }) =>
       isNaNElement(inputs![1]!) ||
       Math.abs(Number(inputs![1])) >= 2 ** 24 ||
@@ -131,6 +134,7 @@ export const known: readonly Known[] = [
   },
   {
     cases: /^special\/ELEMENT_WISE_MODULUS_\w+\/\d+\/f/,
+    isFreedom: true,
     explains: ({ inputs }) => {
       const quotient = Math.abs(Number(inputs![0]) / Number(inputs![1]));
       return !(quotient < 2 ** 20) || quotient < 2 ** -120;
@@ -140,9 +144,9 @@ export const known: readonly Known[] = [
   },
   {
     cases: /^special\/ELEMENT_WISE_ADD1\/\d+\/f16$/,
-    on: { onProcessor: true },
+    isFreedom: true,
     explains: ({ inputs }) => Math.abs(Number(inputs![0]) + Number(inputs![1])) > 65504,
-    reason: "a float16 sum at the end of the range becomes infinite before the activation, under a driver on a processor",
+    reason: "a float16 sum at the end of the range becomes infinite before the activation in some drivers",
     evidence: "the sum itself is an entry above; RELU of -infinity is NaN in fused form, on both",
   },
   {

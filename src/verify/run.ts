@@ -22,6 +22,8 @@ export interface Summary {
 
 export interface RunOptions {
   readonly facts: DeviceFacts;
+  /** All cases are there: an entry that explains nothing is out of date then. */
+  readonly isWhole: boolean;
   readonly signal: AbortSignal;
   readonly onReport: (report: Report, done: number) => void;
 }
@@ -62,7 +64,7 @@ function explain(id: string, finding: Finding, entries: readonly Known[]): Expla
 /** Long enough to be cheap, short enough that Ctrl-C and progress answer. */
 const TURN_IN_MS = 50;
 
-export async function run(cases: Iterable<Case>, context: Context, { facts, signal, onReport }: RunOptions): Promise<Summary> {
+export async function run(cases: Iterable<Case>, context: Context, { facts, isWhole, signal, onReport }: RunOptions): Promise<Summary> {
   const entries = known.filter((entry) => applies(entry, facts));
   const used = new Set<Known>();
   const ran: string[] = [];
@@ -81,7 +83,9 @@ export async function run(cases: Iterable<Case>, context: Context, { facts, sign
     reports.push(report);
     onReport(report, reports.length);
   }
-  const outdated = entries.filter((entry) => !used.has(entry) && ran.some((id) => entry.cases.test(id)));
+  const outdated = isWhole
+    ? entries.filter((entry) => entry.isFreedom !== true && !used.has(entry) && ran.some((id) => entry.cases.test(id)))
+    : [];
   return { reports, outdated, stopped: signal.aborted, milliseconds: performance.now() - start };
 }
 

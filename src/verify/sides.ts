@@ -37,8 +37,8 @@ export function openSides(options: SideOptions): { readonly context: Context; re
     throw new ValueError("verify", "reference", "another device than the one judged", options.reference);
   const judged = new Side(options.device);
   const reference = new Side(options.reference);
-  const { adapter, runtime } = nativeDevice(device(options.device));
-  const facts: DeviceFacts = { featureLevel: judged.featureLevel, onProcessor: !adapter.isHardware, microsoft: runtime === "gpu" };
+  const { runtime } = nativeDevice(device(options.device));
+  const facts: DeviceFacts = { featureLevel: judged.featureLevel, microsoft: runtime === "gpu" };
   const context: Context = {
     device: judged,
     reference,

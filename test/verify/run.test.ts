@@ -8,7 +8,7 @@ import { allCases, matcher } from "../../src/verify/suite.ts";
 
 // Cases that look at nothing of a device need none.
 const context = {} as Context;
-const facts: DeviceFacts = { featureLevel: 0x6200, onProcessor: true, microsoft: true };
+const facts: DeviceFacts = { featureLevel: 0x6200, microsoft: true };
 const setting: Setting = {
   version: "1.2.3",
   device: "dml:0",
@@ -22,7 +22,7 @@ const setting: Setting = {
 
 const made = (id: string, result: Result | (() => Result)): Case => ({ id, run: () => (typeof result === "function" ? result() : result) });
 const runAll = (cases: readonly Case[], deviceFacts = facts, signal = new AbortController().signal): Promise<Summary> =>
-  run(cases, context, { facts: deviceFacts, signal, onReport: () => {} });
+  run(cases, context, { facts: deviceFacts, isWhole: true, signal, onReport: () => {} });
 
 const int64 = "operator/ELEMENT_WISE_MAX/1/i64/packed";
 

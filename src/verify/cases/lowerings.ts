@@ -79,6 +79,19 @@ const elementwise = [
     dx.gt(a!, b!),
     dx.ge(a!, b!),
   ]),
+  exact("int64 past 32 bits", [whole([6, 5], -9, 9, "int64"), whole([5], -9, 9, "int64")], (x, y) => {
+    const [a, b] = [dx.mul(x!, 700_000_000n), dx.mul(y!, 700_000_000n)];
+    return [
+      dx.lt(a, b),
+      dx.ge(a, b),
+      dx.maximum(a, b),
+      dx.minimum(a, b),
+      dx.amax(a, 1),
+      dx.argmin(a, 1),
+      dx.clamp(a, -4_000_000_000n, 3_000_000_000n),
+    ];
+  }),
+  fn("asinh of large numbers", [real([3, 4], -1000, 1000)], (x) => dx.asinh(dx.mul(x!, 100))),
   exact("logic", [whole([4, 5], 0, 1), whole([5], 0, 1)], (a, b) => [
     dx.logicalAnd(a!, b!),
     dx.logicalOr(a!, b!),
