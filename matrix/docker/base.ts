@@ -1,6 +1,6 @@
 /** The image that a platform starts from: a registry's where one is reached, else a local Debian of the same age. */
 import type { Readable } from "node:stream";
-import Docker from "dockerode";
+import type Docker from "dockerode";
 import type { DockerPlatform } from "../config/schema.ts";
 import { MatrixError, messageOf } from "../errors.ts";
 import { scripts } from "../scripts.ts";
@@ -61,7 +61,8 @@ export async function ensureBaseImage(
   await (await scripts.base()).ensureBase(suite);
   if (!engine.isDefault) {
     // It was made beside the default engine: carry it over.
-    const archive = await new Docker().getImage(local).get();
+    const { default: Client } = await import("dockerode");
+    const archive = await new Client().getImage(local).get();
     const loading = await docker.loadImage(archive);
     await new Promise<void>((resolve, reject) => {
       docker.modem.followProgress(loading, (error: Error | null) => (error === null ? resolve() : reject(error)));

@@ -1,7 +1,6 @@
 /** From an address to an engine that answers. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import Docker from "dockerode";
 import { forward } from "../engines/forward.ts";
 import { defaultAddress, namedAddress, surroundings, type Address } from "../engines/resolve.ts";
 import { MatrixError, messageOf } from "../errors.ts";
@@ -10,6 +9,8 @@ import { scripts } from "../scripts.ts";
 import { demandAnswer, type Engine } from "./engine.ts";
 
 async function open(name: string, address: Address, isDefault: boolean, owner: Owner): Promise<Engine> {
+  // Half a second to import, for calls that reach no engine.
+  const { default: Docker } = await import("dockerode");
   const nothing = async (): Promise<void> => undefined;
   let engine: Engine;
   if (address.kind === "socket") engine = { name, docker: new Docker({ socketPath: address.path }), isDefault, close: nothing };

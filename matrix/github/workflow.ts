@@ -3,9 +3,9 @@ import type { Config, Platform } from "../config/schema.ts";
 import { holds } from "../plan/patterns.ts";
 
 export interface Job {
-  /** A cell's platform, or "windows-…" and so on as matrix.yaml names it. */
   readonly platform: string;
   readonly node: string;
+  /** "*": all of the platform, in one job, where runs are shared and the image is made once. */
   readonly gpu: string;
   /** A JSON list of the labels that a machine must have. */
   readonly runner: string;
@@ -16,7 +16,7 @@ export interface Job {
 function runnerOf(platform: Platform, isGpu: boolean, gpu: string): string[] | null {
   switch (platform.runner) {
     case "docker":
-      return isGpu ? null : ["ubuntu-24.04"];
+      return gpu === "*" ? ["ubuntu-24.04"] : null;
     case "windows":
       return isGpu
         ? ["self-hosted", "windows", platform.id, gpu]
@@ -37,20 +37,35 @@ function runnerOf(platform: Platform, isGpu: boolean, gpu: string): string[] | n
 
 const limit = 256;
 
-/** Cells with simulated GPUs run in one job of their platform and Node, whose plan shares the runs. */
 export function githubMatrix(config: Config): { readonly include: readonly Job[] } {
   const include: Job[] = [];
   for (const platform of config.platforms)
-    for (const node of config.node)
+    for (const node of config.node) {
+      const place = { platform: platform.id, node };
+      if (platform.runner === "docker") {
+        include.push({
+          ...place,
+          gpu: "*",
+          runner: JSON.stringify(runnerOf(platform, false, "*")),
+          mustPass: config.mustPass.some((rule) => holds(rule, { ...place, gpu: "software" })),
+        });
+        continue;
+      }
       for (const gpu of config.gpus) {
-        const place = { platform: platform.id, node, gpu: gpu.id };
-        if (gpu.kind === "present" || config.exclusions.some((rule) => holds(rule, place))) continue;
         const runner = runnerOf(platform, gpu.kind === "gpu", gpu.id);
-        if (runner === null) continue;
+        const isExcluded = config.exclusions.some((rule) => holds(rule, { ...place, gpu: gpu.id }));
+        if (runner === null || gpu.kind === "present" || isExcluded) continue;
         // One version of Node on real hardware: the others differ in nothing that a GPU sees.
         if (gpu.kind === "gpu" && node !== config.node.at(-1)) continue;
-        include.push({ ...place, runner: JSON.stringify(runner), mustPass: config.mustPass.some((rule) => holds(rule, place)) });
+        if (platform.runner === "command" && platform.nodes?.includes(node) === false) continue;
+        include.push({
+          ...place,
+          gpu: gpu.id,
+          runner: JSON.stringify(runner),
+          mustPass: config.mustPass.some((rule) => holds(rule, { ...place, gpu: gpu.id })),
+        });
       }
+    }
   if (include.length > limit) throw new Error(`GitHub takes ${limit} jobs of a matrix; there are ${include.length}`);
   return { include };
 }
@@ -87,7 +102,7 @@ jobs:
       - uses: actions/upload-artifact@v4
         if: always()
         with:
-          name: \${{ inputs.platform }}-node-\${{ inputs.node }}-\${{ inputs.gpu }}
+          name: \${{ inputs.platform }}-node-\${{ inputs.node }}-\${{ inputs.gpu == '*' && 'all' || inputs.gpu }}
           path: test-results/matrix/latest/
 `;
 

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execa } from "execa";
-import { rolldown } from "rolldown";
 import type { Config } from "../config/schema.ts";
 import { MatrixError } from "../errors.ts";
 import { at } from "../root.ts";
@@ -13,6 +12,7 @@ import { groupLowerings, type Asked } from "./group.ts";
 
 /** One file that uses the compiled library in dist, whose modules know where the package lies. */
 async function bundleProgram(file: string): Promise<void> {
+  const { rolldown } = await import("rolldown");
   const build = await rolldown({
     input: at("test", "matrix", "lowerings-program.ts"),
     platform: "node",

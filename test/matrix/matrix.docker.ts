@@ -1,0 +1,149 @@
+/** The matrix on a real engine: containers, interruption, and what a killed run leaves. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { execa } from "execa";
+import * as tar from "tar";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { connect } from "../../matrix/docker/connect.ts";
+import { runContainer, type ContainerRequest, type Engine } from "../../matrix/docker/engine.ts";
+import { findProcesses } from "../../matrix/run/leftovers.ts";
+import { newOwner } from "../../matrix/run/owner.ts";
+import { baseImage, docker } from "../docker/docker.ts";
+
+const owner = newOwner();
+let engine: Engine;
+let image: string;
+let folder: string;
+beforeAll(async () => {
+  await execa("node", ["scripts/build.mjs", "ts"], { stdio: ["ignore", "ignore", "inherit"] });
+  image = await baseImage("bookworm");
+  const { engines, problem } = await connect([], false, owner);
+  expect(problem).toBeNull();
+  engine = engines[0]!;
+  folder = mkdtempSync(join(tmpdir(), "dxtensor-test-"));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Containers of runs on the engine. */
+const containers = async (run?: string): Promise<string[]> =>
+  (await docker(["ps", "-aq", "--filter", run === undefined ? "label=dxtensor.matrix=run" : `label=dxtensor.matrix.run=${run}`])).stdout
+    .split("\n")
+    .filter((id) => id !== "");
+
+describe("a container", () => {
+  const request = (script: string, more: Partial<ContainerRequest> = {}): { lines: string[]; request: ContainerRequest } => {
+    const lines: string[] = [];
+    const base = { image, command: ["bash", "-c", script], timeoutMs: 60_000, signal: new AbortController().signal, owner };
+    return { lines, request: { ...base, onLine: (line) => lines.push(line), ...more } };
+  };
+  afterEach(async () => {
+    expect(await containers(owner.run)).toEqual([]);
+  });
+
+  it("gives its lines, its status and its files, and is gone", async () => {
+    mkdirSync(join(folder, "in"));
+    writeFileSync(join(folder, "in", "text"), "from outside");
+    let found = "";
+    const { lines, request: r } = request("cat /srv/in/text; echo; echo grün >&2; echo made >/srv/out; exit 3", {
+      archives: [["/srv", () => Readable.from(tar.c({ cwd: folder, portable: true }, ["in"]))]],
+      after: async (container) => {
+        const archive = await container.getArchive({ path: "/srv/out" });
+        found = Buffer.concat(await Readable.from(archive as AsyncIterable<Buffer>).toArray()).toString();
+      },
+    });
+    const end = await runContainer(engine, r);
+    expect(end).toEqual({ code: 3, timedOut: false, outOfMemory: false });
+    expect(lines.toSorted()).toEqual(["from outside", "grün"]);
+    expect(found).toContain("made");
+  });
+
+  it("is ended when its time is over", async () => {
+    const { request: r } = request("echo up; exec sleep 1000", { timeoutMs: 2000 });
+    expect(await runContainer(engine, r)).toMatchObject({ timedOut: true });
+  });
+
+  it("is ended when the run is interrupted", async () => {
+    const controller = new AbortController();
+    const { request: r } = request("echo up; exec sleep 1000", {
+      signal: controller.signal,
+      onLine: () => controller.abort(new Error("interrupted")),
+    });
+    await expect(runContainer(engine, r)).rejects.toThrow("interrupted");
+  });
+});
+
+/** Starts a run, and waits until the engine has started or made a container of it. */
+async function begin(): Promise<{ child: ReturnType<typeof execa>; run: string; runs: string }> {
+  const runs = join(folder, `runs-${Math.random()}`);
+  const events = execa(
+    "docker",
+    [
+      "events",
+      "--filter",
+      "label=dxtensor.matrix=run",
+      "--filter",
+      "event=create",
+      "--format",
+      '{{index .Actor.Attributes "dxtensor.matrix.run"}}',
+    ],
+    {
+      reject: false,
+      buffer: false,
+    },
+  );
+  const child = execa(process.execPath, ["build/matrix/cli.js", "--quick"], {
+    reject: false,
+    all: true,
+    env: { DXTENSOR_MATRIX_FOLDER: runs },
+  });
+  const mine = new Promise<string>((resolve) => {
+    createInterface({ input: events.stdout }).on("line", (run) => {
+      if (existsSync(join(runs, run, "run.json"))) resolve(run);
+    });
+  });
+  const run = await Promise.race([
+    mine,
+    child.then(({ all }) => Promise.reject(new Error(`the run ended before it made a container: ${all}`))),
+  ]);
+  events.kill();
+  return { child, run, runs };
+}
+
+const clean = (runs: string): Promise<{ stdout: string }> =>
+  execa(process.execPath, ["build/matrix/cli.js", "clean", "--json"], { env: { DXTENSOR_MATRIX_FOLDER: runs } });
+
+describe("npm run matrix", () => {
+  it("ends its containers on Ctrl-C, writes a report and can be resumed", async () => {
+    const { child, run, runs } = await begin();
+    child.kill("SIGINT");
+    const done = await child;
+    expect(done.exitCode).toBe(130);
+    expect(done.all).toContain(`--resume ${run}`);
+    expect(await containers(run)).toEqual([]);
+    expect(readFileSync(join(runs, run, "report.html"), "utf8")).toContain("it was not begun");
+    expect(JSON.parse(readFileSync(join(runs, run, "run.json"), "utf8"))).toMatchObject({ results: [] });
+  });
+
+  it("leaves nothing after kill -9 that clean does not remove, and lives beside a run that goes on", async () => {
+    const { child, run, runs } = await begin();
+    child.kill("SIGKILL");
+    await child;
+    const other = await begin();
+    await clean(runs);
+    expect(await containers(run)).toEqual([]);
+    expect(findProcesses().map(([, name]) => name)).not.toContain(run);
+    expect(other.child.exitCode).toBeNull();
+    other.child.kill("SIGKILL");
+    await other.child;
+    await clean(other.runs);
+    expect(await containers(other.run)).toEqual([]);
+    const again = await begin();
+    again.child.kill("SIGINT");
+    expect((await again.child).exitCode).toBe(130);
+  });
+});
