@@ -51,11 +51,12 @@ function probeProblems({ probe, vulkan, libraries, software }: Facts): Problem[]
   const where =
     vulkan === null ? "update the GPU driver" : "check the driver: vulkaninfo --summary; another one: VK_DRIVER_FILES=/path/to/driver.json";
   for (const { device, name, problem } of probe.devices)
-    if (problem !== null)
+    // A library that is missing or broken is named already.
+    if (problem !== null && !(device === "cpu" && (software.path === null || software.problem !== null)))
       found.push(
         error(
           device === "cpu" ? "software.fails" : "adapter.fails",
-          `${device} (${name}) does not compute: ${problem}.`,
+          `${device} (${name}) does not compute: ${problem.replace(/\.$/, "")}.`,
           device === "cpu" ? "npm run build:native" : where,
         ),
       );
@@ -104,6 +105,8 @@ export function judge(facts: Facts): Verdict {
       problems,
     };
   }
+  if (cpu === undefined && processor !== undefined)
+    return { code: "cpu", text: `${processor.name} computes on the processor (${processor.device}).`, isHealthy, problems };
   if (cpu === undefined) return { code: "broken", text: "Nothing computes here.", isHealthy: false, problems };
   let why = processor === undefined ? "no GPU was found" : `${processor.name} does so, too (${processor.device})`;
   if (!isHealthy) why = "the GPU is not usable";
