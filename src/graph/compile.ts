@@ -28,7 +28,7 @@ export interface CompileOptions {
   readonly check?: boolean;
   /**
    * What is compiled as one DirectML graph: "whole", "head" (what comes before the first update of state in place) or "none", a
-   * dispatch for each node. Default: by the device.
+   * dispatch for each node. Default: "whole" where graphs fuse, else "head" for large programs and "none" for small ones.
    */
   readonly regions?: Regions;
 }

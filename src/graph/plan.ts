@@ -19,8 +19,14 @@ import { materializeOffsets } from "./passes/materialize-offsets.ts";
  */
 export type Regions = "whole" | "head" | "none";
 
+/**
+ * Where a graph fuses nothing it still orders and places its nodes better than a list, at the price of a longer compilation and more
+ * memory. Measured on an H100: 335 nodes take 10 % less time, 223 nodes 7 % less, 60 nodes 3 % more.
+ */
+const GRAPH_NODES = 128;
+
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): ProgramDescription {
-  const wanted = regions ?? (capabilities.fusesGraphs ? "whole" : "none");
+  const wanted = regions ?? (capabilities.fusesGraphs ? "whole" : graph.nodes.length < GRAPH_NODES ? "none" : "head");
   if (wanted === "whole" && graph.nodes.length > 1) return planRegion(materializeOffsets(graph), name);
   return planList(graph, name, wanted === "head");
 }
