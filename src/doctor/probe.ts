@@ -25,6 +25,8 @@ export interface Probe {
   /** The addon was loaded. */
   readonly isLoaded: boolean;
   readonly devices: readonly ProbedDevice[];
+  /** What the GPU's runtime says of itself: "Direct3D 12 over Vulkan"; null when it was not loaded. */
+  readonly direct3d: string | null;
   /** Libraries that were loaded, by name. */
   readonly libraries: Readonly<Record<string, string>>;
   /** Why the probe itself failed: the addon does not load, a driver ended the process, it hung. */
@@ -34,7 +36,12 @@ export interface Probe {
 }
 
 type Line =
-  | { readonly step: "loaded"; readonly libraries: Probe["libraries"]; readonly refused: Probe["refused"] }
+  | {
+      readonly step: "loaded";
+      readonly direct3d: string | null;
+      readonly libraries: Probe["libraries"];
+      readonly refused: Probe["refused"];
+    }
   | { readonly step: "trying"; readonly device: string; readonly name: string }
   | ({ readonly step: "device" } & ProbedDevice)
   | { readonly step: "failed"; readonly problem: string }
@@ -76,6 +83,7 @@ export function probe(write: (line: Line) => void): void {
     const loaded = [...gpu.libraries, ...software.libraries];
     write({
       step: "loaded",
+      direct3d: gpu.loaded ? gpu.direct3d : null,
       libraries: Object.fromEntries(loaded.map(({ name, path }) => [name, path])),
       refused: [...gpu.tried, ...software.tried]
         .filter(({ error }) => error !== null)
@@ -104,7 +112,8 @@ function parseLines(text: string): Line[] {
 
 /** The parent's part: what the child wrote, and how it ended. */
 export function readProbe(done: Finished | null, timeoutMs: number): Probe {
-  if (done === null) return { isLoaded: false, devices: [], libraries: {}, refused: [], problem: "Node could not be started again" };
+  if (done === null)
+    return { isLoaded: false, devices: [], direct3d: null, libraries: {}, refused: [], problem: "Node could not be started again" };
   const lines = parseLines(done.stdout);
   const last = lines.at(-1);
   const loaded = lines.find((line) => line.step === "loaded");
@@ -121,7 +130,14 @@ export function readProbe(done: Finished | null, timeoutMs: number): Probe {
     problem = `the process ended while libraries were loaded (${end ?? "without a word"}): ${done.stderr.trim().split("\n").at(-1) ?? ""}`;
   // The child may also fall at its exit, in a driver's clean-up, after everything went well.
   else if (end !== null) problem = `the process fell at its end (${end})`;
-  return { isLoaded: loaded !== undefined, devices, libraries: loaded?.libraries ?? {}, refused: loaded?.refused ?? [], problem };
+  return {
+    isLoaded: loaded !== undefined,
+    devices,
+    direct3d: loaded?.direct3d ?? null,
+    libraries: loaded?.libraries ?? {},
+    refused: loaded?.refused ?? [],
+    problem,
+  };
 }
 
 /** Runs the child: this command again, with --probe. */

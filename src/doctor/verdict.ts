@@ -97,13 +97,8 @@ export function judge(facts: Facts): Verdict {
         );
   const isHealthy = problems.every(({ severity }) => severity !== "error");
   if (gpu !== undefined) {
-    const over = facts.libraries.some((fact) => fact.isOverVulkan) ? ", Direct3D 12 over Vulkan" : "";
-    return {
-      code: "gpu",
-      text: `${gpu.name} computes (${gpu.device}, DirectML feature level ${gpu.featureLevel}${over}).`,
-      isHealthy,
-      problems,
-    };
+    const how = `${gpu.device}, ${probe.direct3d ?? "Direct3D 12"}, DirectML feature level ${gpu.featureLevel}`;
+    return { code: "gpu", text: `${gpu.name} computes (${how}).`, isHealthy, problems };
   }
   if (cpu === undefined && processor !== undefined)
     return { code: "cpu", text: `${processor.name} computes on the processor (${processor.device}).`, isHealthy, problems };

@@ -136,8 +136,9 @@ function layCommands(root: string, commands: Readonly<Record<string, string>>, i
 /** Lines that the process with the devices writes. */
 export function probeLines({ devices = [cpu], refused = [], fall, files }: Tree): string {
   const hasAddon = Object.keys(files).some((path) => path.endsWith("dxtensor.node"));
+  const direct3d = Object.keys(files).some((path) => path.includes("build/vulkan")) ? "Direct3D 12 over Vulkan" : "Direct3D 12";
   if (!hasAddon) return `${JSON.stringify({ step: "failed", problem: "no usable native binary" })}\n`;
-  const lines: object[] = [{ step: "loaded", libraries: {}, refused }];
+  const lines: object[] = [{ step: "loaded", direct3d, libraries: {}, refused }];
   for (const device of devices) lines.push({ step: "trying", device: device.device, name: device.name }, { step: "device", ...device });
   lines.push(fall === undefined ? { step: "done" } : { step: "trying", device: fall.while, name: "a GPU" });
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
