@@ -1,15 +1,16 @@
 // npm run verify:windows: Microsoft's DirectML.dll as the judge of the library as Windows has it, in the Wine cell.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { at, main, say } from "./lib/project.mjs";
 import { buildForWindows } from "./build-windows.mjs";
-import { bundleTests, bundleProgram } from "./bundle-tests.mjs";
+import { bundleTests } from "./bundle-tests.mjs";
 import { ensureSetup } from "./lib/ensure.mjs";
 import { buildTypeScript } from "./build.mjs";
 import { close, readCounts, sum } from "./lib/counts.mjs";
 import { prebuiltWindows } from "./lib/windows-files.mjs";
+import { writeReport } from "./lib/windows-report.mjs";
 import { stepsOf } from "./lib/windows-steps.mjs";
 import { cellVersions, makeCell } from "./lib/wine-cell.mjs";
 import { runInCell, statusOf } from "./lib/wine-run.mjs";
@@ -23,9 +24,10 @@ Needs root (the cell is a chroot). The last line is "N passed, M failed".
   --quick        the set that CI runs: one node.exe, the shorter tests
   --only TEXT    only the steps whose name contains it; may be given more than once
   --list         names the steps
-  --report FILE  writes {versions, steps} as JSON (default test-results/windows.json)
-  --json         the same on stdout, nothing else
-  --help         this text`;
+  --json         one line of JSON on stdout: {ok, passed, failed, skipped, report, versions, steps}; the rest goes to stderr
+  --help         this text
+
+The report is test-results/verify-windows.json, in the Common Test Report Format. Exit code 1 when something failed.`;
 
 /** What the cell shows as Z:\\work: bundled tests, the command, the programs, the libraries. */
 const stage = at("build", "windows-cell");
@@ -37,7 +39,7 @@ async function prepare() {
   await makeCell();
   say("verify:windows: bundling the tests");
   const manifest = await bundleTests(stage, { native: prebuiltWindows, platform: "win32-x64" });
-  await bundleProgram(at("src", "cli", "main.ts"), join(stage, "dxtensor.mjs"));
+  copyFileSync(at("dist", "bundle", "cli.js"), join(stage, "dist", "cli.js"));
   for (const program of programs) copyFileSync(program, join(stage, program.split(/[\\/]/).at(-1)));
   mkdirSync(join(stage, "reports"), { recursive: true });
   return manifest;
@@ -70,7 +72,7 @@ async function runStep(step, isQuiet) {
   let last = "";
   for await (const line of createInterface({ input: current.stdout })) {
     const text = line.trimEnd();
-    if (!isQuiet) process.stdout.write(`${text}\n`);
+    (isQuiet ? process.stderr : process.stdout).write(`${text}\n`);
     counts = readCounts(text) ?? counts;
     if (text !== "") last = text;
   }
@@ -94,7 +96,6 @@ await main(async () => {
       quick: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
       list: { type: "boolean", default: false },
-      report: { type: "string", default: at("test-results", "windows.json") },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -111,6 +112,7 @@ await main(async () => {
     return 0;
   }
   const start = performance.now();
+  const began = Date.now();
   const { leftOut } = await prepare();
   const versions = cellVersions();
   say(
@@ -123,19 +125,22 @@ await main(async () => {
     if (isStopping) break;
     results.push(await runStep(step, values.json));
   }
-  const total = { seconds: Math.round((performance.now() - start) / 1000), ...sum(results) };
-  const report = { versions, isQuick: values.quick, leftOut, steps: results, total };
-  rmSync(values.report, { force: true });
-  mkdirSync(join(values.report, ".."), { recursive: true });
-  writeFileSync(values.report, `${JSON.stringify(report, null, 2)}\n`);
   if (isStopping) {
     say("stopped");
     return 130;
   }
-  say(`\nverify:windows: ${total.seconds} s; left out, since they test the repository: ${leftOut.map(({ file }) => file).join(", ")}`);
+  const file = at("test-results", "verify-windows.json");
+  const reports = new Map(steps.filter(({ report }) => report !== undefined).map(({ name, report }) => [name, join(stage, report)]));
+  writeReport(file, { results, reports, start: began, versions, leftOut, isQuick: values.quick });
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  say(
+    `\nverify:windows: ${seconds} s; report in ${file}; left out, since they test the repository: ${leftOut.map((one) => one.file).join(", ")}`,
+  );
   if (values.json) {
-    console.log(JSON.stringify(JSON.parse(readFileSync(values.report, "utf8"))));
-    return total.failed === 0 && total.passed > 0 ? 0 : 1;
+    const { passed, failed, skipped } = sum(results);
+    const isGood = failed === 0 && passed > 0;
+    console.log(JSON.stringify({ ok: isGood, passed, failed, skipped, report: file, versions, steps: results }));
+    return isGood ? 0 : 1;
   }
   return close(results);
 });

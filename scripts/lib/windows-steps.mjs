@@ -36,6 +36,8 @@ function addon(node) {
   };
 }
 
+const reportOf = (node, devices) => `reports/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
+
 const tests = (name, node, { devices, files = [], limit }) => ({
   name: `tests in TypeScript ${name}, node.exe ${recipe.nodes[node]}`,
   node,
@@ -43,11 +45,12 @@ const tests = (name, node, { devices, files = [], limit }) => ({
     "node.exe",
     "run.mjs",
     "--report",
-    `reports/tests-${node}.json`,
+    reportOf(node, devices),
     "--timeout",
     String(limit * 60),
     ...files.flatMap((file) => ["--filter", file]),
   ],
+  report: reportOf(node, devices),
   // A first execution compiles shaders for the processor, which takes long for some.
   env: { DXTENSOR_TEST_DEVICES: devices, DXTENSOR_TEST_TIMEOUT_MS: String(minutes(5)) },
   timeoutMs: minutes(limit * 3),
@@ -57,7 +60,7 @@ const verify = (isQuick) => ({
   name: "dxtensor verify: DirectML.dll beside the software adapter",
   command: [
     "node.exe",
-    "dxtensor.mjs",
+    "dist/cli.js",
     "verify",
     "--device",
     "dml:0",
@@ -67,6 +70,7 @@ const verify = (isQuick) => ({
     "reports/verify.json",
     ...(isQuick ? ["--quick"] : []),
   ],
+  report: "reports/verify.json",
   timeoutMs: minutes(isQuick ? 15 : 60),
 });
 
