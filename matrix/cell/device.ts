@@ -6,7 +6,8 @@ export type CellDevice =
   | { readonly kind: "simulated"; readonly profile: string; readonly level: string }
   | { readonly kind: "hardware"; readonly index: number };
 
-export function formatDevice(device: Exclude<DeviceChoice, { kind: "emulated" }>, level: string): string {
+/** level: of the platform's DirectML, which a simulated device promises. */
+export function formatDevice(device: Exclude<DeviceChoice, { kind: "emulated" }> | CellDevice, level: string): string {
   if (device.kind === "simulated") return `simulated:${device.profile}@${level}`;
   return device.kind === "hardware" ? `hardware:${device.index}` : "software";
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { execa } from "execa";
+import { execa, type ResultPromise } from "execa";
 import * as tar from "tar";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../matrix/docker/connect.ts";
@@ -21,8 +21,8 @@ beforeAll(async () => {
   await execa("node", ["scripts/build.mjs", "ts"], { stdio: ["ignore", "ignore", "inherit"] });
   image = await baseImage("bookworm");
   const { engines, problem } = await connect([], false, owner);
-  expect(problem).toBeNull();
-  engine = engines[0]!;
+  if (engines[0] === undefined) throw new Error(problem ?? "no engine");
+  [engine] = engines;
   folder = mkdtempSync(join(tmpdir(), "dxtensor-test-"));
 });
 afterAll(() => {
@@ -42,7 +42,8 @@ describe("a container", () => {
     return { lines, request: { ...base, onLine: (line) => lines.push(line), ...more } };
   };
   afterEach(async () => {
-    expect(await containers(owner.run)).toEqual([]);
+    const left = await containers(owner.run);
+    if (left.length > 0) throw new Error(`containers left behind: ${left.join(", ")}`);
   });
 
   it("gives its lines, its status and its files, and is gone", async () => {
@@ -78,7 +79,11 @@ describe("a container", () => {
 });
 
 /** Starts a run, and waits until the engine has started or made a container of it. */
-async function begin(): Promise<{ child: ReturnType<typeof execa>; run: string; runs: string }> {
+async function begin(): Promise<{
+  child: ResultPromise<{ reject: false; all: true; env: Record<string, string> }>;
+  run: string;
+  runs: string;
+}> {
   const runs = join(folder, `runs-${Math.random()}`);
   const events = execa(
     "docker",
