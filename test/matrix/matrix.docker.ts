@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { execa, type ResultPromise } from "execa";
+import { execa } from "execa";
 import * as tar from "tar";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../matrix/docker/connect.ts";
@@ -78,9 +78,12 @@ describe("a container", () => {
   });
 });
 
+const start = (runs: string) =>
+  execa(process.execPath, ["build/matrix/cli.js", "--quick"], { reject: false, all: true, env: { DXTENSOR_MATRIX_FOLDER: runs } });
+
 /** Starts a run, and waits until the engine has started or made a container of it. */
 async function begin(): Promise<{
-  child: ResultPromise<{ reject: false; all: true; env: Record<string, string> }>;
+  child: ReturnType<typeof start>;
   run: string;
   runs: string;
 }> {
@@ -101,11 +104,7 @@ async function begin(): Promise<{
       buffer: false,
     },
   );
-  const child = execa(process.execPath, ["build/matrix/cli.js", "--quick"], {
-    reject: false,
-    all: true,
-    env: { DXTENSOR_MATRIX_FOLDER: runs },
-  });
+  const child = start(runs);
   const mine = new Promise<string>((resolve) => {
     createInterface({ input: events.stdout }).on("line", (run) => {
       if (existsSync(join(runs, run, "run.json"))) resolve(run);

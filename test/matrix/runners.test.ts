@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { execa, type ResultPromise } from "execa";
+import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cellArguments, quote } from "../../matrix/cell/arguments.ts";
 import { deviceEnvironment, formatDevice, parseDevice } from "../../matrix/cell/device.ts";
@@ -123,7 +123,7 @@ describe("processes", () => {
 
   it.runIf(isLinux)("of a dead run are found by their variable and ended, those of a living one are not", async () => {
     const dead: Owner = { run: "20200101-000000-dead", pid: 1, start: "0", host: hostname() };
-    const start = (owner: Owner): ResultPromise<{ reject: false; env: Record<string, string> }> =>
+    const start = (owner: Owner) =>
       execa(process.execPath, ["-e", "console.log(1); setInterval(() => {}, 1000)"], {
         env: { [variable]: variableValue(owner) },
         reject: false,
