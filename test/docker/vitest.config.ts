@@ -6,7 +6,6 @@ export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
     include: ["test/**/*.docker.ts"],
-    globalSetup: ["test/docker/engine-setup.ts"],
     fileParallelism: false,
     pool: "forks",
     // Building an image takes minutes where nothing is cached.
