@@ -8,6 +8,8 @@ namespace dxtensor::software {
 namespace {
 
 constexpr uint64_t kAlignment = 256;
+// So little is not worth sharing: a place that always holds the same value stays in the cache of the processor that writes it.
+constexpr uint64_t kLittle = 16 << 20;
 
 }  // namespace
 
@@ -22,6 +24,12 @@ std::vector<uint64_t> PlanTemporary(const std::vector<Lifetime>& lifetimes, uint
     size_t value;
   };
   std::vector<Placed> placed;  // by begin
+  *total = 0;
+  for (size_t value = 0; value < lifetimes.size(); ++value) {
+    offsets[value] = *total;
+    *total += (lifetimes[value].size + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  if (*total <= kLittle) return offsets;
   *total = 0;
   for (size_t value : order) {
     uint64_t size = (lifetimes[value].size + kAlignment - 1) / kAlignment * kAlignment, at = 0;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMostWaste = 48;                                  // columns computed for nothing, for each column and row of A
 constexpr int64_t kMostCopy = 1 << 20, kMostSharedCopy = 1 << 24;  // floats: of one image, of all
+constexpr int64_t kFewOutputs = 1 << 16, kManySteps = 2048;        // for parts of the channels
 constexpr int64_t kStepsInRegisters = 768;                         // sums are rounded less when they are not too long
 constexpr int64_t kTaskWork = 300000, kPackedSteps = 4096;         // multiply-adds; steps of a panel
 
@@ -75,13 +76,18 @@ void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
     f.chunks = std::min(f.tiles, Divide(wanted, planes));
   }
   if (f.copies && channels_ * f.channel_step * (f.shares_copies ? planes : 1) > (f.shares_copies ? kMostSharedCopy : kMostCopy)) return;
+  const int64_t threads = ThreadPool::Get().size();
+  const int64_t outputs = planes * f.tiles * width * Divide(rows_, Table().tile_rows) * Table().tile_rows;
+  if (threads > 1 && !f.copies && channels_ >= 2 * threads && outputs <= kFewOutputs && depth_ >= kManySteps) f.parts = threads;
   f.used = true;
   flat_ = std::move(f);
 }
 
 size_t ConvolutionGrid::FlatScratchBytes() const {
+  const int64_t panels = Divide(rows_, Table().tile_rows), tile_floats = Divide(rows_, panels) * Table().tile_columns;
+  const int64_t sums = flat_.parts > 1 ? flat_.parts * images_ * groups_ * flat_.tiles * panels * tile_floats : 0;
   const int64_t copies = flat_.shares_copies ? images_ * groups_ : flat_.copies ? ThreadPool::Get().size() : 0;
-  return static_cast<size_t>(RoundUp(groups_ * rows_ * depth_, kMaxWidth) + copies * channels_ * flat_.channel_step) * sizeof(float);
+  return static_cast<size_t>(RoundUp(groups_ * rows_ * depth_, kMaxWidth) + copies * channels_ * flat_.channel_step + sums) * sizeof(float);
 }
 
 void ConvolutionGrid::CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel,
@@ -101,6 +107,10 @@ void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArgumen
   float* copies = filter + RoundUp(groups_ * rows_ * depth_, kMaxWidth);
   const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), pieces = Divide(depth_, kPackedSteps);
   const int64_t copy_floats = channels_ * flat_.channel_step, planes = images_ * groups_;
+  if (flat_.parts > 1) {
+    RunFlatParts(shape, arguments, filter, copies);
+    return;
+  }
   pool.ParallelFor(0, groups_ * panels * pieces, std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps))),
                    [&](int64_t first, int64_t last, int) {
                      for (int64_t i = first; i < last; ++i) {
@@ -132,49 +142,103 @@ void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArgumen
   });
 }
 
+// The last tile is moved back, so that it reads nothing behind the input.
+int64_t ConvolutionGrid::FlatStart(int64_t tile) const {
+  const int64_t width = Table().tile_columns;
+  return std::max<int64_t>(0, std::min(tile * width, flat_.length - width));
+}
+
+// A tile's sums over some channels. `in`: channel 0 at the tile's start.
+void ConvolutionGrid::MultiplyFlat(int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter, const float* in,
+                                   float* sums) const {
+  const IsaTable& table = Table();
+  const int64_t some = std::max<int64_t>(1, kStepsInRegisters / taps_);
+  for (bool adds = false; channel < last_channel; channel += some, adds = true)
+    table.taps_tiles[rows - 1](std::min(some, last_channel - channel), taps_, flat_.offsets.data(),
+                               filter + row * depth_ + channel * taps_ * rows, in + channel * flat_.channel_step, flat_.channel_step, sums,
+                               table.tile_columns, adds);
+}
+
 void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first,
                                   int64_t tile_last, const float* filter, const float* in) const {
-  const IsaTable& table = Table();
-  const GridDimension &y = dim_[1], &x = dim_[2];
-  const int64_t width = table.tile_columns, height = Divide(rows_, Divide(rows_, table.tile_rows));
-  const int64_t group = plane % groups_, image = plane / groups_, some_channels = std::max<int64_t>(1, kStepsInRegisters / taps_);
-  const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
+  const int64_t height = Divide(rows_, Divide(rows_, Table().tile_rows));
   alignas(64) float sums[kMostTileFloats];
-  for (int64_t tile = tile_first; tile < tile_last; ++tile) {
-    // The last one is moved back, so that it reads nothing behind the input.
-    const int64_t shown = tile * width, start = std::max<int64_t>(0, std::min(shown, flat_.length - width));
-    const int64_t end = std::min(start + width, flat_.length);
+  for (int64_t tile = tile_first; tile < tile_last; ++tile)
     for (int64_t m = 0; m < rows_; m += height) {
-      const int64_t rows = std::min(height, rows_ - m), row = group * rows_ + m;
-      for (int64_t channel = 0; channel < channels_; channel += some_channels)
-        table.taps_tiles[rows - 1](std::min(some_channels, channels_ - channel), taps_, flat_.offsets.data(),
-                                   filter + row * depth_ + channel * taps_ * rows, in + channel * flat_.channel_step + start,
-                                   flat_.channel_step, sums, width, channel > 0);
-      if (shape.has_bias)
-        for (int64_t r = 0; r < rows; ++r) {
-          float bias;
-          table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&bias),
-                     arguments.inputs[2] + (row + r) * shape.bias_row * shape.filter_bytes, 1, 1);
-          table.scale_shift(sums + r * width, sums + r * width, 1, bias, width);
+      const int64_t rows = std::min(height, rows_ - m);
+      MultiplyFlat(plane % groups_ * rows_ + m, rows, 0, channels_, filter, in + FlatStart(tile), sums);
+      StoreFlat(shape, arguments, plane, tile, m, rows, sums);
+    }
+}
+
+// Few outputs of many channels, as weight gradients are: each thread takes some of the channels, which a batch was before, packs what
+// it needs of the filter for itself, and the sums are added at the end.
+void ConvolutionGrid::RunFlatParts(const ConvolutionShape& shape, const KernelArguments& arguments, float* filter, float* sums) const {
+  ThreadPool& pool = ThreadPool::Get();
+  const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), planes = images_ * groups_;
+  const int64_t tile_floats = height * Table().tile_columns, tiles = planes * flat_.tiles * panels;
+  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]);
+  pool.ParallelFor(0, flat_.parts, 1, [&](int64_t first, int64_t last, int) {
+    for (int64_t part = first; part < last; ++part) {
+      const int64_t channel = channels_ * part / flat_.parts, last_channel = channels_ * (part + 1) / flat_.parts;
+      for (int64_t group = 0; group < groups_; ++group)
+        for (int64_t m = 0; m < rows_; m += height) {
+          const int64_t row = group * rows_ + m, rows = std::min(height, rows_ - m), k = channel * taps_;
+          PackFilter(shape, arguments.inputs[1], group, m, rows, k, (last_channel - channel) * taps_, filter + row * depth_ + k * rows);
         }
-      Activate(shape.activations, sums, rows * width);
-      for (int64_t column = shown; column < end;) {
-        const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;
-        const int64_t n = std::min(x.count - at_x, end - column);
-        if (n > 0) {
-          const int64_t to = out_start_ + image * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
-          const float* from = sums + column - start;
-          if (stores_lines) {
-            table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, from, width, rows, n);
-          } else {
-            for (int64_t r = 0; r < rows; ++r)
-              table.store(shape.out_type, arguments.outputs[0] + (to + r * shape.out_row) * shape.out_bytes,
-                          reinterpret_cast<const uint8_t*>(from + r * width), x.out_stride, n);
-          }
-        }
-        column += std::min(flat_.pitch - at_x, end - column);
+      for (int64_t i = 0; i < tiles; ++i) {
+        const int64_t m = i % panels * height, tile = i / panels % flat_.tiles, plane = i / panels / flat_.tiles;
+        if (m >= rows_) continue;
+        const float* from = in + plane / groups_ * shape.in_image + plane % groups_ * channels_ * shape.in_channel + FlatStart(tile);
+        MultiplyFlat(plane % groups_ * rows_ + m, std::min(height, rows_ - m), channel, last_channel, filter, from,
+                     sums + (part * tiles + i) * tile_floats);
       }
     }
+  });
+  pool.ParallelFor(0, tiles, std::max<int64_t>(1, 20000 / (tile_floats * flat_.parts)), [&](int64_t first, int64_t last, int) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t m = i % panels * height, tile = i / panels % flat_.tiles, plane = i / panels / flat_.tiles;
+      if (m >= rows_) continue;
+      const int64_t rows = std::min(height, rows_ - m);
+      float* total = sums + i * tile_floats;
+      for (int64_t part = 1; part < flat_.parts; ++part)
+        Table().axpy(total, sums + (part * tiles + i) * tile_floats, 1, rows * Table().tile_columns);
+      StoreFlat(shape, arguments, plane, tile, m, rows, total);
+    }
+  });
+}
+
+// Bias, activations and the columns that are outputs.
+void ConvolutionGrid::StoreFlat(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m,
+                                int64_t rows, float* sums) const {
+  const IsaTable& table = Table();
+  const GridDimension &y = dim_[1], &x = dim_[2];
+  const int64_t width = table.tile_columns, start = FlatStart(tile), end = std::min(start + width, flat_.length);
+  const int64_t row = plane % groups_ * rows_ + m;
+  if (shape.has_bias)
+    for (int64_t r = 0; r < rows; ++r) {
+      float bias;
+      table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&bias),
+                 arguments.inputs[2] + (row + r) * shape.bias_row * shape.filter_bytes, 1, 1);
+      table.scale_shift(sums + r * width, sums + r * width, 1, bias, width);
+    }
+  Activate(shape.activations, sums, rows * width);
+  const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
+  for (int64_t column = tile * width; column < end;) {
+    const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;
+    const int64_t n = std::min(x.count - at_x, end - column);
+    if (n > 0) {
+      const int64_t to = out_start_ + plane / groups_ * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
+      const float* from = sums + column - start;
+      if (stores_lines) {
+        table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, from, width, rows, n);
+      } else {
+        for (int64_t r = 0; r < rows; ++r)
+          table.store(shape.out_type, arguments.outputs[0] + (to + r * shape.out_row) * shape.out_bytes,
+                      reinterpret_cast<const uint8_t*>(from + r * width), x.out_stride, n);
+      }
+    }
+    column += std::min(flat_.pitch - at_x, end - column);
   }
 }
 

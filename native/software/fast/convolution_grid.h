@@ -60,6 +60,7 @@ class ConvolutionGrid {
   // Without packing the input: see convolution_flat.cpp.
   struct Flat {
     bool used = false, copies = false, shares_copies = false;
+    int64_t parts = 1;                         // of the channels, each with sums of its own
     int64_t pitch = 0, length = 0, tiles = 0;  // of a line of the input; columns of an image, and of tiles
     int64_t chunks = 1;                        // tasks of an image
     int64_t channel_step = 0;
@@ -73,6 +74,12 @@ class ConvolutionGrid {
   void CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel, float* to) const;
   void RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
                    const float* filter, const float* in) const;
+  void RunFlatParts(const ConvolutionShape& shape, const KernelArguments& arguments, float* filter, float* sums) const;
+  int64_t FlatStart(int64_t tile) const;
+  void MultiplyFlat(int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter, const float* in,
+                    float* sums) const;
+  void StoreFlat(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m, int64_t rows,
+                 float* sums) const;
   // A[m + i][k + j] of a group's filter at to[j * rows + i].
   void PackFilter(const ConvolutionShape& shape, const uint8_t* filter, int64_t group, int64_t m, int64_t rows, int64_t k, int64_t count,
                   float* to) const;

@@ -28,6 +28,11 @@ struct PackPiece {
   int32_t column, first, last, length;
 };
 
+// A cell of pooling windows: place i, from `first` to `last`, reads x[start + i * step].
+struct PoolCell {
+  int64_t start, first, last;
+};
+
 struct IsaTable {
   int width;
 
@@ -50,11 +55,12 @@ struct IsaTable {
   // Lines of `width` floats, each of `per_line` pieces.
   void (*pack_lines)(float* to, int64_t width, const float* base, int64_t step, const PackPiece* pieces, int lines, int per_line);
 
-  // Pooling: every step-th element of x into sums, into the largest, into the largest and where it is (start + i * step; a negative
-  // position is none yet).
+  // sums += every step-th element of x
   void (*add_every)(float* sums, const float* x, int64_t step, int64_t n);
-  void (*max_every)(float* best, const float* x, int64_t step, int64_t n);
-  void (*max_position_every)(float* best, int32_t* position, const float* x, int32_t start, int64_t step, int64_t n);
+  // The largest of what the cells read for each of n places, and where that lies in x: of equals the first. `position` may be null.
+  // Unless `goes_on`, best starts as `lowest`, and position as -1, none.
+  void (*max_cells)(float* best, int32_t* position, const float* x, const PoolCell* cells, int count, int64_t step, float lowest,
+                    bool goes_on, int64_t n);
 
   // Reductions of n floats.
   double (*sum)(const float* x, int64_t n);

@@ -83,21 +83,45 @@ DX_INLINE VF LoadEvery(const float* p, int64_t step, int64_t count) {
 static void AddEvery(float* sums, const float* x, int64_t step, int64_t n) {
   for (int64_t i = 0; i < n; i += kWidth) StoreSome(sums + i, LoadSome(sums + i, n - i) + LoadEvery(x + i * step, step, n - i), n - i);
 }
-static void MaxEvery(float* best, const float* x, int64_t step, int64_t n) {
-  for (int64_t i = 0; i < n; i += kWidth) {
-    const VF value = LoadEvery(x + i * step, step, n - i), old = LoadSome(best + i, n - i);
-    StoreSome(best + i, Select(value > old, value, old), n - i);
+// Lanes [low, high) of every step-th element; p is lane 0's. The others are zero.
+DX_INLINE VF LoadLanes(const float* p, int64_t step, int64_t low, int64_t high) {
+#if DX_ISA == 2
+  auto bits = [](int64_t first, int64_t last) {  // of 32
+    return static_cast<uint32_t>((last >= 32 ? 0xffffffffull : (1ull << last) - 1) & ~((1ull << first) - 1));
+  };
+  if (step == 1) return (VF)_mm512_maskz_loadu_ps(static_cast<__mmask16>(bits(low, high)), p);
+  if (step == 2) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const uint32_t used = bits(2 * low, 2 * high - 1);
+    const __m512 first = _mm512_maskz_loadu_ps(static_cast<__mmask16>(used), p);
+    const __m512 second = _mm512_maskz_loadu_ps(static_cast<__mmask16>(used >> 16), p + 16);
+    return (VF)_mm512_permutex2var_ps(first, even, second);
   }
+#endif
+  float values[kWidth] = {};
+  for (int64_t i = low; i < high; ++i) values[i] = p[i * step];
+  return LoadF(values);
 }
-static void MaxPositionEvery(float* best, int32_t* position, const float* x, int32_t start, int64_t step, int64_t n) {
+
+static void MaxCells(float* best, int32_t* position, const float* x, const PoolCell* cells, int count, int64_t step, float lowest,
+                     bool goes_on, int64_t n) {
   VI lane;
   for (int i = 0; i < kWidth; ++i) lane[i] = i;
   for (int64_t i = 0; i < n; i += kWidth) {
     float* positions = reinterpret_cast<float*>(position + i);  // moved as bits
-    const VF value = LoadEvery(x + i * step, step, n - i), old = LoadSome(best + i, n - i);
-    const VI at = (lane + static_cast<int32_t>(i)) * static_cast<int32_t>(step) + start, was = BitsOf(LoadSome(positions, n - i));
-    const VI wins = value > old;
-    StoreSome(best + i, Select(wins, value, old), n - i);
-    StoreSome(positions, FromBits(Select(wins | (was < 0), at, was)), n - i);
+    VF top = goes_on ? LoadSome(best + i, n - i) : SplatF(lowest);
+    VI at = goes_on && position ? BitsOf(LoadSome(positions, n - i)) : SplatI(-1);
+    for (int c = 0; c < count; ++c) {
+      const int64_t first = cells[c].first - i, last = cells[c].last - i;
+      const int64_t low = first > 0 ? first : 0, high = last < kWidth ? last : kWidth;
+      if (low >= high) continue;
+      const int64_t start = cells[c].start + i * step;
+      const VF value = LoadLanes(x + start, step, low, high);
+      const VI inside = (lane >= static_cast<int32_t>(low)) & (lane < static_cast<int32_t>(high)), wins = (value > top) & inside;
+      if (position) at = Select(wins | ((at < 0) & inside), lane * static_cast<int32_t>(step) + static_cast<int32_t>(start), at);
+      top = Select(wins, value, top);
+    }
+    StoreSome(best + i, top, n - i);
+    if (position) StoreSome(positions, FromBits(at), n - i);
   }
 }

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "families.h"
 #include "lines.h"
@@ -86,7 +88,13 @@ class PoolingKernel : public Kernel {
         window_(desc),
         z_(window_, 0, image_.size[0], places_.size[0]),
         y_(window_, 1, image_.size[1], places_.size[1]),
-        x_(window_, 2, image_.size[2], places_.size[2]) {}
+        x_(window_, 2, image_.size[2], places_.size[2]) {
+    for (int64_t cell = 0; cell < x_.cells; ++cell) {
+      int64_t first, last;
+      x_.Places(cell, &first, &last);
+      served_.push_back({first, last});
+    }
+  }
 
  protected:
   // Floats of scratch memory for each thread.
@@ -145,6 +153,7 @@ class PoolingKernel : public Kernel {
   Grid image_, places_;
   Window window_;
   Along z_, y_, x_;
+  std::vector<std::pair<int64_t, int64_t>> served_;  // by each cell along x: from which place to which
 };
 
 class AveragePooling final : public PoolingKernel {
@@ -217,16 +226,21 @@ class MaxPoolingBase : public PoolingKernel {
 
  protected:
   void Largest(const float* in, int64_t z, int64_t y, float* best, int32_t* position) const {
-    const int64_t width = places_.size[2], step = x_.stride;
-    std::fill(best, best + width, LowestOf(image_.floats.type));
-    if (position) std::fill(position, position + width, -1);
+    constexpr int kCells = 64;
+    PoolCell cells[kCells];
+    int count = 0;
+    bool goes_on = false;
+    auto flush = [&] {
+      Table().max_cells(best, position, in, cells, count, x_.stride, LowestOf(image_.floats.type), goes_on, places_.size[2]);
+      goes_on = true;
+      count = 0;
+    };
     ForCells(z, y, [&](int64_t line, int64_t cell) {
-      int64_t first, last;
-      x_.Places(cell, &first, &last);
-      const int64_t start = line + x_.Position(first, cell);
-      if (position) Table().max_position_every(best + first, position + first, in + start, static_cast<int32_t>(start), step, last - first);
-      else Table().max_every(best + first, in + start, step, last - first);
+      if (count == kCells) flush();
+      const auto& served = served_[static_cast<size_t>(cell)];
+      cells[count++] = {line + x_.Position(0, cell), served.first, served.second};
     });
+    if (count || !goes_on) flush();
   }
 };
 

@@ -107,17 +107,16 @@ void ThreadPool::Run(const Work& work) {
   }
   if (!s.started) Start();
   s.work = work;
-  const int64_t pieces = (work.end - work.begin + work.grain - 1) / work.grain, parts = std::min<int64_t>(pieces, size_);
+  const int64_t count = work.end - work.begin, parts = std::min<int64_t>((count + work.grain - 1) / work.grain, size_);
   for (int slot = 0; slot < size_; ++slot) {
-    const int64_t part = std::min<int64_t>(slot, parts);
-    s.parts[slot].next.store(work.begin + pieces * part / parts * work.grain, std::memory_order_relaxed);
-    s.parts[slot].end = std::min(work.end, work.begin + pieces * std::min<int64_t>(part + 1, parts) / parts * work.grain);
+    s.parts[slot].next.store(work.begin + count * std::min<int64_t>(slot, parts) / parts, std::memory_order_relaxed);
+    s.parts[slot].end = work.begin + count * std::min<int64_t>(slot + 1, parts) / parts;
   }
   const uint64_t call = (s.gate.load(std::memory_order_relaxed) / State::kCall + 1) * State::kCall;
   s.gate.store(call | State::kOpen);  // sequentially consistent, as is the worker's announcement that it sleeps
   if (s.sleeping.load()) {
     std::lock_guard<std::mutex> lock(s.mutex);
-    if (pieces == 2) s.wake.notify_one();
+    if (parts == 2) s.wake.notify_one();
     else s.wake.notify_all();
   }
   TakePieces(0);
