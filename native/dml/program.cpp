@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "binding_check.h"
 #include "bound_tables.h"
 #include "failure.h"
 
@@ -63,6 +64,9 @@ class Planner {
     dispatch.outputs = step.outputs;
     for (auto* list : {&dispatch.inputs, &dispatch.outputs})
       for (SlotRange& range : *list) Bind(range);
+    StepDesc rounded{step.group, step.dispatchable, dispatch.inputs, dispatch.outputs};
+    std::string fault = BindingFault(desc_.dispatchables[dispatch.op], rounded);
+    if (!fault.empty()) Refuse(fault);
     program_->dispatches.push_back(std::move(dispatch));
   }
 

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { cached, fetchPackage, unpackPackage } from "./vulkan-archive.mjs";
 import { ScriptError } from "./project.mjs";
 
-const packages = [
+export const packages = [
   {
     pool: "v/vkd3d/libvkd3d-dev_2.1+ds-1_amd64.deb",
     sha256: "ea89104f33d5c472de9707f330318aef6150b2f00834716bc69d10ebec5bfa34",

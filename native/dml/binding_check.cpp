@@ -1,0 +1,72 @@
+#include "binding_check.h"
+
+#include <algorithm>
+
+namespace dxtensor::dml {
+
+namespace {
+
+// What one slot of a dispatchable takes.
+struct Need {
+  enum class Kind { Nothing, Range, Unused } kind = Kind::Unused;  // Unused: of a graph's input that no node reads
+  uint64_t size_in_bytes = 0;
+};
+
+std::vector<Need> NeedsOf(const std::vector<const schema::TensorDesc*>& tensors) {
+  std::vector<Need> needs;
+  for (const schema::TensorDesc* tensor : tensors) {
+    // What DirectML owns is bound when the operator is initialised, not here.
+    bool bound = tensor && !(tensor->flags & DML_TENSOR_FLAG_OWNED_BY_DML);
+    needs.push_back({bound ? Need::Kind::Range : Need::Kind::Nothing, bound ? tensor->size_in_bytes : 0});
+  }
+  return needs;
+}
+
+void Widen(std::vector<Need>& needs, uint32_t index, const std::vector<const schema::TensorDesc*>& tensors, uint32_t slot) {
+  if (index >= needs.size() || slot >= tensors.size() || !tensors[slot]) return;
+  needs[index].kind = Need::Kind::Range;
+  needs[index].size_in_bytes = std::max(needs[index].size_in_bytes, tensors[slot]->size_in_bytes);
+}
+
+std::vector<Need> InputNeeds(const GraphDesc& graph) {
+  std::vector<Need> needs(graph.input_count);
+  for (const GraphDesc::InputEdge& edge : graph.input_edges)
+    if (edge.to < graph.nodes.size()) Widen(needs, edge.input, graph.nodes[edge.to].Inputs(), edge.to_input);
+  return needs;
+}
+
+std::vector<Need> OutputNeeds(const GraphDesc& graph) {
+  std::vector<Need> needs(graph.output_count);
+  for (const GraphDesc::OutputEdge& edge : graph.output_edges)
+    if (edge.from < graph.nodes.size()) Widen(needs, edge.output, graph.nodes[edge.from].Outputs(), edge.from_output);
+  return needs;
+}
+std::vector<Need> InputNeeds(const schema::OperatorDesc& op) { return NeedsOf(op.Inputs()); }
+std::vector<Need> OutputNeeds(const schema::OperatorDesc& op) { return NeedsOf(op.Outputs()); }
+
+std::string Fault(const std::vector<Need>& needs, const std::vector<SlotRange>& ranges, const char* what) {
+  if (ranges.size() != needs.size())
+    return std::to_string(ranges.size()) + " " + what + "s are bound, " + std::to_string(needs.size()) + " are needed";
+  for (size_t i = 0; i < needs.size(); ++i) {
+    std::string name = std::string(what) + " " + std::to_string(i);
+    if (needs[i].kind == Need::Kind::Nothing && ranges[i].slot >= 0) return name + " takes nothing, and a range is bound";
+    if (needs[i].kind != Need::Kind::Range) continue;
+    if (ranges[i].slot < 0) return name + " is not bound";
+    if (ranges[i].size < needs[i].size_in_bytes)
+      return name + " is bound to " + std::to_string(ranges[i].size) + " bytes, " + std::to_string(needs[i].size_in_bytes) + " are needed";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string BindingFault(const std::variant<schema::OperatorDesc, GraphDesc>& dispatchable, const StepDesc& step) {
+  return std::visit(
+      [&](const auto& desc) {
+        std::string fault = Fault(InputNeeds(desc), step.inputs, "input");
+        return fault.empty() ? Fault(OutputNeeds(desc), step.outputs, "output") : fault;
+      },
+      dispatchable);
+}
+
+}  // namespace dxtensor::dml
