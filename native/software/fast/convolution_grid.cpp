@@ -46,7 +46,8 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   groups_ = shape.groups;
   rows_ = shape.rows;
   channels_ = shape.channels;
-  if (!direct_ && depth_ > 0) PlanFlat(shape);
+  if (depth_ > 0) PlanFlat(shape);
+  direct_ = direct_ && !flat_.used;
   if (!direct_ && depth_ > 0 && !flat_.used) product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
 }
 
