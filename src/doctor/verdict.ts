@@ -75,7 +75,7 @@ function probeProblems({ probe, vulkan, libraries, software }: Facts): Problem[]
 
 /** Judges the facts. */
 export function judge(facts: Facts): Verdict {
-  const { probe, system, vulkan } = facts;
+  const { probe, system } = facts;
   const works = probe.devices.filter(({ problem }) => problem === null);
   const gpu = works.find(({ device, isHardware }) => device.startsWith("dml") && isHardware);
   const cpu = works.find(({ device }) => device === "cpu");
@@ -104,7 +104,7 @@ export function judge(facts: Facts): Verdict {
     return { code: "cpu", text: `${processor.name} computes on the processor (${processor.device}).`, isHealthy, problems };
   if (cpu === undefined) return { code: "broken", text: "Nothing computes here.", isHealthy: false, problems };
   let why = processor === undefined ? "no GPU was found" : `${processor.name} does so, too (${processor.device})`;
-  if (!isHealthy) why = "the GPU is not usable";
-  else if (system.platform === "linux" && vulkan === null && facts.wsl === null) why = "GPUs are looked for on Linux and Windows";
+  if (problems.some(({ code, severity }) => severity === "error" && !/^(node|addon|software)\./.test(code))) why = "the GPU is not usable";
+  else if (!["linux", "win32"].includes(system.platform)) why = "GPUs are looked for on Linux and Windows";
   return { code: "cpu", text: `The software adapter computes (cpu); ${why}.`, isHealthy, problems };
 }

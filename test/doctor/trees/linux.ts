@@ -172,6 +172,13 @@ export const linuxTrees: readonly Tree[] = [
     },
   },
   {
+    name: "plain Linux with an old Node",
+    sources: ["nodejs.org/en/about/previous-releases"],
+    node: "v18.20.8",
+    files: { ...debian, ...built },
+    expected: { verdict: "cpu", ok: false, codes: ["node.old"], mend: /Node 24/, shows: [/^NOT OK: .*no GPU was found/m] },
+  },
+  {
     name: "no native binary, on an old Node",
     sources: ["nodejs.org/en/about/previous-releases"],
     node: "v18.20.4",
