@@ -34,7 +34,7 @@ mkdir -p "$DXTENSOR_CACHE/packages"
 cp /packages/*.deb "$DXTENSOR_CACHE/packages/"
 node scripts/build-vulkan.mjs --tests >&2
 echo "glibc $(ldd --version | sed -n '1s/.* //p'), $(g++ --version | head -n 1)"
-build/vulkan/cmake/test/vulkan_test build/vulkan/libdxcore.so build/vulkan/libd3d12.so --only adapter
+build/vulkan/cmake/test/vulkan_test build/vulkan/libdxcore.so build/vulkan/libd3d12.so --only adapter_
 node test/vulkan/programs/enumerate.mjs`;
 
 export async function runContainer(report) {

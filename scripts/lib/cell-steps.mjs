@@ -1,5 +1,5 @@
 // What runs in the Linux cell. Each step takes the report and the cell's environment.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureNode, libraries } from "./cell.mjs";
@@ -52,9 +52,16 @@ export async function testsOfRuntime(report, env) {
   });
 }
 
+/** The test files that take a device; the others are about the machine, the package or the scripts, and Microsoft's library changes nothing for them. */
+function deviceTests() {
+  const files = readdirSync(at("test"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
+  const takesDevice = (name) => /from "[./]+\/device\.ts"/.test(readFileSync(at("test", name), "utf8"));
+  return files.filter((name) => /^(runtime|backends|vulkan)\//.test(name) || takesDevice(name)).map((name) => `test/${name}`);
+}
+
 /**
- * Tests in TypeScript on Microsoft's library. Quick: those of the runtime, of gradients and of compiled functions, on the running Node; whole: all of
- * them on every Node that is supported.
+ * Tests in TypeScript on Microsoft's library. Quick: those of the runtime, of gradients and of compiled functions, on the running Node; whole: all that
+ * take a device, on every Node that is supported.
  */
 const quickTests = [
   "test/vulkan",
@@ -77,7 +84,7 @@ export async function libraryTests(report, env, { quick }) {
     return;
   }
   for (const version of nodes) {
-    await report.vitest(`tests on Microsoft's library, Node ${version}`, await ensureNode(version), [], {
+    await report.vitest(`tests on Microsoft's library, Node ${version}`, await ensureNode(version), deviceTests(), {
       env: vitestEnv(env),
       file: at("test-results", `ctrf-dml-${version}.json`),
       timeoutMs: minutes(30),
