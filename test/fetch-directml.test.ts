@@ -77,6 +77,7 @@ describe("what is refused, with a code and a remedy", () => {
     ["a library for another processor", "FOREIGN", /ELF machine 183/, () => file("libdirectml.so", elf({ machine: 183 }))],
     ["a program", "FOREIGN", /no shared library/, () => file("libdirectml.so", elf({ type: 2 }))],
     ["another library", "FOREIGN", /no DMLCreateDevice/, () => file("libdirectml.so", elf({ entry: "cublasCreate" }))],
+    ["an older version", "OLD", /older than DirectML feature level 2\.1/, () => file("libdirectml.so", elf({ entry: "DMLCreateDevice" }))],
     ["another version", "DIGEST", /expected fd54a8c5/, () => file("libdirectml.so", elf())],
     [
       "a wheel without the library",

@@ -36,9 +36,11 @@ function checkElf(bytes, name) {
   const end = Math.max(...ends);
   if (end > bytes.length) throw cut(`it has ${bytes.length} bytes of at least ${end}`);
   if (!bytes.includes("DMLCreateDevice")) throw foreign("it has no DMLCreateDevice");
+  if (!bytes.includes("DMLCreateDevice1"))
+    throw new ScriptError("OLD", `${name} is older than DirectML feature level 2.1 (no DMLCreateDevice1), and 5.0 is needed.`, again);
 }
 
-/** Throws a ScriptError with code TRUNCATED, FOREIGN or DIGEST unless the bytes are the library with this digest. */
+/** Throws a ScriptError with code TRUNCATED, FOREIGN, OLD or DIGEST unless the bytes are the library with this digest. */
 export function checkLibrary(bytes, name, wanted = pinned.sha256) {
   checkElf(bytes, name);
   const received = sha256(bytes);
