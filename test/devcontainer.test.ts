@@ -28,6 +28,14 @@ it("agrees with the Dockerfile: stage, arguments, user", () => {
   expect(dockerfile).toMatch(new RegExp(`^USER ${config.remoteUser}$`, "m"));
 });
 
+it("builds the first stages of the Dockerfile, word for word", async () => {
+  const stages = dockerfile.slice(dockerfile.indexOf("ARG BASE_IMAGE"), dockerfile.indexOf("FROM packages AS build")).trimEnd();
+  const head = `# The first stages of ../Dockerfile, word for word: builders without BuildKit build every stage of a file, and a dev container needs
+# these only. After a change there: npx vitest run test/devcontainer.test.ts -u
+`;
+  await expect(`${head}${stages}\n`).toMatchFileSnapshot("../devcontainer/Dockerfile");
+});
+
 it("needs nothing that a plain builder lacks", () => {
   expect(dockerfile).not.toMatch(/^#\s*syntax=|--mount|<<|--link|--chmod/m);
 });
