@@ -59,7 +59,8 @@ async function main(): Promise<void> {
         const show = (t: { ms: number; callUs: number; cpuUs: number }): string =>
           `${t.ms.toPrecision(4)} ms (call ${t.callUs.toFixed(0)} us, processor ${t.cpuUs.toFixed(0)} us)`;
         console.error(
-          `  ${c.name}: eager ${show(figures.eager)}, compiled ${show(figures.compiled)}, unchecked ${show(figures.unchecked)}; ` +
+          `  ${c.name}: eager ${show(figures.eager)}, compiled ${show(figures.compiled)}, unchecked ${show(figures.unchecked)}, ` +
+            `operators ${show(figures.operators)}, head as a graph ${show(figures.head)}; ` +
             `${figures.dispatches} dispatches, ${figures.barriers} barriers, compiled in ${figures.compileMs.toFixed(0)} ms, ` +
             `losses ${[figures.eager, figures.compiled, figures.unchecked].map((t) => t.loss.toPrecision(5)).join(", ")}`,
         );

@@ -18,6 +18,10 @@ export interface StepFigures {
   readonly eager: StepTiming;
   readonly compiled: StepTiming;
   readonly unchecked: StepTiming;
+  /** Without a DirectML graph: a dispatch for each node. */
+  readonly operators: StepTiming;
+  /** One DirectML graph of what comes before the first update in place. */
+  readonly head: StepTiming;
   readonly nodes: number;
   readonly dispatches: number;
   readonly barriers: number;
@@ -92,10 +96,17 @@ export async function measureSteps(c: Case, device: dx.Device, least = 300): Pro
   const bare = dx.compile(fresh(), { name: c.name, check: false });
   const unchecked = await timed(bare, x, y, device, least);
   bare.dispose();
+  const forms: StepTiming[] = [];
+  for (const regions of ["none", "head"] as const) {
+    const form = dx.compile(fresh(), { name: c.name, check: false, regions });
+    forms.push(await timed(form, x, y, device, least));
+    form.dispose();
+  }
+  const [operators, head] = forms as [StepTiming, StepTiming];
   x.dispose();
   y.dispose();
   const { nodes, dispatches, barriers, arenaInBytes } = summary(program);
-  return { name: c.name, eager, compiled, unchecked, nodes, dispatches, barriers, arenaInBytes, compileMs, profile };
+  return { name: c.name, eager, compiled, unchecked, operators, head, nodes, dispatches, barriers, arenaInBytes, compileMs, profile };
 }
 
 function summary(program: dx.Explanation): { nodes: number; dispatches: number; barriers: number; arenaInBytes: number } {

