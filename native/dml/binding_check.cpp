@@ -58,13 +58,34 @@ std::string Fault(const std::vector<Need>& needs, const std::vector<SlotRange>& 
   return "";
 }
 
+bool InPlace(const schema::OperatorDesc& op) { return op.schema->supports_in_place; }
+bool InPlace(const GraphDesc& graph) { return graph.nodes.size() == 1 && InPlace(graph.nodes[0]); }
+
+bool Meet(const SlotRange& a, const SlotRange& b) {
+  return a.slot >= 0 && a.slot == b.slot && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+
+// An output over an input or over another output gives wrong numbers without an error, but for one operator that runs in place.
+std::string SharedFault(const StepDesc& step, bool in_place) {
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    const std::string name = "output " + std::to_string(i);
+    for (size_t k = 0; k < i; ++k)
+      if (Meet(step.outputs[i], step.outputs[k])) return name + " lies over output " + std::to_string(k);
+    for (size_t k = 0; k < step.inputs.size(); ++k)
+      if (Meet(step.outputs[i], step.inputs[k]) && !(in_place && step.outputs[i].offset == step.inputs[k].offset))
+        return name + " lies over input " + std::to_string(k);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string BindingFault(const std::variant<schema::OperatorDesc, GraphDesc>& dispatchable, const StepDesc& step) {
   return std::visit(
       [&](const auto& desc) {
         std::string fault = Fault(InputNeeds(desc), step.inputs, "input");
-        return fault.empty() ? Fault(OutputNeeds(desc), step.outputs, "output") : fault;
+        if (fault.empty()) fault = Fault(OutputNeeds(desc), step.outputs, "output");
+        return fault.empty() ? SharedFault(step, InPlace(desc)) : fault;
       },
       dispatchable);
 }

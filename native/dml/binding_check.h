@@ -1,5 +1,5 @@
-// Whether a step binds what its dispatchable needs: how many ranges, which of them, how many bytes. DirectML would remove the device,
-// or leave it to the GPU to read past the end. Any thread.
+// Whether a step binds what its dispatchable needs: how many ranges, which of them, how many bytes, none over another. DirectML would
+// remove the device, or leave it to the GPU to read past the end. Any thread.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
  */
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { supportOf, type OperatorRow } from "../dml/schema.ts";
-import type { TensorDescription } from "../native/binding.ts";
+import type { FieldValue, TensorDescription } from "../native/binding.ts";
 import { elementwiseRows } from "./cases/elementwise.ts";
 import { matrixRows } from "./cases/matrix.ts";
 import { movementRows } from "./cases/movement.ts";
@@ -26,6 +26,12 @@ export function tensorsOf({ row, fields }: Described, index: number): readonly T
 
 const attribute = (d: Described, name: string): unknown => d.fields[d.row.fields.findIndex((f) => f.name === name)];
 
+/** The feature level that an operator inside needs. */
+function innerLevel(value: FieldValue): number {
+  const isOperator = typeof value === "object" && value !== null && "fields" in value;
+  return isOperator ? (Object.values<OperatorRow>(OPERATORS).find((row) => row.type === value.type)?.featureLevel ?? 0) : 0;
+}
+
 /** True when the table lists operator, data types and ranks on that feature level. */
 export function tableAllows(d: Described, level: number): boolean {
   if (d.row.featureLevel > level || (attribute(d, "paddingMode") === ENUMS.DML_PADDING_MODE.WRAP && level < 0x6400)) return false;
@@ -41,7 +47,7 @@ export function tableAllows(d: Described, level: number): boolean {
   const agree = (d.row.same.dataType ?? []).every(
     (group) => new Set(group.flatMap((i) => tensorsOf(d, i).map((t) => t.dataType))).size <= 1,
   );
-  return allowed && agree;
+  return allowed && agree && d.fields.every((value) => innerLevel(value) <= level);
 }
 
 /** Combinations that the table lists but whose meaning is written nowhere: integers that are scaled or go through an activation. */

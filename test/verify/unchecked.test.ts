@@ -4,8 +4,10 @@ import { Side } from "../../src/verify/side.ts";
 import { inputsFor } from "../../src/verify/fill.ts";
 import { Random } from "../../src/verify/random.ts";
 import { description, parse, withCounts, type Described } from "../../src/verify/text.ts";
-import type { FieldValue } from "../../src/native/binding.ts";
+import type { FieldValue, ProgramStep } from "../../src/native/binding.ts";
 import { eachDevice } from "../device.ts";
+
+type Dispatch = Extract<ProgramStep, { dispatch: number }>;
 
 const changed = (text: string, field: string, value: FieldValue): Described => {
   const { row, fields } = parse(text);
@@ -63,5 +65,41 @@ eachDevice("what DirectML does not check", (device) => {
     expect(refusal?.kind).toBe("invalid");
     const good = parse("ELEMENT_WISE_ADD a=f32[4] b=f32[4] output=f32[4]");
     expect(side.run(good, inputsFor(good, new Random(1)))).toHaveProperty("outputs");
+  });
+});
+
+/** ADD of 64 elements, bound in some way. */
+function bound(
+  device: string,
+  slots: { readonly inputs: number[]; readonly outputs: number[] },
+  ranges: Pick<Dispatch, "inputs" | "outputs">,
+): string {
+  const { binding, id } = new Side(device).native;
+  const add = description(parse("ELEMENT_WISE_ADD a=f32[64] b=f32[64] output=f32[64]"));
+  const step = { group: 0, dispatch: 0, ...ranges };
+  try {
+    binding.releaseProgram(binding.createProgram(id, { name: "add", ...slots, scratch: 0, dispatchables: [add], steps: [step] }));
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
+
+eachDevice("bindings", (device) => {
+  const a = [0, 0, 256] as const;
+  const b = [1, 0, 256] as const;
+  const whole = { inputs: [512, 256], outputs: [256] };
+  it("may be in place, on the same range", () => {
+    expect(bound(device, whole, { inputs: [a, b], outputs: [[2, 0, 256]] })).toBe("");
+    expect(bound(device, whole, { inputs: [a, b], outputs: [a] })).toBe("");
+  });
+  it.each([
+    ["too few", { inputs: [a], outputs: [[2, 0, 256]] }, /1 inputs are bound, 2 are needed/],
+    ["not there", { inputs: [a, null], outputs: [[2, 0, 256]] }, /input 1 is not bound/],
+    ["too small", { inputs: [a, [1, 0, 16]], outputs: [[2, 0, 256]] }, /input 1 is bound to 16 bytes, 256 are needed/],
+    ["without a result", { inputs: [a, b], outputs: [null] }, /output 0 is not bound/],
+    ["partly over an input", { inputs: [a, b], outputs: [[0, 16, 256]] }, /output 0 lies over input 0/],
+  ] as const)("are refused when they are %s", (_, ranges, message) => {
+    expect(bound(device, whole, ranges)).toMatch(message);
   });
 });
