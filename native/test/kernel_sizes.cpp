@@ -1,0 +1,68 @@
+// Sizes at which fast kernels divide their work: blocks of a matrix product, parts for threads, tiles of a convolution. The random
+// descriptions are too small for that.
+#include "cases/operators.h"
+#include "describe.h"
+#include "kernel_test.h"
+
+namespace dxtensor::test {
+
+namespace {
+
+const char* const kConvolution = " Mode=1 Direction=0 Strides=[1,1] Dilations=[1,1] OutputPadding=[0,0] ";
+
+std::vector<std::string> Descriptions() {
+  const std::string conv = kConvolution;
+  const std::string pads = "StartPadding=[1,1] EndPadding=[1,1]", none = "StartPadding=[0,0] EndPadding=[0,0]";
+  const std::string wide = " Strides=[1,1] WindowSize=[9,9] StartPadding=[4,4] EndPadding=[4,4]";
+  const std::string halves = " Strides=[2,2] WindowSize=[3,2] StartPadding=[1,1] EndPadding=[1,1]";
+  return {
+      // Rows for each thread, several blocks of columns and of depth.
+      "GEMM ATensor=f32[1,1,300,500] BTensor=f32[1,1,500,700] CTensor=f32[1,1,300,700]/[0,0,0,1] OutputTensor=f32[1,1,300,700] Alpha=0.5 "
+      "Beta=2",
+      "GEMM ATensor=f32[1,1,230,410] BTensor=f32[1,1,330,410] OutputTensor=f32[1,1,230,330] Alpha=1 TransB=1",
+      "GEMM ATensor=f32[1,1,410,230] BTensor=f32[1,1,410,90] OutputTensor=f32[1,1,230,90] Alpha=1 TransA=1",
+      // Sums that are kept until they can be rounded; one A for a batch; few rows.
+      "GEMM ATensor=f16[1,1,130,800] BTensor=f16[1,1,800,290] OutputTensor=f16[1,1,130,290] Alpha=1",
+      "GEMM ATensor=f32[1,3,70,400]/[0,0,400,1] BTensor=f32[1,3,400,90] OutputTensor=f32[1,3,70,90] Alpha=1",
+      "GEMM ATensor=f32[1,1,7,900] BTensor=f32[1,1,900,1030] OutputTensor=f32[1,1,7,1030] Alpha=1",
+      // Columns in the pitch of the input, with and without a copy; a single image, cut into pieces.
+      "CONVOLUTION InputTensor=f32[9,5,30,33] FilterTensor=f32[14,5,3,3] BiasTensor=f32[1,14,1,1] OutputTensor=f32[9,14,28,31]" + conv +
+          none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[9,5,30,33] FilterTensor=f32[14,5,3,3] OutputTensor=f32[9,14,30,33]" + conv + pads + " GroupCount=1",
+      "CONVOLUTION InputTensor=f16[9,6,30,33] FilterTensor=f16[14,3,3,3] OutputTensor=f16[9,14,30,33]" + conv + pads + " GroupCount=2",
+      "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,41,43]" + conv + pads + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,39,41]" + conv + none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[2,10,25,27] FilterTensor=f32[10,1,3,3] OutputTensor=f32[2,10,25,27]" + conv + pads + " GroupCount=10",
+      // Weight gradients: by parts of the batch, and with more rows and columns than that is good for.
+      "CONVOLUTION InputTensor=f32[2,13,20,20]/[400,800,20,1] FilterTensor=f32[19,13,16,16]/[256,4864,16,1] "
+      "OutputTensor=f32[2,19,5,5]/[25,50,5,1]" +
+          conv + none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[20,3,22,22]/[484,9680,22,1] FilterTensor=f32[30,3,22,22]/[484,14520,22,1] "
+      "OutputTensor=f32[20,30,3,3]/[9,180,3,1]" +
+          conv + pads + " GroupCount=1",
+      // More cells than are taken at a time; strides of two, lines of more than one vector.
+      "MAX_POOLING InputTensor=f32[1,3,40,41] OutputTensor=f32[1,3,40,41]" + wide,
+      "MAX_POOLING_GRAD InputTensor=f32[1,3,40,41] InputGradientTensor=f32[1,3,40,41] OutputGradientTensor=f32[1,3,40,41]" + wide,
+      "MAX_POOLING1 InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36] OutputIndicesTensor=u32[2,3,23,36]" + halves,
+      "MAX_POOLING_GRAD InputTensor=f32[2,3,45,71] InputGradientTensor=f32[2,3,23,36] OutputGradientTensor=f32[2,3,45,71]" + halves,
+  };
+}
+
+void LargeSizes(Suite& suite) {
+  for (const std::string& text : Descriptions()) {
+    const schema::OperatorDesc desc = Parse(text);
+    bool compared = false;
+    const std::string difference = CompareKernels(desc, InputsFor(desc, suite.seed), &compared);
+    if (!difference.empty()) throw Failure{difference + ": " + text};
+    if (!compared) throw Failure{"no fast kernel: " + text};
+  }
+}
+
+const bool kRegistered = [] {
+  Register("fast against plain: sizes that are divided", LargeSizes);
+  return true;
+}();
+
+}  // namespace
+
+}  // namespace dxtensor::test
