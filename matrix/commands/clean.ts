@@ -17,7 +17,7 @@ export interface CleanOptions {
 export async function cleanMatrix(options: CleanOptions): Promise<number> {
   const owner = newOwner();
   // Processes first: one of them might make another container meanwhile.
-  const local = removeLeftovers(isOver);
+  const local = removeLeftovers();
   const sum = { ...local, containers: 0, images: 0, volumes: 0 };
   const { engines, problem } =
     options.engine === false

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { loadConfig } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { connect } from "../docker/connect.ts";
-import { folderPrefix } from "../engines/forward.ts";
 import { MatrixError, messageOf } from "../errors.ts";
 import { probeHost } from "../host/probe.ts";
 import { computeLowerings } from "../lowerings/compute.ts";
@@ -16,7 +15,7 @@ import { cellResults, evidenceText, exitStatus, summarize } from "../report/resu
 import { writeReports } from "../report/write.ts";
 import { at, root } from "../root.ts";
 import { execute } from "../run/execute.ts";
-import { newOwner } from "../run/owner.ts";
+import { folderName, newOwner } from "../run/owner.ts";
 import { makeProgress } from "../run/progress.ts";
 import { readSources } from "../run/sources.ts";
 import { Store } from "../run/store.ts";
@@ -93,7 +92,7 @@ export async function runMatrix(options: RunOptions): Promise<number> {
   const config = loadConfig(options.config);
   const owner = newOwner();
   const { signal, dispose } = interruptible();
-  const work = mkdtempSync(join(tmpdir(), `${folderPrefix}${owner.run}-`));
+  const work = mkdtempSync(join(tmpdir(), folderName(owner)));
   let close = async (): Promise<void> => undefined;
   try {
     const names = Array.isArray(options.engine) ? options.engine : [];

@@ -8,16 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { MatrixError } from "../errors.ts";
-import { variable, variableValue, type Owner } from "../run/owner.ts";
+import { folderName, variable, variableValue, type Owner } from "../run/owner.ts";
 import type { Address } from "./resolve.ts";
 
 export interface Forward {
   readonly socket: string;
   close(): Promise<void>;
 }
-
-/** Begins the names of folders with sockets; `matrix clean` looks for it. */
-export const folderPrefix = "dxtensor-matrix-";
 
 export const sshArguments = (address: Extract<Address, { kind: "ssh" }>, socket: string): string[] => [
   "-nNT",
@@ -31,7 +28,7 @@ export const sshArguments = (address: Extract<Address, { kind: "ssh" }>, socket:
 
 export async function forward(address: Extract<Address, { kind: "ssh" }>, owner: Owner, timeoutMs = 30_000): Promise<Forward> {
   // A socket's path has 107 characters at most.
-  const folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${owner.run}-`));
+  const folder = mkdtempSync(join(tmpdir(), folderName(owner)));
   const socket = join(folder, "s");
   const child = spawn("ssh", sshArguments(address, socket), {
     stdio: ["ignore", "ignore", "pipe"],

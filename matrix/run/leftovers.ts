@@ -2,9 +2,8 @@
 import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { folderPrefix } from "../engines/forward.ts";
 import { dropUnfinished } from "./nodes.ts";
-import { isAlive, readVariable, variable, type Owner } from "./owner.ts";
+import { isAlive, readFolderName, readVariable, variable, type Owner } from "./owner.ts";
 
 const isLeftover = (owner: Owner | null): boolean =>
   owner !== null && owner.host === hostname() && owner.pid !== process.pid && !isAlive(owner);
@@ -34,8 +33,8 @@ export interface Removed {
   readonly folders: number;
 }
 
-/** Ends the processes and removes the folders of runs that are over. `isOver` tells it for a run's name. */
-export function removeLeftovers(isOver: (run: string) => boolean): Removed {
+/** Ends the processes and removes the folders of runs that are over. */
+export function removeLeftovers(): Removed {
   const processes = findProcesses();
   for (const [pid] of processes) {
     try {
@@ -46,8 +45,7 @@ export function removeLeftovers(isOver: (run: string) => boolean): Removed {
   }
   let folders = 0;
   for (const name of readdirSync(tmpdir())) {
-    const run = name.startsWith(folderPrefix) ? name.slice(folderPrefix.length).split("-").slice(0, 3).join("-") : null;
-    if (run === null || !isOver(run)) continue;
+    if (!isLeftover(readFolderName(name))) continue;
     rmSync(join(tmpdir(), name), { recursive: true, force: true });
     folders++;
   }

@@ -78,3 +78,12 @@ export function readVariable(value: string): Owner | null {
   if (run === undefined || pid === undefined || start === undefined || host === undefined || rest.length > 0) return null;
   return { run, pid: Number(pid), start, host };
 }
+
+/** Begins the names of folders that live as long as a run; the name tells whose they are. */
+const folderPrefix = "dxtensor-matrix-";
+export const folderName = (owner: Owner): string => `${folderPrefix}${owner.pid}-${owner.start}-`;
+
+export function readFolderName(name: string): Owner | null {
+  const match = /^dxtensor-matrix-(\d+)-(\d*)-/.exec(name);
+  return match === null ? null : { run: "", pid: Number(match[1]), start: match[2]!, host: hostname() };
+}

@@ -12,6 +12,7 @@ import { processProblem, runProcess, type ProcessRequest } from "../../matrix/ru
 import { findProcesses, removeLeftovers } from "../../matrix/run/leftovers.ts";
 import { lineStream } from "../../matrix/run/lines.ts";
 import {
+  folderName,
   isAlive,
   newOwner,
   ownerLabels,
@@ -132,7 +133,7 @@ describe("processes", () => {
     await Promise.all([orphan, mine].map((child) => new Promise((resolve) => void child.stdout!.once("data", resolve))));
     expect(findProcesses()).toContainEqual([orphan.pid, dead.run]);
     expect(findProcesses().map(([pid]) => pid)).not.toContain(mine.pid);
-    expect(removeLeftovers(() => false).processes).toBeGreaterThanOrEqual(1);
+    expect(removeLeftovers().processes).toBeGreaterThanOrEqual(1);
     expect((await orphan).signal).toBe("SIGKILL");
     expect(mine.exitCode).toBeNull();
     mine.kill();
@@ -161,6 +162,16 @@ describe("owners", () => {
     expect(readVariable(variableValue(owner))).toEqual(owner);
     expect(readOwner({ "dxtensor.matrix": "cache" })).toBeNull();
     expect(readVariable("nonsense")).toBeNull();
+  });
+
+  it.runIf(isLinux)("keep their folders while they live, and lose them when they are dead", () => {
+    const [mine, dead] = [newOwner(), { ...newOwner(), start: "1" }].map((owner) => mkdtempSync(join(tmpdir(), folderName(owner)))) as [
+      string,
+      string,
+    ];
+    removeLeftovers();
+    expect([existsSync(mine), existsSync(dead)]).toEqual([true, false]);
+    rmSync(mine, { recursive: true });
   });
 
   it.runIf(isLinux)("live as long as their process, and not as another that was given its number", () => {
