@@ -6,7 +6,7 @@ import { dropUnfinished } from "./nodes.ts";
 import { isAlive, readFolderName, readVariable, variable, type Owner } from "./owner.ts";
 
 const isLeftover = (owner: Owner | null): boolean =>
-  owner !== null && owner.host === hostname() && owner.pid !== process.pid && !isAlive(owner);
+  owner !== null && owner.host === hostname() && !isAlive(owner);
 
 /** Processes whose run is over: [pid, run]. Only Linux tells the surroundings of a process. */
 export function findProcesses(): [number, string][] {
