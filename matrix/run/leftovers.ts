@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { dropUnfinished } from "./nodes.ts";
 import { isAlive, readFolderName, readVariable, variable, type Owner } from "./owner.ts";
 
-const isLeftover = (owner: Owner | null): boolean =>
-  owner !== null && owner.host === hostname() && !isAlive(owner);
+const isLeftover = (owner: Owner | null): boolean => owner !== null && owner.host === hostname() && !isAlive(owner);
 
 /** Processes whose run is over: [pid, run]. Only Linux tells the surroundings of a process. */
 export function findProcesses(): [number, string][] {
