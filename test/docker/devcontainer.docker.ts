@@ -10,8 +10,9 @@ import { baseImage, docker, nodeSource } from "./docker.ts";
 let checkout: string;
 let env: Record<string, string>;
 
-const devcontainer = (args: readonly string[]) =>
-  execa("node_modules/.bin/devcontainer", [...args, "--workspace-folder", checkout], { reject: false, env, stdin: "ignore" });
+/** What stands after the verb belongs to the command that is run inside, so the folder comes first. */
+const devcontainer = (verb: string, args: readonly string[]) =>
+  execa("node_modules/.bin/devcontainer", [verb, "--workspace-folder", checkout, ...args], { reject: false, env, stdin: "ignore" });
 
 beforeAll(async () => {
   checkout = mkdtempSync(join(tmpdir(), "dxtensor-devcontainer-"));
@@ -29,19 +30,19 @@ afterAll(async () => {
 describe("devcontainer up", () => {
   it("opens without a GPU, found through .devcontainer", async () => {
     // The tests that postCreateCommand runs are those of this repository: not again here.
-    const done = await devcontainer(["up", "--skip-post-create"]);
+    const done = await devcontainer("up", ["--skip-post-create"]);
     expect(JSON.parse(done.stdout.split("\n").at(-1)!)).toMatchObject({ outcome: "success", remoteUser: "dx" });
   });
 
   it("has a stand-in where WSL's GPU would be, and a checkout to write to", async () => {
     const script =
       "id -un; stat -Lc %t:%T /dev/dxg; ls -A /usr/lib/wsl; touch written && rm written; ls -d /opt/directx-headers/directx; sh -n devcontainer/post-create.sh";
-    const done = await devcontainer(["exec", "sh", "-c", script]);
+    const done = await devcontainer("exec", ["sh", "-c", script]);
     expect(done.exitCode).toBe(0);
     expect(done.stdout.split("\n")).toEqual(["dx", "1:3", "/opt/directx-headers/directx"]);
   });
 
   it("passes a command's status on", async () => {
-    expect((await devcontainer(["exec", "sh", "-c", "exit 7"])).exitCode).toBe(7);
+    expect((await devcontainer("exec", ["sh", "-c", "exit 7"])).exitCode).toBe(7);
   });
 });
