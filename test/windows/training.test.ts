@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { devices } from "../device.ts";
 
-const STEPS = 60;
-const BATCH = 32;
+const STEPS = 50;
+const BATCH = 16;
 
 let images: Float32Array;
 let labels: Int32Array;
@@ -38,7 +38,7 @@ async function train(device: string, isCompiled: boolean): Promise<Run> {
   const run = await dx.withDevice(device, async () => {
     dx.manualSeed(1);
     const model = network().to(device);
-    const optimizer = dx.optim.adam(model.parameters(), { lr: 1e-3 });
+    const optimizer = dx.optim.adam(model.parameters(), { lr: 3e-3 });
     const eager = (x: dx.Tensor, y: dx.Tensor): dx.Tensor => {
       const loss = dx.crossEntropy(model.forward(x), y);
       loss.backward();
@@ -76,7 +76,7 @@ describe.each(devices)("the quickstart's network on %s", (device) => {
   it.each([false, true])(`learns in ${STEPS} steps as on cpu, compiled: %s`, async (isCompiled) => {
     const run = await train(device, isCompiled);
     expect(run.losses).toHaveLength(STEPS);
-    expect(mean(run.losses.slice(-10))).toBeLessThan(mean(run.losses.slice(0, 10)) * 0.5);
+    expect(mean(run.losses.slice(-10))).toBeLessThan(mean(run.losses.slice(0, 10)) * 0.7);
     const want = await train("cpu", isCompiled);
     // Sums in another order; Adam divides by small second moments, which makes the difference grow with the steps.
     run.losses.forEach((loss, i) =>
