@@ -10,12 +10,13 @@ static unsigned submissions;
 
 static bool is_removed(void* device) {
   struct wrap* w;
+  bool removed;
 
   if (!__atomic_load_n(&removed_count, __ATOMIC_SEQ_CST)) return false;
   pthread_mutex_lock(&wrap_lock);
-  w = wrapper_of(device);
+  removed = (w = wrapper_of(device)) && w->removed;
   pthread_mutex_unlock(&wrap_lock);
-  return w && w->removed;
+  return removed;
 }
 
 static void remove_device(void* device) {

@@ -51,7 +51,7 @@ const std::vector<Adapter*>& Adapters() {
       luid.LowPart = static_cast<uint32_t>((list->size() + 1) << 16) | device.index;
       list->push_back(new Adapter(std::move(device), luid));
     }
-    if (list->empty()) trace("no adapters");
+    if (list->empty()) trace("no adapters; on a machine without an X server, NVIDIA's driver file must name libEGL_nvidia.so.0");
     return list;
   }();
   return adapters;

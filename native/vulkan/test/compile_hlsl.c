@@ -1,5 +1,5 @@
-/* hlsl PROFILE IN.hlsl OUT.h NAME: compiles HLSL to DXBC with libvkd3d-shader and writes it as a C array.
- * (vkd3d-compiler itself, in the archive, needs a newer libc than bookworm's.) */
+// compile_hlsl PROFILE IN.hlsl OUT.h NAME: compiles HLSL to DXBC with libvkd3d-shader and writes it as a C array. The archive's own
+// vkd3d-compiler needs a newer C library than the machines that this is built on have.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

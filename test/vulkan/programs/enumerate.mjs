@@ -24,6 +24,7 @@ try {
   );
 }
 
+dx.setDefaultDevice("cpu");
 dx.manualSeed(3);
 const network = dx.nn.sequential(dx.nn.linear(8, 32), dx.nn.relu(), dx.nn.linear(32, 4)).to(dx.device("cpu"));
 const optimizer = dx.optim.adam(network.parameters(), { lr: 1e-2 });
