@@ -12,9 +12,14 @@ export interface BaseScript {
   ensureBase(suite: string): Promise<{ readonly image: string; readonly id: string }>;
 }
 
+export interface LockScript {
+  withLock<T>(file: string, body: () => Promise<T>): Promise<T>;
+}
+
 const load = (name: string): Promise<unknown> => import(pathToFileURL(at("scripts", name)).href);
 
 export const scripts = {
   engine: (): Promise<EngineScript> => load("docker-engine.mjs") as Promise<EngineScript>,
+  lock: (): Promise<LockScript> => load("lib/lock.mjs") as Promise<LockScript>,
   base: (): Promise<BaseScript> => load("base-image.mjs") as Promise<BaseScript>,
 };

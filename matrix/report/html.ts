@@ -2,9 +2,10 @@
 import type { Test } from "ctrf";
 import type { Config } from "../config/schema.ts";
 import type { RunRecord } from "../run/store.ts";
-import type { LoweringReport, Run, Status } from "../types.ts";
+import type { Evidence, LoweringReport, Run, Status } from "../types.ts";
 import { Markup, markup } from "./markup.ts";
 import { cellResults, evidenceText, summarize, type CellResult } from "./results.ts";
+import { duration } from "./time.ts";
 import { style } from "./style.ts";
 
 const classes: Readonly<Record<Status, string>> = { passed: "passed", failed: "failed", "not run": "idle" };
@@ -12,18 +13,19 @@ const marks: Readonly<Record<Status, string>> = { passed: "✓", failed: "✗", 
 
 const anchor = (id: string): string => id.replaceAll("/", "_");
 
-const time = (ms: number): string =>
-  ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
-
 function gridCell(entry: CellResult): Markup {
   const { cell, run, result, status, reason } = entry;
   const count = result === null ? "" : String(result.counts.passed + result.counts.failed);
   const words = status === "not run" ? "not run" : cell.evidence;
+  const shared =
+    run?.device.kind === "simulated" && run.device.profile !== cell.gpu && result !== null
+      ? markup`<small>as ${run.device.profile}</small>`
+      : null;
   const title = [cell.id, evidenceText(entry), reason].filter((part) => part !== null).join(" · ");
   const target = run !== null && result !== null ? anchor(run.id) : "not-run";
   return markup`<td>
     <a class="cell ${classes[status]} ${cell.evidence} as-${classes[status]}" href="#${target}" title="${title}"
-      ><b>${marks[status]}</b> ${count}<small>${words}</small></a
+      ><b>${marks[status]}</b> ${count}<small>${words}</small>${shared}</a
     >
   </td>`;
 }
@@ -83,8 +85,8 @@ function files(tests: readonly Test[]): Markup[] {
     const own = tests.filter((test) => fileOf(test) === name);
     const bad = own.filter(({ status }) => status === "failed").length;
     const idle = own.filter(({ status }) => status !== "failed" && status !== "passed").length;
-    const duration = own.reduce((sum, test) => sum + test.duration, 0);
-    const text = `${own.length - bad - idle} passed${bad === 0 ? "" : `, ${bad} failed`}${idle === 0 ? "" : `, ${idle} skipped`}, ${time(duration)}`;
+    const total = own.reduce((sum, test) => sum + test.duration, 0);
+    const text = `${own.length - bad - idle} passed${bad === 0 ? "" : `, ${bad} failed`}${idle === 0 ? "" : `, ${idle} skipped`}, ${duration(total)}`;
     const summary = markup`<summary>${bad > 0 ? "✗ " : ""}<code>${name}</code> <span class="soft">${text}</span></summary>`;
     const lines = markup`<ul class="tests">
       ${own.map(testLine)}
@@ -105,7 +107,7 @@ function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test
   const count = `${result.counts.passed} passed, ${result.counts.failed} failed${result.counts.skipped === 0 ? "" : `, ${result.counts.skipped} skipped`}`;
   const summary = markup`<summary>
     <span class="mark">${marks[status]}</span> <code>${run.id}</code> <span class="tag ${evidence}">${evidence}</span>
-    <span class="soft">${count}, ${time(result.endedAt - result.startedAt)}, ${result.where}</span>
+    <span class="soft">${count}, ${duration(result.endedAt - result.startedAt)}, ${result.where}</span>
   </summary>`;
   const body = markup`<div id="${anchor(run.id)}">
     ${result.reason === null ? null : markup`<p><b>${result.reason}</b></p>`}
@@ -201,6 +203,9 @@ function leftOut({ plan }: RunRecord): Markup | null {
     </table>`;
 }
 
+const legend = (evidence: Evidence, text: string): Markup =>
+  markup`<span><span class="cell passed ${evidence}"><b>✓</b> 99<small>${evidence}</small></span> ${text}</span>`;
+
 const choice = (id: string, text: string, isChecked: boolean): Markup =>
   isChecked
     ? markup`<label><input type="radio" name="only" id="${id}" checked /> ${text}</label>`
@@ -237,14 +242,8 @@ export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap
         <div class="filter">
           ${choice("only-all", `All ${cells.length}`, true)}${choice("only-passed", `✓ Passed ${sum.passed}`, false)}${choice("only-failed", `✗ Failed ${sum.failed}`, false)}${choice("only-idle", `– Not run ${sum.notRun}`, false)}
         </div>
-        <div class="legend">
-          <span class="cell passed hardware"><b>✓</b> 99<small>hardware</small></span> a GPU that is there
-          <span class="cell passed software"><b>✓</b> 99<small>software</small></span> the software adapter
-          <span class="cell passed simulated"><b>✓</b> 99<small>simulated</small></span> a GPU's profile on the software adapter, no such
-          GPU was tested <span class="cell passed emulated"><b>✓</b> 99<small>emulated</small></span> Microsoft's library on a Vulkan driver
-          of the processor
-        </div>
-        ${grid(config, cells)}
+        <div class="legend">${legend("hardware", "a GPU that is there")}${legend("software", "the software adapter")}${legend("simulated", "a GPU's profile on the software adapter, no such GPU was tested")}${legend("emulated", "Microsoft's library on a Vulkan driver of the processor")}</div>
+${grid(config, cells)}
         <h2>Runs</h2>
         ${record.plan.runs.map((run) => runDetails(run, cells, tests.get(run.id) ?? []))} ${notRun(cells)} ${leftOut(record)}
         ${record.plan.lowerings.map(lowering)}

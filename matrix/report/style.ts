@@ -16,11 +16,11 @@ code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", Consolas, monospace; }
 .filter label:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
 .filter label:has(:focus-visible) { outline: 2px solid var(--accent); outline-offset: 2px; }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 18px; align-items: center; margin: 4px 0 12px; color: var(--soft); font-size: 13px; }
-.legend .cell { width: 84px; }
+.legend > span { display: inline-flex; gap: 8px; align-items: center; } .legend .cell { width: 84px; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; } .grid th { font-weight: 600; font-size: 12.5px; text-align: left; padding: 8px 6px; vertical-align: bottom; background: var(--panel); }
-.grid td, .grid tbody th { border-top: 1px solid var(--line); padding: 4px; background: var(--ground); } .grid tbody th { white-space: nowrap; padding: 4px 10px; }
-.grid tbody th[scope=rowgroup] { vertical-align: top; padding-top: 10px; white-space: normal; min-width: 150px; }
+.grid td, .grid tbody th { border-top: 1px solid var(--line); padding: 4px; background: var(--ground); } .grid tbody th { white-space: nowrap; padding: 4px 10px; vertical-align: middle; }
+.grid tbody th[scope="rowgroup"] { vertical-align: top; padding-top: 10px; white-space: normal; min-width: 150px; }
 .cell { display: block; border-radius: 6px; padding: 3px 6px; text-decoration: none; font-size: 12.5px; line-height: 1.3; border: 2px solid transparent; min-width: 74px; }
 .cell b { font-weight: 700; } .cell small { display: block; font-size: 11px; color: var(--soft); }
 .passed { background-color: var(--passed-ground); color: var(--passed); } .failed { background-color: var(--failed-ground); color: var(--failed); }

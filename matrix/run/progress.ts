@@ -1,5 +1,6 @@
 /** What a person sees of a run while it goes: one line a cell in a terminal, plain lines in a pipe. */
 import { MultiBar, Presets, type SingleBar } from "cli-progress";
+import { duration } from "../report/time.ts";
 import type { RunResult } from "../types.ts";
 
 export interface Progress {
@@ -11,15 +12,12 @@ export interface Progress {
   close(): void;
 }
 
-const seconds = (ms: number): string =>
-  ms < 60_000 ? `${Math.round(ms / 1000)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
-
 const marks = { passed: "✓", failed: "✗", "not run": "–" } as const;
 
 /** "✓ linux-glibc-2.31/node-20/software: 640 passed (43 s)" */
 export function describeResult({ id, status, reason, counts, startedAt, endedAt }: RunResult): string {
   const count = counts.passed + counts.failed > 0 ? `${counts.passed} passed, ${counts.failed} failed` : "";
-  return `${marks[status]} ${id}: ${[count, status === "passed" ? null : (reason ?? status)].filter(Boolean).join("; ")} (${seconds(endedAt - startedAt)})`;
+  return `${marks[status]} ${id}: ${[count, status === "passed" ? null : (reason ?? status)].filter(Boolean).join("; ")} (${duration(endedAt - startedAt)})`;
 }
 
 export function plainProgress(write: (text: string) => void): Progress {
@@ -41,13 +39,13 @@ function terminalProgress(stream: NodeJS.WriteStream): Progress {
   const refresh = (): void => {
     for (const [id, { bar, start, note }] of running) {
       const room = Math.max((stream.columns || 80) - id.length - 16, 10);
-      bar.update(0, { id, time: seconds(Date.now() - start), note: note.slice(0, room) });
+      bar.update(0, { id, time: duration(Date.now() - start), note: note.slice(0, room) });
     }
   };
   const timer = setInterval(refresh, 500);
   return {
     begin(id) {
-      running.set(id, { bar: bars.create(1, 0, { id, time: "0 s", note: "" }), start: Date.now(), note: "" });
+      running.set(id, { bar: bars.create(1, 0, { id, time: duration(0), note: "" }), start: Date.now(), note: "" });
     },
     note(id, line) {
       const entry = running.get(id);
