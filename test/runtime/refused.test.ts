@@ -7,7 +7,7 @@ import * as dx from "../../src/index.ts";
 import { OPERATORS } from "../../src/dml/operators.generated.ts";
 import type { NativeFailure, OperatorDescription, ProgramDescription, TensorDescription } from "../../src/native/binding.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { eachDevice } from "../device.ts";
+import { eachDevice, numbers } from "../device.ts";
 
 const tensor = (
   sizes: readonly number[],
@@ -60,7 +60,7 @@ eachDevice("what is refused", (device) => {
   const open = () => nativeDevice(dx.device(device));
   /** The device works after the refusal. */
   const expectAlive = (): void => {
-    const sum = dx.scope(() => Array.from(dx.tensor([1, 2, 3], { device, dtype: "float32" }).add(1).dataSync()));
+    const sum = dx.scope(() => numbers(dx.tensor([1, 2, 3], { device, dtype: "float32" }).add(1)));
     expect(sum).toEqual([2, 3, 4]);
   };
   /** Numbers in a buffer that the test owns. */
