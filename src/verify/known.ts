@@ -44,6 +44,12 @@ const some =
 
 const isNaNElement = (v: number | bigint): boolean => typeof v === "number" && Number.isNaN(v);
 
+/** One of the results is at the end of the integer type: what was converted is no number of the type. */
+function isOutside({ type, got, want }: Element): boolean {
+  const ends = type.name.startsWith("u") ? [2 ** type.bits - 1] : [-(2 ** (type.bits - 1)), 2 ** (type.bits - 1) - 1];
+  return ends.includes(Number(got)) || ends.includes(Number(want));
+}
+
 /** One unit of the last place towards zero, or the largest number where the other has infinity. */
 function towardZero({ type, got, want }: Element): boolean {
   if (type.name !== "f16") return false;
@@ -67,9 +73,45 @@ export const known: readonly Known[] = [
   {
     cases: /^operator\/ELEMENT_WISE_POW\/\d+\/[iu]\d+-f/,
     isFreedom: true,
-    explains: ({ got, want }) => Math.abs(Number(got) - Number(want)) <= 1,
-    reason: "integers to the power of floats are cut to an integer, and a GPU's pow is a little less than the exact number",
-    evidence: "5 to the power of 3.0 is 124: pow is exp2(y * log2(x)), which Direct3D bounds relatively only",
+    explains: (element) => Math.abs(Number(element.got) - Number(element.want)) <= 1 || isOutside(element),
+    reason:
+      "integers to the power of floats are cut to an integer, and a GPU's pow is a little less than the exact number; what no integer of the type is has no value",
+    evidence: "on an H100 5 to the power of 3.0 is 124: pow is exp2(y * log2(x)), which Direct3D bounds relatively only",
+  },
+  {
+    cases: /^(operator|special)\/ELEMENT_WISE_MODULUS_(TRUNCATE|FLOOR)\/\d+\/i64/,
+    isFreedom: true,
+    explains: (element) => element.inputs === undefined || some((v) => v < 0)(element),
+    reason: "Vulkan leaves the remainder of negative numbers undefined: a GPU's driver may give it the other sign in 64 bits",
+    evidence: "OpSRem in Vulkan's environment for SPIR-V; right on lavapipe, -1 becomes 3 modulo 4 on an H100 (driver 580.159)",
+  },
+  {
+    cases: /^special\/ELEMENT_WISE_DIVIDE\/\d+\/f32/,
+    isFreedom: true,
+    explains: ({ inputs }) => Math.abs(Number(inputs![1])) > 2 ** 126,
+    reason: "a quotient is the product with the reciprocal, which is a denormal for divisors at the end of the range",
+    evidence: "HLSL bounds a division by 2.5 units in the last place only where the reciprocal is normal",
+  },
+  {
+    cases: /^special\/ELEMENT_WISE_DIVIDE\/\d+\/[iu]\d/,
+    isFreedom: true,
+    explains: ({ inputs }) => Number(inputs![1]) === 0,
+    reason: "an integer divided by 0 has no value",
+    evidence: "-1 on an H100, 0 on lavapipe",
+  },
+  {
+    cases: /^special\/ELEMENT_WISE_CONSTANT_POW\//,
+    isFreedom: true,
+    explains: ({ inputs }) => Math.abs(Number(inputs![0])) < 2 ** -120 || Math.abs(Number(inputs![0])) > 2 ** 120,
+    reason: "pow is exp2(y * log2(x)): powers of 0, of denormals and at the end of the range are open",
+    evidence: "HLSL's documentation of pow leaves them open; an H100 gives infinity or NaN where lavapipe gives 0",
+  },
+  {
+    cases: /^special\/(ACTIVATION_SOFTSIGN|ELEMENT_WISE_ATANH)\//,
+    isFreedom: true,
+    explains: some(huge(1e38)),
+    reason: "the divisor 1 + |x| is at the end of the range, where its reciprocal is a denormal",
+    evidence: "softsign of the largest float32 is 0 on an H100, 1 on lavapipe",
   },
   {
     cases: /^special\/.*\/f32$/,
@@ -103,7 +145,7 @@ export const known: readonly Known[] = [
   {
     cases: /^special\/ELEMENT_WISE_(ATAN|ATAN_YX)\//,
     isFreedom: true,
-    explains: some(isNaNElement),
+    explains: ({ inputs }) => inputs!.some((v) => isNaNElement(v) || v === 0 || Math.abs(Number(v)) > 1e38),
     reason: "HLSL's atan is a polynomial behind min and max, which drop NaN",
     evidence: "atan of NaN is 0.785 on libdirectml.so, which is atan(1)",
   },
@@ -117,10 +159,12 @@ export const known: readonly Known[] = [
   {
     cases: /^special\/ELEMENT_WISE_POW\//,
     isFreedom: true,
-    explains: ({ inputs, want }) =>
+    explains: ({ inputs, want, got }) =>
+      (Number(want) === 0 && !Number.isFinite(Number(got))) ||
       isNaNElement(inputs![1]!) ||
       Math.abs(Number(inputs![1])) >= 2 ** 24 ||
-      Math.abs(Number(want)) > 1e38 ||
+      Number(inputs![0]) === 0 ||
+      Math.abs(Number(want)) > 1e37 ||
       typeof inputs![0] === "bigint",
     reason:
       "pow is exp2(y * log2(x)) with cases for signs: NaN exponents, exponents without a last bit, and results at the end of the range differ",
@@ -137,7 +181,7 @@ export const known: readonly Known[] = [
     isFreedom: true,
     explains: ({ inputs }) => {
       const quotient = Math.abs(Number(inputs![0]) / Number(inputs![1]));
-      return !(quotient < 2 ** 20) || quotient < 2 ** -120;
+      return !(quotient < 2 ** 20) || quotient < 2 ** -120 || Number(inputs![1]) === 0 || Math.abs(Number(inputs![1])) > 2 ** 126;
     },
     reason: "the modulus is x - y * trunc(x / y), which has no digits left for large quotients",
     evidence: "0.5 modulo 2^-126 is -6e-8 on libdirectml.so",
