@@ -1,5 +1,5 @@
 /** `dxtensor verify`: differential conformance of two devices. See docs/verify.md. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Context } from "../verify/case.ts";
@@ -18,6 +18,7 @@ interface Options {
   readonly strict: boolean;
   readonly list: boolean;
   readonly json: boolean;
+  readonly verbose: boolean;
   readonly ctrf?: string;
 }
 
@@ -102,7 +103,8 @@ async function verify(options: Options): Promise<void> {
     for (const one of cases) if (wanted(one.id)) yield one;
   }
   const isWhole = !options.quick && options.filter === undefined;
-  const summary = await run(selected(), context, { facts, isWhole, signal: stop.signal, onReport });
+  const trace = options.verbose ? (text: string): void => void writeSync(2, `${text}\n`) : undefined;
+  const summary = await run(selected(), { ...context, trace }, { facts, isWhole, signal: stop.signal, onReport });
   process.removeListener("SIGINT", interrupt);
   process.removeListener("SIGTERM", interrupt);
   clearProgress();
@@ -140,6 +142,7 @@ export function addVerify(program: Command): void {
     .option("--strict", "a listed difference that no longer shows fails too (in a whole run)", false)
     .option("--list", "write the cases' ids and run nothing", false)
     .option("--json", "write one JSON object instead of text", false)
+    .option("--verbose", "name each case on stderr before it runs: the last one is what ended the process", false)
     .option("--ctrf <file>", "also write a report in the Common Test Report Format")
     .addHelpText("after", "\nExit code: 0 all agree, 1 something differs, 2 it could not be run, 130 stopped.")
     .action(verify);

@@ -78,6 +78,7 @@ export async function run(cases: Iterable<Case>, context: Context, { facts, isWh
     }
     if (signal.aborted) break;
     const begun = performance.now();
+    context.trace?.(one.id);
     const report = await judge(one, context, entries, used, begun);
     ran.push(one.id);
     reports.push(report);

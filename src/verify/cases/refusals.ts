@@ -11,10 +11,11 @@ const QUICK_STEP = 12;
 
 const answer = (refusal: Refusal | null): string => refusal?.code ?? "accepted";
 
-function judge(good: Described, { device, peer, seed, quick }: Context): Result {
+function judge(good: Described, { device, peer, seed, quick, trace }: Context): Result {
   const findings: Finding[] = [];
   for (const { label, operator } of mutants(good)) {
     if (quick && hash(`${seed}:${label}`) % QUICK_STEP !== 0) continue;
+    trace?.(`  ${label}`);
     const got = answer(device.createOperator(operator));
     const want = answer(peer.createOperator(operator));
     if (got === "DXGI_ERROR_DEVICE_REMOVED") device.reopen();
