@@ -22,6 +22,12 @@ export function rawFigures(text) {
   };
   take(/^GEMM f32 (\d+): [0-9.]+ ms, ([0-9.]+) TFLOP/gm, (m) => `gemm float32 ${m[1]}`);
   take(/^CONVOLUTION f32 (\S+) (\d+x\d+): ([0-9.]+) ms/gm, (m) => `conv2d float32 ${m[1]} ${m[2]}`);
+  for (const [name, here] of [
+    ["RELU", "relu"],
+    ["IDENTITY", "clone"],
+    ["SUM", "sum"],
+  ])
+    take(new RegExp(`^${name} f32 (\\d+): [0-9.]+ ms, ([0-9.]+) GB`, "gm"), (m) => `${here} float32 ${m[1]}`);
   take(/^ADD f32 (\d{6,}): [0-9.]+ ms, ([0-9.]+) GB/gm, (m) => `add float32 ${m[1]}`);
   take(
     /^ADD f32 16, 2000 in one command list, a barrier after each: GPU ([0-9.]+) us/gm,
