@@ -7,6 +7,9 @@ import { execa } from "execa";
 import { readCounts } from "./counts.mjs";
 import { root, say } from "./project.mjs";
 
+/** A driver on the processor is slow, and slower still when others use the processor too. */
+const patience = ["--testTimeout=300000", "--hookTimeout=300000", "--teardownTimeout=120000"];
+
 const seconds = (start) => ((performance.now() - start) / 1000).toFixed(1);
 
 export class CellReport {
@@ -74,7 +77,7 @@ export class CellReport {
     const start = performance.now();
     say(`\n== ${name}`);
     rmSync(file, { force: true });
-    const child = execa(node, ["node_modules/vitest/vitest.mjs", "run", ...args], {
+    const child = execa(node, ["node_modules/vitest/vitest.mjs", "run", ...patience, ...args], {
       cwd: root,
       env: { ...env, DXTENSOR_CTRF: file },
       stdin: "ignore",

@@ -20,7 +20,7 @@ function child(name: string, device: string, env: Readonly<Record<string, string
       DXTENSOR_VULKAN_LEAKS: "1",
       ...env,
     },
-    timeout: 120_000,
+    timeout: 280_000,
   });
   if (done.stdout === "") throw new Error(`${name} ended with ${done.status ?? done.signal} and said nothing: ${done.stderr}`);
   return { status: done.status, answer: JSON.parse(done.stdout) as unknown, live: /(\d+) live objects/.exec(done.stderr)?.[1] };
