@@ -243,7 +243,8 @@ if [ -n "$node" ] && [ -e "$root$package/dist/bundle/cli.js" ]; then
                 [ -z "$why" ] || problem adapter.fails "$tried ($(field "$line" name)) does not compute: $why." 'update the GPU driver'
                 tried='';;
         esac
-    done < <(timeout 60 "$node" "$root$package/dist/bundle/cli.js" doctor --probe 2>/dev/null)
+    # exec: a shell in between would tell of the end of a process that a driver ended.
+    done < <(exec 2>/dev/null; exec timeout 60 "$node" "$root$package/dist/bundle/cli.js" doctor --probe)
     if [ -n "$tried" ]; then
         fact "$tried" "$tried_name, FAILS: it ended the process"
         problem adapter.fails "$tried ($tried_name) does not compute: it ended the process." 'update the GPU driver'
