@@ -1,5 +1,4 @@
 /** An engine that answers, and the containers of one run in it. With the other files of this folder the only one that knows dockerode. */
-import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { MatrixError, messageOf } from "../errors.ts";
@@ -24,7 +23,7 @@ export interface ContainerRequest {
   readonly volumes?: Readonly<Record<string, string>>;
   readonly writable?: readonly string[];
   /** Archives that are unpacked before the start: [folder that is there, tar]. */
-  readonly archives?: readonly (readonly [string, () => Readable])[];
+  readonly archives?: readonly (readonly [string, Buffer])[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly owner: Owner;
@@ -84,7 +83,7 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
     container.kill({ signal: "SIGKILL" }).catch((error: unknown) => request.onLine(`(kill: ${messageOf(error)})`));
   };
   try {
-    for (const [folder, make] of request.archives ?? []) await container.putArchive(make(), { path: folder });
+    for (const [folder, archive] of request.archives ?? []) await container.putArchive(archive, { path: folder });
     signal.throwIfAborted();
     const stream = await container.attach({ stream: true, stdout: true, stderr: true });
     const [out, err] = [lineStream(request.onLine), lineStream(request.onLine)];

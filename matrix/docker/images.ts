@@ -98,7 +98,7 @@ async function dropOthers(docker: Docker, labels: Readonly<Record<string, string
 }
 
 /** Runs a script in an image and keeps the result as another image. */
-async function grow(context: ImageContext, from: string, to: string, layer: string, sources: Readable, script: string): Promise<void> {
+async function grow(context: ImageContext, from: string, to: string, layer: string, sources: Buffer, script: string): Promise<void> {
   const { engine, platform, owner, signal, buildMs } = context;
   const compilerCache = `${repository}-ccache-${platform.id}`;
   await engine.docker.createVolume({ Name: compilerCache, Labels: cacheLabels({ [`${label}.platform`]: platform.id }) });
@@ -109,7 +109,7 @@ async function grow(context: ImageContext, from: string, to: string, layer: stri
     environment: { CI: "1", NO_COLOR: "1", npm_config_fetch_retries: "1", npm_config_update_notifier: "false", ...ccache, ...mirror() },
     volumes: { "/opt/node": context.nodeVolume, "/ccache": compilerCache },
     writable: ["/ccache"],
-    archives: [[workFolder, () => sources]],
+    archives: [[workFolder, sources]],
     timeoutMs: buildMs,
     signal,
     owner,
@@ -164,9 +164,9 @@ export async function ensurePlatformImage(context: ImageContext, base: BaseImage
   if (await isThere(docker, whole)) return whole;
   if (!(await isThere(docker, native))) {
     context.onLine(`making ${native}`);
-    await grow(context, tools, native, "native", sources.archive("native"), nativeBuild);
+    await grow(context, tools, native, "native", await sources.archive("native"), nativeBuild);
   }
   context.onLine(`making ${whole}`);
-  await grow(context, native, whole, "built", sources.archive("all"), "npm run build:ts");
+  await grow(context, native, whole, "built", await sources.archive("all"), "npm run build:ts");
   return whole;
 }

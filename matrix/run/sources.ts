@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { execa } from "execa";
 import * as tar from "tar";
 import { MatrixError } from "../errors.ts";
@@ -16,7 +15,7 @@ export interface Sources {
   readonly hash: string;
   readonly nativeHash: string;
   /** A tar of the files; all bear the same time, so that equal content is never built again. */
-  archive(part: Part): Readable;
+  archive(part: Part): Promise<Buffer>;
 }
 
 const inNative = (path: string): boolean =>
@@ -40,6 +39,15 @@ function hashOf(folder: string, files: readonly string[]): string {
   return hash.digest("hex");
 }
 
+/** The whole tar: a file that has gone meanwhile is then an error of this promise and not of a stream that nobody looks at. */
+const readTar = (pack: NodeJS.EventEmitter): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    pack.on("data", (piece: Buffer) => pieces.push(piece));
+    pack.on("end", () => resolve(Buffer.concat(pieces)));
+    pack.on("error", reject);
+  });
+
 /** A folder's files as sources. */
 export function sourcesOf(folder: string, what: string, names: readonly string[]): Sources {
   const all = names.filter((name) => !unused(name)).toSorted();
@@ -49,9 +57,7 @@ export function sourcesOf(folder: string, what: string, names: readonly string[]
     hash: hashOf(folder, all),
     nativeHash: hashOf(folder, native),
     archive: (part) =>
-      Readable.from(
-        tar.c({ cwd: folder, portable: true, mtime: new Date("2000-01-01"), noDirRecurse: true }, part === "all" ? all : native),
-      ),
+      readTar(tar.c({ cwd: folder, portable: true, mtime: new Date("2000-01-01"), noDirRecurse: true }, part === "all" ? all : native)),
   };
 }
 

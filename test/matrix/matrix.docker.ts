@@ -51,7 +51,7 @@ describe("a container", () => {
     writeFileSync(join(folder, "in", "text"), "from outside");
     let found = "";
     const { lines, request: r } = request("cat /srv/in/text; echo; echo grün >&2; echo made >/srv/out; exit 3", {
-      archives: [["/srv", () => Readable.from(tar.c({ cwd: folder, portable: true }, ["in"]))]],
+      archives: [["/srv", Buffer.concat(await Readable.from(tar.c({ cwd: folder, portable: true }, ["in"])).toArray())]],
       after: async (container) => {
         const archive = await container.getArchive({ path: "/srv/out" });
         found = Buffer.concat(await Readable.from(archive as AsyncIterable<Buffer>).toArray()).toString();

@@ -230,7 +230,7 @@ describe("sources", () => {
     ] as const)
       writeFileSync(join(folder, name), text);
     const names = ["b.ts", "native/a.cpp"];
-    const read = async (): Promise<Buffer> => Buffer.concat(await sourcesOf(folder, "it", names).archive("all").toArray());
+    const read = (): Promise<Buffer> => sourcesOf(folder, "it", names).archive("all");
     const first = sourcesOf(folder, "it", names);
     const tar = await read();
     writeFileSync(join(folder, "b.ts"), "2");
@@ -241,6 +241,10 @@ describe("sources", () => {
     expect(second.nativeHash).toBe(first.nativeHash);
     writeFileSync(join(folder, "native/a.cpp"), "changed");
     expect(sourcesOf(folder, "it", names).nativeHash).not.toBe(first.nativeHash);
+    const gone = sourcesOf(folder, "it", names);
+    rmSync(join(folder, "b.ts"));
+    await expect(gone.archive("all")).rejects.toThrow("ENOENT");
+    writeFileSync(join(folder, "b.ts"), "");
     expect(sourcesOf(folder, "it", [...names, "docs/x.md"]).hash).toBe(sourcesOf(folder, "it", names).hash);
   });
 });
