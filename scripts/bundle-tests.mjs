@@ -28,6 +28,10 @@ function obstacle(file, seen = new Set()) {
   if (seen.has(file)) return null;
   seen.add(file);
   const source = readFileSync(file, "utf8");
+  const read = /["'`](?:(?:\.\.\/)*)((?:native|scripts|src|matrix|devcontainer)\/[\w./-]+\.(?!ts")\w+)["'`]/.exec(
+    source.replaceAll(/^import .*$/gm, ""),
+  );
+  if (read !== null) return `reads ${read[1]}`;
   for (const [, name] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
     if (isBundled(name)) continue;
     if (!name.startsWith(".")) return `imports ${name}`;
