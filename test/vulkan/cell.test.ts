@@ -8,7 +8,7 @@ import { devices } from "../device.ts";
 const overVulkan = devices.filter((device) => device.startsWith("dml:") && dx.deviceInfo(device).runtime === "Direct3D 12 over Vulkan");
 const title = overVulkan.length > 0 ? overVulkan : ["(skipped: no device here is over Vulkan; npm run verify:linux makes one)"];
 
-const bundle = new URL("../../dist/bundle/dxtensor.js", import.meta.url).href;
+const bundle = new URL("../../dist/index.js", import.meta.url).href;
 
 /** What test/windows/child.mjs says in a process of its own, and what libd3d12.so says of objects that are alive at its exit. */
 function child(name: string, device: string, env: Readonly<Record<string, string>> = {}) {
