@@ -33,9 +33,9 @@ const steps = [
 
 async function run(options) {
   const report = new CellReport(options.json ? process.stderr : process.stdout);
-  const env = await ensureCell(options.driver);
   const chosen = [...steps, ...(options.container ? [["container", runContainer]] : [])].filter(([name]) => name.includes(options.only));
   if (chosen.length === 0) throw new ScriptError("USAGE", `There is no step "${options.only}".`, "npm run verify:linux -- --help");
+  const env = await ensureCell(options.driver);
   for (const [name, step] of chosen) {
     const start = performance.now();
     await step(report, env, options);
