@@ -1,11 +1,12 @@
 /** One report in the Common Test Report Format for the whole matrix: each cell as a test, then the tests of each run. */
 import { ReportBuilder, TestBuilder, validateStrict, type CTRFReport, type Test, type TestStatus } from "ctrf";
 import type { RunRecord } from "../run/store.ts";
+import type { RunResult } from "../types.ts";
 import { cellResults, evidenceText, type CellResult } from "./results.ts";
 
 const statuses: Readonly<Record<CellResult["status"], TestStatus>> = { passed: "passed", failed: "failed", "not run": "skipped" };
 
-function cellTest(entry: CellResult): Test {
+function cellTest(entry: CellResult, earlier: readonly RunResult[]): Test {
   const { cell, result, status, reason } = entry;
   const builder = new TestBuilder()
     .name(cell.id)
@@ -15,6 +16,11 @@ function cellTest(entry: CellResult): Test {
     .tags([cell.evidence, ...(cell.mustPass ? ["must-pass"] : [])])
     .extra({ evidence: evidenceText(entry), ...(cell.run === null ? {} : { run: cell.run }) });
   if (reason !== null) builder.message(reason);
+  if (earlier.length > 0)
+    builder
+      .retries(earlier.length)
+      .flaky(status === "passed")
+      .message([...earlier.map((one) => `at first: ${one.reason ?? ""}`), reason ?? "then passed"].join("; "));
   return builder.build();
 }
 
@@ -45,7 +51,12 @@ export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, reado
       extra: { run: record.owner.run, sources: record.sources.what },
     })
     .addTests([
-      ...cells.map(cellTest),
+      ...cells.map((entry) =>
+        cellTest(
+          entry,
+          (record.earlier ?? []).filter(({ id }) => id === entry.cell.run),
+        ),
+      ),
       ...record.plan.runs.flatMap(({ id }) => (tests.get(id) ?? []).map((test) => runTest(id, evidence(id), test))),
     ])
     .summaryOverrides({ start: Math.min(...times, Date.now()), stop: times.length === 0 ? Date.now() : Math.max(...times) })

@@ -97,7 +97,7 @@ function files(tests: readonly Test[]): Markup[] {
   });
 }
 
-function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test[]): Markup | null {
+function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test[], record: RunRecord): Markup | null {
   const own = cells.filter(({ cell }) => cell.run === run.id);
   const [first] = own;
   if (first?.result == null) return null;
@@ -110,6 +110,7 @@ function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test
     <span class="soft">${count}, ${duration(result.endedAt - result.startedAt)}, ${result.where}</span>
   </summary>`;
   const body = markup`<div id="${anchor(run.id)}">
+    ${(record.earlier ?? []).filter(({ id }) => id === run.id).map(({ reason }) => markup`<p>An earlier attempt failed: ${reason}</p>`)}
     ${result.reason === null ? null : markup`<p><b>${result.reason}</b></p>`}
     ${evidence === "simulated" ? markup`<p>A profile of the software adapter; no such GPU was tested.</p>` : null}
     ${evidence === "emulated" ? markup`<p>Microsoft's library on a Vulkan driver of the processor; no GPU was tested.</p>` : null}
@@ -216,6 +217,7 @@ export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap
   const cells = cellResults(record);
   const sum = summarize(cells);
   const started = record.results.length === 0 ? null : new Date(Math.min(...record.results.map(({ startedAt }) => startedAt)));
+  const repeated = new Set((record.earlier ?? []).map(({ id }) => id)).size;
   const verdict =
     sum.fatal.length > 0
       ? `${sum.fatal.length} cells that must pass have failed`
@@ -234,7 +236,7 @@ export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap
       </head>
       <body>
         <h1>dxtensor matrix</h1>
-        <p>${verdict}. ${record.plan.runs.length} runs decide ${sum.passed + sum.failed} of ${cells.length} cells.</p>
+        <p>${verdict}. ${record.plan.runs.length} runs decide ${sum.passed + sum.failed} of ${cells.length} cells.${repeated === 0 ? "" : ` ${repeated} of the runs failed at first and were repeated; they say how.`}</p>
         <p class="soft">
           Run ${record.owner.run}${started === null ? "" : `, begun ${started.toISOString().slice(0, 16).replace("T", " ")} UTC`}; sources:
           ${record.sources.what}; suite: ${record.plan.suite}
@@ -245,7 +247,7 @@ export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap
         <div class="legend">${legend("hardware", "a GPU that is there")}${legend("software", "the software adapter")}${legend("simulated", "a GPU's profile on the software adapter, no such GPU was tested")}${legend("emulated", "Microsoft's library on a Vulkan driver of the processor")}</div>
 ${grid(config, cells)}
         <h2>Runs</h2>
-        ${record.plan.runs.map((run) => runDetails(run, cells, tests.get(run.id) ?? []))} ${notRun(cells)} ${leftOut(record)}
+        ${record.plan.runs.map((run) => runDetails(run, cells, tests.get(run.id) ?? [], record))} ${notRun(cells)} ${leftOut(record)}
         ${record.plan.lowerings.map(lowering)}
       </body>
     </html> `.text;

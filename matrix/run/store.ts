@@ -12,6 +12,8 @@ export interface RunRecord {
   readonly sources: { readonly what: string; readonly hash: string };
   readonly plan: Plan;
   readonly results: readonly RunResult[];
+  /** Attempts that failed before the run was resumed: a repeat that passes does not unmake them. */
+  readonly earlier?: readonly RunResult[];
 }
 
 export class Store {
@@ -67,7 +69,8 @@ export class Store {
   /** A run that goes on has another owner, and only the results that stand. */
   takeOver(owner: Owner, plan: Plan): void {
     const results = this.#record.results.filter(({ id, status }) => status === "passed" && plan.runs.some((run) => run.id === id));
-    this.#record = { ...this.#record, owner: { ...owner, run: this.#record.owner.run }, plan, results };
+    const earlier = [...(this.#record.earlier ?? []), ...this.#record.results.filter(({ status }) => status === "failed")];
+    this.#record = { ...this.#record, owner: { ...owner, run: this.#record.owner.run }, plan, results, earlier };
     this.#save();
   }
 

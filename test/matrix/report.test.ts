@@ -164,6 +164,22 @@ async function browse(page: string, script: string): Promise<string> {
   }
 }
 
+describe("a run that was repeated", () => {
+  const id = "linux-glibc-2.31/node-20/software";
+  const repeated: RunRecord = { ...record, earlier: [result(id, "failed", "the first attempt's reason")] };
+
+  it("shows its earlier failure in every report, though it passed then", () => {
+    expect(htmlReport(config, repeated, tests)).toContain("An earlier attempt failed: the first attempt&#39;s reason");
+    expect(htmlReport(config, repeated, tests)).toContain("1 of the runs failed at first");
+    const report = mergedReport(repeated, tests);
+    expect(report.results.tests.find(({ name }) => name === id)).toMatchObject({
+      flaky: true,
+      retries: 1,
+      message: expect.stringContaining("at first: "),
+    });
+  });
+});
+
 describe("HTML", () => {
   const page = htmlReport(config, record, tests);
 
