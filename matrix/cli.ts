@@ -42,8 +42,11 @@ const program = new Command("npm run matrix --")
     "\nExit status: 0 all is well, 1 a cell that must pass has failed or nothing passed, 2 a mistake in the call, 130 interrupted.",
   );
 
+/** Everything is written and closed when an action is done; what an engine's connections still hold is not waited for. */
 const run = async (action: () => Promise<number>): Promise<void> => {
   process.exitCode = await action();
+  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write("", resolve))));
+  process.exit();
 };
 
 program.action((options: RunOptions) => run(() => runMatrix(options)));

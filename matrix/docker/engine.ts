@@ -78,6 +78,7 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
   });
   let timedOut = false;
   let timer: NodeJS.Timeout | undefined;
+  let output: (NodeJS.ReadableStream & { destroy?(): void }) | undefined;
   const kill = (): void => {
     // A container that has just ended is no problem: its end is what is waited for.
     container.kill({ signal: "SIGKILL" }).catch((error: unknown) => request.onLine(`(kill: ${messageOf(error)})`));
@@ -86,6 +87,7 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
     for (const [folder, archive] of request.archives ?? []) await container.putArchive(archive, { path: folder });
     signal.throwIfAborted();
     const stream = await container.attach({ stream: true, stdout: true, stderr: true });
+    output = stream;
     const [out, err] = [lineStream(request.onLine), lineStream(request.onLine)];
     engine.docker.modem.demuxStream(stream, out, err);
     // The stream is no usual one: some ends show as "close" alone, and none after it was missed.
@@ -115,6 +117,8 @@ export async function runContainer(engine: Engine, request: ContainerRequest): P
     clearTimeout(timer);
     signal.removeEventListener("abort", kill);
     await removeContainer(container);
+    // Its connection would keep this process alive.
+    output?.destroy?.();
   }
 }
 
