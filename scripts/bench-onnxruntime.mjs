@@ -40,7 +40,7 @@ function tableOf({ rows, perOperation, device, versions }, cell, seconds) {
 
 Written by \`npm run bench:onnxruntime\` on ${new Date().toISOString().slice(0, 10)}. Both libraries run in one process on the same \`DirectML.dll\` and the same
 device, ${seconds} s for each case in turns; a time goes from an array in JavaScript to an array in JavaScript, upload and readback included,
-and is the median. A ratio below 1 says that dxtensor is faster. The results of both agree within ${mostDifference} of the largest number.
+and is the least of the runs, since other work on the machine only adds to it. A ratio below 1 says that dxtensor is faster. The results of both agree within ${mostDifference} of the largest number.
 
 **The device is "${device}", a Vulkan driver on the processor** (${cpus()[0].model.trim()}, ${cpus().length} cores, shared with other work): the arithmetic is the same for both, so
 the ratios speak of what the libraries add to it; the times say nothing of a GPU, and vendors' metacommands are absent.

@@ -25,7 +25,7 @@ interface Ort {
 
 export interface Row {
   readonly name: string;
-  /** Milliseconds, medians. */
+  /** Milliseconds, the least of the runs. */
   readonly onnxruntime: number;
   readonly eager: number;
   readonly compiled: number;
@@ -42,22 +42,21 @@ export interface Result {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
-
-/** Runs the ways in turns, so that a machine whose speed drifts is the same for all. Gives medians in milliseconds. */
-async function timeInTurns(ways: readonly (() => Promise<unknown>)[], seconds: number): Promise<{ medians: number[]; runs: number }> {
+/** Runs the ways in turns, so that a machine whose speed drifts is the same for all. Gives the least times in
+ * milliseconds: other work only ever adds to a time. */
+async function timeInTurns(ways: readonly (() => Promise<unknown>)[], seconds: number): Promise<{ least: number[]; runs: number }> {
   // Twice: the first call compiles, the second may still fill caches.
   for (let i = 0; i < 2; i++) for (const way of ways) await way();
   const times: number[][] = ways.map(() => []);
   const end = performance.now() + seconds * 1000;
-  while (performance.now() < end || times[0]!.length < 7) {
+  while (performance.now() < end || times[0]!.length < 11) {
     for (const [i, way] of ways.entries()) {
       const start = performance.now();
       await way();
       times[i]!.push(performance.now() - start);
     }
   }
-  return { medians: times.map(median), runs: times[0]!.length };
+  return { least: times.map((values) => Math.min(...values)), runs: times[0]!.length };
 }
 
 function difference(a: Float32Array, b: Float32Array): number {
@@ -94,14 +93,14 @@ async function measure(ort: Ort, one: Case, device: string, seconds: number): Pr
   const replayed = asTensors(compiled);
   const want = Float32Array.from(await byOrt());
   const differences = [difference(await eager(), want), difference(await replayed(), want)];
-  const { medians, runs } = await timeInTurns([byOrt, eager, replayed], seconds);
+  const { least, runs } = await timeInTurns([byOrt, eager, replayed], seconds);
   compiled.dispose();
   await session.release();
   return {
     name: one.name,
-    onnxruntime: medians[0]!,
-    eager: medians[1]!,
-    compiled: medians[2]!,
+    onnxruntime: least[0]!,
+    eager: least[1]!,
+    compiled: least[2]!,
     runs,
     difference: Math.max(...differences),
   };
