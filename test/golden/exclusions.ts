@@ -55,8 +55,8 @@ export const microsoft: readonly Exclusion[] = [
   { reason: "CAST gives float16's largest number for what lies beyond", applies: (c) => c.op === "half" && isTensor(c.input) && elementsOf(c.input).some((v) => Math.abs(Number(v)) > 65504) },
 ];
 
-/** Results that are less exact there. HLSL's asin and acos are polynomials good to 7e-5. */
-export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, tan: { rtol: 1e-3, atol: 1e-4 }, asinh: { rtol: 2e-3, atol: 1e-4 } };
+/** Results that are less exact there. HLSL's asin and acos are polynomials good to 7e-5, and its tangent is the quotient of a sine and a cosine with bounded absolute errors. */
+export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, tan: { rtol: 2e-2, atol: 1e-3 }, asinh: { rtol: 2e-3, atol: 1e-4 } };
 
 /**
  * Sums of products: each product rounds relative to itself, so where large ones cancel the error is one of the largest
