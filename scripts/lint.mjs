@@ -34,7 +34,7 @@ await main(async () => {
     // Elsewhere it is a comfort; in CI its absence would hide a failure.
     if (process.env.CI) results.push(false);
   } else {
-    const files = await glob(["native/**/*.{h,cpp}"], { cwd: root });
+    const files = await glob(["native/**/*.{c,h,cpp}", "matrix/**/*.{c,h,cpp}", "bench/**/*.{h,cpp}"], { cwd: root });
     results.push(await step(`clang-format of ${files.length} files`, clang, isFix ? ["-i", ...files] : ["--dry-run", "-Werror", ...files]));
   }
   for (const name of ["generate-schema.mjs", "generate-builder.mjs"].filter((script) => existsSync(at("scripts", script)))) {

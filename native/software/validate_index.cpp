@@ -146,8 +146,10 @@ void BlockQuantize(const OperatorDesc& desc, uint32_t) {
   const TensorDesc& input = TensorOf(desc, "InputTensor");
   Require(EqualSizes(input, TensorOf(desc, "OutputTensor")), "the sizes differ");
   Require(parameters.size() == desc.UInt("QuantizationType"), "the number of tensors is not that of the quantization type");
-  for (const TensorDesc& t : parameters)
+  for (const TensorDesc& t : parameters) {
+    Require(EqualSizes(t, parameters[0]), "the sizes of scale and zero point differ");
     for (uint32_t i = 0; i < t.rank; ++i) Require(input.sizes[i] % t.sizes[i] == 0, "the blocks do not divide the tensor");
+  }
 }
 
 }  // namespace
