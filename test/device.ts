@@ -88,7 +88,7 @@ export async function clean<T>(
   const result = await dx.withDevice(device, () => dx.scope(fn));
   clearScalars();
   // A collector needs some turns until everything unreachable is found.
-  for (let i = 0; collect && i < 5 && liveBuffers(device) > before; i++) {
+  for (let i = 0; collect && i < 20 && liveBuffers(device) > before; i++) {
     await new Promise((resolve) => setImmediate(resolve));
     reclaim(true);
   }
