@@ -1,26 +1,16 @@
 /** One training step of the quickstart's network: eager, and compiled. */
 import * as dx from "dxtensor";
+import { CASES } from "./device/networks.ts";
 import { time } from "./measure.ts";
+
+const quickstart = CASES.find(({ name }) => name === "quickstart")!;
 
 export async function trainingStep(device: dx.Device): Promise<{ eager: number; compiled: number }> {
   const batch = 64;
   const build = (): { step: (x: dx.Tensor, y: dx.Tensor) => dx.Tensor } => {
     dx.manualSeed(1);
-    const network = dx.nn
-      .sequential(
-        dx.nn.conv2d(1, 8, 5),
-        dx.nn.relu(),
-        dx.nn.maxPool2d(2),
-        dx.nn.conv2d(8, 16, 5),
-        dx.nn.relu(),
-        dx.nn.maxPool2d(2),
-        dx.nn.flatten(),
-        dx.nn.linear(256, 64),
-        dx.nn.relu(),
-        dx.nn.linear(64, 10),
-      )
-      .to(device);
-    const optimizer = dx.optim.adam(network.parameters(), { lr: 1e-3 });
+    const network = quickstart.build().to(device);
+    const optimizer = quickstart.optimizer(network.parameters());
     return {
       step: (x, y) => {
         const loss = dx.crossEntropy(network.forward(x), y);
