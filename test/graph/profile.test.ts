@@ -24,7 +24,9 @@ eachDevice("profileSync", (device) => {
     step(x).dataSync();
     const profile = step.profileSync();
     expect(profile.dispatches.length).toBe(step.explain().dispatches);
-    for (const d of profile.dispatches) expect(d.microseconds).toBeGreaterThan(0);
+    // A clock of the device may not tell the ends of a small dispatch apart.
+    for (const d of profile.dispatches) expect(d.microseconds).toBeGreaterThanOrEqual(0);
+    expect(profile.microseconds).toBeGreaterThan(0);
     expect(profile.microseconds).toBeCloseTo(
       profile.dispatches.reduce((sum, d) => sum + d.microseconds, 0),
       6,
