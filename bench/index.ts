@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { eagerChain, tfjsChain } from "./eager.ts";
@@ -55,6 +55,22 @@ function oneDnn(sizes: readonly number[]): ReadonlyMap<number, number> {
   if (done.status !== 0) throw new Error(`onednn_bench ended with status ${done.status}: ${done.stderr}`);
   const { gflops } = JSON.parse(done.stdout) as { gflops: Record<string, number> };
   return new Map(Object.entries(gflops).map(([n, value]) => [Number(n), value]));
+}
+
+/** Milliseconds of an import and of the first operation after it, each the least of three fresh processes. */
+function startUp(): { readonly imported: number; readonly first: number } {
+  const program = `
+    const start = performance.now();
+    const dx = await import(${JSON.stringify(pathToFileURL(join(root, "dist", "bundle", "dxtensor.js")).href)});
+    const imported = performance.now() - start;
+    const sum = dx.add(dx.tensor([1, 2], { device: "cpu" }), 1).dataSync();
+    console.log(JSON.stringify({ imported, first: performance.now() - start - imported, sum: [...sum] }));`;
+  const runs = Array.from({ length: 3 }, () => {
+    const done = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+    if (done.status !== 0) throw new Error(`importing the package failed: ${done.stderr}`);
+    return JSON.parse(done.stdout) as { imported: number; first: number };
+  });
+  return { imported: Math.min(...runs.map((r) => r.imported)), first: Math.min(...runs.map((r) => r.first)) };
 }
 
 async function main(): Promise<void> {
@@ -112,6 +128,11 @@ async function main(): Promise<void> {
       unit: "ms",
       beside: { name: "eager", value: eager * 1e3 },
     });
+  }
+  if (wants("import")) {
+    const { imported, first } = startUp();
+    add({ name: "import of the package, a fresh process", value: imported, unit: "ms", beside: { name: "the goal", value: 150 } });
+    add({ name: "first operation after it, on cpu", value: first, unit: "ms", beside: { name: "the goal", value: 1000 } });
   }
   if (wants("memory")) add({ name: "memory: resident set after all of this", value: process.memoryUsage.rss() / 2 ** 20, unit: "MiB" });
 

