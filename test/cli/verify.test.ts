@@ -79,7 +79,7 @@ describe("dxtensor verify", () => {
     expect([nothing.exitCode, nothing.stderr]).toEqual([1, "dxtensor: no case was compared"]);
   });
 
-  it.skipIf(process.platform === "win32")("stops at Ctrl-C with the counts so far", async () => {
+  it.skipIf(process.platform === "win32")("stops at Ctrl-C with the counts so far (not on Windows, which has no such signal)", async () => {
     const running = execa(process.execPath, [program, "verify"], { reject: false, env: env("uhd-630@6.2") });
     running.stdout.once("data", () => running.kill("SIGINT"));
     const { stdout, exitCode } = await running;

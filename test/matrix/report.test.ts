@@ -201,7 +201,7 @@ describe("HTML", () => {
     expect(page).toContain("runs on the software adapter");
   });
 
-  it.skipIf(chromium === undefined)("filters by status, and tells evidence apart, in a browser", async () => {
+  it.skipIf(chromium === undefined)("filters by status, and tells evidence apart, in a browser (not where no Chromium is)", async () => {
     const said = await browse(
       page,
       `const shown = () => [...document.querySelectorAll(".grid .cell")].filter((e) => e.offsetParent !== null).map((e) => e.querySelector("b").textContent);
