@@ -10,19 +10,25 @@ export interface Timing {
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** Times `once` in rounds; each round repeats it until it has taken `least` seconds. `settle` waits for queued work. */
-export function time(once: () => void, settle: () => void, { rounds = 7, least = 0.1 }: { rounds?: number; least?: number } = {}): Timing {
+/** A function that times a round of at least `least` seconds and says the seconds of one execution in it. */
+export function perRound(once: () => void, settle: () => void, least: number): () => number {
   once();
   settle();
-  let count = 1;
   const round = (n: number): number => {
     const start = performance.now();
     for (let i = 0; i < n; i++) once();
     settle();
     return (performance.now() - start) / 1000;
   };
+  let count = 1;
   for (let t = round(count); t < least; t = round(count))
     count = Math.max(count + 1, Math.min(count * 10, Math.ceil((count * least * 1.2) / Math.max(t, 1e-6))));
-  const values = Array.from({ length: rounds }, () => round(count) / count);
+  return () => round(count) / count;
+}
+
+/** Times `once` in rounds; each round repeats it until it has taken `least` seconds. `settle` waits for queued work. */
+export function time(once: () => void, settle: () => void, { rounds = 7, least = 0.1 }: { rounds?: number; least?: number } = {}): Timing {
+  const round = perRound(once, settle, least);
+  const values = Array.from({ length: rounds }, round);
   return { seconds: median(values), best: Math.min(...values), rounds };
 }

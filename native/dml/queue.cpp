@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "pause.h"
+
 namespace dxtensor::dml {
 
 namespace {
 
-// A poll is 32 pauses, about half a microsecond. After the first number a batch is submitted, after the second the thread sleeps.
-constexpr uint32_t kPausesInPoll = 32, kSubmitPolls = 8, kSleepPolls = 100;
+// After the first number of polls a batch is submitted, after the second the thread sleeps.
+constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
 constexpr uint32_t kStopTimeoutMs = 30000;
@@ -42,7 +44,7 @@ Task& Queue::Next() {
     if (held()) throw Failure(FailureKind::Invalid, "the device is held and its queue is full: no more work can be taken until it goes on");
     // A full ring is long work: the other threads need the processor more than this one.
     if (++tries < 8) {
-      for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();
+      PausePoll();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -64,8 +66,7 @@ void Queue::Wait() {
   task.completion = nullptr;
   ring_.Commit();
   uint64_t wanted = ring_.pushed();
-  for (int i = 0; i < 200 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i)
-    for (uint32_t k = 0; k < kPausesInPoll; ++k) CpuPause();
+  for (int i = 0; i < 200 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i) PausePoll();
   if (submitted_task_.load(std::memory_order_acquire) < wanted) {
     std::unique_lock<std::mutex> lock(mutex_);
     waiting_.store(true, std::memory_order_seq_cst);
@@ -161,7 +162,7 @@ void Queue::Run() {
 }
 
 void Queue::Idle(uint32_t& polls) {
-  for (uint32_t i = 0; i < kPausesInPoll; ++i) CpuPause();
+  PausePoll();
   ++polls;
   // Someone who waits is not kept waiting; else a little more work may come for the batch.
   if ((polls == kSubmitPolls || !pending_.empty()) && !failed()) {

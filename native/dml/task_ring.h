@@ -9,17 +9,7 @@
 
 #include "address.h"
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#endif
-
 namespace dxtensor::dml {
-
-inline void CpuPause() {
-#if defined(__x86_64__) || defined(_M_X64)
-  _mm_pause();
-#endif
-}
 
 template <typename T, uint64_t kSize>
 class TaskRing {

@@ -1,14 +1,13 @@
 #include "timeline.h"
 
-#include <thread>
-
 #include "failure.h"
+#include "pause.h"
 
 namespace dxtensor::dml {
 
 namespace {
 
-constexpr int kPolls = 32, kLookForRemovalMs = 100;
+constexpr int kPolls = 64, kLookForRemovalMs = 100;
 
 }  // namespace
 
@@ -28,7 +27,7 @@ bool Timeline::Wait(uint64_t value, Event& event, uint32_t timeout_ms) const {
     uint64_t done = Completed();
     if (done == UINT64_MAX) return false;
     if (done >= value) return true;
-    std::this_thread::yield();
+    PausePoll();
   }
   if (FAILED(fence_->SetEventOnCompletion(value, event.handle()))) return false;
   for (uint32_t waited = 0; timeout_ms == 0 || waited < timeout_ms; waited += kLookForRemovalMs) {

@@ -231,7 +231,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  double peak = Peak(0.3);
+  double peak = Peak(peak_only ? 0.1 : 0.3);
   std::string rows;
   if (!json)
     std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), fast::ThreadPool::Get().size(), "kernel",

@@ -38,7 +38,8 @@ constexpr int kAhead = 8;  // steps
   }
 
 template <int kRows>
-void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add) {
+void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add, const float* next,
+                  int64_t next_step) {
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
@@ -50,7 +51,8 @@ void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, f
   }
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
-  for (int64_t step = 0; step < k; ++step, a += kRows, b += b_stride) {
+  for (int64_t step = 0; step < k; ++step, a += kRows, b += b_stride, next += next_step) {
+    DX_PREFETCH(next, 2);
     DX_PREFETCH(b + kAhead * b_stride, 3);
     if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(b + kAhead * b_stride + 16, 3);
     DX_PREFETCH(a + kAhead * kRows, 3);

@@ -15,7 +15,8 @@ constexpr int kMaxWidth = 16;
 
 // C (rows x columns, packed in rows of `tile_columns`) = or += the product of a panel of A and one of B.
 // `a`: k columns of `rows` values; `b`: k rows of tile_columns values, `b_stride` apart.
-using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add);
+using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add,
+                          const float* next, int64_t next_step);
 
 // The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap].
 using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,

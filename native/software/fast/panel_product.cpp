@@ -20,12 +20,6 @@ constexpr double kTaskWork = 1e6;                       // multiply-adds that ar
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
 
-inline void PrefetchLater(const float* p) {
-#if defined(__GNUC__)
-  __builtin_prefetch(p, 0, 2);
-#endif
-}
-
 }  // namespace
 
 void PanelSource::PackBlockOfB(int64_t batch, int64_t n, int64_t n_last, int64_t width, int64_t k, int64_t count, float* to) const {
@@ -49,10 +43,20 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
     else break;
   }
   m_block_ = m_parts > 1 ? RoundUp(Divide(m, m_parts), rows_) : m;
-  // Blocks of a part: several, so that a thread that is held up leaves some to others.
+  // Blocks of a part: several, so that a thread that is held up leaves some to others; the last one in pieces, so that the threads end
+  // together.
   const int64_t part = RoundUp(Divide(n, n_parts), width_);
   n_block_ = RoundUp(Divide(part, Divide(part, kColumns)), width_);
-  n_blocks_ = Divide(n, n_block_);
+  for (int64_t from = 0; from < n; from += part) {
+    const int64_t end = std::min(n, from + part);
+    int64_t at = from;
+    for (; at + n_block_ < end; at += n_block_) n_edges_.push_back(at);
+    if (Divide(part, n_block_) >= kSharing)
+      for (int64_t half; (half = RoundUp((end - at) / 2, width_)) >= kLeastColumns; at += half) n_edges_.push_back(at);
+    n_edges_.push_back(at);
+  }
+  n_blocks_ = static_cast<int64_t>(n_edges_.size());
+  n_edges_.push_back(n);
   shares_a_ = n_blocks_ >= kSharing || (same_a && batch > 1);
   accumulates_ = !direct && k > k_block_;
   if (accumulates_) m_block_ = std::min(m_block_, RoundUp(kMostSums / n_block_, rows_));
@@ -96,7 +100,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
   const IsaTable& table = Table();
   const int64_t batch = task / (n_blocks_ * m_blocks_), within = task % (n_blocks_ * m_blocks_);
   const int64_t m_first = within / n_blocks_ * m_block_, m_last = std::min(m_, m_first + m_block_);
-  const int64_t n_first = within % n_blocks_ * n_block_, n_last = std::min(n_, n_first + n_block_);
+  const int64_t n_first = n_edges_[static_cast<size_t>(within % n_blocks_)], n_last = n_edges_[static_cast<size_t>(within % n_blocks_) + 1];
   const bool needs_store = source.NeedsStore();
   float* b_block = own;
   float* own_a = own + k_block_ * n_block_;
@@ -125,11 +129,10 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
         a = own_a;
       }
       const GemmTile multiply = table.tiles[rows - 1];
-      // The next panel comes nearer while this one is multiplied.
-      const float* next_a = a + rows * count;
-      const int64_t share = shares_a_ ? rows_ * count * width_ / columns_of_block : 0;
-      for (int64_t n = n_first; n < n_last; n += width_, next_a += share) {
-        for (int64_t i = 0; i < share; i += 16) PrefetchLater(next_a + i);
+      // The next panel comes nearer while this one is multiplied, a share of it with each tile.
+      const float* next_a = shares_a_ ? a + rows * count : a;
+      const int64_t next_step = shares_a_ ? Divide(rows * width_, columns_of_block) : 0;
+      for (int64_t n = n_first; n < n_last; n += width_, next_a += next_step * count) {
         const int64_t columns = std::min(width_, n_last - n);
         const bool reads_direct = direct_b && columns == width_;
         const float* b = reads_direct ? direct_b + (n - n_first) : b_block + (n - n_first) * count;
@@ -137,14 +140,14 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
         int64_t stride = width_;
         float* c = source.DirectC(batch, m, n, columns, &stride);
         if (c && columns == width_) {
-          multiply(count, a, b, b_stride, c, stride, !first);
+          multiply(count, a, b, b_stride, c, stride, !first, next_a, next_step);
           if (last && needs_store) source.Store(batch, m, rows, n, columns, c, stride);
           continue;
         }
         float* tile = accumulates_ ? sums + (m - m_first) * columns_of_block + (n - n_first) * rows : local;
         if (c && !first && !accumulates_)
           for (int64_t r = 0; r < rows; ++r) std::memcpy(tile + r * width_, c + r * stride, static_cast<size_t>(columns) * sizeof(float));
-        multiply(count, a, b, b_stride, tile, width_, !first);
+        multiply(count, a, b, b_stride, tile, width_, !first, next_a, next_step);
         if (last) source.Store(batch, m, rows, n, columns, tile, width_);
         else if (!accumulates_)
           for (int64_t r = 0; r < rows; ++r) std::memcpy(c + r * stride, tile + r * width_, static_cast<size_t>(columns) * sizeof(float));

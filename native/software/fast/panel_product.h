@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace dxtensor::software::fast {
 
@@ -43,6 +44,7 @@ class PanelProduct {
   int64_t k_block_ = 0, n_block_ = 0, m_block_ = 0, n_blocks_ = 0, m_blocks_ = 0;
   int64_t rows_ = 0, width_ = 0;  // of a tile
   int64_t grain_ = 1;
+  std::vector<int64_t> n_edges_;  // where the blocks of columns begin, and n
   bool shares_a_ = false, same_a_ = false, accumulates_ = false, tries_direct_b_ = false;
 };
 
