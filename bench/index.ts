@@ -112,8 +112,7 @@ async function main(): Promise<void> {
       beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 },
     });
   }
-  for (const n of [256, 1024, 2048])
-    if (wants(`gemm ${n}`)) addKernel(`gemm ${n} float32`, gemm(device, n, peakNow));
+  for (const n of [256, 1024, 2048]) if (wants(`gemm ${n}`)) addKernel(`gemm ${n} float32`, gemm(device, n, peakNow));
   for (const n of wants("onednn") ? [256, 1024, 2048] : []) {
     const rounds = Array.from({ length: 3 }, () => ({ peak: peakNow(), value: oneDnn(n) }));
     const known = rounds.flatMap(({ peak, value }) => (value === null ? [] : [{ peak, value }]));
