@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { $, which } from "zx";
+import { ownApt } from "./own-apt.mjs";
 import { ScriptError, headers as ours, say } from "./project.mjs";
 
 const shell = $({ quiet: true, nothrow: true });
@@ -43,32 +44,14 @@ function osRelease() {
 async function fetchWithApt(work) {
   const { ID: id, VERSION_CODENAME: codename } = osRelease();
   if (id !== "debian" || !codename || !(await which("apt-get", { nothrow: true }))) return "no apt with Debian's archive";
-  const state = join(work, "apt");
-  for (const name of ["lists/partial", "cache/archives/partial", "parts"]) mkdirSync(join(state, name), { recursive: true });
-  const uris = await shell`apt-get update --print-uris -o Dir::State::lists=${state}/lists -o Debug::NoLocking=1`;
+  const uris = await shell`apt-get update --print-uris -o Dir::State::lists=${work}/none -o Debug::NoLocking=1`;
   const mirror = uris.stdout.match(new RegExp(`^'(.*)/dists/${codename}/InRelease'`, "m"))?.[1];
   if (!mirror) return `no ${codename} among apt's sources`;
-  const key = "/usr/share/keyrings/debian-archive-keyring.gpg";
-  // The hooks of container images would clean the system's own cache.
-  writeFileSync(join(state, "apt.conf"), "#clear APT::Update::Post-Invoke;\n#clear APT::Update::Post-Invoke-Success;\n");
   let problem = "";
   for (const suite of [`${codename}-backports`, codename]) {
-    writeFileSync(join(state, "sources.list"), `deb ${existsSync(key) ? `[signed-by=${key}] ` : ""}${mirror} ${suite} main\n`);
-    const options = [
-      `Dir::Etc::sourcelist=${state}/sources.list`,
-      `Dir::Etc::sourceparts=${state}/parts`,
-      "Dir::Etc::preferences=/dev/null",
-      `Dir::Etc::preferencesparts=${state}/parts`,
-      `Dir::State::lists=${state}/lists`,
-      `Dir::Cache=${state}/cache`,
-      "Dir::State::status=/dev/null",
-      "Acquire::Languages=none",
-      `APT::Sandbox::User=${process.getuid?.() === 0 ? "root" : (process.env.USER ?? "nobody")}`,
-      // Without it an unreachable mirror is only a warning.
-      "APT::Update::Error-Mode=any",
-    ].flatMap((option) => ["-o", option]);
+    const options = ownApt(join(work, "apt"), { mirror, suite });
     for (const step of [["update"], ["download", "directx-headers-dev"]]) {
-      const done = await shell({ cwd: work })`apt-get -qq -c ${state}/apt.conf ${options} ${step}`;
+      const done = await shell({ cwd: work })`apt-get -qq ${options} ${step}`;
       problem = done.exitCode === 0 ? "" : `${suite}: ${done.stderr.trim().split("\n").at(-1)}`;
       if (problem !== "") break;
     }

@@ -1,10 +1,11 @@
 // Mesa's lavapipe, a Vulkan driver that runs on the processor, and Vulkan's loader: from Debian's archive, without root, into
 // the cache. It stands in for a GPU's driver where there is none.
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { execa } from "execa";
 import { $ } from "zx";
-import { cache, cached, fetchPackage, unpackPackage } from "./vulkan-archive.mjs";
+import { ownApt } from "./own-apt.mjs";
+import { cache, cached, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.mjs";
 import { ScriptError, say } from "./project.mjs";
 
 const shell = $({ quiet: true, nothrow: true });
@@ -39,50 +40,46 @@ async function missingLibraries(folder) {
   return [...done.stdout.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]);
 }
 
-/** Options for apt-get with lists and a cache of its own, for Debian's suite of the driver. */
-function aptOptions(state, mirror) {
-  const key = "/usr/share/keyrings/debian-archive-keyring.gpg";
-  for (const name of ["lists/partial", "cache/archives/partial", "parts"]) mkdirSync(join(state, name), { recursive: true });
-  const signed = existsSync(key) ? "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg" : "trusted=no";
-  writeFileSync(join(state, "sources.list"), `deb [arch=amd64 ${signed}] ${mirror} ${suite} main\n`);
-  return [
-    `Dir::Etc::sourcelist=${state}/sources.list`,
-    `Dir::Etc::sourceparts=${state}/parts`,
-    "Dir::Etc::preferences=/dev/null",
-    `Dir::Etc::preferencesparts=${state}/parts`,
-    `Dir::State::lists=${state}/lists`,
-    `Dir::Cache=${state}/cache`,
-    "Dir::State::status=/dev/null",
-    "Acquire::Languages=none",
-    `APT::Sandbox::User=${process.getuid?.() === 0 ? "root" : (process.env.USER ?? "nobody")}`,
-    "APT::Update::Error-Mode=any",
-  ].flatMap((option) => ["-o", option]);
+const apt = async (cwd, ...args) => {
+  const done = await shell({ cwd })`${args}`;
+  if (done.exitCode !== 0) throw new Error(done.stderr.trim().split("\n").at(-1));
+  return done.stdout;
+};
+
+/** Arguments of an apt that has read the first mirror that has Debian's suite of the driver. */
+async function readArchive(state) {
+  const problems = [];
+  for (const mirror of await mirrors()) {
+    const options = ownApt(state, { mirror, suite, architecture: "amd64" });
+    try {
+      await apt(state, "apt-get", "-qq", ...options, "update");
+      return options;
+    } catch (error) {
+      problems.push(`${mirror}: ${error.message}`);
+    }
+  }
+  throw new Error(problems.join("; "));
 }
 
 /** Downloads and unpacks the packages that the driver depends on; apt checks the archive's signature. */
 async function unpackDependencies(into) {
   const state = mkdtempSync(join(cache, "apt-"));
-  const apt = async (...args) => {
-    const done = await shell({ cwd: state })`${args}`;
-    if (done.exitCode !== 0) {
-      throw new ScriptError(
-        "DRIVER_LIBRARIES",
-        `The libraries that lavapipe needs could not be fetched: ${done.stderr.trim().split("\n").at(-1)}`,
-        "Install Mesa's Vulkan drivers (Debian, Ubuntu: sudo apt-get install -y mesa-vulkan-drivers) and use them: npm run verify:linux -- --driver system",
-      );
-    }
-    return done.stdout;
-  };
   try {
-    const options = aptOptions(state, process.env.DXTENSOR_DEBIAN_MIRROR ?? "http://deb.debian.org/debian");
-    await apt("apt-get", "-qq", ...options, "update");
+    const options = await readArchive(state);
     const recurse = ["recurse", "no-recommends", "no-suggests", "no-conflicts", "no-breaks", "no-replaces", "no-enhances"];
-    const closure = await apt("apt-cache", ...options, "depends", ...recurse.map((flag) => `--${flag}`), "mesa-vulkan-drivers");
+    const closure = await apt(state, "apt-cache", ...options, "depends", ...recurse.map((flag) => `--${flag}`), "mesa-vulkan-drivers");
     const names = [...new Set([...closure.matchAll(/^(lib[^:\s]*)$/gm)].map((match) => match[1]))];
     // The C and C++ runtimes must be the machine's own.
     const wanted = names.filter((name) => !/^lib(c6|gcc-s1|stdc\+\+6|crypt1)$/.test(name));
-    await apt("apt-get", "-qq", ...options, "download", ...wanted);
+    await apt(state, "apt-get", "-qq", ...options, "download", ...wanted);
     for (const file of readdirSync(state).filter((name) => name.endsWith(".deb"))) await unpackPackage(join(state, file), into);
+  } catch (error) {
+    if (error instanceof ScriptError) throw error;
+    throw new ScriptError(
+      "DRIVER_LIBRARIES",
+      `The libraries that lavapipe needs could not be fetched: ${error.message}`,
+      "Install Mesa's Vulkan drivers (Debian, Ubuntu: sudo apt-get install -y mesa-vulkan-drivers) and use them: npm run verify:linux -- --driver system",
+    );
   } finally {
     rmSync(state, { recursive: true, force: true });
   }

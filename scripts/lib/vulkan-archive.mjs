@@ -22,9 +22,14 @@ async function aptMirror() {
   return uris.stdout.match(/^'(\S+)\/dists\/[\w.]+\/InRelease'/m)?.[1]?.replace(/\/debian-security$/, "/debian");
 }
 
+/** Mirrors of Debian's archive, best first: the named one, apt's own, Debian's. */
+export const mirrors = async () =>
+  [process.env.DXTENSOR_DEBIAN_MIRROR, await aptMirror(), "http://deb.debian.org/debian"]
+    .filter(Boolean)
+    .map((mirror) => mirror.replace(/\/$/, ""));
+
 async function addresses({ pool, sha1 }) {
-  const mirrors = [process.env.DXTENSOR_DEBIAN_MIRROR, await aptMirror(), "http://deb.debian.org/debian"].filter(Boolean);
-  const names = [...new Set(mirrors.map((mirror) => `${mirror.replace(/\/$/, "")}/pool/main/${pool}`))];
+  const names = [...new Set((await mirrors()).map((mirror) => `${mirror}/pool/main/${pool}`))];
   // It keeps what mirrors drop when a newer version comes.
   return [...names, `https://snapshot.debian.org/file/${sha1}`];
 }
