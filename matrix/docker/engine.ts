@@ -51,7 +51,7 @@ export async function removeContainer(container: Docker.Container): Promise<void
   }
 }
 
-export const workFolder = "/work/dxtensor";
+export const workFolder = "/srv/dxtensor";
 
 /** Runs a command in a container of its own, which is removed in every case. */
 export async function runContainer(engine: Engine, request: ContainerRequest): Promise<ContainerEnd> {
