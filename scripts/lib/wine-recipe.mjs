@@ -38,10 +38,13 @@ function digest(parts) {
 const texts = (folder, names) =>
   (names ?? readdirSync(join(sources, folder)).toSorted()).map((name) => readFileSync(join(sources, folder, name)));
 
+/** What libvkd3d cannot take from the libc at hand, for the Vulkan runtime and for the bridge. */
+const libcNames = at("native", "vulkan", "d3d12", "libc_names.c");
+
 /** The cell's stages, with a digest of what each is made of: one that changed is made anew. */
 export const stages = () => ({
   root: digest([recipe.suite, recipe.vkd3dSuite, ...texts("root", ["packages.sh", "unused.control"])]),
-  bridge: digest(texts("bridge")),
+  bridge: digest([...texts("bridge"), readFileSync(libcNames)]),
   windows: digest([JSON.stringify([recipe.nodes, recipe.onnxruntime, recipe.directml])]),
   prefix: digest(texts("root", ["prefix.sh", "prefix.reg", "run.sh", "throwaway.sh"])),
 });
