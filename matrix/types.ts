@@ -28,7 +28,7 @@ export interface Run {
   readonly node: string;
   readonly device: DeviceChoice;
   readonly cells: readonly string[];
-  /** The native test programs run too: once for a platform, since they need no Node. */
+  /** What needs no Node runs too, such as the native test programs: once for a platform. */
   readonly native: boolean;
 }
 

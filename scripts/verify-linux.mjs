@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { ScriptError, at, main, say } from "./lib/project.mjs";
 import { close } from "./lib/counts.mjs";
-import { ensureCell } from "./lib/cell.mjs";
+import { cellVersions, ensureCell } from "./lib/cell.mjs";
 import { runContainer } from "./lib/cell-container.mjs";
 import { CellReport } from "./lib/cell-report.mjs";
 import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./lib/cell-steps.mjs";
@@ -16,6 +16,7 @@ lavapipe. Runs the ABI suite, the runtime's own tests, the tests in TypeScript o
 training on both libraries, the comparison of every operator (dxtensor verify), and looks for leaks.
 
   --quick        a subset on the running Node, under five minutes when everything is cached
+  --prepare      builds and fetches what is missing, and runs nothing
   --only PART    only the steps whose name contains it: runtime, tests, training, verify, container
   --driver NAME  "lavapipe" (default) or "system": the machine's own Vulkan drivers, a GPU's too
   --container    also in a container of Debian 11, whose C library is Ubuntu 20.04's
@@ -42,13 +43,14 @@ async function run(options) {
     say(`verify:linux: ${name} done in ${((performance.now() - start) / 1000).toFixed(0)} s`);
   }
   const file = at("test-results", "verify-linux.json");
-  return { file, counts: report.write(file, "dxtensor verify:linux") };
+  return { file, counts: report.write(file, "dxtensor verify:linux", cellVersions(options.driver)) };
 }
 
 await main(async () => {
   const { values: options } = parseArgs({
     options: {
       quick: { type: "boolean", default: false },
+      prepare: { type: "boolean", default: false },
       only: { type: "string", default: "" },
       driver: { type: "string", default: "lavapipe" },
       container: { type: "boolean", default: false },
@@ -64,6 +66,11 @@ await main(async () => {
     throw new ScriptError("USAGE", `There is no driver "${options.driver}": lavapipe or system.`);
   // execa ends the running program with this process; the status is the signal's.
   void once(process, "SIGINT").then(() => process.exit(130));
+  if (options.prepare) {
+    await ensureCell(options.driver);
+    say("verify:linux: everything is there");
+    return 0;
+  }
   const { file, counts } = await run(options);
   if (options.json) console.log(JSON.stringify({ ok: counts.failed === 0, ...counts, report: file }));
   else say(`verify:linux: ${file}`);

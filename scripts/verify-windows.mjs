@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { at, main, say } from "./lib/project.mjs";
+import { ScriptError, at, main, say } from "./lib/project.mjs";
 import { buildForWindows } from "./build-windows.mjs";
 import { bundleTests } from "./bundle-tests.mjs";
 import { ensureSetup } from "./lib/ensure.mjs";
@@ -13,6 +13,7 @@ import { prebuiltWindows } from "./lib/windows-files.mjs";
 import { writeReport } from "./lib/windows-report.mjs";
 import { stepsOf } from "./lib/windows-steps.mjs";
 import { cellVersions, makeCell } from "./lib/wine-cell.mjs";
+import { recipe } from "./lib/wine-recipe.mjs";
 import { runInCell, statusOf } from "./lib/wine-run.mjs";
 
 const help = `npm run verify:windows [-- OPTIONS]
@@ -22,6 +23,7 @@ the ABI suite and the kernels' tests, the tests in TypeScript under Windows' nod
 Needs root (the cell is a chroot). The last line is "N passed, M failed".
 
   --quick        the set that CI runs: one node.exe, the shorter tests
+  --node MAJOR   only this node.exe: 20, 22 or 24
   --only TEXT    only the steps whose name contains it; may be given more than once
   --list         names the steps
   --json         one line of JSON on stdout: {ok, passed, failed, skipped, report, versions, steps}; the rest goes to stderr
@@ -94,6 +96,7 @@ await main(async () => {
   const { values } = parseArgs({
     options: {
       quick: { type: "boolean", default: false },
+      node: { type: "string" },
       only: { type: "string", multiple: true, default: [] },
       list: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -104,7 +107,9 @@ await main(async () => {
     console.log(help);
     return 0;
   }
-  const steps = stepsOf({ isQuick: values.quick }).filter(
+  if (values.node !== undefined && !Object.hasOwn(recipe.nodes, values.node))
+    throw new ScriptError("USAGE", `There is no node.exe ${values.node}: ${Object.keys(recipe.nodes).join(", ")}.`);
+  const steps = stepsOf({ isQuick: values.quick, node: values.node === undefined ? null : Number(values.node) }).filter(
     ({ name }) => values.only.length === 0 || values.only.some((text) => name.includes(text)),
   );
   if (values.list) {

@@ -139,7 +139,7 @@ export async function runMatrix(options: RunOptions): Promise<number> {
         engines,
         sources,
         parallel: options.parallel ?? config.limits.parallel,
-        cellMinutes: options.timeout ?? config.limits.cellMinutes,
+        cellMinutes: options.timeout,
         signal,
         progress,
       });

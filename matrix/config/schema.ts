@@ -10,6 +10,20 @@ const program = z.string().regex(/^[a-z0-9][a-z0-9.+-]*$/, "must be a program's 
 
 const common = { id, name: z.string().min(1), directml: version };
 
+/** An npm script that prepares and runs a cell's tests by itself, and closes with "12 passed, 0 failed". "{node}" stands for the cell's Node. */
+const command = z.strictObject({
+  script: z.string().min(1),
+  arguments: z.array(z.string()).default([]),
+  /** Added in all of the platform's cells but the first: what no version of Node changes runs once. */
+  later: z.array(z.string()).default([]),
+  /** In containers: arguments with which the script makes what it needs, once for the image. */
+  prepare: z.array(z.string()).min(1).optional(),
+  /** A CTRF report that the script writes. */
+  report: z.string().min(1),
+  /** Limit of a cell, where it is another than limits.cellMinutes. */
+  minutes: z.number().positive().optional(),
+});
+
 const platform = z.discriminatedUnion("runner", [
   z.strictObject({
     ...common,
@@ -18,6 +32,7 @@ const platform = z.discriminatedUnion("runner", [
     packages: z.array(z.string().regex(/^[a-z0-9][a-z0-9.+-]*$/)).min(1),
     /** Other names for programs: {"g++": "g++-9"}. */
     links: z.record(program, program).default({}),
+    command: command.optional(),
   }),
   z.strictObject({ ...common, runner: z.literal("host") }),
   z.strictObject({ ...common, runner: z.literal("wsl"), distribution: z.string().min(1) }),
@@ -29,14 +44,12 @@ const platform = z.discriminatedUnion("runner", [
   z.strictObject({
     ...common,
     runner: z.literal("command"),
-    script: z.string().min(1),
-    arguments: z.array(z.string()).default([]),
+    command,
     system: z.enum(["linux", "win32"]),
+    /** The oldest that will do. */
     glibc: version.optional(),
-    /** Versions of Node that the command runs; without, the one that it is started with. */
+    /** Versions of Node that the command brings; without, the cell's own runs it. */
     nodes: z.array(z.string()).optional(),
-    /** A CTRF report that the command writes. */
-    report: z.string().optional(),
   }),
   z.strictObject({ ...common, runner: z.literal("none"), reason: z.string().min(1) }),
 ]);
@@ -72,6 +85,12 @@ export const schema = z.strictObject({
 
 export type Config = z.infer<typeof schema>;
 export type Platform = Config["platforms"][number];
+export type Command = z.infer<typeof command>;
+export type CommandPlatform = Extract<Platform, { runner: "command" }>;
 export type DockerPlatform = Extract<Platform, { runner: "docker" }>;
 export type Gpu = Config["gpus"][number];
 export type Where = Config["mustPass"][number];
+
+/** The script that runs a platform's cells; null where the test files do. */
+export const commandOf = (platform: Platform): Command | null =>
+  platform.runner === "docker" || platform.runner === "command" ? (platform.command ?? null) : null;

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type Docker from "dockerode";
 import * as tar from "tar";
+import { quote } from "../cell/arguments.ts";
 import type { DockerPlatform } from "../config/schema.ts";
 import { MatrixError } from "../errors.ts";
 import { cacheLabels, label, type Owner } from "../run/owner.ts";
@@ -100,15 +101,21 @@ async function dropOthers(docker: Docker, labels: Readonly<Record<string, string
 /** Runs a script in an image and keeps the result as another image. */
 async function grow(context: ImageContext, from: string, to: string, layer: string, sources: Buffer, script: string): Promise<void> {
   const { engine, platform, owner, signal, buildMs } = context;
-  const compilerCache = `${repository}-ccache-${platform.id}`;
-  await engine.docker.createVolume({ Name: compilerCache, Labels: cacheLabels({ [`${label}.platform`]: platform.id }) });
+  await engine.docker.createVolume({ Name: cacheVolume(platform), Labels: cacheLabels({ [`${label}.platform`]: platform.id }) });
   const labels = cacheLabels({ [`${label}.platform`]: platform.id, [`${label}.layer`]: layer });
   const end = await runContainer(engine, {
     image: from,
     command: ["bash", "-euo", "pipefail", "-c", script],
-    environment: { CI: "1", NO_COLOR: "1", npm_config_fetch_retries: "1", npm_config_update_notifier: "false", ...ccache, ...mirror() },
-    volumes: { "/opt/node": context.nodeVolume, "/ccache": compilerCache },
-    writable: ["/ccache"],
+    environment: {
+      CI: "1",
+      NO_COLOR: "1",
+      npm_config_fetch_retries: "1",
+      npm_config_update_notifier: "false",
+      ...buildEnvironment,
+      ...mirror(),
+    },
+    volumes: { "/opt/node": context.nodeVolume, "/cache": cacheVolume(platform) },
+    writable: ["/cache"],
     archives: [[workFolder, sources]],
     timeoutMs: buildMs,
     signal,
@@ -130,8 +137,22 @@ async function grow(context: ImageContext, from: string, to: string, layer: stri
   await dropOthers(engine.docker, labels, to);
 }
 
-/** A change of one file compiles that file: the cache outlives the containers. */
-const ccache = { CCACHE_DIR: "/ccache", CCACHE_MAXSIZE: "1G", CMAKE_C_COMPILER_LAUNCHER: "ccache", CMAKE_CXX_COMPILER_LAUNCHER: "ccache" };
+/** A change of one file compiles that file, and what was fetched stays: the volume outlives the containers. */
+export const cacheVolume = (platform: DockerPlatform): string => `${repository}-cache-${platform.id}`;
+
+export const buildEnvironment = {
+  CCACHE_DIR: "/cache/ccache",
+  CCACHE_MAXSIZE: "1G",
+  CMAKE_C_COMPILER_LAUNCHER: "ccache",
+  CMAKE_CXX_COMPILER_LAUNCHER: "ccache",
+  DXTENSOR_CACHE: "/cache/dxtensor",
+};
+
+/** The last layer's script. */
+function wholeBuild({ command }: DockerPlatform): string {
+  const prepare = command?.prepare === undefined ? [] : [["npm", "run", command.script, "--", ...command.prepare].map(quote).join(" ")];
+  return ["npm run build:ts", ...prepare].join(" && ");
+}
 
 /** The addon, the software adapter and their test programs; not the benches. */
 const nativeBuild = [
@@ -160,13 +181,14 @@ export async function ensurePlatformImage(context: ImageContext, base: BaseImage
     await dropOthers(docker, labels, tools);
   }
   const native = `${repository}:${platform.id}-native-${digest(tools, sources.nativeHash)}`;
-  const whole = `${repository}:${platform.id}-built-${digest(native, sources.hash)}`;
+  const script = wholeBuild(platform);
+  const whole = `${repository}:${platform.id}-built-${digest(native, sources.hash, script)}`;
   if (await isThere(docker, whole)) return whole;
   if (!(await isThere(docker, native))) {
     context.onLine(`making ${native}`);
     await grow(context, tools, native, "native", await sources.archive("native"), nativeBuild);
   }
   context.onLine(`making ${whole}`);
-  await grow(context, native, whole, "built", await sources.archive("all"), "npm run build:ts");
+  await grow(context, native, whole, "built", await sources.archive("all"), script);
   return whole;
 }

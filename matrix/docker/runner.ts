@@ -2,14 +2,15 @@
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import * as tar from "tar";
-import { cellArguments } from "../cell/arguments.ts";
-import type { DockerPlatform } from "../config/schema.ts";
+import { cellArguments, quote } from "../cell/arguments.ts";
+import type { Command, DockerPlatform } from "../config/schema.ts";
 import { MatrixError, messageOf } from "../errors.ts";
 import { ensureNode } from "../run/nodes.ts";
+import { CommandOutcome, commandArguments } from "../runners/command.ts";
 import { failed, passed, type Outcome, type RunContext } from "../runners/runner.ts";
 import { ensureBaseImage } from "./base.ts";
 import { problemOf, runContainer, type Engine } from "./engine.ts";
-import { ensurePlatformImage } from "./images.ts";
+import { buildEnvironment, cacheVolume, ensurePlatformImage } from "./images.ts";
 import { ensureNodeVolume } from "./nodes.ts";
 
 export interface Prepared {
@@ -33,19 +34,37 @@ export async function preparePlatform(
 
 const resultFolder = "/out";
 
-export async function runInDocker(engine: Engine, prepared: Prepared, context: RunContext): Promise<Outcome> {
+/** The platform's script in the container: it leaves its report where every cell leaves its own. */
+function scriptIn(command: Command, args: readonly string[]): readonly string[] {
+  const line = ["npm", "run", command.script, "--", ...args].map(quote).join(" ");
+  const keep = `mkdir -p ${resultFolder} && if [ -e ${quote(command.report)} ]; then cp ${quote(command.report)} ${resultFolder}/ctrf.json; fi`;
+  return ["bash", "-c", `rm -f ${quote(command.report)}; ${line}; status=$?; ${keep}; exit $status`];
+}
+
+export async function runInDocker(engine: Engine, prepared: Prepared, platform: DockerPlatform, context: RunContext): Promise<Outcome> {
   const where = `docker: ${engine.name}`;
+  const { command } = platform;
+  const args = command === undefined ? [] : commandArguments(command, context.run);
+  const outcome = command === undefined ? null : new CommandOutcome(where, command.script, args);
   const node = await ensureNode(context.run.node, "linux-x64");
   const volume = await ensureNodeVolume(engine, node, prepared.image, context.owner);
   const end = await runContainer(engine, {
     image: prepared.image,
-    command: ["/opt/node/bin/node", ...cellArguments(context.run, context.platform, context.tests, resultFolder)],
-    environment: { CI: "1", NO_COLOR: "1", npm_config_update_notifier: "false" },
-    volumes: { "/opt/node": volume },
+    command:
+      command === undefined
+        ? ["/opt/node/bin/node", ...cellArguments(context.run, platform, context.tests, resultFolder)]
+        : scriptIn(command, args),
+    environment: { CI: "1", NO_COLOR: "1", npm_config_update_notifier: "false", ...(command === undefined ? {} : buildEnvironment) },
+    // What a script has made for itself, and what a driver compiles, is shared by the platform's cells.
+    volumes: { "/opt/node": volume, ...(command === undefined ? {} : { "/cache": cacheVolume(platform) }) },
+    writable: ["/cache"],
     timeoutMs: context.timeoutMs,
     signal: context.signal,
     owner: context.owner,
-    onLine: context.onLine,
+    onLine: (line) => {
+      outcome?.onLine(line);
+      context.onLine(line);
+    },
     after: async (container) => {
       try {
         const archive = await container.getArchive({ path: resultFolder });
@@ -58,6 +77,7 @@ export async function runInDocker(engine: Engine, prepared: Prepared, context: R
       }
     },
   });
+  if (outcome !== null) return outcome.finish(context.out, problemOf(end, outcome.line, context.timeoutMs));
   const problem = problemOf(end, "the cell", context.timeoutMs);
   return problem === null ? passed(where) : failed(where, problem);
 }

@@ -26,7 +26,8 @@ function runnerOf(platform: Platform, isGpu: boolean, gpu: string): string[] | n
     case "wsl":
       return ["self-hosted", "windows", platform.id, ...(isGpu ? [gpu] : [])];
     case "command":
-      return platform.glibc === undefined || platform.glibc === "2.36" ? ["ubuntu-24.04"] : null;
+      // The script on the machine itself is what the container of its platform runs too.
+      return platform.id === "host-vulkan" ? null : ["ubuntu-24.04"];
     case "host":
     case "none":
       return null;

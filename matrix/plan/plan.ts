@@ -1,5 +1,5 @@
 /** From axes to cells and runs. Pure: nothing is probed, started or read here. */
-import type { Config, Gpu, Platform } from "../config/schema.ts";
+import { commandOf, type Config, type Gpu, type Platform } from "../config/schema.ts";
 import type { Cell, DeviceChoice, Evidence, LoweringReport, Plan, Run } from "../types.ts";
 import type { Host } from "./host.ts";
 import { holds, matches, type Place } from "./patterns.ts";
@@ -44,7 +44,7 @@ function choose(platform: Platform, gpu: Gpu, host: Host): Choice {
       return {
         evidence: "emulated",
         devices: [{ kind: "emulated" }],
-        reason: platform.runner === "command" || platform.runner === "none" ? null : "only Microsoft's library over Vulkan runs on it",
+        reason: platform.runner === "none" || commandOf(platform) !== null ? null : "only Microsoft's library over Vulkan runs on it",
       };
     default:
       return gpu satisfies never;
@@ -67,7 +67,7 @@ export function makePlan(config: Config, host: Host, lowerings: Lowerings, optio
   const levels = new Set<string>();
   const leftOut = new Map<string, { platform: string; gpus: Set<string>; reason: string }>();
   for (const platform of config.platforms) {
-    let native = platform.runner === "docker" || runsOnHost(platform);
+    let native = platform.runner !== "none";
     for (const node of config.node) {
       for (const gpu of config.gpus) {
         const place = { platform: platform.id, node, gpu: gpu.id };
@@ -103,7 +103,7 @@ export function makePlan(config: Config, host: Host, lowerings: Lowerings, optio
           node,
           device: done,
           cells: [],
-          native: native && done.kind === "software",
+          native: native && (done.kind === "software" || done.kind === "emulated"),
         };
         if (run.native) native = false;
         run.cells.push(base.id);

@@ -27,6 +27,14 @@ function windowsProblem(build: { readonly from: number; readonly below?: number 
   return null;
 }
 
+/** "2.4" is older than "2.31"; nothing at all is older than anything. */
+function isOlder(version: string | null, wanted: string): boolean {
+  if (version === null) return true;
+  const [major, minor] = version.split(".").map(Number) as [number, number];
+  const [least, leastMinor] = wanted.split(".").map(Number) as [number, number];
+  return major < least || (major === least && minor < leastMinor);
+}
+
 /** Why cells of the platform with this Node can't run here, null when they can. */
 export function placeProblem(platform: Platform, node: string, host: Host): string | null {
   switch (platform.runner) {
@@ -42,10 +50,10 @@ export function placeProblem(platform: Platform, node: string, host: Host): stri
       return windowsProblem(platform.build, host);
     case "command":
       if (host.system !== platform.system) return `this machine is ${nameOf(host.system)}, not ${nameOf(platform.system)}`;
-      if (platform.glibc !== undefined && platform.glibc !== host.glibc) return `this machine's glibc is ${host.glibc ?? "not there"}`;
-      if (!host.scripts.includes(platform.script)) return `there is no npm run ${platform.script} yet`;
-      if (platform.nodes?.includes(node) === false)
-        return `npm run ${platform.script} ${platform.arguments.join(" ")} runs Node ${platform.nodes.join(", ")}`;
+      if (platform.glibc !== undefined && isOlder(host.glibc, platform.glibc))
+        return `this machine's glibc is ${host.glibc ?? "not there"}, and the cell needs ${platform.glibc}`;
+      if (!host.scripts.includes(platform.command.script)) return `there is no npm run ${platform.command.script} yet`;
+      if (platform.nodes?.includes(node) === false) return `the cell brings Node ${platform.nodes.join(", ")}, and not ${node}`;
       if (platform.nodes !== undefined) return null;
       return nodeProblem(node, host);
     default:

@@ -1,7 +1,7 @@
 /** Carries a plan out: places, preparation of platforms once each, logs, results into the store. */
 import { createWriteStream, mkdirSync, readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, DockerPlatform, Platform } from "../config/schema.ts";
+import { commandOf, type Config, type DockerPlatform, type Platform } from "../config/schema.ts";
 import type { Engine } from "../docker/engine.ts";
 import { preparationProblem, preparePlatform, runInDocker, type Prepared } from "../docker/runner.ts";
 import { messageOf } from "../errors.ts";
@@ -25,7 +25,8 @@ export interface Execution {
   readonly engines: readonly Engine[];
   readonly sources: Sources;
   readonly parallel: number;
-  readonly cellMinutes: number;
+  /** Limit of every cell; without, those of the configuration. */
+  readonly cellMinutes: number | undefined;
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
@@ -91,7 +92,7 @@ async function carryOut(context: RunContext, engine: Engine | null, host: Host, 
         context.signal.throwIfAborted();
         return failed(where, preparationProblem(error, platform));
       }
-      return runInDocker(engine!, prepared, context);
+      return runInDocker(engine!, prepared, platform, context);
     }
     case "host":
       return runOnHost(context);
@@ -134,8 +135,14 @@ export async function execute(execution: Execution): Promise<void> {
   const { plan, owner } = store.record;
   const preparation = new Preparation(execution);
   const todo = plan.runs.filter((run) => !store.record.results.some(({ id }) => id === run.id));
-  await schedule(todo, placesOf(execution), signal, async (run, place) => {
-    const platform = config.platforms.find(({ id }) => id === run.platform)!;
+  const platformOf = (run: Run): Platform => config.platforms.find(({ id }) => id === run.platform)!;
+  // Scripts on this machine work in the repository's folders.
+  const exclusive = (run: Run): string | null => {
+    const platform = platformOf(run);
+    return platform.runner === "command" ? platform.command.script : null;
+  };
+  const carry = async (run: Run, place: Place): Promise<void> => {
+    const platform = platformOf(run);
     const folder = store.cell(run.id);
     const log = createWriteStream(join(folder, "log.txt"));
     const onLine = (line: string): void => {
@@ -153,7 +160,7 @@ export async function execute(execution: Execution): Promise<void> {
       out: folder,
       owner,
       signal,
-      timeoutMs: execution.cellMinutes * 60_000,
+      timeoutMs: (execution.cellMinutes ?? commandOf(platform)?.minutes ?? config.limits.cellMinutes) * 60_000,
       buildMs: config.limits.buildMinutes * 60_000,
       onLine,
     };
@@ -172,5 +179,6 @@ export async function execute(execution: Execution): Promise<void> {
     } finally {
       log.end();
     }
-  });
+  };
+  await schedule(todo, placesOf(execution), signal, carry, exclusive);
 }

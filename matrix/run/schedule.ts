@@ -7,12 +7,15 @@ export interface Place {
   accepts(run: Run): boolean;
 }
 
+/** Runs with the same key share folders, and are done one after another; null: with any other. */
+export type Exclusive = (run: Run) => string | null;
+
 /** Runs that a place has prepared the platform of come first, so that each place makes few platforms. */
-function take(queue: Run[], place: Place, started: ReadonlySet<string>): Run | undefined {
-  const own = queue.findIndex((run) => place.accepts(run) && started.has(`${place.name}\0${run.platform}`));
+function take(queue: Run[], accepts: (run: Run) => boolean, place: Place, started: ReadonlySet<string>): Run | undefined {
+  const own = queue.findIndex((run) => accepts(run) && started.has(`${place.name}\0${run.platform}`));
   // Another place's platform is taken only when nothing else is left.
-  const fresh = queue.findIndex((run) => place.accepts(run) && ![...started].some((key) => key.endsWith(`\0${run.platform}`)));
-  const any = queue.findIndex((run) => place.accepts(run));
+  const fresh = queue.findIndex((run) => accepts(run) && ![...started].some((key) => key.endsWith(`\0${run.platform}`)));
+  const any = queue.findIndex(accepts);
   const at = [own, fresh, any].find((index) => index >= 0);
   return at === undefined ? undefined : queue.splice(at, 1)[0];
 }
@@ -23,15 +26,33 @@ export async function schedule(
   places: readonly Place[],
   signal: AbortSignal,
   execute: (run: Run, place: Place) => Promise<void>,
+  exclusive: Exclusive = () => null,
 ): Promise<Run[]> {
-  const queue = [...runs];
+  // Those that wait for each other begin first: left to the end they would have every other place stand idle.
+  const queue = runs.toSorted((a, b) => Number(exclusive(b) !== null) - Number(exclusive(a) !== null));
   const started = new Set<string>();
+  const busy = new Set<string>();
+  let wake: () => void = () => undefined;
+  let change = new Promise<void>((resolve) => (wake = resolve));
   const worker = async (place: Place): Promise<void> => {
     while (!signal.aborted) {
-      const run = take(queue, place, started);
-      if (run === undefined) return;
+      const isFree = (run: Run): boolean => place.accepts(run) && !busy.has(exclusive(run) ?? "");
+      const run = take(queue, isFree, place, started);
+      if (run === undefined) {
+        if (!queue.some((other) => place.accepts(other))) return;
+        await change;
+        continue;
+      }
       started.add(`${place.name}\0${run.platform}`);
-      await execute(run, place);
+      const key = exclusive(run);
+      if (key !== null) busy.add(key);
+      try {
+        await execute(run, place);
+      } finally {
+        if (key !== null) busy.delete(key);
+        wake();
+        change = new Promise((resolve) => (wake = resolve));
+      }
     }
   };
   await Promise.all(places.flatMap((place) => Array.from({ length: place.limit }, () => worker(place))));

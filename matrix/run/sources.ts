@@ -9,7 +9,7 @@ import { MatrixError } from "../errors.ts";
 export type Part = "all" | "native";
 
 export interface Sources {
-  /** "working tree", or a commit's id. */
+  /** "commit 0123456789ab", or what the working tree is beside that. */
   readonly what: string;
   /** Of everything that cells use, and of what the native build alone reads. */
   readonly hash: string;
@@ -78,7 +78,9 @@ export async function readSources(root: string, work: string, commit?: string): 
     const names = [...new Set(listed.split("\0"))].filter(
       (name) => name !== "" && existsSync(join(root, name)) && !lstatSync(join(root, name)).isDirectory(),
     );
-    return sourcesOf(root, "working tree", names);
+    const head = (await git(root, ["rev-parse", "HEAD"])).trim().slice(0, 12);
+    const isClean = (await git(root, ["status", "--porcelain"])) === "";
+    return sourcesOf(root, isClean ? `commit ${head}` : `working tree, changed since commit ${head}`, names);
   }
   const id = (await git(root, ["rev-parse", "--verify", `${commit}^{commit}`])).trim();
   const folder = join(work, "source");
@@ -94,5 +96,5 @@ export async function readSources(root: string, work: string, commit?: string): 
   const names = (await git(root, ["ls-tree", "-r", "-z", "--name-only", id]))
     .split("\0")
     .filter((name) => name !== "" && existsSync(join(folder, name)));
-  return sourcesOf(folder, id.slice(0, 12), names);
+  return sourcesOf(folder, `commit ${id.slice(0, 12)}`, names);
 }

@@ -54,21 +54,21 @@ export class CellReport {
     const durationMs = performance.now() - start;
     const lines = done.all.split("\n");
     const failures = lines.filter((line) => line.startsWith("FAILED "));
-    for (let i = 0; i < counts.passed; i++) this.#quietly(`${name} ${i + 1}`, "passed", i === 0 ? durationMs : 0);
+    for (let i = 0; i < counts.passed; i++) this.#quietly(`${name} ${i + 1}`, "passed", i === 0 ? durationMs : 0, name);
     for (let i = 0; i < counts.failed; i++) this.add(`${name}: ${failures[i] ?? "failed"}`, "failed", { suite: [name] });
-    for (const line of lines.filter((text) => text.startsWith("skipped "))) this.#quietly(`${name}: ${line}`, "skipped", 0);
+    for (const line of lines.filter((text) => text.startsWith("skipped "))) this.#quietly(line, "skipped", 0, name);
     let problem = verify?.(done.all) ?? null;
     if (done.timedOut) problem = `not done after ${timeoutMs / 1000} s`;
     else if (done.failed && counts.failed === 0)
       problem = `ended with ${done.signal ?? `status ${done.exitCode}`}: ${lines.findLast((line) => line !== "") ?? ""}`;
     if (problem !== null) this.add(name, "failed", { message: problem, suite: [name] });
-    else if (counts.passed + counts.failed === 0) this.add(name, "passed", { durationMs });
+    else if (counts.passed + counts.failed === 0) this.add(name, "passed", { durationMs, suite: [name] });
     say(`== ${name}: ${counts.passed} passed, ${counts.failed + (problem === null ? 0 : 1)} failed (${seconds(start)} s)`);
     return done;
   }
 
-  #quietly(name, status, durationMs) {
-    this.#tests.push(new TestBuilder().name(name).status(status).duration(Math.round(durationMs)).build());
+  #quietly(name, status, durationMs, suite) {
+    this.#tests.push(new TestBuilder().name(name).status(status).duration(Math.round(durationMs)).suite([suite]).build());
     this.#counts[status]++;
   }
 
@@ -99,9 +99,13 @@ export class CellReport {
     say(`== ${name}: ${tests.length - failed} passed or skipped, ${failed} failed (${seconds(start)} s)`);
   }
 
-  /** Writes the report; returns {passed, failed, skipped}. */
-  write(file, tool) {
-    const report = new ReportBuilder().tool({ name: tool }).summaryOverrides({ start: this.#start, stop: Date.now() });
+  /** Writes the report; returns {passed, failed, skipped}. versions: of what was tested, by name. */
+  write(file, tool, versions) {
+    const report = new ReportBuilder()
+      .tool({ name: tool })
+      .generatedBy("dxtensor")
+      .environment({ extra: { versions } })
+      .summaryOverrides({ start: this.#start, stop: Date.now() });
     for (const test of this.#tests) report.addTest(test);
     const built = report.build();
     validateStrict(built);

@@ -1,12 +1,15 @@
 // The Linux cell: Microsoft's libdirectml.so over the Vulkan runtime and a Vulkan driver, made when it is missing.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { cpus, release } from "node:os";
 import { delimiter, join } from "node:path";
 import { execa } from "execa";
 import { buildNativeParts, buildTypeScript } from "../build.mjs";
+import { pinned } from "./directml.mjs";
 import { ensureSetup } from "./ensure.mjs";
-import { lavapipeEnvironment } from "./lavapipe.mjs";
+import { lavapipe, lavapipeEnvironment } from "./lavapipe.mjs";
 import { ScriptError, at } from "./project.mjs";
 import { cached } from "./vulkan-archive.mjs";
+import { vkd3d } from "./vulkan-vkd3d.mjs";
 import { buildVulkan, vulkanFolder, vulkanLibraries } from "./vulkan-build.mjs";
 
 export const directmlFolder = at("directml");
@@ -43,6 +46,21 @@ export async function ensureCell(driver) {
   await ensureDirectml();
   return cellEnvironment(driver);
 }
+
+const prettyName = () =>
+  existsSync("/etc/os-release") ? /^PRETTY_NAME="?([^"\n]*)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] : undefined;
+
+/** Versions of what the cell consists of. */
+export const cellVersions = (driver) => ({
+  node: process.versions.node,
+  "libdirectml.so": pinned.wheel,
+  "Vulkan driver": driver === "system" ? "the machine's own" : `${lavapipe}, on the processor`,
+  libvkd3d: vkd3d,
+  system: prettyName() ?? process.platform,
+  kernel: release(),
+  glibc: process.report.getReport().header.glibcVersionRuntime ?? "none",
+  processor: cpus()[0]?.model.trim() ?? "unknown",
+});
 
 /** The program of a version of Node from the npm registry, in the cache. */
 export async function ensureNode(version) {

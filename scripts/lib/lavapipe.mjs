@@ -24,6 +24,8 @@ const driverPackages = [
   },
 ];
 const suite = "bookworm";
+/** Names the driver and its version. */
+export const lavapipe = "lavapipe-25.0.7-2";
 const lib = "usr/lib/x86_64-linux-gnu";
 
 /** Libraries that the driver needs and neither the machine nor the folder has. */
@@ -116,7 +118,7 @@ async function make(work, folder) {
 
 /** Environment in which Vulkan is lavapipe alone. */
 export async function lavapipeEnvironment() {
-  const folder = await cached("lavapipe-25.0.7-2", make);
+  const folder = await cached(lavapipe, make);
   if (!readFileSync(join(folder, "lvp.json"), "utf8").includes(folder)) {
     // The cache was moved.
     rmSync(folder, { recursive: true });

@@ -21,6 +21,8 @@ export const packages = [
     sha1: "f433e2ca419a6b6ef4a3ee35e33792deef83862e",
   },
 ];
+/** Names the packages' version. */
+export const vkd3d = "vkd3d-2.1+ds-1";
 const needed = ["include/vkd3d/vkd3d_d3d12.h", "include/vulkan/vulkan.h"];
 
 /** The static libraries in a folder, null where one is missing. */
@@ -35,7 +37,7 @@ export function vkd3dLibraries(folder) {
 /** A user's folder, else Debian's packages in the cache. */
 export async function ensureVkd3d(given) {
   if (given === undefined || given === "") {
-    const folder = await cached("vkd3d-2.1+ds-1", async (work) => {
+    const folder = await cached(vkd3d, async (work) => {
       for (const file of await Promise.all(packages.map(fetchPackage))) await unpackPackage(file, work);
     });
     return join(folder, "usr");

@@ -1,12 +1,22 @@
-// The steps of npm run verify:windows: programs in the Wine cell, with Z:\work as build/windows-cell.
+// What DirectML.dll and the library's Windows build are judged by in a cell: programs, their limits and what they report. It needs no packages,
+// since it travels to machines with a GPU, too.
+import { posix } from "node:path";
 import { recipe } from "./wine-recipe.mjs";
 
-const system = "C:\\windows\\system32";
-const directml = "Z:\\opt\\dxtensor\\bin\\DirectML.dll";
 const minutes = (n) => n * 60_000;
+const windowsPath = (...parts) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;
+
+/** Where things lie under Z:\work. */
+export const places = {
+  tests: ".",
+  cli: "dist/cli.js",
+  native: "prebuilds/win32-x64",
+  programs: ".",
+  reports: "reports",
+};
 
 /** Test files that say something of Windows or of a device in a short time; those that are left out are long (golden, windows, losses). */
-const quickFiles = [
+export const quickFiles = [
   "test/windows/",
   "test/native/",
   "test/backends/",
@@ -24,88 +34,81 @@ const quickFiles = [
   "test/optim/flat",
 ];
 
-function addon(node) {
+export function addonStep(node, { native } = places) {
   const version = recipe.nodes[node];
   return {
     name: `addon in node.exe ${version}`,
     node,
-    command: ["node.exe", "-p", "require('./prebuilds/win32-x64/dxtensor.node').version + ' ' + process.version + ' ' + process.platform"],
+    command: ["node.exe", "-p", `require('./${native}/dxtensor.node').version + ' ' + process.version + ' ' + process.platform`],
     check: (last, status) =>
       status === 0 && /^\d+\.\d+\.\d+/.test(last) && last.endsWith(` v${version} win32`) ? null : `said "${last}" with status ${status}`,
     timeoutMs: minutes(1),
   };
 }
 
-const reportOf = (node, devices) => `reports/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
+const suiteProgram = ({ programs }) => windowsPath(programs, "abi_suite.exe");
 
-const tests = (name, node, { devices, files = [], limit }) => ({
-  name: `tests in TypeScript ${name}, node.exe ${recipe.nodes[node]}`,
-  node,
-  command: [
-    "node.exe",
-    "run.mjs",
-    "--report",
-    reportOf(node, devices),
-    "--timeout",
-    String(limit * 60),
-    ...files.flatMap((file) => ["--filter", file]),
-  ],
-  report: reportOf(node, devices),
-  // A first execution compiles shaders for the processor, which takes long for some.
-  env: { DXTENSOR_TEST_DEVICES: devices, DXTENSOR_TEST_TIMEOUT_MS: String(minutes(5)) },
-  timeoutMs: minutes(limit * 3),
+export const softwareSuite = (where = places) => ({
+  name: "ABI suite on dxtensor_software.dll",
+  command: [suiteProgram(where), "--software", windowsPath(where.native, "dxtensor_software.dll")],
+  timeoutMs: minutes(10),
 });
 
-const verify = (isQuick) => ({
-  name: "dxtensor verify: DirectML.dll beside the software adapter",
-  command: [
-    "node.exe",
-    "dist/cli.js",
-    "verify",
-    "--device",
-    "dml:0",
-    "--reference",
-    "cpu",
-    "--ctrf",
-    "reports/verify.json",
-    ...(isQuick ? ["--quick"] : []),
-  ],
-  report: "reports/verify.json",
-  timeoutMs: minutes(isQuick ? 15 : 60),
-});
+export function directmlSuite(where = places) {
+  const system = "C:\\windows\\system32";
+  const libraries = { dxcore: `${system}\\dxcore.dll`, dxgi: `${system}\\dxgi.dll`, d3d12: `${system}\\d3d12.dll` };
+  return {
+    name: "ABI suite on DirectML.dll",
+    command: [
+      suiteProgram(where),
+      ...Object.entries({ ...libraries, directml: "Z:\\opt\\dxtensor\\bin\\DirectML.dll" }).flatMap(([name, file]) => [`--${name}`, file]),
+    ],
+    timeoutMs: minutes(15),
+  };
+}
 
-export function stepsOf({ isQuick }) {
+export function testsStep(name, node, { devices, files = [], limit, jobs = 1 }, where = places) {
+  const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
+  const options = ["--report", report, "--timeout", String(limit * 60), "--jobs", String(jobs)];
+  return {
+    name: `tests in TypeScript ${name}, node.exe ${recipe.nodes[node]}`,
+    node,
+    command: ["node.exe", `${where.tests}/run.mjs`, ...options, ...files.flatMap((file) => ["--filter", file])],
+    report,
+    // A first execution compiles shaders for the processor, which takes long for some.
+    env: { DXTENSOR_TEST_DEVICES: devices, DXTENSOR_TEST_TIMEOUT_MS: String(minutes(5)) },
+    timeoutMs: minutes(limit * 3),
+  };
+}
+
+/** shard: "2/4" for the second quarter of the cases. */
+export function verifyStep({ isQuick, device = "dml:0", shard }, where = places) {
+  const report = `${where.reports}/verify${shard === undefined ? "" : `-${shard.replace("/", "-")}`}.json`;
+  const options = [...(isQuick ? ["--quick"] : []), ...(shard === undefined ? [] : ["--shard", shard])];
+  return {
+    name: `dxtensor verify: DirectML.dll beside the software adapter${shard === undefined ? "" : `, ${shard}`}`,
+    command: ["node.exe", where.cli, "verify", "--device", device, "--reference", "cpu", "--ctrf", report, ...options],
+    report,
+    timeoutMs: minutes(isQuick ? 15 : 60),
+  };
+}
+
+/** The steps of npm run verify:windows. node: only this node.exe; null: all of them. */
+export function stepsOf({ isQuick, node = null }) {
+  const newest = node ?? 24;
   const steps = [
-    ...Object.keys(recipe.nodes).map((node) => addon(Number(node))),
-    {
-      name: "ABI suite on dxtensor_software.dll",
-      command: ["abi_suite.exe", "--software", "Z:\\work\\prebuilds\\win32-x64\\dxtensor_software.dll"],
-      timeoutMs: minutes(10),
-    },
-    {
-      name: "ABI suite on DirectML.dll",
-      command: [
-        "abi_suite.exe",
-        "--dxcore",
-        `${system}\\dxcore.dll`,
-        "--dxgi",
-        `${system}\\dxgi.dll`,
-        "--d3d12",
-        `${system}\\d3d12.dll`,
-        "--directml",
-        directml,
-      ],
-      timeoutMs: minutes(15),
-    },
+    ...(node === null ? Object.keys(recipe.nodes) : [node]).map((major) => addonStep(Number(major))),
+    softwareSuite(),
+    directmlSuite(),
     { name: "kernels", command: ["kernel_test.exe"], timeoutMs: minutes(10) },
-    tests("on DirectML.dll", 24, { devices: "dml:0", files: isQuick ? quickFiles : [], limit: isQuick ? 10 : 40 }),
-    verify(isQuick),
+    testsStep("on DirectML.dll", newest, { devices: "dml:0", files: isQuick ? quickFiles : [], limit: isQuick ? 10 : 40 }),
+    { ...verifyStep({ isQuick }), node: newest },
   ];
   if (isQuick) return steps;
+  const others = node === null ? [20, 22] : [];
   return [
     ...steps,
-    tests("on the software adapter", 24, { devices: "cpu", limit: 20 }),
-    tests("on both", 20, { devices: "cpu,dml:0", files: quickFiles, limit: 20 }),
-    tests("on both", 22, { devices: "cpu,dml:0", files: quickFiles, limit: 20 }),
+    testsStep("on the software adapter", newest, { devices: "cpu", limit: 20 }),
+    ...others.map((major) => testsStep("on both", major, { devices: "cpu,dml:0", files: quickFiles, limit: 20 })),
   ];
 }

@@ -95,6 +95,18 @@ describe("plan", () => {
       }
   });
 
+  it("has Microsoft's library over Vulkan and under Wine as emulated cells, on the versions of Node that they have", () => {
+    const { cells, runs } = makePlan(config, linux, new Map(), { suite: "device", platform: ["*-vulkan", "windows-wine"] });
+    expect(new Set(cells.map(({ evidence }) => evidence))).toEqual(new Set(["emulated"]));
+    expect(runs.map(({ id }) => id)).toEqual([
+      ...["20", "22", "24", "26"].map((node) => `linux-glibc-2.36-vulkan/node-${node}/lavapipe`),
+      ...["20", "22", "24", "26"].map((node) => `host-vulkan/node-${node}/lavapipe`),
+      ...["20", "22", "24"].map((node) => `windows-wine/node-${node}/lavapipe`),
+    ]);
+    expect(runs.filter(({ native }) => native).map(({ node }) => node)).toEqual(["20", "20", "20"]);
+    expect(cells.find(({ id }) => id === "windows-wine/node-26/lavapipe")?.reason).toBe("the cell brings Node 20, 22, 24, and not 26");
+  });
+
   it("tests the GPU that is there as hardware, on the host and not in containers", () => {
     const { cells, runs } = makePlan(config, { ...linux, adapters: [{ index: 1, name: "NVIDIA GeForce RTX 3070" }] }, new Map(), {
       suite: "device",
@@ -137,7 +149,12 @@ describe("what a machine reaches", () => {
     expect(reasonsOf(linux, "wsl-ubuntu-22.04")).toEqual(["this machine is Linux without WSL"]);
     expect(reasonsOf(linux, "linux-glibc-2.31-vulkan")[0]).toMatch(/Mesa/);
     expect(reasonsOf({ ...linux, scripts: [] }, "windows-wine")).toEqual(["there is no npm run verify:windows yet"]);
-    expect(reasonsOf({ ...linux, glibc: "2.41" }, "linux-glibc-2.36-vulkan")).toContain("this machine's glibc is 2.41");
+    expect(reasonsOf({ ...linux, engines: [], engineProblem: "nothing answers" }, "linux-glibc-2.36-vulkan")).toEqual([
+      "no Docker engine: nothing answers",
+    ]);
+    expect(reasonsOf({ ...linux, glibc: "2.31" }, "host-vulkan")).toEqual(["this machine's glibc is 2.31, and the cell needs 2.36"]);
+    expect(reasonsOf({ ...linux, glibc: null }, "host-vulkan")).toEqual(["this machine's glibc is not there, and the cell needs 2.36"]);
+    expect(reasonsOf({ ...linux, glibc: "2.41" }, "host-vulkan")).toEqual(["runs"]);
   });
 
   it("tells Windows 10 from 11 by its build, and knows its distributions", () => {

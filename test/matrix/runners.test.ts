@@ -1,11 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { ReportBuilder, TestBuilder } from "ctrf";
 import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cellArguments, quote } from "../../matrix/cell/arguments.ts";
 import { deviceEnvironment, formatDevice, parseDevice } from "../../matrix/cell/device.ts";
 import { loadConfig } from "../../matrix/config/load.ts";
+import type { Command } from "../../matrix/config/schema.ts";
 import { toolsDockerfile } from "../../matrix/docker/images.ts";
 import { distributionName, readWindowsBuild } from "../../matrix/host/probe.ts";
 import { processProblem, runProcess, type ProcessRequest } from "../../matrix/run/process.ts";
@@ -26,7 +28,7 @@ import {
 import { describeResult, plainProgress } from "../../matrix/run/progress.ts";
 import { schedule, type Place } from "../../matrix/run/schedule.ts";
 import { sourcesOf } from "../../matrix/run/sources.ts";
-import { readCounts } from "../../matrix/runners/command.ts";
+import { CommandOutcome, commandArguments, readCounts } from "../../matrix/runners/command.ts";
 import { encoded, windowsScript } from "../../matrix/runners/windows.ts";
 import { wslArguments, wslScript } from "../../matrix/runners/wsl.ts";
 import type { Run } from "../../matrix/types.ts";
@@ -207,6 +209,30 @@ describe("schedule", () => {
     expect(rest).toHaveLength(3);
   });
 
+  it("does what shares folders one after another, and first", async () => {
+    const events: string[] = [];
+    const open: (() => void)[] = [];
+    const done = schedule(
+      runs,
+      [place("one", 3)],
+      new AbortController().signal,
+      async (r) => {
+        events.push(`+${r.id}`);
+        await new Promise<void>((resolve) => open.push(resolve));
+        events.push(`-${r.id}`);
+      },
+      (r) => (r.platform === "b" ? "folders" : null),
+    );
+    while (open.length > 0) {
+      open.shift()!();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await done).toEqual([]);
+    expect(events.slice(0, 4)).toEqual(["+b2", "+a0", "+a1", "-b2"]);
+    expect(events.indexOf("+b3")).toBeGreaterThan(events.indexOf("-b2"));
+    expect(events).toHaveLength(8);
+  });
+
   it("leaves to others what a place does not take", async () => {
     const seen: string[] = [];
     const rest = await schedule(
@@ -327,6 +353,40 @@ describe("small things", () => {
   it("quote for a shell", async () => {
     const text = `it's "$HOME" \\ \`x\``;
     expect((await execa("sh", ["-c", `printf %s ${quote(text)}`])).stdout).toBe(text);
+  });
+
+  it("ask a platform's script for everything once, and afterwards for what its Node changes", () => {
+    const { command } = config.platforms.find(({ id }) => id === "windows-wine") as { command: Command };
+    expect(commandArguments(command, { ...run("windows-wine"), native: true })).toEqual(["--quick", "--node", "22"]);
+    const later = commandArguments(command, run("windows-wine", "24"));
+    expect(later).toEqual(["--quick", "--node", "24", "--only", "addon", "--only", "tests"]);
+  });
+
+  it("take a script's own report with its versions, and make one where it left none", () => {
+    const counted = (line: string): CommandOutcome => {
+      const outcome = new CommandOutcome("here", "verify", ["--quick"]);
+      for (const text of ["noise", line, ""]) outcome.onLine(text);
+      return outcome;
+    };
+    const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
+    expect(counted("3 passed, 0 failed").finish(folder, null)).toEqual({ status: "passed", reason: null, where: "here" });
+    expect(read("ctrf.json")).toMatchObject({ results: { summary: { tests: 1, passed: 1 } } });
+    expect(read("facts.json")).toEqual({ command: "npm run verify -- --quick" });
+
+    const report = new ReportBuilder()
+      .tool({ name: "verify" })
+      .environment({ extra: { versions: { node: ["20", "22"], wine: "10.0", folder: "/home/me", isRight: true } } })
+      .addTest(new TestBuilder().name("adds").status("passed").duration(1).build())
+      .build();
+    writeFileSync(join(folder, "ctrf.json"), JSON.stringify(report));
+    expect(counted("3 passed, 1 failed").finish(folder, null)).toMatchObject({ status: "failed", reason: "1 failed" });
+    expect(read("ctrf.json")).toMatchObject({ results: { tests: [{ name: "adds" }] } });
+    expect(read("facts.json")).toEqual({ command: "npm run verify -- --quick", node: "20, 22", wine: "10.0" });
+
+    writeFileSync(join(folder, "ctrf.json"), JSON.stringify({ results: "cut off" }));
+    expect(counted("no count").finish(folder, null).reason).toBe("npm run verify -- --quick said no count of tests");
+    expect(read("ctrf.json")).toMatchObject({ results: { summary: { failed: 1 } } });
+    expect(counted("3 passed, 0 failed").finish(folder, "it ended with status 2").reason).toBe("it ended with status 2");
   });
 
   it("read the closing line of a command", () => {
