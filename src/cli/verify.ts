@@ -2,17 +2,23 @@
 import { mkdirSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
-import type { Context } from "../verify/case.ts";
+import type { Case, Context } from "../verify/case.ts";
 import { matcher, allCases } from "../verify/suite.ts";
 import { count, ctrfReport, failures, jsonReport, repro, summaryText, type Setting } from "../verify/report.ts";
 import { run, type Report, type Summary } from "../verify/run.ts";
 import { openSides } from "../verify/sides.ts";
 import { version } from "./version.ts";
 
+interface Shard {
+  readonly number: number;
+  readonly count: number;
+}
+
 interface Options {
   readonly device: string;
   readonly reference: string;
   readonly filter?: string;
+  readonly shard?: Shard;
   readonly seed: number;
   readonly quick: boolean;
   readonly strict: boolean;
@@ -35,6 +41,20 @@ function checkFilter(text: string): string {
     throw new InvalidArgumentError((error as Error).message);
   }
   return text;
+}
+
+function readShard(text: string): Shard {
+  const [number, count] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
+  if (number === undefined || count === undefined || number < 1 || number > count)
+    throw new InvalidArgumentError('"2/4" is wanted for the second of four parts.');
+  return { number, count };
+}
+
+/** The cases that are asked for, in their order. */
+function* select(cases: Iterable<Case>, { filter, shard = { number: 1, count: 1 } }: Options): Generator<Case> {
+  const wanted = matcher(filter ?? "");
+  let index = 0;
+  for (const one of cases) if (wanted(one.id) && index++ % shard.count === shard.number - 1) yield one;
 }
 
 /** One line that is written over where stderr is a terminal; nothing elsewhere. */
@@ -70,10 +90,9 @@ async function verify(options: Options): Promise<void> {
   process.stdout.on("error", endWithReader);
   const { context, facts } = openSides(options);
   const setting = settingOf(options, context);
-  const wanted = matcher(options.filter ?? "");
-  const cases = allCases({ featureLevel: context.device.featureLevel, quick: options.quick });
+  const cases = select(allCases({ featureLevel: context.device.featureLevel, quick: options.quick }), options);
   if (options.list) {
-    const ids = [...cases].map((c) => c.id).filter(wanted);
+    const ids = [...cases].map((c) => c.id);
     process.stdout.write(options.json ? `${JSON.stringify(ids)}\n` : `${ids.join("\n")}\n`);
     return;
   }
@@ -99,12 +118,9 @@ async function verify(options: Options): Promise<void> {
     }
     progress(done, failed, report.id);
   };
-  function* selected() {
-    for (const one of cases) if (wanted(one.id)) yield one;
-  }
-  const isWhole = !options.quick && options.filter === undefined;
+  const isWhole = !options.quick && options.filter === undefined && options.shard === undefined;
   const trace = options.verbose ? (text: string): void => void writeSync(2, `${text}\n`) : undefined;
-  const summary = await run(selected(), { ...context, trace }, { facts, isWhole, signal: stop.signal, onReport });
+  const summary = await run(cases, { ...context, trace }, { facts, isWhole, signal: stop.signal, onReport });
   process.removeListener("SIGINT", interrupt);
   process.removeListener("SIGTERM", interrupt);
   clearProgress();
@@ -137,6 +153,7 @@ export function addVerify(program: Command): void {
     .option("--device <name>", "the device that is judged", "dml:0")
     .option("--reference <name>", "the device that it is compared with", "cpu")
     .option("--filter <text>", "cases whose id has all these words, or matches this /regular expression/", checkFilter)
+    .option("--shard <number/count>", "only one part of so many, for processes side by side", readShard)
     .option("--seed <number>", "other inputs", wholeNumber, 1)
     .option("--quick", "one layout and fewer data types for each row: under a minute", false)
     .option("--strict", "a listed difference that no longer shows fails too (in a whole run)", false)

@@ -50,6 +50,18 @@ describe("dxtensor verify", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("splits the cases into shards, each case in one of them", async () => {
+    const list = async (...args: string[]): Promise<string[]> =>
+      JSON.parse(String((await verify(["--list", "--json", "--quick", "--filter", "GEMM", ...args])).stdout)) as string[];
+    const [whole, ...shards] = await Promise.all([list(), ...[1, 2, 3].map((n) => list("--shard", `${n}/3`))]);
+    const sizes = shards.map((ids) => ids.length);
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThan(2);
+    expect(shards.flat().toSorted()).toEqual(whole!.toSorted());
+    const { stderr, exitCode } = await verify(["--shard", "4/3"]);
+    expect(stderr).toContain('"2/4" is wanted');
+    expect(exitCode).toBe(2);
+  });
+
   it("writes JSON and CTRF", async () => {
     const file = join(folder, "reports", "ctrf.json");
     const { stdout } = await verify(["--json", "--ctrf", file, "--seed", "5", "--filter", "training/in place"]);
