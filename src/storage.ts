@@ -16,6 +16,8 @@ export function setReleaser(release: (handle: Handle) => void): void {
  * the tape, which count; freed with the last of them, or by the sweep when nothing refers to it any more.
  */
 export class Storage {
+  /** How often a storage got another buffer: who remembers handles looks at this first. */
+  static repoints = 0;
   readonly device: Device;
   readonly sizeInBytes: number;
   /** 0: none (empty tensors, traced ones, disposed of). */
@@ -47,6 +49,7 @@ export class Storage {
   /** Another buffer takes the place of this one's, which is freed. `owner`: the object that the addon knows as its owner. */
   repoint(handle: Handle, owner: object | null): void {
     const old = this.handle;
+    Storage.repoints++;
     this.handle = handle;
     this.owner = owner;
     this.version++;

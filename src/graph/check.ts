@@ -3,13 +3,13 @@
  * compared with the log. So whatever JavaScript value the trace depended on, a change of it is seen before anything is
  * replayed. Nothing is computed; backward() and the optimizer's step are skipped as a whole.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import type { Definition } from "../ops/define.ts";
 import { Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import type { Tracer } from "../trace.ts";
+import { sameData } from "./key.ts";
 import { backwardOwner, isSeen, type Event, type Trace } from "./trace.ts";
 
 /** Thrown when a call differs from the recording: it has to be traced anew. */
@@ -52,13 +52,13 @@ export class Check implements Tracer {
     if (inputs.length !== event.inputs.length) throw new Mismatch(`${definition.name} with ${inputs.length} inputs`);
     for (let i = 0; i < inputs.length; i++)
       if (!isSeen(event.inputs[i]!, inputs[i]!)) throw new Mismatch(`${definition.name}: input ${i} is another tensor`);
-    if (event.attrs !== attrs && !isDeepStrictEqual(event.attrs, attrs)) throw new Mismatch(`${definition.name}: other options`);
+    if (!sameData(event.attrs, attrs)) throw new Mismatch(`${definition.name}: other options`);
     return event.outputs.map(again);
   }
 
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
     const event = this.#next("create", definition.name);
-    if ((event.definition as unknown) !== definition || event.device !== device || !isDeepStrictEqual(event.attrs, attrs))
+    if ((event.definition as unknown) !== definition || event.device !== device || !sameData(event.attrs, attrs))
       throw new Mismatch(`${definition.name}: other options`);
     return again(event.output);
   }
@@ -75,7 +75,7 @@ export class Check implements Tracer {
   constant(_device: Device, dtype: DType, shape: readonly number[], bytes: ArrayBufferView): Tensor {
     const at = this.#at;
     const event = this.#next("constant", "data");
-    if (event.dtype !== dtype || !isDeepStrictEqual(event.shape, shape)) throw new Mismatch("data of another shape or dtype");
+    if (event.dtype !== dtype || !sameData(event.shape, shape)) throw new Mismatch("data of another shape or dtype");
     if (event.cell >= 0) this.volatile.set(at, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     return again(event.output);
   }
@@ -124,7 +124,7 @@ export class Check implements Tracer {
 }
 
 /** Storages and other objects with an identity are compared by it, plain data by value. */
-const isSameGuard = (a: unknown, b: unknown): boolean => a === b || (!(a instanceof Storage) && isDeepStrictEqual(a, b));
+const isSameGuard = (a: unknown, b: unknown): boolean => a === b || (!(a instanceof Storage) && sameData(a, b));
 
 /** The recorded result once more, as a tensor of its own. */
 function again(t: Tensor): Tensor {

@@ -5,6 +5,7 @@ import { defaultDevice, type Device } from "../device.ts";
 import { noteFallback } from "../runtime/fallback.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { keep, outsideScopes } from "../scope.ts";
+import type { Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer, withTracer } from "../trace.ts";
 import { Check, Mismatch } from "./check.ts";
@@ -83,6 +84,25 @@ function signature(args: readonly unknown[]): string {
   return `${isGradEnabled()}|${keyOf(kinds)}`;
 }
 
+/** A call whose arguments are all tensors, remembered so that the next one like it needs no signature. */
+interface Kinds {
+  readonly key: string;
+  readonly isGradEnabled: boolean;
+  readonly descs: readonly Desc[];
+  readonly wants: readonly boolean[];
+}
+
+const isLike = (kinds: Kinds, args: readonly unknown[]): boolean =>
+  args.length === kinds.descs.length &&
+  kinds.isGradEnabled === isGradEnabled() &&
+  args.every((t, i) => t instanceof Tensor && t.desc === kinds.descs[i] && t.requiresGrad === kinds.wants[i]);
+
+function kindsOf(key: string, args: readonly unknown[]): Kinds | null {
+  const tensors = args.filter((t) => t instanceof Tensor);
+  if (tensors.length !== args.length) return null;
+  return { key, isGradEnabled: isGradEnabled(), descs: tensors.map((t) => t.desc), wants: tensors.map((t) => t.requiresGrad) };
+}
+
 /** The variants of all compiled functions: held weakly, so that a function that nobody refers to is freed with what it captured. */
 const functions = new Set<WeakRef<Map<string, Variant[]>>>();
 onClose((native) => {
@@ -100,13 +120,15 @@ export function compile<Args extends readonly unknown[], Result>(
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
   const variants = new Map<string, Variant[]>();
   let recent: Variant | null = null;
+  let kinds: Kinds | null = null;
   functions.add(new WeakRef(variants));
 
   const run = (...args: Args): Result => {
     if (tracer() !== null) return fn(...args);
     const given = tensorsIn(args);
     given.forEach((t, i) => t.demandLive(name, `argument ${i}`));
-    const key = signature(args);
+    const key = kinds !== null && isLike(kinds, args) ? kinds.key : signature(args);
+    if (kinds?.key !== key) kinds = kindsOf(key, args);
     const list = variants.get(key) ?? [];
     const volatile = new Set<number>();
     for (const variant of list) {

@@ -16,6 +16,36 @@ import { planGraph, type Regions } from "./plan.ts";
 import type { Trace, TracedInput } from "./trace.ts";
 import type { Graph } from "./graph.ts";
 
+/** The program's own copy of one of the function's arguments, and what of it lies there since the last call. */
+class ArgumentCopy {
+  readonly slot: number;
+  readonly index: number;
+  readonly sizeInBytes: number;
+  #storage: WeakRef<Storage> | null = null;
+  #desc: Desc | null = null;
+  #offset = 0;
+  #version = 0;
+
+  constructor(slot: number, index: number, sizeInBytes: number) {
+    this.slot = slot;
+    this.index = index;
+    this.sizeInBytes = sizeInBytes;
+  }
+
+  holds(t: Tensor): boolean {
+    return (
+      this.#desc === t.desc && this.#offset === t.offset && this.#version === t.storage.version && this.#storage?.deref() === t.storage
+    );
+  }
+
+  remember(t: Tensor): void {
+    this.#storage = new WeakRef(t.storage);
+    this.#desc = t.desc;
+    this.#offset = t.offset;
+    this.#version = t.storage.version;
+  }
+}
+
 /**
  * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
  * function uses alive. Recorded again when a state cell was repointed from outside.
@@ -35,6 +65,10 @@ export class CompiledProgram {
   #recording = 0;
   /** Handles that the recording was made with, by slot. */
   #recorded: number[] = [];
+  /** Storage.repoints when the state was last seen to lie where it was recorded. */
+  #seenRepoints = -1;
+  readonly #arguments: readonly ArgumentCopy[];
+  readonly #volatile: readonly { readonly slot: number; readonly event: number }[];
   #disposed = false;
 
   constructor(native: NativeDevice, trace: Trace, name: string, lists: number, regions?: Regions) {
@@ -66,6 +100,10 @@ export class CompiledProgram {
       ...this.description.outputs.map(sized),
       sized(this.description.scratch),
     ];
+    this.#arguments = trace.inputs.flatMap(({ source, value }, slot) =>
+      source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes)] : [],
+    );
+    this.#volatile = trace.inputs.flatMap(({ source }, slot) => (source.kind === "volatile" ? [{ slot, event: source.event }] : []));
     this.#fillConstants(trace);
   }
 
@@ -87,26 +125,26 @@ export class CompiledProgram {
     }
   }
 
-  /** Runs on these arguments; returns new tensors for the outputs. `volatile`: numbers and data that differ from the last call. */
+  /** Runs on these arguments, of which it copies those that are not as they were; returns new tensors for the outputs. `volatile`: numbers and data that differ from the last call. */
   replay(given: readonly Tensor[], volatile: Check["volatile"] | null): Tensor[] {
     relieve();
     const { binding } = this.native;
     const name = this.description.name;
     this.#record();
-    const copies: number[] = [];
+    const stale = this.#arguments.filter((a) => !a.holds(given[a.index]!));
     const temporary: Tensor[] = [];
-    this.#inputs.forEach(({ source, value }, slot) => {
-      if (source.kind === "argument") {
-        const t = given[source.index]!;
-        const packed = t.desc.isPacked ? t : outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!);
-        if (packed !== t) temporary.push(packed);
-        copies.push(packed.storage.handle, packed.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[slot]!.handle, 0, value.sizeInBytes);
-      } else if (source.kind === "volatile") {
-        const now = volatile?.get(source.event);
+    const copies = stale.flatMap(({ slot, index, sizeInBytes }) => {
+      const t = given[index]!;
+      const packed = t.desc.isPacked ? t : outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!);
+      if (packed !== t) temporary.push(packed);
+      return [packed.storage.handle, packed.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[slot]!.handle, 0, sizeInBytes];
+    });
+    if (volatile !== null)
+      for (const { slot, event } of this.#volatile) {
+        const now = volatile.get(event);
         if (now !== undefined)
           binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(now.dtype, [now.value]));
       }
-    });
     const first = this.#inputs.length;
     const storages = this.#outputs.map((_, i) => new Storage(this.native.device, this.description.outputs[i]!));
     const outputs = storages.flatMap((s, i) => [this.#buffers[first + i]!.handle, 0, s.sizeInBytes]);
@@ -115,6 +153,7 @@ export class CompiledProgram {
     storages.forEach((s, i) => {
       s.handle = results[i]!;
     });
+    for (const a of stale) a.remember(given[a.index]!);
     for (const s of this.#written) s.version++;
     for (const t of temporary) t.dispose();
     return storages.map((s, i) => new Tensor(s, this.#outputs[i]!));
@@ -146,7 +185,11 @@ export class CompiledProgram {
 
   /** Makes the recording, or makes it anew when a state cell has another buffer than before. */
   #record(): void {
-    if (this.#recording !== 0 && this.#state.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+    if (this.#recording !== 0) {
+      if (this.#seenRepoints === Storage.repoints) return;
+      this.#seenRepoints = Storage.repoints;
+      if (this.#state.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+    }
     const { binding } = this.native;
     if (this.#recording !== 0) binding.releaseRecording(this.#recording);
     this.#recording = 0;

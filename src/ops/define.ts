@@ -57,18 +57,19 @@ export interface Definition<A> {
   readonly cache: ProgramCache;
 }
 
-/** @internal An inline cache: the last program and the key it belongs to. */
+/** @internal An inline cache: the last program and the key it belongs to, the ids of the last few attributes. */
 export interface ProgramCache {
   readonly id: number;
   lastKey: number;
   last: object | null;
+  readonly attributes: { readonly value: unknown; readonly id: number }[];
 }
 
 let definitions = 0;
 
 /** Registers an operation. */
 export function define<A = undefined>(definition: Omit<Definition<A>, "traits" | "cache"> & { readonly traits?: Traits }): Definition<A> {
-  return { traits: {}, ...definition, cache: { id: definitions++, lastKey: -1, last: null } };
+  return { traits: {}, ...definition, cache: { id: definitions++, lastKey: -1, last: null, attributes: [] } };
 }
 
 /** How a view shows its input's elements; offset counts elements from the input's first. */

@@ -4,12 +4,12 @@
  */
 import { UnsupportedError, NativeError, ShapeError } from "../errors.ts";
 import { DTYPES } from "../dtype.ts";
-import type { Definition, TensorSpec } from "../ops/define.ts";
+import type { Definition, ProgramCache, TensorSpec } from "../ops/define.ts";
 import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { packedBytes } from "../graph/graph.ts";
-import { keyOf } from "../graph/key.ts";
+import { keyOf, sameData } from "../graph/key.ts";
 import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
@@ -37,22 +37,21 @@ const programs = new ProgramLru<EagerProgram>(4096, (p) => {
 onClose((native) => programs.drop((p) => p.native === native, false));
 
 const attributeIds = new Map<string, number>();
-const idOfObject = new WeakMap<object, number>();
+const RECENT = 8;
 
-/** A small number for equal attributes; 0 for none. */
-function attributesId(attrs: unknown): number {
+/** A small number for equal attributes; 0 for none. Those of the last few calls of an operation are compared by value. */
+function attributesId({ attributes }: ProgramCache, attrs: unknown): number {
   if (attrs === undefined || attrs === null) return 0;
-  if (typeof attrs === "object") {
-    const id = idOfObject.get(attrs);
-    if (id !== undefined) return id;
-  }
+  for (const recent of attributes) if (sameData(recent.value, attrs)) return recent.id;
   const key = keyOf(attrs);
   let id = attributeIds.get(key);
   if (id === undefined) {
     id = attributeIds.size + 1;
     attributeIds.set(key, id);
   }
-  if (typeof attrs === "object" && Object.isFrozen(attrs)) idOfObject.set(attrs, id);
+  // A copy: a caller may go on to change its own array.
+  attributes.unshift({ value: structuredClone(attrs), id });
+  if (attributes.length > RECENT) attributes.pop();
   return id;
 }
 
@@ -93,7 +92,7 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
     }
     return execute(definition, program, inputs, attrs);
   }
-  let key = `${attributesId(attrs)}`;
+  let key = `${attributesId(definition.cache, attrs)}`;
   for (const t of inputs) key += `,${t.desc.id}${t.offset === 0 ? "" : `+${residueOf(t)}`}`;
   if (n === 0) throw new TypeError(`${definition.name}: operations without inputs run through runCreation`);
   const program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, make(definition, inputs, attrs));
@@ -103,7 +102,7 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
 /** Runs an operation that has no inputs on a device. */
 export function runCreation<A>(definition: Definition<A>, native: NativeDevice, attrs: A): Tensor[] {
   relieve();
-  const key = `${native.device.id}:${attributesId(attrs)}`;
+  const key = `${native.device.id}:${attributesId(definition.cache, attrs)}`;
   const program =
     programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, makeOn(native, definition, [], [], attrs));
   return execute(definition, program, [], attrs);
