@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { quote } from "../cell/arguments.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { connect } from "../docker/connect.ts";
@@ -88,6 +89,12 @@ function interruptible(): { readonly signal: AbortSignal; readonly dispose: () =
   return { signal: controller.signal, dispose: () => signals.forEach((signal) => process.off(signal, stop)) };
 }
 
+/** As a shell takes it. */
+const callOf = (args: readonly string[]): string =>
+  ["npm run matrix", ...(args.length === 0 ? [] : ["--", ...args.map((text) => (/^[\w./:=@-]+$/.test(text) ? text : quote(text)))])].join(
+    " ",
+  );
+
 export async function runMatrix(options: RunOptions): Promise<number> {
   const config = loadConfig(options.config);
   const owner = newOwner();
@@ -114,7 +121,7 @@ export async function runMatrix(options: RunOptions): Promise<number> {
     const sources = await readSources(root, work, options.commit);
     const store =
       options.resume === undefined
-        ? Store.create({ owner, sources, plan, results: [] })
+        ? Store.create({ owner, call: callOf(process.argv.slice(2)), sources, plan, results: [] })
         : Store.open(options.resume === true ? "latest" : options.resume);
     if (options.resume !== undefined) {
       if (store.record.sources.hash !== sources.hash)

@@ -137,8 +137,8 @@ async function grow(context: ImageContext, from: string, to: string, layer: stri
   await dropOthers(engine.docker, labels, to);
 }
 
-/** A change of one file compiles that file, and what was fetched stays: the volume outlives the containers. */
-export const cacheVolume = (platform: DockerPlatform): string => `${repository}-cache-${platform.id}`;
+/** A change of one file compiles that file, and what was fetched stays: the volume outlives the containers, and is that of all on one base. */
+export const cacheVolume = (platform: DockerPlatform): string => `${repository}-cache-${platform.base.suite}`;
 
 export const buildEnvironment = {
   CCACHE_DIR: "/cache/ccache",

@@ -48,7 +48,7 @@ export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, reado
     .environment({
       appName: "dxtensor",
       testEnvironment: record.plan.suite,
-      extra: { run: record.owner.run, sources: record.sources.what },
+      extra: { run: record.owner.run, sources: record.sources.what, ...(record.call === undefined ? {} : { call: record.call }) },
     })
     .addTests([
       ...cells.map((entry) =>

@@ -113,7 +113,7 @@ function runDetails(run: Run, cells: readonly CellResult[], tests: readonly Test
     ${(record.earlier ?? []).filter(({ id }) => id === run.id).map(({ reason }) => markup`<p>An earlier attempt failed: ${reason}</p>`)}
     ${result.reason === null ? null : markup`<p><b>${result.reason}</b></p>`}
     ${evidence === "simulated" ? markup`<p>A profile of the software adapter; no such GPU was tested.</p>` : null}
-    ${evidence === "emulated" ? markup`<p>Microsoft's library on a Vulkan driver of the processor; no GPU was tested.</p>` : null}
+    ${evidence === "emulated" ? markup`<p>Microsoft's library on a Vulkan driver that runs on the processor, not on the system that it is meant for; no GPU was tested.</p>` : null}
     ${others.length === 0 ? null : markup`<p>Stands for ${others.join(", ")} too: their capabilities lead to the same lowerings.</p>`}
     <table class="facts">
       ${Object.entries(result.facts).map(
@@ -239,12 +239,12 @@ export function htmlReport(config: Config, record: RunRecord, tests: ReadonlyMap
         <p>${verdict}. ${record.plan.runs.length} runs decide ${sum.passed + sum.failed} of ${cells.length} cells.${repeated === 0 ? "" : ` ${repeated} of the runs failed at first and were repeated; they say how.`}</p>
         <p class="soft">
           Run ${record.owner.run}${started === null ? "" : `, begun ${started.toISOString().slice(0, 16).replace("T", " ")} UTC`}; sources:
-          ${record.sources.what}; suite: ${record.plan.suite}
+          ${record.sources.what}; suite: ${record.plan.suite}${record.call === undefined ? "" : "; by "}${record.call === undefined ? null : markup`<code>${record.call}</code>`}
         </p>
         <div class="filter">
           ${choice("only-all", `All ${cells.length}`, true)}${choice("only-passed", `✓ Passed ${sum.passed}`, false)}${choice("only-failed", `✗ Failed ${sum.failed}`, false)}${choice("only-idle", `– Not run ${sum.notRun}`, false)}
         </div>
-        <div class="legend">${legend("hardware", "a GPU that is there")}${legend("software", "the software adapter")}${legend("simulated", "a GPU's profile on the software adapter, no such GPU was tested")}${legend("emulated", "Microsoft's library on a Vulkan driver of the processor")}</div>
+        <div class="legend">${legend("hardware", "a GPU that is there")}${legend("software", "the software adapter")}${legend("simulated", "a GPU's profile on the software adapter, no such GPU was tested")}${legend("emulated", "Microsoft's library on a Vulkan driver that runs on the processor; no GPU was tested")}</div>
 ${grid(config, cells)}
         <h2>Runs</h2>
         ${record.plan.runs.map((run) => runDetails(run, cells, tests.get(run.id) ?? [], record))} ${notRun(cells)} ${leftOut(record)}

@@ -8,6 +8,8 @@ import { isAlive, type Owner } from "./owner.ts";
 
 export interface RunRecord {
   readonly owner: Owner;
+  /** How the run was begun: "npm run matrix -- --quick". */
+  readonly call?: string;
   /** What is tested. */
   readonly sources: { readonly what: string; readonly hash: string };
   readonly plan: Plan;

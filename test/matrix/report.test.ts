@@ -44,7 +44,8 @@ const result = (id: string, status: Status, reason: string | null = null): RunRe
 const failedRun = "linux-glibc-2.31/node-26/gtx-1070";
 const record: RunRecord = {
   owner: { run: "20260102-030400-beef", pid: 1, start: "1", host: "here" },
-  sources: { what: "working tree", hash: "0" },
+  call: "npm run matrix -- --gpu 'rtx-*'",
+  sources: { what: "commit 0123456789ab", hash: "0" },
   plan,
   results: [
     result("linux-glibc-2.31/node-20/software", "passed"),
@@ -188,6 +189,11 @@ describe("HTML", () => {
     expect(page).toContain("&lt;a &amp; b&gt;");
     expect(page).not.toContain("<b>two</b>");
     expect(markup`<p title="${'"'}">${["<", null, markup`<b>`]}</p>`.text).toBe('<p title="&quot;">&lt;<b></p>');
+  });
+
+  it("says what was tested, and by which call", () => {
+    expect(page).toMatch(/sources:\s+commit 0123456789ab; suite: /);
+    expect(page).toContain("<code>npm run matrix -- --gpu &#39;rtx-*&#39;</code>");
   });
 
   it("needs no script and loads nothing", () => {
