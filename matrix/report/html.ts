@@ -79,6 +79,10 @@ function testLine(test: Test): Markup {
   </li>`;
 }
 
+/** A program that only counts gives its results numbers for names: "ABI suite 1", "kernels: passed 2". */
+const isNumbered = (file: string, { name, status }: Test): boolean =>
+  status === "passed" && name.startsWith(file) && /^(: passed)? \d+$/.test(name.slice(file.length));
+
 function files(tests: readonly Test[]): Markup[] {
   const names = [...new Set(tests.map(fileOf))];
   return names.map((name) => {
@@ -88,8 +92,9 @@ function files(tests: readonly Test[]): Markup[] {
     const total = own.reduce((sum, test) => sum + test.duration, 0);
     const text = `${own.length - bad - idle} passed${bad === 0 ? "" : `, ${bad} failed`}${idle === 0 ? "" : `, ${idle} skipped`}, ${duration(total)}`;
     const summary = markup`<summary>${bad > 0 ? "✗ " : ""}<code>${name}</code> <span class="soft">${text}</span></summary>`;
+    const numbered = own.filter((test) => isNumbered(name, test)).length;
     const lines = markup`<ul class="tests">
-      ${own.map(testLine)}
+      ${numbered === 0 ? null : markup`<li>${numbered} results without names</li>`}${own.filter((test) => !isNumbered(name, test)).map(testLine)}
     </ul>`;
     return bad > 0
       ? markup`<details class="file" open>${summary}${lines}</details>`

@@ -191,6 +191,16 @@ describe("HTML", () => {
     expect(markup`<p title="${'"'}">${["<", null, markup`<b>`]}</p>`.text).toBe('<p title="&quot;">&lt;<b></p>');
   });
 
+  it("counts results that have numbers for names", () => {
+    const numbered = ["ABI suite 1", "ABI suite 2", "ABI suite: passed 3", "ABI suite with a name 4"].map((name) =>
+      new TestBuilder().name(name).status("passed").duration(1).suite(["ABI suite"]).build(),
+    );
+    const shown = htmlReport(config, record, new Map([[failedRun, numbered]]));
+    expect(shown).toContain("<li>3 results without names</li>");
+    expect(shown).toContain("<li>ABI suite with a name 4</li>");
+    expect(shown).not.toContain("<li>ABI suite 1</li>");
+  });
+
   it("says what was tested, and by which call", () => {
     expect(page).toMatch(/sources:\s+commit 0123456789ab; suite: /);
     expect(page).toContain("<code>npm run matrix -- --gpu &#39;rtx-*&#39;</code>");
