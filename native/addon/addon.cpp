@@ -111,6 +111,7 @@ Napi::Value OpenDeviceCall(Environment& environment, Arguments in) {
   object.Set("dataTypes", context.data_types);
   object.Set("fusesGraphs", context.fuses_graphs);
   object.Set("isUnifiedMemory", context.is_unified_memory);
+  object.Set("waveLanes", context.wave_lanes);
   return object;
 }
 

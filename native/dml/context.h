@@ -25,6 +25,7 @@ struct Context {
   uint32_t data_types = 0;
   bool fuses_graphs = false;
   bool is_unified_memory = false;
+  uint32_t wave_lanes = 0;       // least number of lanes of a wave; 0 without wave operations
   uint64_t memory_in_bytes = 0;  // of the adapter, 0 when it does not say
 
   // S_OK while both devices live.

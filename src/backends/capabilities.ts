@@ -10,13 +10,23 @@ export class Capabilities {
   readonly dataTypes: number;
   /** Compiled graphs fuse their nodes, so that regions should be large. */
   readonly fusesGraphs: boolean;
+  /** The least number of lanes of a wave; 0 without wave operations. */
+  readonly waveLanes: number;
   readonly #missing: Set<OperatorName>;
 
-  constructor(data: { name: string; featureLevel: number; dataTypes: number; fusesGraphs: boolean; missing?: Iterable<OperatorName> }) {
+  constructor(data: {
+    name: string;
+    featureLevel: number;
+    dataTypes: number;
+    fusesGraphs: boolean;
+    waveLanes: number;
+    missing?: Iterable<OperatorName>;
+  }) {
     this.name = data.name;
     this.featureLevel = data.featureLevel;
     this.dataTypes = data.dataTypes;
     this.fusesGraphs = data.fusesGraphs;
+    this.waveLanes = data.waveLanes;
     this.#missing = new Set(data.missing);
   }
 

@@ -55,6 +55,8 @@ export interface DeviceDescription {
   /** True where a compiled graph fuses its nodes (the software adapter), so that regions should be large. */
   readonly fusesGraphs: boolean;
   readonly isUnifiedMemory: boolean;
+  /** The least number of lanes of a wave; 0 without wave operations. */
+  readonly waveLanes: number;
 }
 
 /** Properties of an Error thrown by the addon. */

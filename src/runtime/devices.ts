@@ -148,6 +148,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           featureLevel: o.featureLevel,
           dataTypes: o.dataTypes,
           fusesGraphs: o.fusesGraphs,
+          waveLanes: o.waveLanes,
         }),
       };
     } catch (error) {

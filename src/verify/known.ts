@@ -11,6 +11,8 @@ export interface DeviceFacts {
   readonly featureLevel: number;
   /** True for Microsoft's DirectML, false for the software adapter. */
   readonly microsoft: boolean;
+  /** The least number of lanes of the GPU's waves; DirectML chooses kernels by it. */
+  readonly waveLanes: number;
 }
 
 export interface Known {
@@ -21,7 +23,7 @@ export interface Known {
   /** Of findings with elements, those whose every element this explains; all when left out. */
   readonly explains?: (element: Element) => boolean;
   /** Where it shows; everywhere when left out. */
-  readonly on?: { readonly leastLevel?: number; readonly highestLevel?: number };
+  readonly on?: { readonly leastLevel?: number; readonly highestLevel?: number; readonly leastLanes?: number };
   /** True for what a specification leaves open: other drivers may agree, and then the entry is not out of date. */
   readonly isFreedom?: boolean;
   readonly reason: string;
@@ -29,7 +31,8 @@ export interface Known {
 }
 
 export function applies({ on = {} }: Known, facts: DeviceFacts): boolean {
-  return facts.microsoft && facts.featureLevel >= (on.leastLevel ?? 0) && facts.featureLevel <= (on.highestLevel ?? Infinity);
+  const { leastLevel = 0, highestLevel = Infinity, leastLanes = 0 } = on;
+  return facts.microsoft && facts.featureLevel >= leastLevel && facts.featureLevel <= highestLevel && facts.waveLanes >= leastLanes;
 }
 
 const small = (v: number | bigint): boolean => typeof v === "number" && v !== 0 && Math.abs(v) < 2 ** -126;
@@ -69,6 +72,16 @@ export const known: readonly Known[] = [
     findings: /ARGM|POOLING|TOP_K|function=(ARGMAX|ARGMIN|MAX|MIN)/,
     reason: "Microsoft's library compares the low halves of int64 as signed numbers",
     evidence: "the same in sorting, pooling and reductions; uint64 is right",
+  },
+  {
+    cases: /^operator\/REDUCE\/\d+\/i64/,
+    findings: /refused: .*CompileOperator.*E_NOTIMPL[^]*function=(MULTIPLY|SUM_SQUARE) /,
+    on: { leastLevel: 0x6400, leastLanes: 32 },
+    isFreedom: true,
+    reason:
+      "for waves of 32 lanes DirectML.dll reduces int64 with a kernel that keeps 8-byte numbers in memory shared by a group, which libvkd3d's shader compiler cannot translate",
+    evidence:
+      "E_NOTIMPL at CompileOperator on an H100 under Wine (libvkd3d 2.1, DirectML.dll 1.15.4); with 8 lanes, on lavapipe, it computes",
   },
   {
     cases: /^operator\/ELEMENT_WISE_POW\/\d+\/[iu]\d+-f/,

@@ -38,6 +38,10 @@ export class Side {
     return this.#native.capabilities.featureLevel;
   }
 
+  get waveLanes(): number {
+    return this.#native.capabilities.waveLanes;
+  }
+
   /** "llvmpipe, feature level 6.2" */
   describe(): string {
     return this.#native.capabilities.describe();

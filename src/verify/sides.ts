@@ -38,7 +38,7 @@ export function openSides(options: SideOptions): { readonly context: Context; re
   const judged = new Side(options.device);
   const reference = new Side(options.reference);
   const { runtime } = nativeDevice(device(options.device));
-  const facts: DeviceFacts = { featureLevel: judged.featureLevel, microsoft: runtime === "gpu" };
+  const facts: DeviceFacts = { featureLevel: judged.featureLevel, microsoft: runtime === "gpu", waveLanes: judged.waveLanes };
   const context: Context = {
     device: judged,
     reference,

@@ -8,7 +8,7 @@ import { allCases, matcher } from "../../src/verify/suite.ts";
 
 // Cases that look at nothing of a device need none.
 const context = {} as Context;
-const facts: DeviceFacts = { featureLevel: 0x6200, microsoft: true };
+const facts: DeviceFacts = { featureLevel: 0x6200, microsoft: true, waveLanes: 8 };
 const setting: Setting = {
   version: "1.2.3",
   device: "dml:0",
@@ -54,6 +54,25 @@ describe("a run", () => {
     });
     expect((await runAll([made(int64.replace("i64", "u64"), differs("?"))])).reports[0]!.status).toBe("failed");
     expect((await runAll([made(int64, differs("?"))], { ...facts, microsoft: false })).reports[0]!.status).toBe("failed");
+  });
+
+  it("lets DirectML.dll refuse a reduction of int64 for lack of a translation, on waves of 32 lanes only", async () => {
+    const id = "operator/REDUCE/10/i64/packed";
+    const refused = (name: string, code = "E_NOTIMPL"): Case =>
+      made(
+        id,
+        differs(
+          `refused: REDUCE: IDMLDevice::CompileOperator failed: ${code} (0x80004001)\n  REDUCE function=${name} input=i64[2,3,4,5] axes=[1]`,
+        ),
+      );
+    const status = async (one: Case, waveLanes: number): Promise<string> =>
+      (await runAll([one], { featureLevel: 0x6400, microsoft: true, waveLanes })).reports[0]!.status;
+    expect(await status(refused("SUM_SQUARE"), 32)).toBe("known");
+    expect(await status(refused("MULTIPLY"), 32)).toBe("known");
+    expect(await status(refused("MULTIPLY"), 8)).toBe("failed");
+    expect(await status(refused("SUM"), 32)).toBe("failed");
+    expect(await status(refused("MULTIPLY", "E_INVALIDARG"), 32)).toBe("failed");
+    expect(await status(made(id, differs("output: 1 of 2 elements differ\n  REDUCE function=MULTIPLY input=i64[2]")), 32)).toBe("failed");
   });
 
   it("needs every element of a finding explained", async () => {
