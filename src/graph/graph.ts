@@ -10,7 +10,7 @@ import { isPacked, packedStrides } from "../shape.ts";
 export class Value {
   readonly id: number;
   readonly sizeInBytes: number;
-  /** The node that writes it; null for an input of the graph. */
+  /** The node that was made to write it; null for an input of the graph. */
   readonly producer: GraphNode | null;
 
   constructor(id: number, sizeInBytes: number, producer: GraphNode | null) {
@@ -69,6 +69,8 @@ export class Graph {
   inputs: Value[] = [];
   outputs: Expr[] = [];
   state: StateWrite[] = [];
+  /** Inputs whose bytes are known and stay as they are. */
+  constants: ReadonlyMap<Value, Uint8Array> = new Map();
   #values: number;
 
   constructor(values = 0) {
@@ -119,6 +121,7 @@ export const isWhole = (x: Expr): boolean =>
 export function withNodes(graph: Graph, nodes: GraphNode[], replaced: (x: Expr) => Expr): Graph {
   const next = new Graph(graph.valueCount);
   next.inputs = graph.inputs;
+  next.constants = graph.constants;
   next.nodes = nodes;
   next.outputs = graph.outputs.map(replaced);
   next.state = graph.state.map((w) => ({ cell: w.cell, value: replaced(w.value) }));

@@ -3,18 +3,21 @@ import type { Capabilities } from "../backends/capabilities.ts";
 import type { Graph } from "./graph.ts";
 import { mergeCommonSubexpressions } from "./passes/common-subexpressions.ts";
 import { removeDeadCode } from "./passes/dead-code.ts";
+import { foldConstants } from "./passes/fold-constants.ts";
 import { fuseActivations } from "./passes/fuse-activation.ts";
 import { verifyGraph } from "./verify.ts";
 
-export function optimize(graph: Graph, capabilities: Capabilities): Graph {
+/** `asOne`: for one DirectML graph of all nodes. */
+export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolean): Graph {
   const stages: [string, (g: Graph) => Graph][] = [
     ["trace", (g) => g],
     ["dead code", removeDeadCode],
     ["common subexpressions", mergeCommonSubexpressions],
     ["dead code again", removeDeadCode],
   ];
-  // A fusing device does this itself, and more of it.
-  if (!capabilities.fusesGraphs) stages.push(["activations", fuseActivations]);
+  // A fusing device does this itself in its graphs, and more of it.
+  if (!asOne) stages.push(["constants", foldConstants]);
+  if (!asOne || !capabilities.fusesGraphs) stages.push(["activations", fuseActivations]);
   const verify = process.env.DXTENSOR_VERIFY === "1";
   for (const [name, pass] of stages) {
     graph = pass(graph);

@@ -10,6 +10,7 @@ import type { BindingRange, GraphDescription, OperatorDescription, ProgramDescri
 import { isPacked } from "../shape.ts";
 import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "./graph.ts";
 import { Arena } from "./arena.ts";
+import { flatJoins, type FlatJoins } from "./joins.ts";
 import { keyOf } from "./key.ts";
 import { materializeOffsets } from "./passes/materialize-offsets.ts";
 
@@ -25,10 +26,23 @@ export type Regions = "whole" | "head" | "none";
  */
 const GRAPH_NODES = 128;
 
-export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): ProgramDescription {
-  const wanted = regions ?? (capabilities.fusesGraphs ? "whole" : graph.nodes.length < GRAPH_NODES ? "none" : "head");
-  if (wanted === "whole" && graph.nodes.length > 1) return planRegion(materializeOffsets(graph), name);
-  return planList(graph, name, wanted === "head");
+export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
+  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) return { ...planRegion(materializeOffsets(graph), name), presets: [] };
+  return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
+}
+
+/** Whether all nodes are to be one DirectML graph. */
+export const isOneGraph = (capabilities: Capabilities, regions?: Regions): boolean =>
+  regions === undefined ? capabilities.fusesGraphs : regions === "whole";
+
+/** Bytes of the scratch memory that no node writes: they are written once, before the first run. */
+export interface Preset {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface Plan extends ProgramDescription {
+  readonly presets: readonly Preset[];
 }
 
 interface Slots {
@@ -159,42 +173,12 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
   return direct;
 }
 
-/** Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. */
-function flatJoins(
-  graph: Graph,
-  taken: ReadonlySet<Value>,
-): { readonly inside: Map<Value, { whole: Value; offset: number }>; readonly gone: Set<GraphNode> } {
-  const inside = new Map<Value, { whole: Value; offset: number }>();
-  const gone = new Set<GraphNode>();
-  const made = new Map<Value, GraphNode>();
-  for (const node of graph.nodes) for (const x of node.outputs) if (x !== null) made.set(x.value, node);
-  for (const node of graph.nodes) {
-    if (node.operator !== "JOIN") continue;
-    const out = node.outputs[0]!;
-    const axis = Number(node.attributes.axis);
-    if (out.sizes.some((d, i) => i < axis && d !== 1)) continue;
-    const pieces = new Set<Value>();
-    let offset = 0;
-    const places: [Value, number][] = [];
-    const fits = node.inputs.every((x) => {
-      const at = offset;
-      offset += x!.value.sizeInBytes;
-      places.push([x!.value, at]);
-      const fresh =
-        !pieces.has(x!.value) && !inside.has(x!.value) && !taken.has(x!.value) && made.has(x!.value) && !gone.has(made.get(x!.value)!);
-      pieces.add(x!.value);
-      return fresh && isWhole(x!) && at % 16 === 0;
-    });
-    if (!fits || offset !== out.value.sizeInBytes) continue;
-    for (const [value, at] of places) inside.set(value, { whole: out.value, offset: at });
-    gone.add(node);
-  }
-  return { inside, gone };
-}
-
-/** The nodes before all updates in place: what depends on none of them and is none. Empty when a graph of them is not worth it. */
-function headOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>): Set<GraphNode> {
-  const late = new Set<Value>(direct.keys());
+/**
+ * The nodes before all updates in place and all reads of pieces that lie joined: what depends on none of them and is none. Empty when
+ * a graph of them is not worth it.
+ */
+function headOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>, joins: FlatJoins): Set<GraphNode> {
+  const late = new Set<Value>([...direct.keys(), ...[...joins.inside.values()].map(({ whole }) => whole)]);
   const head = new Set<GraphNode>();
   for (const node of nodes) {
     const follows = [...node.inputs, ...node.outputs].some((x) => x !== null && late.has(x.value));
@@ -223,12 +207,12 @@ function subgraph(graph: Graph, nodes: ReadonlySet<GraphNode>): Graph {
  * A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. `asGraph`: the nodes
  * before the first update in place are one graph, which comes first.
  */
-function planList(graph: Graph, name: string, asGraph: boolean): ProgramDescription {
+function planList(graph: Graph, name: string, asGraph: boolean): Plan {
   const slots = slotsOf(graph);
   const direct = inPlaceWrites(graph);
   const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]));
   const all = graph.nodes.filter((n) => !joins.gone.has(n));
-  const head = asGraph ? headOf(all, direct) : new Set<GraphNode>();
+  const head = asGraph ? headOf(all, direct, joins) : new Set<GraphNode>();
   const nodes = all.filter((n) => !head.has(n));
   const results = resultsOf(head, nodes, joins.inside, graph);
   const region = head.size === 0 ? null : describeRegion(subgraph(graph, head).nodes, results);
@@ -265,6 +249,10 @@ function planList(graph: Graph, name: string, asGraph: boolean): ProgramDescript
     }
     return [slots.scratch, at + offset];
   };
+  const presets = joins.presets.map(({ whole, offset, bytes }): Preset => {
+    ends.delete(whole);
+    return { offset: place(whole)[1] + offset, bytes };
+  });
   const range = (x: Expr | null): BindingRange => {
     if (x === null) return null;
     const [slot, at] = place(x.value);
@@ -303,7 +291,7 @@ function planList(graph: Graph, name: string, asGraph: boolean): ProgramDescript
       ],
     });
   }
-  return { name, ...sizesOf(graph), scratch: arena.size, dispatchables, steps };
+  return { name, ...sizesOf(graph), scratch: arena.size, dispatchables, steps, presets };
 }
 
 /** The earliest group of each node: after what it reads was written, and, writing into a cell, after its old value was read. */

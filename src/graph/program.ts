@@ -1,7 +1,6 @@
 /** A traced function as a recorded program: its buffers, its recording, and a call of it. */
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { DTYPES } from "../dtype.ts";
-import type { ProgramDescription } from "../native/binding.ts";
 import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
 import { elements } from "../runtime/constants.ts";
 import { contiguousOp } from "../runtime/assign.ts";
@@ -12,7 +11,7 @@ import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import type { Check } from "./check.ts";
 import { optimize } from "./optimize.ts";
-import { planGraph, type Regions } from "./plan.ts";
+import { isOneGraph, planGraph, type Plan, type Regions } from "./plan.ts";
 import type { Trace, TracedInput } from "./trace.ts";
 import type { Graph } from "./graph.ts";
 
@@ -53,7 +52,7 @@ class ArgumentCopy {
 export class CompiledProgram {
   readonly native: NativeDevice;
   readonly graph: Graph;
-  readonly description: ProgramDescription;
+  readonly description: Plan;
   readonly #id: number;
   readonly #inputs: readonly TracedInput[];
   readonly #lists: number;
@@ -73,10 +72,16 @@ export class CompiledProgram {
 
   constructor(native: NativeDevice, trace: Trace, name: string, lists: number, regions?: Regions) {
     this.native = native;
-    const graph = optimize(trace.graph, native.capabilities);
+    const graph = optimize(trace.graph, native.capabilities, isOneGraph(native.capabilities, regions));
     this.graph = graph;
     this.description = planGraph(graph, native.capabilities, name, regions);
-    this.#inputs = trace.inputs;
+    this.#inputs = [
+      ...trace.inputs,
+      ...graph.inputs.slice(trace.inputs.length).map((value): TracedInput => ({
+        value,
+        source: { kind: "fixed", bytes: graph.constants.get(value)! },
+      })),
+    ];
     this.#lists = lists;
     try {
       this.#id = native.binding.createProgram(native.id, this.description);
@@ -92,7 +97,7 @@ export class CompiledProgram {
     );
     const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name, true)));
     this.#buffers = [
-      ...trace.inputs.map((input) => {
+      ...this.#inputs.map((input) => {
         if (input.source.kind === "state") return null;
         if (input.source.kind === "fixed") return this.#own(upload(native, input.source.bytes, name));
         return sized(input.value.sizeInBytes);
@@ -173,8 +178,10 @@ export class CompiledProgram {
     return storage;
   }
 
-  /** Numbers and data that were inputs from the start hold their first values. */
+  /** Numbers and data that were inputs from the start hold their first values, scratch memory what no node writes. */
   #fillConstants(trace: Trace): void {
+    const scratch = this.#buffers.at(-1);
+    for (const { offset, bytes } of this.description.presets) this.native.binding.write(scratch!.handle, offset, bytes);
     this.#inputs.forEach(({ source }, slot) => {
       if (source.kind !== "volatile") return;
       const event = trace.events[source.event]!;

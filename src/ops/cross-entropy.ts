@@ -1,17 +1,18 @@
 /** Losses of classification: the negative logarithm of the probability of the right class. */
 import type { GraphBuilder } from "../dml/builder.generated.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { add, div, mul } from "./binary.ts";
+import { add, div, mul, sub } from "./binary.ts";
 import { define, type Definition, type TensorSpec } from "./define.ts";
 import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./loss.ts";
 import { reshape } from "./movement.ts";
 import { sum } from "./reduce.ts";
-import { logSoftmax } from "./softmax.ts";
+import { emitSoftmax, logSoftmax, softmax } from "./softmax.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 import { neg } from "./unary.ts";
 
@@ -67,26 +68,30 @@ function sumOver(g: GraphBuilder, x: Expr, axes: readonly number[]): Expr {
 
 const placesShape = (logits: TensorSpec): number[] => [logits.shape[0]!, ...logits.shape.slice(2)];
 
+/** The loss of log-probabilities [N, C, P], and the total weight. */
+function emitNll(g: GraphBuilder, logs: Expr, target: Expr, weight: Expr | undefined, { ignoreIndex, reduction }: NllAttributes): Expr[] {
+  const sizes = logs.sizes as [number, number, number];
+  const classes = countedClasses(g, sizes, target, ignoreIndex);
+  const weights = hotWeights(g, classes, sizes, logs.dtype, weight);
+  // Chosen, not multiplied: the logarithm of another class may be minus infinity.
+  const picked = g.elementWiseIf(hotClasses(g, classes, sizes, "uint8"), logs, constant(g, logs.dtype, 0, sizes));
+  const losses = weight === undefined ? picked : g.elementWiseMultiply(picked, weights);
+  const total = sumOver(g, weights, [0, 1, 2]);
+  const summed = sumOver(g, losses, reduction === "none" ? [1] : [0, 1, 2]);
+  const negative = g.elementWiseIdentity(summed, { scaleBias: [-1, 0] });
+  return [reduction === "mean" ? g.elementWiseDivide(negative, total) : negative, total];
+}
+
+const lossAndTotal = ([x]: readonly TensorSpec[], { reduction }: NllAttributes): TensorSpec[] => [
+  { shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype },
+  { shape: [], dtype: x!.dtype },
+];
+
 /** Inputs: log-probabilities [N, C, ...], classes [N, ...] and, if there are, weights [C]. Outputs: the loss, and the total weight. */
 const nllOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "nllLoss",
-  infer: ([x], { reduction }) => [
-    { shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype },
-    { shape: [], dtype: x!.dtype },
-  ],
-  lower: (g, [x, target, weight], { ignoreIndex, reduction }) => {
-    const sizes = classSizes(x!.sizes);
-    const classes = countedClasses(g, sizes, target!, ignoreIndex);
-    const weights = hotWeights(g, classes, sizes, x!.dtype, weight);
-    // Chosen, not multiplied: the logarithm of another class may be minus infinity.
-    const logs = g.reshape(x!, sizes);
-    const picked = g.elementWiseIf(hotClasses(g, classes, sizes, "uint8"), logs, constant(g, x!.dtype, 0, sizes));
-    const losses = weight === undefined ? picked : g.elementWiseMultiply(picked, weights);
-    const total = sumOver(g, weights, [0, 1, 2]);
-    const summed = sumOver(g, losses, reduction === "none" ? [1] : [0, 1, 2]);
-    const negative = g.elementWiseIdentity(summed, { scaleBias: [-1, 0] });
-    return [reduction === "mean" ? g.elementWiseDivide(negative, total) : negative, total];
-  },
+  infer: lossAndTotal,
+  lower: (g, [x, target, weight], attrs) => emitNll(g, g.reshape(x!, classSizes(x!.sizes)), target!, weight, attrs),
   grad: (dy, { inputs: [, target, weight], outputs: [, total], specs, attrs }) => [
     call(nllGradOp, weight ? [dy, target!, total!, weight] : [dy, target!, total!], { ...attrs, shape: specs[0]!.shape }),
   ],
@@ -122,6 +127,41 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
   saves: { inputs: [1, 2, 3], outputs: false },
 });
 
+/** Softmax of logits [N, C, ...], or its logarithm, as [N, C, P]. */
+function softmaxOfClasses(g: GraphBuilder, x: Expr, log: boolean): Expr {
+  const sizes = classSizes(x.sizes);
+  return g.reshape(emitSoftmax(g, g.reshape(x, sizes), 1, log), sizes);
+}
+
+/** Inputs: logits [N, C, ...] and classes [N, ...], all of one weight. Outputs as of nllLoss. */
+const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
+  name: "crossEntropy",
+  infer: lossAndTotal,
+  lower: (g, [x, target], attrs) => emitNll(g, softmaxOfClasses(g, x!, true), target!, undefined, attrs),
+  grad: (dy, { inputs: [x, target], outputs: [, total], specs, attrs }) => {
+    if (!isGradEnabled()) return [call(crossEntropyGradOp, [dy, x!, target!, total!], attrs)];
+    const d = call(nllGradOp, [dy, target!, total!], { ...attrs, shape: specs[0]!.shape });
+    return [sub(d, mul(softmax(x!, 1), sum(d, 1, { keepDims: true })))];
+  },
+});
+
+/** dy / total (softmax(x) - hot) at the places that count, else 0. */
+const crossEntropyGradOp = define<NllAttributes>({
+  name: "crossEntropyGradient",
+  infer: ([, x]) => [x!],
+  lower: (g, [dy, x, target, total], { ignoreIndex, reduction }) => {
+    const sizes = classSizes(x!.sizes);
+    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, x!.dtype as "float32");
+    const counted = g.expand(sumOver(g, hot, [1]), sizes);
+    // Where nothing counts the total is 0, and so is each gradient.
+    const scale =
+      reduction === "mean" ? g.elementWiseDivide(dy!, g.elementWiseMax(total!, constant(g, total!.dtype, 1, total!.sizes))) : dy!;
+    const spread = reduction === "none" ? g.reshape(scale, [sizes[0], 1, sizes[2]]) : g.reinterpret(scale, { sizes: [1, 1, 1] });
+    const distance = g.elementWiseSubtract(g.elementWiseMultiply(softmaxOfClasses(g, x!, false), counted), hot);
+    return [g.elementWiseMultiply(distance, g.expand(spread, sizes))];
+  },
+});
+
 export interface NllOptions extends LossOptions {
   /** Factor of each class, [C]. */
   readonly weight?: Tensor | null | undefined;
@@ -153,17 +193,21 @@ function demandWeight(operation: string, x: Tensor, weight: Tensor | null): void
 }
 
 /** The loss, and the total weight of the places that count. */
-function nll(operation: string, x: Tensor, target: Tensor, options: NllOptions): [Tensor, Tensor] {
+function nll(
+  operation: string,
+  x: Tensor,
+  target: Tensor,
+  options: NllOptions,
+  definition: Definition<NllAttributes> = nllOp,
+): [Tensor, Tensor] {
   const { reduction = "mean", ignoreIndex = -100, weight = null } = options;
   demandReduction(operation, reduction);
   demandClasses(operation, x, target, weight);
   const single = x.rank === 1;
-  const logits = single ? reshape(x, [1, x.size]) : x;
+  const scores = single ? reshape(x, [1, x.size]) : x;
   const classes = single ? reshape(target, [1]) : target;
-  const [loss, total] = dispatch(nllOp, weight === null ? [logits, classes] : [logits, classes, weight], { ignoreIndex, reduction }) as [
-    Tensor,
-    Tensor,
-  ];
+  const inputs = weight === null ? [scores, classes] : [scores, classes, weight];
+  const [loss, total] = dispatch(definition, inputs, { ignoreIndex, reduction }) as [Tensor, Tensor];
   return [single && reduction === "none" ? reshape(loss, []) : loss, total];
 }
 
@@ -191,6 +235,7 @@ export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOpt
   const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) throw new ValueError("crossEntropy", "labelSmoothing", "in [0, 1]", labelSmoothing);
   if (isFloat(target.dtype)) return withProbabilities(x, target, options);
+  if (labelSmoothing === 0 && weight === null) return nll("crossEntropy", x, target, options, crossEntropyOp)[0];
   demandClasses("crossEntropy", x, target, weight);
   const logs = logSoftmax(x, x.rank === 1 ? 0 : 1);
   const [loss, total] = nll("crossEntropy", logs, target, options);

@@ -23,7 +23,7 @@ function threeAxes(g: GraphBuilder, x: Expr, axis: number): Expr {
 }
 
 /** Runs the operator of feature level 5.1 that takes an axis, or the older one over rows. */
-function emitSoftmax(g: GraphBuilder, x: Expr, axis: number, log: boolean): Expr {
+export function emitSoftmax(g: GraphBuilder, x: Expr, axis: number, log: boolean): Expr {
   if (g.supports(log ? "ACTIVATION_LOG_SOFTMAX1" : "ACTIVATION_SOFTMAX1", x.dtype)) {
     const seen = x.sizes.length > 8 ? threeAxes(g, x, axis) : x;
     const axes = [x.sizes.length > 8 ? 1 : axis];

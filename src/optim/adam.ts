@@ -42,9 +42,11 @@ const adamOp = define<Update>({
     const m = g.elementWiseAdd(scaled(first!, o.betas[0]), scaled(d, 1 - o.betas[0]));
     const v = g.elementWiseAdd(scaled(second!, o.betas[1]), scaled(g.elementWiseMultiply(d, d), 1 - o.betas[1]));
     const peak = o.amsgrad ? g.elementWiseMax(largest!, v) : v;
-    const root = g.elementWiseDivide(g.elementWiseSqrt(peak), g.expand(g.elementWiseSqrt(correction2!), sizes));
-    const direction = g.elementWiseDivide(m, scaled(root, 1, o.eps));
-    const moved = g.elementWiseSubtract(w, g.elementWiseMultiply(direction, g.expand(g.elementWiseDivide(rate!, correction1!), sizes)));
+    // Numerator and denominator both times sqrt(1 - beta2^t), so that no element is divided by it.
+    const root = g.elementWiseSqrt(correction2!);
+    const step = g.elementWiseDivide(g.elementWiseMultiply(rate!, root), correction1!);
+    const denominator = g.elementWiseAdd(g.elementWiseSqrt(peak), g.expand(scaled(root, o.eps), sizes));
+    const moved = g.elementWiseSubtract(w, g.elementWiseDivide(g.elementWiseMultiply(m, g.expand(step, sizes)), denominator));
     return (o.amsgrad ? [moved, m, v, peak] : [moved, m, v]).map((x) => cast(g, x, dtype));
   },
 });

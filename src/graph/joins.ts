@@ -1,0 +1,48 @@
+/** Flat JOINs whose pieces are written where they belong. */
+import { isWhole, type Graph, type GraphNode, type Value } from "./graph.ts";
+
+export interface FlatJoins {
+  /** Where the nodes write that made the pieces. */
+  readonly inside: ReadonlyMap<Value, { readonly whole: Value; readonly offset: number }>;
+  readonly gone: ReadonlySet<GraphNode>;
+  /** Pieces that are constants: their places belong to them for good. */
+  readonly presets: readonly { readonly whole: Value; readonly offset: number; readonly bytes: Uint8Array }[];
+}
+
+/** Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. */
+export function flatJoins(graph: Graph, taken: ReadonlySet<Value>): FlatJoins {
+  const inside = new Map<Value, { whole: Value; offset: number }>();
+  const gone = new Set<GraphNode>();
+  const presets: { whole: Value; offset: number; bytes: Uint8Array }[] = [];
+  const made = new Map<Value, GraphNode>();
+  for (const node of graph.nodes) for (const x of node.outputs) if (x !== null) made.set(x.value, node);
+  for (const node of graph.nodes) {
+    if (node.operator !== "JOIN") continue;
+    const out = node.outputs[0]!;
+    const axis = Number(node.attributes.axis);
+    if (out.sizes.some((d, i) => i < axis && d !== 1)) continue;
+    const pieces = new Set<Value>();
+    let offset = 0;
+    const places: [Value, number][] = [];
+    const still: { whole: Value; offset: number; bytes: Uint8Array }[] = [];
+    const fits = node.inputs.every((x) => {
+      const at = offset;
+      offset += x!.value.sizeInBytes;
+      const bytes = graph.constants.get(x!.value);
+      if (bytes !== undefined) {
+        still.push({ whole: out.value, offset: at, bytes });
+        return isWhole(x!) && !taken.has(out.value);
+      }
+      places.push([x!.value, at]);
+      const fresh =
+        !pieces.has(x!.value) && !inside.has(x!.value) && !taken.has(x!.value) && made.has(x!.value) && !gone.has(made.get(x!.value)!);
+      pieces.add(x!.value);
+      return fresh && isWhole(x!) && at % 16 === 0;
+    });
+    if (!fits || offset !== out.value.sizeInBytes) continue;
+    for (const [value, at] of places) inside.set(value, { whole: out.value, offset: at });
+    presets.push(...still);
+    gone.add(node);
+  }
+  return { inside, gone, presets };
+}
