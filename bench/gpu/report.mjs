@@ -1,8 +1,6 @@
 // The page that a run on a GPU makes of its results. Pure.
-
-const number = (value) => (value === null || value === undefined || Number.isNaN(value) ? "–" : Number(value.toPrecision(3)).toString());
-const row = (cells) => `| ${cells.join(" | ")} |`;
-const table = (head, rows) => [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
+import { number, table } from "./table.mjs";
+import { windowsDevice, windowsSection } from "./report-windows.mjs";
 
 /** The replayed forms of a program of bench/peers/directml: {list, groups, graph} in ms. */
 export function replayedForms(text) {
@@ -38,6 +36,7 @@ export function rawFigures(text) {
 
 const status = (part) => {
   if (part === undefined) return "not run";
+  if (part.notRun !== undefined) return `not run: ${part.notRun}`;
   const how = part.code === 0 ? "passed" : "**failed**";
   const told = part.counts ? `${how}: ${part.counts.passed} passed, ${part.counts.failed} failed` : how;
   return `${told}, ${part.seconds.toFixed(0)} s${part.note ? ` (${part.note})` : ""}`;
@@ -52,6 +51,7 @@ function correctness({ parts }) {
         ["tests in TypeScript on this device", status(parts.tests)],
         ["`dxtensor verify` against the software adapter", status(parts.verify)],
         ["quickstart", status(parts.quickstart)],
+        ["DirectML.dll under Wine", status(parts.windows)],
       ],
     ),
   ];
@@ -120,7 +120,7 @@ export function markdown(report) {
   const { parts } = report;
   const bench = parts.bench?.figures;
   const torch = parts.torch?.figures;
-  const title = bench?.device?.name ?? report.driver.split(",")[0];
+  const title = bench?.device?.name ?? windowsDevice(parts.windows) ?? report.driver.split(",")[0];
   const sections = [
     `# ${title}`,
     `Made by a run of \`start.sh\` (npm run pack:gpu) on ${report.date.slice(0, 10)}: ${report.driver}; ${report.processor}, ${report.cores} cores; Node ${report.node}; commit ${report.commit}${report.quick ? "; quick set" : ""}. Microsoft's libdirectml.so (feature level 6.2) over the Vulkan runtime.`,
@@ -143,5 +143,6 @@ export function markdown(report) {
     );
     for (const failure of bench.failures) sections.push(`- not measured: ${failure.name}: ${failure.message}`);
   }
+  if (parts.windows?.steps !== undefined) sections.push(windowsSection(parts.windows, bench));
   return `${sections.join("\n\n")}\n`;
 }

@@ -1,69 +1,25 @@
-// node gpu/run.mjs: on a machine with a GPU, from what scripts/pack-gpu.mjs packed: correctness first, then figures beside their peers'.
-import { spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// node bench/gpu/run.mjs: on a machine with a GPU, from what scripts/pack-gpu.mjs packed: correctness first, then figures beside their peers'.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { at, counts, failuresOf, isStopped, json, lastJson, node, program, stopPrograms } from "./program.mjs";
 import { markdown } from "./report.mjs";
+import { windows } from "./windows.mjs";
 
 const help = `sh start.sh [OPTIONS]
 
   --out FOLDER   where report.md, report.json and the logs go (default: $OUT, else the current folder)
-  --only LIST    only these parts, by commas: runtime, tests, verify, quickstart, bench, torch, directml
-  --quick        the quick set of verify; ResNet-18 and the encoder are left out of the peers' replayed lists
+  --only LIST    only these parts, by commas: runtime, tests, verify, quickstart, bench, torch, directml, windows
+  --quick        the quick set of verify, and of the Windows tests; ResNet-18 and the encoder are left out of the peers' replayed lists
+  --small        the Windows bench in sizes for a processor
+  --patience N   N times the limits of the part windows, for a slow device (default: 1)
   --device NAME  the device (default: dml:0)
   --help         this text
 
-Exit code 1 when a test, a comparison or a training fails. A peer that is not there, PyTorch say, is reported as not run.`;
-
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const at = (...parts) => join(root, ...parts);
-const node = at("bin", "node");
-
-/** Runs a program with a limit; its output goes to a log and comes back. */
-function program(name, command, args, { limitMs, out, env = {}, cwd = root }) {
-  return new Promise((done) => {
-    const log = createWriteStream(join(out, `${name}.log`));
-    const start = performance.now();
-    let text = "";
-    let isLate = false;
-    const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-    const timer = setTimeout(() => {
-      isLate = true;
-      child.kill("SIGKILL");
-    }, limitMs);
-    const end = (code, message) => {
-      clearTimeout(timer);
-      log.end();
-      const seconds = (performance.now() - start) / 1000;
-      done({ name, code, seconds, text, note: isLate ? `stopped after ${limitMs / 1000} s` : (message ?? "") });
-    };
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk) => {
-        log.write(chunk);
-        text += chunk;
-      });
-    child.on("error", (error) => end(null, error.message));
-    child.on("close", (code) => end(code));
-  });
-}
-
-const json = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null);
-const counts = (text) => {
-  const found = [...text.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1);
-  return found === undefined ? null : { passed: Number(found[1]), failed: Number(found[2]) };
-};
-const lastJson = (text) => {
-  for (const line of text.trimEnd().split("\n").toReversed())
-    if (line.startsWith("{"))
-      try {
-        return JSON.parse(line);
-      } catch {
-        // A line of a log that begins like an object.
-      }
-  return null;
-};
+The part windows needs windows.tar.xz, windows-node.tar.xz and root; it is over in six minutes.
+Exit code 1 when a test, a comparison or a training fails, or a part that --only names cannot run here; 130 after Ctrl-C. A peer that is not
+there, PyTorch say, is reported as not run, and so is windows where it cannot run.`;
 
 /** name: what to run, and what of its output belongs in the report. */
 const parts = {
@@ -128,20 +84,26 @@ const parts = {
       steps: Object.fromEntries(steps.map((d) => [d.name.slice("directml-".length), d.text])),
     };
   },
+  windows,
 };
 
-const failuresOf = (report) =>
-  report === null ? [] : report.results.tests.filter((t) => t.status === "failed").map((t) => ({ name: t.name, message: t.message ?? "" }));
-
 /** Parts whose failure is this library's. */
-const ours = new Set(["runtime", "tests", "verify", "quickstart", "bench"]);
+const ours = new Set(["runtime", "tests", "verify", "quickstart", "bench", "windows"]);
+
+function told({ counts: found, code, seconds, note, notRun }) {
+  if (notRun !== undefined) return `not run: ${notRun}`;
+  const result = found === null || found === undefined ? `exit code ${code}` : `${found.passed} passed, ${found.failed} failed`;
+  return `${result}, ${seconds.toFixed(1)} s${note === "" ? "" : `, ${note}`}`;
+}
 
 async function main() {
   const { values } = parseArgs({
     options: {
       out: { type: "string", default: process.env.OUT ?? "." },
-      only: { type: "string", default: Object.keys(parts).join(",") },
+      only: { type: "string" },
       quick: { type: "boolean", default: false },
+      small: { type: "boolean", default: false },
+      patience: { type: "string", default: "1" },
       device: { type: "string", default: "dml:0" },
       help: { type: "boolean", default: false },
     },
@@ -153,14 +115,17 @@ async function main() {
   const out = resolve(values.out);
   mkdirSync(out, { recursive: true });
   process.env.DXTENSOR_LIBRARY_FOLDER = at("lib");
-  const options = { out, quick: values.quick, device: values.device };
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stopPrograms);
+  const patience = Number(values.patience);
+  if (!(patience > 0)) throw new Error("--patience is a positive number.");
+  const options = { out, quick: values.quick, small: values.small, device: values.device, patience };
   const driver = await program("driver", "nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], {
     out,
     limitMs: 20_000,
   });
   const report = {
     date: new Date().toISOString(),
-    commit: readFileSync(at("gpu", "commit"), "utf8").trim(),
+    commit: readFileSync(at("bench", "gpu", "commit"), "utf8").trim(),
     node: process.version,
     processor: cpus()[0]?.model ?? "unknown",
     cores: cpus().length,
@@ -168,22 +133,23 @@ async function main() {
     quick: values.quick,
     parts: {},
   };
-  for (const name of values.only.split(",")) {
-    if (parts[name] === undefined) throw new Error(`There is no part "${name}": ${Object.keys(parts).join(", ")}.`);
-    const { text, ...rest } = await parts[name](options);
-    report.parts[name] = rest;
-    const told =
-      rest.counts === null || rest.counts === undefined
-        ? `exit code ${rest.code}`
-        : `${rest.counts.passed} passed, ${rest.counts.failed} failed`;
-    console.log(`${name}: ${told}, ${rest.seconds.toFixed(1)} s${rest.note === "" ? "" : `, ${rest.note}`}`);
-    if (rest.code !== 0) console.log(text.split("\n").slice(-12).join("\n"));
+  const names = values.only?.split(",") ?? Object.keys(parts);
+  const unknown = names.find((name) => parts[name] === undefined);
+  if (unknown !== undefined) throw new Error(`There is no part "${unknown}": ${Object.keys(parts).join(", ")}.`);
+  for (const name of names) {
+    if (isStopped()) break;
+    const { text, ...part } = await parts[name](options);
+    report.parts[name] = part;
+    console.log(`${name}: ${told(part)}`);
+    if (part.code !== 0 && part.notRun === undefined) console.log(text.split("\n").slice(-12).join("\n"));
     writeFileSync(join(out, "report.json"), `${JSON.stringify(report, null, 1)}\n`);
   }
   const page = markdown(report);
   writeFileSync(join(out, "report.md"), page);
   console.log(page);
-  return Object.entries(report.parts).some(([name, part]) => ours.has(name) && part.code !== 0) ? 1 : 0;
+  if (isStopped()) return 130;
+  const fails = ([name, part]) => ours.has(name) && part.code !== 0 && (part.notRun === undefined || values.only !== undefined);
+  return Object.entries(report.parts).some(fails) ? 1 : 0;
 }
 
 process.exitCode = await main();

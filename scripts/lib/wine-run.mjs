@@ -1,6 +1,7 @@
 // Runs a Windows program in the Wine cell.
 import { join, resolve } from "node:path";
 import { execa } from "execa";
+import { enterCommand } from "../../matrix/wine/enter.mjs";
 import { ScriptError } from "./project.mjs";
 import { needCell } from "./wine-cell.mjs";
 import { cellRoot, recipe, sources } from "./wine-recipe.mjs";
@@ -16,17 +17,12 @@ export function runInCell(command, { mount = process.cwd(), node = 24, timeoutMs
   needCell();
   if (recipe.nodes[node] === undefined)
     throw new ScriptError("NO_NODE", `The cell has no Node ${node}.`, `It has ${Object.keys(recipe.nodes).join(", ")}.`);
-  const variables = {
-    PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
-    TERM: process.env.TERM ?? "dumb",
-    DXTENSOR_CELL_NODE: String(node),
-    ...(timeoutMs === undefined ? {} : { DXTENSOR_CELL_TIMEOUT: String(Math.ceil(timeoutMs / 1000)) }),
-    ...env,
-  };
-  return execa("sh", [join(sources, "root", "enter.sh"), cellRoot(), resolve(mount), "/opt/dxtensor/throwaway.sh", ...command], {
+  const script = join(sources, "root", "enter.sh");
+  const started = enterCommand(command, { script, root: cellRoot(), mount: resolve(mount), node, timeoutMs, env });
+  return execa(started.file, started.args, {
     reject: false,
     extendEnv: false,
-    env: variables,
+    env: started.env,
     // The namespaces die with the process that made them, and all in them.
     killSignal: "SIGKILL",
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs + grace * 1000 }),

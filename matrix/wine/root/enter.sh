@@ -5,7 +5,7 @@ set -eu
 exec unshare --mount --pid --fork --kill-child --propagation private sh -ec '
     root=$1 work=$2
     shift 2
-    mount -t proc proc "$root/proc"
+    mount -t proc proc "$root/proc" || mount --rbind /proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount --rbind /sys "$root/sys"
     if [ -n "$work" ]; then mount --bind "$work" "$root/work"; fi

@@ -3,6 +3,10 @@
 set -eu
 mount -t tmpfs tmpfs /tmp
 mkdir /tmp/upper /tmp/work
-mount -t overlay -o lowerdir=/opt/dxtensor/prefix,upperdir=/tmp/upper,workdir=/tmp/work overlay /opt/dxtensor/prefix
+if ! mount -t overlay -o lowerdir=/opt/dxtensor/prefix,upperdir=/tmp/upper,workdir=/tmp/work overlay /opt/dxtensor/prefix; then
+    # A kernel without overlays.
+    cp -a /opt/dxtensor/prefix /tmp/prefix
+    mount --bind /tmp/prefix /opt/dxtensor/prefix
+fi
 cd /work
 exec /opt/dxtensor/run.sh "$@"
