@@ -119,7 +119,7 @@ await main(async () => {
   const start = performance.now();
   const began = Date.now();
   const { leftOut } = await prepare();
-  const versions = cellVersions();
+  const versions = { ...cellVersions(), ...(values.node === undefined ? {} : { node: [recipe.nodes[values.node]] }) };
   say(
     `verify:windows: DirectML.dll ${versions["DirectML.dll"]}, Wine ${versions.wine64}, node.exe ${versions.node.join(", ")}, ready after ${((performance.now() - start) / 1000).toFixed(0)} s`,
   );
