@@ -69,6 +69,17 @@ export function eachMode(name: string, body: (device: string, mode: Mode) => voi
 /** True for Microsoft's DirectML (on a GPU, or on a processor that stands for one), false for our software adapter. */
 export const isMicrosoft = (device: string): boolean => nativeDevice(dx.device(device)).runtime === "gpu";
 
+/**
+ * Why a product of int64 was refused, where that is no fault of the library: src/verify/known.ts lists the operator's refusal with its evidence.
+ * Null for any other error, and on any other device.
+ */
+export function refusedProduct(error: unknown, device: string): string | null {
+  const { runtime, capabilities } = nativeDevice(dx.device(device));
+  const isRefusal = error instanceof dx.NativeError && error.hresultName === "E_NOTIMPL" && /^IDMLDevice1?::Compile/.test(error.call ?? "");
+  const isThere = runtime === "gpu" && capabilities.featureLevel >= 0x6400 && capabilities.waveLanes >= 32;
+  return isRefusal && isThere ? "libvkd3d cannot translate DirectML.dll's product of int64 for waves of 32 lanes" : null;
+}
+
 /** Buffers that live on a device. */
 export const liveBuffers = (device: string): number =>
   nativeDevice(dx.device(device)).binding.memory(nativeDevice(dx.device(device)).id).liveBuffers;

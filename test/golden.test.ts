@@ -1,7 +1,7 @@
 /** PyTorch's recorded results: every case of the operations delivered, forward, in place, gradients and errors. */
 import { afterAll, describe, expect, test } from "vitest";
 import * as dx from "../src/index.ts";
-import { clean, devices, isMicrosoft, modes, storageOf } from "./device.ts";
+import { clean, devices, isMicrosoft, modes, refusedProduct, storageOf } from "./device.ts";
 import { Call } from "./golden/call.ts";
 import { Excluded, dtypeOf, elementsOf, readCases, tensorsOf, type Case, type GoldenTensor, type Path } from "./golden/cases.ts";
 import { exclusions, looser, sumsOfProducts, microsoft } from "./golden/exclusions.ts";
@@ -200,7 +200,9 @@ for (const device of devices) {
                 if (problem === null) count.passed++;
                 else failures.push(`${c.id}: ${problem}`);
               } catch (error) {
+                const refused = op === "prod" && /^[iu]|^b/.test(c.dtype) ? refusedProduct(error, device) : null;
                 if (error instanceof Excluded) exclude(error.message);
+                else if (refused !== null) exclude(refused);
                 else failures.push(`${c.id}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
               }
             }

@@ -78,8 +78,11 @@ function versions(node) {
   };
 }
 
+/** What the cell's exit statuses say (enter.mjs). */
+const ends = { 124: "stopped at its limit", 127: "could not be started", 134: "aborted", 139: "access violation" };
+
 /** Runs a Windows program in the cell. */
-function inCell(o, name, command, { limitMs, env = {} }) {
+async function inCell(o, name, command, { limitMs, env = {} }) {
   const started = enterCommand(command, {
     script,
     root,
@@ -94,14 +97,15 @@ function inCell(o, name, command, { limitMs, env = {} }) {
       ...env,
     },
   });
-  return program(`windows-${name}`, started.file, started.args, { out: o.out, limitMs, env: started.env, isAlone: true });
+  const done = await program(`windows-${name}`, started.file, started.args, { out: o.out, limitMs, env: started.env, isAlone: true });
+  return done.note === "" && done.code !== 0 ? { ...done, note: ends[done.code] ?? `exit code ${done.code}` } : done;
 }
 
 /** A step that verify:windows has too, under another limit. */
 async function judged(o, name, step, limitMs, env = {}) {
   const done = await inCell(o, name, step.command, { limitMs, env: { ...step.env, ...env } });
   const last = done.text.trimEnd().split(/\r?\n/).at(-1) ?? "";
-  const problem = step.check?.(last, done.code) ?? (done.code === 0 ? null : done.note || `exit code ${done.code}`);
+  const problem = step.check?.(last, done.code) ?? (done.code === 0 ? null : done.note);
   const failures = step.report === undefined ? [] : failuresOf(json(at(...step.report.split("/"))));
   const told = counts(done.text) ?? { passed: problem === null ? 1 : 0, failed: 0 };
   if (problem !== null && told.failed === 0) told.failed = 1;

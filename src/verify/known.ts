@@ -74,14 +74,14 @@ export const known: readonly Known[] = [
     evidence: "the same in sorting, pooling and reductions; uint64 is right",
   },
   {
-    cases: /^operator\/REDUCE\/\d+\/i64/,
+    cases: /^operator\/REDUCE\/\d+\/[iu]64/,
     findings: /refused: .*CompileOperator.*E_NOTIMPL[^]*function=(MULTIPLY|SUM_SQUARE) /,
     on: { leastLevel: 0x6400, leastLanes: 32 },
     isFreedom: true,
     reason:
-      "for waves of 32 lanes DirectML.dll reduces int64 with a kernel that keeps 8-byte numbers in memory shared by a group, which libvkd3d's shader compiler cannot translate",
+      "for waves of 32 lanes DirectML.dll multiplies 64-bit integers in a reduction with a kernel that keeps 8-byte numbers in memory shared by a group, which libvkd3d's shader compiler cannot translate",
     evidence:
-      "E_NOTIMPL at CompileOperator on an H100 under Wine (libvkd3d 2.1, DirectML.dll 1.15.4); with 8 lanes, on lavapipe, it computes",
+      "of int64: E_NOTIMPL at CompileOperator on an H100 under Wine (libvkd3d 2.1, DirectML.dll 1.15.4); with 8 lanes, on lavapipe, it computes",
   },
   {
     cases: /^operator\/ELEMENT_WISE_POW\/\d+\/[iu]\d+-f/,
