@@ -165,9 +165,13 @@ async function all(o) {
       );
     }
   };
-  add(await vulkan(o, limit(20)));
-  add(await judged(o, "addon", addonStep(o.node, places), limit(25)));
-  add(await judged(o, "abi", directmlSuite(places), limit(60)));
+  /** What an interrupted run has not begun is not in its report. */
+  const run = async (begin) => {
+    if (!isStopped()) add(...[await begin()].flat());
+  };
+  await run(() => vulkan(o, limit(20)));
+  await run(() => judged(o, "addon", addonStep(o.node, places), limit(25)));
+  await run(() => judged(o, "abi", directmlSuite(places), limit(60)));
   const { isBeside, processes, threads } = spread();
   const env = { DXTENSOR_THREADS: String(threads) };
   const tests = testsStep(
@@ -184,15 +188,13 @@ async function all(o) {
   };
   const verifying = () => Promise.all(parts.map((shard, i) => judged(o, `verify-${i + 1}`, verify(shard), limit(165), env)));
   const testing = () => judged(o, "tests", tests, limit(165), env);
-  if (isBeside) {
-    const [tested, verified] = await Promise.all([testing(), verifying()]);
-    add(tested, ...verified);
-  } else {
-    add(await testing());
-    add(...(await verifying()));
+  if (isBeside) await run(async () => (await Promise.all([testing(), verifying()])).flat());
+  else {
+    await run(testing);
+    await run(verifying);
   }
-  add(await trained(o, limit(40)));
-  add(await benched(o, limit(45)));
+  await run(() => trained(o, limit(40)));
+  await run(() => benched(o, limit(45)));
   return steps;
 }
 
