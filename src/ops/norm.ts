@@ -104,11 +104,13 @@ export interface BatchNormOptions {
 }
 
 function demandChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
-  const given = tensors.flatMap(([, t]) => (t === null ? [] : [t]));
-  demandSameDevice(operation, [x, ...given]);
-  for (const [name, t] of tensors)
-    if (t !== null && !sameShape(t.shape, [x.shape[1]!]))
-      throw new ShapeError(operation, name, `${showShape([x.shape[1]!])}, one for each channel`, t.describe());
+  const channels = x.shape[1]!;
+  for (const [name, t] of tensors) {
+    if (t === null) continue;
+    if (t.device !== x.device) demandSameDevice(operation, [x, t]);
+    if (t.rank !== 1 || t.shape[0] !== channels)
+      throw new ShapeError(operation, name, `${showShape([channels])}, one for each channel`, t.describe());
+  }
 }
 
 /** weight and bias as tensors of x's dtype: ones and zeros where there are none. */
@@ -158,20 +160,30 @@ export function batchNorm(
   if (count <= 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
   const [y, average, variance] = dispatch(batchNormTrainingOp, [x, w, b], { epsilon }) as [Tensor, Tensor, Tensor];
   noGrad(() => {
-    if (runningMean !== null) move(runningMean, average, momentum);
-    if (runningVariance !== null) move(runningVariance, mul(variance, count / (count - 1)), momentum);
+    if (runningMean !== null) move(runningMean, average, 1, momentum);
+    if (runningVariance !== null) move(runningVariance, variance, count / (count - 1), momentum);
   });
   return y;
 }
 
-/** running += momentum * (value - running). */
-function move(running: Tensor, value: Tensor, momentum: number | Tensor): void {
+/** (1 - momentum) running + momentum scale value. */
+const averageOp = define<{ readonly momentum: number; readonly scale: number }>({
+  name: "movingAverage",
+  infer: ([running]) => [running!],
+  lower: (g, [running, value], { momentum, scale }) => [
+    g.elementWiseAdd(
+      g.elementWiseIdentity(running!, { scaleBias: [1 - momentum, 0] }),
+      g.elementWiseIdentity(cast(g, value!, running!.dtype), { scaleBias: [momentum * scale, 0] }),
+    ),
+  ],
+});
+
+/** running <- (1 - momentum) running + momentum scale value. */
+function move(running: Tensor, value: Tensor, scale: number, momentum: number | Tensor): void {
   assign("batchNorm", running, () => {
-    const step = mul(
-      sub(toDType(value, running.dtype), running),
-      typeof momentum === "number" ? momentum : toDType(momentum, running.dtype),
-    );
-    return add(running, step);
+    if (typeof momentum === "number") return call(averageOp, [running, value], { momentum, scale });
+    const given = toDType(scale === 1 ? value : mul(value, scale), running.dtype);
+    return add(running, mul(sub(given, running), toDType(momentum, running.dtype)));
   });
 }
 
