@@ -7,10 +7,15 @@ import { Readable } from "node:stream";
 import { execa } from "execa";
 import * as tar from "tar";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { loadConfig } from "../../matrix/config/load.ts";
+import type { DockerPlatform } from "../../matrix/config/schema.ts";
 import { connect } from "../../matrix/docker/connect.ts";
-import { runContainer, type ContainerRequest, type Engine } from "../../matrix/docker/engine.ts";
+import { runContainer, workFolder, type ContainerRequest, type Engine } from "../../matrix/docker/engine.ts";
+import { cacheVolume } from "../../matrix/docker/images.ts";
+import { runInDocker } from "../../matrix/docker/runner.ts";
 import { findProcesses } from "../../matrix/run/leftovers.ts";
 import { newOwner } from "../../matrix/run/owner.ts";
+import type { Outcome } from "../../matrix/runners/runner.ts";
 import { baseImage, docker } from "../docker/docker.ts";
 
 const owner = newOwner();
@@ -75,6 +80,85 @@ describe("a container", () => {
       onLine: () => controller.abort(new Error("interrupted")),
     });
     await expect(runContainer(engine, r)).rejects.toThrow("interrupted");
+  });
+});
+
+/** What stands for an npm script that runs Microsoft's library: it reports, keeps something in the cache, and closes with a count. */
+const script = `
+const { mkdirSync, writeFileSync } = require("node:fs");
+const [cache, ...args] = [process.env.DXTENSOR_CACHE, ...process.argv.slice(2)];
+mkdirSync(cache, { recursive: true });
+writeFileSync(cache + "/kept", "");
+if (args.includes("--silent")) process.exit(0);
+mkdirSync("test-results", { recursive: true });
+const tests = [{ name: args.join(" "), status: "passed", duration: 1 }];
+const summary = { tests: 1, passed: 1, failed: 0, skipped: 0, pending: 0, other: 0, start: 0, stop: 1 };
+const environment = { extra: { versions: { node: process.versions.node } } };
+const report = { reportFormat: "CTRF", specVersion: "0.0.0", results: { tool: { name: "verify" }, summary, tests, environment } };
+writeFileSync("test-results/verify.json", JSON.stringify(report));
+console.log("1 passed, 0 failed");
+`;
+
+describe("a container whose platform names a script", () => {
+  const made = "dxtensor-matrix-test-command";
+  const platform: DockerPlatform = {
+    id: "test-command",
+    name: "Test",
+    runner: "docker",
+    directml: "6.2",
+    base: { image: "debian:bookworm", suite: "test-command" },
+    packages: ["make"],
+    links: {},
+    command: { script: "verify", arguments: ["--quick", "it's"], later: ["--node", "{node}"], report: "test-results/verify.json" },
+  };
+  const finish = async (more: readonly string[], native: boolean): Promise<{ outcome: Outcome; out: string }> => {
+    const out = mkdtempSync(join(folder, "cell-"));
+    const outcome = await runInDocker(
+      engine,
+      { image: made, base: image },
+      { ...platform, command: { ...platform.command!, later: [...more] } },
+      {
+        run: { id: "test-command/node-20/lavapipe", platform: "test-command", node: "20", device: { kind: "emulated" }, cells: [], native },
+        platform,
+        config: loadConfig("matrix/matrix.yaml"),
+        sources: { what: "", hash: "", nativeHash: "", archive: () => Promise.reject(new Error("not asked for")) },
+        tests: [],
+        out,
+        owner,
+        signal: new AbortController().signal,
+        timeoutMs: 60_000,
+        buildMs: 60_000,
+        onLine: () => undefined,
+      },
+    );
+    return { outcome, out };
+  };
+  const read = (out: string, name: string): unknown => JSON.parse(readFileSync(join(out, name), "utf8"));
+
+  beforeAll(async () => {
+    const context = join(folder, "image");
+    mkdirSync(context);
+    writeFileSync(join(context, "verify.cjs"), script);
+    writeFileSync(join(context, "package.json"), JSON.stringify({ name: "x", scripts: { verify: "node verify.cjs" } }));
+    writeFileSync(join(context, "Dockerfile"), `FROM ${image}\nENV PATH=/opt/node/bin:/usr/bin:/bin\nWORKDIR ${workFolder}\nCOPY . .\n`);
+    await docker(["build", "-q", "-t", made, context]);
+  });
+  afterAll(async () => {
+    await docker(["rmi", "-f", made]);
+    await docker(["volume", "rm", cacheVolume(platform)]);
+  });
+
+  it("passes by the script's own report, with its versions", async () => {
+    const { outcome, out } = await finish(["--node", "{node}"], false);
+    expect(outcome).toEqual({ status: "passed", reason: null, where: `docker: ${engine.name}` });
+    expect(read(out, "ctrf.json")).toMatchObject({ results: { tests: [{ name: "--quick it's --node 20", status: "passed" }] } });
+    expect(read(out, "facts.json")).toMatchObject({ node: expect.stringMatching(/^20\./) });
+  });
+
+  it("fails when the script says no count, and gets a report all the same", async () => {
+    const { outcome, out } = await finish(["--silent"], false);
+    expect(outcome).toMatchObject({ status: "failed", reason: "npm run verify -- --quick it's --silent said no count of tests" });
+    expect(read(out, "ctrf.json")).toMatchObject({ results: { summary: { failed: 1 } } });
   });
 });
 
