@@ -130,7 +130,10 @@ export class CompiledProgram {
     }
   }
 
-  /** Runs on these arguments, of which it copies those that are not as they were; returns new tensors for the outputs. `volatile`: numbers and data that differ from the last call. */
+  /**
+   * Runs on these arguments, of which it copies those that are not as they were at the last call; returns new tensors for the outputs.
+   * `volatile`: numbers and data that differ from the last call.
+   */
   replay(given: readonly Tensor[], volatile: Check["volatile"] | null): Tensor[] {
     relieve();
     const { binding } = this.native;

@@ -183,6 +183,19 @@ eachMode("loss", (device, mode) => {
       );
     }));
 
+  test("places that do not count have no gradient, even where none counts", () =>
+    clean(device, () => {
+      const gradient = mode.run(
+        (a, t) => {
+          const x = a.detach().requiresGrad_();
+          return dx.grad(dx.crossEntropy(x, t), [x])[0]!;
+        },
+        dx.tensor([[1, 2, 3]]),
+        dx.tensor(Int32Array.of(-100)),
+      );
+      expect(numbers(gradient)).toEqual([0, 0, 0]);
+    }));
+
   test("gradients of gradients of nllLoss", () =>
     clean(
       device,
