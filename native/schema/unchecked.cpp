@@ -88,6 +88,19 @@ std::string WindowFault(const OperatorDesc& desc) {
   return "";
 }
 
+// DirectML.dll 1.15.4 looks up and divides by the sizes of the scale before it compares them with the input's.
+std::string BlockFault(const OperatorDesc& desc) {
+  if (desc.type() != DML_OPERATOR_QUANTIZE && desc.type() != DML_OPERATOR_DEQUANTIZE) return "";
+  const uint32_t rank = desc.Tensor("InputTensor")->rank;
+  for (const TensorDesc* tensor : desc.Inputs()) {
+    if (!tensor) continue;
+    if (tensor->rank > rank) return "a tensor of QuantizationTensors has more dimensions than InputTensor";
+    for (uint32_t i = 0; i < tensor->rank; ++i)
+      if (tensor->sizes[i] == 0) return "a size of a tensor is 0";
+  }
+  return "";
+}
+
 std::string IndexFault(const OperatorDesc& desc) {
   switch (desc.type()) {
     case DML_OPERATOR_GATHER:
@@ -111,7 +124,7 @@ std::string IndexFault(const OperatorDesc& desc) {
 }  // namespace
 
 std::string UncheckedFault(const OperatorDesc& desc) {
-  for (auto find : {NullTensor, FusedFaults, CountFault, ZeroFault, WindowFault, IndexFault})
+  for (auto find : {NullTensor, FusedFaults, CountFault, ZeroFault, WindowFault, BlockFault, IndexFault})
     if (std::string fault = find(desc); !fault.empty()) return fault;
   return "";
 }

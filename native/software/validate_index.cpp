@@ -146,6 +146,10 @@ void BlockQuantize(const OperatorDesc& desc, uint32_t) {
   const TensorDesc& input = TensorOf(desc, "InputTensor");
   Require(EqualSizes(input, TensorOf(desc, "OutputTensor")), "the sizes differ");
   Require(parameters.size() == desc.UInt("QuantizationType"), "the number of tensors is not that of the quantization type");
+  const bool quantizes = desc.type() == DML_OPERATOR_QUANTIZE;
+  const TensorDesc &real = quantizes ? input : TensorOf(desc, "OutputTensor"), &whole = quantizes ? TensorOf(desc, "OutputTensor") : input;
+  Require(parameters.empty() || parameters[0].data_type == real.data_type, "the scale's data type does not fit");
+  Require(parameters.size() < 2 || parameters[1].data_type == whole.data_type, "the zero point's data type does not fit");
   for (const TensorDesc& t : parameters) {
     Require(EqualSizes(t, parameters[0]), "the sizes of scale and zero point differ");
     for (uint32_t i = 0; i < t.rank; ++i) Require(input.sizes[i] % t.sizes[i] == 0, "the blocks do not divide the tensor");

@@ -71,7 +71,8 @@ void RequireTail(const TensorDesc* t, std::initializer_list<uint64_t> sizes, con
   for (uint64_t size : sizes) Require(t->sizes[at++] == size, why);
 }
 
-Heads ReadHeads(const OperatorDesc& desc, uint64_t heads) {
+// Several heads of the query may share one of key and value.
+Heads ReadHeads(const OperatorDesc& desc, uint64_t heads, uint64_t key_heads) {
   const TensorDesc *query = OptionalTensor(desc, "QueryTensor"), *key = OptionalTensor(desc, "KeyTensor");
   const TensorDesc *value = OptionalTensor(desc, "ValueTensor"), *query_key = OptionalTensor(desc, "StackedQueryKeyTensor");
   const TensorDesc* key_value = OptionalTensor(desc, "StackedKeyValueTensor");
@@ -103,9 +104,10 @@ Heads ReadHeads(const OperatorDesc& desc, uint64_t heads) {
   }
   Require(query && key && value, "query, key and value are not given once");
   RequireTail(query, {size(*query, 3), size(*query, 2), size(*query, 1)}, "the query's sizes do not fit");
-  RequireTail(key, {size(*query, 3), size(*key, 2), size(*query, 1)}, "the key's sizes do not fit");
+  RequireTail(key, {size(*query, 3), size(*key, 2), size(*query, 1) / heads * key_heads}, "the key's sizes do not fit");
   RequireTail(value, {size(*query, 3), size(*key, 2), size(*value, 1)}, "the value's sizes do not fit");
-  return {size(*query, 3), size(*query, 2), size(*key, 2), size(*query, 1), size(*value, 1)};
+  Require(size(*value, 1) % key_heads == 0, "the head count does not divide the widths");
+  return {size(*query, 3), size(*query, 2), size(*key, 2), size(*query, 1), size(*value, 1) / key_heads * heads};
 }
 
 void RequireMask(const TensorDesc* mask, uint32_t type, const Heads& h, uint64_t heads, uint64_t total) {
@@ -124,7 +126,7 @@ void Attention(const OperatorDesc& desc, uint32_t) {
   const uint64_t heads = desc.Has("HeadCount") ? desc.UInt("HeadCount") : desc.UInt("QueryHeadCount");
   const uint64_t key_heads = desc.Has("HeadCount") ? heads : desc.UInt("KeyValueHeadCount");
   Require(heads > 0 && key_heads > 0 && heads % key_heads == 0, "the head counts do not fit");
-  const Heads h = ReadHeads(desc, heads);
+  const Heads h = ReadHeads(desc, heads, key_heads);
   Require(h.key_width % heads == 0 && h.value_width % heads == 0, "the head count does not divide the widths");
   const uint64_t key_size = h.key_width / heads, value_size = h.value_width / heads;
   const TensorDesc *past_key = OptionalTensor(desc, "PastKeyTensor"), *past_value = OptionalTensor(desc, "PastValueTensor");

@@ -219,7 +219,7 @@ export const known: readonly Known[] = [
     evidence: "CreateOperator accepts them, and the output has no place for them",
   },
   {
-    cases: /^refusal\/(RNN|LSTM|GRU|MULTIHEAD_ATTENTION)\//,
+    cases: /^refusal\/(RNN|LSTM|GRU|MULTIHEAD_ATTENTION1?)\//,
     findings: /(direction|maskType)=unknown/,
     reason: "Microsoft's library does not look at some enums",
     evidence: "CreateOperator accepts Direction 3, and mask types without a mask",
@@ -231,7 +231,7 @@ export const known: readonly Known[] = [
     evidence: "CreateOperator accepts a 3 by 2 window on a 1 by 1 tensor",
   },
   {
-    cases: /^refusal\/MULTIHEAD_ATTENTION\//,
+    cases: /^refusal\/MULTIHEAD_ATTENTION1?\//,
     findings: /query\.sizes/,
     reason: "Microsoft's library rounds the query's width down to a multiple of the head count",
     evidence: "CreateOperator accepts a width of 9 for 4 heads",

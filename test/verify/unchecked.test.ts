@@ -53,6 +53,11 @@ const faults: readonly (readonly [string, Described, RegExp])[] = [
     parse("PADDING input=f32[2,3] output=f32[2,3] paddingMode=CONSTANT startPadding=[0] endPadding=[0]"),
     /DimensionCount is 1, not 2/,
   ],
+  [
+    "a scale with more dimensions than what is scaled",
+    parse("DEQUANTIZE input=u8[4,6] quantizationType=SCALE quantizations=[f32[1,1,2,3]] output=f32[4,6]"),
+    /more dimensions than InputTensor/,
+  ],
   ["strides of 0", changed(convolution, "strides", [0]), /Strides is 0/],
   ["a gradient written outside its tensor", changed(slice, "inputWindowOffsets", [5]), /outside the tensor/],
 ];
