@@ -201,6 +201,21 @@ describe("HTML", () => {
     expect(shown).not.toContain("<li>ABI suite 1</li>");
   });
 
+  it("names what failed among thousands, and counts the others", () => {
+    const many = Array.from({ length: 600 }, (_, i) =>
+      new TestBuilder()
+        .name(`operator ${i}`)
+        .status(i === 7 ? "failed" : "passed")
+        .duration(1)
+        .suite(["verify"])
+        .build(),
+    );
+    const shown = htmlReport(config, record, new Map([[failedRun, many]]));
+    expect(shown).toContain("<li>599 that did not fail, by name in ctrf.json</li>");
+    expect(shown).toContain("operator 7");
+    expect(shown).not.toContain("operator 8");
+  });
+
   it("says what was tested, and by which call", () => {
     expect(page).toMatch(/sources:\s+commit 0123456789ab; suite: /);
     expect(page).toContain("<code>npm run matrix -- --gpu &#39;rtx-*&#39;</code>");
