@@ -1,8 +1,8 @@
 /** What a tensor's elements lie in: a buffer of a device, shared by all views of it. */
 import type { Device } from "./device.ts";
 import type { Handle } from "./native/binding.ts";
-import { packedStrides, isPacked, sizeOf, type Shape } from "./shape.ts";
-import type { DType } from "./dtype.ts";
+import { isPacked, packedStrides, sameShape, sizeOf, type Shape } from "./shape.ts";
+import { DTYPES, type DType } from "./dtype.ts";
 
 let releaseHandle: (handle: Handle) => void = () => {};
 
@@ -80,23 +80,32 @@ export class Desc {
   }
 }
 
-const interned = new Map<string, Desc>();
+/** By a hash of all that makes a description: packed ones, and those that were asked for by their strides. */
+const packedDescs = new Map<number, Desc[]>();
+const stridedDescs = new Map<number, Desc[]>();
+let count = 0;
+
+function mixed(hash: number, list: readonly number[]): number {
+  for (let i = 0; i < list.length; i++) hash = (Math.imul(hash, 31) + list[i]!) | 0;
+  return hash;
+}
+
+const frozen = (list: readonly number[]): readonly number[] => Object.freeze([...list]);
 
 export function internDesc(device: Device, dtype: DType, shape: Shape, strides?: readonly number[]): Desc {
-  const key = strides === undefined ? `${device.id}|${dtype}|${shape.join()}` : `${device.id}|${dtype}|${shape.join()}|${strides.join()}`;
-  let desc = interned.get(key);
-  if (desc === undefined) {
-    const packed = packedStrides(shape);
-    if (strides !== undefined && strides.every((s, i) => s === packed[i])) desc = internDesc(device, dtype, shape);
-    else
-      desc = new Desc(
-        interned.size,
-        device,
-        dtype,
-        Object.freeze([...shape]),
-        Object.freeze(strides === undefined ? packed : [...strides]),
-      );
-    interned.set(key, desc);
-  }
+  let hash = mixed(Math.imul(device.id, 64) + DTYPES[dtype].rank, shape);
+  if (strides !== undefined) hash = mixed(hash, strides);
+  const known = strides === undefined ? packedDescs : stridedDescs;
+  let bucket = known.get(hash);
+  if (bucket === undefined) known.set(hash, (bucket = []));
+  for (const d of bucket)
+    if (d.device === device && d.dtype === dtype && sameShape(d.shape, shape) && (strides === undefined || sameShape(d.strides, strides)))
+      return d;
+  const packed = packedStrides(shape);
+  const desc =
+    strides !== undefined && sameShape(strides, packed)
+      ? internDesc(device, dtype, shape)
+      : new Desc(count++, device, dtype, frozen(shape), frozen(strides ?? packed));
+  bucket.push(desc);
   return desc;
 }
