@@ -1,11 +1,13 @@
 // The Linux cell in a container of Debian 11, whose C library (glibc 2.31) is Ubuntu 20.04's: what is compiled there, and loads there.
 import { execa } from "execa";
+import { ensureBase } from "./base.mjs";
+import { nodeSource } from "./node-source.mjs";
 import { ScriptError, at, root, say } from "./project.mjs";
 import { fetchPackage, cache } from "./vulkan-archive.mjs";
 import { packages } from "./vulkan-vkd3d.mjs";
 
 const image = process.env.DXTENSOR_OLD_IMAGE ?? "dxtensor-build:bullseye";
-const base = process.env.BASE_IMAGE ?? "debian:bullseye";
+const suite = "bullseye";
 const folder = "/dxtensor";
 
 /** The Dockerfile's build stage on an old base, unless it is there. */
@@ -15,8 +17,11 @@ async function ensureImage() {
     throw new ScriptError("DOCKER", "No Docker engine answers, and --container needs one.", "Start it, or leave --container out.");
   const there = await execa("docker", ["image", "inspect", image], { reject: false });
   if (!there.failed) return;
+  const base = process.env.BASE_IMAGE ?? (await ensureBase(suite, {})).image;
   say(`verify:linux: building ${image} on ${base}`);
-  const args = ["build", "--target", "build", "--build-arg", `BASE_IMAGE=${base}`, "-t", image, "."];
+  const from = { BASE_IMAGE: base, NODE_SOURCE: await nodeSource() };
+  const settings = Object.entries(from).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
+  const args = ["build", "--target", "build", ...settings, "-t", image, "."];
   const done = await execa("docker", args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
   if (done.failed)
     throw new ScriptError(

@@ -12,15 +12,10 @@ export async function baseImage(suite: string): Promise<string> {
   return (JSON.parse(done.stdout) as { image: string }).image;
 }
 
-/** Where the image's Node comes from: nodejs.org when it answers, else the npm registry. */
+/** Where the image's Node comes from, as the project's own builds choose it. */
 export async function nodeSource(): Promise<string> {
-  if (process.env.NODE_SOURCE) return process.env.NODE_SOURCE;
-  try {
-    const answer = await fetch("https://nodejs.org/dist/index.json", { method: "HEAD", signal: AbortSignal.timeout(10_000) });
-    return answer.ok ? "nodejs.org" : "npm";
-  } catch {
-    return "npm";
-  }
+  const code = 'import { nodeSource } from "./scripts/lib/node-source.mjs"; console.log(await nodeSource())';
+  return (await execa("node", ["--input-type=module", "--eval", code])).stdout;
 }
 
 /** Builds a stage of the Dockerfile; returns its tag. */
