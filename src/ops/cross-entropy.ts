@@ -226,10 +226,12 @@ export interface CrossEntropyOptions extends NllOptions {
 }
 
 /**
- * nllLoss of logSoftmax(x): x are logits.
+ * nllLoss of logSoftmax(x): x are logits. Without weight and label smoothing it is one operation, whose gradient is
+ * dy / total (softmax(x) - onehot(target)) at the places that count.
  *
  * x: [C], [N, C] or [N, C, ...], float16 or float32. target: classes (int32 or int64) as for nllLoss, or probabilities of x's
- * shape and a floating dtype. Reference: torch.nn.functional.cross_entropy.
+ * shape and a floating dtype. DirectML: ACTIVATION_LOG_SOFTMAX1, ACTIVATION_SOFTMAX1, ONE_HOT, ELEMENT_WISE_IF, REDUCE.
+ * Reference: torch.nn.functional.cross_entropy.
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
