@@ -1,4 +1,4 @@
-// Writes src/dml/operators.generated.ts (the operator table as data) and src/dml/builder.generated.ts (one typed method for each
+// Writes src/dml/operators.generated.ts (the operator table as data) and src/graph/builder.generated.ts (one typed method for each
 // DirectML operator) from native/schema/directml.json. With --check it writes nothing and fails when a file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -152,13 +152,13 @@ const builderText =
   header +
   `import type { ${Object.keys(enumTable)
     .filter((k) => methods.some((m) => m.includes(k)))
-    .join(", ")} } from "./operators.generated.ts";\n` +
+    .join(", ")} } from "../dml/operators.generated.ts";\n` +
   `import { Emitter, type Activation, type Expr, type OutputSizes, type OutputSpec, type Scalar } from "./emitter.ts";\n\n` +
   `/** A graph of DirectML operators under construction: one method for each operator. Required tensors come first, the rest by name. */\n` +
   `export class GraphBuilder extends Emitter {\n${methods.join("\n\n")}\n}\n`;
 for (const [file, text] of [
   ["src/dml/operators.generated.ts", operatorsText],
-  ["src/dml/builder.generated.ts", builderText],
+  ["src/graph/builder.generated.ts", builderText],
 ]) {
   if (process.argv.includes("--check")) {
     if (readFileSync(root(file), "utf8") !== text) throw new Error(`${file} is out of date: run npm run generate`);

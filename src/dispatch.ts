@@ -4,14 +4,14 @@ import { TapeNode, record, recordView } from "./autograd/tape.ts";
 import { isFloat } from "./dtype.ts";
 import { AutogradError, DeviceError, DTypeError, ShapeError } from "./errors.ts";
 import type { Device } from "./device.ts";
-import type { Definition, ViewDefinition } from "./ops/define.ts";
+import type { Definition, ViewDefinition } from "./definition.ts";
 import { nativeDevice } from "./runtime/devices.ts";
 import { runCreation, runEager } from "./runtime/eager.ts";
 import { assignEager } from "./runtime/assign.ts";
 import { sameShape, showShape } from "./shape.ts";
 import { internDesc } from "./storage.ts";
 import { Tensor } from "./tensor.ts";
-import { tracer } from "./trace.ts";
+import { tracer } from "./tracer.ts";
 
 /** Stands for the node of a view of a leaf when nothing is recorded: the view requires a gradient all the same. */
 const unrecorded = new TapeNode("view", [], [], [], () => []);

@@ -4,7 +4,7 @@ import { isFloat } from "../dtype.ts";
 import { keep } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { tracer } from "../trace.ts";
+import { tracer } from "../tracer.ts";
 import { noGrad, enableGrad } from "./grad-mode.ts";
 import type { TapeNode } from "./tape.ts";
 

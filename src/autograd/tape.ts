@@ -1,6 +1,6 @@
 /** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
 import { AutogradError } from "../errors.ts";
-import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../ops/define.ts";
+import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Desc, Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 

@@ -8,7 +8,7 @@ import { to } from "../ops/data.ts";
 import { keep, outsideScopes } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../trace.ts";
+import { tracer } from "../tracer.ts";
 import { Parameter } from "./parameter.ts";
 
 /** Tensors by name, "0.weight": what a module knows, or a file holds. */

@@ -1,5 +1,5 @@
 /** Activations. Each takes float16 or float32 and keeps shape and dtype. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { isFloat, isInteger } from "../dtype.ts";
@@ -10,7 +10,7 @@ import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { chunk } from "./join.ts";
 import { reshape } from "./movement.ts";
 import { constant, demandFloat } from "./support.ts";

@@ -1,5 +1,5 @@
 /** Arithmetic of two tensors, element by element, with broadcasting and PyTorch's promotion. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, scalarType, type DType, type Operand } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
@@ -9,7 +9,7 @@ import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { cast, sumTo, widened } from "./support.ts";
-import { define, type Definition, type SavedInputs, type TensorSpec } from "./define.ts";
+import { define, type Definition, type SavedInputs, type TensorSpec } from "../definition.ts";
 
 /** A tensor, or a number that takes part as a rank-0 tensor. */
 export type Arithmetic = Tensor | number | bigint | boolean;

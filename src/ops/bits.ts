@@ -1,12 +1,12 @@
 /** Operations on the bits of whole numbers; on bool they are the logical ones. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { binary, operands, type Arithmetic } from "./binary.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { constant } from "./support.ts";
 
 const whole =

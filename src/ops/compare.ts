@@ -1,5 +1,5 @@
 /** Comparisons and logic, element by element: results are bool. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { isFloat, resultType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -7,7 +7,7 @@ import { broadcastShapes } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { aligned, operands, type Arithmetic } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { comparable } from "./int64.ts";
 import { cast, computing, constant } from "./support.ts";
 

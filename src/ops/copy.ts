@@ -6,7 +6,7 @@ import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { outsideScopes } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { tracer } from "../trace.ts";
+import { tracer } from "../tracer.ts";
 import { to, toDType } from "./data.ts";
 
 /**

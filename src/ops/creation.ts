@@ -9,7 +9,7 @@ import { nativeDevice } from "../runtime/devices.ts";
 import { showShape, sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../trace.ts";
+import { tracer } from "../tracer.ts";
 
 export interface TensorOptions {
   readonly dtype?: DType | undefined;

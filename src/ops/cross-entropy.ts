@@ -1,5 +1,5 @@
 /** Losses of classification: the negative logarithm of the probability of the right class. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
@@ -8,7 +8,7 @@ import type { Expr } from "../graph/graph.ts";
 import { sameShape, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { define, type Definition, type TensorSpec } from "./define.ts";
+import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./loss.ts";
 import { reshape } from "./movement.ts";
 import { sum } from "./reduce.ts";

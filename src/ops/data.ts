@@ -11,9 +11,9 @@ import type { Tensor } from "../tensor.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { TapeNode, specOf } from "../autograd/tape.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { tracer } from "../trace.ts";
+import { tracer } from "../tracer.ts";
 import { cast } from "./support.ts";
-import { define } from "./define.ts";
+import { define } from "../definition.ts";
 
 /** x in another dtype, element by element. DirectML: CAST. Reference: torch.Tensor.to. */
 export const castOp = define<{ readonly dtype: DType }>({

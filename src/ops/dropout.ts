@@ -5,7 +5,7 @@ import { ShapeError, ValueError } from "../errors.ts";
 import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
-import { define } from "./define.ts";
+import { define } from "../definition.ts";
 import { rand, type Generator } from "./random.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 

@@ -3,7 +3,7 @@ import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 
 interface EmbeddingAttributes {

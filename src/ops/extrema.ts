@@ -1,5 +1,5 @@
 /** The largest and smallest elements over axes, and where they are. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
@@ -10,7 +10,7 @@ import type { Tensor } from "../tensor.ts";
 import { div, mul } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { comparable, compared } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";

@@ -1,13 +1,13 @@
 /** Elements by index: gather, indexSelect, takeAlongAxis, and their adjoint, the sum by index. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
-import { dataTypeName } from "../dml/describe.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { dataTypeName } from "../graph/describe.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type Definition, type TensorSpec } from "./define.ts";
+import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { broadcastTo, reshape } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 import { emitReduce } from "./reduce.ts";

@@ -8,7 +8,7 @@ import { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
 import { tensor, zeros, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { gather, indexSelect } from "./gather.ts";
 import { broadcastTo, flatten, reshape, select, slice, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";

@@ -6,7 +6,7 @@ import { normalizeAxis, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { toDType } from "./data.ts";
 import { empty } from "./creation.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { broadcastTo, expand, flatten, narrow, reshape, sliceView, unsqueeze, wholeSlice } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 

@@ -1,10 +1,10 @@
 /** Kernels of the user's own, written in TypeScript over the typed graph builder. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { create, dispatch, demandSameDevice } from "../dispatch.ts";
 import { device as deviceOf, defaultDevice, type DeviceLike } from "../device.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type GradContext, type TensorSpec } from "./define.ts";
+import { define, type GradContext, type TensorSpec } from "../definition.ts";
 
 export interface KernelDefinition<A> {
   /** Name in errors, programs and traces. */

@@ -1,5 +1,5 @@
 /** Products of matrices and vectors. Transposed and strided operands are read in place by DirectML's GEMM. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
@@ -7,7 +7,7 @@ import type { Expr } from "../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
-import { define } from "./define.ts";
+import { define } from "../definition.ts";
 import { reshape, transpose } from "./movement.ts";
 import { cast, sumTo } from "./support.ts";
 

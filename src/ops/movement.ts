@@ -14,7 +14,7 @@ import {
 } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { contiguous } from "./data.ts";
-import { define, defineView, type ViewDefinition } from "./define.ts";
+import { define, defineView, type ViewDefinition } from "../definition.ts";
 import { call } from "../dispatch.ts";
 import { setReshaper, sumTo } from "./support.ts";
 

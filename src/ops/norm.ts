@@ -1,6 +1,6 @@
 /** Normalisations: over the batch, over the last axes, over groups of channels. */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -8,7 +8,7 @@ import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul, sub } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { reshape } from "./movement.ts";
 import { mean, sum } from "./reduce.ts";
 import { cast, constant, demandFloat } from "./support.ts";

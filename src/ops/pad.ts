@@ -1,5 +1,5 @@
 /** Padding: x with more elements before and behind, along chosen axes. */
-import { dataTypeName } from "../dml/describe.ts";
+import { dataTypeName } from "../graph/describe.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -7,7 +7,7 @@ import { showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add } from "./binary.ts";
 import { full } from "./creation.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { flip } from "./join.ts";
 import { narrow, sliceGradOp, sliceView, wholeSlice } from "./movement.ts";
 import { sum } from "./reduce.ts";

@@ -5,7 +5,7 @@ import { expandList, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
 import { tensor } from "./creation.ts";
-import { define, type Definition, type TensorSpec } from "./define.ts";
+import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
 import { reshape } from "./movement.ts";
 import { cast } from "./support.ts";

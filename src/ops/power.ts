@@ -1,5 +1,5 @@
 /** Powers. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { isFloat, isInteger, scalarType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";

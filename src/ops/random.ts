@@ -1,5 +1,5 @@
 /** Random numbers: Philox on the device, from a seeded generator whose state is a tensor. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, dispatch } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
 import { isFloat, isInteger, type DType } from "../dtype.ts";
@@ -13,7 +13,7 @@ import { sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
 import { empty, tensor, withGrad, type TensorOptions } from "./creation.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { broadcastTo } from "./movement.ts";
 import { cast, computing } from "./support.ts";
 import { toDType } from "./data.ts";

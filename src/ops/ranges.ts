@@ -1,6 +1,6 @@
 /** Sequences, and what is made of the places of elements: arange, linspace, eye, triangles, oneHot. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
-import { dataTypeName } from "../dml/describe.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { dataTypeName } from "../graph/describe.ts";
 import { call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
 import { DTYPES, isInteger, type DType } from "../dtype.ts";
@@ -9,7 +9,7 @@ import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { empty, withGrad, type TensorOptions } from "./creation.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { movedim, setDiagonalGrad } from "./movement.ts";
 import { cast, computing, constant } from "./support.ts";
 

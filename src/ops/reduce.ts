@@ -1,6 +1,6 @@
 /** Sums, means, products and tests over axes. */
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -8,7 +8,7 @@ import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { expand, permute, reshape } from "./movement.ts";
 import { cumprodExclusive } from "./scan.ts";
 import { cast, computing, demandFloat } from "./support.ts";

@@ -4,7 +4,7 @@ import { isFloat, type DType } from "../dtype.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { computing, widened } from "./support.ts";
 
 interface ScanAttributes {

@@ -1,6 +1,6 @@
 /** Softmax and its logarithm along one axis. */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import type { DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -8,7 +8,7 @@ import { normalizeAxis, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul, sub } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { sum } from "./reduce.ts";
 import { demandFloat } from "./support.ts";
 import { exp, neg } from "./unary.ts";

@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
 import { eq, ne } from "./compare.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { amax, amin } from "./extrema.ts";
 import { pow } from "./power.ts";
 import {

@@ -1,6 +1,6 @@
 /** Pieces that many operations share. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
-import { dataTypeName as dmlName } from "../dml/describe.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { dataTypeName as dmlName } from "../graph/describe.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
@@ -8,7 +8,7 @@ import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type TensorSpec } from "./define.ts";
+import { define, type TensorSpec } from "../definition.ts";
 
 /** x in another dtype. float to bool asks for x != 0; DirectML's CAST does the rest. */
 export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {

@@ -1,5 +1,5 @@
 /** Functions of one tensor, element by element. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -9,7 +9,7 @@ import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "./define.ts";
+import { define, type Definition } from "../definition.ts";
 import { cast, computing, constant, floating, widened } from "./support.ts";
 
 interface UnaryOptions {

@@ -1,5 +1,5 @@
 /** Choices between values, element by element: where, limits, the larger and the smaller. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, scalarType, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
@@ -11,7 +11,7 @@ import { Tensor } from "../tensor.ts";
 import { add, aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
 import { eq, ge, gt, isnan, le, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
-import { define } from "./define.ts";
+import { define } from "../definition.ts";
 import { comparable, compared } from "./int64.ts";
 import { cast, computable, computing, sumTo } from "./support.ts";
 

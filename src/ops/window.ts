@@ -1,5 +1,5 @@
 /** What convolution and pooling share: options for one to three spatial axes, and tensors lifted to the four or five axes DirectML takes. */
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";

@@ -2,7 +2,7 @@
 import { assign, dispatch } from "../dispatch.ts";
 import { ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
-import { define } from "../ops/define.ts";
+import { define } from "../definition.ts";
 import { cast } from "../ops/support.ts";
 import type { Tensor } from "../tensor.ts";
 import { correction, steps, type Counter } from "./clock.ts";

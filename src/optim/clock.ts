@@ -1,7 +1,7 @@
 /** Numbers that move on with every step, on the device: the count of steps and what follows from it. */
 import type { Device } from "../device.ts";
 import { dispatch, assign } from "../dispatch.ts";
-import { define } from "../ops/define.ts";
+import { define } from "../definition.ts";
 import { assignEager } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";

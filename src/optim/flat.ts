@@ -1,10 +1,10 @@
 /** Parameters laid out behind each other in one buffer, so that an optimizer updates all of them by a few operations. */
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
-import { define } from "../ops/define.ts";
+import { define } from "../definition.ts";
 import { constant } from "../ops/support.ts";
 import type { Expr } from "../graph/graph.ts";
-import type { GraphBuilder } from "../dml/builder.generated.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";

@@ -9,7 +9,7 @@ import { copyInto } from "../ops/copy.ts";
 import { contiguous, itemSync } from "../ops/data.ts";
 import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer, type Tracer } from "../trace.ts";
+import { tracer, type Tracer } from "../tracer.ts";
 import { Clock, cell, setCell, type Counter } from "./clock.ts";
 import { Partition, gatherFlatOp } from "./flat.ts";
 import { Plan, gradientOf, type Run } from "./plan.ts";

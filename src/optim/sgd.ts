@@ -1,7 +1,7 @@
 /** Gradient descent. */
 import { assign, dispatch } from "../dispatch.ts";
 import { ValueError } from "../errors.ts";
-import { define } from "../ops/define.ts";
+import { define } from "../definition.ts";
 import { cast, constant } from "../ops/support.ts";
 import type { Tensor } from "../tensor.ts";
 import { steps, type Counter } from "./clock.ts";

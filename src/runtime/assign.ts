@@ -1,6 +1,6 @@
 /** Writing into tensors that exist. */
 import { DTYPES } from "../dtype.ts";
-import { define } from "../ops/define.ts";
+import { define } from "../definition.ts";
 import { outsideScopes } from "../scope.ts";
 import { internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";

@@ -1,13 +1,13 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
-import { dataTypeName } from "../dml/describe.ts";
+import { dataTypeName } from "../graph/describe.ts";
 import { arrayClass, toBfloat16, toHalf, type DType, type TypedArray } from "../dtype.ts";
 import type { Device } from "../device.ts";
-import { define } from "../ops/define.ts";
+import { define } from "../definition.ts";
 import { keep } from "../scope.ts";
 import type { Shape } from "../shape.ts";
 import { internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../trace.ts";
+import { tracer } from "../tracer.ts";
 import { upload } from "./buffers.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 

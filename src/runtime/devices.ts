@@ -1,5 +1,5 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
-import { Capabilities } from "../backends/capabilities.ts";
+import { Capabilities } from "../dml/capabilities.ts";
 import { defaultDevice, device, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
 import { DeviceError, DeviceIndexError, NativeLoadError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";

@@ -4,7 +4,7 @@
  */
 import { UnsupportedError, NativeError, ShapeError } from "../errors.ts";
 import { DTYPES } from "../dtype.ts";
-import type { Definition, ProgramCache, TensorSpec } from "../ops/define.ts";
+import type { Definition, ProgramCache, TensorSpec } from "../definition.ts";
 import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";

@@ -1,7 +1,7 @@
 /** What a device cannot do runs on the software adapter, with copies: warned of once, counted, refused in strict mode. */
 import { device } from "../device.ts";
 import { UnsupportedError } from "../errors.ts";
-import type { Definition } from "../ops/define.ts";
+import type { Definition } from "../definition.ts";
 import type { Tensor } from "../tensor.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { transfer } from "./transfer.ts";

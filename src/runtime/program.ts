@@ -1,9 +1,9 @@
 /** Programs of the addon made from graphs, and the errors of making them. */
-import { GraphBuilder } from "../dml/builder.generated.ts";
+import { GraphBuilder } from "../graph/builder.generated.ts";
 import { fromNative } from "../errors.ts";
 import { Graph, packedBytes, packedExpr, type Expr } from "../graph/graph.ts";
-import { planGraph } from "../graph/plan.ts";
-import type { Definition, TensorSpec } from "../ops/define.ts";
+import { planGraph } from "../graph/plan/plan.ts";
+import type { Definition, TensorSpec } from "../definition.ts";
 import type { Desc } from "../storage.ts";
 import { isPacked } from "../shape.ts";
 import { DTYPES } from "../dtype.ts";

@@ -1,6 +1,6 @@
 /** Merges nodes that compute the same: operator, attributes and inputs equal. A generator's state is an input, so draws differ. */
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { describeNode } from "../../dml/describe.ts";
+import { describeNode } from "../describe.ts";
 import { keyOf } from "../key.ts";
 
 export function mergeCommonSubexpressions(graph: Graph): Graph {

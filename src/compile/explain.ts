@@ -1,6 +1,6 @@
 /** A compiled program as people read it. */
 import type { CompiledProgram } from "./program.ts";
-import type { Expr } from "./graph.ts";
+import type { Expr } from "../graph/graph.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
 
 export interface ExplainedNode {

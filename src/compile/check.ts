@@ -5,11 +5,11 @@
  */
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
-import type { Definition } from "../ops/define.ts";
+import type { Definition } from "../definition.ts";
 import { Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import type { Tracer } from "../trace.ts";
-import { sameData } from "./key.ts";
+import type { Tracer } from "../tracer.ts";
+import { sameData } from "../graph/key.ts";
 import { backwardOwner, isSeen, type Event, type Trace } from "./trace.ts";
 
 /** Thrown when a call differs from the recording: it has to be traced anew. */

@@ -10,10 +10,10 @@ import { fromNative } from "../errors.ts";
 import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import type { Check } from "./check.ts";
-import { optimize } from "./optimize.ts";
-import { isOneGraph, planGraph, type Plan, type Regions } from "./plan.ts";
+import { optimize } from "../graph/optimize.ts";
+import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import type { Trace, TracedInput } from "./trace.ts";
-import type { Graph } from "./graph.ts";
+import type { Graph } from "../graph/graph.ts";
 
 /** The program's own copy of one of the function's arguments, and what of it lies there since the last call. */
 class ArgumentCopy {

@@ -1,9 +1,9 @@
 /** What an operation is. See docs/architecture.md, "Operations". */
-import type { Expr } from "../graph/graph.ts";
-import type { GraphBuilder } from "../dml/builder.generated.ts";
-import type { DType } from "../dtype.ts";
-import type { Shape } from "../shape.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Expr } from "./graph/graph.ts";
+import type { GraphBuilder } from "./graph/builder.generated.ts";
+import type { DType } from "./dtype.ts";
+import type { Shape } from "./shape.ts";
+import type { Tensor } from "./tensor.ts";
 
 /** Shape and dtype of a tensor. */
 export interface TensorSpec {

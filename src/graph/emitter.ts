@@ -1,11 +1,11 @@
 /** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
 import { DTYPES, type DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
-import { Expr, type Graph, packedBytes, packedExpr, type Activation, type GraphNode } from "../graph/graph.ts";
+import { Expr, type Graph, packedBytes, packedExpr, type Activation, type GraphNode } from "./graph.ts";
 import { isPacked, packedStrides, sizeOf } from "../shape.ts";
-import { ENUMS, OPERATORS, type OperatorName } from "./operators.generated.ts";
-import { supportOf, type OperatorRow } from "./schema.ts";
-import type { Capabilities } from "../backends/capabilities.ts";
+import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
+import { supportOf, type OperatorRow } from "../dml/schema.ts";
+import type { Capabilities } from "../dml/capabilities.ts";
 
 export { Expr, type Activation };
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import * as dx from "../../src/index.ts";
-import { eachDevice, numbers } from "../device.ts";
+import * as dx from "../../../src/index.ts";
+import { eachDevice, numbers } from "../../device.ts";
 
 /** Losses and the last weights of six steps, so that state, flat gradients and statistics all count. */
 function train(

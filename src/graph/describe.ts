@@ -1,10 +1,10 @@
 /** Nodes of the graph as the addon takes them: fields in the schema's order. */
 import { DTYPES, toBfloat16, toHalf, type DType } from "../dtype.ts";
-import { spanInBytes, type Activation, type Expr, type GraphNode } from "../graph/graph.ts";
+import { spanInBytes, type Activation, type Expr, type GraphNode } from "./graph.ts";
 import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";
 import { isPacked } from "../shape.ts";
 import type { Scalar } from "./emitter.ts";
-import { ENUMS, OPERATORS, type OperatorName } from "./operators.generated.ts";
+import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 
 const span = (x: Expr): number => spanInBytes(x.dtype, x.sizes, x.strides);
 

@@ -2,19 +2,19 @@
  * Tracing: runs a function with traced tensors, building one graph and a log of what the function asked for. The log is what a
  * later call is checked against (check.ts).
  */
-import { GraphBuilder } from "../dml/builder.generated.ts";
+import { GraphBuilder } from "../graph/builder.generated.ts";
 
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../errors.ts";
-import type { Definition, TensorSpec } from "../ops/define.ts";
+import type { Definition, TensorSpec } from "../definition.ts";
 import { elements, fillOp } from "../runtime/constants.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { sizeOf } from "../shape.ts";
 import { Storage, internDesc, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import type { Tracer } from "../trace.ts";
-import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "./graph.ts";
+import type { Tracer } from "../tracer.ts";
+import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../graph/graph.ts";
 import { callerPlace } from "./place.ts";
 
 /** What a trace knows of a storage: the value that it holds at this point of the function. */

@@ -1,7 +1,7 @@
 /** The hook through which compile() takes over dispatch. Nothing here knows how tracing works. */
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import type { Definition } from "./ops/define.ts";
+import type { Definition } from "./definition.ts";
 import type { Tensor } from "./tensor.ts";
 
 export interface Tracer {

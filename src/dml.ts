@@ -1,6 +1,6 @@
 /** The `dml` devices, and what a kernel of one's own is written with. */
-import { device as deviceOf, type Device } from "../device.ts";
-import { demandDevice, deviceCount, dmlDescriptions } from "../runtime/devices.ts";
+import { device as deviceOf, type Device } from "./device.ts";
+import { demandDevice, deviceCount, dmlDescriptions } from "./runtime/devices.ts";
 
 export { deviceCount };
 
@@ -13,6 +13,6 @@ export const deviceName = (index: number): string => dmlDescriptions()[index]?.n
 /** True when there is at least one `dml` device. */
 export const isAvailable = (): boolean => deviceCount() > 0;
 
-export { GraphBuilder } from "./builder.generated.ts";
-export { OPERATORS, type OperatorName } from "./operators.generated.ts";
-export { Expr, type Activation } from "../graph/graph.ts";
+export { GraphBuilder } from "./graph/builder.generated.ts";
+export { OPERATORS, type OperatorName } from "./dml/operators.generated.ts";
+export { Expr, type Activation } from "./graph/graph.ts";

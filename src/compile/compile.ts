@@ -7,12 +7,12 @@ import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { keep, outsideScopes } from "../scope.ts";
 import type { Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer, withTracer } from "../trace.ts";
+import { tracer, withTracer } from "../tracer.ts";
 import { Check, Mismatch } from "./check.ts";
-import { keyOf } from "./key.ts";
-import { explain as explainProgram, type Explanation } from "./print.ts";
+import { keyOf } from "../graph/key.ts";
+import { explain as explainProgram, type Explanation } from "./explain.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
-import type { Regions } from "./plan.ts";
+import type { Regions } from "../graph/plan/plan.ts";
 import { CompiledProgram } from "./program.ts";
 import { Trace } from "./trace.ts";
 

@@ -1,6 +1,6 @@
 /** What a device can do, as `lower` functions and the planner may ask it. They ask for capabilities, never for names. */
 import { DTYPES, type DType } from "../dtype.ts";
-import { OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
+import { OPERATORS, type OperatorName } from "./operators.generated.ts";
 
 export class Capabilities {
   readonly name: string;

@@ -1,151 +1,15 @@
-/**
- * From a graph to a program: which nodes become one dispatch, in which order and group, and where values lie. Devices whose
- * graph compiler fuses get one graph of all nodes; others get a dispatch for each node, or a graph of those before the updates in
- * place.
- */
-import type { Capabilities } from "../backends/capabilities.ts";
-import { describeNode } from "../dml/describe.ts";
-import { OPERATORS } from "../dml/operators.generated.ts";
-import type { BindingRange, GraphDescription, OperatorDescription, ProgramDescription, ProgramStep } from "../native/binding.ts";
-import { isPacked } from "../shape.ts";
-import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "./graph.ts";
-import { Arena } from "./arena.ts";
-import { flatJoins, type FlatJoins } from "./joins.ts";
-import { keyOf } from "./key.ts";
-import { materializeOffsets } from "./passes/materialize-offsets.ts";
-
-/**
- * What is compiled as one DirectML graph: "whole", all nodes; "head", those before the first update of state in place, which no
- * graph allows; "none".
- */
-export type Regions = "whole" | "head" | "none";
-
-/**
- * Where a graph fuses nothing it still orders and places its nodes better than a list, at the price of a longer compilation and more
- * memory. Measured on an H100: 335 nodes take 10 % less time, 223 nodes 7 % less, 60 nodes 3 % more.
- */
-const GRAPH_NODES = 128;
-
-export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
-  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) return { ...planRegion(materializeOffsets(graph), name), presets: [] };
-  return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
-}
-
-/** Whether all nodes are to be one DirectML graph. */
-export const isOneGraph = (capabilities: Capabilities, regions?: Regions): boolean =>
-  regions === undefined ? capabilities.fusesGraphs : regions === "whole";
-
-/** Bytes of the scratch memory that no node writes: they are written once, before the first run. */
-export interface Preset {
-  readonly offset: number;
-  readonly bytes: Uint8Array;
-}
-
-export interface Plan extends ProgramDescription {
-  readonly presets: readonly Preset[];
-}
-
-interface Slots {
-  readonly inputs: ReadonlyMap<Value, number>;
-  readonly outputs: ReadonlyMap<Value, number>;
-  readonly scratch: number;
-}
-
-function slotsOf(graph: Graph): Slots {
-  return {
-    inputs: new Map(graph.inputs.map((v, i) => [v, i])),
-    outputs: new Map(graph.outputs.map((x, i) => [x.value, graph.inputs.length + i])),
-    scratch: graph.inputs.length + graph.outputs.length,
-  };
-}
-
-const sizesOf = (graph: Graph): { inputs: number[]; outputs: number[] } => ({
-  inputs: graph.inputs.map((v) => v.sizeInBytes),
-  outputs: graph.outputs.map((x) => x.value.sizeInBytes),
-});
-
-/** One graph of all nodes; new values of state cells go to the arena and are copied into the cells afterwards. */
-function planRegion(graph: Graph, name: string): ProgramDescription {
-  const slots = slotsOf(graph);
-  const results: { value: Value; range: BindingRange }[] = graph.outputs.map((x) => ({
-    value: x.value,
-    range: [slots.outputs.get(x.value)!, 0, x.value.sizeInBytes],
-  }));
-  const arena = new Arena();
-  const copies: ProgramStep[] = [];
-  for (const { cell, value } of graph.state) {
-    let range = results.find((r) => r.value === value.value)?.range;
-    if (range === undefined) {
-      range = [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
-      results.push({ value: value.value, range });
-    }
-    copies.push({ group: 1, copy: [range, [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
-  }
-  const region = describeRegion(
-    graph.nodes,
-    results.map((r) => r.value),
-  );
-  return {
-    name,
-    ...sizesOf(graph),
-    scratch: arena.size,
-    dispatchables: [region.graph],
-    steps: [
-      {
-        group: 0,
-        dispatch: 0,
-        inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
-        outputs: results.map((r) => r.range),
-      },
-      ...copies,
-    ],
-  };
-}
-
-const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
-
-/**
- * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
- * and every tensor on an edge is declared with the size of the whole value.
- */
-function describeRegion(nodes: readonly GraphNode[], results: readonly Value[]): { graph: GraphDescription; inputs: Expr[] } {
-  const entries: Expr[] = [];
-  const inputEdges: [number, number, number][] = [];
-  const edges: [number, number, number, number][] = [];
-  const outputEdges: [number, number, number][] = [];
-  const where = new Map<Value, readonly [number, number]>();
-  nodes.forEach((node, n) => {
-    node.inputs.forEach((x, k) => {
-      if (x === null) return;
-      const from = where.get(x.value);
-      if (from !== undefined) {
-        edges.push([from[0], from[1], n, k]);
-        return;
-      }
-      let entry = entries.findIndex((e) => e.value === x.value && e.byteOffset === x.byteOffset);
-      if (entry < 0) entry = entries.push(x) - 1;
-      inputEdges.push([entry, n, k]);
-    });
-    node.outputs.forEach((x, k) => {
-      if (x === null) return;
-      where.set(x.value, [n, k]);
-      results.forEach((value, i) => {
-        if (value === x.value) outputEdges.push([n, k, i]);
-      });
-    });
-  });
-  return {
-    graph: {
-      inputCount: entries.length,
-      outputCount: results.length,
-      nodes: nodes.map((node) => describeNode(node, regionBytes)),
-      inputEdges,
-      edges,
-      outputEdges,
-    },
-    inputs: entries,
-  };
-}
+/** A program of a dispatch for each node, in groups that need no barrier inside. */
+import { OPERATORS } from "../../dml/operators.generated.ts";
+import type { BindingRange, GraphDescription, OperatorDescription, ProgramStep } from "../../native/binding.ts";
+import { isPacked } from "../../shape.ts";
+import { Arena } from "../arena.ts";
+import { describeNode } from "../describe.ts";
+import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { flatJoins, type FlatJoins } from "../joins.ts";
+import { keyOf } from "../key.ts";
+import { materializeOffsets } from "../passes/materialize-offsets.ts";
+import { describeRegion, regionBytes } from "./region.ts";
+import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
 /** State writes that a node makes straight into the cell, by the value it writes. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
@@ -207,7 +71,7 @@ function subgraph(graph: Graph, nodes: ReadonlySet<GraphNode>): Graph {
  * A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. `asGraph`: the nodes
  * before the first update in place are one graph, which comes first.
  */
-function planList(graph: Graph, name: string, asGraph: boolean): Plan {
+export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
   const slots = slotsOf(graph);
   const direct = inPlaceWrites(graph);
   const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]));

@@ -1,0 +1,34 @@
+/**
+ * From a graph to a program: which nodes become one dispatch, in which order and group, and where values lie. Devices whose
+ * graph compiler fuses get one graph of all nodes; others get a dispatch for each node, or a graph of those before the updates in
+ * place.
+ */
+import type { Capabilities } from "../../dml/capabilities.ts";
+import type { Graph } from "../graph.ts";
+import { materializeOffsets } from "../passes/materialize-offsets.ts";
+import { planList } from "./list.ts";
+import { planRegion } from "./region.ts";
+import type { Plan } from "./slots.ts";
+
+export type { Plan } from "./slots.ts";
+
+/**
+ * What is compiled as one DirectML graph: "whole", all nodes; "head", those before the first update of state in place, which no
+ * graph allows; "none".
+ */
+export type Regions = "whole" | "head" | "none";
+
+/**
+ * Where a graph fuses nothing it still orders and places its nodes better than a list, at the price of a longer compilation and more
+ * memory. Measured on an H100: 335 nodes take 10 % less time, 223 nodes 7 % less, 60 nodes 3 % more.
+ */
+const GRAPH_NODES = 128;
+
+export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
+  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) return { ...planRegion(materializeOffsets(graph), name), presets: [] };
+  return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
+}
+
+/** Whether all nodes are to be one DirectML graph. */
+export const isOneGraph = (capabilities: Capabilities, regions?: Regions): boolean =>
+  regions === undefined ? capabilities.fusesGraphs : regions === "whole";

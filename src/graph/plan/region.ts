@@ -1,0 +1,89 @@
+/** A program of one DirectML graph, and a region of a program as such a graph. */
+import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } from "../../native/binding.ts";
+import { Arena } from "../arena.ts";
+import { describeNode } from "../describe.ts";
+import type { Expr, Graph, GraphNode, Value } from "../graph.ts";
+import { sizesOf, slotsOf } from "./slots.ts";
+
+/** One graph of all nodes; new values of state cells go to the arena and are copied into the cells afterwards. */
+export function planRegion(graph: Graph, name: string): ProgramDescription {
+  const slots = slotsOf(graph);
+  const results: { value: Value; range: BindingRange }[] = graph.outputs.map((x) => ({
+    value: x.value,
+    range: [slots.outputs.get(x.value)!, 0, x.value.sizeInBytes],
+  }));
+  const arena = new Arena();
+  const copies: ProgramStep[] = [];
+  for (const { cell, value } of graph.state) {
+    let range = results.find((r) => r.value === value.value)?.range;
+    if (range === undefined) {
+      range = [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
+      results.push({ value: value.value, range });
+    }
+    copies.push({ group: 1, copy: [range, [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
+  }
+  const region = describeRegion(
+    graph.nodes,
+    results.map((r) => r.value),
+  );
+  return {
+    name,
+    ...sizesOf(graph),
+    scratch: arena.size,
+    dispatchables: [region.graph],
+    steps: [
+      {
+        group: 0,
+        dispatch: 0,
+        inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
+        outputs: results.map((r) => r.range),
+      },
+      ...copies,
+    ],
+  };
+}
+
+export const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
+
+/**
+ * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
+ * and every tensor on an edge is declared with the size of the whole value.
+ */
+export function describeRegion(nodes: readonly GraphNode[], results: readonly Value[]): { graph: GraphDescription; inputs: Expr[] } {
+  const entries: Expr[] = [];
+  const inputEdges: [number, number, number][] = [];
+  const edges: [number, number, number, number][] = [];
+  const outputEdges: [number, number, number][] = [];
+  const where = new Map<Value, readonly [number, number]>();
+  nodes.forEach((node, n) => {
+    node.inputs.forEach((x, k) => {
+      if (x === null) return;
+      const from = where.get(x.value);
+      if (from !== undefined) {
+        edges.push([from[0], from[1], n, k]);
+        return;
+      }
+      let entry = entries.findIndex((e) => e.value === x.value && e.byteOffset === x.byteOffset);
+      if (entry < 0) entry = entries.push(x) - 1;
+      inputEdges.push([entry, n, k]);
+    });
+    node.outputs.forEach((x, k) => {
+      if (x === null) return;
+      where.set(x.value, [n, k]);
+      results.forEach((value, i) => {
+        if (value === x.value) outputEdges.push([n, k, i]);
+      });
+    });
+  });
+  return {
+    graph: {
+      inputCount: entries.length,
+      outputCount: results.length,
+      nodes: nodes.map((node) => describeNode(node, regionBytes)),
+      inputEdges,
+      edges,
+      outputEdges,
+    },
+    inputs: entries,
+  };
+}
