@@ -1,7 +1,5 @@
 // The module: makes the environment's state and the object of src/native/binding.ts. Converts arguments, calls dml, converts
 // the answer; the calls that run for every operation are in hot.cpp.
-#include <napi.h>
-
 #include <cstdio>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -11,28 +9,29 @@
 #include "environment.h"
 #include "errors.h"
 #include "hot.h"
+#include "js.h"
 
 namespace dxtensor::addon {
 
 namespace {
 
-Napi::Object ToObject(Napi::Env env, const dml::LoadReport& report) {
-  Napi::Object object = Napi::Object::New(env);
+js::Object ToObject(napi_env env, const dml::LoadReport& report) {
+  js::Object object(env);
   object.Set("loaded", report.loaded);
   object.Set("direct3d", report.direct3d);
-  Napi::Array libraries = Napi::Array::New(env), tried = Napi::Array::New(env);
+  js::Array libraries(env), tried(env);
   for (const auto& library : report.libraries) {
-    Napi::Object item = Napi::Object::New(env);
+    js::Object item(env);
     item.Set("name", library.name);
     item.Set("path", library.path);
-    libraries.Set(libraries.Length(), item);
+    libraries.Add(item);
   }
   for (const auto& attempt : report.tried) {
-    Napi::Object item = Napi::Object::New(env);
+    js::Object item(env);
     item.Set("name", attempt.name);
     item.Set("path", attempt.path);
-    item.Set("error", attempt.error.empty() ? env.Null() : Napi::Value(Napi::String::New(env, attempt.error)));
-    tried.Set(tried.Length(), item);
+    item.Set("error", attempt.error.empty() ? js::Null(env) : js::New(env, attempt.error));
+    tried.Add(item);
   }
   object.Set("libraries", libraries);
   object.Set("tried", tried);
@@ -45,8 +44,8 @@ std::string LuidText(uint64_t luid) {
   return text;
 }
 
-Napi::Object ToObject(Napi::Env env, const dml::Adapter& adapter, size_t index) {
-  Napi::Object object = Napi::Object::New(env);
+js::Object ToObject(napi_env env, const dml::Adapter& adapter, size_t index) {
+  js::Object object(env);
   object.Set("index", static_cast<double>(index));
   object.Set("name", adapter.name);
   object.Set("vendorId", adapter.vendor_id);
@@ -61,25 +60,10 @@ Napi::Object ToObject(Napi::Env env, const dml::Adapter& adapter, size_t index) 
   return object;
 }
 
-struct Bytes {
-  const uint8_t* data;
-  size_t size;
-};
-
-// Also over a SharedArrayBuffer, which Napi::ArrayBuffer does not know.
-Bytes ToBytes(const Napi::Value& value, const char* what) {
-  void* data = nullptr;
-  if (value.IsTypedArray()) {
-    size_t size = value.As<Napi::TypedArray>().ByteLength();
-    napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
-    return {static_cast<const uint8_t*>(data), size};
-  }
-  if (value.IsDataView()) {
-    size_t size = 0;
-    napi_get_dataview_info(value.Env(), value, &size, &data, nullptr, nullptr);
-    return {static_cast<const uint8_t*>(data), size};
-  }
-  Invalid(std::string(what) + ": expected a view of an ArrayBuffer");
+js::Bytes ToBytes(const js::Value& value, const char* what) {
+  js::Bytes bytes;
+  if (!js::ViewOf(value, &bytes)) Invalid(std::string(what) + ": expected a view of an ArrayBuffer");
+  return bytes;
 }
 
 dml::Address RangeOf(const Buffer& buffer, uint64_t offset, uint64_t size, const char* what) {
@@ -89,26 +73,26 @@ dml::Address RangeOf(const Buffer& buffer, uint64_t offset, uint64_t size, const
   return buffer.address + offset;
 }
 
-using Arguments = const Napi::CallbackInfo&;
+using Arguments = const js::Arguments&;
 
-Napi::Value LoadRuntime(Environment&, Arguments in) { return ToObject(in.Env(), dml::Load(ToKind(in[0]), ToPaths(in[1]))); }
+napi_value LoadRuntime(Environment&, Arguments in) { return ToObject(in.env(), dml::Load(ToKind(in[0]), ToPaths(in[1]))); }
 
-Napi::Value ListAdapters(Environment&, Arguments in) {
-  Napi::Array list = Napi::Array::New(in.Env());
+napi_value ListAdapters(Environment&, Arguments in) {
+  js::Array list(in.env());
   const std::vector<dml::Adapter>& adapters = dml::Adapters(ToKind(in[0]));
-  for (size_t i = 0; i < adapters.size(); ++i) list.Set(static_cast<uint32_t>(i), ToObject(in.Env(), adapters[i], i));
+  for (size_t i = 0; i < adapters.size(); ++i) list.Add(ToObject(in.env(), adapters[i], i));
   return list;
 }
 
-Napi::Value OpenDeviceCall(Environment& environment, Arguments in) {
+napi_value OpenDeviceCall(Environment& environment, Arguments in) {
   uint64_t limit = 0;
   if (in[2].IsObject()) {
-    Napi::Value value = in[2].As<Napi::Object>().Get("memoryLimitInBytes");
-    if (!value.IsUndefined() && !value.IsNull()) limit = ToSize(value, "openDevice: memoryLimitInBytes");
+    js::Value value = in[2].Get("memoryLimitInBytes");
+    if (!value.IsAbsent()) limit = ToSize(value, "openDevice: memoryLimitInBytes");
   }
   OpenDevice& open = environment.Open(ToKind(in[0]), ToId(in[1], "openDevice: adapter"), limit);
   const dml::Context& context = open.device->context();
-  Napi::Object object = Napi::Object::New(in.Env());
+  js::Object object(in.env());
   object.Set("id", open.id);
   object.Set("featureLevel", context.feature_level);
   object.Set("dataTypes", context.data_types);
@@ -118,22 +102,22 @@ Napi::Value OpenDeviceCall(Environment& environment, Arguments in) {
   return object;
 }
 
-Napi::Value CloseDevice(Environment& environment, Arguments in) {
+napi_value CloseDevice(Environment& environment, Arguments in) {
   environment.Close(ToId(in[0], "closeDevice: device"));
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-Napi::Value Allocate(Environment& environment, Arguments in) {
+napi_value Allocate(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "allocate: device"));
   open.device->CheckAlive();
-  auto use = in[3].ToBoolean() ? dml::HeapPool::Use::Program : dml::HeapPool::Use::Tensor;
-  return Napi::Number::New(in.Env(), environment.buffers().Create(open, ToSize(in[1], "allocate: sizeInBytes"), in[2], use));
+  auto use = in[3].Truth() ? dml::HeapPool::Use::Program : dml::HeapPool::Use::Tensor;
+  return js::New(in.env(), static_cast<double>(environment.buffers().Create(open, ToSize(in[1], "allocate: sizeInBytes"), in[2], use)));
 }
 
-Napi::Value Upload(Environment& environment, Arguments in) {
+napi_value Upload(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "upload: device"));
   open.device->CheckAlive();
-  Bytes bytes = ToBytes(in[1], "upload");
+  js::Bytes bytes = ToBytes(in[1], "upload");
   uint32_t handle = environment.buffers().Create(open, bytes.size, in[2]);
   try {
     open.device->Upload(environment.buffers().Get(handle).address, bytes.data, bytes.size);
@@ -141,18 +125,18 @@ Napi::Value Upload(Environment& environment, Arguments in) {
     environment.buffers().Release(handle);
     throw;
   }
-  return Napi::Number::New(in.Env(), handle);
+  return js::New(in.env(), static_cast<double>(handle));
 }
 
-Napi::Value Write(Environment& environment, Arguments in) {
+napi_value Write(Environment& environment, Arguments in) {
   Buffer& buffer = environment.buffers().Get(ToId(in[0], "write: handle"));
-  Bytes bytes = ToBytes(in[2], "write");
+  js::Bytes bytes = ToBytes(in[2], "write");
   dml::Address to = RangeOf(buffer, ToSize(in[1], "write: offset"), bytes.size, "write");
   buffer.device->device->Upload(to, bytes.data, bytes.size);
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-Napi::Value Copy(Environment& environment, Arguments in) {
+napi_value Copy(Environment& environment, Arguments in) {
   Buffer& from = environment.buffers().Get(ToId(in[0], "copy: from"));
   Buffer& to = environment.buffers().Get(ToId(in[2], "copy: to"));
   if (from.device != to.device) Invalid("copy: the buffers are on two devices");
@@ -160,61 +144,76 @@ Napi::Value Copy(Environment& environment, Arguments in) {
   dml::Address source = RangeOf(from, ToSize(in[1], "copy: fromOffset"), size, "copy: from");
   dml::Address target = RangeOf(to, ToSize(in[3], "copy: toOffset"), size, "copy: to");
   if (source != target) from.device->device->Copy(source, target, size);
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-// Fresh memory for bytes that are read, in large pages where the system has some: to touch it first costs more than to copy.
-Napi::ArrayBuffer NewBytes(Napi::Env env, uint64_t size) {
-  Napi::ArrayBuffer bytes = Napi::ArrayBuffer::New(env, size);
+struct NewArrayBuffer {
+  napi_value value;
+  void* data;
+};
+
+// Fresh memory for bytes that are read, in large pages where the system has some: to touch it first costs more than to copy. Made
+// by JavaScript's own constructor, since N-API's function ends the process when the host has no memory.
+NewArrayBuffer NewBytes(Environment& environment, napi_env env, uint64_t size) {
+  NewArrayBuffer bytes = {};
+  napi_value length = js::New(env, static_cast<double>(size));
+  if (napi_new_instance(env, environment.ArrayBufferClass(), 1, &length, &bytes.value) != napi_ok) {
+    napi_value error = nullptr;
+    napi_get_and_clear_last_exception(env, &error);
+    throw dml::Failure(dml::FailureKind::OutOfMemory, "the process has no memory for " + std::to_string(size) + " bytes to read into");
+  }
+  size_t given = 0;
+  js::Check(env, napi_get_arraybuffer_info(env, bytes.value, &bytes.data, &given));
+  if (given != size) throw dml::Failure(dml::FailureKind::Internal, "ArrayBuffer was replaced: it makes buffers of another size");
 #ifdef __linux__
   constexpr uintptr_t kPage = 2u << 20;
-  const auto begin = reinterpret_cast<uintptr_t>(bytes.Data());
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data);
   const uintptr_t first = (begin + kPage - 1) & ~(kPage - 1), last = (begin + size) & ~(kPage - 1);
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 #endif
   return bytes;
 }
 
-Napi::Value Read(Environment& environment, Arguments in) {
+napi_value Read(Environment& environment, Arguments in) {
   Buffer& buffer = environment.buffers().Get(ToId(in[0], "read: handle"));
   uint64_t size = ToSize(in[2], "read: sizeInBytes");
   dml::Address from = RangeOf(buffer, ToSize(in[1], "read: offset"), size, "read");
   buffer.device->device->CheckAlive();
-  Napi::ArrayBuffer bytes = NewBytes(in.Env(), size);
-  Promises::Pending pending = environment.promises().New(bytes);
+  NewArrayBuffer bytes = NewBytes(environment, in.env(), size);
+  Promises::Pending pending = environment.promises().New(bytes.value);
   try {
-    buffer.device->device->Read(from, bytes.Data(), size, pending.settle);
+    buffer.device->device->Read(from, bytes.data, size, pending.settle);
   } catch (const dml::Failure& failure) {
     pending.settle(&failure);
   }
-  return Napi::Value(in.Env(), pending.promise);
+  return pending.promise;
 }
 
-Napi::Value ReadSync(Environment& environment, Arguments in) {
+napi_value ReadSync(Environment& environment, Arguments in) {
   Buffer& buffer = environment.buffers().Get(ToId(in[0], "readSync: handle"));
   uint64_t size = ToSize(in[2], "readSync: sizeInBytes");
   dml::Address from = RangeOf(buffer, ToSize(in[1], "readSync: offset"), size, "readSync");
-  Napi::ArrayBuffer bytes = NewBytes(in.Env(), size);
-  buffer.device->device->ReadAndWait(from, bytes.Data(), size);
-  return bytes;
+  NewArrayBuffer bytes = NewBytes(environment, in.env(), size);
+  buffer.device->device->ReadAndWait(from, bytes.data, size);
+  return bytes.value;
 }
 
-Napi::Value Sweep(Environment& environment, Arguments in) { return Napi::Number::New(in.Env(), environment.buffers().Sweep()); }
+napi_value Sweep(Environment& environment, Arguments in) { return js::New(in.env(), static_cast<double>(environment.buffers().Sweep())); }
 
-Napi::Value CreateProgram(Environment& environment, Arguments in) {
+napi_value CreateProgram(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "createProgram: device"));
   dml::Program* program = open.device->CreateProgram(ToProgram(in[1]));
-  return Napi::Number::New(in.Env(), environment.AddProgram(open, program));
+  return js::New(in.env(), static_cast<double>(environment.AddProgram(open, program)));
 }
 
-Napi::Value ReleaseProgram(Environment& environment, Arguments in) {
+napi_value ReleaseProgram(Environment& environment, Arguments in) {
   environment.ReleaseProgram(ToId(in[0], "releaseProgram: program"));
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-Napi::Value ProgramInfo(Environment& environment, Arguments in) {
+napi_value ProgramInfo(Environment& environment, Arguments in) {
   const dml::Program& program = *environment.GetProgram(ToId(in[0], "programInfo: program")).program;
-  Napi::Object object = Napi::Object::New(in.Env());
+  js::Object object(in.env());
   object.Set("descriptors", program.descriptors);
   object.Set("temporaryInBytes", static_cast<double>(program.temporary));
   object.Set("persistentInBytes", static_cast<double>(program.persistent));
@@ -222,25 +221,26 @@ Napi::Value ProgramInfo(Environment& environment, Arguments in) {
   return object;
 }
 
-Napi::Value ReleaseRecording(Environment& environment, Arguments in) {
+napi_value ReleaseRecording(Environment& environment, Arguments in) {
   environment.ReleaseRecording(ToId(in[0], "releaseRecording: recording"));
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-Napi::Value Profile(Environment& environment, Arguments in) {
+napi_value Profile(Environment& environment, Arguments in) {
   OpenRecording& open = environment.GetRecording(ToId(in[0], "profile: recording"));
   std::vector<double> seconds = open.device->device->Profile(*open.recording);
-  Napi::Float64Array array = Napi::Float64Array::New(in.Env(), seconds.size());
-  std::copy(seconds.begin(), seconds.end(), array.Data());
+  double* numbers = nullptr;
+  js::Value array = js::NewFloats(in.env(), seconds.size(), &numbers);
+  std::copy(seconds.begin(), seconds.end(), numbers);
   return array;
 }
 
-Napi::Value Flush(Environment& environment, Arguments in) {
+napi_value Flush(Environment& environment, Arguments in) {
   environment.Device(ToId(in[0], "flush: device")).device->Flush();
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-Napi::Value Synchronize(Environment& environment, Arguments in) {
+napi_value Synchronize(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "synchronize: device"));
   open.device->CheckAlive();
   Promises::Pending pending = environment.promises().New(nullptr);
@@ -249,17 +249,17 @@ Napi::Value Synchronize(Environment& environment, Arguments in) {
   } catch (const dml::Failure& failure) {
     pending.settle(&failure);
   }
-  return Napi::Value(in.Env(), pending.promise);
+  return pending.promise;
 }
 
-Napi::Value SynchronizeSync(Environment& environment, Arguments in) {
+napi_value SynchronizeSync(Environment& environment, Arguments in) {
   environment.Device(ToId(in[0], "synchronizeSync: device")).device->Wait();
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-Napi::Value ReadCounters(Environment& environment, Arguments in) {
+napi_value ReadCounters(Environment& environment, Arguments in) {
   dml::Counters& counters = environment.Device(ToId(in[0], "counters: device")).device->counters();
-  Napi::Object object = Napi::Object::New(in.Env());
+  js::Object object(in.env());
   auto set = [&](const char* name, const dml::Counter& counter) { object.Set(name, static_cast<double>(counter.Read())); };
   set("dispatchesRecorded", counters.dispatches_recorded);
   set("tablesBound", counters.tables_bound);
@@ -275,9 +275,9 @@ Napi::Value ReadCounters(Environment& environment, Arguments in) {
   return object;
 }
 
-Napi::Value Memory(Environment& environment, Arguments in) {
+napi_value Memory(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "memory: device"));
-  Napi::Object object = Napi::Object::New(in.Env());
+  js::Object object(in.env());
   object.Set("liveInBytes", static_cast<double>(open.live_bytes));
   object.Set("liveBuffers", static_cast<double>(open.live_buffers));
   object.Set("peakInBytes", static_cast<double>(open.peak_bytes));
@@ -287,33 +287,34 @@ Napi::Value Memory(Environment& environment, Arguments in) {
   return object;
 }
 
-Napi::Value Hold(Environment& environment, Arguments in) {
-  environment.Device(ToId(in[0], "hold: device")).device->Hold(in[1].ToBoolean());
-  return in.Env().Undefined();
+napi_value Hold(Environment& environment, Arguments in) {
+  environment.Device(ToId(in[0], "hold: device")).device->Hold(in[1].Truth());
+  return js::Undefined(in.env());
 }
 
-Napi::Value InjectFault(Environment& environment, Arguments in) {
+napi_value InjectFault(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "injectFault: device"));
-  std::string fault = in[1].ToString();
+  std::string fault = in[1].IsString() ? in[1].Text() : "";
   if (fault == "removeDevice") open.device->RemoveForTest();
   else if (fault == "outOfMemory") open.device->FailNextAllocationForTest();
   else Invalid("injectFault: unknown fault '" + fault + "'");
-  return in.Env().Undefined();
+  return js::Undefined(in.env());
 }
 
-template <Napi::Value (*F)(Environment&, Arguments)>
+template <napi_value (*F)(Environment&, Arguments)>
 napi_value Cold(napi_env env, napi_callback_info info) {
   return Guarded(env, [&]() -> napi_value {
-    Napi::CallbackInfo arguments(env, info);
-    return F(*static_cast<Environment*>(arguments.Data()), arguments);
+    js::Arguments arguments(env, info);
+    return F(*static_cast<Environment*>(arguments.data()), arguments);
   });
 }
 
-void Define(Napi::Env env, Napi::Object exports, Environment* environment) {
+void Define(napi_env env, napi_value exports, Environment* environment) {
+  auto set = [&](const char* name, napi_value value) { js::Check(env, napi_set_named_property(env, exports, name, value)); };
   auto add = [&](const char* name, napi_callback callback) {
-    napi_value function;
-    napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, environment, &function);
-    exports.Set(name, Napi::Value(env, function));
+    napi_value function = nullptr;
+    js::Check(env, napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, environment, &function));
+    set(name, function);
   };
   add("run", RunProgram);
   add("execute", ExecuteProgram);
@@ -343,23 +344,24 @@ void Define(Napi::Env env, Napi::Object exports, Environment* environment) {
   add("memory", Cold<Memory>);
   add("hold", Cold<Hold>);
   add("injectFault", Cold<InjectFault>);
-  exports.Set("version", DXTENSOR_VERSION);
-  exports.Set("pressure", environment->Pressure());
+  set("version", js::New(env, std::string(DXTENSOR_VERSION)));
+  set("pressure", environment->Pressure());
 }
 
 }  // namespace
 
-Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
-  auto* environment = new Environment(env);
-  // Added after the environment's thread-safe function, so that it runs before that is torn down.
-  napi_add_env_cleanup_hook(
-      env, [](void* data) { delete static_cast<Environment*>(data); }, environment);
-  Define(env, exports, environment);
-  return exports;
+napi_value Initialise(napi_env env, napi_value exports) {
+  return Guarded(env, [&] {
+    auto environment = std::make_unique<Environment>(env);
+    Define(env, exports, environment.get());
+    // Added after the environment's thread-safe function, so that it runs before that is torn down.
+    js::Check(env, napi_add_env_cleanup_hook(
+                       env, [](void* data) { delete static_cast<Environment*>(data); }, environment.get()));
+    static_cast<void>(environment.release());
+    return exports;
+  });
 }
 
 }  // namespace dxtensor::addon
 
-static Napi::Object Init(Napi::Env env, Napi::Object exports) { return dxtensor::addon::Initialise(env, exports); }
-
-NODE_API_MODULE(dxtensor, Init)
+NAPI_MODULE_INIT() { return dxtensor::addon::Initialise(env, exports); }

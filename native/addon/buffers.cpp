@@ -21,10 +21,12 @@ void Buffers::ThrowUnknown(uint32_t handle) {
 uint32_t Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {
   dml::HeapPool& pool = device.device->pool();
   uint32_t block = pool.Allocate(size, use);
-  napi_ref reference;
-  if (napi_create_reference(env_, owner, 0, &reference) != napi_ok) {
+  napi_ref reference = nullptr;
+  napi_status status = napi_create_reference(env_, owner, 0, &reference);
+  if (status != napi_ok) {
     pool.Free(block);
-    Invalid("the owner of a buffer must be an object");
+    if (status == napi_object_expected || status == napi_invalid_arg) Invalid("the owner of a buffer must be an object");
+    js::ThrowStatus(env_, status);
   }
   uint32_t index;
   if (free_.empty()) {

@@ -3,7 +3,7 @@
 // A handle is an index and a generation, so that one that was released is recognised. The environment's thread.
 #pragma once
 
-#include <napi.h>
+#include <node_api.h>
 
 #include <vector>
 

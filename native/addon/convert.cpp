@@ -16,57 +16,55 @@ using Place = std::string;
 
 [[noreturn]] void Unfit(const Place& place, const char* expected) { Invalid(place + ": expected " + expected); }
 
-double Number(const Napi::Value& value, const Place& place) {
+double Number(const js::Value& value, const Place& place) {
   if (!value.IsNumber()) Unfit(place, "a number");
-  return value.As<Napi::Number>().DoubleValue();
+  return value.Number();
 }
 
 template <typename T>
-T Whole(const Napi::Value& value, const Place& place) {
+T Whole(const js::Value& value, const Place& place) {
   double number = Number(value, place);
   // Strides and wrapped constants may come as either sign of the same 32 bits.
   if (number != std::floor(number) || number < -2147483648.0 || number > 4294967295.0) Unfit(place, "a whole number of 32 bits");
   return static_cast<T>(static_cast<int64_t>(number));
 }
 
-uint64_t Size(const Napi::Value& value, const Place& place) {
+uint64_t Size(const js::Value& value, const Place& place) {
   double number = Number(value, place);
   if (!(number >= 0 && number <= 9007199254740992.0) || number != std::floor(number)) Unfit(place, "a size of 0 to 2^53");
   return static_cast<uint64_t>(number);
 }
 
-Napi::Object Object(const Napi::Value& value, const Place& place) {
+const js::Value& Object(const js::Value& value, const Place& place) {
   if (!value.IsObject()) Unfit(place, "an object");
-  return value.As<Napi::Object>();
+  return value;
 }
 
-Napi::Array Array(const Napi::Value& value, const Place& place) {
+const js::Value& Array(const js::Value& value, const Place& place) {
   if (!value.IsArray()) Unfit(place, "an array");
-  return value.As<Napi::Array>();
+  return value;
 }
-
-bool Absent(const Napi::Value& value) { return value.IsNull() || value.IsUndefined(); }
 
 template <typename T, typename F>
-std::vector<T> List(const Napi::Value& value, const Place& place, F&& convert) {
+std::vector<T> List(const js::Value& value, const Place& place, F&& convert) {
   std::vector<T> list;
-  if (Absent(value)) return list;
-  Napi::Array array = Array(value, place);
+  if (value.IsAbsent()) return list;
+  js::Value array = Array(value, place);
   uint32_t length = array.Length();
   list.reserve(length);
-  for (uint32_t i = 0; i < length; ++i) list.push_back(convert(array.Get(i), place));
+  for (uint32_t i = 0; i < length; ++i) list.push_back(convert(array.At(i), place));
   return list;
 }
 
-schema::TensorDesc ToTensor(const Napi::Value& value, const Place& place) {
-  Napi::Object object = Object(value, place);
+schema::TensorDesc ToTensor(const js::Value& value, const Place& place) {
+  js::Value object = Object(value, place);
   schema::TensorDesc tensor;
   tensor.data_type = static_cast<DML_TENSOR_DATA_TYPE>(Whole<uint32_t>(object.Get("dataType"), place + ".dataType"));
   std::vector<uint32_t> sizes = List<uint32_t>(object.Get("sizes"), place + ".sizes", Whole<uint32_t>);
   if (sizes.empty() || sizes.size() > schema::kMaxRank) Unfit(place + ".sizes", "1 to 8 sizes");
   tensor.rank = static_cast<uint32_t>(sizes.size());
-  Napi::Value strides = object.Get("strides");
-  tensor.has_strides = !Absent(strides);
+  js::Value strides = object.Get("strides");
+  tensor.has_strides = !strides.IsAbsent();
   std::vector<uint32_t> given = List<uint32_t>(strides, place + ".strides", Whole<uint32_t>);
   if (tensor.has_strides && given.size() != sizes.size()) Unfit(place + ".strides", "as many strides as sizes");
   uint32_t packed = 1;
@@ -79,47 +77,45 @@ schema::TensorDesc ToTensor(const Napi::Value& value, const Place& place) {
   return tensor;
 }
 
-schema::OperatorDesc ToOperator(const Napi::Value& value, const Place& place, int depth);
+schema::OperatorDesc ToOperator(const js::Value& value, const Place& place, int depth);
 
-schema::Field ToField(const schema::FieldSchema& field, const Napi::Value& value, const Place& place, int depth) {
+schema::Field ToField(const schema::FieldSchema& field, const js::Value& value, const Place& place, int depth) {
   using schema::FieldType;
   switch (field.type) {
     case FieldType::Tensor:
-      return Absent(value) ? std::optional<schema::TensorDesc>() : std::optional<schema::TensorDesc>(ToTensor(value, place));
+      return value.IsAbsent() ? std::optional<schema::TensorDesc>() : std::optional<schema::TensorDesc>(ToTensor(value, place));
     case FieldType::TensorArray: return List<schema::TensorDesc>(value, place, ToTensor);
     case FieldType::Operator:
-      if (Absent(value)) return std::shared_ptr<const schema::OperatorDesc>();
+      if (value.IsAbsent()) return std::shared_ptr<const schema::OperatorDesc>();
       return std::make_shared<const schema::OperatorDesc>(ToOperator(value, place, depth + 1));
     case FieldType::OperatorArray:
       return List<schema::OperatorDesc>(value, place,
-                                        [&](const Napi::Value& item, const Place& at) { return ToOperator(item, at, depth + 1); });
+                                        [&](const js::Value& item, const Place& at) { return ToOperator(item, at, depth + 1); });
     case FieldType::UInt32: return Whole<uint32_t>(value, place);
     case FieldType::UInt32Array: return List<uint32_t>(value, place, Whole<uint32_t>);
     case FieldType::Int32: return Whole<int32_t>(value, place);
     case FieldType::Int32Array: return List<int32_t>(value, place, Whole<int32_t>);
     case FieldType::Float32: return static_cast<float>(Number(value, place));
     case FieldType::Float32Array:
-      return List<float>(value, place, [](const Napi::Value& item, const Place& at) { return static_cast<float>(Number(item, at)); });
+      return List<float>(value, place, [](const js::Value& item, const Place& at) { return static_cast<float>(Number(item, at)); });
     case FieldType::Bool:
       if (!value.IsBoolean()) Unfit(place, "a boolean");
-      return value.As<Napi::Boolean>().Value();
+      return value.Boolean();
     case FieldType::ScaleBias: {
-      if (Absent(value)) return std::optional<DML_SCALE_BIAS>();
-      Napi::Array pair = Array(value, place);
+      if (value.IsAbsent()) return std::optional<DML_SCALE_BIAS>();
+      js::Value pair = Array(value, place);
       return std::optional<DML_SCALE_BIAS>(
-          DML_SCALE_BIAS{static_cast<float>(Number(pair.Get(0u), place)), static_cast<float>(Number(pair.Get(1u), place))});
+          DML_SCALE_BIAS{static_cast<float>(Number(pair.At(0), place)), static_cast<float>(Number(pair.At(1), place))});
     }
     case FieldType::Size2D: {
-      Napi::Array pair = Array(value, place);
-      return DML_SIZE_2D{Whole<uint32_t>(pair.Get(0u), place), Whole<uint32_t>(pair.Get(1u), place)};
+      js::Value pair = Array(value, place);
+      return DML_SIZE_2D{Whole<uint32_t>(pair.At(0), place), Whole<uint32_t>(pair.At(1), place)};
     }
     case FieldType::ScalarUnion: {
-      if (!value.IsTypedArray() || value.As<Napi::TypedArray>().ByteLength() != sizeof(DML_SCALAR_UNION))
-        Unfit(place, "a Uint8Array of 8 bytes");
-      void* data = nullptr;
-      napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
+      js::Bytes bytes;
+      if (!js::ViewOf(value, &bytes) || bytes.size != sizeof(DML_SCALAR_UNION)) Unfit(place, "a Uint8Array of 8 bytes");
       DML_SCALAR_UNION scalar;
-      std::memcpy(&scalar, data, sizeof scalar);
+      std::memcpy(&scalar, bytes.data, sizeof scalar);
       return scalar;
     }
   }
@@ -150,41 +146,41 @@ void CheckCounts(const schema::OperatorDesc& desc, const Place& place) {
   }
 }
 
-schema::OperatorDesc ToOperator(const Napi::Value& value, const Place& place, int depth) {
+schema::OperatorDesc ToOperator(const js::Value& value, const Place& place, int depth) {
   if (depth > kDeepest) Unfit(place, "no more operators inside");
-  Napi::Object object = Object(value, place);
+  js::Value object = Object(value, place);
   schema::OperatorDesc desc;
   auto type = Whole<uint32_t>(object.Get("type"), place + ".type");
   desc.schema = schema::FindOperator(type);
   if (!desc.schema) Invalid(place + ": " + std::to_string(type) + " is no DirectML operator type");
   Place here = depth == 0 ? Place(desc.schema->name) : place + "." + desc.schema->name;
-  Napi::Array fields = Array(object.Get("fields"), here + ".fields");
+  js::Value fields = Array(object.Get("fields"), here + ".fields");
   if (fields.Length() != desc.schema->field_count)
     Invalid(here + ": expected " + std::to_string(desc.schema->field_count) + " fields, received " + std::to_string(fields.Length()));
   for (uint32_t i = 0; i < desc.schema->field_count; ++i) {
     const schema::FieldSchema& field = desc.schema->fields[i];
-    desc.fields.push_back(ToField(field, fields.Get(i), here + "." + field.name, depth));
+    desc.fields.push_back(ToField(field, fields.At(i), here + "." + field.name, depth));
   }
   CheckCounts(desc, here);
   return desc;
 }
 
 template <size_t N>
-std::vector<std::array<uint32_t, N>> Edges(const Napi::Value& value, const Place& place) {
-  return List<std::array<uint32_t, N>>(value, place, [](const Napi::Value& item, const Place& at) {
-    Napi::Array numbers = Array(item, at);
+std::vector<std::array<uint32_t, N>> Edges(const js::Value& value, const Place& place) {
+  return List<std::array<uint32_t, N>>(value, place, [](const js::Value& item, const Place& at) {
+    js::Value numbers = Array(item, at);
     std::array<uint32_t, N> edge;
-    for (uint32_t i = 0; i < N; ++i) edge[i] = Whole<uint32_t>(numbers.Get(i), at);
+    for (uint32_t i = 0; i < N; ++i) edge[i] = Whole<uint32_t>(numbers.At(i), at);
     return edge;
   });
 }
 
-dml::GraphDesc ToGraph(const Napi::Object& object, const Place& place) {
+dml::GraphDesc ToGraph(const js::Value& object, const Place& place) {
   dml::GraphDesc graph;
   graph.input_count = Whole<uint32_t>(object.Get("inputCount"), place + ".inputCount");
   graph.output_count = Whole<uint32_t>(object.Get("outputCount"), place + ".outputCount");
   graph.nodes = List<schema::OperatorDesc>(object.Get("nodes"), place + ".nodes",
-                                           [](const Napi::Value& item, const Place& at) { return ToOperator(item, at, 0); });
+                                           [](const js::Value& item, const Place& at) { return ToOperator(item, at, 0); });
   auto node = [&](uint32_t index) {
     if (index >= graph.nodes.size())
       Invalid(place + ": an edge names node " + std::to_string(index) + " of " + std::to_string(graph.nodes.size()));
@@ -196,26 +192,26 @@ dml::GraphDesc ToGraph(const Napi::Object& object, const Place& place) {
   return graph;
 }
 
-dml::SlotRange ToRange(const Napi::Value& value, const Place& place) {
+dml::SlotRange ToRange(const js::Value& value, const Place& place) {
   dml::SlotRange range;
-  if (Absent(value)) return range;
-  Napi::Array numbers = Array(value, place);
-  range.slot = Whole<int32_t>(numbers.Get(0u), place);
+  if (value.IsAbsent()) return range;
+  js::Value numbers = Array(value, place);
+  range.slot = Whole<int32_t>(numbers.At(0), place);
   if (range.slot < 0) Unfit(place, "a slot of 0 or more");
-  range.offset = Size(numbers.Get(1u), place);
-  range.size = Size(numbers.Get(2u), place);
+  range.offset = Size(numbers.At(1), place);
+  range.size = Size(numbers.At(2), place);
   return range;
 }
 
-dml::StepDesc ToStep(const Napi::Value& value, const Place& place) {
-  Napi::Object object = Object(value, place);
+dml::StepDesc ToStep(const js::Value& value, const Place& place) {
+  js::Value object = Object(value, place);
   dml::StepDesc step;
   step.group = Whole<uint32_t>(object.Get("group"), place + ".group");
-  Napi::Value copy = object.Get("copy");
-  if (!Absent(copy)) {
-    Napi::Array pair = Array(copy, place + ".copy");
-    step.inputs = {ToRange(pair.Get(0u), place + ".copy")};
-    step.outputs = {ToRange(pair.Get(1u), place + ".copy")};
+  js::Value copy = object.Get("copy");
+  if (!copy.IsAbsent()) {
+    js::Value pair = Array(copy, place + ".copy");
+    step.inputs = {ToRange(pair.At(0), place + ".copy")};
+    step.outputs = {ToRange(pair.At(1), place + ".copy")};
     return step;
   }
   step.dispatchable = static_cast<int32_t>(Whole<uint32_t>(object.Get("dispatch"), place + ".dispatch") & 0x7FFFFFFF);
@@ -224,33 +220,33 @@ dml::StepDesc ToStep(const Napi::Value& value, const Place& place) {
   return step;
 }
 
-std::string Text(const Napi::Value& value) { return value.IsString() ? value.As<Napi::String>().Utf8Value() : ""; }
+std::string Text(const js::Value& value) { return value.IsString() ? value.Text() : ""; }
 
 }  // namespace
 
-dml::ProgramDesc ToProgram(const Napi::Value& value) {
-  Napi::Object object = Object(value, "createProgram");
+dml::ProgramDesc ToProgram(const js::Value& value) {
+  js::Value object = Object(value, "createProgram");
   dml::ProgramDesc program;
   program.name = Text(object.Get("name"));
   Place place = "program '" + program.name + "'";
   program.inputs = List<uint64_t>(object.Get("inputs"), place + ".inputs", Size);
   program.outputs = List<uint64_t>(object.Get("outputs"), place + ".outputs", Size);
   program.scratch = Size(object.Get("scratch"), place + ".scratch");
-  Napi::Array dispatchables = Array(object.Get("dispatchables"), place + ".dispatchables");
+  js::Value dispatchables = Array(object.Get("dispatchables"), place + ".dispatchables");
   for (uint32_t i = 0; i < dispatchables.Length(); ++i) {
-    Napi::Object one = Object(dispatchables.Get(i), place + ".dispatchables");
-    if (Absent(one.Get("nodes"))) program.dispatchables.emplace_back(ToOperator(one, place, 0));
+    js::Value one = Object(dispatchables.At(i), place + ".dispatchables");
+    if (one.Get("nodes").IsAbsent()) program.dispatchables.emplace_back(ToOperator(one, place, 0));
     else program.dispatchables.emplace_back(ToGraph(one, place + " graph " + std::to_string(i)));
   }
   program.steps = List<dml::StepDesc>(object.Get("steps"), place + ".steps", ToStep);
   return program;
 }
 
-dml::LibraryPaths ToPaths(const Napi::Value& value) {
-  Napi::Object object = Object(value, "load: paths");
+dml::LibraryPaths ToPaths(const js::Value& value) {
+  js::Value object = Object(value, "load: paths");
   dml::LibraryPaths paths;
   paths.folders =
-      List<std::string>(object.Get("folders"), "load: paths.folders", [](const Napi::Value& item, const Place&) { return Text(item); });
+      List<std::string>(object.Get("folders"), "load: paths.folders", [](const js::Value& item, const Place&) { return Text(item); });
   paths.dxcore = Text(object.Get("dxcore"));
   paths.d3d12 = Text(object.Get("d3d12"));
   paths.directml = Text(object.Get("directml"));
@@ -259,14 +255,14 @@ dml::LibraryPaths ToPaths(const Napi::Value& value) {
   return paths;
 }
 
-dml::RuntimeKind ToKind(const Napi::Value& value) {
+dml::RuntimeKind ToKind(const js::Value& value) {
   std::string text = Text(value);
   if (text == "gpu") return dml::RuntimeKind::Gpu;
   if (text == "software") return dml::RuntimeKind::Software;
   Invalid("expected a runtime of \"gpu\" or \"software\"");
 }
 
-uint64_t ToSize(const Napi::Value& value, const char* what) { return Size(value, what); }
-uint32_t ToId(const Napi::Value& value, const char* what) { return Whole<uint32_t>(value, what); }
+uint64_t ToSize(const js::Value& value, const char* what) { return Size(value, what); }
+uint32_t ToId(const js::Value& value, const char* what) { return Whole<uint32_t>(value, what); }
 
 }  // namespace dxtensor::addon

@@ -2,18 +2,17 @@
 // of what does not fit. The environment's thread.
 #pragma once
 
-#include <napi.h>
-
 #include "../dml/loader.h"
 #include "../dml/program.h"
+#include "js.h"
 
 namespace dxtensor::addon {
 
-dml::ProgramDesc ToProgram(const Napi::Value& value);
-dml::LibraryPaths ToPaths(const Napi::Value& value);
-dml::RuntimeKind ToKind(const Napi::Value& value);
+dml::ProgramDesc ToProgram(const js::Value& value);
+dml::LibraryPaths ToPaths(const js::Value& value);
+dml::RuntimeKind ToKind(const js::Value& value);
 // A whole number from 0 to 2^53; `what` names it in the error.
-uint64_t ToSize(const Napi::Value& value, const char* what);
-uint32_t ToId(const Napi::Value& value, const char* what);
+uint64_t ToSize(const js::Value& value, const char* what);
+uint32_t ToId(const js::Value& value, const char* what);
 
 }  // namespace dxtensor::addon

@@ -7,12 +7,20 @@
 
 namespace dxtensor::addon {
 
-Environment::Environment(napi_env env) : promises_(env), buffers_(env) {
-  Napi::Float64Array numbers = Napi::Float64Array::New(env, 2);
-  numbers[0] = 0;
-  numbers[1] = 0;
-  buffers_.SetPressure(numbers.Data());
-  pressure_ = Napi::Persistent(numbers);
+Environment::Environment(napi_env env) : env_(env), promises_(env), buffers_(env) {
+  double* numbers = nullptr;
+  js::Value pressure = js::NewFloats(env, 2, &numbers);
+  buffers_.SetPressure(numbers);
+  js::Check(env, napi_create_reference(env, pressure, 1, &pressure_));
+  napi_value global = nullptr;
+  js::Check(env, napi_get_global(env, &global));
+  js::Check(env, napi_create_reference(env, js::Value(env, global).Get("ArrayBuffer"), 1, &array_buffer_class_));
+}
+
+napi_value Environment::ValueOf(napi_ref reference) const {
+  napi_value value = nullptr;
+  js::Check(env_, napi_get_reference_value(env_, reference, &value));
+  return value;
 }
 
 Environment::~Environment() {

@@ -3,8 +3,6 @@
 // Made when the addon is loaded there, torn down by the environment's clean-up hook. The environment's thread.
 #pragma once
 
-#include <napi.h>
-
 #include <memory>
 #include <vector>
 
@@ -30,7 +28,10 @@ class Environment {
 
   Buffers& buffers() { return buffers_; }
   Promises& promises() { return promises_; }
-  Napi::Value Pressure() const { return pressure_.Value(); }
+  // The numbers of Buffers::SetPressure.
+  napi_value Pressure() const { return ValueOf(pressure_); }
+  // JavaScript's own constructor, as it was when the addon was loaded.
+  napi_value ArrayBufferClass() const { return ValueOf(array_buffer_class_); }
 
   OpenDevice& Open(dml::RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes);
   void Close(uint32_t id);
@@ -51,10 +52,12 @@ class Environment {
 
  private:
   [[noreturn]] static void ThrowUnknown(const char* what, uint32_t id);
+  napi_value ValueOf(napi_ref reference) const;
 
+  napi_env env_;
   Promises promises_;
   Buffers buffers_;
-  Napi::Reference<Napi::Float64Array> pressure_;
+  napi_ref pressure_ = nullptr, array_buffer_class_ = nullptr;
   std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id; null when closed
   std::vector<OpenProgram> programs_{1};
   std::vector<OpenRecording> recordings_{1};

@@ -100,8 +100,10 @@ class Call {
 };
 
 napi_value Element(napi_env env, napi_value array, uint32_t index) {
-  napi_value value;
-  if (napi_get_element(env, array, index, &value) != napi_ok) Invalid("owners: expected an array");
+  napi_value value = nullptr;
+  napi_status status = napi_get_element(env, array, index, &value);
+  if (status == napi_object_expected) Invalid("owners: expected an array");
+  js::Check(env, status);
   return value;
 }
 

@@ -1,7 +1,7 @@
 // The entries that run for every operation, in raw N-API: run, execute, replay, release. `data` of each is the Environment.
 #pragma once
 
-#include <napi.h>
+#include <node_api.h>
 
 namespace dxtensor::addon {
 

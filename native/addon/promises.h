@@ -4,7 +4,7 @@
 // after the environment has gone: then nothing happens.
 #pragma once
 
-#include <napi.h>
+#include <node_api.h>
 
 #include <deque>
 #include <functional>
@@ -25,7 +25,7 @@ class Promises {
     napi_value promise;
     std::function<void(const dml::Failure*)> settle;
   };
-  // Resolves with `value` (kept alive until then), undefined where null.
+  // Resolves with `value` (kept alive until then), undefined where null. Throws js::Interrupted.
   Pending New(napi_value value);
   // After settling all by hand nothing may be pending; for a call that failed before its work began.
   void Close();
@@ -42,7 +42,8 @@ class Promises {
     napi_threadsafe_function wake = nullptr;  // null once closed
   };
   static void Deliver(napi_env env, napi_value callback, void* context, void* data);
-  void DeliverAll(napi_env env);
+  void DeliverAll(napi_env env) noexcept;
+  static void Settle(napi_env env, Entry& entry);
 
   napi_env env_;
   std::shared_ptr<Mailbox> mailbox_;
