@@ -9,8 +9,12 @@ export interface FlatJoins {
   readonly presets: readonly { readonly whole: Value; readonly offset: number; readonly bytes: Uint8Array }[];
 }
 
-/** Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. */
-export function flatJoins(graph: Graph, taken: ReadonlySet<Value>): FlatJoins {
+/**
+ * Pieces of a flat JOIN that their nodes can write straight to their places: the JOIN itself falls away. direct: the cells that values
+ * are written to in place. Nobody may read such a cell: a piece is written before all is read, and may be cut out of the cell itself.
+ */
+export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: ReadonlyMap<Value, Value>): FlatJoins {
+  const read = new Set(graph.nodes.flatMap((node) => node.inputs.map((x) => x?.value)));
   const inside = new Map<Value, { whole: Value; offset: number }>();
   const gone = new Set<GraphNode>();
   const presets: { whole: Value; offset: number; bytes: Uint8Array }[] = [];
@@ -21,6 +25,8 @@ export function flatJoins(graph: Graph, taken: ReadonlySet<Value>): FlatJoins {
     const out = node.outputs[0]!;
     const axis = Number(node.attributes.axis);
     if (out.sizes.some((d, i) => i < axis && d !== 1)) continue;
+    const cell = direct.get(out.value);
+    if (cell !== undefined && read.has(cell)) continue;
     const pieces = new Set<Value>();
     let offset = 0;
     const places: [Value, number][] = [];

@@ -74,7 +74,7 @@ function subgraph(graph: Graph, nodes: ReadonlySet<GraphNode>): Graph {
 export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
   const slots = slotsOf(graph);
   const direct = inPlaceWrites(graph);
-  const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]));
+  const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]), direct);
   const all = graph.nodes.filter((n) => !joins.gone.has(n));
   const head = asGraph ? headOf(all, direct, joins) : new Set<GraphNode>();
   const nodes = all.filter((n) => !head.has(n));
