@@ -19,6 +19,9 @@ export class Storage {
   /** How often a storage got another buffer: who remembers handles looks at this first. */
   static repoints = 0;
   readonly device: Device;
+  /** Bytes of the elements, exactly; a view of fewer shows a part, even where both round up to the same size. */
+  readonly contentInBytes: number;
+  /** Of the buffer: a multiple of 4. */
   readonly sizeInBytes: number;
   /** 0: none (empty tensors, traced ones, disposed of). */
   handle: Handle = 0;
@@ -30,9 +33,10 @@ export class Storage {
   /** What the running trace knows of it. */
   trace: object | null = null;
 
-  constructor(device: Device, sizeInBytes: number) {
+  constructor(device: Device, contentInBytes: number) {
     this.device = device;
-    this.sizeInBytes = sizeInBytes;
+    this.contentInBytes = contentInBytes;
+    this.sizeInBytes = Math.ceil(contentInBytes / 4) * 4;
   }
 
   retain(): void {
@@ -67,6 +71,8 @@ export class Desc {
   readonly strides: readonly number[];
   /** Number of elements. */
   readonly size: number;
+  /** Of the elements. */
+  readonly sizeInBytes: number;
   readonly isPacked: boolean;
 
   constructor(id: number, device: Device, dtype: DType, shape: Shape, strides: readonly number[]) {
@@ -76,6 +82,7 @@ export class Desc {
     this.shape = shape;
     this.strides = strides;
     this.size = sizeOf(shape);
+    this.sizeInBytes = this.size * DTYPES[dtype].sizeInBytes;
     this.isPacked = isPacked(shape, strides);
   }
 }

@@ -1,7 +1,7 @@
 /** The tensor: a view of a storage, with what autograd knows of it. Its operations are added by ops/index.ts. */
 import type { TapeNode } from "./autograd/tape.ts";
 import type { Device } from "./device.ts";
-import { DTYPES, type DType } from "./dtype.ts";
+import type { DType } from "./dtype.ts";
 import { DisposedError } from "./errors.ts";
 import { track } from "./scope.ts";
 import { showShape, type Shape } from "./shape.ts";
@@ -86,11 +86,7 @@ export class Tensor {
 
   /** True when it shows every byte of its storage in order. */
   get coversStorage(): boolean {
-    return (
-      this.offset === 0 &&
-      this.desc.isPacked &&
-      Math.ceil((this.desc.size * DTYPES[this.desc.dtype].sizeInBytes) / 4) * 4 === this.storage.sizeInBytes
-    );
+    return this.offset === 0 && this.desc.isPacked && this.desc.sizeInBytes === this.storage.contentInBytes;
   }
 
   /** Frees the memory, unless other views or the tape still need it. Using the tensor afterwards is an error. */

@@ -154,7 +154,7 @@ export class CompiledProgram {
           binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(now.dtype, [now.value]));
       }
     const first = this.#inputs.length;
-    const storages = this.#outputs.map((_, i) => new Storage(this.native.device, this.description.outputs[i]!));
+    const storages = this.#outputs.map((d) => new Storage(this.native.device, d.sizeInBytes));
     const outputs = storages.flatMap((s, i) => [this.#buffers[first + i]!.handle, 0, s.sizeInBytes]);
     const results = new Float64Array(storages.length);
     withMemory(name, () => binding.replay(this.#recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));

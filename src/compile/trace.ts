@@ -126,7 +126,7 @@ export class Trace implements Tracer {
   /** A traced tensor that stands for the function's argument of that index. */
   argument(index: number, like: Tensor): Tensor {
     const size = packedBytes(like.dtype, like.shape);
-    const storage = new Storage(like.device, size);
+    const storage = new Storage(like.device, like.desc.sizeInBytes);
     if (like.size > 0) {
       const value = this.graph.addInput(size);
       this.inputs.push({ value, source: { kind: "argument", index } });
@@ -288,7 +288,7 @@ export class Trace implements Tracer {
   }
 
   #made(value: Value | null, dtype: DType, shape: readonly number[]): Tensor {
-    const storage = new Storage(this.native.device, packedBytes(dtype, shape));
+    const storage = new Storage(this.native.device, sizeOf(shape) * DTYPES[dtype].sizeInBytes);
     if (value !== null) this.#cells.set(storage, { storage, initial: null, current: value });
     return new Tensor(storage, internDesc(this.native.device, dtype, shape));
   }

@@ -87,18 +87,17 @@ export function withMemory<T>(operation: string, call: () => T): T {
 /** A storage of so many bytes (rounded up to 4), not initialised. Of 0 bytes: without a buffer. `ofProgram`: see Binding.allocate. */
 export function allocate(native: NativeDevice, sizeInBytes: number, operation: string, ofProgram = false): Storage {
   relieve();
-  const size = Math.ceil(sizeInBytes / 4) * 4;
-  const storage = new Storage(native.device, size);
-  if (size > 0) storage.handle = withMemory(operation, () => native.binding.allocate(native.id, size, storage, ofProgram));
+  const storage = new Storage(native.device, sizeInBytes);
+  if (sizeInBytes > 0)
+    storage.handle = withMemory(operation, () => native.binding.allocate(native.id, storage.sizeInBytes, storage, ofProgram));
   return storage;
 }
 
 /** A storage with these bytes, which are copied now. */
 export function upload(native: NativeDevice, bytes: ArrayBufferView, operation: string): Storage {
   relieve();
-  const size = Math.ceil(bytes.byteLength / 4) * 4;
-  const storage = new Storage(native.device, size);
-  if (size > 0) storage.handle = withMemory(operation, () => native.binding.upload(native.id, bytes, storage));
+  const storage = new Storage(native.device, bytes.byteLength);
+  if (bytes.byteLength > 0) storage.handle = withMemory(operation, () => native.binding.upload(native.id, bytes, storage));
   return storage;
 }
 

@@ -8,7 +8,6 @@ import type { Definition, ProgramCache, TensorSpec } from "../definition.ts";
 import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import { packedBytes } from "../graph/graph.ts";
 import { keyOf, sameData } from "../graph/key.ts";
 import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
@@ -23,7 +22,6 @@ interface EagerProgram {
   /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device. */
   readonly id: number;
   readonly outputs: readonly Desc[];
-  readonly sizes: readonly number[];
   /** Why it runs on the fallback device. */
   readonly reason: string;
   /** Value of all elements when the inputs have none. */
@@ -78,7 +76,7 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
       cache.last = program;
     }
     if (program.id > 0 && program.outputs.length === 1) {
-      const storage = new Storage(program.native.device, program.sizes[0]!);
+      const storage = new Storage(program.native.device, program.outputs[0]!.sizeInBytes);
       try {
         storage.handle =
           n === 1
@@ -114,7 +112,7 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   if (program.fill !== null)
     return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
-  const storages = program.sizes.map((size) => new Storage(program.native.device, size));
+  const storages = program.outputs.map((d) => new Storage(program.native.device, d.sizeInBytes));
   if (program.id > 0) {
     const count = inputs.length + storages.length + 1;
     if (slots.length < 2 * count) slots = new Float64Array(4 * count);
@@ -167,8 +165,7 @@ function makeOn<A>(
         showShape(s.shape),
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
-  const sizes = specs.map((s) => packedBytes(s.dtype, s.shape));
-  const base = { native, outputs, sizes, reason: "", fill: null, dropped: false };
+  const base = { native, outputs, reason: "", fill: null, dropped: false };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
     if (definition.whenEmpty === undefined)

@@ -11,6 +11,6 @@ import { nativeDevice, type NativeDevice } from "./devices.ts";
 export function transfer(t: Tensor, to: NativeDevice): Tensor {
   const desc = internDesc(to.device, t.dtype, t.shape, t.desc.strides);
   const from = nativeDevice(t.device, "to");
-  const bytes = t.storage.handle === 0 ? new ArrayBuffer(0) : readBytesSync(from, t.storage.handle, 0, t.storage.sizeInBytes, "to");
+  const bytes = t.storage.handle === 0 ? new ArrayBuffer(0) : readBytesSync(from, t.storage.handle, 0, t.storage.contentInBytes, "to");
   return new Tensor(upload(to, new Uint8Array(bytes), "to"), desc, t.offset);
 }
