@@ -23,6 +23,8 @@ void ListRecorder::Begin(ID3D12GraphicsCommandList* list) {
   heap_ = nullptr;
   ++list_number_;
   touched_.clear();
+  head_.chunks.clear();
+  head_.staging = false;
   reads_.clear();
   writes_.clear();
   copy_writes_.clear();
@@ -69,6 +71,7 @@ void ListRecorder::NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state) {
   if (now.list != list_number_) {
     now = {list_number_, D3D12_RESOURCE_STATE_COMMON};
     touched_.push_back(chunk);
+    if (state != D3D12_RESOURCE_STATE_UNORDERED_ACCESS) head_.chunks.push_back(chunk);
   }
   if (now.state == state) return;
   bool promoted = now.state == D3D12_RESOURCE_STATE_COMMON && state == D3D12_RESOURCE_STATE_UNORDERED_ACCESS;
@@ -85,6 +88,7 @@ void ListRecorder::NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state) {
 
 void ListRecorder::NeedStaging(D3D12_RESOURCE_STATES state) {
   if (staging_state_ == state) return;
+  head_.staging = true;
   Transition(staging_, staging_state_, state);
   staging_state_ = state;
 }
@@ -243,9 +247,13 @@ void ListRecorder::CopyOut(Address from, ID3D12Resource* to, uint64_t offset, ui
   dirty_ = true;
 }
 
-void ListRecorder::End() {
-  for (uint32_t chunk : touched_) NeedState(chunk, D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
-  if (staging_state_ == D3D12_RESOURCE_STATE_COPY_SOURCE) NeedStaging(D3D12_RESOURCE_STATE_COPY_DEST);
+void ListRecorder::End(const ListHead* next) {
+  for (uint32_t chunk : touched_) {
+    bool taken = next && std::find(next->chunks.begin(), next->chunks.end(), chunk) != next->chunks.end();
+    NeedState(chunk, taken ? D3D12_RESOURCE_STATE_COMMON : D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
+  }
+  if (head_.staging && next && next->staging) NeedStaging(D3D12_RESOURCE_STATE_COMMON);
+  else if (staging_state_ == D3D12_RESOURCE_STATE_COPY_SOURCE) NeedStaging(D3D12_RESOURCE_STATE_COPY_DEST);
   if (!reads_.empty() || !writes_.empty()) UavBarrier();
   FlushBarriers();
 }

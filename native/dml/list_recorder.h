@@ -2,7 +2,8 @@
 //
 // Between two barriers it remembers which ranges were read and written; a group of steps that touches them in conflict gets a UAV
 // barrier first. The state of a buffer belongs to its whole chunk: a chunk starts each list as COMMON, becomes UNORDERED_ACCESS
-// by use, and changes to and from copy states by transitions. Every list ends with all of it finished and visible.
+// by use, and changes to and from copy states by transitions. Every list ends with all of it finished and visible, and its buffers
+// in UNORDERED_ACCESS, but for those that the next list of the same submission takes out of COMMON: they are there.
 //
 // Used by one thread for one list at a time. `staging` is shared by all lists of the device, since those run one after another.
 #pragma once
@@ -18,6 +19,12 @@ namespace dxtensor::dml {
 struct CopyRange {
   Address from, to;
   uint64_t size;
+};
+
+// What a list takes out of COMMON by a transition, since a copy uses it first.
+struct ListHead {
+  std::vector<uint32_t> chunks;
+  bool staging = false;
 };
 
 class ListRecorder {
@@ -39,8 +46,8 @@ class ListRecorder {
     stamps_ = stamps;
     stamp_ = 0;
   }
-  // The closing barriers; the caller closes the list.
-  void End();
+  // The closing barriers; the caller closes the list. next: the head of the list that follows in the same submission.
+  void End(const ListHead* next = nullptr);
 
   // Something was recorded since Begin.
   bool dirty() const { return dirty_; }
@@ -48,6 +55,8 @@ class ListRecorder {
   uint32_t work() const { return work_; }
   // Chunks used since Begin.
   const std::vector<uint32_t>& touched() const { return touched_; }
+  // Of what was recorded since Begin.
+  const ListHead& head() const { return head_; }
   RecordCounts counts;
 
  private:
@@ -84,6 +93,7 @@ class ListRecorder {
   uint32_t stamp_ = 0;
   std::vector<ChunkState> states_;
   std::vector<uint32_t> touched_;
+  ListHead head_;
   std::vector<Span> reads_, writes_, copy_writes_;
   std::vector<D3D12_RESOURCE_BARRIER> barriers_;
   std::vector<CopyRange> staged_;

@@ -274,10 +274,10 @@ void Queue::RunProgram(Program& program, const Address* slots) {
 void Queue::Replay(Recording& recording, ReplayWork& work) {
   if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
   Recording::List& list = recording.NextList();
-  if (timeline_.Completed() < list.last_use || recording.begins_with_copies()) Submit();
+  if (timeline_.Completed() < list.last_use) Submit();
   WaitFor(list.last_use);
   // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
-  ID3D12CommandList* both[] = {CloseOpenList(), list.list.get()};
+  ID3D12CommandList* both[] = {CloseOpenList(&recording.head()), list.list.get()};
   if (both[0]) Execute(both, 2);
   else Execute(both + 1, 1);
   list.last_use = timeline_.submitted();
@@ -288,10 +288,10 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   counters_.replay_copies.AddAlone(work.before.size() + work.after.size());
 }
 
-// Null when nothing was recorded.
-ID3D12CommandList* Queue::CloseOpenList() {
+// Null when nothing was recorded. next: the head of the list that follows in the same submission.
+ID3D12CommandList* Queue::CloseOpenList(const ListHead* next) {
   if (!recorder_.dirty()) return nullptr;
-  recorder_.End();
+  recorder_.End(next);
   counters_.Take(recorder_.counts);
   HRESULT hr = lists_.list()->Close();
   if (FAILED(hr)) {

@@ -103,7 +103,7 @@ class Queue {
   void Replay(Recording& recording, ReplayWork& work);
   void FailPending();
   void Submit();
-  ID3D12CommandList* CloseOpenList();
+  ID3D12CommandList* CloseOpenList(const ListHead* next = nullptr);
   void ReopenList();
   void Settle();
   void Execute(ID3D12CommandList* const* lists, uint32_t count);

@@ -23,6 +23,7 @@ Recording::Recording(const Context& context, DescriptorHeaps& heaps, const HeapP
     recorder.End();
     Check(list.list->Close(), "ID3D12GraphicsCommandList::Close", program.name.c_str());
   }
+  head_ = recorder.head();
   for (uint32_t chunk : recorder.touched()) {
     resources_.push_back(pool.BackingOf(chunk).resource);
     resource_heaps_.push_back(pool.BackingOf(chunk).heap);

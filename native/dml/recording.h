@@ -34,10 +34,8 @@ class Recording {
   // All steps, into a list that another one records.
   void RecordInto(ListRecorder& recorder) const { recorder.Run(program_, bound_.slots().data(), bound_); }
   uint64_t last_use() const;
-  // Its first steps are copies: the states that these begin with are not those at the end of another list of the same submission.
-  bool begins_with_copies() const {
-    return !program_.groups.empty() && program_.groups[0].dispatch_begin == program_.groups[0].dispatch_end;
-  }
+  // The same for all of its lists.
+  const ListHead& head() const { return head_; }
 
   uint32_t temporary_block = UINT32_MAX;  // the JavaScript thread's
 
@@ -45,6 +43,7 @@ class Recording {
   Program& program_;
   BoundSet bound_;
   std::vector<List> lists_;
+  ListHead head_;
   std::vector<ComPtr<ID3D12Resource>> resources_;
   std::vector<ComPtr<ID3D12Heap>> resource_heaps_;
   size_t next_ = 0;

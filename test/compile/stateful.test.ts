@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { clean, eachDevice, numbers } from "../device.ts";
+import { difference, programOf, textOf } from "./stateful.ts";
+
+/** DXTENSOR_FUZZ_PROGRAMS: more of them, for a long run; DXTENSOR_FUZZ_SEED: the first one. */
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? 400);
+const FIRST = Number(process.env.DXTENSOR_FUZZ_SEED ?? 1);
+const BATCH = 100;
+
+eachDevice("functions with state", (device) => {
+  it("set a cell to zero beside a sum, call after call", async () =>
+    clean(
+      device,
+      () => {
+        const t = dx.zeros([64]);
+        const f = dx.compile((x: dx.Tensor) => {
+          t.zero_();
+          return x.sum();
+        });
+        const x = dx.ones([64]);
+        for (let i = 0; i < 5; i++) expect(numbers(f(x))).toEqual([64]);
+        f.dispose();
+      },
+      { collect: true },
+    ));
+
+  it("set two cells whose first use is a copy of another group, program after program", async () =>
+    clean(
+      device,
+      () => {
+        const programs = Array.from({ length: 100 }, () => {
+          const [b, f] = [dx.tensor([1.5]), dx.tensor([1, 2, 3, 4, 5, 6], { shape: [2, 3] })];
+          const program = dx.compile(() => {
+            b.zero_();
+            f.fill_(3);
+          });
+          program();
+          expect([...numbers(b), ...numbers(f)]).toEqual([0, 3, 3, 3, 3, 3, 3]);
+          return program;
+        });
+        for (const program of programs) program.dispose();
+      },
+      { collect: true },
+    ));
+
+  for (let from = FIRST; from < FIRST + PROGRAMS; from += BATCH) {
+    const to = Math.min(from + BATCH, FIRST + PROGRAMS);
+    it(`do compiled what they do eagerly, random programs ${from} to ${to - 1}`, () => {
+      for (let seed = from; seed < to; seed++) {
+        const program = programOf(seed);
+        let found: string | null;
+        try {
+          found = difference(program, device);
+        } catch (error) {
+          found = String(error);
+        }
+        if (found !== null) expect.fail(`${found}\n${textOf(program)}`);
+      }
+    });
+  }
+});
