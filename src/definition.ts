@@ -3,6 +3,7 @@ import type { Expr } from "./graph/graph.ts";
 import type { GraphBuilder } from "./graph/builder.generated.ts";
 import type { DType } from "./dtype.ts";
 import type { Shape } from "./shape.ts";
+import type { Desc } from "./storage.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Shape and dtype of a tensor. */
@@ -57,10 +58,12 @@ export interface Definition<A> {
   readonly cache: ProgramCache;
 }
 
-/** @internal An inline cache: the last program and the key it belongs to, the ids of the last few attributes. */
+/** @internal An inline cache: the last program with the descriptions that it belongs to, the ids of the last few attributes. */
 export interface ProgramCache {
   readonly id: number;
-  lastKey: number;
+  first: Desc | null;
+  /** null: of one input. */
+  second: Desc | null;
   last: object | null;
   readonly attributes: { readonly value: unknown; readonly id: number }[];
 }
@@ -69,7 +72,7 @@ let definitions = 0;
 
 /** Registers an operation. */
 export function define<A = undefined>(definition: Omit<Definition<A>, "traits" | "cache"> & { readonly traits?: Traits }): Definition<A> {
-  return { traits: {}, ...definition, cache: { id: definitions++, lastKey: -1, last: null, attributes: [] } };
+  return { traits: {}, ...definition, cache: { id: definitions++, first: null, second: null, last: null, attributes: [] } };
 }
 
 /** How a view shows its input's elements; offset counts elements from the input's first. */

@@ -3,6 +3,7 @@ import type { Device } from "./device.ts";
 import type { Handle } from "./native/binding.ts";
 import { isPacked, packedStrides, sameShape, sizeOf, type Shape } from "./shape.ts";
 import { DTYPES, type DType } from "./dtype.ts";
+import { Generations } from "./generations.ts";
 
 let releaseHandle: (handle: Handle) => void = () => {};
 
@@ -61,8 +62,9 @@ export class Storage {
   }
 }
 
-/** Device, dtype, shape and strides of a tensor; interned, so that equal ones are the same object with the same small id. */
+/** Device, dtype, shape and strides of a tensor; interned, so that equal ones are as a rule the same object with the same id. */
 export class Desc {
+  /** Never given twice. */
   readonly id: number;
   readonly device: Device;
   readonly dtype: DType;
@@ -87,10 +89,20 @@ export class Desc {
   }
 }
 
-/** By a hash of all that makes a description: packed ones, and those that were asked for by their strides. */
-const packedDescs = new Map<number, Desc[]>();
-const stridedDescs = new Map<number, Desc[]>();
+/** More descriptions of one hash than this are not kept: the next one takes the place of all. */
+const ALIKE = 64;
+const DESCS = 1 << 14;
+
+/**
+ * By a hash of all that makes a description: packed ones, and those that were asked for by their strides. One that was long not
+ * asked for is forgotten: a tensor that has it stays right, a new one gets another object with another id.
+ */
+const packedDescs = new Generations<number, Desc[]>(DESCS);
+const stridedDescs = new Generations<number, Desc[]>(DESCS);
 let count = 0;
+
+/** @internal For tests: how many hashes of descriptions are known. */
+export const internedDescs = (): number => packedDescs.size + stridedDescs.size;
 
 function mixed(hash: number, list: readonly number[]): number {
   for (let i = 0; i < list.length; i++) hash = (Math.imul(hash, 31) + list[i]!) | 0;
@@ -113,6 +125,7 @@ export function internDesc(device: Device, dtype: DType, shape: Shape, strides?:
     strides !== undefined && sameShape(strides, packed)
       ? internDesc(device, dtype, shape)
       : new Desc(count++, device, dtype, frozen(shape), frozen(strides ?? packed));
+  if (bucket.length >= ALIKE) bucket.length = 0;
   bucket.push(desc);
   return desc;
 }

@@ -5,6 +5,7 @@
 import { UnsupportedError, NativeError, ShapeError } from "../errors.ts";
 import { DTYPES } from "../dtype.ts";
 import type { Definition, ProgramCache, TensorSpec } from "../definition.ts";
+import { Generations } from "../generations.ts";
 import { showShape, sizeOf } from "../shape.ts";
 import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
@@ -34,7 +35,13 @@ const programs = new ProgramLru<EagerProgram>(4096, (p) => {
 });
 onClose((native) => programs.drop((p) => p.native === native, false));
 
-const attributeIds = new Map<string, number>();
+/** As many as there are programs. */
+const attributeIds = new Generations<string, number>(4096);
+let attributeCount = 0;
+
+/** @internal For tests: how many attributes are remembered. */
+export const knownAttributes = (): number => attributeIds.size;
+
 const RECENT = 8;
 
 /** A small number for equal attributes; 0 for none. Those of the last few calls of an operation are compared by value. */
@@ -44,7 +51,7 @@ function attributesId({ attributes }: ProgramCache, attrs: unknown): number {
   const key = keyOf(attrs);
   let id = attributeIds.get(key);
   if (id === undefined) {
-    id = attributeIds.size + 1;
+    id = ++attributeCount;
     attributeIds.set(key, id);
   }
   // A copy: a caller may go on to change its own array.
@@ -55,7 +62,16 @@ function attributesId({ attributes }: ProgramCache, attrs: unknown): number {
 
 const residueOf = (t: Tensor): number => (t.offset * DTYPES[t.desc.dtype].sizeInBytes) % 16;
 
-/** Runs an operation. In the common case (one or two inputs that start their buffers, no attributes) the key is a number. */
+/** Ids below it fit a number in pairs. */
+const FEW = 0x200000;
+
+/** The key of a call without attributes whose inputs start their buffers: a number as long as ids are small, then text. */
+function plainKey(first: Desc, second: Desc | null): number | string {
+  if (first.id < FEW && (second === null || second.id < FEW)) return second === null ? first.id : (first.id + 1) * FEW + second.id;
+  return second === null ? `0,${first.id}` : `0,${first.id},${second.id}`;
+}
+
+/** Runs an operation. In the common case (one or two inputs that start their buffers, no attributes) the inline cache knows it. */
 export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
   relieve();
   const n = inputs.length;
@@ -63,16 +79,19 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
   const b = inputs[1];
   const plain = n > 0 && n <= 2 && attrs === undefined && a!.offset === 0 && (n === 1 || b!.offset === 0);
   if (plain) {
-    const key = n === 1 ? a!.desc.id : (a!.desc.id + 1) * 0x200000 + b!.desc.id;
+    const first = a!.desc;
+    const second = n === 1 ? null : b!.desc;
     const cache = definition.cache;
     let program: EagerProgram | undefined;
-    if (cache.lastKey === key) {
+    if (cache.first === first && cache.second === second) {
       program = cache.last as EagerProgram;
       if (program.dropped) program = undefined;
     }
     if (program === undefined) {
-      program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, make(definition, inputs, attrs));
-      cache.lastKey = key;
+      const key = plainKey(first, second);
+      program = programs.get(cache.id, key) ?? programs.set(cache.id, key, make(definition, inputs, attrs));
+      cache.first = first;
+      cache.second = second;
       cache.last = program;
     }
     if (program.id > 0 && program.outputs.length === 1) {

@@ -23,6 +23,11 @@ export class ProgramLru<T extends Droppable> {
     return this.#size;
   }
 
+  /** How many operations have a program. */
+  get operations(): number {
+    return this.#maps.size;
+  }
+
   get(operation: number, key: Key): T | undefined {
     const map = this.#maps.get(operation);
     const value = map?.get(key);
@@ -44,18 +49,23 @@ export class ProgramLru<T extends Droppable> {
 
   /** Drops what matches; without release when the owner is gone anyhow. */
   drop(matches: (value: T) => boolean, release: boolean): void {
-    for (const map of this.#maps.values()) for (const [key, value] of map) if (matches(value)) this.#remove(map, key, value, release);
+    for (const [operation, map] of this.#maps) {
+      for (const [key, value] of map) if (matches(value)) this.#remove(map, key, value, release);
+      if (map.size === 0) this.#maps.delete(operation);
+    }
   }
 
   /** The oldest quarter of the operation that has the most. */
   #evict(): void {
-    let largest: Map<Key, T> | null = null;
-    for (const map of this.#maps.values()) if (largest === null || map.size > largest.size) largest = map;
-    let count = Math.ceil(largest!.size / 4);
-    for (const [key, value] of largest!) {
+    let largest: readonly [number, Map<Key, T>] | null = null;
+    for (const entry of this.#maps) if (largest === null || entry[1].size > largest[1].size) largest = entry;
+    const [operation, map] = largest!;
+    let count = Math.ceil(map.size / 4);
+    for (const [key, value] of map) {
       if (count-- <= 0) break;
-      this.#remove(largest!, key, value, true);
+      this.#remove(map, key, value, true);
     }
+    if (map.size === 0) this.#maps.delete(operation);
   }
 
   #remove(map: Map<Key, T>, key: Key, value: T, release: boolean): void {
