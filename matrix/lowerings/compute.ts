@@ -58,7 +58,7 @@ export async function computeLowerings(
         stamp(addon),
         stamp(software),
         readFileSync(at("test", "matrix", "lowerings-program.ts"), "utf8"),
-        stamp(at("test", "golden", "files.json")),
+        stamp(at("test", "golden", "index.json")),
       ]),
     )
     .digest("hex");

@@ -5,7 +5,7 @@ import { defaultDevice, type Device } from "../device.ts";
 import { noteFallback } from "../runtime/fallback.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { keep, outsideScopes } from "../scope.ts";
-import type { Desc } from "../storage.ts";
+import { internDesc, Storage, type Desc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer, withTracer } from "../tracer.ts";
 import { Check, Mismatch } from "./check.ts";
@@ -193,7 +193,7 @@ function checked(check: Check, variant: Variant, fn: (...args: never[]) => unkno
   });
   const result = outsideScopes(() => withTracer(check, () => call(fn, args, ghosts)));
   check.finish();
-  const outputs = tensorsIn(result).filter((t) => variant.trace.owns(t.storage));
+  const outputs = tensorsIn(result).filter((t) => isComputed(variant.trace, t));
   if (
     outputs.length !== variant.outputs.length ||
     outputs.some(
@@ -203,6 +203,9 @@ function checked(check: Check, variant: Variant, fn: (...args: never[]) => unkno
     throw new Mismatch("another result");
   return result;
 }
+
+/** Whether a result is one of the program's: what is empty needs no program. */
+const isComputed = (trace: Trace, t: Tensor): boolean => t.size > 0 && trace.owns(t.storage);
 
 function deviceOf(name: string, given: readonly Tensor[]): Device {
   const first = given[0]?.device ?? defaultDevice();
@@ -240,7 +243,7 @@ function trace(
         received: "one that returns a promise",
         hint: "Await outside of the compiled function.",
       });
-    const outputs = tensorsIn(result).filter((x) => t.owns(x.storage));
+    const outputs = tensorsIn(result).filter((x) => isComputed(t, x));
     const gradients = [...t.gradients.keys()].filter((leaf) => leaf.grad !== null && t.owns(leaf.grad.storage));
     t.finish([...outputs, ...gradients.map((leaf) => leaf.grad!)]);
     const program = new CompiledProgram(native, t, name, options.lists ?? 3, options.regions);
@@ -266,5 +269,9 @@ function finish(variant: Variant, result: unknown, given: readonly Tensor[], che
     if (argument >= 0) leaf.grad = null;
   });
   let at = 0;
-  return mapTensors(result, (t) => (variant.trace.owns(t.storage) ? tensors[at++] : t));
+  return mapTensors(result, (t) => {
+    if (isComputed(variant.trace, t)) return tensors[at++];
+    // An empty result is a tensor of its own at every call, too.
+    return t.size === 0 && t.storage.handle === 0 ? new Tensor(new Storage(t.device, 0), internDesc(t.device, t.dtype, t.shape)) : t;
+  });
 }

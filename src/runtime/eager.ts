@@ -42,6 +42,16 @@ let attributeCount = 0;
 /** @internal For tests: how many attributes are remembered. */
 export const knownAttributes = (): number => attributeIds.size;
 
+/** Told of the number of an operation's inputs and of its nodes whenever a program is made. */
+type Observer = (inputs: number, nodes: number) => void;
+let observer: Observer | null = null;
+
+/** @internal For tests: from now on every operation makes its program anew and is observed; null ends that. */
+export function observePrograms(observe: Observer | null): void {
+  observer = observe;
+  if (observe !== null) programs.drop(() => true, true);
+}
+
 const RECENT = 8;
 
 /** A small number for equal attributes; 0 for none. Those of the last few calls of an operation are compared by value. */
@@ -197,12 +207,9 @@ function makeOn<A>(
     return { ...base, id: 0, fill: definition.whenEmpty };
   }
   try {
-    const program = compileGraph(
-      native,
-      lowerDefinition(native, definition, inputs, attrs, specs),
-      definition.name,
-      definition.traits.asGraph,
-    );
+    const graph = lowerDefinition(native, definition, inputs, attrs, specs);
+    observer?.(inputs.length, graph.nodes.length);
+    const program = compileGraph(native, graph, definition.name, definition.traits.asGraph);
     return { ...base, ...program };
   } catch (error) {
     const missing = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");

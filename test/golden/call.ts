@@ -1,21 +1,39 @@
 /** A call of PyTorch's with its arguments by name, as the table's functions read them. */
 import * as dx from "../../src/index.ts";
-import { Excluded, decode, type Case, type Golden, type Path, type Value } from "./cases.ts";
+import { Missing, decode, elementsOf, tensorOf, type Case, type Golden, type GoldenTensor, type Path, type Value } from "./cases.ts";
+
+/** Tensors by path ("[\"input\"]", "[\"args\",0]", …). */
+export type Operands = ReadonlyMap<string, dx.Tensor>;
+
+/** The tensors of a case, each made once. */
+export function operandsOf(c: Case, make: (v: GoldenTensor) => dx.Tensor = tensorOf): Operands {
+  const made = new Map<string, dx.Tensor>();
+  const note = (v: GoldenTensor, path: Path): dx.Tensor => {
+    const t = make(v);
+    made.set(JSON.stringify(path), t);
+    return t;
+  };
+  decode(c.input, ["input"], note);
+  c.args.forEach((v, i) => void decode(v, ["args", i], note));
+  for (const [name, v] of Object.entries(c.kwargs)) decode(v, ["kwargs", name], note);
+  return made;
+}
 
 export class Call {
   readonly case: Case;
-  /** Tensors by path ("[\"input\"]", "[\"args\",0]", …). */
-  readonly tensors = new Map<string, dx.Tensor>();
+  readonly tensors: Operands;
   readonly #named = new Map<string, Value>();
   /** input, then args. */
   readonly positional: readonly Value[];
 
   /** names: PyTorch's parameter names, for cases (errors) that do not bring them. */
-  constructor(c: Case, names: readonly string[] = []) {
+  constructor(c: Case, tensors: Operands, names: readonly string[] = []) {
     this.case = c;
-    this.positional = [decode(c.input, ["input"], this.tensors), ...c.args.map((v, i) => decode(v, ["args", i], this.tensors))];
+    this.tensors = tensors;
+    const value = (v: Golden, path: Path): Value => decode(v, path, (_, at) => tensors.get(JSON.stringify(at))!);
+    this.positional = [value(c.input, ["input"]), ...c.args.map((v, i) => value(v, ["args", i]))];
     (c.names ?? names).forEach((name, i) => { if (i < this.positional.length) this.#named.set(name, this.positional[i]!); });
-    for (const [name, v] of Object.entries(c.kwargs)) this.#named.set(name, decode(v, ["kwargs", name], this.tensors));
+    for (const [name, v] of Object.entries(c.kwargs)) this.#named.set(name, value(v, ["kwargs", name]));
   }
 
   has(...names: string[]): boolean {
@@ -33,23 +51,47 @@ export class Call {
     return this.tensor(this.positional[0]);
   }
 
+  /** What TypeScript's types refuse is refused here. */
   tensor(v: Value | undefined): dx.Tensor {
     if (v instanceof dx.Tensor) return v;
-    throw new Excluded("the operand is no tensor, and here it must be one");
+    throw new dx.DTypeError(this.case.op, "operand", "a tensor", String(v));
+  }
+
+  /** A tensor by the name of its parameter. */
+  named(...names: string[]): dx.Tensor {
+    return this.tensor(this.get(...names));
+  }
+
+  /** The same, null where it is not given. */
+  optional(...names: string[]): dx.Tensor | null {
+    return this.has(...names) ? this.named(...names) : null;
+  }
+
+  /** The operands of a function that takes several: a list at the first place, or one by one. */
+  several(): dx.Tensor[] {
+    return ((Array.isArray(this.positional[0]) ? this.positional[0] : this.positional) as Value[]).map((v) => this.tensor(v));
   }
 
   /** A tensor or a number. */
   operand(...names: string[]): dx.Tensor | number | bigint | boolean {
     const v = this.get(...names);
     if (v instanceof dx.Tensor || typeof v === "number" || typeof v === "bigint" || typeof v === "boolean") return v;
-    throw new dx.DTypeError("golden", names[0]!, "a tensor or a number", String(v));
+    throw new dx.DTypeError(this.case.op, names[0]!, "a tensor or a number", String(v));
   }
 
   number(name: string, otherwise: number): number {
     const v = this.get(name);
     if (v === undefined || v === null) return otherwise;
-    if (v instanceof dx.Tensor) throw new Excluded("a tensor where a JavaScript number is taken");
+    // PyTorch reads a number out of a tensor of one element; here the caller says item().
+    if (v instanceof dx.Tensor) return this.#item(v, name);
     return v as number;
+  }
+
+  #item(t: dx.Tensor, name: string): number {
+    const [path] = [...this.tensors].find(([, found]) => found === t)!;
+    const recorded = (JSON.parse(path) as Path).reduce<unknown>((at, key) => (at as Record<string | number, unknown>)[key], this.case) as GoldenTensor;
+    if (t.size !== 1) throw new dx.DTypeError(this.case.op, name, "a number", t.describe());
+    return Number(elementsOf(recorded)[0]);
   }
 
   bool(name: string): boolean {
@@ -59,6 +101,12 @@ export class Call {
   text(name: string, otherwise: string): string {
     const v = this.get(name);
     return v === undefined || v === null ? otherwise : (v as string);
+  }
+
+  /** The value as it is, undefined where it is not given or null. */
+  given<T>(...names: string[]): T | undefined {
+    const v = this.get(...names);
+    return v === undefined || v === null ? undefined : (v as T);
   }
 
   /** `dim`: one axis, several, or none. */
@@ -79,11 +127,21 @@ export class Call {
   }
 }
 
+/** Which of PyTorch's index expressions are a list of one index for each axis: tuples, and lists that hold more than numbers. */
+function parts(key: Golden): Golden[] | null {
+  if (Array.isArray(key)) return key.every((i) => typeof i === "number" || typeof i === "boolean") ? null : key;
+  return typeof key === "object" && key !== null && "k" in key && key.k === "tuple" ? key.v : null;
+}
+
 /** PyTorch's index expression as our list of indices. `key` is its recorded form, which tells tuples from lists. */
-export function indexOf(key: Golden, path: Path, tensors: ReadonlyMap<string, dx.Tensor>): dx.Index[] {
+export function indexOf(key: Golden, path: Path, tensors: Operands): dx.Index[] {
   const one = (i: Golden, at: Path): dx.Index => {
     if (i === null || typeof i === "number") return i;
-    if (Array.isArray(i) && i.every((n) => typeof n === "number")) return i;
+    if (typeof i === "boolean") throw new Missing("true and false as an index");
+    if (Array.isArray(i)) {
+      if (i.every((n) => typeof n === "number")) return i;
+      throw new Missing("nested lists as an index");
+    }
     const tensor = tensors.get(JSON.stringify(at));
     if (tensor !== undefined) return tensor;
     if (typeof i === "object" && "k" in i && i.k === "ellipsis") return "...";
@@ -91,11 +149,8 @@ export function indexOf(key: Golden, path: Path, tensors: ReadonlyMap<string, dx
       const [start, end, step] = i.v as (number | null)[];
       return dx.s(start ?? null, end ?? null, step ?? 1);
     }
-    throw new Excluded("an index of this kind (nested lists, true and false) is not taken");
+    throw new Missing("an index of this kind");
   };
-  const list = Array.isArray(key) ? (key.every((i) => typeof i === "number") ? null : key) : typeof key === "object" && key !== null && "k" in key && key.k === "tuple" ? key.v : null;
-  const result = list === null ? [one(key, path)] : list.map((i, n) => one(i, [...path, n]));
-  if (result.some((i) => i instanceof dx.Tensor && (i.dtype === "bool" || i.dtype === "uint8"))) throw new Excluded("masks as indices: the result's shape would depend on data");
-  if (result.filter((i) => i instanceof dx.Tensor || Array.isArray(i)).length > 1) throw new Excluded("indices for more than one axis: gather() and takeAlongAxis() are for that");
-  return result;
+  const list = parts(key);
+  return list === null ? [one(key, path)] : list.map((i, n) => one(i, [...path, n]));
 }

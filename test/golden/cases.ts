@@ -1,7 +1,6 @@
 /** The recorded cases: their format, and their values as tensors and JavaScript values. See README.md beside this file. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import * as dx from "../../src/index.ts";
 import { fromBfloat16, fromHalf } from "../../src/dtype.ts";
@@ -14,20 +13,23 @@ export type Golden =
   | { readonly k: "tuple"; readonly v: Golden[]; readonly names?: string[] } | { readonly k: "slice"; readonly v: Golden[] } | { readonly k: "ellipsis" }
   | { readonly k: "dtype" | "device" | "layout" | "memory_format"; readonly v: string } | { readonly k: "dict"; readonly v: Record<string, Golden> };
 export type Path = readonly (string | number)[];
+export type Comparison = "exact" | "close" | "index" | "gauge" | "meta";
 export interface Case {
   readonly id: string; readonly kind: "ok" | "error"; readonly op: string; readonly variant?: string; readonly dtype: string;
   readonly form: "function" | "method" | "property" | "operator";
   readonly input: Golden; readonly args: Golden[]; readonly kwargs: Record<string, Golden>; readonly names?: string[];
-  readonly out?: Golden; readonly compare?: ("exact" | "close" | "index" | "gauge" | "meta")[]; readonly tol?: { rtol: number; atol: number; from: string };
-  readonly inplace?: "ok" | "throws"; readonly alias?: boolean[];
+  readonly out?: Golden; readonly compare?: Comparison[]; readonly tol?: { rtol: number; atol: number; from: string }; readonly computedIn?: string;
+  readonly inplace?: "ok" | "throws"; readonly alias?: boolean[]; readonly mutated?: { path: Path; value: GoldenTensor }[];
   readonly gradOutputs?: (GoldenTensor | null)[]; readonly grads?: { path: Path; grad: GoldenTensor | null }[]; readonly gradTol?: { rtol: number; atol: number };
   readonly tags?: string[]; readonly error?: { type: string; message: string };
 }
 
-const folder = fileURLToPath(new URL(".", import.meta.url));
+/** What a folder of recorded cases says of an operator. */
+export interface OpEntry { readonly op: string; readonly file: string }
+export const readIndex = (folder: string): readonly OpEntry[] => (JSON.parse(readFileSync(join(folder, "index.json"), "utf8")) as { ops: OpEntry[] }).ops;
 
 export const readCases = (file: string): Case[] =>
-  gunzipSync(readFileSync(join(folder, file))).toString("utf8").split("\n").filter((l) => l.length > 0).map((l) => JSON.parse(l) as Case);
+  gunzipSync(readFileSync(file)).toString("utf8").split("\n").filter((l) => l.length > 0).map((l) => JSON.parse(l) as Case);
 
 export const isTensor = (v: Golden | undefined): v is GoldenTensor => typeof v === "object" && v !== null && !Array.isArray(v) && "t" in v;
 
@@ -41,17 +43,17 @@ export function tensorsOf(v: Golden): GoldenTensor[] {
 
 const DTYPES: { readonly [name: string]: dx.DType } = { f32: "float32", f64: "float64", f16: "float16", bf16: "bfloat16", i64: "int64", i32: "int32", i16: "int16", i8: "int8", u8: "uint8", bool: "bool" };
 
-/** A reason for which a case does not apply here. */
-export class Excluded extends Error {}
+/** The operation or the option does not exist here. */
+export class Missing extends Error {}
 
 export function dtypeOf(name: string): dx.DType {
   const dtype = DTYPES[name];
-  if (dtype === undefined) throw new Excluded("complex numbers are not part of the library");
+  if (dtype === undefined) throw new Missing(`no dtype ${name}`);
   return dtype;
 }
 
 /** Raw elements as a typed array. */
-function raw(v: GoldenTensor): dx.TypedArray {
+export function raw(v: GoldenTensor): dx.TypedArray {
   const b = Buffer.from(v.data, "base64");
   const a = b.buffer.slice(b.byteOffset, b.byteOffset + b.byteLength) as ArrayBuffer;
   switch (v.t) {
@@ -89,26 +91,44 @@ export function tensorOf(v: GoldenTensor): dx.Tensor {
   return stored.permute(order.map((_, i) => order.indexOf(i)));
 }
 
-export interface SliceValue { readonly slice: readonly (number | null)[] }
-export type Value = null | boolean | number | bigint | string | dx.Tensor | SliceValue | readonly Value[] | { readonly dtype: dx.DType } | "...";
+/** The same elements as a view with an offset and gaps: every second place of the last axis, the rest filled with other bytes. */
+export function stridedOf(v: GoldenTensor): dx.Tensor {
+  const dtype = dtypeOf(v.t);
+  const elements = raw(v);
+  if (elements.length === 0) return tensorOf(v);
+  const last = v.shape.at(-1) ?? 1;
+  const rows = elements.length / last;
+  // One more row in front and one more place behind each row's pairs.
+  const width = 2 * last + 1;
+  const Class = elements.constructor as new (length: number) => dx.TypedArray;
+  const spread = new Class((rows + 1) * width);
+  const gap = dtype === "bool" ? 1 : dtype === "int64" ? 77n : 77;
+  for (let i = 0; i < spread.length; i++) (spread as { [i: number]: number | bigint })[i] = gap;
+  for (let r = 0; r < rows; r++) for (let i = 0; i < last; i++) (spread as { [i: number]: number | bigint })[(r + 1) * width + 2 * i + 1] = elements[r * last + i]!;
+  const whole = dx.tensor(spread, { dtype, shape: [rows + 1, width] });
+  const part = whole.slice(0, 1).slice(1, 1, undefined, 2);
+  return v.shape.length === 0 ? part.select(0, 0).select(0, 0) : v.shape.length === 1 ? part.select(0, 0) : part.unflatten(0, v.shape.slice(0, -1));
+}
 
-/** A value as the table's functions take it: tensors made, tuples as lists; `made` notes each tensor by its path. */
-export function decode(v: Golden, path: Path, made: Map<string, dx.Tensor>): Value {
+export interface SliceValue { readonly slice: readonly (number | null)[] }
+export interface ComplexValue { readonly re: number; readonly im: number }
+export type Value = null | boolean | number | bigint | string | dx.Tensor | SliceValue | ComplexValue | readonly Value[] | { readonly dtype: dx.DType } | "...";
+
+const floatOf = (v: number | string): number => (typeof v === "number" ? v : v === "inf" ? Infinity : v === "-inf" ? -Infinity : NaN);
+
+/** A value as the table's functions take it: tuples as lists, tensors by `make`, which is told the path. */
+export function decode(v: Golden, path: Path, make: (v: GoldenTensor, path: Path) => dx.Tensor): Value {
   if (v === null || typeof v === "boolean" || typeof v === "number" || typeof v === "string") return v;
-  if (Array.isArray(v)) return v.map((x, i) => decode(x, [...path, i], made));
-  if (isTensor(v)) {
-    const t = tensorOf(v);
-    made.set(JSON.stringify(path), t);
-    return t;
-  }
+  if (Array.isArray(v)) return v.map((x, i) => decode(x, [...path, i], make));
+  if (isTensor(v)) return make(v, path);
   switch (v.k) {
-    case "float": return typeof v.v === "number" ? v.v : v.v === "inf" ? Infinity : v.v === "-inf" ? -Infinity : NaN;
+    case "float": return floatOf(v.v);
     case "int": return BigInt(v.v);
-    case "tuple": return v.v.map((x, i) => decode(x, [...path, i], made));
+    case "tuple": return v.v.map((x, i) => decode(x, [...path, i], make));
     case "slice": return { slice: v.v as (number | null)[] };
     case "ellipsis": return "...";
     case "dtype": return { dtype: dtypeOf(v.v) };
-    case "complex": throw new Excluded("complex numbers are not part of the library");
+    case "complex": return { re: floatOf(v.re), im: floatOf(v.im) };
     default: return v.k === "dict" ? null : String(v.v);
   }
 }

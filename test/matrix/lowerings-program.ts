@@ -7,9 +7,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import * as dx from "../../src/index.ts";
-import { Call } from "../golden/call.ts";
-import { Excluded, type Case } from "../golden/cases.ts";
-import { table, type Result } from "../golden/table.ts";
+import { Call, operandsOf } from "../golden/call.ts";
+import { Missing, readIndex, type Case } from "../golden/cases.ts";
+import { table, type Result } from "../golden/table/index.ts";
 
 const [folder, perDType = "2"] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: lowerings-program FOLDER_OF_RECORDED_CALLS [CALLS_OF_EACH_DTYPE]");
@@ -25,7 +25,7 @@ function formOf(c: Case, device: string): string | null {
     dx.withDevice(device, () => {
       const before = JSON.stringify(dx.fallbackStats());
       try {
-        const call = new Call(c);
+        const call = new Call(c, operandsOf(c));
         if (!isTensors(dx.noGrad(() => table[c.op]!.run(call)))) return null;
         const compiled = dx.compile(() => table[c.op]!.run(call), { name: c.op });
         try {
@@ -38,7 +38,7 @@ function formOf(c: Case, device: string): string | null {
           compiled.dispose();
         }
       } catch (error) {
-        if (error instanceof Excluded) return null;
+        if (error instanceof Missing) return null;
         if (JSON.stringify(dx.fallbackStats()) !== before) return "runs on the software adapter";
         return error instanceof dx.TraceError ? "runs eagerly" : `throws ${(error as Error).name}`;
       }
@@ -54,7 +54,7 @@ function short(form: string): string {
 }
 
 const count = dx.dml.deviceCount();
-const files = JSON.parse(readFileSync(join(folder, "files.json"), "utf8")) as { op: string; file: string }[];
+const files = readIndex(folder);
 for (const { op, file } of files) {
   if (table[op] === undefined) continue;
   const seen = new Map<string, number>();

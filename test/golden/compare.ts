@@ -1,0 +1,114 @@
+/** Compares results with recorded ones. */
+import * as dx from "../../src/index.ts";
+import { values } from "../../src/ops/data.ts";
+import { near, TOLERANCE, type Tolerance } from "../tolerance.ts";
+import type { Call } from "./call.ts";
+import { dtypeOf, elementsOf, tensorsOf, type Case, type GoldenTensor } from "./cases.ts";
+import { looser, sumsOfProducts } from "./scope.ts";
+import type { Entry, Result } from "./table/index.ts";
+
+export type Output = dx.Tensor | number | boolean | string;
+export const flatten = (r: Result): Output[] => (Array.isArray(r) ? (r as readonly Result[]).flatMap(flatten) : [r as Output]);
+
+type Elements = readonly (number | bigint | boolean)[];
+const elements = (t: dx.Tensor): Elements => values(t.dtype, t.dataSync());
+
+/** What differs between a tensor and the expected one, or null. */
+export function difference(got: dx.Tensor, want: GoldenTensor, compare: string, bound: Tolerance, counts = false): string | null {
+  const dtype = dtypeOf(want.t);
+  const fits = got.dtype === dtype || (counts && dtype === "int64" && got.dtype === "int32");
+  if (!fits || got.shape.join() !== want.shape.join()) return `${got.describe()} instead of ${dtype}[${want.shape.join(", ")}]`;
+  if (compare === "meta" || compare === "gauge" || compare === "index") return null;
+  return elementsDiffer(elements(got), elementsOf(want), compare === "close" ? bound : null);
+}
+
+/** bound: null for equal elements. */
+export function elementsDiffer(found: Elements, wanted: Elements, bound: Tolerance | null): string | null {
+  const at = wanted.findIndex((w, i) => {
+    const g = found[i]!;
+    if (typeof w === "bigint") return BigInt(g) !== w;
+    return bound !== null ? !near(Number(g), Number(w), bound) : Number(g) !== Number(w) && !(Number.isNaN(Number(g)) && Number.isNaN(Number(w)));
+  });
+  return at < 0 ? null : `element ${at} is ${String(found[at])} instead of ${String(wanted[at])}`;
+}
+
+/** The wider of what was recorded and what the dtype allows. */
+function boundOf(c: Case, want: GoldenTensor, recorded: Tolerance | undefined, isMicrosoft: boolean): Tolerance {
+  let own: Tolerance | undefined = TOLERANCE[dtypeOf(want.t)];
+  if (isMicrosoft && looser[c.op] !== undefined) own = looser[c.op];
+  else if (want.t === "f32" && sumsOfProducts.test(c.op)) {
+    const largest = Math.max(...elementsOf(want).map((v) => Math.abs(Number(v))).filter(Number.isFinite), 0);
+    own = { rtol: 1e-5, atol: Math.max(1e-5, 4 * 2 ** -24 * largest) };
+  }
+  return { rtol: Math.max(recorded?.rtol ?? 0, own?.rtol ?? 0), atol: Math.max(recorded?.atol ?? 0, own?.atol ?? 0) };
+}
+
+/** Places in an input with ties: each must show the value that the recorded place shows. */
+function placesDiffer(call: Call, got: dx.Tensor, want: GoldenTensor): string | null {
+  const given = call.axes("dim", "axis");
+  const x = call.x;
+  const all = elements(x);
+  const found = elements(got).map(Number);
+  const wanted = elementsOf(want).map(Number);
+  const axis = typeof given === "number" && x.rank > 0 ? (given < 0 ? given + x.rank : given) : call.has("k") ? x.rank - 1 : null;
+  const strides = x.shape.map((_, i) => x.shape.slice(i + 1).reduce((p, q) => p * q, 1));
+  const kept = axis !== null && want.shape.length === x.rank ? want.shape : axis === null ? null : x.shape.map((d, i) => (i === axis ? 1 : d));
+  const valueAt = (flat: number, place: number): number => {
+    if (kept === null || axis === null) return Number(all[place]);
+    let rest = flat;
+    let at = place * strides[axis]!;
+    for (let i = kept.length - 1; i >= 0; i--) {
+      const here = rest % kept[i]!;
+      rest = Math.floor(rest / kept[i]!);
+      if (i !== axis) at += here * strides[i]!;
+    }
+    return Number(all[at]);
+  };
+  const wrong = wanted.findIndex((w, i) => w !== found[i] && !Object.is(valueAt(i, w), valueAt(i, found[i]!)) && valueAt(i, w) !== valueAt(i, found[i]!));
+  return wrong < 0 ? null : `place ${wrong} is ${found[wrong]} instead of ${wanted[wrong]}`;
+}
+
+/** What is wrong with the results of a call, or null. */
+export function checkOutputs(c: Case, call: Call, outputs: readonly Output[], entry: Entry, isMicrosoft: boolean): string | null {
+  const out = c.out!;
+  const wanted = tensorsOf(out);
+  if (wanted.length === 0) {
+    if (Array.isArray(out) || (typeof out === "object" && out !== null && "k" in out && out.k === "tuple")) return outputs.length === 0 ? null : "results instead of none";
+    const want = typeof out === "object" && out !== null && "k" in out ? ("v" in out ? (out.k === "dtype" ? dtypeOf(out.v) : out.v) : null) : out;
+    const first = outputs[0];
+    const got = first instanceof dx.Tensor && first.rank === 0 ? elements(first)[0] : first;
+    const same = typeof want === "number" && typeof got === "number" ? near(got, want, { rtol: 1e-5, atol: 1e-6 }) : got === want;
+    return same ? null : `${String(got)} instead of ${JSON.stringify(out)}`;
+  }
+  if (wanted.length !== outputs.length) return `${outputs.length} results instead of ${wanted.length}`;
+  for (const [i, want] of wanted.entries()) {
+    const got = outputs[i]!;
+    if (!(got instanceof dx.Tensor)) return `${String(got)} instead of a tensor`;
+    const compare = c.compare?.[i] ?? "exact";
+    const bound = boundOf(c, want, c.tol, isMicrosoft);
+    const problem = difference(got, want, compare, bound, entry.counts) ?? (compare === "index" ? placesDiffer(call, got, want) : null);
+    if (problem !== null) return wanted.length === 1 ? problem : `result ${i}: ${problem}`;
+  }
+  if (c.compare?.includes("gauge") && entry.gauge !== undefined) return entry.gauge(outputs as dx.Tensor[], call);
+  return null;
+}
+
+/** Whether a recorded gradient fits. */
+export function checkGradient(c: Case, got: dx.Tensor, want: GoldenTensor, isMicrosoft: boolean): string | null {
+  return difference(got, want, "close", boundOf(c, want, c.gradTol, isMicrosoft));
+}
+
+/** The results of two runs of the same call. */
+export function outputsDiffer(a: readonly Output[], b: readonly Output[]): string | null {
+  if (a.length !== b.length) return `${a.length} results instead of ${b.length}`;
+  for (const [i, x] of a.entries()) {
+    const y = b[i]!;
+    if (!(x instanceof dx.Tensor) || !(y instanceof dx.Tensor)) continue;
+    if (x.describe() !== y.describe()) return `${x.describe()} instead of ${y.describe()}`;
+    const bound = TOLERANCE[x.dtype] ?? null;
+    const problem = elementsDiffer(elements(x), elements(y), bound);
+    if (problem !== null) return `result ${i}: ${problem}`;
+  }
+  return null;
+}
+

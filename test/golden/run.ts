@@ -1,0 +1,218 @@
+/** Runs one recorded case and says what came of it. */
+import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
+import { refusedProduct, storageOf } from "../device.ts";
+import { Call, operandsOf, type Operands } from "./call.ts";
+import { Missing, dtypeOf, elementsOf, stridedOf, tensorOf, tensorsOf, type Case, type GoldenTensor } from "./cases.ts";
+import { checkGradient, checkOutputs, difference, flatten, outputsDiffer, type Output } from "./compare.ts";
+import { outOfScope } from "./scope.ts";
+import { table, type Entry } from "./table/index.ts";
+import { fallbacks, observed, type Way } from "./way.ts";
+
+export interface Mode {
+  /** Three calls of the compiled function, the second with other data. */
+  readonly compiled?: boolean;
+  /** Operands are views with gaps and an offset. */
+  readonly strided?: boolean;
+}
+
+export interface Outcome {
+  readonly id: string;
+  readonly result: "passed" | "failed" | "missing" | "outOfScope";
+  /** Why not passed. */
+  readonly reason?: string;
+  /** Which way it ran; for cases that passed with a result. */
+  readonly way?: Way;
+  /** What was compared besides the result. */
+  readonly gradients?: boolean;
+  readonly inPlace?: boolean;
+}
+
+interface Context {
+  readonly entry: Entry;
+  readonly mode: Mode;
+  readonly make: (v: GoldenTensor) => dx.Tensor;
+  readonly isMicrosoft: boolean;
+  /** PyTorch's parameter names, which refused calls do not bring. */
+  readonly names: readonly string[];
+}
+
+export function runCase(c: Case, names: readonly string[], mode: Mode = {}, device = String(dx.defaultDevice())): Outcome {
+  const { id } = c;
+  const outside = outOfScope(c);
+  if (outside !== null) return { id, result: "outOfScope", reason: outside };
+  const entry = table[c.op];
+  if (entry === undefined) return { id, result: "missing", reason: `no ${c.op}` };
+  if ("out" in c.kwargs) return { id, result: "missing", reason: "out= arguments" };
+  const context: Context = {
+    entry,
+    mode,
+    make: mode.strided === true && entry.packed !== true ? stridedOf : tensorOf,
+    isMicrosoft: nativeDevice(dx.defaultDevice()).runtime === "gpu",
+    names,
+  };
+  try {
+    return dx.scope(() => (c.kind === "error" ? refused(c, context) : ok(c, context)));
+  } catch (error) {
+    if (error instanceof Missing) return { id, result: "missing", reason: error.message };
+    const product = c.op === "prod" ? refusedProduct(error, device) : null;
+    if (product !== null) return { id, result: "missing", reason: product };
+    const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof dx.DTypeError && /only stored and cast/.test(text)) return { id, result: "missing", reason: text };
+    return { id, result: "failed", reason: error instanceof dx.DxError ? `${error.name}: ${text}` : error instanceof Error ? (error.stack ?? text) : text };
+  }
+}
+
+/** A call that must throw one of the library's own errors. */
+function refused(c: Case, { entry, make, names }: Context): Outcome {
+  try {
+    const call = new Call(c, operandsOf(c, make), names);
+    for (const r of flatten(entry.run(call))) if (r instanceof dx.Tensor && r.size > 0) r.dataSync();
+  } catch (error) {
+    if (error instanceof Missing) throw error;
+    if (error instanceof dx.DxError) return { id: c.id, result: "passed" };
+    return { id: c.id, result: "failed", reason: `threw ${String(error)}, which is none of the library's errors` };
+  }
+  return { id: c.id, result: "failed", reason: `did not throw (${c.error!.message})` };
+}
+
+function ok(c: Case, context: Context): Outcome {
+  const failed = (reason: string): Outcome => ({ id: c.id, result: "failed", reason });
+  if (context.mode.compiled === true && tensorsOf(c.out!).length > 0) return compiled(c, context);
+  const { entry, make, isMicrosoft } = context;
+  const operands = operandsOf(c, make);
+  const call = new Call(c, operands);
+  const { result: outputs, way } = observed(() => flatten(dx.noGrad(() => entry.run(call))));
+  const problem = checkOutputs(c, call, outputs, entry, isMicrosoft) ?? mutationsDiffer(c, call);
+  if (problem !== null) return failed(problem);
+  const copied = aliases(c, context);
+  if (copied !== null) return failed(copied);
+  const gradients = c.grads !== undefined && c.gradOutputs !== undefined;
+  if (gradients) {
+    const wrong = gradientsDiffer(c, context);
+    if (wrong !== null) return failed(wrong);
+  }
+  const inPlace = c.inplace !== undefined && entry.inPlace !== undefined;
+  if (inPlace) {
+    const wrong = inPlaceDiffers(c, context);
+    if (wrong !== null) return failed(`in place: ${wrong}`);
+  }
+  return { id: c.id, result: "passed", way, gradients, inPlace };
+}
+
+/** Operands that the call changes, such as running statistics. */
+function mutationsDiffer(c: Case, call: Call): string | null {
+  for (const { path, value } of c.mutated ?? []) {
+    const problem = difference(call.tensors.get(JSON.stringify(path))!, value, "close", { rtol: 1e-5, atol: 1e-6 });
+    if (problem !== null) return `${JSON.stringify(path)} afterwards: ${problem}`;
+  }
+  return null;
+}
+
+/** Results that PyTorch gives as views are views here. */
+function aliases(c: Case, { entry, make }: Context): string | null {
+  if (!(c.alias ?? []).includes(true)) return null;
+  const call = new Call(c, operandsOf(c, make));
+  const outputs = flatten(dx.noGrad(() => entry.run(call)));
+  const copy = c.alias!.findIndex((t, i) => {
+    const out = outputs[i];
+    return t && out instanceof dx.Tensor && call.x.isContiguous && storageOf(out) !== storageOf(call.x);
+  });
+  return copy < 0 ? null : `result ${copy} is a copy instead of a view`;
+}
+
+function gradientsDiffer(c: Case, { entry, make, isMicrosoft }: Context): string | null {
+  const operands = operandsOf(c, make);
+  const leaves = c.grads!.map(({ path }) => operands.get(JSON.stringify(path))!.requiresGrad_());
+  const outputs = flatten(entry.run(new Call(c, operands)));
+  const seeds = c.gradOutputs!.map((g) => (g === null ? null : dx.tensor(new Float32Array(elementsOf(g) as number[]), { shape: g.shape, dtype: dtypeOf(g.t) })));
+  const wants = (t: Output | undefined): t is dx.Tensor => t instanceof dx.Tensor && t.requiresGrad;
+  const roots = outputs.filter((t, i): t is dx.Tensor => seeds[i] != null && wants(t));
+  const found = roots.length === 0 ? leaves.map(() => null) : dx.grad(roots, leaves, { gradient: seeds.filter((s, i) => s !== null && wants(outputs[i])), allowUnused: true });
+  for (const [i, { path, grad }] of c.grads!.entries()) {
+    const got = found[i] ?? null;
+    if (grad === null) {
+      if (got !== null) return `a gradient of ${JSON.stringify(path)} where there is none`;
+      continue;
+    }
+    const leaf = leaves[i]!;
+    const problem = checkGradient(c, got ?? dx.zeros(leaf.shape, { dtype: leaf.dtype }), grad, isMicrosoft);
+    if (problem !== null) return `gradient of ${JSON.stringify(path)}: ${problem}`;
+  }
+  return null;
+}
+
+function inPlaceDiffers(c: Case, { entry, make, isMicrosoft }: Context): string | null {
+  const fresh = new Call(c, operandsOf(c, make));
+  try {
+    entry.inPlace!(fresh);
+  } catch (error) {
+    if (c.inplace === "throws" && error instanceof dx.DxError) return null;
+    throw error;
+  }
+  return c.inplace === "throws" ? "did not throw" : checkOutputs(c, fresh, [fresh.x], entry, isMicrosoft);
+}
+
+/** Floating operands with their elements in the reverse order; others as they are, since they may be places. */
+function otherOf(v: GoldenTensor): GoldenTensor {
+  const size = { f32: 4, f16: 2 }[v.t];
+  if (size === undefined) return v;
+  const bytes = Buffer.from(v.data, "base64");
+  const turned = Buffer.alloc(bytes.length);
+  for (let i = 0; i < bytes.length; i += size) bytes.copy(turned, bytes.length - i - size, i, i + size);
+  return { ...v, data: turned.toString("base64") };
+}
+
+function compiled(c: Case, context: Context): Outcome {
+  const { entry, make, isMicrosoft } = context;
+  const operands = operandsOf(c, make);
+  const paths = [...operands.keys()];
+  const asCall = (tensors: readonly dx.Tensor[]): Call => new Call(c, new Map(paths.map((p, i) => [p, tensors[i]!])));
+  const run = (...tensors: dx.Tensor[]): dx.Tensor[] => flatten(entry.run(asCall(tensors))) as dx.Tensor[];
+  const others = (): Operands => operandsOf(c, (v) => make(otherOf(v)));
+  const program = dx.compile(run, { name: c.op });
+  const before = fallbacks();
+  try {
+    return dx.noGrad(() => {
+      for (const round of [1, 2, 3]) {
+        const given = round === 1 ? operands : round === 2 ? others() : operandsOf(c, make);
+        if (round === 2) {
+          const eager = attempt(() => run(...others().values()));
+          if (eager === null) continue;
+          const problem = outputsDiffer(program(...given.values()), eager);
+          if (problem !== null) return { id: c.id, result: "failed" as const, reason: `compiled, other data: ${problem}` };
+          continue;
+        }
+        const outputs = attemptDynamic(entry, () => program(...given.values()));
+        if (outputs === null) return { id: c.id, result: "passed" as const };
+        const problem = checkOutputs(c, asCall([...given.values()]), outputs, entry, isMicrosoft);
+        if (problem !== null) return { id: c.id, result: "failed" as const, reason: `compiled, call ${round}: ${problem}` };
+      }
+      if (fallbacks() > before) return { id: c.id, result: "passed" as const, way: "fallback" };
+      const { nodes } = program.explain();
+      return { id: c.id, result: "passed" as const, way: nodes.length === 0 ? "view" : nodes.length === 1 ? "operator" : "graph" };
+    });
+  } finally {
+    program.dispose();
+  }
+}
+
+/** Null where other data are refused. */
+function attempt<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof dx.DxError) return null;
+    throw error;
+  }
+}
+
+/** Null where a result whose shape depends on data is refused with the name of the form that has a fixed one. */
+function attemptDynamic<T>(entry: Entry, run: () => T): T | null {
+  try {
+    return run();
+  } catch (error) {
+    if (entry.dynamic === true && error instanceof dx.DxError && /\bsize\b/.test(error.message)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+/** What lies outside the library's bounds, told from a case's own dtypes alone; and what Microsoft's library computes otherwise. */
+import { elementsOf, isTensor, tensorsOf, type Case, type Golden } from "./cases.ts";
+
+/** Every value of a call, nested ones too. */
+function* values(v: Golden): Generator<Golden> {
+  yield v;
+  if (Array.isArray(v)) for (const x of v) yield* values(x);
+  else if (typeof v === "object" && v !== null && "k" in v && v.k === "tuple") for (const x of v.v) yield* values(x);
+}
+const operands = (c: Case): Golden[] => [c.input, ...c.args, ...Object.values(c.kwargs)].flatMap((v) => [...values(v)]);
+
+/** The dtypes of a call and of its result, complex numbers as "c64". */
+const dtypes = (c: Case): string[] =>
+  [...operands(c), ...(c.out === undefined ? [] : tensorsOf(c.out))].flatMap((v) => {
+    if (isTensor(v)) return [v.t];
+    if (typeof v !== "object" || v === null || !("k" in v)) return [];
+    return v.k === "dtype" ? [v.v] : v.k === "complex" ? ["c64"] : [];
+  });
+
+/** Operations that move or convert elements only: they take dtypes that compute nothing, too. */
+const CARRIES = new Set([
+  "bool", "byte", "char", "short", "int", "long", "half", "float", "double", "bfloat16", "to", "clone", "contiguous", "reshape", "reshape_as", "view", "view_as", "flatten", "ravel", "unflatten",
+  "permute", "transpose", "t", "T", "movedim", "moveaxis", "expand", "expand_as", "broadcast_to", "squeeze", "unsqueeze", "diagonal", "narrow", "select", "slice", "split", "split_with_sizes",
+  "chunk", "unbind", "numel", "promote_types", "result_type", "can_cast",
+]);
+/** Where complex numbers belong: transforms, and what their results are made of and read by. */
+const COMPLEX = /^(fft\.|stft$|istft$|complex$|polar$|real$|imag$|angle$|abs$|view_as_(real|complex)$|conj|resolve_|is_complex$|promote_types$|result_type$|can_cast$)/;
+
+/** Why a case is out of scope, or null. */
+export function outOfScope(c: Case): string | null {
+  const seen = dtypes(c);
+  if (seen.some((d) => d === "c128" || d === "c32") && !CARRIES.has(c.op)) return "complex numbers of another precision than float32";
+  if (seen.some((d) => d.startsWith("c")) && !COMPLEX.test(c.op)) return "complex numbers beyond transforms";
+  if (seen.includes("f64") && !CARRIES.has(c.op)) return "float64, which DirectML has for copies only";
+  return null;
+}
+
+const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfinite" || t === "nonfinite-out" || t === "nonfinite-grad");
+
+/** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
+export const microsoft: readonly { readonly reason: string; readonly applies: (c: Case) => boolean }[] = [
+  { reason: "ASINH of large negative numbers is not finite", applies: (c) => c.op === "asinh" && ((c.tags ?? []).includes("large") || nonfinite(c)) },
+  { reason: "CAST gives float16's largest number for what lies beyond", applies: (c) => c.op === "half" && isTensor(c.input) && elementsOf(c.input).some((v) => Math.abs(Number(v)) > 65504) },
+];
+
+/** Results that are less exact there. HLSL's asin and acos are polynomials good to 7e-5, and its tangent is the quotient of a sine and a cosine with bounded absolute errors. */
+export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, tan: { rtol: 2e-2, atol: 1e-3 }, asinh: { rtol: 2e-3, atol: 1e-4 } };
+
+/**
+ * Sums of products: each product rounds relative to itself, so where large ones cancel the error is one of the largest
+ * result's last places, whatever the order of summation.
+ */
+export const sumsOfProducts = /(^|\.)(conv|matmul|mm|bmm|addmm|addbmm|baddbmm|linear|bilinear|einsum|dot|mv|inner|tensordot|multi_dot|cdist)/;
+
