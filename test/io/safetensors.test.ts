@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, open, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -173,4 +173,184 @@ eachDevice("io.safetensors", (device) => {
       expect((await readdir(folder)).filter((n) => n.startsWith("new"))).toEqual([]);
       t.dispose();
     }));
+
+  test("a tensor may have any name, __proto__ too", () =>
+    clean(device, async () => {
+      const kept = Object.fromEntries(
+        ["__proto__", "constructor", "toString", "", "a.b", "\u0000"].map((name, i) => [name, dx.tensor([i, i + 1])]),
+      );
+      const metadata = JSON.parse('{"__proto__": "text", "constructor": "other"}') as Record<string, string>;
+      const path = join(folder, "names.safetensors");
+      await safetensors.save(path, kept, metadata);
+      for (const loaded of [await safetensors.load(path), safetensors.deserialize(await safetensors.serialize(kept, metadata))]) {
+        expect(Object.keys(loaded.tensors).sort()).toEqual(Object.keys(kept).sort());
+        expect(Object.getPrototypeOf(loaded.tensors)).toBe(Object.prototype);
+        for (const [name, t] of Object.entries(kept)) expect(numbers(loaded.tensors[name]!)).toEqual(numbers(t));
+        expect(new Map(Object.entries(loaded.metadata))).toEqual(new Map(Object.entries(metadata)));
+        for (const t of Object.values(loaded.tensors)) t.dispose();
+      }
+      for (const t of Object.values(kept)) t.dispose();
+    }));
+
+  test("saves to one path at once leave a whole file, and nothing else", () =>
+    clean(device, async () => {
+      const path = join(folder, "shared.safetensors");
+      const all = Array.from({ length: 12 }, (_, i) => dx.full([1 << (10 + i)], i, { dtype: "float32" }));
+      for (let round = 0; round < 3; round++) {
+        await Promise.all(all.map((t) => safetensors.save(path, { t })));
+        const { tensors } = await safetensors.load(path);
+        const length = tensors.t!.size;
+        expect(all.map((t) => t.size)).toContain(length);
+        expect(numbers(tensors.t!).every((v) => v === Math.log2(length) - 10)).toBe(true);
+        tensors.t!.dispose();
+      }
+      expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
+      for (const t of all) t.dispose();
+    }));
+
+  test.skipIf(process.platform === "win32")("a link is replaced, and what it leads to stays", () =>
+    clean(device, async () => {
+      const victim = join(folder, "victim");
+      await writeFile(victim, "precious");
+      const path = join(folder, "linked.safetensors");
+      const names = [path, `${path}.${process.pid}.part`, `${path}.part`];
+      for (const name of names) await symlink(victim, name);
+      const t = dx.ones([3]);
+      await safetensors.save(path, { t });
+      expect(await readFile(victim, "utf8")).toBe("precious");
+      expect((await lstat(path)).isFile()).toBe(true);
+      for (const name of names.slice(1)) await rm(name);
+      t.dispose();
+    }),
+  );
+
+  test("what is saved is the state of the call; a later change of what has not been read is an error", () =>
+    clean(device, async () => {
+      const path = join(folder, "state.safetensors");
+      const small = dx.tensor([1, 2, 3], { dtype: "float32" });
+      const saving = safetensors.save(path, { small });
+      small.add_(1);
+      await saving;
+      const gone = dx.tensor([7]);
+      const turned = dx
+        .tensor([
+          [1, 2],
+          [3, 4],
+        ])
+        .t();
+      const disposed = safetensors.save(join(folder, "gone.safetensors"), { gone, turned });
+      gone.dispose();
+      turned.dispose();
+      await disposed;
+      for (const [file, name, values] of [
+        [path, "small", [1, 2, 3]],
+        [join(folder, "gone.safetensors"), "gone", [7]],
+        [join(folder, "gone.safetensors"), "turned", [1, 3, 2, 4]],
+      ] as const) {
+        const { tensors } = await safetensors.load(file);
+        expect(numbers(tensors[name]!)).toEqual(values);
+        for (const t of Object.values(tensors)) t.dispose();
+      }
+      small.dispose();
+      // 272 MiB are more than is read ahead.
+      const large = Array.from({ length: 17 }, () => dx.zeros([4 << 20]));
+      const late = safetensors.save(join(folder, "late.safetensors"), Object.fromEntries(large.map((t, i) => [`t${i}`, t])));
+      // The last in the file's order, which is that of the names.
+      large[9]!.add_(1);
+      await expect(late).rejects.toThrow(dx.ValueError);
+      await expect(late).rejects.toThrow(/unchanged until its bytes have been read/);
+      expect((await readdir(folder)).filter((name) => name.includes("late") || name.endsWith(".part"))).toEqual([]);
+      for (const t of large) t.dispose();
+    }));
+
+  test("progress is told, and a signal ends saving and loading without a trace", () =>
+    clean(device, async () => {
+      const path = join(folder, "pieces.safetensors");
+      const tensors = { a: dx.ones([5 << 20]), b: dx.ones([9 << 20]), c: dx.ones([3]) };
+      const bytes = 4 * ((14 << 20) + 3);
+      const seen: dx.io.Progress[] = [];
+      await safetensors.save(path, tensors, {}, { onProgress: (p) => seen.push(p) });
+      const wrote = seen.splice(0);
+      const loaded = await safetensors.load(path, { onProgress: (p) => seen.push(p) });
+      for (const told of [wrote, seen]) {
+        expect(told.map((p) => p.name)).toEqual(["a", "a", "b", "b", "b", "c"]);
+        expect(told.every((p, i) => p.totalBytes === bytes && (i === 0 || p.bytes > told[i - 1]!.bytes))).toBe(true);
+        expect(told.at(-1)!.bytes).toBe(bytes);
+      }
+      expect(loaded.tensors.b!.sum().itemSync()).toBe(9 << 20);
+      for (const t of Object.values(loaded.tensors)) t.dispose();
+      const before = await readFile(path);
+      const reason = new Error("enough");
+      for (const at of [1, 3, 6]) {
+        for (const run of [
+          (o: dx.io.TransferOptions) => safetensors.save(path, tensors, { other: "file" }, o),
+          (o: dx.io.TransferOptions) => safetensors.load(path, o),
+        ]) {
+          const ending = new AbortController();
+          let calls = 0;
+          const onProgress = (): void => {
+            if (++calls === at) ending.abort(reason);
+          };
+          await expect(run({ signal: ending.signal, onProgress })).rejects.toBe(reason);
+          expect(calls).toBe(at);
+          await expect(run({ signal: ending.signal })).rejects.toBe(reason);
+          const thrown = (): void => {
+            throw reason;
+          };
+          await expect(run({ onProgress: thrown })).rejects.toBe(reason);
+        }
+      }
+      expect((await readFile(path)).equals(before)).toBe(true);
+      expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
+      for (const t of Object.values(tensors)) t.dispose();
+    }));
 });
+
+// On the software adapter alone: what is tested is the file, and 2 GiB are dear elsewhere.
+test("a file of more than 2 GiB goes in and out in pieces", async () => {
+  const size = 2 ** 31 + 4100;
+  const tail = 8;
+  const marks: readonly (readonly [number, number])[] = [
+    [0, 1],
+    [2 ** 31 - 1, 2],
+    [2 ** 31, 3],
+    [size - 1, 4],
+    [size + tail - 1, 5],
+  ];
+  const header = JSON.stringify({
+    big: { dtype: "U8", shape: [size], data_offsets: [0, size] },
+    tail: { dtype: "U8", shape: [tail], data_offsets: [size, size + tail] },
+  }).padEnd(256);
+  const path = join(folder, "large.safetensors");
+  const again = join(folder, "large-again.safetensors");
+  const head = new Uint8Array(8 + header.length);
+  new DataView(head.buffer).setBigUint64(0, BigInt(header.length), true);
+  head.set(new TextEncoder().encode(header), 8);
+  const made = await open(path, "w");
+  await made.write(head, 0, head.length, 0);
+  for (const [at, value] of marks) await made.write(Uint8Array.of(value), 0, 1, head.length + at);
+  await made.close();
+  let host = 0;
+  const onProgress = (): void => {
+    host = Math.max(host, process.memoryUsage().arrayBuffers);
+  };
+  const { tensors } = await safetensors.load(path, { device: "cpu", onProgress });
+  // Two pieces, not the file.
+  expect(host / 2 ** 20).toBeLessThan(128);
+  expect(tensors.big!.size).toBe(size);
+  const ends = tensors.big!.slice(0, 2 ** 31 - 1, 2 ** 31 + 1);
+  expect(numbers(ends)).toEqual([2, 3]);
+  expect(numbers(tensors.tail!)).toEqual([0, 0, 0, 0, 0, 0, 0, 5]);
+  await safetensors.save(again, tensors, {}, { onProgress });
+  for (const t of [ends, ...Object.values(tensors)]) t.dispose();
+  expect(host / 2 ** 20).toBeLessThan(1024);
+  const file = await open(again, "r");
+  const start = 8 + Number((await file.read(Buffer.alloc(8), 0, 8, 0)).buffer.readBigUInt64LE());
+  expect((await file.stat()).size).toBe(start + size + tail);
+  const near = [-1, 0, 1];
+  const byte = async (at: number): Promise<number> => (await file.read(Buffer.alloc(1), 0, 1, start + at)).buffer[0]!;
+  for (const [at] of marks)
+    for (const d of near)
+      if (at + d >= 0 && at + d < size + tail) expect(await byte(at + d)).toBe(marks.find(([m]) => m === at + d)?.[1] ?? 0);
+  await file.close();
+}, 300_000);

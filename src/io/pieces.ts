@@ -1,0 +1,131 @@
+/** The bytes of tensors in pieces, so that neither a file nor a tensor has to fit the host's memory. */
+import type { FileHandle } from "node:fs/promises";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { DTYPES, type DType } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import { contiguous } from "../ops/data.ts";
+import { allocate, readBytes, withMemory } from "../runtime/buffers.ts";
+import { nativeDevice, type NativeDevice } from "../runtime/devices.ts";
+import { outsideScopes } from "../scope.ts";
+import { sizeOf, type Shape } from "../shape.ts";
+import { internDesc, type Storage } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+
+/** More than the addon copies at once: it then waits for the device instead of taking ever more memory to copy from. */
+export const PIECE = 16 * 2 ** 20;
+
+/** Packed, in bytes. */
+export const bytesOf = (t: { readonly dtype: DType; readonly shape: Shape }): number => sizeOf(t.shape) * DTYPES[t.dtype].sizeInBytes;
+
+/** A tensor as it is now, to be read later: dispose() of the tensor does not touch it, and a change of it is noticed. */
+export class Frozen {
+  readonly name: string;
+  readonly sizeInBytes: number;
+  readonly #operation: string;
+  readonly #storage: Storage;
+  readonly #version: number;
+  /** Its own tensor of the same storage. */
+  #tensor: Tensor;
+  /** A packed copy is nobody else's. */
+  #isCopy = false;
+
+  constructor(operation: string, name: string, t: Tensor) {
+    this.name = name;
+    this.sizeInBytes = bytesOf(t);
+    this.#operation = operation;
+    this.#storage = t.storage;
+    this.#version = t.storage.version;
+    this.#tensor = outsideScopes(() => new Tensor(t.storage, t.desc, t.offset));
+  }
+
+  dispose(): void {
+    this.#tensor.dispose();
+  }
+
+  /** Asks for bytes from `start` to `end`, those of now. */
+  read(start: number, end: number): Promise<ArrayBuffer> {
+    if (!this.#isCopy && this.#storage.version !== this.#version)
+      throw new ValueError(
+        this.#operation,
+        this.name,
+        "unchanged until its bytes have been read",
+        "one that an in-place operation has changed",
+        "Wait for the call to end before training goes on.",
+      );
+    const source = outsideScopes(() => noGrad(() => contiguous(this.#tensor)));
+    if (source !== this.#tensor) {
+      this.#tensor.dispose();
+      this.#tensor = source;
+      this.#isCopy = true;
+    }
+    const first = source.offset * DTYPES[source.dtype].sizeInBytes;
+    return readBytes(nativeDevice(source.device), source.storage.handle, first + start, end - start, this.#operation);
+  }
+}
+
+export interface Piece {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Bytes that are asked for at once, so that small states are those of now whatever happens next. */
+const AHEAD = 256 * 2 ** 20;
+
+/** All bytes of the tensors, in order. As many as fit AHEAD are asked for before the first is waited for. */
+export async function* piecesOf(tensors: readonly Frozen[]): AsyncGenerator<Piece> {
+  const wanted = tensors.flatMap((t) =>
+    Array.from({ length: Math.ceil(t.sizeInBytes / PIECE) }, (_, i) => ({
+      t,
+      start: i * PIECE,
+      end: Math.min((i + 1) * PIECE, t.sizeInBytes),
+    })),
+  );
+  const asked: { readonly name: string; readonly size: number; readonly bytes: Promise<ArrayBuffer> }[] = [];
+  let ahead = 0;
+  let next = 0;
+  const ask = (): void => {
+    for (let w = wanted[next]; w !== undefined && (ahead === 0 || ahead + w.end - w.start <= AHEAD); w = wanted[++next]) {
+      const bytes = w.t.read(w.start, w.end);
+      // Whoever waits for an earlier one that fails never comes to wait for this one.
+      bytes.catch(() => {});
+      asked.push({ name: w.t.name, size: w.end - w.start, bytes });
+      ahead += w.end - w.start;
+    }
+  };
+  ask();
+  for (let one = asked.shift(); one !== undefined; one = asked.shift()) {
+    const bytes = new Uint8Array(await one.bytes);
+    ahead -= one.size;
+    ask();
+    yield { name: one.name, bytes };
+  }
+}
+
+/** A tensor on a device of `sizeInBytes` packed bytes, which `write` fills. */
+export class Filling {
+  readonly tensor: Tensor;
+  readonly #native: NativeDevice;
+  readonly #operation: string;
+
+  constructor(operation: string, native: NativeDevice, dtype: DType, shape: Shape) {
+    this.#operation = operation;
+    this.#native = native;
+    const storage = allocate(native, sizeOf(shape) * DTYPES[dtype].sizeInBytes, operation);
+    this.tensor = new Tensor(storage, internDesc(native.device, dtype, shape));
+  }
+
+  write(offset: number, bytes: Uint8Array): void {
+    withMemory(this.#operation, () => this.#native.binding.write(this.tensor.storage.handle, offset, bytes));
+  }
+}
+
+/** Fills a buffer from a place in a file; fewer bytes than asked for where the file ends. */
+export async function readAt(file: FileHandle, buffer: Uint8Array, position: number): Promise<Uint8Array> {
+  let done = 0;
+  while (done < buffer.byteLength) {
+    const { bytesRead } = await file.read(buffer, done, buffer.byteLength - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return buffer.subarray(0, done);
+}
