@@ -28,11 +28,15 @@ export interface GradContext<A> {
   readonly needs: readonly boolean[];
 }
 
+export type GradRule<A> = (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];
+
 export interface Traits {
   /** Each output element depends on the input elements at its place only. */
   readonly elementwise?: boolean;
   /** Gives other results each time: never merged with an equal call. */
   readonly random?: boolean;
+  /** Its gradient rule is the user's own: what it is given and what it gives may be kept by others. */
+  readonly users?: boolean;
   /** All its nodes become one DirectML graph, also where the device's graph compiler fuses nothing. */
   readonly asGraph?: boolean;
 }
@@ -48,10 +52,13 @@ export interface Definition<A> {
    * packed, or are views of what was computed: the runtime copies those.
    */
   readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
-  /** Gradients of the inputs, null for none. Runs under the caller's grad mode, made of operations. */
-  readonly grad?: (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];
-  /** What grad reads: keeps less alive. Default: all. */
-  readonly saves?: { readonly inputs?: SavedInputs; readonly outputs?: boolean };
+  /**
+   * Gradients of the inputs, null for none, made of operations. Runs under the caller's grad mode. The tape checks their shapes and
+   * casts them to the inputs' dtypes. null: there is none, and asking for one is an error.
+   */
+  readonly grad: GradRule<A> | null;
+  /** What grad reads: keeps no more alive, and in-place operations on the rest stay allowed. Default: all. */
+  readonly saves?: { readonly inputs?: SavedInputs; readonly outputs?: boolean | readonly number[] };
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
@@ -86,6 +93,9 @@ export interface ViewLayout {
 export interface ViewDefinition<A> {
   readonly name: string;
   readonly view: (input: { readonly shape: Shape; readonly strides: readonly number[] }, attrs: A) => ViewLayout;
+  /** The same view of another tensor of the input's shape, whatever its strides; a copy where it must be. Default: `view` of it. */
+  readonly apply?: (input: Tensor, attrs: A) => Tensor;
+  /** The adjoint: dy at the view's places of a tensor of the input's shape. */
   readonly grad: (dy: Tensor, context: { readonly spec: TensorSpec; readonly attrs: A }) => Tensor;
 }
 

@@ -1,22 +1,21 @@
 /** The only fork: run or trace, then record on the tape. */
 import { isGradEnabled } from "./autograd/grad-mode.ts";
 import { TapeNode, record, recordView } from "./autograd/tape.ts";
+import { View } from "./autograd/view.ts";
 import { isFloat } from "./dtype.ts";
-import { AutogradError, DeviceError, DTypeError, ShapeError } from "./errors.ts";
+import { DeviceError } from "./errors.ts";
 import type { Device } from "./device.ts";
 import type { Definition, ViewDefinition } from "./definition.ts";
 import { nativeDevice } from "./runtime/devices.ts";
 import { runCreation, runEager } from "./runtime/eager.ts";
-import { assignEager } from "./runtime/assign.ts";
-import { sameShape, showShape } from "./shape.ts";
 import { internDesc } from "./storage.ts";
 import { Tensor } from "./tensor.ts";
 import { tracer } from "./tracer.ts";
 
-/** Stands for the node of a view of a leaf when nothing is recorded: the view requires a gradient all the same. */
-const unrecorded = new TapeNode("view", [], [], [], () => []);
+export { assign, type AssignOptions } from "./autograd/in-place.ts";
 
-const isFloatTensor = (t: Tensor): boolean => isFloat(t.dtype);
+/** Stands for the node of a view of a leaf when nothing is recorded: the view requires a gradient all the same. */
+export const unrecorded = new TapeNode("view", [], [], [], () => []);
 
 /** Runs (or traces) an operation and returns all its outputs. */
 export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
@@ -27,7 +26,7 @@ export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[]
   }
   const t = tracer();
   const outputs = t === null ? runEager(definition, inputs, attrs) : t.dispatch(definition, inputs, attrs);
-  if (wants && isGradEnabled() && (t === null || t.recordsTape)) record(definition, inputs, attrs, outputs, isFloatTensor);
+  if (wants && isGradEnabled() && (t === null || t.recordsTape)) record(definition, inputs, attrs, outputs);
   return outputs;
 }
 
@@ -51,11 +50,20 @@ export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A):
     internDesc(input.device, input.dtype, layout.shape, layout.strides),
     input.offset + layout.offset,
   );
-  if (input.requiresGrad && isGradEnabled()) {
+  if (!isFloat(input.dtype)) return output;
+  const enabled = isGradEnabled();
+  if (enabled && input.requiresGrad) {
     if (tracer()?.recordsTape ?? true) recordView(definition, input, attrs, output);
     else output.node = input.node ?? unrecorded;
   }
+  output.viewOf = new View(input, definition as unknown as ViewDefinition<never>, attrs, enabled ? "recorded" : "noGrad");
   return output;
+}
+
+/** Marks views that one operation gave together: none of them may be written to while gradients are recorded, as in PyTorch. */
+export function together(views: Tensor[]): Tensor[] {
+  for (const { viewOf } of views) if (viewOf?.origin === "recorded") viewOf.origin = "several";
+  return views;
 }
 
 /** Throws unless all tensors lie on one device. */
@@ -63,49 +71,4 @@ export function demandSameDevice(operation: string, inputs: readonly Tensor[]): 
   for (const t of inputs)
     if (t.device !== inputs[0]!.device)
       throw new DeviceError(operation, "tensors", `all on ${inputs[0]!.device}`, `one on ${t.device}`, "Use to(device) to move it.");
-}
-
-/**
- * target takes the value of an operation over inputs (the in-place forms: `x.add_(y)` is assign(x, add, [x, y])). compute makes
- * the value; it must have target's shape, and a dtype that target's can take.
- */
-export function assign(operation: string, target: Tensor, compute: () => Tensor): Tensor {
-  target.demandLive(operation);
-  if (isGradEnabled() && target.leafRequiresGrad)
-    throw new AutogradError({
-      operation,
-      argument: "tensor",
-      expected: "no leaf that requires a gradient",
-      received: target.describe(),
-      hint: "Change it inside noGrad().",
-    });
-  const base = target.node;
-  if (isGradEnabled() && base !== null && !target.coversStorage)
-    throw new AutogradError({
-      operation,
-      argument: "tensor",
-      expected: "no part of another tensor while gradients are recorded",
-      received: target.describe(),
-      hint: "Use the form that returns a new tensor, or noGrad().",
-    });
-  const value = compute();
-  if (!sameShape(value.shape, target.shape))
-    throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
-  if (value.dtype !== target.dtype) throw new DTypeError(operation, "result", `${target.dtype}, since it is written in place`, value.dtype);
-  if (isGradEnabled() && value.node !== null && !target.coversStorage)
-    throw new AutogradError({
-      operation,
-      argument: "tensor",
-      expected: "no part of another tensor when a gradient is to flow into it",
-      received: target.describe(),
-      hint: "Use set() on the whole tensor.",
-    });
-  const t = tracer();
-  if (t === null) assignEager(target, value, value.node === null);
-  else t.assign(target, value);
-  if (isGradEnabled()) {
-    target.node = value.node;
-    target.outputIndex = value.outputIndex;
-  }
-  return target;
 }

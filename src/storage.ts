@@ -19,6 +19,8 @@ export function setReleaser(release: (handle: Handle) => void): void {
 export class Storage {
   /** How often a storage got another buffer: who remembers handles looks at this first. */
   static repoints = 0;
+  /** How many there have been: what is made later has a higher number. */
+  static made = 0;
   readonly device: Device;
   /** Bytes of the elements, exactly; a view of fewer shows a part, even where both round up to the same size. */
   readonly contentInBytes: number;
@@ -31,6 +33,8 @@ export class Storage {
   refs = 0;
   /** The object that the addon knows as the buffer's owner, when the buffer was taken over from another storage. */
   owner: object | null = null;
+  /** Its number in the order of making; -1 for those that are shared on purpose. */
+  birth = Storage.made++;
   /** What the running trace knows of it. */
   trace: object | null = null;
 
@@ -49,6 +53,15 @@ export class Storage {
     const handle = this.handle;
     this.handle = 0;
     releaseHandle(handle);
+  }
+
+  /** The buffer as it is now, as a storage of its own: this one is about to be repointed, and something still needs the old bytes. */
+  split(): Storage {
+    const old = new Storage(this.device, this.sizeInBytes);
+    old.handle = this.handle;
+    old.owner = this.owner ?? this;
+    this.handle = 0;
+    return old;
   }
 
   /** Another buffer takes the place of this one's, which is freed. `owner`: the object that the addon knows as its owner. */

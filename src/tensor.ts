@@ -1,5 +1,6 @@
 /** The tensor: a view of a storage, with what autograd knows of it. Its operations are added by ops/index.ts. */
-import type { TapeNode } from "./autograd/tape.ts";
+import type { Hook, TapeNode } from "./autograd/tape.ts";
+import type { View } from "./autograd/view.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
 import { DisposedError } from "./errors.ts";
@@ -11,13 +12,17 @@ export class Tensor {
   /** @internal */ storage: Storage;
   /** @internal */ desc: Desc;
   /** @internal In elements from the start of the storage. */ offset: number;
-  /** @internal The operation that made it, when a gradient flows through; null for leaves. */ node: TapeNode | null = null;
-  /** @internal Which of the node's outputs it is. */ outputIndex = 0;
+  /** @internal The node as it was set last; `node` is right for views too, whose base may have moved on. */ ownNode: TapeNode | null =
+    null;
+  /** @internal Which of the node's outputs it is. Read after `node`. */ outputIndex = 0;
+  /** @internal Of which tensor it is a view, and how; null for those that are none. */ viewOf: View | null = null;
   /** @internal */ leafRequiresGrad = false;
-  /** @internal */ hooks: ((grad: Tensor) => Tensor | void)[] | null = null;
+  /** @internal Of a leaf; those of others belong to their node. */ hooks: Hook[] | null = null;
   /** The gradient that backward() has accumulated, for leaves that require one; null before. */
   grad: Tensor | null = null;
   #disposed = false;
+  /** Itself, until it is disposed of, and the views of it: they need its history. */
+  #holders = 1;
 
   /** @internal Use tensor(), zeros() and the like. */
   constructor(storage: Storage, desc: Desc, offset = 0) {
@@ -69,6 +74,18 @@ export class Tensor {
     return this.#disposed;
   }
 
+  /** @internal The operation that made it, when a gradient flows through; null for leaves. */
+  get node(): TapeNode | null {
+    return this.viewOf === null ? this.ownNode : this.viewOf.nodeOf(this);
+  }
+
+  set node(next: TapeNode | null) {
+    if (next === this.ownNode) return;
+    next?.retain();
+    this.ownNode?.release();
+    this.ownNode = next;
+  }
+
   /** True for tensors that the user made or that no gradient flows through. */
   get isLeaf(): boolean {
     return this.node === null;
@@ -76,7 +93,7 @@ export class Tensor {
 
   /** Whether gradients flow to it. May be set for leaves of a floating dtype. */
   get requiresGrad(): boolean {
-    return this.leafRequiresGrad || this.node !== null;
+    return this.leafRequiresGrad || this.ownNode !== null || (this.viewOf !== null && this.viewOf.base.requiresGrad);
   }
 
   /** Writes to its storage so far: autograd compares it with what was saved. */
@@ -94,6 +111,18 @@ export class Tensor {
     if (this.#disposed) return;
     this.#disposed = true;
     this.storage.release();
+    this.letGo();
+    this.viewOf?.base.letGo();
+  }
+
+  /** @internal One more view of it. */
+  hold(): void {
+    this.#holders++;
+  }
+
+  /** @internal The last holder lets go of the history: what the tape kept for it is freed. */
+  letGo(): void {
+    if (--this.#holders === 0) this.ownNode?.release();
   }
 
   [Symbol.dispose](): void {

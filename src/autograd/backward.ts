@@ -1,22 +1,14 @@
 /** backward(): walks the tape from the results to the leaves and adds up gradients. */
-import { AutogradError, ShapeError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
+import { AutogradError, ShapeError } from "../errors.ts";
 import { keep } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
+import { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
-import { noGrad, enableGrad } from "./grad-mode.ts";
-import type { TapeNode } from "./tape.ts";
-
-/** @internal The operations that backward itself needs; set by ops/index.ts, which this file may not import. */
-export const arithmetic = {
-  add: null as unknown as (a: Tensor, b: Tensor) => Tensor,
-  /** a += b, in a's storage: a gradient that lives outside a compiled function keeps its place. */
-  accumulate: null as unknown as (a: Tensor, b: Tensor) => void,
-  onesLike: null as unknown as (t: Tensor) => Tensor,
-  zeros: null as unknown as (like: Tensor, spec: { readonly shape: readonly number[]; readonly dtype: Tensor["dtype"] }) => Tensor,
-  detach: null as unknown as (t: Tensor) => Tensor,
-};
+import { arithmetic } from "./arithmetic.ts";
+import { enableGrad, noGrad } from "./grad-mode.ts";
+import { fitted, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 
 export interface BackwardOptions {
   /** Gradient of each result; needed where a result has more than one element. */
@@ -25,12 +17,6 @@ export interface BackwardOptions {
   readonly retainGraph?: boolean;
   /** Record the gradients' own operations, for gradients of gradients. */
   readonly createGraph?: boolean;
-}
-
-interface Sink {
-  leaf(leaf: Tensor, grad: Tensor): void;
-  /** Called with the gradient of a tensor that is no leaf. */
-  wants(node: TapeNode, output: number): ((grad: Tensor) => void) | undefined;
 }
 
 /** Nodes that wait, the highest sequence first (a binary heap). */
@@ -73,57 +59,121 @@ class Queue {
   }
 }
 
-function applyHooks(hooks: readonly ((grad: Tensor) => Tensor | void)[] | null | undefined, grad: Tensor): Tensor {
-  for (const hook of hooks ?? []) grad = hook(grad) ?? grad;
-  return grad;
+/** Which nodes a walk visits and what it finds there; null: all of them. */
+interface Search {
+  /** Nodes that lead to a tensor that is looked for. */
+  readonly leads: ReadonlySet<TapeNode>;
+  /** Nodes whose outputs are looked for. */
+  readonly found: ReadonlyMap<TapeNode, readonly { readonly output: number; give(grad: Tensor): void }[]>;
+  readonly leaves: ReadonlySet<Tensor>;
 }
 
-function walk(roots: readonly Tensor[], gradients: readonly (Tensor | null)[], options: BackwardOptions, sink: Sink): void {
-  const pending = new Map<TapeNode, (Tensor | null)[]>();
-  const queue = new Queue();
-  const retain = options.retainGraph ?? options.createGraph ?? false;
-  const deliver = (node: TapeNode, output: number, grad: Tensor): void => {
-    let dys = pending.get(node);
+/** One pass from the results towards the leaves. */
+class Walk {
+  /** Sums of the leaves' gradients, in the order in which they were reached. */
+  readonly leaves = new Map<Tensor, Tensor>();
+  readonly #pending = new Map<TapeNode, (Tensor | null)[]>();
+  readonly #queue = new Queue();
+  readonly #search: Search | null;
+  /** What code of the user's has seen or given, and may keep. */
+  readonly #exposed = new Set<Storage>();
+  /** Storages made from here on are the walk's own. */
+  readonly #start = Storage.made;
+
+  constructor(search: Search | null) {
+    this.#search = search;
+  }
+
+  run(roots: readonly Tensor[], gradients: Gradients, retain: boolean): void {
+    roots.forEach((root, i) => {
+      const node = root.node;
+      if (node !== null) this.#deliver(node, root.outputIndex, gradients[i]!);
+      else this.#reach(root, gradients[i]!);
+    });
+    while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
+    for (const [leaf, grad] of this.leaves) this.leaves.set(leaf, this.#hooked(leaf.hooks, grad));
+  }
+
+  /** The tensor, or a packed copy of it, that nobody else has. */
+  owned(grad: Tensor): Tensor {
+    const { storage } = grad;
+    const isOwn = storage.birth >= this.#start && !this.#exposed.has(storage) && grad.node === null && grad.coversStorage;
+    const own = isOwn ? grad : arithmetic.clone(grad);
+    this.#exposed.add(own.storage);
+    return own;
+  }
+
+  #deliver(node: TapeNode, output: number, grad: Tensor): void {
+    if (this.#search !== null && !this.#search.leads.has(node) && !this.#search.found.has(node)) return;
+    let dys = this.#pending.get(node);
     if (dys === undefined) {
       dys = new Array<Tensor | null>(node.outputs.length).fill(null);
-      pending.set(node, dys);
-      queue.push(node);
+      this.#pending.set(node, dys);
+      this.#queue.push(node);
     }
     const before = dys[output]!;
     dys[output] = before === null ? grad : arithmetic.add(before, grad);
-  };
-  const leaf = (t: Tensor, grad: Tensor): void => sink.leaf(t, applyHooks(t.hooks, grad));
-  roots.forEach((root, i) => {
-    const grad = gradients[i];
-    if (!grad) return;
-    if (root.node !== null) deliver(root.node, root.outputIndex, grad);
-    else if (root.leafRequiresGrad) leaf(root, grad);
-  });
-  while (!queue.isEmpty) {
-    const node = queue.pop();
-    const dys = pending.get(node)!;
-    pending.delete(node);
-    for (let i = 0; i < dys.length; i++) {
-      const dy = dys[i];
-      if (!dy) continue;
-      const changed = applyHooks(node.hooks.get(i), dy);
-      dys[i] = changed;
-      sink.wants(node, i)?.(changed);
-    }
-    const some = dys.find((d) => d !== null) as Tensor;
+  }
+
+  #reach(leaf: Tensor, grad: Tensor): void {
+    if (this.#search !== null && !this.#search.leaves.has(leaf)) return;
+    const before = this.leaves.get(leaf);
+    this.leaves.set(leaf, before === undefined ? grad : arithmetic.add(before, grad));
+  }
+
+  #visit(node: TapeNode, retain: boolean): void {
+    const dys = this.#pending.get(node)!;
+    this.#pending.delete(node);
+    dys.forEach((dy, i) => {
+      if (dy === null) return;
+      dys[i] = this.#hooked(node.hooks?.get(i), dy);
+      const keeper = node.retained?.get(i);
+      if (keeper !== undefined && !keeper.isDisposed) retainGradient(keeper, dys[i]!);
+    });
+    for (const { output, give } of this.#search?.found.get(node) ?? []) if (dys[output]) give(dys[output]);
+    if (this.#search !== null && !this.#search.leads.has(node)) return;
+    const some = dys.find((d) => d !== null)!;
     dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
+    if (node.isForeign) this.#expose(dys);
     const grads = node.backward(dys);
+    if (node.isForeign) this.#expose(grads);
     node.edges.forEach((edge, i) => {
       const grad = grads[i];
       if (edge === null || !grad) return;
-      if ("leaf" in edge) leaf(edge.leaf, grad);
-      else deliver(edge.node, edge.output, grad);
+      if ("leaf" in edge) this.#reach(edge.leaf, grad);
+      else this.#deliver(edge.node, edge.output, grad);
     });
     if (!retain) node.free();
   }
+
+  #expose(grads: Gradients): void {
+    for (const g of grads) if (g !== null) this.#exposed.add(g.storage);
+  }
+
+  #hooked(hooks: readonly Hook[] | null | undefined, grad: Tensor): Tensor {
+    if (!hooks || hooks.length === 0) return grad;
+    let result = grad;
+    // A copy: a hook may take itself away.
+    for (const hook of hooks.slice()) {
+      this.#expose([result]);
+      const given = hook(result);
+      if (given === undefined || given === null) continue;
+      const fit = fitted("registerHook", "gradient that the hook returned", given, grad.desc);
+      if (!sameShape(given.shape, grad.shape))
+        throw new ShapeError("registerHook", "gradient that the hook returned", showShape(grad.shape), showShape(given.shape));
+      result = fit;
+    }
+    this.#expose([result]);
+    return result;
+  }
 }
 
-function seeds(operation: string, roots: readonly Tensor[], options: BackwardOptions): (Tensor | null)[] {
+/** What retainGrad() asked for: a copy, or the sum with what is there. */
+function retainGradient(t: Tensor, grad: Tensor): void {
+  t.grad = keep(t.grad === null ? arithmetic.clone(grad) : arithmetic.add(t.grad, grad));
+}
+
+function seeds(operation: string, roots: readonly Tensor[], options: BackwardOptions): Tensor[] {
   const given =
     options.gradient === undefined
       ? null
@@ -132,7 +182,7 @@ function seeds(operation: string, roots: readonly Tensor[], options: BackwardOpt
         : [options.gradient as Tensor];
   return roots.map((root, i) => {
     root.demandLive(operation, "result");
-    if (!root.requiresGrad)
+    if (root.node === null && !root.leafRequiresGrad)
       throw new AutogradError({
         operation,
         argument: "result",
@@ -141,8 +191,9 @@ function seeds(operation: string, roots: readonly Tensor[], options: BackwardOpt
       });
     const grad = given?.[i];
     if (grad) {
+      grad.demandLive(operation, "gradient");
       if (!sameShape(grad.shape, root.shape)) throw new ShapeError(operation, "gradient", showShape(root.shape), showShape(grad.shape));
-      return grad;
+      return fitted(operation, "gradient", grad, root.desc);
     }
     if (root.size !== 1)
       throw new AutogradError({ operation, argument: "result", expected: "a scalar when no gradient is given", received: root.describe() });
@@ -150,31 +201,39 @@ function seeds(operation: string, roots: readonly Tensor[], options: BackwardOpt
   });
 }
 
+const retains = (options: BackwardOptions): boolean => options.retainGraph ?? options.createGraph ?? false;
+
 /** Adds the gradient of root with respect to every leaf that requires one to the leaf's `grad`. */
 export function backward(root: Tensor | readonly Tensor[], options: BackwardOptions = {}): void {
   const roots = Array.isArray(root) ? (root as readonly Tensor[]) : [root as Tensor];
   const run = (): void => {
-    walk(roots, seeds("backward", roots, options), options, {
-      leaf: (leaf, grad) => {
-        const before = leaf.grad;
-        const t = tracer();
-        t?.touchGradient(leaf);
-        if (before === null) {
-          // A fresh view: the same gradient may reach two leaves.
-          leaf.grad = keep(options.createGraph ? grad : arithmetic.detach(grad));
-        } else if (t !== null && before.storage.handle !== 0) {
-          arithmetic.accumulate(before, grad);
-        } else {
-          leaf.grad = keep(arithmetic.add(before, grad));
-          before.dispose();
-        }
-      },
-      wants: () => undefined,
-    });
+    const walk = new Walk(null);
+    walk.run(roots, seeds("backward", roots, options), retains(options));
+    store(walk, options.createGraph === true);
   };
   const step = () => (options.createGraph ? enableGrad(run) : noGrad(run));
   if (tracer() !== null) tracer()!.backward(roots, step);
   else step();
+}
+
+/**
+ * The leaves' new gradients: each a tensor of its own. One that is there already grows in its place, unless its own history is to
+ * be recorded.
+ */
+function store(walk: Walk, records: boolean): void {
+  const growing = new Set<Storage>();
+  if (!records) for (const leaf of walk.leaves.keys()) if (leaf.grad !== null) growing.add(leaf.grad.storage);
+  // What lies in a gradient that is about to grow is read before it does.
+  const sums = [...walk.leaves].map(([leaf, sum]) => ({
+    leaf,
+    sum: leaf.grad === null || growing.has(sum.storage) ? walk.owned(sum) : sum,
+  }));
+  for (const { leaf, sum } of sums) {
+    tracer()?.touchGradient(leaf);
+    if (leaf.grad === null) leaf.grad = keep(sum);
+    else if (records) leaf.grad = keep(arithmetic.add(leaf.grad, sum));
+    else arithmetic.accumulate(leaf.grad, sum);
+  }
 }
 
 /**
@@ -187,24 +246,17 @@ export function grad(
   options: BackwardOptions & { readonly allowUnused?: boolean } = {},
 ): (Tensor | null)[] {
   const roots = Array.isArray(results) ? (results as readonly Tensor[]) : [results as Tensor];
+  inputs.forEach((t, i) => {
+    if (!isFloat(t.dtype))
+      throw new AutogradError({ operation: "grad", argument: `inputs[${i}]`, expected: "of a floating dtype", received: t.describe() });
+  });
   const found = inputs.map((): Tensor | null => null);
-  const give = (i: number, grad: Tensor): void => {
-    found[i] = found[i] === null ? grad : arithmetic.add(found[i]!, grad);
-  };
   const run = (): void => {
-    walk(roots, seeds("grad", roots, options), options, {
-      leaf: (leaf, g) =>
-        inputs.forEach((t, i) => {
-          if (t === leaf) give(i, g);
-        }),
-      wants: (node, output) => {
-        const wanted = inputs.flatMap((t, i) => (t.node === node && t.outputIndex === output ? [i] : []));
-        return wanted.length === 0
-          ? undefined
-          : (g) => {
-              for (const i of wanted) give(i, g);
-            };
-      },
+    const gradients = seeds("grad", roots, options);
+    const walk = new Walk(searchFor(roots, inputs, found));
+    walk.run(roots, gradients, retains(options));
+    inputs.forEach((t, i) => {
+      found[i] ??= walk.leaves.get(t) ?? null;
     });
   };
   if (options.createGraph) enableGrad(run);
@@ -218,8 +270,43 @@ export function grad(
         received: t.describe(),
         hint: "Pass allowUnused: true to get null for it.",
       });
-    if (!isFloat(t.dtype))
-      throw new AutogradError({ operation: "grad", argument: `inputs[${i}]`, expected: "of a floating dtype", received: t.describe() });
   });
   return found;
+}
+
+/** Which nodes lie between the results and the inputs. */
+function searchFor(roots: readonly Tensor[], inputs: readonly Tensor[], found: (Tensor | null)[]): Search {
+  const wanted = new Map<TapeNode, { output: number; give(grad: Tensor): void }[]>();
+  const leaves = new Set<Tensor>();
+  inputs.forEach((t, i) => {
+    const node = t.node;
+    if (node === null) {
+      leaves.add(t);
+      return;
+    }
+    const list = wanted.get(node) ?? [];
+    wanted.set(node, list);
+    list.push({
+      output: t.outputIndex,
+      give: (grad) => {
+        found[i] = grad;
+      },
+    });
+  });
+  const leads = new Set<TapeNode>();
+  const seen = new Set<TapeNode>();
+  // Each node is looked at twice: its edges first, then what they lead to.
+  const stack = roots.flatMap((r) => r.node ?? []);
+  while (stack.length > 0) {
+    const node = stack.at(-1)!;
+    if (!seen.has(node)) {
+      seen.add(node);
+      for (const edge of node.edges) if (edge !== null && "node" in edge && !seen.has(edge.node)) stack.push(edge.node);
+      continue;
+    }
+    stack.pop();
+    const reaches = node.edges.some((e) => e !== null && ("node" in e ? leads.has(e.node) || wanted.has(e.node) : leaves.has(e.leaf)));
+    if (reaches) leads.add(node);
+  }
+  return { leads, found: wanted, leaves };
 }

@@ -1,10 +1,9 @@
 /** Functions with a gradient of their own. */
-import { isFloat } from "../dtype.ts";
 import { AutogradError } from "../errors.ts";
-import { sameShape, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
+import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
-import { TapeNode, specOf } from "./tape.ts";
+import { TapeNode, attach, type Gradients } from "./tape.ts";
 
 /** What forward leaves for backward. */
 export interface FunctionContext {
@@ -18,7 +17,7 @@ export interface FunctionContext {
   [key: string]: unknown;
 }
 
-type Gradients = Tensor | null | readonly (Tensor | null)[];
+type Given = Tensor | null | readonly (Tensor | null)[];
 
 export interface CustomFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]> {
   /** Shown in errors and as the tensor's origin. */
@@ -26,7 +25,7 @@ export interface CustomFunction<Args extends readonly unknown[], Result extends 
   /** Computes the results; what it calls is not recorded. */
   readonly forward: (context: FunctionContext, ...args: Args) => Result;
   /** The gradients of the tensor arguments (null for none), from those of the results. One for each argument; null for others. */
-  readonly backward: (context: FunctionContext, ...gradients: Tensor[]) => Gradients;
+  readonly backward: (context: FunctionContext, ...gradients: Tensor[]) => Given;
 }
 
 /**
@@ -54,7 +53,9 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
     // A result that is an argument, or a view of what has a node already, becomes a tensor of its own.
     const fresh = (t: Tensor): Tensor => (inputs.includes(t) || t.node !== null ? new Tensor(t.storage, t.desc, t.offset) : t);
     const outputs = (Array.isArray(result) ? (result as readonly Tensor[]) : [result as Tensor]).map(fresh);
-    const node = new TapeNode(name, inputs, outputs.map(specOf), kept, (dys, saved) => {
+    const specs = outputs.map((t) => t.desc);
+    const isTensor = args.map((a) => a instanceof Tensor);
+    const run = (dys: Gradients, saved: Gradients): Gradients => {
       const context = Object.assign({}, extra, {
         saved: saved as readonly Tensor[],
         saveForBackward: () => {
@@ -65,54 +66,35 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
           });
         },
       }) as unknown as FunctionContext;
-      const filled = dys.map((d, i) => d ?? zerosOf(outputs[i]!));
-      return checked(name, args, definition.backward(context, ...filled));
-    });
-    outputs.forEach((t, i) => {
-      if (!isFloat(t.dtype)) return;
-      t.node = node;
-      t.outputIndex = i;
-    });
+      const some = dys.find((d) => d !== null)!;
+      const filled = dys.map((d, i) => d ?? arithmetic.zeros(some, specs[i]!));
+      return checked(name, isTensor, definition.backward(context, ...filled));
+    };
+    attach(new TapeNode(name, inputs, specs, kept, run, { isForeign: true }), outputs);
     return (Array.isArray(result) ? outputs : outputs[0]!) as unknown as Result;
   };
 }
 
-let zerosOf: (like: Tensor) => Tensor;
-
-/** @internal Set by ops/index.ts, which this file may not import. */
-export function setZeros(zeros: typeof zerosOf): void {
-  zerosOf = zeros;
-}
-
-/** The gradients of the tensor arguments, in order. */
-function checked(name: string, args: readonly unknown[], given: Gradients): (Tensor | null)[] {
+/** The gradients of the tensor arguments, in order: the tape checks what they are. */
+function checked(name: string, isTensor: readonly boolean[], given: Given): (Tensor | null)[] {
   const list = given === null || given instanceof Tensor ? [given] : given;
-  if (list.length !== args.length)
+  if (list.length !== isTensor.length)
     throw new AutogradError({
       operation: name,
       argument: "backward's result",
-      expected: `${args.length} gradients, one for each argument of forward`,
+      expected: `${isTensor.length} gradients, one for each argument of forward`,
       received: `${list.length}`,
     });
-  return args.flatMap((a, i) => {
+  return isTensor.flatMap((is, i) => {
     const grad = list[i] ?? null;
-    if (!(a instanceof Tensor)) {
-      if (grad !== null)
-        throw new AutogradError({
-          operation: name,
-          argument: `gradient ${i}`,
-          expected: "null, since the argument is no tensor",
-          received: grad.describe(),
-        });
-      return [];
-    }
-    if (grad !== null && !sameShape(grad.shape, a.shape))
+    if (is) return [grad];
+    if (grad !== null)
       throw new AutogradError({
         operation: name,
         argument: `gradient ${i}`,
-        expected: `of shape ${showShape(a.shape)}`,
+        expected: "null, since the argument is no tensor",
         received: grad.describe(),
       });
-    return [grad];
+    return [];
   });
 }

@@ -1,146 +1,298 @@
 /** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
 import { AutogradError } from "../errors.ts";
+import { isFloat } from "../dtype.ts";
 import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Desc, Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
+import { sameShape, showShape } from "../shape.ts";
+import { arithmetic } from "./arithmetic.ts";
 
-/**
- * A tensor kept for backward, with its storage and that one's version at the time: the tensor object may show another storage
- * later (a parameter that is moved or laid out anew).
- */
-export interface Saved {
-  readonly tensor: Tensor;
-  readonly storage: Storage;
-  readonly desc: Desc;
-  readonly offset: number;
-  readonly version: number;
+export type Gradients = readonly (Tensor | null)[];
+export type Hook = (grad: Tensor) => Tensor | void;
+
+/** A tensor kept for backward, as it was then: its object may show another storage, or have another history, later. */
+class Saved {
+  #tensor: Tensor;
+  #storage: Storage;
+  #desc: Desc;
+  #offset: number;
+  #version: number;
+  /** What made it; null for leaves, and for outputs of the node that saves it. */
+  readonly #node: TapeNode | null;
+  readonly #outputIndex: number;
+  readonly #isOutput: boolean;
+
+  constructor(tensor: Tensor, isOutput: boolean, outputIndex: number) {
+    this.#tensor = tensor;
+    this.#storage = tensor.storage;
+    this.#desc = tensor.desc;
+    this.#offset = tensor.offset;
+    this.#version = tensor.storage.version;
+    this.#isOutput = isOutput;
+    this.#node = isOutput ? null : tensor.node;
+    this.#outputIndex = isOutput ? outputIndex : tensor.outputIndex;
+    this.#storage.retain();
+    this.#node?.retain();
+  }
+
+  holds(tensor: Tensor): boolean {
+    return this.#tensor === tensor;
+  }
+
+  isIn(storage: Storage): boolean {
+    return this.#storage === storage;
+  }
+
+  /** Other bytes stand for it from now on: those from before a write, or those that were just written. */
+  repoint(to: Tensor): void {
+    to.storage.retain();
+    this.#storage.release();
+    this.#tensor = to;
+    this.#storage = to.storage;
+    this.#desc = to.desc;
+    this.#offset = to.offset;
+    this.#version = to.storage.version;
+  }
+
+  /** Notes that a write by its own operation is part of what it is. */
+  refresh(): void {
+    this.#version = this.#storage.version;
+  }
+
+  demandUnchanged(by: TapeNode): void {
+    if (this.#storage.version === this.#version) return;
+    throw new AutogradError({
+      operation: "backward",
+      argument: this.#tensor.describe(),
+      expected: `unchanged since ${by.name} saved it (version ${this.#version})`,
+      received: `version ${this.#storage.version}: an in-place operation changed it`,
+    });
+  }
+
+  /** The tensor, or one that shows what it showed: the storage was retained. */
+  tensor(by: TapeNode): Tensor {
+    const t = this.#tensor;
+    const node = this.#isOutput ? by : this.#node;
+    const same = t.storage === this.#storage && t.desc === this.#desc && t.offset === this.#offset;
+    if (same && !t.isDisposed && t.node === node && (node === null || t.outputIndex === this.#outputIndex)) return t;
+    const again = new Tensor(this.#storage, this.#desc, this.#offset);
+    again.node = node ?? (t.leafRequiresGrad ? new TapeNode("saved", [t], [t.desc], [], ([dy]) => [dy!]) : null);
+    again.outputIndex = node === null ? 0 : this.#outputIndex;
+    return again;
+  }
+
+  release(): TapeNode | null {
+    this.#storage.release();
+    return this.#node;
+  }
 }
 
 /** Where a gradient goes: to the node that made the input, or to a leaf. */
 export type Edge = { readonly node: TapeNode; readonly output: number } | { readonly leaf: Tensor } | null;
 
 let sequence = 0;
+let watched: TapeNode[] | null = null;
 
-/** One recorded operation. Keeps the storage of what it saves alive until backward() frees it. */
+/** Runs fn and tells which nodes it recorded. */
+export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: readonly TapeNode[] } {
+  const outer = watched;
+  const nodes: TapeNode[] = (watched = []);
+  try {
+    return { result: fn(), nodes };
+  } finally {
+    watched = outer;
+  }
+}
+
+/** One recorded operation. Keeps the storage of what it saves alive until backward(), or its last tensor, lets go of it. */
 export class TapeNode {
   readonly name: string;
   /** Rises with time: backward visits the highest first. */
   readonly sequence: number = sequence++;
   readonly edges: readonly Edge[];
+  /** Shapes and dtypes of the inputs: their gradients have them too. */
+  readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
   /** Hooks of the output tensors, by output. */
-  readonly hooks = new Map<number, ((grad: Tensor) => Tensor | void)[]>();
-  readonly #run: (dys: readonly (Tensor | null)[], saved: readonly (Tensor | null)[]) => readonly (Tensor | null)[];
+  hooks: Map<number, Hook[]> | null = null;
+  /** Outputs whose gradient is to be kept in `grad`. */
+  retained: Map<number, Tensor> | null = null;
+  /** What it gets and gives may be kept by code of the user's. */
+  readonly isForeign: boolean;
+  #refs = 0;
+  readonly #run: (dys: Gradients, saved: Gradients) => Gradients;
   #saved: readonly (Saved | null)[] | null;
 
+  /** `saved` may end with the outputs: those from `outputsFrom` on. */
   constructor(
     name: string,
     inputs: readonly Tensor[],
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
-    run: (dys: readonly (Tensor | null)[], saved: readonly (Tensor | null)[]) => readonly (Tensor | null)[],
+    run: (dys: Gradients, saved: Gradients) => Gradients,
+    { outputsFrom = Infinity, isForeign = false }: { readonly outputsFrom?: number; readonly isForeign?: boolean } = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
+    this.inputs = inputs.map((t) => t.desc);
     this.outputs = outputs;
+    this.isForeign = isForeign;
     this.#run = run;
-    this.#saved = saved.map((tensor) => {
-      if (tensor === null) return null;
-      tensor.storage.retain();
-      return { tensor, storage: tensor.storage, desc: tensor.desc, offset: tensor.offset, version: tensor.storage.version };
-    });
+    this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
+    for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
+    watched?.push(this);
   }
 
-  /** Gradients of the inputs. Throws when what was saved has been freed or changed. */
-  backward(dys: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
+  retain(): void {
+    this.#refs++;
+  }
+
+  /** The last tensor or node that needs this one lets go of what it saved, and of the nodes before it. */
+  release(): void {
+    const waiting: TapeNode[] = [this];
+    for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+      if (--node.#refs !== 0) continue;
+      for (const edge of node.edges) if (edge !== null && "node" in edge) waiting.push(edge.node);
+      node.#letGo(waiting);
+    }
+  }
+
+  /** Gradients of the inputs, of their shapes and dtypes. Throws when what was saved has been freed or changed. */
+  backward(dys: Gradients): Gradients {
     if (this.#saved === null)
       throw new AutogradError({
         operation: "backward",
         received: `a second pass through ${this.name}, whose saved tensors have been freed`,
         hint: "Pass retainGraph: true to the first backward().",
       });
-    for (const s of this.#saved) {
-      if (s !== null && s.storage.version !== s.version)
-        throw new AutogradError({
-          operation: "backward",
-          argument: s.tensor.describe(),
-          expected: `unchanged since ${this.name} saved it (version ${s.version})`,
-          received: `version ${s.storage.version}: an in-place operation changed it`,
-        });
-    }
-    return this.#run(
+    for (const s of this.#saved) s?.demandUnchanged(this);
+    const given = this.#run(
       dys,
-      this.#saved.map((s) => (s === null ? null : alive(s))),
+      this.#saved.map((s) => s?.tensor(this) ?? null),
     );
+    return this.edges.map((edge, i) => {
+      const grad = given[i] ?? null;
+      return edge === null || grad === null ? null : fitted(this.name, `gradient ${i}`, grad, this.inputs[i]!);
+    });
   }
 
-  /** Lets go of what was saved. */
+  /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
-    if (this.#saved === null) return;
-    for (const s of this.#saved) s?.storage.release();
+    if (this.#saved === null || this.#saved.every((s) => s === null)) return;
+    const nodes: TapeNode[] = [];
+    this.#letGo(nodes);
+    for (const node of nodes) node.release();
+  }
+
+  #letGo(nodes: TapeNode[]): void {
+    for (const s of this.#saved ?? []) {
+      const node = s?.release() ?? null;
+      if (node !== null) nodes.push(node);
+    }
     this.#saved = null;
   }
+
+  /** The first place that saves this very tensor. PyTorch saves the target of an in-place operation from before the write. */
+  saving(tensor: Tensor): Saved | undefined {
+    return this.#saved?.find((s) => s?.holds(tensor)) ?? undefined;
+  }
+
+  /** What it saves of a storage. */
+  savedIn(storage: Storage): Saved[] {
+    return (this.#saved ?? []).filter((s): s is Saved => s?.isIn(storage) ?? false);
+  }
 }
 
-/** The tensor, or what it showed when it was saved, if the user has disposed of it or it shows something else: the storage was retained. */
-function alive({ tensor: t, storage, desc, offset }: Saved): Tensor {
-  if (!t.isDisposed && t.storage === storage && t.desc === desc && t.offset === offset) return t;
-  const again = new Tensor(storage, desc, offset);
-  again.leafRequiresGrad = t.leafRequiresGrad;
-  again.node = t.node;
-  again.outputIndex = t.outputIndex;
-  return again;
+/**
+ * The one place where gradients that code gives are checked: of the tensor's own shape, or one that broadcasting made of it, and
+ * of its dtype.
+ */
+export function fitted(operation: string, argument: string, grad: Tensor, spec: TensorSpec): Tensor {
+  if (!(grad instanceof Tensor))
+    throw new AutogradError({
+      operation,
+      argument,
+      expected: "a tensor or null",
+      received: grad === undefined ? "undefined" : typeof grad,
+    });
+  let fits = grad;
+  if (!sameShape(grad.shape, spec.shape)) {
+    const lead = grad.rank - spec.shape.length;
+    if (lead < 0 || !spec.shape.every((d, i) => d === grad.shape[lead + i] || d === 1))
+      throw new AutogradError({ operation, argument, expected: `of shape ${showShape(spec.shape)}`, received: grad.describe() });
+    fits = arithmetic.sumTo(fits, spec.shape);
+  }
+  return fits.dtype === spec.dtype ? fits : arithmetic.cast(fits, spec.dtype);
 }
 
-const edgeOf = (input: Tensor): Edge =>
-  input.node !== null ? { node: input.node, output: input.outputIndex } : input.leafRequiresGrad ? { leaf: input } : null;
+export function edgeOf(input: Tensor): Edge {
+  const node = input.node;
+  return node !== null ? { node, output: input.outputIndex } : input.leafRequiresGrad ? { leaf: input } : null;
+}
 
-function attach(node: TapeNode, outputs: readonly Tensor[], differentiable: readonly boolean[]): void {
-  outputs.forEach((t, i) => {
-    if (!differentiable[i]) return;
+/** retainGrad() follows the tensor to its new history. */
+export function moveRetained(t: Tensor, from: TapeNode, fromOutput: number, to: TapeNode, toOutput: number): void {
+  if (from.retained?.get(fromOutput) !== t) return;
+  from.retained.delete(fromOutput);
+  (to.retained ??= new Map<number, Tensor>()).set(toOutput, t);
+}
+
+export function attach(node: TapeNode, outputs: readonly Tensor[]): void {
+  for (let i = 0; i < outputs.length; i++) {
+    const t = outputs[i]!;
+    if (!isFloat(t.dtype)) continue;
     t.node = node;
     t.outputIndex = i;
-  });
+  }
 }
 
 /** Records an operation whose inputs want gradients. */
-export function record<A>(
-  definition: Definition<A>,
-  inputs: readonly Tensor[],
-  attrs: A,
-  outputs: readonly Tensor[],
-  float: (t: Tensor) => boolean,
-): void {
+export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, outputs: readonly Tensor[]): void {
   const grad = definition.grad;
-  const differentiable = outputs.map(float);
-  if (grad === undefined || !differentiable.includes(true)) return;
+  if (!outputs.some((t) => isFloat(t.dtype))) return;
+  const outSpecs = outputs.map((t) => t.desc);
+  if (grad === null) {
+    attach(new TapeNode(definition.name, inputs, outSpecs, [], () => refuse(definition.name)), outputs);
+    return;
+  }
   const needs = inputs.map((t) => t.requiresGrad);
-  const saves = definition.saves?.inputs;
-  const keepInputs = typeof saves === "function" ? saves(needs) : saves;
-  const savedInputs = inputs.map((t, i) => (keepInputs === undefined || keepInputs.includes(i) ? t : null));
-  const savedOutputs = outputs.map((t) => (definition.saves?.outputs === false ? null : t));
-  const specs = inputs.map(specOf);
+  const saves = definition.saves;
+  const keepInputs = typeof saves?.inputs === "function" ? saves.inputs(needs) : saves?.inputs;
+  const keepOutputs = saves?.outputs ?? true;
+  const saved: (Tensor | null)[] = inputs.map((t, i) => (keepInputs === undefined || keepInputs.includes(i) ? t : null));
+  for (let i = 0; i < outputs.length; i++)
+    saved.push(keepOutputs === true || (keepOutputs !== false && keepOutputs.includes(i)) ? outputs[i]! : null);
+  const specs = inputs.map((t) => t.desc);
   const count = inputs.length;
-  const outSpecs = outputs.map(specOf);
-  const node = new TapeNode(definition.name, inputs, outSpecs, [...savedInputs, ...savedOutputs], (dys, saved) => {
+  const run = (dys: Gradients, kept: Gradients): Gradients => {
     const context: GradContext<A> = {
-      inputs: saved.slice(0, count) as Tensor[],
-      outputs: saved.slice(count) as Tensor[],
+      inputs: kept.slice(0, count) as Tensor[],
+      outputs: kept.slice(count) as Tensor[],
       specs,
       attrs,
       dys,
       needs,
     };
     return grad(dys[0] as Tensor, context);
+  };
+  attach(
+    new TapeNode(definition.name, inputs, outSpecs, saved, run, { outputsFrom: count, isForeign: definition.traits.users === true }),
+    outputs,
+  );
+}
+
+function refuse(operation: string): never {
+  throw new AutogradError({
+    operation,
+    argument: "gradient",
+    expected: "an operation that has one",
+    received: `${operation}, whose derivative is not defined here`,
+    hint: "Use detach() or noGrad() for what needs no gradient.",
   });
-  attach(node, outputs, differentiable);
 }
 
 /** Records a view. */
 export function recordView<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, output: Tensor): void {
-  const spec = specOf(input);
-  const node = new TapeNode(definition.name, [input], [specOf(output)], [], ([dy]) => [definition.grad(dy as Tensor, { spec, attrs })]);
-  attach(node, [output], [true]);
+  const spec = input.desc;
+  output.node = new TapeNode(definition.name, [input], [output.desc], [], ([dy]) => [definition.grad(dy!, { spec, attrs })]);
 }
-
-export const specOf = (t: Tensor): TensorSpec => ({ shape: t.shape, dtype: t.dtype });

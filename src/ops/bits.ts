@@ -29,6 +29,7 @@ const notOp = define({
   traits: { elementwise: true },
   infer: ([x]) => [{ shape: x!.shape, dtype: whole(true)(x!.dtype, "bitwiseNot") }],
   lower: (g, [x]) => [x!.dtype === "bool" ? g.elementWiseLogicalNot(x!) : g.elementWiseBitNot(x!)],
+  grad: null,
 });
 
 const UNSIGNED: { readonly [K in DType]?: DType } = { int8: "uint8", int16: "uint16", int32: "uint32", int64: "uint64" };

@@ -23,6 +23,7 @@ function comparison(name: string, emit: (g: GraphBuilder, a: Expr, b: Expr) => E
       const [a, b] = aligned(g, inputs, inputs[0]!.dtype, out!.shape);
       return [emit(g, a!, b!)];
     },
+    grad: null,
   });
 }
 
@@ -42,6 +43,7 @@ function logical(name: string, emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr
       const [a, b] = aligned(g, inputs, "bool", out!.shape);
       return [emit(g, a!, b!)];
     },
+    grad: null,
   });
 }
 
@@ -54,6 +56,7 @@ function test(name: string, emit: (g: GraphBuilder, x: Expr) => Expr, ofIntegers
       return [{ shape: x!.shape, dtype: "bool" }];
     },
     lower: (g, [x]) => [isFloat(x!.dtype) ? emit(g, x!) : g.elementWiseIdentity(constant(g, "bool", ofIntegers ? 1 : 0, x!.sizes))],
+    grad: null,
   });
 }
 
@@ -71,6 +74,7 @@ const notOp = define({
   traits: { elementwise: true },
   infer: ([x]) => [{ shape: x!.shape, dtype: "bool" }],
   lower: (g, [x]) => [no(g, cast(g, x!, "bool"))],
+  grad: null,
 });
 const infinity =
   (mode: "EITHER" | "POSITIVE" | "NEGATIVE") =>

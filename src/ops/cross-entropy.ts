@@ -160,6 +160,7 @@ const crossEntropyGradOp = define<NllAttributes>({
     const distance = g.elementWiseSubtract(g.elementWiseMultiply(softmaxOfClasses(g, x!, false), counted), hot);
     return [g.elementWiseMultiply(distance, g.expand(spread, sizes))];
   },
+  grad: null,
 });
 
 export interface NllOptions extends LossOptions {
@@ -267,6 +268,7 @@ const countedOp = define<{ readonly ignoreIndex: number; readonly dtype: DType }
     });
     return [g.elementWiseIf(ignored, constant(g, dtype, 0, t!.sizes), constant(g, dtype, 1, t!.sizes))];
   },
+  grad: null,
 });
 
 /** [C] so that it broadcasts against [N, C, ...]. */

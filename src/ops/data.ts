@@ -9,7 +9,7 @@ import { demandDevice, nativeDevice } from "../runtime/devices.ts";
 import { transfer } from "../runtime/transfer.ts";
 import type { Tensor } from "../tensor.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { TapeNode, specOf } from "../autograd/tape.ts";
+import { TapeNode } from "../autograd/tape.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tracer } from "../tracer.ts";
 import { cast } from "./support.ts";
@@ -44,7 +44,7 @@ export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   const moved = transfer(x, nativeDevice(d, "to"));
   if (x.requiresGrad && isGradEnabled()) {
     const from = x.device;
-    moved.node = new TapeNode("to", [x], [specOf(x)], [], ([dy]) => [to(dy!, from)]);
+    moved.node = new TapeNode("to", [x], [x.desc], [], ([dy]) => [to(dy!, from)]);
   }
   return moved;
 }

@@ -29,6 +29,7 @@ const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
       g.elementWiseIf(out, constant(g, dtype, 0, u!.sizes), cast(g, constant(g, "float32", p < 1 ? 1 / (1 - p) : 0, u!.sizes), dtype)),
     ];
   },
+  grad: null,
 });
 
 export function demandProbability(operation: string, p: number): void {

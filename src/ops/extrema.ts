@@ -109,6 +109,7 @@ const indexOf = (name: "argmax" | "argmin"): Definition<AxisAttributes> =>
       return [{ shape: reducedShape(x!.shape, asReduce(attrs)), dtype: attrs.dtype }];
     },
     lower: (g, [x], { axis, dtype }) => [emitIndex(g, x!, name === "argmax" ? "max" : "min", axis, dtype)],
+    grad: null,
   });
 const argmaxOp = indexOf("argmax");
 const argminOp = indexOf("argmin");

@@ -1,5 +1,5 @@
 /** Tensors put together and taken apart: cat, stack, split, chunk, repeat, roll, flip. */
-import { call, demandSameDevice } from "../dispatch.ts";
+import { call, demandSameDevice, together } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis, sizeOf, type Shape } from "../shape.ts";
@@ -86,11 +86,13 @@ export function split(x: Tensor, size: number | readonly number[], axis = 0): Te
       throw new ValueError("split", "size", `whole numbers whose sum is ${n}`, sizes);
   }
   let start = 0;
-  return sizes.map((length) => {
-    const part = narrow(x, a, start, length);
-    start += length;
-    return part;
-  });
+  return together(
+    sizes.map((length) => {
+      const part = narrow(x, a, start, length);
+      start += length;
+      return part;
+    }),
+  );
 }
 
 /** Views of x along an axis: at most `count` equal parts, the last perhaps shorter. Reference: torch.chunk. */
@@ -98,7 +100,7 @@ export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
   if (!Number.isInteger(count) || count < 1) throw new ValueError("chunk", "count", "a whole number of at least 1", count);
   const a = existingAxis("chunk", x, axis);
   const n = x.shape[a]!;
-  return n === 0 ? Array.from({ length: count }, () => narrow(x, a, 0, 0)) : split(x, Math.ceil(n / count), a);
+  return n === 0 ? together(Array.from({ length: count }, () => narrow(x, a, 0, 0))) : split(x, Math.ceil(n / count), a);
 }
 
 /** x so many times along each axis; new axes come in front. Reference: torch.Tensor.repeat. */

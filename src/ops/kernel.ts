@@ -4,7 +4,7 @@ import { create, dispatch, demandSameDevice } from "../dispatch.ts";
 import { device as deviceOf, defaultDevice, type DeviceLike } from "../device.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type GradContext, type TensorSpec } from "../definition.ts";
+import { define, type GradRule, type TensorSpec } from "../definition.ts";
 
 export interface KernelDefinition<A> {
   /** Name in errors, programs and traces. */
@@ -13,8 +13,11 @@ export interface KernelDefinition<A> {
   readonly infer: (inputs: readonly TensorSpec[], attrs: A) => readonly TensorSpec[];
   /** Adds DirectML operators to the graph; rank 0 is seen as [1]. */
   readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
-  /** Gradients of the inputs, made of operations. Without it results require no gradient. */
-  readonly grad?: (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];
+  /**
+   * Gradients of the inputs (null for none), made of operations; their shapes are checked, their dtypes made those of the inputs.
+   * null: it has none, and backward() through it is an error.
+   */
+  readonly grad: GradRule<A> | null;
   /** Compile all nodes as one DirectML graph, whatever the device's planner would choose. Default: false. */
   readonly asGraph?: boolean;
 }
@@ -28,8 +31,9 @@ export type Kernel<A> = (inputs: readonly Tensor[], attrs: A, options?: { readon
  * lacks an operator (outside strict mode it then runs on the software adapter), NativeError when DirectML refuses a node.
  */
 export function kernel<A = undefined>(definition: KernelDefinition<A>): Kernel<A> {
-  const { asGraph, ...rest } = definition;
-  const operation = define<A>({ ...rest, traits: { asGraph: asGraph ?? false } });
+  const { asGraph, grad, ...rest } = definition;
+  // Plain JavaScript may leave it out.
+  const operation = define<A>({ ...rest, grad: grad ?? null, traits: { asGraph: asGraph ?? false, users: true } });
   return (inputs, attrs, options = {}) => {
     if (inputs.length === 0) return [create(operation, options.device === undefined ? defaultDevice() : deviceOf(options.device), attrs)];
     demandSameDevice(definition.name, inputs);

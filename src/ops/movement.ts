@@ -1,5 +1,5 @@
 /** Views: other shapes, orders and parts of the same elements. Nothing is computed unless a copy is unavoidable. */
-import { view as makeView } from "../dispatch.ts";
+import { call, together, view as makeView } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import {
   broadcastStrides,
@@ -15,12 +15,12 @@ import {
 import type { Tensor } from "../tensor.ts";
 import { contiguous } from "./data.ts";
 import { define, defineView, type ViewDefinition } from "../definition.ts";
-import { call } from "../dispatch.ts";
-import { setReshaper, sumTo } from "./support.ts";
+import { sumTo } from "./support.ts";
 
 const viewOp: ViewDefinition<{ readonly shape: Shape; readonly strides: readonly number[] }> = defineView({
   name: "view",
   view: (_, { shape, strides }) => ({ shape, strides, offset: 0 }),
+  apply: (x, { shape }) => reshape(x, shape),
   grad: (dy, { spec }) => reshape(dy, spec.shape),
 });
 
@@ -257,7 +257,7 @@ export function select(x: Tensor, axis: number, index: number): Tensor {
 /** The parts along an axis, without that axis. Reference: torch.unbind. */
 export function unbind(x: Tensor, axis = 0): Tensor[] {
   const a = axisOf("unbind", x, axis);
-  return Array.from({ length: x.shape[a]! }, (_, i) => select(x, a, i));
+  return together(Array.from({ length: x.shape[a]! }, (_, i) => select(x, a, i)));
 }
 
 /** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */
@@ -288,8 +288,6 @@ let diagonalGrad: (dy: Tensor, shape: Shape, attrs: { readonly offset: number; r
 export function setDiagonalGrad(grad: typeof diagonalGrad): void {
   diagonalGrad = grad;
 }
-
-setReshaper((x, shape) => reshape(x, shape));
 
 export const methods = {
   reshape,

@@ -69,6 +69,7 @@ const batchNormTrainingGradOp = define<Epsilon>({
     const d = g.batchNormalizationTrainingGrad(g.packed(x!), g.packed(dy!), m!, v!, w!, { epsilon });
     return [d.outputGradient, d.outputScaleGradient, d.outputBiasGradient];
   },
+  grad: null,
 });
 
 /** Inputs x [N, C, ...], mean, variance, weight and bias [C]. */
@@ -122,6 +123,7 @@ const fillerOp = define<{ readonly length: number; readonly value: number }>({
   name: "constant",
   infer: ([x], { length }) => [{ shape: [length], dtype: x!.dtype }],
   lower: (g, [x], { length, value }) => [g.packed(constant(g, x!.dtype, value, [length]))],
+  grad: null,
 });
 
 const filler = (x: Tensor, length: number, value: number): Tensor => noGrad(() => call(fillerOp, [x], { length, value }));
@@ -176,6 +178,7 @@ const averageOp = define<{ readonly momentum: number; readonly scale: number }>(
       g.elementWiseIdentity(cast(g, value!, running!.dtype), { scaleBias: [momentum * scale, 0] }),
     ),
   ],
+  grad: null,
 });
 
 /** running <- (1 - momentum) running + momentum scale value. */
@@ -258,6 +261,7 @@ const layerNormGradOp = define<LayerAttributes>({
     const all = weight === undefined ? [dx] : [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
     return all.map((t) => cast(g, t, x!.dtype));
   },
+  grad: null,
   whenEmpty: 0,
 });
 

@@ -156,6 +156,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
         : g.slice1(both, { output: { sizes: [n] }, inputWindowOffsets: [0], inputWindowSizes: [n], inputWindowStrides: [1] });
     return [cast(g, wanted, dtype), outputState!];
   },
+  grad: null,
 });
 
 /** @internal Numbers of a shape, drawn from a generator, whose state moves on. */
@@ -233,6 +234,7 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
     const moved = g.elementWiseAdd(g.cast(rest, { output: { dtype: "int64" } }), constant("int64", BigInt(low)));
     return [cast(g, moved, dtype)];
   },
+  grad: null,
 });
 
 /** Whole numbers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */

@@ -10,7 +10,7 @@ import { normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { empty, withGrad, type TensorOptions } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
-import { movedim, setDiagonalGrad } from "./movement.ts";
+import { diagonal, movedim, setDiagonalGrad } from "./movement.ts";
 import { cast, computing, constant } from "./support.ts";
 
 const deviceIn = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
@@ -24,6 +24,7 @@ const sequenceOp = define<{
   name: "arange",
   infer: (_, { length, dtype }) => [{ shape: [length], dtype }],
   lower: (g, _, { length, start, step, dtype }) => [sequence(g, length, start, step, dtype)],
+  grad: null,
 });
 
 function sequence(g: GraphBuilder, length: number, start: number | bigint, step: number | bigint, dtype: DType): Expr {
@@ -83,6 +84,7 @@ const eyeOp = define<{ readonly shape: Shape; readonly dtype: DType }>({
   lower: (g, _, { shape, dtype }) => [
     cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), bool), dtype),
   ],
+  grad: null,
 });
 
 /** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
@@ -126,7 +128,10 @@ export const tril = (x: Tensor, diagonal = 0): Tensor => triangle("tril", x, fal
 /** x with zeros below a diagonal (0: the main one) of its last two axes. Reference: torch.triu. */
 export const triu = (x: Tensor, diagonal = 0): Tensor => triangle("triu", x, true, diagonal);
 
-const diagonalEmbedOp = define<{ readonly shape: Shape; readonly offset: number }>({
+const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: number }> = define<{
+  readonly shape: Shape;
+  readonly offset: number;
+}>({
   name: "diagonalEmbed",
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { shape, offset }) => {
@@ -151,6 +156,9 @@ const diagonalEmbedOp = define<{ readonly shape: Shape; readonly offset: number 
     const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), bool);
     return [g.elementWiseIf(on, seen, constant(g, x!.dtype, 0, shape))];
   },
+  grad: (dy, { attrs: { offset } }) => [diagonal(dy, { offset, axis0: -2, axis1: -1 })],
+  saves: { inputs: [], outputs: false },
+  whenEmpty: 0,
 });
 
 setDiagonalGrad((dy, shape, { offset, axes: [a, b] }) => {
@@ -169,6 +177,7 @@ const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
     const values = g.reinterpret(ends, { sizes: [...sizes.slice(1).map(() => 1), 2], strides: sizes.map(() => 1), dtype });
     return [g.oneHot(index, values, { output: { sizes }, axis: sizes.length - 1 })];
   },
+  grad: null,
 });
 
 /**

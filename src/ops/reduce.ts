@@ -8,7 +8,7 @@ import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "../definition.ts";
+import { define, type Definition, type GradRule } from "../definition.ts";
 import { expand, permute, reshape } from "./movement.ts";
 import { cumprodExclusive } from "./scan.ts";
 import { cast, computing, demandFloat } from "./support.ts";
@@ -81,7 +81,7 @@ function narrowReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: r
 function reduction(
   name: string,
   fn: DML_REDUCE_FUNCTION,
-  grad: Definition<ReduceAttributes>["grad"],
+  grad: GradRule<ReduceAttributes>,
   saves: { inputs: number[]; outputs: boolean },
   whenEmpty?: number,
 ): Definition<ReduceAttributes> {
@@ -91,7 +91,7 @@ function reduction(
     lower: (g, [x], { axes }) => [
       x!.sizes.some((d, i) => d !== 1 && axes.includes(i)) ? narrowReduce(g, x!, fn, axes) : g.elementWiseIdentity(x!),
     ],
-    ...(grad === undefined ? {} : { grad }),
+    grad,
     saves,
     ...(whenEmpty === undefined ? {} : { whenEmpty }),
   });
@@ -141,6 +141,7 @@ const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
         : g.elementWiseIdentity(bits);
       return [g.reinterpret(chosen, { dtype: out!.dtype })];
     },
+    grad: null,
     whenEmpty: name === "any" ? 0 : 1,
   });
 const anyOp = testOp("any");

@@ -61,6 +61,7 @@ const softmaxGradOp = define<AxisAttribute>({
     const [a, b] = [threeAxes(g, y!, axis), threeAxes(g, dy!, axis)];
     return [g.elementWiseMultiply(g.elementWiseSubtract(b, sumAlong(g, g.elementWiseMultiply(a, b), 1)), a)];
   },
+  grad: null,
 });
 
 const logSoftmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
@@ -82,6 +83,7 @@ const logSoftmaxGradOp = define<AxisAttribute>({
     const [a, b] = [threeAxes(g, y!, axis), threeAxes(g, dy!, axis)];
     return [g.elementWiseSubtract(b, g.elementWiseMultiply(g.elementWiseExp(a), sumAlong(g, b, 1)))];
   },
+  grad: null,
 });
 
 export interface SoftmaxOptions {

@@ -1,13 +1,11 @@
 /** What a tensor is to autograd and to its storage: detach, clone, hooks, and writing into it. */
-import { isGradEnabled } from "../autograd/grad-mode.ts";
+import type { Hook } from "../autograd/tape.ts";
 import { assign, call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
-import { keep } from "../scope.ts";
 import { isBroadcastableTo, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { add } from "./binary.ts";
 import { full } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { broadcastTo } from "./movement.ts";
@@ -26,15 +24,16 @@ export function copy_(x: Tensor, source: Tensor): Tensor {
   source.demandLive("copy_", "source");
   if (!isBroadcastableTo(source.shape, x.shape))
     throw new ShapeError("copy_", "source", `one that broadcasts to ${showShape(x.shape)}`, source.describe());
-  return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape));
+  return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape), { replaces: true });
 }
 
 /** All elements of x become value. Reference: torch.Tensor.fill_. */
 export const fill_ = (x: Tensor, value: number | bigint | boolean): Tensor =>
-  assign("fill_", x, () => full(x.shape, value, { dtype: x.dtype, device: x.device }));
+  assign("fill_", x, () => full(x.shape, value, { dtype: x.dtype, device: x.device }), { replaces: true, uniform: true });
 
 /** All elements of x become 0. Reference: torch.Tensor.zero_. */
-export const zero_ = (x: Tensor): Tensor => assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }));
+export const zero_ = (x: Tensor): Tensor =>
+  assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }), { replaces: true, uniform: true });
 
 /** Says whether backward() accumulates a gradient for this leaf. Throws for others, and for integers. Reference: torch.Tensor.requires_grad_. */
 export function requiresGrad_(x: Tensor, requires = true): Tensor {
@@ -62,7 +61,7 @@ export interface HookHandle {
 /**
  * Calls fn with the gradient of x whenever backward() has it; what fn returns takes its place. Reference: torch.Tensor.register_hook.
  */
-export function registerHook(x: Tensor, fn: (grad: Tensor) => Tensor | void): HookHandle {
+export function registerHook(x: Tensor, fn: Hook): HookHandle {
   if (!x.requiresGrad)
     throw new AutogradError({
       operation: "registerHook",
@@ -70,13 +69,14 @@ export function registerHook(x: Tensor, fn: (grad: Tensor) => Tensor | void): Ho
       expected: "a tensor that requires a gradient",
       received: x.describe(),
     });
-  let list: ((grad: Tensor) => Tensor | void)[];
-  if (x.node === null) {
+  const node = x.node;
+  let list: Hook[];
+  if (node === null) {
     list = x.hooks ??= [];
   } else {
-    const hooks = x.node.hooks.get(x.outputIndex);
-    list = hooks ?? [];
-    if (hooks === undefined) x.node.hooks.set(x.outputIndex, list);
+    const hooks = (node.hooks ??= new Map<number, Hook[]>());
+    list = hooks.get(x.outputIndex) ?? [];
+    hooks.set(x.outputIndex, list);
   }
   list.push(fn);
   return {
@@ -96,15 +96,9 @@ export function retainGrad(x: Tensor): Tensor {
       expected: "a tensor that requires a gradient",
       received: x.describe(),
     });
-  if (x.node === null || retained.has(x)) return x;
-  retained.add(x);
-  registerHook(x, (grad) => {
-    const before = x.grad;
-    x.grad = keep(before === null ? (isGradEnabled() ? grad : detach(grad)) : add(before, grad));
-    before?.dispose();
-  });
+  const node = x.node;
+  if (node !== null) (node.retained ??= new Map<number, Tensor>()).set(x.outputIndex, x);
   return x;
 }
-const retained = new WeakSet<Tensor>();
 
 export const methods = { clone, detach, copy_, fill_, zero_, requiresGrad_, registerHook, retainGrad };

@@ -2,6 +2,7 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName as dmlName } from "../graph/describe.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
+import { arithmetic } from "../autograd/arithmetic.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
@@ -136,6 +137,16 @@ export const sumAxesOp = define<SumAttributes>({
     const sizes = x!.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
     return [g.reduce(x!, { function: "SUM", output: { sizes, dtype: x!.dtype }, axes })];
   },
+  grad: (dy, { specs: [x], attrs: { axes, keepDims } }) => {
+    const kept = keepDims
+      ? dy
+      : arithmetic.reshape(
+          dy,
+          x!.shape.map((d, i) => (axes.includes(i) ? 1 : d)),
+        );
+    return [arithmetic.expand(kept, x!.shape)];
+  },
+  saves: { inputs: [], outputs: false },
   whenEmpty: 0,
 });
 
@@ -146,12 +157,5 @@ export function sumTo(x: Tensor, spec: TensorSpec): Tensor {
   const lead = x.rank - target.length;
   const axes = x.shape.flatMap((d, i) => (i < lead || (target[i - lead] === 1 && d !== 1) ? [i] : []));
   const summed = call(sumAxesOp, [x], { axes, keepDims: false });
-  return sameShape(summed.shape, target) ? summed : reshaper(summed, target);
-}
-
-let reshaper: (x: Tensor, shape: Shape) => Tensor;
-
-/** @internal Set by ops/movement.ts, which imports this file. */
-export function setReshaper(reshape: typeof reshaper): void {
-  reshaper = reshape;
+  return sameShape(summed.shape, target) ? summed : arithmetic.reshape(summed, target);
 }

@@ -1,25 +1,33 @@
 /** What lower layers need of the operations, which they may not import. */
 import { noGrad } from "../autograd/grad-mode.ts";
-import { arithmetic } from "../autograd/backward.ts";
-import { setZeros } from "../autograd/function.ts";
+import { arithmetic, type Arithmetic } from "../autograd/arithmetic.ts";
 import { means } from "../autograd/gradcheck.ts";
-import { assign } from "../dispatch.ts";
+import { assign, view } from "../dispatch.ts";
 import * as printing from "../print.ts";
-import { Tensor } from "../tensor.ts";
+import { scalarTensor } from "../runtime/constants.ts";
 import * as binary from "./binary.ts";
+import * as compare from "./compare.ts";
 import * as creation from "./creation.ts";
 import * as data from "./data.ts";
 import * as join from "./join.ts";
 import * as movement from "./movement.ts";
 import * as state from "./state.ts";
+import { sumTo } from "./support.ts";
+import * as where from "./where.ts";
 
-arithmetic.add = binary.add;
-arithmetic.accumulate = (a, b) => void assign("backward", a, () => binary.add(a, b));
-arithmetic.onesLike = (t) => creation.onesLike(t);
-arithmetic.zeros = (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device });
-arithmetic.detach = (t) => new Tensor(t.storage, t.desc, t.offset);
-
-setZeros((t) => creation.zerosLike(t));
+Object.assign(arithmetic, {
+  add: binary.add,
+  accumulate: (a, b) => void assign("backward", a, () => binary.add(a, b)),
+  onesLike: (t) => creation.onesLike(t),
+  zeros: (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device }),
+  without: (x, mask) => where.where(compare.ne(mask, 0), scalarTensor(x.device, x.dtype, 0), x),
+  clone: (t) => state.clone(t),
+  cast: data.toDType,
+  sumTo: (t, shape) => sumTo(t, { shape, dtype: t.dtype }),
+  reshape: (t, shape) => movement.reshape(t, shape),
+  expand: (t, shape) => movement.expand(t, shape),
+  view: (definition, x, attrs) => view(definition, x, attrs),
+} satisfies Arithmetic);
 means.data = data.dataSync;
 means.tensor = (values, like) => creation.tensor(values, { shape: like.shape, device: like.device });
 printing.setPrinter(

@@ -49,6 +49,7 @@ const adamOp = define<Update>({
     const moved = g.elementWiseSubtract(w, g.elementWiseDivide(g.elementWiseMultiply(m, g.expand(step, sizes)), denominator));
     return (o.amsgrad ? [moved, m, v, peak] : [moved, m, v]).map((x) => cast(g, x, dtype));
   },
+  grad: null,
 });
 
 /** The given options, over PyTorch's defaults. */

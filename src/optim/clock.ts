@@ -42,6 +42,7 @@ const tickOp = define<{ readonly rules: readonly (readonly [number, number])[] }
   name: "optimizerStep",
   infer: (inputs) => inputs,
   lower: (g, inputs, { rules }) => inputs.map((x, i) => g.elementWiseIdentity(x, { scaleBias: rules[i]! })),
+  grad: null,
 });
 
 /** The counters of parameters that have taken the same steps. */

@@ -51,6 +51,7 @@ export const gatherFlatOp = define({
     });
     return [join(g, parts, dtype)];
   },
+  grad: null,
 });
 
 /** Storages that hold the parameters of an optimizer, so that no other one takes them out. */

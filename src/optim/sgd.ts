@@ -50,6 +50,7 @@ const sgdOp = define<Update>({
     const moved = cast(g, g.elementWiseSubtract(w, g.elementWiseMultiply(d, g.expand(rate!, sizes))), dtype);
     return next === null ? [moved] : [moved, cast(g, next, dtype)];
   },
+  grad: null,
 });
 
 /**

@@ -23,6 +23,7 @@ export const scatterFlatOp = define({
   name: "assign",
   infer: ([base]) => [base!],
   lower: (g, [base, indices, updates]) => [g.scatter(base!, indices!, updates!, { axis: 0, output: { sizes: base!.sizes } })],
+  grad: null,
 });
 
 /** Places of a tensor's elements in its storage, in row-major order. */
@@ -73,7 +74,10 @@ function scatter(native: NativeDevice, target: Tensor, packed: Tensor): void {
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;
   const native = nativeDevice(target.device, "assign");
-  const packed = source.desc.isPacked ? source : outsideScopes(() => runEager(contiguousOp, [source], undefined)[0]!);
+  const isSame = source.storage === target.storage;
+  if (isSame && source.desc === target.desc && source.offset === target.offset) return;
+  // A buffer is never read and written by one copy.
+  const packed = source.desc.isPacked && !isSame ? source : outsideScopes(() => runEager(contiguousOp, [source], undefined)[0]!);
   const free = packed !== source || (move && source.storage.refs === 1);
   if (target.coversStorage && free && packed.coversStorage) {
     take(target, packed);

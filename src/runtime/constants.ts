@@ -24,6 +24,7 @@ export const fillOp = define<FillAttributes>({
   lower: (g, _, { dtype, value }, [out]) => [
     g.fillValueConstant({ output: { sizes: out!.shape, dtype }, valueDataType: dataTypeName(dtype), value: { dtype, value } }),
   ],
+  grad: null,
 });
 
 /** A JavaScript number as an element of a typed array of the dtype. */
@@ -72,6 +73,8 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
       old.dispose();
     }
     tensor = keep(new Tensor(upload(native, elements(dtype, [value]), "scalar"), internDesc(device, dtype, [])));
+    // Never taken for a result that nobody else has.
+    tensor.storage.birth = -1;
     map.set(key, tensor);
   }
   return tensor;

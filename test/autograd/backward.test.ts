@@ -109,7 +109,7 @@ eachDevice("backward", (device) => {
         expectClose(y!.grad!, [5, 5]);
         const cut = x!.mul(2);
         cut.zero_();
-        expect(cut.requiresGrad).toBe(false);
+        expect(cut.requiresGrad).toBe(true);
         free();
       },
       { collect: true },

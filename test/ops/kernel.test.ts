@@ -21,6 +21,7 @@ const batchNormKernel = (asGraph: boolean): dx.Kernel<{ readonly epsilon: number
       const shaped = [scale!, bias!].map((p) => g.reshape(p, channel));
       return [g.batchNormalization(x!, mean, variance, shaped[0]!, shaped[1]!, { spatial: true, epsilon })];
     },
+    grad: null,
   });
 
 const reference = (
@@ -81,6 +82,7 @@ describe.each(devices)("kernels of one's own on %s", (device) => {
       name: "wrong",
       infer: ([x]) => [x!],
       lower: (g, [x]) => [g.elementWiseAdd(x!, g.reinterpret(x!, { sizes: [2, 2] }))],
+      grad: null,
     });
     expect(() => wrong([dx.ones([8], { device })], undefined)).toThrow(dx.NativeError);
     expect(() => wrong([dx.ones([8], { device })], undefined)).toThrow(

@@ -1,0 +1,26 @@
+/** The operations that autograd itself needs. ops/wiring.ts sets them: nothing here may import an operation. */
+import type { TensorSpec, ViewDefinition } from "../definition.ts";
+import type { DType } from "../dtype.ts";
+import type { Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+
+export interface Arithmetic {
+  add(a: Tensor, b: Tensor): Tensor;
+  /** a += b, in a's place. */
+  accumulate(a: Tensor, b: Tensor): void;
+  onesLike(t: Tensor): Tensor;
+  /** Zeros on the device of a tensor. */
+  zeros(like: Tensor, spec: TensorSpec): Tensor;
+  /** x with zeros where the mask (numbers) is not zero. */
+  without(x: Tensor, mask: Tensor): Tensor;
+  /** A packed copy, through which gradients flow. */
+  clone(t: Tensor): Tensor;
+  cast(t: Tensor, dtype: DType): Tensor;
+  /** The sum over the axes along which `shape` was broadcast to t's. */
+  sumTo(t: Tensor, shape: Shape): Tensor;
+  reshape(t: Tensor, shape: Shape): Tensor;
+  expand(t: Tensor, shape: Shape): Tensor;
+  view(definition: ViewDefinition<never>, x: Tensor, attrs: never): Tensor;
+}
+
+export const arithmetic = {} as Arithmetic;

@@ -1,0 +1,172 @@
+/** In-place operations: what may be written to, and what the write does to the histories of the tensor, its base and their views. */
+import { isFloat, isInteger, type DType } from "../dtype.ts";
+import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
+import { assignEager } from "../runtime/assign.ts";
+import { sameShape, showShape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
+import { arithmetic } from "./arithmetic.ts";
+import { isGradEnabled, noGrad } from "./grad-mode.ts";
+import { TapeNode, moveRetained, watching } from "./tape.ts";
+import type { View } from "./view.ts";
+
+export interface AssignOptions {
+  /** The value does not depend on what the target held: its old history gets zeros. Default: false. */
+  readonly replaces?: boolean;
+  /** Every element gets the same value, so that elements which share a place do no harm. Default: false. */
+  readonly uniform?: boolean;
+}
+
+/**
+ * target takes the value of an operation over inputs (the in-place forms: `x.add_(y)` is assign(x, add, [x, y])). compute makes
+ * the value; it must have target's shape, and a dtype that target's can take.
+ */
+export function assign(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions = {}): Tensor {
+  target.demandLive(operation);
+  if (options.uniform !== true) demandOwnPlaces(operation, target);
+  if (!isGradEnabled()) return write(target, fitting(operation, target, compute()));
+  if (!(tracer()?.recordsTape ?? true)) {
+    const value = fitting(operation, target, compute());
+    write(target, value);
+    if (target.node === null) target.node = value.node;
+    return target;
+  }
+  const had = target.requiresGrad;
+  if (had) demandWritable(operation, target);
+  const { result, nodes } = watching(() => withFreshNode(target, had, () => fitting(operation, target, compute())));
+  if (!had) {
+    if (!result.requiresGrad) return write(target, result);
+    demandWritable(operation, target);
+  }
+  demandOwnPlaces(operation, target);
+  rewrite(operation, target, result, nodes, had && (options.replaces === true || result.node === null));
+  return target;
+}
+
+/** Writes, and gives target (or its base) the history of the value. */
+function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readonly TapeNode[], replaces: boolean): void {
+  // What the operation saved of the target is from before the write, what it saved of the value is the target afterwards.
+  const targets = nodes.flatMap((n) => n.saving(target) ?? []);
+  const values = nodes.flatMap((n) => n.savedIn(value.storage));
+  for (const s of values) s.repoint(target);
+  if (targets.length > 0) {
+    const before = snapshot(target, value);
+    for (const s of targets) s.repoint(before);
+    before.dispose();
+  }
+  const view = target.viewOf;
+  const node =
+    view !== null
+      ? rebased(operation, view, target, value, replaces)
+      : replaces
+        ? new TapeNode(operation, [target, value], [target.desc], [], ([dy]) => [arithmetic.zeros(dy!, target.desc), dy!])
+        : value.node!;
+  const output = view === null && !replaces ? value.outputIndex : 0;
+  node.retain();
+  write(target, value);
+  for (const s of values) s.refresh();
+  setHistory(view?.base ?? target, node, output);
+  // A view finds its new node by its base.
+  void target.node;
+  node.release();
+}
+
+/** The base's new node: the gradient of the part that was written goes to the value, that of the rest to what the base was. */
+function rebased(operation: string, view: View, target: Tensor, value: Tensor, replaces: boolean): TapeNode {
+  const { base } = view;
+  const isWhole = target.size === base.size && hasOwnPlaces(target);
+  const part = target.desc;
+  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], ([dy]) => {
+    const rest = (): Tensor | null => {
+      if (isWhole) return replaces ? arithmetic.zeros(dy!, base.desc) : null;
+      return arithmetic.without(
+        dy!,
+        noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy!, part)))),
+      );
+    };
+    return [rest(), view.apply(dy!)];
+  });
+}
+
+function setHistory(t: Tensor, node: TapeNode, output: number): void {
+  const before = t.ownNode;
+  if (before !== null) moveRetained(t, before, t.outputIndex, node, output);
+  t.node = node;
+  t.outputIndex = output;
+}
+
+/** Hooks of a view belong to what it was: the write's own history starts at the base. */
+function withFreshNode<T>(target: Tensor, had: boolean, fn: () => T): T {
+  const { viewOf: view, node } = target;
+  if (!had || view === null || node === null || (node.hooks === null && node.retained === null)) return fn();
+  const output = target.outputIndex;
+  node.retain();
+  target.node = view.node();
+  target.outputIndex = 0;
+  try {
+    return fn();
+  } finally {
+    target.node = node;
+    target.outputIndex = output;
+    node.release();
+  }
+}
+
+/** The target's elements as they are before the write: its buffer itself where the write brings another one. */
+function snapshot(target: Tensor, value: Tensor): Tensor {
+  const moves = tracer() === null && target.coversStorage && value.coversStorage && value.storage.refs === 1 && target.size > 0;
+  return moves ? new Tensor(target.storage.split(), target.desc) : noGrad(() => arithmetic.clone(target));
+}
+
+function write(target: Tensor, value: Tensor): Tensor {
+  if (value === target) return target;
+  const t = tracer();
+  if (t === null) assignEager(target, value, true);
+  else t.assign(target, value);
+  return target;
+}
+
+/** The value in the target's dtype. Throws where PyTorch cannot cast either: real numbers to whole ones, numbers to bool. */
+function fitting(operation: string, target: Tensor, value: Tensor): Tensor {
+  if (!sameShape(value.shape, target.shape))
+    throw new ShapeError(operation, "result", `of the tensor's own shape ${showShape(target.shape)}`, showShape(value.shape));
+  if (value.dtype === target.dtype) return value;
+  if (!castsInPlace(value.dtype, target.dtype))
+    throw new DTypeError(operation, "result", `${target.dtype}, since it is written in place`, value.dtype);
+  return arithmetic.cast(value, target.dtype);
+}
+
+const castsInPlace = (from: DType, to: DType): boolean => (isFloat(to) ? true : isInteger(to) && !isFloat(from));
+
+const hasOwnPlaces = (t: Tensor): boolean => t.desc.isPacked || t.shape.every((d, i) => d <= 1 || t.strides[i] !== 0);
+
+function demandOwnPlaces(operation: string, target: Tensor): void {
+  if (hasOwnPlaces(target)) return;
+  throw new ShapeError(
+    operation,
+    "tensor",
+    "one whose elements have a place each",
+    `${target.describe()} with strides [${target.strides.join(", ")}], as expand() makes them`,
+    "Use clone() first.",
+  );
+}
+
+/** Throws for leaves that require a gradient, views of one, and views whose history cannot be written anew. */
+function demandWritable(operation: string, target: Tensor): void {
+  const view = target.viewOf;
+  view?.demandWritable(operation, target, "it is being changed while gradients are recorded");
+  const refused =
+    view !== null && view.base.ownNode === null && target.requiresGrad
+      ? "no view of a leaf that requires a gradient"
+      : target.isLeaf && target.requiresGrad
+        ? "no leaf that requires a gradient"
+        : null;
+  if (refused === null) return;
+  throw new AutogradError({
+    operation,
+    argument: "tensor",
+    expected: refused,
+    received: target.describe(),
+    hint: "Change it inside noGrad().",
+  });
+}

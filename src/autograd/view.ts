@@ -1,0 +1,85 @@
+/** What autograd knows of a view: the tensor that it is a view of, and how to show the same of another tensor. */
+import type { ViewDefinition } from "../definition.ts";
+import { AutogradError } from "../errors.ts";
+import type { Desc } from "../storage.ts";
+import type { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
+import { arithmetic } from "./arithmetic.ts";
+import { TapeNode, moveRetained } from "./tape.ts";
+
+/** How a view came to be, which decides whether it may be written to while gradients are recorded. */
+export type ViewOrigin = "recorded" | "noGrad" | "several" | "function";
+
+const ORIGINS: { readonly [K in Exclude<ViewOrigin, "recorded">]: string } = {
+  noGrad: "a view made in noGrad()",
+  several: "one of several views that one operation gave",
+  function: "a view that a function of the user's own gave",
+};
+
+export class View {
+  /** The tensor at the start of the chain of views: no view itself. */
+  readonly base: Tensor;
+  origin: ViewOrigin;
+  /** The storage's version when the view's node was made: a later one means that the base may have another history. */
+  version: number;
+  readonly #before: View | null;
+  readonly #definition: ViewDefinition<never>;
+  readonly #attrs: unknown;
+  readonly #input: Desc;
+
+  constructor(input: Tensor, definition: ViewDefinition<never>, attrs: unknown, origin: ViewOrigin) {
+    const before = input.viewOf;
+    this.base = before === null ? input : before.base;
+    this.origin = origin === "recorded" && before !== null ? before.origin : origin;
+    this.version = input.storage.version;
+    this.#before = before;
+    this.#definition = definition;
+    this.#attrs = attrs;
+    this.#input = input.desc;
+    this.base.hold();
+  }
+
+  /** The node of the view `t`, made anew from the base if something was written since. */
+  nodeOf(t: Tensor): TapeNode | null {
+    if (this.version === t.storage.version || t.storage !== this.base.storage) return t.ownNode;
+    if (t.ownNode === null && !this.base.requiresGrad) return null;
+    if (!(tracer()?.recordsTape ?? true)) return t.ownNode;
+    this.demandWritable("backward", t, "its base, or another view of it, is being changed while gradients are recorded");
+    const before = t.ownNode;
+    const next = this.base.requiresGrad ? this.node() : null;
+    if (before !== null && next !== null) moveRetained(t, before, t.outputIndex, next, 0);
+    t.node = next;
+    t.outputIndex = 0;
+    this.version = t.storage.version;
+    return next;
+  }
+
+  /** A node for the whole chain, from the base as it is now. */
+  node(): TapeNode {
+    return new TapeNode("view", [this.base], [this.base.desc], [], ([dy]) => [this.adjoint(dy!)]);
+  }
+
+  /** The same part of another tensor of the base's shape. */
+  apply(x: Tensor): Tensor {
+    const start = this.#before === null ? x : this.#before.apply(x);
+    return (this.#definition.apply ?? arithmetic.view.bind(null, this.#definition))(start, this.#attrs as never);
+  }
+
+  /** dy at the view's places of a tensor of the base's shape, zeros elsewhere. */
+  adjoint(dy: Tensor): Tensor {
+    const dx = this.#definition.grad(dy, { spec: this.#input, attrs: this.#attrs as never });
+    return this.#before === null ? dx : this.#before.adjoint(dx);
+  }
+
+  /** Throws for views whose history cannot be written anew. */
+  demandWritable(operation: string, t: Tensor, when: string): void {
+    if (this.origin === "recorded") return;
+    throw new AutogradError({
+      operation,
+      argument: "tensor",
+      expected: "a view whose history can change with its base's",
+      received: `${t.describe()}, ${ORIGINS[this.origin]}: ${when}`,
+      hint: "Change the base itself, clone the view, or do both inside noGrad().",
+    });
+  }
+}
