@@ -2,7 +2,14 @@
 import "./methods.ts";
 import "./wiring.ts";
 
-export { add, div, mul, sub } from "./binary.ts";
+export { add, mul, sub } from "./binary.ts";
+export { div, floorDivide, fmod, gcd, lcm, remainder, rsub, trueDivide, type DivOptions } from "./division.ts";
+export { copysign, frexp, ldexp, nextafter, signbit } from "./floats.ts";
+export { addcdiv, addcmul, atan2, floatPower, fmax, fmin, heaviside, hypot, lerp, logaddexp, logaddexp2, xlog1py, xlogy } from "./pairs.ts";
+export { aminmax, corrcoef, countNonzero, cov, nanmean, nansum, renorm, stdMean, varMean, type CovarianceOptions } from "./moments.ts";
+export { cdist, cosineSimilarity, dist, matrixNorm, normalize, pairwiseDistance, pdist, vecdot, type MatrixOrder } from "./distance.ts";
+export { angle, deg2rad, isreal, logit, positive, rad2deg, sgn, sinc } from "./elementary.ts";
+export { allclose, allcloseSync, equal, equalSync, isclose, isin, type CloseOptions } from "./closeness.ts";
 export {
   empty,
   emptyLike,

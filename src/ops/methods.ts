@@ -10,6 +10,13 @@ import * as creation from "./creation.ts";
 import * as compare from "./compare.ts";
 import * as data from "./data.ts";
 import * as extrema from "./extrema.ts";
+import * as division from "./division.ts";
+import * as floats from "./floats.ts";
+import * as pairs from "./pairs.ts";
+import * as elementary from "./elementary.ts";
+import * as closeness from "./closeness.ts";
+import * as moments from "./moments.ts";
+import * as distance from "./distance.ts";
 import * as gather from "./gather.ts";
 import * as indexing from "./indexing.ts";
 import * as join from "./join.ts";
@@ -52,6 +59,9 @@ const families = {
   ...printing.methods,
   ...matmul.methods,
   ...softmax.methods,
+  ...distance.methods,
+  ...moments.methods,
+  ...division.methods,
 };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
 const inPlaceFamilies = {
@@ -60,6 +70,10 @@ const inPlaceFamilies = {
   ...where.inPlaceMethods,
   ...activation.inPlaceMethods,
   ...power.inPlaceMethods,
+  ...division.inPlaceMethods,
+  ...floats.inPlaceMethods,
+  ...pairs.inPlaceMethods,
+  ...elementary.inPlaceMethods,
 };
 
 // The first parameter is inferred, not named: naming Tensor here would make its type depend on itself.

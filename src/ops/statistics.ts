@@ -5,7 +5,7 @@ import { ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
-import { eq, ne } from "./compare.ts";
+import { eq, logicalOr, ne } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { amax, amin } from "./extrema.ts";
@@ -21,8 +21,8 @@ import {
   type ReduceAttributes,
   type ReduceOptions,
 } from "./reduce.ts";
-import { constant, demandFloat } from "./support.ts";
-import { abs, exp, square } from "./unary.ts";
+import { cast, constant, demandFloat } from "./support.ts";
+import { abs, exp, sign, square } from "./unary.ts";
 import { where } from "./where.ts";
 
 export interface VarianceOptions {
@@ -70,6 +70,28 @@ const l2Op = define<ReduceAttributes>({
   whenEmpty: 0,
 });
 
+interface Order extends ReduceAttributes {
+  readonly p: number;
+}
+const pNormOp = define<Order>({
+  name: "norm",
+  infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+  lower: (g, [x], { axes, p }, [out]) => {
+    // Half precision has no room for powers: they run in float32, as PyTorch's do.
+    const powers = g.elementWiseConstantPow(g.elementWiseAbs(cast(g, x!, "float32")), { exponent: p });
+    const total = axes.length === 0 ? powers : emitReduce(g, powers, "SUM", axes);
+    return [cast(g, g.elementWiseConstantPow(total, { exponent: 1 / p }), out!.dtype)];
+  },
+  // sign(x) (|x| / y)^(p - 1), 0 where x or y is.
+  grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
+    const length = spread(y!, x!.shape, attrs);
+    const none = logicalOr(eq(x!, 0), eq(length, 0));
+    const ratio = div(where(none, 1, abs(x!)), where(none, 1, length));
+    return [where(none, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
+  },
+  whenEmpty: 0,
+});
+
 /**
  * The p-norm over the axes (all of them by default): (sum |x|^p)^(1/p); for p = 0 the number of elements that are not 0, for
  * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
@@ -87,7 +109,7 @@ export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions
   if (p === 1) return sum(abs(source), axes, reduce);
   if (p === Infinity) return amax(abs(source), axes, reduce);
   if (p === -Infinity) return amin(abs(source), axes, reduce);
-  return pow(sum(pow(abs(source), p), axes, reduce), 1 / p);
+  return call(pNormOp, [source], { ...attrs, p });
 }
 
 const logSumExpOp = define<ReduceAttributes>({

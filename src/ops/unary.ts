@@ -69,7 +69,7 @@ const scaled = (g: GraphBuilder, x: Expr, scale: number, bias: number): Expr => 
  * log(1 + x). For small x, where 1 + x loses digits and GPUs' logarithms are exact to 2^-21 only, by 2 atanh(x / (2 + x)), whose
  * series ends after four terms here.
  */
-function emitLog1p(g: GraphBuilder, x: Expr): Expr {
+export function emitLog1p(g: GraphBuilder, x: Expr): Expr {
   const ratio = g.elementWiseDivide(x, scaled(g, x, 1, 2));
   const square = g.elementWiseMultiply(ratio, ratio);
   let series = scaled(g, square, 2 / 7, 2 / 5);
@@ -78,7 +78,7 @@ function emitLog1p(g: GraphBuilder, x: Expr): Expr {
 }
 
 /** exp(x) - 1; for small x, where the difference loses digits, by its series. */
-function emitExpm1(g: GraphBuilder, x: Expr): Expr {
+export function emitExpm1(g: GraphBuilder, x: Expr): Expr {
   let series = scaled(g, x, 1 / 7, 1);
   for (const n of [6, 5, 4, 3, 2]) series = scaled(g, g.elementWiseMultiply(series, x), 1 / n, 1);
   return g.elementWiseIf(smaller(g, x, 0.5), g.elementWiseMultiply(series, x), scaled(g, g.elementWiseExp(x), 1, -1));

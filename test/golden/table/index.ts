@@ -1,10 +1,12 @@
 /** From PyTorch's names to our calls. An operation is one line in the file of its theme. */
+import { arithmetic } from "./arithmetic.ts";
 import { elementwise } from "./elementwise.ts";
 import type { Table } from "./entry.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { reduction } from "./reduction.ts";
+import { statistics } from "./statistics.ts";
 
 export type { Entry, Result } from "./entry.ts";
 
-export const table: Table = { ...elementwise, ...movement, ...reduction, ...network };
+export const table: Table = { ...elementwise, ...movement, ...reduction, ...network, ...arithmetic, ...statistics };

@@ -1,0 +1,83 @@
+/** Whether tensors are equal, close, or among given values. */
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { isFloat } from "../dtype.ts";
+import { demandSameDevice } from "../dispatch.ts";
+import { sameShape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { add, mul, sub, type Arithmetic } from "./binary.ts";
+import { eq, isfinite, isnan, le, logicalAnd, logicalNot, logicalOr } from "./compare.ts";
+import { item, itemSync, toDType } from "./data.ts";
+import { narrow, reshape, unsqueeze } from "./movement.ts";
+import { all, any } from "./reduce.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { abs } from "./unary.ts";
+
+export interface CloseOptions {
+  /** Allowed difference as a share of |b|. Default: 1e-5. */
+  readonly rtol?: number | undefined;
+  /** Allowed difference. Default: 1e-8. */
+  readonly atol?: number | undefined;
+  /** Whether NaN is close to NaN. Default: false. */
+  readonly equalNan?: boolean | undefined;
+}
+
+/** |a - b| <= atol + rtol |b|, element by element; equal infinities are close. One dtype. Reference: torch.isclose. */
+export function isclose(a: Tensor, b: Tensor, { rtol = 1e-5, atol = 1e-8, equalNan = false }: CloseOptions = {}): Tensor {
+  demandSameDevice("isclose", [a, b]);
+  if (a.dtype !== b.dtype) throw new DTypeError("isclose", "b", `of a's dtype ${a.dtype}`, b.describe());
+  if (!(rtol >= 0)) throw new ValueError("isclose", "rtol", "at least 0", rtol);
+  if (!(atol >= 0)) throw new ValueError("isclose", "atol", "at least 0", atol);
+  let close = eq(a, b);
+  if (equalNan && isFloat(a.dtype)) close = logicalOr(close, logicalAnd(isnan(a), isnan(b)));
+  if (rtol === 0 && atol === 0) return close;
+  const real = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : toDType(x, "float32"));
+  const [x, y] = [real(a), real(b)];
+  const distance = abs(sub(x, y));
+  return logicalOr(close, logicalAnd(isfinite(distance), le(distance, add(mul(abs(y), rtol), atol))));
+}
+
+/** Whether all elements are close: reads one number back. Reference: torch.allclose. */
+export const allclose = async (a: Tensor, b: Tensor, options: CloseOptions = {}): Promise<boolean> =>
+  Boolean(await item(all(isclose(a, b, options))));
+/** allclose that blocks until the device is done. */
+export const allcloseSync = (a: Tensor, b: Tensor, options: CloseOptions = {}): boolean => Boolean(itemSync(all(isclose(a, b, options))));
+
+function comparable(a: Tensor, b: Tensor): Tensor | null {
+  demandSameDevice("equal", [a, b]);
+  if (a.dtype !== b.dtype) throw new DTypeError("equal", "b", `of a's dtype ${a.dtype}`, b.describe());
+  return sameShape(a.shape, b.shape) ? all(eq(a, b)) : null;
+}
+/** Whether both have one shape and equal elements: reads one number back. Reference: torch.equal. */
+export async function equal(a: Tensor, b: Tensor): Promise<boolean> {
+  const test = comparable(a, b);
+  return test !== null && Boolean(await item(test));
+}
+/** equal that blocks until the device is done. */
+export function equalSync(a: Tensor, b: Tensor): boolean {
+  const test = comparable(a, b);
+  return test !== null && Boolean(itemSync(test));
+}
+
+/** Pairs compared at a time: bounds the memory that isin takes. */
+const PAIRS = 1 << 24;
+
+/** Whether each element of x is one of `values`; with invert, is none of them. Reference: torch.isin. DirectML: LOGICAL_EQUALS, REDUCE MAX. */
+export function isin(x: Arithmetic, values: Arithmetic, { invert = false }: { readonly invert?: boolean | undefined } = {}): Tensor {
+  const anchor = x instanceof Tensor ? x : values instanceof Tensor ? values : null;
+  if (anchor === null) throw new DTypeError("isin", "x or values", "a tensor", typeof x);
+  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(anchor.device, anchor.dtype, v));
+  const [a, list] = [made(x), made(values)];
+  if (a.dtype === "bool" || list.dtype === "bool") throw new DTypeError("isin", "x and values", "numbers", `${a.describe()}, ${list.describe()}`);
+  if (a.size === 0 && a.rank === 0) throw new ShapeError("isin", "x", "a tensor", a.describe());
+  const flat = reshape(list, [list.size]);
+  const step = Math.max(1, Math.floor(PAIRS / Math.max(1, a.size)));
+  let found: Tensor | null = null;
+  for (let start = 0; start < flat.size || found === null; start += step) {
+    const part = narrow(flat, 0, start, Math.min(step, flat.size - start));
+    const here = any(eq(unsqueeze(a, -1), part), -1);
+    found = found === null ? here : logicalOr(found, here);
+  }
+  return invert ? logicalNot(found) : found;
+}
+
+export const methods = { isclose, allclose, allcloseSync, equal, equalSync, isin };

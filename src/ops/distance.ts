@@ -1,0 +1,119 @@
+/** Distances between vectors, and norms of matrices. */
+import { demandSameDevice } from "../dispatch.ts";
+import { DTypeError, ShapeError, UnsupportedError, ValueError } from "../errors.ts";
+import { isFloat } from "../dtype.ts";
+import { normalizeAxis, sameShape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, div, mul, sub } from "./binary.ts";
+import { toDType } from "./data.ts";
+import { amax, amin } from "./extrema.ts";
+import { tensor } from "./creation.ts";
+import { indexSelect } from "./gather.ts";
+import { unsqueeze } from "./movement.ts";
+import { sum, type Axes, type ReduceOptions } from "./reduce.ts";
+import { norm } from "./statistics.ts";
+import { demandFloat } from "./support.ts";
+import { abs, square, sqrt } from "./unary.ts";
+import { clampMin } from "./where.ts";
+
+function demandOrder(operation: string, p: number): void {
+  if (!(p >= 0)) throw new ValueError(operation, "p", "a number of at least 0", p);
+}
+
+/** The p-norm of a - b. Shapes broadcast. Reference: torch.dist. DirectML: REDUCE L2. */
+export const dist = (a: Tensor, b: Tensor, p = 2): Tensor => norm(sub(a, b), p);
+
+/**
+ * The p-norms of all differences of a row of a [..., P, M] and one of b [..., R, M]: [..., P, R]. Batches broadcast.
+ * DirectML: REDUCE L2. Reference: torch.cdist.
+ */
+export function cdist(a: Tensor, b: Tensor, { p = 2 }: { readonly p?: number | undefined } = {}): Tensor {
+  demandSameDevice("cdist", [a, b]);
+  demandFloat("cdist", a, "a");
+  demandFloat("cdist", b, "b");
+  demandOrder("cdist", p);
+  if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1))
+    throw new ShapeError("cdist", "a and b", "[..., P, M] and [..., R, M]", `${a.describe()}, ${b.describe()}`);
+  return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
+}
+
+/** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. */
+export function pdist(x: Tensor, p = 2): Tensor {
+  demandFloat("pdist", x);
+  demandOrder("pdist", p);
+  if (x.rank !== 2) throw new ShapeError("pdist", "x", "[N, M]", x.describe());
+  const n = x.shape[0]!;
+  const first: number[] = [];
+  const second: number[] = [];
+  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) (first.push(i), second.push(j));
+  const rows = (places: number[]): Tensor => indexSelect(x, 0, tensor(places, { dtype: "int32", shape: [places.length], device: x.device }));
+  return norm(sub(rows(first), rows(second)), p, 1);
+}
+
+/** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. */
+export function pairwiseDistance(
+  a: Tensor,
+  b: Tensor,
+  { p = 2, epsilon = 1e-6, keepDims = false }: { readonly p?: number | undefined; readonly epsilon?: number | undefined; readonly keepDims?: boolean | undefined } = {},
+): Tensor {
+  demandOrder("pairwiseDistance", p);
+  return norm(add(sub(a, b), epsilon), p, -1, { keepDims });
+}
+
+/**
+ * The cosine of the angle between a and b along an axis; each length counts at least sqrt(epsilon) towards their product.
+ * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
+ */
+export function cosineSimilarity(
+  a: Tensor,
+  b: Tensor,
+  { axis = 1, epsilon = 1e-8 }: { readonly axis?: number | undefined; readonly epsilon?: number | undefined } = {},
+): Tensor {
+  demandSameDevice("cosineSimilarity", [a, b]);
+  const product = mul(a, b);
+  if (!isFloat(product.dtype)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
+  const [x, y] = [toDType(a, product.dtype), toDType(b, product.dtype)];
+  const along = normalizeAxis("cosineSimilarity", axis, product.rank) - product.rank;
+  const squares = (v: Tensor): Tensor => (v.rank >= -along ? sum(square(v), along) : square(v));
+  return div(sum(product, along), sqrt(clampMin(mul(squares(x), squares(y)), epsilon * epsilon)));
+}
+
+/** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. */
+export function normalize(
+  x: Tensor,
+  { p = 2, axis = 1, epsilon = 1e-12 }: { readonly p?: number | undefined; readonly axis?: Axes | undefined; readonly epsilon?: number | undefined } = {},
+): Tensor {
+  return div(x, clampMin(norm(x, p, axis, { keepDims: true }), epsilon));
+}
+
+/** Which norm of a matrix: of all elements ("fro"), or the largest (smallest, if negative) sum of a column (1) or a row (Infinity). */
+export type MatrixOrder = "fro" | 1 | -1 | typeof Infinity;
+
+/**
+ * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) are refused.
+ * DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
+ */
+export function matrixNorm(x: Tensor, order: MatrixOrder | number | "nuc" = "fro", axes: readonly [number, number] = [-2, -1], options: ReduceOptions = {}): Tensor {
+  const source = options.dtype === undefined ? x : toDType(x, options.dtype);
+  demandFloat("matrixNorm", source);
+  if (x.rank < 2) throw new ShapeError("matrixNorm", "x", "of at least two axes", x.describe());
+  const [row, column] = axes.map((a) => normalizeAxis("matrixNorm", a, x.rank)) as [number, number];
+  if (row === column || axes.length !== 2) throw new ValueError("matrixNorm", "axes", "two different axes", axes);
+  const keepDims = options.keepDims ?? false;
+  if (order === "fro") return norm(source, 2, [row, column], { keepDims });
+  if (order === "nuc" || Math.abs(order) === 2)
+    throw new UnsupportedError({ operation: "matrixNorm", argument: "order", expected: '"fro", 1, -1, Infinity or -Infinity', received: String(order), hint: "DirectML has no singular values." });
+  if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity) throw new ValueError("matrixNorm", "order", '"fro", "nuc", ±1, ±2 or ±Infinity', order);
+  const [summed, chosen] = Math.abs(order) === 1 ? [row, column] : [column, row];
+  const sums = sum(abs(source), summed, { keepDims });
+  const rest = keepDims || chosen < summed ? chosen : chosen - 1;
+  return order > 0 ? amax(sums, rest, { keepDims }) : amin(sums, rest, { keepDims });
+}
+
+/** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */
+export function vecdot(a: Tensor, b: Tensor, axis = -1): Tensor {
+  if (sameShape(a.shape, []) || sameShape(b.shape, [])) throw new ShapeError("vecdot", "a and b", "of at least one axis", a.describe());
+  return sum(mul(a, b), axis);
+}
+
+export const methods = { dist, matrixNorm };

@@ -1,0 +1,189 @@
+/** Division with rounding, its remainders, and the common divisors of whole numbers. */
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { call } from "../dispatch.ts";
+import { DTYPES, isFloat, type DType } from "../dtype.ts";
+import { DTypeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import type { Tensor } from "../tensor.ts";
+import type { Definition } from "../definition.ts";
+import { binary, div as quotient, mul, operands, sub, type Arithmetic } from "./binary.ts";
+import { zerosLike } from "./creation.ts";
+import { Formula } from "./formula.ts";
+import { comparable } from "./int64.ts";
+import { cast, computable, computing, constant } from "./support.ts";
+import { floor, neg, trunc } from "./unary.ts";
+
+const bool = { output: { dtype: "bool" } } as const;
+const whole = (g: GraphBuilder, like: Expr, v: number): Expr =>
+  constant(g, like.dtype, DTYPES[like.dtype].sizeInBytes === 8 ? BigInt(v) : v, like.sizes);
+const isNegative = (g: GraphBuilder, x: Expr): Expr =>
+  g.elementWiseLogicalLessThan(comparable(g, x), comparable(g, whole(g, x, 0)), bool);
+const isZero = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalEquals(x, whole(g, x, 0), bool);
+
+/** Quotient and remainder of 64-bit numbers bit by bit, for devices (below feature level 6.0) that divide none of them. */
+function longDivision(g: GraphBuilder, a: Expr, b: Expr): { quotient: Expr; remainder: Expr } {
+  const signed = a.dtype === "int64";
+  const magnitude = (x: Expr): Expr =>
+    g.reinterpret(signed ? g.elementWiseIf(isNegative(g, x), g.elementWiseSubtract(whole(g, x, 0), x), x) : x, { dtype: "uint64" });
+  const [n, d] = [magnitude(a), magnitude(b)];
+  const number = (v: bigint): Expr => constant(g, "uint64", v, n.sizes);
+  const [zero, one] = [number(0n), number(1n)];
+  let [rest, result] = [zero, zero];
+  for (let bit = 63; bit >= 0; bit--) {
+    const next = g.elementWiseBitAnd(g.elementWiseBitShiftRight(n, number(BigInt(bit))), one);
+    rest = g.elementWiseBitOr(g.elementWiseBitShiftLeft(rest, one), next);
+    const fits = g.elementWiseLogicalGreaterThanOrEqual(rest, d, bool);
+    rest = g.elementWiseSubtract(rest, g.elementWiseIf(fits, d, zero));
+    result = g.elementWiseBitOr(result, g.elementWiseIf(fits, number(1n << BigInt(bit)), zero));
+  }
+  const withSign = (x: Expr, negative: Expr): Expr => {
+    const seen = g.reinterpret(x, { dtype: a.dtype });
+    return signed ? g.elementWiseIf(negative, g.elementWiseSubtract(whole(g, seen, 0), seen), seen) : seen;
+  };
+  if (!signed) return { quotient: withSign(result, zero), remainder: withSign(rest, zero) };
+  return {
+    quotient: withSign(result, g.elementWiseLogicalXor(isNegative(g, a), isNegative(g, b), bool)),
+    remainder: withSign(rest, isNegative(g, a)),
+  };
+}
+
+/** The remainder with the sign of a, or (floored) of b, of whole numbers. */
+function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
+  const inner = computable(g, floored ? "ELEMENT_WISE_MODULUS_FLOOR" : "ELEMENT_WISE_MODULUS_TRUNCATE", a.dtype);
+  const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
+  if (g.supports("ELEMENT_WISE_MODULUS_FLOOR", inner))
+    return cast(g, floored ? g.elementWiseModulusFloor(x, y) : g.elementWiseModulusTruncate(x, y), a.dtype);
+  const { remainder } = longDivision(g, x, y);
+  if (!floored) return cast(g, remainder, a.dtype);
+  const differs = g.elementWiseLogicalXor(isNegative(g, remainder), isNegative(g, y), bool);
+  const moved = g.elementWiseIf(differs, g.elementWiseAdd(remainder, y), remainder);
+  return cast(g, g.elementWiseIf(isZero(g, remainder), remainder, moved), a.dtype);
+}
+
+/** a / b of whole numbers, towards zero, or (floored) downwards. */
+function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
+  const exact = floored ? g.elementWiseSubtract(a, wholeRemainder(g, a, b, true)) : a;
+  const inner = computable(g, "ELEMENT_WISE_DIVIDE", a.dtype);
+  const [x, y] = [cast(g, exact, inner), cast(g, b, inner)];
+  const result = g.supports("ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y).quotient;
+  return cast(g, result, a.dtype);
+}
+
+/** floor(a / b) of real numbers, exact where the quotient is whole, as PyTorch (and Python) computes it. */
+function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
+  const f = new Formula(g, a.dtype, a.sizes);
+  const rest = g.elementWiseModulusTruncate(a, b);
+  const plain = f.div(f.sub(a, rest), b);
+  const below = f.and(f.not(f.eq(rest, 0)), f.xor(f.lt(b, 0), f.lt(rest, 0)));
+  const exact = f.where(below, f.sub(plain, 1), plain);
+  const down = f.floor(exact);
+  const nearest = f.where(f.gt(f.sub(exact, down), 0.5), f.add(down, 1), down);
+  const ratio = f.div(a, b);
+  // A quotient of zero has the sign of a / b; a division by zero is the plain one.
+  return f.cases([f.eq(b, 0), ratio], [f.eq(exact, 0), f.mul(ratio, 0)], nearest);
+}
+
+const numbers = (promoted: DType, name: string): DType => {
+  if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", promoted);
+  return computing(name, promoted);
+};
+
+const rounded = (name: string, isFloor: boolean): Definition<undefined> =>
+  binary(name, {
+    dtype: numbers,
+    emit: (g, a, b) =>
+      !isFloat(a.dtype)
+        ? wholeQuotient(g, a, b, isFloor)
+        : isFloor
+          ? floorQuotient(g, a, b)
+          : g.elementWiseRound(g.elementWiseDivide(a, b), { roundingMode: "TOWARD_ZERO" }),
+    grad: (dy, _a, _b, needs) => needs.map((n) => (n ? zerosLike(dy) : null)),
+    saves: [],
+  });
+const floorOp = rounded("floorDivide", true);
+const truncOp = rounded("div", false);
+
+const remainderOp = binary("remainder", {
+  dtype: numbers,
+  emit: (g, a, b) => (isFloat(a.dtype) ? g.elementWiseModulusFloor(a, b) : wholeRemainder(g, a, b, true)),
+  grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, floor(quotient(a, b)))) : null],
+});
+const fmodOp = binary("fmod", {
+  dtype: numbers,
+  emit: (g, a, b) => (isFloat(a.dtype) ? g.elementWiseModulusTruncate(a, b) : wholeRemainder(g, a, b, false)),
+  grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, trunc(quotient(a, b)))) : null],
+});
+
+export interface DivOptions {
+  /** null (default): the real quotient; "trunc": rounded towards zero; "floor": downwards. Both keep whole dtypes. */
+  readonly roundingMode?: "trunc" | "floor" | null | undefined;
+}
+
+/**
+ * a / b; without a rounding mode integers give float32. Shapes broadcast; dtypes promote. A whole number divided by zero is
+ * unspecified. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
+ */
+export function div(a: Arithmetic, b: Arithmetic, { roundingMode = null }: DivOptions = {}): Tensor {
+  if (roundingMode === null) return quotient(a, b);
+  if (roundingMode !== "trunc" && roundingMode !== "floor") throw new ValueError("div", "roundingMode", '"trunc", "floor" or null', roundingMode);
+  return call(roundingMode === "floor" ? floorOp : truncOp, operands("div", a, b), undefined);
+}
+/** floor(a / b). Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
+export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor => call(floorOp, operands("floorDivide", a, b), undefined);
+/** a - b floor(a / b): the remainder with the sign of b. Reference: torch.remainder. DirectML: ELEMENT_WISE_MODULUS_FLOOR. */
+export const remainder = (a: Arithmetic, b: Arithmetic): Tensor => call(remainderOp, operands("remainder", a, b), undefined);
+/** a - b trunc(a / b): the remainder with the sign of a. Reference: torch.fmod. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
+export const fmod = (a: Arithmetic, b: Arithmetic): Tensor => call(fmodOp, operands("fmod", a, b), undefined);
+/** b - alpha * a. Reference: torch.rsub. DirectML: ELEMENT_WISE_SUBTRACT. */
+export const rsub = (a: Tensor, b: Arithmetic, { alpha = 1 }: { readonly alpha?: number | undefined } = {}): Tensor =>
+  sub(b, alpha === 1 ? a : mul(a, alpha));
+/** a / b as real numbers. Reference: torch.true_divide. */
+export const trueDivide = (a: Arithmetic, b: Arithmetic): Tensor => quotient(a, b);
+
+/** Euclid's algorithm as often as the worst case, neighbours of Fibonacci's sequence, needs it. */
+function emitGcd(g: GraphBuilder, a: Expr, b: Expr): Expr {
+  const { sizeInBytes, isSigned } = DTYPES[a.dtype];
+  const magnitude = (x: Expr): Expr => (isSigned ? g.elementWiseIf(isNegative(g, x), g.elementWiseSubtract(whole(g, x, 0), x), x) : x);
+  let [x, y] = [magnitude(a), magnitude(b)];
+  const one = whole(g, a, 1);
+  const steps = Math.ceil((8 * sizeInBytes) / Math.log2((1 + Math.sqrt(5)) / 2)) + 1;
+  for (let i = 1; ; i++) {
+    const done = isZero(g, y);
+    if (i === steps) return g.elementWiseIf(done, x, y);
+    const rest = wholeRemainder(g, x, g.elementWiseIf(done, one, y), false);
+    [x, y] = [g.elementWiseIf(done, x, y), g.elementWiseIf(done, y, rest)];
+  }
+}
+const wholeOnly = (promoted: DType, name: string): DType => {
+  if (DTYPES[promoted].kind !== "int") throw new DTypeError(name, "dtype", "an integer one", promoted);
+  return promoted;
+};
+const gcdOp = binary("gcd", { dtype: wholeOnly, emit: emitGcd, grad: () => [null, null], saves: [] });
+const lcmOp = binary("lcm", {
+  dtype: wholeOnly,
+  emit: (g, a, b) => {
+    const divisor = emitGcd(g, a, b);
+    const none = isZero(g, divisor);
+    const product = g.elementWiseMultiply(wholeQuotient(g, a, g.elementWiseIf(none, whole(g, a, 1), divisor), false), b);
+    return DTYPES[a.dtype].isSigned
+      ? g.elementWiseIf(isNegative(g, product), g.elementWiseSubtract(whole(g, product, 0), product), product)
+      : product;
+  },
+  grad: () => [null, null],
+  saves: [],
+});
+/** The greatest common divisor. Integers; gcd(0, 0) is 0. Reference: torch.gcd. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
+export const gcd = (a: Arithmetic, b: Arithmetic): Tensor => call(gcdOp, operands("gcd", a, b), undefined);
+/** The least common multiple. Integers; 0 where one is 0. Reference: torch.lcm. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE, DIVIDE. */
+export const lcm = (a: Arithmetic, b: Arithmetic): Tensor => call(lcmOp, operands("lcm", a, b), undefined);
+
+export const methods = { div, floorDivide, remainder, fmod, rsub, trueDivide, gcd, lcm };
+export const inPlaceMethods = {
+  div_: div,
+  floorDivide_: floorDivide,
+  remainder_: remainder,
+  fmod_: fmod,
+  trueDivide_: trueDivide,
+  gcd_: gcd,
+  lcm_: lcm,
+};

@@ -1,0 +1,70 @@
+/** Small functions of one tensor that are made of others: angles, odds, sinc, signs. */
+import { isFloat } from "../dtype.ts";
+import { DTypeError, ValueError } from "../errors.ts";
+import { call } from "../dispatch.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import type { Tensor } from "../tensor.ts";
+import { div, mul, sub } from "./binary.ts";
+import { eq, ge, le, logicalAnd } from "./compare.ts";
+import { zerosLike } from "./creation.ts";
+import { formula, unaryFormula } from "./formula.ts";
+import { sliceView, wholeSlice } from "./movement.ts";
+import { cos, sign, sin } from "./unary.ts";
+import { where } from "./where.ts";
+
+const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
+
+/** Degrees of radians. Integers give float32. Reference: torch.rad2deg. DirectML: ELEMENT_WISE_IDENTITY. */
+export const rad2deg = unaryFormula("rad2deg", (f, x) => f.mul(x, 180 / Math.PI), (dy) => rad2deg(dy), "none") as (x: Tensor) => Tensor;
+/** Radians of degrees. Integers give float32. Reference: torch.deg2rad. DirectML: ELEMENT_WISE_IDENTITY. */
+export const deg2rad = unaryFormula("deg2rad", (f, x) => f.mul(x, Math.PI / 180), (dy) => deg2rad(dy), "none") as (x: Tensor) => Tensor;
+
+/** sin(π x) / (π x), 1 at 0. Reference: torch.sinc. DirectML: ELEMENT_WISE_SIN. */
+export const sinc = unaryFormula(
+  "sinc",
+  (f, x) => {
+    const product = f.mul(x, Math.PI);
+    const origin = f.eq(x, 0);
+    return f.where(origin, 1, f.div(f.sin(product), f.where(origin, 1, product)));
+  },
+  (dy, x) => {
+    const origin = eq(x, 0);
+    const product = mul(where(origin, 1, x), Math.PI);
+    const slope = div(sub(mul(cos(product), product), sin(product)), mul(product, where(origin, 1, x)));
+    return mul(dy, where(origin, zero(dy), slope));
+  },
+);
+
+const logitOp = formula<{ readonly epsilon: number | null }>("logit", {
+  emit: (f, [x], { epsilon }) => {
+    const z = epsilon === null ? x! : f.where(f.isNan(x!), x!, f.min(f.max(x!, epsilon), 1 - epsilon));
+    return f.log(f.div(z, f.sub(1, z)));
+  },
+  grad: [
+    (dy, [x], _, { epsilon }): Tensor => {
+      const slope = div(dy, mul(x!, sub(1, x!)));
+      const inside = logicalAnd(ge(x!, epsilon ?? 0), le(x!, 1 - (epsilon ?? 0)));
+      return where(inside, slope, epsilon === null ? NaN : 0);
+    },
+  ],
+});
+/** ln(x / (1 - x)); with epsilon x is first limited to [epsilon, 1 - epsilon]. Reference: torch.logit. DirectML: ELEMENT_WISE_LOG. */
+export function logit(x: Tensor, { epsilon = null }: { readonly epsilon?: number | null | undefined } = {}): Tensor {
+  if (epsilon !== null && !(typeof epsilon === "number" && !Number.isNaN(epsilon))) throw new ValueError("logit", "epsilon", "a number or null", epsilon);
+  return call(logitOp, [x], { epsilon });
+}
+
+/** sign(x), by PyTorch's other name for it. Reference: torch.sgn. */
+export const sgn = (x: Tensor): Tensor => sign(x);
+/** x itself. Reference: torch.positive. */
+export function positive(x: Tensor): Tensor {
+  if (x.dtype === "bool") throw new DTypeError("positive", "x", "a number", x.describe());
+  return sliceView(x, wholeSlice(x));
+}
+/** The angle of real numbers: 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
+export const angle = unaryFormula("angle", (f, x) => f.cases([f.isNan(x), x], [f.lt(x, 0), Math.PI], 0), (dy) => zerosLike(dy), "none");
+/** Whether an element is a real number: always. Reference: torch.isreal. */
+export const isreal = (x: Tensor): Tensor => eq(isFloat(x.dtype) ? zerosLike(x) : mul(x, 0), 0);
+
+export const methods = { rad2deg, deg2rad, sinc, logit, sgn, positive, angle, isreal };
+export const inPlaceMethods = { rad2deg_: rad2deg, deg2rad_: deg2rad, sinc_: sinc, logit_: logit, sgn_: sgn };

@@ -1,0 +1,45 @@
+/** Statistics, distances and norms. */
+import * as dx from "../../../src/index.ts";
+import type { Call } from "../call.ts";
+import { Missing } from "../cases.ts";
+import type { Entry, Result } from "./entry.ts";
+
+const optional = (c: Call, name: string): dx.Tensor | null => (c.has(name) ? c.tensor(c.get(name)) : null);
+const keep = (c: Call): { keepDims: boolean; dtype?: dx.DType | undefined } => ({ keepDims: c.bool("keepdim"), ...(c.dtype() === undefined ? {} : { dtype: c.dtype() }) });
+const moments = (c: Call): dx.VarianceOptions => {
+  const correction = c.has("correction") ? c.number("correction", 1) : c.get("unbiased") === false ? 0 : 1;
+  return { keepDims: c.bool("keepdim"), correction };
+};
+
+/** A matrix norm: ord and two axes. */
+function matrixNorm(c: Call, order: unknown, axes: unknown): Result {
+  if (order === "nuc" || order === 2 || order === -2) throw new Missing("norms made of singular values are not delivered");
+  return dx.matrixNorm(c.x, order as "fro", (axes ?? [-2, -1]) as [number, number], keep(c));
+}
+
+const linalgNorm: Entry = { run: (c) => {
+  const order = c.get("ord") ?? null;
+  const axes = c.get("dim") ?? null;
+  const two = Array.isArray(axes) ? axes.length === 2 : axes === null && c.x.rank === 2;
+  if (two && order !== null) return matrixNorm(c, order, axes);
+  if (typeof order === "string") throw new dx.ValueError("golden", "ord", "a number for vectors", order);
+  return dx.norm(c.x, (order ?? 2) as number, axes as number, keep(c));
+} };
+
+export const statistics: Readonly<Record<string, Entry>> = {
+  nansum: { run: (c) => dx.nansum(c.x, c.axes(), keep(c)) }, nanmean: { run: (c) => dx.nanmean(c.x, c.axes(), keep(c)) },
+  count_nonzero: { run: (c) => dx.countNonzero(c.x, c.axes()) },
+  aminmax: { run: (c) => { const r = dx.aminmax(c.x, { axis: c.axes() as number | null, keepDims: c.bool("keepdim") }); return [r.min, r.max]; } },
+  var_mean: { run: (c) => { const r = dx.varMean(c.x, c.axes(), moments(c)); return [r.var, r.mean]; } },
+  std_mean: { run: (c) => { const r = dx.stdMean(c.x, c.axes(), moments(c)); return [r.std, r.mean]; } },
+  renorm: { run: (c) => dx.renorm(c.x, c.number("p", 2), c.number("dim", 0), c.number("maxnorm", 1)) },
+  cov: { run: (c) => dx.cov(c.x, { correction: c.number("correction", 1), fweights: optional(c, "fweights"), aweights: optional(c, "aweights") }) },
+  corrcoef: { run: (c) => dx.corrcoef(c.x) },
+  dist: { run: (c) => dx.dist(c.x, c.tensor(c.get("other")), c.number("p", 2)) },
+  cdist: { run: (c) => dx.cdist(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2) }) },
+  "nn.functional.pairwise_distance": { run: (c) => dx.pairwiseDistance(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2), epsilon: c.number("eps", 1e-6), keepDims: c.bool("keepdim") }) },
+  "nn.functional.cosine_similarity": { run: (c) => dx.cosineSimilarity(c.x, c.tensor(c.get("x2")), { axis: c.number("dim", 1), epsilon: c.number("eps", 1e-8) }) },
+  "nn.functional.normalize": { run: (c) => dx.normalize(c.x, { p: c.number("p", 2), axis: c.axes() ?? 1, epsilon: c.number("eps", 1e-12) }) },
+  "linalg.matrix_norm": { run: (c) => matrixNorm(c, c.get("ord") ?? "fro", c.get("dim")) }, "linalg.norm": linalgNorm,
+  "linalg.vecdot": { run: (c) => dx.vecdot(c.x, c.tensor(c.positional[1] ?? c.get("y")), c.number("dim", -1)) },
+};
