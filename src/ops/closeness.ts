@@ -67,7 +67,8 @@ export function isin(x: Arithmetic, values: Arithmetic, { invert = false }: { re
   if (anchor === null) throw new DTypeError("isin", "x or values", "a tensor", typeof x);
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(anchor.device, anchor.dtype, v));
   const [a, list] = [made(x), made(values)];
-  if (a.dtype === "bool" || list.dtype === "bool") throw new DTypeError("isin", "x and values", "numbers", `${a.describe()}, ${list.describe()}`);
+  if (a.dtype === "bool" || list.dtype === "bool")
+    throw new DTypeError("isin", "x and values", "numbers", `${a.describe()}, ${list.describe()}`);
   if (a.size === 0 && a.rank === 0) throw new ShapeError("isin", "x", "a tensor", a.describe());
   const flat = reshape(list, [list.size]);
   const step = Math.max(1, Math.floor(PAIRS / Math.max(1, a.size)));

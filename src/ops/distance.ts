@@ -46,7 +46,8 @@ export function pdist(x: Tensor, p = 2): Tensor {
   const first: number[] = [];
   const second: number[] = [];
   for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) (first.push(i), second.push(j));
-  const rows = (places: number[]): Tensor => indexSelect(x, 0, tensor(places, { dtype: "int32", shape: [places.length], device: x.device }));
+  const rows = (places: number[]): Tensor =>
+    indexSelect(x, 0, tensor(places, { dtype: "int32", shape: [places.length], device: x.device }));
   return norm(sub(rows(first), rows(second)), p, 1);
 }
 
@@ -54,7 +55,11 @@ export function pdist(x: Tensor, p = 2): Tensor {
 export function pairwiseDistance(
   a: Tensor,
   b: Tensor,
-  { p = 2, epsilon = 1e-6, keepDims = false }: { readonly p?: number | undefined; readonly epsilon?: number | undefined; readonly keepDims?: boolean | undefined } = {},
+  {
+    p = 2,
+    epsilon = 1e-6,
+    keepDims = false,
+  }: { readonly p?: number | undefined; readonly epsilon?: number | undefined; readonly keepDims?: boolean | undefined } = {},
 ): Tensor {
   demandOrder("pairwiseDistance", p);
   return norm(add(sub(a, b), epsilon), p, -1, { keepDims });
@@ -81,7 +86,11 @@ export function cosineSimilarity(
 /** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. */
 export function normalize(
   x: Tensor,
-  { p = 2, axis = 1, epsilon = 1e-12 }: { readonly p?: number | undefined; readonly axis?: Axes | undefined; readonly epsilon?: number | undefined } = {},
+  {
+    p = 2,
+    axis = 1,
+    epsilon = 1e-12,
+  }: { readonly p?: number | undefined; readonly axis?: Axes | undefined; readonly epsilon?: number | undefined } = {},
 ): Tensor {
   return div(x, clampMin(norm(x, p, axis, { keepDims: true }), epsilon));
 }
@@ -93,7 +102,12 @@ export type MatrixOrder = "fro" | 1 | -1 | typeof Infinity;
  * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) are refused.
  * DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
  */
-export function matrixNorm(x: Tensor, order: MatrixOrder | number | "nuc" = "fro", axes: readonly [number, number] = [-2, -1], options: ReduceOptions = {}): Tensor {
+export function matrixNorm(
+  x: Tensor,
+  order: MatrixOrder | number | "nuc" = "fro",
+  axes: readonly [number, number] = [-2, -1],
+  options: ReduceOptions = {},
+): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
   demandFloat("matrixNorm", source);
   if (x.rank < 2) throw new ShapeError("matrixNorm", "x", "of at least two axes", x.describe());
@@ -102,8 +116,15 @@ export function matrixNorm(x: Tensor, order: MatrixOrder | number | "nuc" = "fro
   const keepDims = options.keepDims ?? false;
   if (order === "fro") return norm(source, 2, [row, column], { keepDims });
   if (order === "nuc" || Math.abs(order) === 2)
-    throw new UnsupportedError({ operation: "matrixNorm", argument: "order", expected: '"fro", 1, -1, Infinity or -Infinity', received: String(order), hint: "DirectML has no singular values." });
-  if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity) throw new ValueError("matrixNorm", "order", '"fro", "nuc", ±1, ±2 or ±Infinity', order);
+    throw new UnsupportedError({
+      operation: "matrixNorm",
+      argument: "order",
+      expected: '"fro", 1, -1, Infinity or -Infinity',
+      received: String(order),
+      hint: "DirectML has no singular values.",
+    });
+  if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity)
+    throw new ValueError("matrixNorm", "order", '"fro", "nuc", ±1, ±2 or ±Infinity', order);
   const [summed, chosen] = Math.abs(order) === 1 ? [row, column] : [column, row];
   const sums = sum(abs(source), summed, { keepDims });
   const rest = keepDims || chosen < summed ? chosen : chosen - 1;

@@ -16,35 +16,30 @@ import { floor, neg, trunc } from "./unary.ts";
 const bool = { output: { dtype: "bool" } } as const;
 const whole = (g: GraphBuilder, like: Expr, v: number): Expr =>
   constant(g, like.dtype, DTYPES[like.dtype].sizeInBytes === 8 ? BigInt(v) : v, like.sizes);
-const isNegative = (g: GraphBuilder, x: Expr): Expr =>
-  g.elementWiseLogicalLessThan(comparable(g, x), comparable(g, whole(g, x, 0)), bool);
+const isNegative = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalLessThan(comparable(g, x), comparable(g, whole(g, x, 0)), bool);
 const isZero = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalEquals(x, whole(g, x, 0), bool);
 
-/** Quotient and remainder of 64-bit numbers bit by bit, for devices (below feature level 6.0) that divide none of them. */
-function longDivision(g: GraphBuilder, a: Expr, b: Expr): { quotient: Expr; remainder: Expr } {
+/** Quotient or remainder of 64-bit numbers bit by bit, for devices (below feature level 6.0) that divide none of them. */
+function longDivision(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "remainder"): Expr {
   const signed = a.dtype === "int64";
   const magnitude = (x: Expr): Expr =>
     g.reinterpret(signed ? g.elementWiseIf(isNegative(g, x), g.elementWiseSubtract(whole(g, x, 0), x), x) : x, { dtype: "uint64" });
   const [n, d] = [magnitude(a), magnitude(b)];
   const number = (v: bigint): Expr => constant(g, "uint64", v, n.sizes);
   const [zero, one] = [number(0n), number(1n)];
-  let [rest, result] = [zero, zero];
+  let rest = zero;
+  let quotient = zero;
   for (let bit = 63; bit >= 0; bit--) {
     const next = g.elementWiseBitAnd(g.elementWiseBitShiftRight(n, number(BigInt(bit))), one);
     rest = g.elementWiseBitOr(g.elementWiseBitShiftLeft(rest, one), next);
     const fits = g.elementWiseLogicalGreaterThanOrEqual(rest, d, bool);
-    rest = g.elementWiseSubtract(rest, g.elementWiseIf(fits, d, zero));
-    result = g.elementWiseBitOr(result, g.elementWiseIf(fits, number(1n << BigInt(bit)), zero));
+    if (wanted === "remainder" || bit > 0) rest = g.elementWiseSubtract(rest, g.elementWiseIf(fits, d, zero));
+    if (wanted === "quotient") quotient = g.elementWiseBitOr(quotient, g.elementWiseIf(fits, number(1n << BigInt(bit)), zero));
   }
-  const withSign = (x: Expr, negative: Expr): Expr => {
-    const seen = g.reinterpret(x, { dtype: a.dtype });
-    return signed ? g.elementWiseIf(negative, g.elementWiseSubtract(whole(g, seen, 0), seen), seen) : seen;
-  };
-  if (!signed) return { quotient: withSign(result, zero), remainder: withSign(rest, zero) };
-  return {
-    quotient: withSign(result, g.elementWiseLogicalXor(isNegative(g, a), isNegative(g, b), bool)),
-    remainder: withSign(rest, isNegative(g, a)),
-  };
+  const result = g.reinterpret(wanted === "quotient" ? quotient : rest, { dtype: a.dtype });
+  if (!signed) return result;
+  const negative = wanted === "remainder" ? isNegative(g, a) : g.elementWiseLogicalXor(isNegative(g, a), isNegative(g, b), bool);
+  return g.elementWiseIf(negative, g.elementWiseSubtract(whole(g, result, 0), result), result);
 }
 
 /** The remainder with the sign of a, or (floored) of b, of whole numbers. */
@@ -53,7 +48,7 @@ function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Ex
   const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
   if (g.supports("ELEMENT_WISE_MODULUS_FLOOR", inner))
     return cast(g, floored ? g.elementWiseModulusFloor(x, y) : g.elementWiseModulusTruncate(x, y), a.dtype);
-  const { remainder } = longDivision(g, x, y);
+  const remainder = longDivision(g, x, y, "remainder");
   if (!floored) return cast(g, remainder, a.dtype);
   const differs = g.elementWiseLogicalXor(isNegative(g, remainder), isNegative(g, y), bool);
   const moved = g.elementWiseIf(differs, g.elementWiseAdd(remainder, y), remainder);
@@ -65,7 +60,7 @@ function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Exp
   const exact = floored ? g.elementWiseSubtract(a, wholeRemainder(g, a, b, true)) : a;
   const inner = computable(g, "ELEMENT_WISE_DIVIDE", a.dtype);
   const [x, y] = [cast(g, exact, inner), cast(g, b, inner)];
-  const result = g.supports("ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y).quotient;
+  const result = g.supports("ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y, "quotient");
   return cast(g, result, a.dtype);
 }
 
@@ -90,6 +85,7 @@ const numbers = (promoted: DType, name: string): DType => {
 
 const rounded = (name: string, isFloor: boolean): Definition<undefined> =>
   binary(name, {
+    operator: "ELEMENT_WISE_SUBTRACT",
     dtype: numbers,
     emit: (g, a, b) =>
       !isFloat(a.dtype)
@@ -104,11 +100,13 @@ const floorOp = rounded("floorDivide", true);
 const truncOp = rounded("div", false);
 
 const remainderOp = binary("remainder", {
+  operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
   emit: (g, a, b) => (isFloat(a.dtype) ? g.elementWiseModulusFloor(a, b) : wholeRemainder(g, a, b, true)),
   grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, floor(quotient(a, b)))) : null],
 });
 const fmodOp = binary("fmod", {
+  operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
   emit: (g, a, b) => (isFloat(a.dtype) ? g.elementWiseModulusTruncate(a, b) : wholeRemainder(g, a, b, false)),
   grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, trunc(quotient(a, b)))) : null],
@@ -125,7 +123,8 @@ export interface DivOptions {
  */
 export function div(a: Arithmetic, b: Arithmetic, { roundingMode = null }: DivOptions = {}): Tensor {
   if (roundingMode === null) return quotient(a, b);
-  if (roundingMode !== "trunc" && roundingMode !== "floor") throw new ValueError("div", "roundingMode", '"trunc", "floor" or null', roundingMode);
+  if (roundingMode !== "trunc" && roundingMode !== "floor")
+    throw new ValueError("div", "roundingMode", '"trunc", "floor" or null', roundingMode);
   return call(roundingMode === "floor" ? floorOp : truncOp, operands("div", a, b), undefined);
 }
 /** floor(a / b). Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
@@ -140,7 +139,10 @@ export const rsub = (a: Tensor, b: Arithmetic, { alpha = 1 }: { readonly alpha?:
 /** a / b as real numbers. Reference: torch.true_divide. */
 export const trueDivide = (a: Arithmetic, b: Arithmetic): Tensor => quotient(a, b);
 
-/** Euclid's algorithm as often as the worst case, neighbours of Fibonacci's sequence, needs it. */
+/**
+ * Euclid's algorithm as often as the worst case, neighbours of Fibonacci's sequence, needs it. Devices that have no MODULUS of
+ * 64 bits refuse it (and fall back, counted): 90 long divisions would be as many thousand nodes.
+ */
 function emitGcd(g: GraphBuilder, a: Expr, b: Expr): Expr {
   const { sizeInBytes, isSigned } = DTYPES[a.dtype];
   const magnitude = (x: Expr): Expr => (isSigned ? g.elementWiseIf(isNegative(g, x), g.elementWiseSubtract(whole(g, x, 0), x), x) : x);
@@ -150,7 +152,7 @@ function emitGcd(g: GraphBuilder, a: Expr, b: Expr): Expr {
   for (let i = 1; ; i++) {
     const done = isZero(g, y);
     if (i === steps) return g.elementWiseIf(done, x, y);
-    const rest = wholeRemainder(g, x, g.elementWiseIf(done, one, y), false);
+    const rest = g.elementWiseModulusTruncate(x, g.elementWiseIf(done, one, y));
     [x, y] = [g.elementWiseIf(done, x, y), g.elementWiseIf(done, y, rest)];
   }
 }
@@ -158,8 +160,9 @@ const wholeOnly = (promoted: DType, name: string): DType => {
   if (DTYPES[promoted].kind !== "int") throw new DTypeError(name, "dtype", "an integer one", promoted);
   return promoted;
 };
-const gcdOp = binary("gcd", { dtype: wholeOnly, emit: emitGcd, grad: () => [null, null], saves: [] });
+const gcdOp = binary("gcd", { operator: "ELEMENT_WISE_SUBTRACT", dtype: wholeOnly, emit: emitGcd, grad: () => [null, null], saves: [] });
 const lcmOp = binary("lcm", {
+  operator: "ELEMENT_WISE_SUBTRACT",
   dtype: wholeOnly,
   emit: (g, a, b) => {
     const divisor = emitGcd(g, a, b);

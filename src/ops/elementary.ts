@@ -15,9 +15,19 @@ import { where } from "./where.ts";
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
 /** Degrees of radians. Integers give float32. Reference: torch.rad2deg. DirectML: ELEMENT_WISE_IDENTITY. */
-export const rad2deg = unaryFormula("rad2deg", (f, x) => f.mul(x, 180 / Math.PI), (dy) => rad2deg(dy), "none") as (x: Tensor) => Tensor;
+export const rad2deg = unaryFormula(
+  "rad2deg",
+  (f, x) => f.mul(x, 180 / Math.PI),
+  (dy) => rad2deg(dy),
+  "none",
+) as (x: Tensor) => Tensor;
 /** Radians of degrees. Integers give float32. Reference: torch.deg2rad. DirectML: ELEMENT_WISE_IDENTITY. */
-export const deg2rad = unaryFormula("deg2rad", (f, x) => f.mul(x, Math.PI / 180), (dy) => deg2rad(dy), "none") as (x: Tensor) => Tensor;
+export const deg2rad = unaryFormula(
+  "deg2rad",
+  (f, x) => f.mul(x, Math.PI / 180),
+  (dy) => deg2rad(dy),
+  "none",
+) as (x: Tensor) => Tensor;
 
 /** sin(π x) / (π x), 1 at 0. Reference: torch.sinc. DirectML: ELEMENT_WISE_SIN. */
 export const sinc = unaryFormula(
@@ -50,7 +60,8 @@ const logitOp = formula<{ readonly epsilon: number | null }>("logit", {
 });
 /** ln(x / (1 - x)); with epsilon x is first limited to [epsilon, 1 - epsilon]. Reference: torch.logit. DirectML: ELEMENT_WISE_LOG. */
 export function logit(x: Tensor, { epsilon = null }: { readonly epsilon?: number | null | undefined } = {}): Tensor {
-  if (epsilon !== null && !(typeof epsilon === "number" && !Number.isNaN(epsilon))) throw new ValueError("logit", "epsilon", "a number or null", epsilon);
+  if (epsilon !== null && !(typeof epsilon === "number" && !Number.isNaN(epsilon)))
+    throw new ValueError("logit", "epsilon", "a number or null", epsilon);
   return call(logitOp, [x], { epsilon });
 }
 
@@ -62,7 +73,12 @@ export function positive(x: Tensor): Tensor {
   return sliceView(x, wholeSlice(x));
 }
 /** The angle of real numbers: 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
-export const angle = unaryFormula("angle", (f, x) => f.cases([f.isNan(x), x], [f.lt(x, 0), Math.PI], 0), (dy) => zerosLike(dy), "none");
+export const angle = unaryFormula(
+  "angle",
+  (f, x) => f.cases([f.isNan(x), x], [f.lt(x, 0), Math.PI], 0),
+  (dy) => zerosLike(dy),
+  "none",
+);
 /** Whether an element is a real number: always. Reference: torch.isreal. */
 export const isreal = (x: Tensor): Tensor => eq(isFloat(x.dtype) ? zerosLike(x) : mul(x, 0), 0);
 

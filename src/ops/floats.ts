@@ -110,10 +110,9 @@ const frexpOp = define({
       bool,
     );
     const kept = g.elementWiseBitAnd(wordsOf(g, seen), g.elementWiseBitNot(word(g, x!, exponentMask * 2 ** mantissaBits)));
-    const mantissa = g.reinterpret(
-      g.elementWiseBitOr(g.reinterpret(kept, { dtype: words }), word(g, x!, half * 2 ** mantissaBits)),
-      { dtype: x!.dtype },
-    );
+    const mantissa = g.reinterpret(g.elementWiseBitOr(g.reinterpret(kept, { dtype: words }), word(g, x!, half * 2 ** mantissaBits)), {
+      dtype: x!.dtype,
+    });
     const whole = (v: number): Expr => constant(g, "int32", v, x!.sizes);
     const exponent = g.elementWiseSubtract(cast(g, raw(seen), "int32"), g.elementWiseIf(tiny, whole(half + lift), whole(half)));
     return [g.elementWiseIf(plain, x!, mantissa), g.elementWiseIf(plain, whole(0), exponent)];
@@ -136,7 +135,8 @@ export function frexp(x: Tensor): { readonly mantissa: Tensor; readonly exponent
   return { mantissa: mantissa!, exponent: exponent! };
 }
 /** x * 2^exponent. Reference: torch.ldexp. DirectML: ELEMENT_WISE_POW. */
-export const ldexp = (x: Tensor, exponent: Arithmetic): Tensor => mul(x, typeof exponent === "object" ? pow(2, toDType(exponent, floating("ldexp", exponent.dtype))) : 2 ** Number(exponent));
+export const ldexp = (x: Tensor, exponent: Arithmetic): Tensor =>
+  mul(x, typeof exponent === "object" ? pow(2, toDType(exponent, floating("ldexp", exponent.dtype))) : 2 ** Number(exponent));
 
 export const methods = { signbit, copysign, nextafter, frexp, ldexp };
 export const inPlaceMethods = { copysign_: copysign, nextafter_: nextafter, ldexp_: ldexp };

@@ -53,7 +53,12 @@ export function renorm(x: Tensor, p: number, axis: number, maxNorm: number): Ten
   if (!(maxNorm >= 0)) throw new ValueError("renorm", "maxNorm", "at least 0", maxNorm);
   if (x.rank < 2) throw new ShapeError("renorm", "x", "of at least two axes", x.describe());
   const kept = normalizeAxis("renorm", axis, x.rank);
-  const length = norm(x, p, x.shape.flatMap((_, i) => (i === kept ? [] : [i])), { keepDims: true });
+  const length = norm(
+    x,
+    p,
+    x.shape.flatMap((_, i) => (i === kept ? [] : [i])),
+    { keepDims: true },
+  );
   return mul(x, where(gt(length, maxNorm), div(maxNorm, add(length, 1e-7)), 1));
 }
 
@@ -72,7 +77,10 @@ export function cov(x: Tensor, { correction = 1, fweights = null, aweights = nul
   const source = isFloat(x.dtype) ? x : toDType(x, "float32");
   const rows = x.rank < 2 ? reshape(source, [1, x.size]) : source;
   const count = rows.shape[1]!;
-  for (const [name, w] of [["fweights", fweights], ["aweights", aweights]] as const)
+  for (const [name, w] of [
+    ["fweights", fweights],
+    ["aweights", aweights],
+  ] as const)
     if (w !== null && (w.rank !== 1 || w.shape[0] !== count)) throw new ShapeError("cov", name, `[${count}]`, w.describe());
   if (fweights !== null && isFloat(fweights.dtype)) throw new ValueError("cov", "fweights", "of an integer dtype", fweights.describe());
   const [f, a] = [fweights, aweights].map((w) => (w === null ? null : toDType(w, rows.dtype)));

@@ -38,7 +38,12 @@ const hypotOp = formula("hypot", {
     // Scaled by the larger one, so that squares neither overflow nor vanish.
     const ratio = f.div(f.min(x, y), large);
     const length = f.mul(large, f.sqrt(f.add(f.square(ratio), 1)));
-    return f.cases([f.or(f.isInfinite(x), f.isInfinite(y)), Infinity], [f.eq(large, 0), 0], [f.or(f.isNan(x), f.isNan(y)), f.add(x, y)], length);
+    return f.cases(
+      [f.or(f.isInfinite(x), f.isInfinite(y)), Infinity],
+      [f.eq(large, 0), 0],
+      [f.or(f.isNan(x), f.isNan(y)), f.add(x, y)],
+      length,
+    );
   },
   grad: [(dy, [a], y): Tensor => mul(dy, div(a!, y)), (dy, [, b], y): Tensor => mul(dy, div(b!, y))],
   saves: "both",
@@ -54,17 +59,11 @@ const emitLogAdd = (f: Formula, a: Expr, b: Expr, base: number): Expr => {
 };
 const logaddexpOp = formula("logaddexp", {
   emit: (f, [a, b]) => emitLogAdd(f, a!, b!, 1),
-  grad: [
-    (dy, [a, b]): Tensor => div(dy, add(exp(sub(b!, a!)), 1)),
-    (dy, [a, b]): Tensor => div(dy, add(exp(sub(a!, b!)), 1)),
-  ],
+  grad: [(dy, [a, b]): Tensor => div(dy, add(exp(sub(b!, a!)), 1)), (dy, [a, b]): Tensor => div(dy, add(exp(sub(a!, b!)), 1))],
 });
 const logaddexp2Op = formula("logaddexp2", {
   emit: (f, [a, b]) => emitLogAdd(f, a!, b!, Math.LOG2E),
-  grad: [
-    (dy, [a, b]): Tensor => div(dy, add(exp2(sub(b!, a!)), 1)),
-    (dy, [a, b]): Tensor => div(dy, add(exp2(sub(a!, b!)), 1)),
-  ],
+  grad: [(dy, [a, b]): Tensor => div(dy, add(exp2(sub(b!, a!)), 1)), (dy, [a, b]): Tensor => div(dy, add(exp2(sub(a!, b!)), 1))],
 });
 
 const xlogyOp = formula("xlogy", {
@@ -151,11 +150,7 @@ const lerpOp = formula("lerp", {
     const d = f.sub(b!, a!);
     return f.where(f.lt(f.abs(w!), 0.5), f.add(a!, f.mul(w!, d)), f.sub(b!, f.mul(d, f.sub(1, w!))));
   },
-  grad: [
-    (dy, [, , w]): Tensor => mul(dy, sub(1, w!)),
-    (dy, [, , w]): Tensor => mul(dy, w!),
-    (dy, [a, b]): Tensor => mul(dy, sub(b!, a!)),
-  ],
+  grad: [(dy, [, , w]): Tensor => mul(dy, sub(1, w!)), (dy, [, , w]): Tensor => mul(dy, w!), (dy, [a, b]): Tensor => mul(dy, sub(b!, a!))],
   dtype: sameFloats,
 });
 /** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
@@ -197,7 +192,8 @@ export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled =
 /** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. */
 export function addcdiv(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   demandSameDevice("addcdiv", [x, a, b]);
-  if (!isFloat(a.dtype) && !isFloat(b.dtype)) throw new DTypeError("addcdiv", "a or b", "of a floating dtype", `${a.describe()}, ${b.describe()}`);
+  if (!isFloat(a.dtype) && !isFloat(b.dtype))
+    throw new DTypeError("addcdiv", "a or b", "of a floating dtype", `${a.describe()}, ${b.describe()}`);
   return call(addcdivOp, [x, a, b, scalarTensor(x.device, promotedDType([x, a, b]), value)], undefined);
 }
 

@@ -20,6 +20,17 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
+  it("gives equal results a buffer each", async () => {
+    const both = dx.compile((x: dx.Tensor) => [x.exp(), x.exp(), x.exp().mul(1)] as const);
+    for (const v of [0, 0, 1]) {
+      const results = both(dx.full([2], v, { device }));
+      for (const r of results) expect(await r.toArray()).toEqual([expect.closeTo(Math.exp(v), 5), expect.closeTo(Math.exp(v), 5)]);
+      dx.noGrad(() => results[0].mul_(0));
+      expect(await results[1].toArray()).toEqual([expect.closeTo(Math.exp(v), 5), expect.closeTo(Math.exp(v), 5)]);
+    }
+    both.dispose();
+  });
+
   it("keeps an earlier call's result right after later calls", async () => {
     const double = dx.compile((x: dx.Tensor) => x.mul(2));
     const results = [1, 2, 3, 4, 5, 6, 7].map((v) => double(dx.full([8], v, { device })));

@@ -6,6 +6,8 @@ import { keyOf } from "../key.ts";
 export function mergeCommonSubexpressions(graph: Graph): Graph {
   const same = new Map<Value, Value>();
   const seen = new Map<string, GraphNode>();
+  // Each result has a buffer of its own, so two of them stay two values.
+  const results = new Set(graph.outputs.map((x) => x.value));
   const replace = (x: Expr): Expr => {
     const value = same.get(x.value);
     return value === undefined ? x : new Expr(value, x.dtype, x.sizes, x.strides, x.byteOffset);
@@ -16,13 +18,17 @@ export function mergeCommonSubexpressions(graph: Graph): Graph {
     const next: GraphNode = { ...node, inputs };
     const key = `${keyOf(describeNode(next))}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
     const before = seen.get(key);
-    if (before === undefined) {
+    const areResults = node.outputs.some((x, i) => x !== null && results.has(x.value) && results.has(before?.outputs[i]?.value as Value));
+    if (before === undefined || areResults) {
       seen.set(key, next);
       nodes.push(next);
       continue;
     }
     node.outputs.forEach((x, i) => {
-      if (x !== null) same.set(x.value, before.outputs[i]!.value);
+      if (x === null) return;
+      const kept = before.outputs[i]!.value;
+      same.set(x.value, kept);
+      if (results.has(x.value)) results.add(kept);
     });
   }
   return withNodes(graph, nodes, replace);

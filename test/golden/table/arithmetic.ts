@@ -4,10 +4,12 @@ import type { Call } from "../call.ts";
 import { method, type Entry } from "./entry.ts";
 
 type Operand = dx.Tensor | number | bigint | boolean;
+/** PyTorch's signatures that take a tensor only. */
+const TENSORS = new Set(["atan2", "fmax", "fmin", "gcd", "lcm", "hypot", "heaviside", "nextafter", "logaddexp", "logaddexp2"]);
 const other = (c: Call): Operand => {
   const v = c.positional.length > 1 ? c.positional[1]! : c.get("other", "values", "exponent")!;
   if (typeof v === "object" && !(v instanceof dx.Tensor)) throw new dx.DTypeError("golden", "other", "a tensor or a number", v);
-  return v as Operand;
+  return TENSORS.has(c.case.op) ? c.tensor(v) : (v as Operand);
 };
 /** Operations that take a number at the first place, as PyTorch does. */
 const NUMBER_FIRST = new Set(["div", "floor_divide", "remainder", "float_power", "xlogy", "special.xlog1py", "isin"]);
@@ -33,7 +35,7 @@ const close = (c: Call): dx.CloseOptions => ({ rtol: c.number("rtol", 1e-5), ato
 export const arithmetic: Readonly<Record<string, Entry>> = {
   div: pair("div", dx.div as never, rounding),
   floor_divide: pair("floorDivide", dx.floorDivide), remainder: pair("remainder", dx.remainder), fmod: pair("fmod", dx.fmod),
-  __rmod__: { run: (c) => dx.remainder(other(c), c.x) },
+  __rmod__: { run: (c) => dx.remainder(c.positional[1] as number, c.x) },
   gcd: pair("gcd", dx.gcd), lcm: pair("lcm", dx.lcm), atan2: pair("atan2", dx.atan2), hypot: pair("hypot", dx.hypot),
   logaddexp: pair("logaddexp", dx.logaddexp), logaddexp2: pair("logaddexp2", dx.logaddexp2), xlogy: pair("xlogy", dx.xlogy), "special.xlog1py": pair("xlog1py", dx.xlog1py),
   heaviside: pair("heaviside", dx.heaviside), fmax: pair("fmax", dx.fmax), fmin: pair("fmin", dx.fmin), float_power: pair("floatPower", dx.floatPower),
