@@ -45,7 +45,11 @@ export function pdist(x: Tensor, p = 2): Tensor {
   const n = x.shape[0]!;
   const first: number[] = [];
   const second: number[] = [];
-  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) (first.push(i), second.push(j));
+  for (let i = 0; i < n; i++)
+    for (let j = i + 1; j < n; j++) {
+      first.push(i);
+      second.push(j);
+    }
   const rows = (places: number[]): Tensor =>
     indexSelect(x, 0, tensor(places, { dtype: "int32", shape: [places.length], device: x.device }));
   return norm(sub(rows(first), rows(second)), p, 1);

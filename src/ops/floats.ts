@@ -47,6 +47,7 @@ const signbitOp = define({
     const zero = constant(g, x!.dtype, x!.dtype === "int64" || x!.dtype === "uint64" ? 0n : 0, x!.sizes);
     return [g.elementWiseLogicalLessThan(comparable(g, x!), comparable(g, zero), bool)];
   },
+  grad: null,
 });
 
 const copysignOp = binary("copysign", {

@@ -185,15 +185,14 @@ export function formula<A = undefined>(name: string, options: FormulaOptions<A>)
       const given = aligned(g, inputs, inner, out!.shape);
       return [cast(g, emit(new Formula(g, inner, given[0]!.sizes), given, attrs), out!.dtype)];
     },
-    ...(grad === null
-      ? {}
-      : {
-          grad: (dy, { inputs, outputs, specs, needs, attrs }) =>
+    grad:
+      grad === null
+        ? null
+        : (dy, { inputs, outputs, specs, needs, attrs }) =>
             specs.map((spec, i) => {
               const rule = grad[i];
               return rule && needs[i] ? sumTo(rule(dy, inputs, outputs[0]!, attrs), spec) : null;
             }),
-        }),
     saves: {
       ...(saves === "output" || saves === "none" ? { inputs: [] } : {}),
       outputs: saves === "output" || saves === "both",

@@ -59,6 +59,7 @@ const families = {
   ...printing.methods,
   ...matmul.methods,
   ...softmax.methods,
+  ...closeness.methods,
   ...distance.methods,
   ...moments.methods,
   ...division.methods,
