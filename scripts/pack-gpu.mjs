@@ -1,15 +1,29 @@
 // npm run pack:gpu -- --out FOLDER: what a machine with a GPU and no network needs to judge and measure this library, in a few archives.
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { ScriptError, at, headers, main, root, say } from "./lib/project.mjs";
+import { ScriptError, at, main, root, say } from "./lib/project.mjs";
 import { buildForWindows } from "./build-windows.mjs";
 import { bundleTests } from "./bundle-tests.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 import { ensureCell, ensureNode, libraries } from "./lib/cell.mjs";
 import { shipped } from "./lib/native-files.mjs";
+import { lavapipeEnvironment } from "./lib/lavapipe.mjs";
+import { buildPeers } from "./lib/peers.mjs";
 import { vulkanProgram } from "./lib/vulkan-build.mjs";
 import { makeCell, needRoot } from "./lib/wine-cell.mjs";
 import { packRoot } from "./lib/wine-pack.mjs";
@@ -24,6 +38,7 @@ FOLDER/core.tar.xz, Node into FOLDER/node.tar.xz, and puts start.sh beside them.
   --out FOLDER    where to
   --windows       also the Wine cell with Microsoft's DirectML.dll, trimmed, and the library's Windows build, into FOLDER/windows.tar.xz, and
                   node.exe into FOLDER/windows-node.tar.xz (root; the cell is made when it is missing)
+  --small         then runs start.sh --small here, over Mesa's driver for processors; its report goes into FOLDER/results
   --node VERSION  the Node that travels (default: 22)
   --help          this text`;
 
@@ -34,13 +49,8 @@ const stepFiles = ["windows-steps", "wine-recipe", "project"].map((name) => `scr
 const LIMIT = 50 * 2 ** 20;
 
 async function peers(folder) {
-  const objects = at("build", "peers");
-  const source = at("bench", "peers", "directml");
-  const cmake = (args) => execa("cmake", args, { stdio: ["ignore", 2, 2] });
-  await cmake(["-S", source, "-B", objects, `-DDXTENSOR_HEADERS=${headers}`]);
-  await cmake(["--build", objects, "--parallel", String(availableParallelism())]);
   mkdirSync(folder, { recursive: true });
-  for (const program of ["directml_operators", "directml_steps"]) cpSync(join(objects, program), join(folder, program));
+  for (const program of Object.values(await buildPeers())) cpSync(program, join(folder, basename(program)));
   cpSync(at("bench", "peers", "torch", "torch_peer.py"), join(folder, "torch_peer.py"));
 }
 
@@ -100,6 +110,23 @@ async function packWindows(stage, out, version) {
   await archive(stage, ["windows", join("app", "prebuilds", "win32-x64")], join(out, "windows.tar.xz"), forPrograms);
 }
 
+/** Runs what was packed as a machine with a GPU does, over Mesa's driver; gives start.sh's exit code. */
+async function tryOut(out) {
+  const work = mkdtempSync(join(tmpdir(), "dxtensor-gpu-run-"));
+  try {
+    const { VK_DRIVER_FILES: named, ...env } = await lavapipeEnvironment();
+    const driver = join(work, "driver");
+    cpSync(dirname(named), driver, { recursive: true });
+    renameSync(join(driver, basename(named)), join(driver, "lvp_icd.json"));
+    const places = { DXTENSOR_GPU_ROOT: join(work, "root"), DXTENSOR_GPU_DRIVER: driver, DXTENSOR_CPU_ADAPTERS: "1" };
+    const args = [join(out, "start.sh"), "--small", "--patience", "3", "--out", join(out, "results")];
+    const done = await execa("sh", args, { env: { ...env, ...places }, stdio: ["ignore", "inherit", "inherit"], reject: false });
+    return done.exitCode ?? 1;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
 async function pack(out, { node: version, windows: isWithWindows }) {
   if (isWithWindows) needRoot();
   await ensureBuilt(["src", "bench", "examples"]);
@@ -152,6 +179,7 @@ await main(async () => {
     options: {
       out: { type: "string" },
       windows: { type: "boolean", default: false },
+      small: { type: "boolean", default: false },
       node: { type: "string", default: "22" },
       help: { type: "boolean", default: false },
     },
@@ -161,6 +189,7 @@ await main(async () => {
     return 0;
   }
   if (values.out === undefined) throw new ScriptError("USAGE", "No folder was named.", "npm run pack:gpu -- --out FOLDER");
-  await pack(resolve(values.out), values);
-  return 0;
+  const out = resolve(values.out);
+  await pack(out, values);
+  return values.small ? tryOut(out) : 0;
 });

@@ -1,8 +1,9 @@
 // node bench/gpu/run.mjs: on a machine with a GPU, from what scripts/pack-gpu.mjs packed: correctness first, then figures beside their peers'.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { quickFiles } from "../../scripts/lib/windows-steps.mjs";
 import { at, counts, failuresOf, isStopped, json, lastJson, node, program, stopPrograms } from "./program.mjs";
 import { markdown } from "./report.mjs";
 import { windows } from "./windows.mjs";
@@ -12,21 +13,23 @@ const help = `sh start.sh [OPTIONS]
   --out FOLDER   where report.md, report.json and the logs go (default: $OUT, else the current folder)
   --only LIST    only these parts, by commas: runtime, tests, verify, quickstart, bench, torch, directml, windows
   --quick        the quick set of verify, and of the Windows tests; ResNet-18 and the encoder are left out of the peers' replayed lists
-  --small        the Windows bench in sizes for a processor
-  --patience N   N times the limits of the part windows, for a slow device (default: 1)
+  --small        sizes for a processor, the quick set of verify, and one of the tests
+  --patience N   N times the limits, for a slow device (default: 1)
   --device NAME  the device (default: dml:0)
   --help         this text
 
 The part windows needs windows.tar.xz, windows-node.tar.xz and root; it is over in six minutes.
-Exit code 1 when a test, a comparison or a training fails, or a part that --only names cannot run here; 130 after Ctrl-C. A peer that is not
+Exit code 1 when a test, a comparison, a training or a program of DirectML alone fails, or a part that --only names cannot run here; 130 after Ctrl-C. A peer that is not
 there, PyTorch say, is reported as not run, and so is windows where it cannot run.`;
+
+const notRun = (reason) => ({ code: null, notRun: reason, seconds: 0, note: reason, text: "" });
 
 /** name: what to run, and what of its output belongs in the report. */
 const parts = {
   async runtime(o) {
     const done = await program("runtime", at("peers", "vulkan_test"), [at("lib", "libdxcore.so"), at("lib", "libd3d12.so")], {
       ...o,
-      limitMs: 60_000,
+      limitMs: 60_000 * o.patience,
     });
     return { ...done, counts: counts(done.text) };
   },
@@ -35,10 +38,14 @@ const parts = {
     const done = await program(
       "tests",
       node,
-      ["--expose-gc", at("tests", "run.mjs"), "--report", report, "--jobs", "6", "--timeout", "240"],
+      [
+        ...["--expose-gc", at("tests", "run.mjs"), "--report", report],
+        ...["--jobs", String(Math.min(6, availableParallelism())), "--timeout", String(240 * o.patience)],
+        ...(o.small ? quickFiles.flatMap((file) => ["--filter", file]) : []),
+      ],
       {
         ...o,
-        limitMs: 300_000,
+        limitMs: 300_000 * o.patience,
         env: { DXTENSOR_TEST_DEVICES: o.device, DXTENSOR_NATIVE: at("app", "prebuilds", "linux-x64", "dxtensor.node") },
       },
     );
@@ -47,39 +54,50 @@ const parts = {
   async verify(o) {
     const report = join(o.out, "verify-ctrf.json");
     const args = ["dist/bundle/cli.js", "verify", "--device", o.device, "--reference", "cpu", "--ctrf", report];
-    const done = await program("verify", node, o.quick ? [...args, "--quick"] : args, { ...o, cwd: at("app"), limitMs: 400_000 });
+    const done = await program("verify", node, o.quick || o.small ? [...args, "--quick"] : args, {
+      ...o,
+      cwd: at("app"),
+      limitMs: 400_000 * o.patience,
+    });
     return { ...done, counts: counts(done.text), failures: failuresOf(json(report)) };
   },
   async quickstart(o) {
     const done = await program("quickstart", node, ["build/examples/quickstart.js", "--device", o.device, "--json"], {
       ...o,
       cwd: at("app"),
-      limitMs: 120_000,
+      limitMs: 120_000 * o.patience,
     });
     return { ...done, summary: lastJson(done.text) };
   },
   async bench(o) {
     const file = join(o.out, "bench.json");
-    const done = await program("bench", node, ["--expose-gc", "build/bench/device/index.js", "--device", o.device, "--json", file], {
-      ...o,
-      cwd: at("app"),
-      limitMs: 240_000,
-    });
+    const args = ["--expose-gc", "build/bench/device/index.js", "--device", o.device, "--json", file, ...(o.small ? ["--small"] : [])];
+    const done = await program("bench", node, args, { ...o, cwd: at("app"), limitMs: 240_000 * o.patience });
     return { ...done, figures: json(file) };
   },
   async torch(o) {
-    const done = await program("torch", "python3", [at("peers", "torch_peer.py")], { ...o, limitMs: 150_000 });
-    return { ...done, figures: lastJson(done.text) };
+    if (o.small) return { ...notRun("its sizes are a GPU's") };
+    const done = await program("torch", "python3", [at("peers", "torch_peer.py")], { ...o, limitMs: 150_000 * o.patience });
+    const lacks = /no CUDA device|No module named '?torch'?/.exec(done.text);
+    return lacks === null ? { ...done, figures: lastJson(done.text) } : { ...done, ...notRun(lacks[0]) };
   },
   async directml(o) {
-    const env = { DXTENSOR_PEER_DIRECTML: at("lib", "libdirectml.so") };
-    const operators = await program("directml-operators", at("peers", "directml_operators"), [], { ...o, env, limitMs: 100_000 });
+    const libraries = ["dxcore", "d3d12", "directml"].flatMap((name) => [`--${name}`, at("lib", `lib${name}.so`)]);
+    const peer = (name, seconds, ...args) =>
+      program(`directml-${args[0] ?? name}`, at("peers", `directml_${name}`), [...libraries, ...args, ...(o.small ? ["--small"] : [])], {
+        ...o,
+        limitMs: seconds * 1000 * o.patience,
+      });
+    const operators = await peer("operators", 100);
     const steps = [];
-    for (const name of o.quick ? ["mlp", "lenet"] : ["mlp", "lenet", "resnet", "encoder"])
-      steps.push(await program(`directml-${name}`, at("peers", "directml_steps"), ["wgrad=conv", name], { ...o, env, limitMs: 60_000 }));
+    for (const name of o.quick ? ["mlp", "lenet"] : ["mlp", "lenet", "resnet", "encoder"]) steps.push(await peer("steps", 60, name));
+    const all = [operators, ...steps];
     return {
       ...operators,
-      code: [operators, ...steps].every((d) => d.code === 0) ? 0 : 1,
+      code: all.every((d) => d.code === 0) ? 0 : 1,
+      seconds: all.reduce((sum, d) => sum + d.seconds, 0),
+      note: all.map((d) => d.note).find((note) => note !== "") ?? "",
+      text: all.map((d) => d.text).join(""),
       operators: operators.text,
       steps: Object.fromEntries(steps.map((d) => [d.name.slice("directml-".length), d.text])),
     };
@@ -88,7 +106,7 @@ const parts = {
 };
 
 /** Parts whose failure is this library's. */
-const ours = new Set(["runtime", "tests", "verify", "quickstart", "bench", "windows"]);
+const ours = new Set(["runtime", "tests", "verify", "quickstart", "bench", "directml", "windows"]);
 
 function told({ counts: found, code, seconds, note, notRun }) {
   if (notRun !== undefined) return `not run: ${notRun}`;

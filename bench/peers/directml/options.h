@@ -1,0 +1,21 @@
+// What both programs are asked: where the libraries lie, and how large the work is.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../../../native/test/runtime.h"
+
+namespace dxtensor::peer {
+
+struct Options {
+  test::RuntimePaths paths;
+  bool is_small = false;
+  std::vector<std::string> names;
+};
+
+// Parses, runs the body, and gives the process's exit code: 2 after a usage text, 1 with what was thrown, else the body's.
+int Main(int argc, char** argv, const char* usage, const std::function<int(const Options&)>& body);
+
+}  // namespace dxtensor::peer
