@@ -21,7 +21,7 @@ export const quickFiles = [
   "test/native/",
   "test/backends/",
   "test/runtime/eager",
-  "test/graph/compile",
+  "test/compile/compile",
   "test/data/",
   "test/io/",
   "test/errors",
