@@ -162,4 +162,10 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  if (!`${(error as { code?: unknown }).code}`.startsWith("ERR_PARSE_ARGS")) throw error;
+  console.error(`${(error as Error).message}\n\n${help}`);
+  process.exitCode = 1;
+}

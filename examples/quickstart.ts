@@ -233,8 +233,9 @@ async function main(args: string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof dx.DxError)) throw error;
-  console.error(error.message);
+  const isOption = `${(error as { code?: unknown }).code}`.startsWith("ERR_PARSE_ARGS");
+  if (!(error instanceof dx.DxError) && !isOption) throw error;
+  console.error(isOption ? `${(error as Error).message}\n\n${help}` : (error as Error).message);
   if (error instanceof dx.DeviceError)
     console.error(
       `Devices here: ${["cpu", ...Array.from({ length: dx.dml.deviceCount() }, (_, i) => `dml:${i}`)].join(", ")}. On Linux without WSL, docs/runtimes.md says how to add one.`,

@@ -8,6 +8,14 @@ import { headersProblem } from "./lib/headers.mjs";
 import { withLock } from "./lib/lock.mjs";
 import { explainMissing, findTools, missingTools } from "./lib/tools.mjs";
 
+const help = `npm run build [-- native | ts]
+
+Builds what is out of date: the addon with its libraries and test programs, and the TypeScript.
+
+  native  only the former (npm run build:native)
+  ts      only the latter (npm run build:ts)
+  --help  this text`;
+
 async function run(what, command, args, options = {}) {
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, ...options });
   if (done.failed)
@@ -125,11 +133,13 @@ export async function buildTypeScript(names = projects.map(([name]) => name)) {
 
 if (process.argv[1] === at("scripts", "build.mjs")) {
   await main(async () => {
-    const [what] = process.argv.slice(2);
-    if (what !== undefined && what !== "native" && what !== "ts") throw new ScriptError("USAGE", "npm run build [-- native | ts]");
+    const asked = process.argv.slice(2);
+    const [what] = asked;
+    const unknown = asked.find((name, i) => i > 0 || (name !== "native" && name !== "ts"));
+    if (unknown !== undefined) throw new ScriptError("USAGE", `There is no "${unknown}" to build.`, "npm run build [-- native | ts]");
     const start = performance.now();
     if (what !== "ts") await buildNativeParts();
     if (what !== "native") await buildTypeScript();
     say(`build: done in ${((performance.now() - start) / 1000).toFixed(1)} s`);
-  });
+  }, help);
 }

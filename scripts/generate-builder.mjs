@@ -2,6 +2,7 @@
 // DirectML operator) from native/schema/directml.json. With --check it writes nothing and fails when a file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ScriptError } from "./lib/project.mjs";
 
 const root = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const table = JSON.parse(readFileSync(root("native/schema/directml.json"), "utf8"));
@@ -161,6 +162,6 @@ for (const [file, text] of [
   ["src/graph/builder.generated.ts", builderText],
 ]) {
   if (process.argv.includes("--check")) {
-    if (readFileSync(root(file), "utf8") !== text) throw new Error(`${file} is out of date: run npm run generate`);
+    if (readFileSync(root(file), "utf8") !== text) throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run generate");
   } else writeFileSync(root(file), text);
 }

@@ -2,6 +2,7 @@
 // With --check it writes nothing and fails when the file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ScriptError } from "./lib/project.mjs";
 
 const at = (path) => fileURLToPath(new URL(`../native/schema/${path}`, import.meta.url));
 const table = JSON.parse(readFileSync(at("directml.json"), "utf8"));
@@ -73,7 +74,7 @@ lines.push("static const OperatorSchema kOperators[] = {", ...rows, "};", "");
 const text = lines.join("\n");
 const file = at("operator_table.generated.inc");
 if (process.argv.includes("--check")) {
-  if (readFileSync(file, "utf8") !== text) throw new Error(`${file} is out of date: run npm run generate`);
+  if (readFileSync(file, "utf8") !== text) throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run generate");
 } else {
   writeFileSync(file, text);
 }

@@ -1,15 +1,18 @@
 // npm run golden: builds what is missing, then runs recorded PyTorch cases with the given arguments.
 import { spawnSync } from "node:child_process";
-import { at, main } from "./lib/project.mjs";
+import { at, helpOf, main } from "./lib/project.mjs";
 import { bundleProgram } from "./bundle-tests.mjs";
 import { ensureSetup } from "./lib/ensure.mjs";
 import { buildNativeParts } from "./build.mjs";
 
-await main(async () => {
-  await ensureSetup();
-  await buildNativeParts({ isRuntimeOnly: true });
-  const program = at("build", "golden", "main.js");
-  await bundleProgram(at("test", "golden", "main.ts"), program);
-  const done = spawnSync(process.execPath, ["--expose-gc", program, ...process.argv.slice(2)], { stdio: "inherit" });
-  return done.status ?? 1;
-});
+await main(
+  async () => {
+    await ensureSetup();
+    await buildNativeParts({ isRuntimeOnly: true });
+    const program = at("build", "golden", "main.js");
+    await bundleProgram(at("test", "golden", "main.ts"), program);
+    const done = spawnSync(process.execPath, ["--expose-gc", program, ...process.argv.slice(2)], { stdio: "inherit" });
+    return done.status ?? 1;
+  },
+  helpOf("test", "golden", "main.ts"),
+);

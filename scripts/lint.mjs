@@ -1,9 +1,16 @@
 // npm run lint: types and promises (oxlint), formatting of TypeScript (prettier) and C++ (clang-format), generated files.
 // npm run format (--fix) writes what can be written.
-import { existsSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { glob } from "zx";
 import { at, main, root, say, tool } from "./lib/project.mjs";
+
+const help = `npm run lint [-- OPTIONS]
+
+Looks at types, promises, formatting of TypeScript and C++, and generated files.
+
+  --fix   writes what can be written (npm run format)
+  --help  this text`;
 
 /** Versions of clang-format disagree; 14 is Debian 12's and Ubuntu 22.04's. */
 const clangVersion = 14;
@@ -24,7 +31,8 @@ async function step(name, command, args) {
 }
 
 await main(async () => {
-  const isFix = process.argv.includes("--fix");
+  const { values } = parseArgs({ options: { fix: { type: "boolean", default: false } } });
+  const isFix = values.fix;
   const results = [await step("types of sources and tests", tool("tsc"), ["-b"])];
   results.push(await step("oxlint", tool("oxlint"), ["--type-aware", "--deny-warnings", ...(isFix ? ["--fix"] : [])]));
   results.push(await step("prettier", tool("prettier"), [isFix ? "--write" : "--check", "--log-level", "warn", "."]));
@@ -37,8 +45,7 @@ await main(async () => {
     const files = await glob(["native/**/*.{c,h,cpp}", "matrix/**/*.{c,h,cpp}", "bench/**/*.{h,cpp}"], { cwd: root });
     results.push(await step(`clang-format of ${files.length} files`, clang, isFix ? ["-i", ...files] : ["--dry-run", "-Werror", ...files]));
   }
-  for (const name of ["generate-schema.mjs", "generate-builder.mjs"].filter((script) => existsSync(at("scripts", script)))) {
-    results.push(await step(`${name} --check`, process.execPath, [at("scripts", name), ...(isFix ? [] : ["--check"])]));
-  }
+  results.push(await step("generated files", process.execPath, [at("scripts", "generate.mjs"), ...(isFix ? [] : ["--check"])]));
+  results.push(await step("what git ignores", process.execPath, [at("scripts", "ignored.mjs")]));
   return results.every(Boolean) ? 0 : 1;
-});
+}, help);

@@ -2,11 +2,19 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
 import { ScriptError, main, say } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 import { prebuilds, shipped } from "./lib/native-files.mjs";
 
+const help = `npm run prepack
+
+Builds everything and puts this platform's native files where an installed package has them: npm pack runs it by itself.
+
+  --help  this text`;
+
 await main(async () => {
+  parseArgs({ options: {} });
   await ensureBuilt(["src"]);
   mkdirSync(prebuilds, { recursive: true });
   const names = shipped.map((file) => basename(file));
@@ -20,4 +28,4 @@ await main(async () => {
     renameSync(`${target}.new`, target);
   }
   say(`prepack: ${names.join(", ")} in ${prebuilds}`);
-});
+}, help);

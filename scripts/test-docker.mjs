@@ -1,7 +1,7 @@
 // npm run test:docker: the tests that need a Docker engine; closes with one line of counts.
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { execa } from "execa";
-import { at, main, root, tool } from "./lib/project.mjs";
+import { ScriptError, at, main, root, tool } from "./lib/project.mjs";
 import { close } from "./lib/counts.mjs";
 import { ensureEngine } from "./lib/engine.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
@@ -20,6 +20,8 @@ await main(async () => {
     console.log(help);
     return 0;
   }
+  const option = args.find((arg) => arg.startsWith("-"));
+  if (option !== undefined) throw new ScriptError("USAGE", `There is no option "${option}" (--help lists them).`);
   await ensureEngine();
   await ensureBuilt(["src"]);
   const report = at("test-results", "ctrf-docker.json");

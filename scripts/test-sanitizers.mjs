@@ -10,6 +10,13 @@ import { ensureSetup } from "./lib/ensure.mjs";
 import { findTools, missingTools, explainMissing } from "./lib/tools.mjs";
 import { softwareName } from "./lib/native-files.mjs";
 
+const help = `npm run test:sanitizers [-- address | thread]
+
+Runs the native test programs under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built
+the same way; without a name under both.
+
+  --help  this text`;
+
 const builds = {
   address: {
     // Callers of the interfaces may pass any number for an enum, and the suite does: that is no finding.
@@ -80,4 +87,4 @@ await main(async () => {
     }
   }
   return close(counts);
-});
+}, help);

@@ -82,6 +82,54 @@ describe.skipIf(process.platform !== "linux")("a run on a GPU machine (which is 
   });
 });
 
+/** The programs of bench/peers/directml, on the software adapter: what travels to a GPU machine, and what the report reads of them. */
+describe.skipIf(process.platform !== "linux")("DirectML by itself (its programs are for Linux)", () => {
+  const networks = ["mlp", "lenet", "resnet", "encoder"];
+  let operators: string;
+  let steps: string;
+
+  const evaluate = async (code: string): Promise<unknown> =>
+    JSON.parse((await execa(process.execPath, ["--input-type=module", "-e", `${code}; console.log(JSON.stringify(result));`])).stdout);
+
+  beforeAll(async () => {
+    const programs = (await evaluate('import { buildPeers } from "./scripts/lib/peers.mjs"; const result = await buildPeers()')) as Record<
+      string,
+      string
+    >;
+    const software = ["--software", "build/native/Release/libdxtensor_software.so", "--small"];
+    operators = (await execa(programs.operators!, software)).stdout;
+    steps = (await execa(programs.steps!, software)).stdout;
+  }, 300_000);
+
+  it("has three forms of each training step agree, with gradients that the loss follows", () => {
+    for (const name of networks) expect(steps).toMatch(new RegExp(`^${name}: \\d+ nodes`, "m"));
+    expect(steps.match(/: right$/gm)).toHaveLength(networks.length);
+    expect(steps).not.toContain("WRONG");
+  });
+
+  it("is what the report reads", async () => {
+    const figures = (await evaluate(
+      `import { rawFigures, replayedForms } from "./bench/gpu/report.mjs";
+       const steps = ${JSON.stringify(steps)}.split(/^(?=\\w+: \\d+ nodes)/m);
+       const result = { forms: steps.map(replayedForms), raw: [...rawFigures(${JSON.stringify(operators)}).keys()] }`,
+    )) as { forms: Record<string, number | null>[]; raw: string[] };
+    expect(figures.forms).toHaveLength(networks.length);
+    for (const forms of figures.forms)
+      expect(forms).toEqual({ list: expect.any(Number), groups: expect.any(Number), graph: expect.any(Number) });
+    expect(figures.raw).toEqual([
+      "gemm float32 64",
+      "gemm float32 256",
+      "conv2d float32 8x64x14x14 3x3",
+      "conv2d float32 8x256x14x14 1x1",
+      "relu float32 262144",
+      "clone float32 262144",
+      "sum float32 262144",
+      "add float32 262144",
+      "add of 16, compiled chain of 200, replayed",
+    ]);
+  });
+});
+
 it("npm run pack:gpu names its options, and asks for a folder", async () => {
   const run = (...args: string[]) => execa(process.execPath, ["scripts/pack-gpu.mjs", ...args], { reject: false });
   expect((await run("--help")).stdout).toContain("--windows");

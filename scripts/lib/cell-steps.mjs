@@ -57,19 +57,19 @@ export async function testsOfRuntime(report, env) {
 function deviceTests() {
   const files = readdirSync(at("test"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
   const takesDevice = (name) => /from "[./]+\/device\.ts"/.test(readFileSync(at("test", name), "utf8"));
-  return files.filter((name) => /^(runtime|backends|vulkan)\//.test(name) || takesDevice(name)).map((name) => `test/${name}`);
+  return files.filter((name) => /^(runtime|vulkan)\//.test(name) || takesDevice(name)).map((name) => `test/${name}`);
 }
 
 /**
  * Tests in TypeScript on Microsoft's library. Quick: those of the runtime, of gradients and of compiled functions, on the running Node; whole: all that
  * take a device, on every Node that is supported.
  */
-const quickTests = [
+export const quickTests = [
   "test/vulkan",
   "test/runtime",
   "test/windows/runtime",
   "test/autograd",
-  "test/graph/compile",
+  "test/compile/compile",
   "test/tensor",
   "test/scope",
 ];

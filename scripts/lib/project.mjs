@@ -1,5 +1,5 @@
 // Where things lie in the repository, and how scripts speak.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -24,9 +24,22 @@ export class ScriptError extends Error {
   }
 }
 
-/** Runs a script's body; ScriptErrors end it with status 1 and their text. */
-export async function main(body) {
+/** The help text of a program in TypeScript, read from its source: it may not be compiled yet. */
+export function helpOf(...path) {
+  const found = /^const help = `([^`]*)`;$/m.exec(readFileSync(at(...path), "utf8"));
+  if (found === null) throw new Error(`${path.join("/")} has no help text.`);
+  return found[1];
+}
+
+/**
+ * Runs a script's body; ScriptErrors end it with status 1 and their text. help: answers --help before anything else is done.
+ */
+export async function main(body, help) {
   try {
+    if (help !== undefined && process.argv.includes("--help")) {
+      console.log(help);
+      return;
+    }
     const status = await body();
     process.exitCode = status ?? 0;
   } catch (error) {

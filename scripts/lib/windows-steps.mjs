@@ -19,7 +19,6 @@ export const places = {
 export const quickFiles = [
   "test/windows/",
   "test/native/",
-  "test/backends/",
   "test/runtime/eager",
   "test/compile/compile",
   "test/data/",

@@ -30,7 +30,8 @@ function print(report: Report, listMissing: boolean): void {
   console.log(`${report.passed} passed, ${report.failed} failed, ${report.missing} missing, ${report.outOfScope} out of scope`);
 }
 
-const { values } = parseArgs({
+const readOptions = () =>
+  parseArgs({
   options: {
     device: { type: "string", default: "cpu" },
     cases: { type: "string", default: "test/golden" },
@@ -43,6 +44,17 @@ const { values } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
+
+function optionsOrExit(): ReturnType<typeof readOptions>["values"] {
+  try {
+    return readOptions().values;
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${help}`);
+    process.exit(1);
+  }
+}
+
+const values = optionsOrExit();
 if (values.help) console.log(help);
 else if (values.differences) writeFileSync(resolve("docs/differences.md"), differencesPage());
 else {
