@@ -85,6 +85,8 @@ export interface NativeErrorData {
   readonly hresultName: string | null;
   readonly call: string | null;
   readonly operator: string | null;
+  readonly reason?: string | null;
+  readonly isElsewhere?: boolean;
 }
 
 /** A native call that failed: HRESULT, call and DirectML operator are properties. */
@@ -105,8 +107,28 @@ export class NativeError extends DxError {
     this.operator = data.operator;
   }
 }
-/** The device was removed (driver reset, hazard found by the software adapter, …): open the process anew. */
-export class DeviceRemovedError extends NativeError {}
+/**
+ * The device was removed (driver reset, a hazard that the software adapter found, …): its tensors are lost. closeDevice() lets the
+ * next use open it anew.
+ */
+export class DeviceRemovedError extends NativeError {
+  /** The adapter's own words, where it has any. */
+  readonly reason: string | null;
+  /** True when the work of another thread did it: threads share an adapter's device. */
+  readonly isElsewhere: boolean;
+  /** What ran when it was noticed, the last first; with their lines where they are known. */
+  readonly work: string | null;
+
+  constructor(operation: string, message: string, data: NativeErrorData, options?: ErrorOptions) {
+    super(operation, message, data, options);
+    this.message += ". closeDevice() lets the next use open it anew.";
+    this.reason = data.reason ?? null;
+    this.isElsewhere = data.isElsewhere ?? false;
+    this.work = data.operator;
+  }
+}
+/** The device finished nothing for as long as setDeviceTimeout() allows, though it had work. */
+export class DeviceTimeoutError extends NativeError {}
 /** The device's memory or the limit set for it is exhausted. */
 export class OutOfMemoryError extends NativeError {}
 
@@ -120,10 +142,16 @@ export class NativeLoadError extends DxError {
   }
 }
 
+const classOf: { readonly [kind: string]: typeof NativeError } = {
+  removed: DeviceRemovedError,
+  timeout: DeviceTimeoutError,
+  outOfMemory: OutOfMemoryError,
+};
+
 /** Wraps what the addon threw into the class for its kind; other values pass through. */
 export function fromNative(operation: string, error: unknown): unknown {
   if (!(error instanceof Error) || !("kind" in error)) return error;
   const data = error as Error & NativeErrorData;
-  const Class = data.kind === "removed" ? DeviceRemovedError : data.kind === "outOfMemory" ? OutOfMemoryError : NativeError;
+  const Class = classOf[data.kind] ?? NativeError;
   return new Class(operation, error.message, data, { cause: error });
 }

@@ -17,7 +17,7 @@ export { fallbackStats, resetFallbackStats, setStrict, type FallbackRecord } fro
 export { counters, memoryStatistics, synchronize } from "./runtime/statistics.ts";
 export { kernel, type Kernel, type KernelDefinition } from "./ops/kernel.ts";
 export type { GradContext, TensorSpec } from "./definition.ts";
-export { closeDevice, deviceInfo, setMemoryLimit, type DeviceInfo } from "./runtime/devices.ts";
+export { closeDevice, deviceInfo, setDeviceTimeout, setMemoryLimit, type DeviceInfo } from "./runtime/devices.ts";
 export { compile, explain, type CompileOptions, type Compiled } from "./compile/compile.ts";
 export type { Explanation } from "./compile/explain.ts";
 export type { Profile, ProfiledDispatch } from "./compile/profile.ts";

@@ -1,7 +1,8 @@
 // The private interface of the software adapter's ID3D12Device: faults on demand, and traits that Direct3D has no query for.
 //
 // The adapter's device answers QueryInterface for it; Microsoft's libraries say E_NOINTERFACE. Any thread may call it while it
-// holds the device.
+// holds the device. GetPrivateData of a removed device gives the reason under kIidSoftware; under kIidCause there is something when it
+// was removed for what was submitted to a queue, and of that queue as well.
 #pragma once
 
 #include "abi.h"
@@ -10,11 +11,15 @@ namespace dxtensor {
 
 constexpr UINT kFaultRemoveDevice = 1;
 constexpr UINT kFaultOutOfMemory = 2;  // at the next allocation
+constexpr UINT kFaultHang = 3;         // the next submission and all after it on that queue are never done, until the device is removed
 
 constexpr UINT kTraitFusesGraphs = 1u << 0;  // a compiled graph fuses its nodes
 
 // {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f10}
 constexpr GUID kIidSoftware = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x10}};
+
+// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f11}
+constexpr GUID kIidCause = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x11}};
 
 struct IDxtensorSoftware : public IUnknown {
   virtual HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) = 0;

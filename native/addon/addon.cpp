@@ -85,12 +85,13 @@ napi_value ListAdapters(Environment&, Arguments in) {
 }
 
 napi_value OpenDeviceCall(Environment& environment, Arguments in) {
-  uint64_t limit = 0;
+  dml::Device::Options options;
   if (in[2].IsObject()) {
-    js::Value value = in[2].Get("memoryLimitInBytes");
-    if (!value.IsAbsent()) limit = ToSize(value, "openDevice: memoryLimitInBytes");
+    js::Value limit = in[2].Get("memoryLimitInBytes"), patience = in[2].Get("timeoutInMs");
+    if (!limit.IsAbsent()) options.limit_in_bytes = ToSize(limit, "openDevice: memoryLimitInBytes");
+    if (!patience.IsAbsent()) options.patience_ms = ToId(patience, "openDevice: timeoutInMs");
   }
-  OpenDevice& open = environment.Open(ToKind(in[0]), ToId(in[1], "openDevice: adapter"), limit);
+  OpenDevice& open = environment.Open(ToKind(in[0]), ToId(in[1], "openDevice: adapter"), options);
   const dml::Context& context = open.device->context();
   js::Object object(in.env());
   object.Set("id", open.id);
@@ -296,6 +297,7 @@ napi_value InjectFault(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "injectFault: device"));
   std::string fault = in[1].IsString() ? in[1].Text() : "";
   if (fault == "removeDevice") open.device->RemoveForTest();
+  else if (fault == "hang") open.device->HangForTest();
   else if (fault == "outOfMemory") open.device->FailNextAllocationForTest();
   else Invalid("injectFault: unknown fault '" + fault + "'");
   return js::Undefined(in.env());

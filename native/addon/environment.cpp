@@ -27,6 +27,7 @@ Environment::~Environment() {
   for (auto& device : devices_) {
     if (!device) continue;
     // The threads first: they may still settle promises.
+    device->device->GiveUpAt(dml::Timeline::Clock::now() + std::chrono::milliseconds(dml::Device::kExitMs));
     device->device->Quiesce();
     buffers_.DropDevice(*device);
     device.reset();
@@ -38,17 +39,18 @@ void Environment::ThrowUnknown(const char* what, uint32_t id) {
   Invalid(std::string(what) + " " + std::to_string(id) + " is not there: it was released, or belongs to another thread");
 }
 
-OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes) {
+OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, const dml::Device::Options& options) {
   for (auto& device : devices_)
     if (device && device->kind == kind && device->adapter == adapter) return *device;
   auto device = std::make_unique<OpenDevice>();
   device->kind = kind;
   device->adapter = adapter;
-  device->device = dml::Device::Open(kind, adapter, limit_in_bytes);
+  device->device = dml::Device::Open(kind, adapter, options);
   device->id = static_cast<uint32_t>(devices_.size());
-  // process.exit() runs no clean-up hooks of the main thread. Registered after the libraries have registered their own handlers,
-  // so that it runs before those.
-  std::atexit(dml::QuiesceAllDevices);
+  // process.exit() runs no clean-up hooks of the main thread. Registered once for each runtime, after its libraries have registered
+  // their own handlers, so that it runs before those.
+  static std::once_flag registered[2];
+  std::call_once(registered[kind == dml::RuntimeKind::Gpu ? 0 : 1], [] { std::atexit(dml::QuiesceAllDevices); });
   devices_.push_back(std::move(device));
   return *devices_.back();
 }

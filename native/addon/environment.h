@@ -33,7 +33,7 @@ class Environment {
   // JavaScript's own constructor, as it was when the addon was loaded.
   napi_value ArrayBufferClass() const { return ValueOf(array_buffer_class_); }
 
-  OpenDevice& Open(dml::RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes);
+  OpenDevice& Open(dml::RuntimeKind kind, uint32_t adapter, const dml::Device::Options& options);
   void Close(uint32_t id);
   OpenDevice& Device(uint32_t id);
 

@@ -20,6 +20,8 @@ napi_value MakeError(napi_env env, const dml::Failure& failure) {
   set("hresultName", TextOrNull(env, failure.has_hresult() ? dml::HresultName(failure.hresult()) : ""));
   set("call", TextOrNull(env, failure.call()));
   set("operator", TextOrNull(env, failure.op()));
+  set("reason", TextOrNull(env, failure.reason()));
+  set("isElsewhere", js::New(env, failure.is_elsewhere()));
   return error;
 }
 

@@ -27,6 +27,8 @@ class BoundSet {
   IDMLBindingTable* table(size_t dispatch) const { return tables_[dispatch].get(); }
   ID3D12DescriptorHeap* heap(size_t dispatch) const { return regions_[dispatch].heap; }
   const std::vector<Address>& slots() const { return slots_; }
+  // See Context::LetGo.
+  void LetGo() { tables_.clear(); }
 
   uint64_t last_use = 0;  // fence value
 

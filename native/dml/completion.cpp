@@ -2,15 +2,21 @@
 
 namespace dxtensor::dml {
 
-CompletionThread::CompletionThread(const Context& context, const Timeline& timeline)
-    : context_(context), timeline_(timeline), thread_([this] { Run(); }) {}
+CompletionThread::CompletionThread(const Timeline& timeline) : timeline_(timeline), thread_([this] { Run(); }) {}
 
 CompletionThread::~CompletionThread() { Stop(); }
 
 void CompletionThread::Add(uint64_t value, std::unique_ptr<Completion> completion, std::optional<Failure> failure) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  entries_.push_back({value, std::move(completion), std::move(failure)});
-  condition_.notify_one();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!ended_) {
+      entries_.push_back({value, std::move(completion), std::move(failure)});
+      condition_.notify_one();
+      return;
+    }
+  }
+  if (!failure) failure.emplace(FailureKind::Device, "the device was closed before this was done");
+  completion->Done(&*failure);
 }
 
 void CompletionThread::Stop() {
@@ -28,14 +34,16 @@ void CompletionThread::Run() {
     {
       std::unique_lock<std::mutex> lock(mutex_);
       condition_.wait(lock, [&] { return stopping_ || !entries_.empty(); });
-      if (entries_.empty()) return;
+      if (entries_.empty()) {
+        ended_ = true;
+        return;
+      }
       entry = std::move(entries_.front());
       entries_.pop_front();
     }
-    if (!entry.failure && !timeline_.Wait(entry.value, event_)) {
-      HRESULT reason = context_.RemovedReason();
-      entry.failure =
-          FAILED(reason) ? Failure::Removal(reason, "waiting for it") : Failure(FailureKind::Device, "waiting for the device failed");
+    if (!entry.failure) {
+      Waited waited = timeline_.Wait(entry.value, event_);
+      if (waited != Waited::Done) entry.failure = timeline_.WhyNot(waited);
     }
     entry.completion->Done(entry.failure ? &*entry.failure : nullptr);
   }

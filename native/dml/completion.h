@@ -1,6 +1,6 @@
 // A thread that waits for the device and then tells those who asked, in the order of the fence.
 //
-// Add may be called by the queue thread; Done runs on this thread. Owns its entries.
+// Done runs on this thread, in Add once it has ended. Owns its entries.
 #pragma once
 
 #include <condition_variable>
@@ -24,9 +24,9 @@ class Completion {
 
 class CompletionThread {
  public:
-  CompletionThread(const Context& context, const Timeline& timeline);
+  explicit CompletionThread(const Timeline& timeline);
   ~CompletionThread();
-  // After the fence has reached `value`, or at once with `failure`.
+  // Any thread. After the fence has reached `value`, or at once with `failure`.
   void Add(uint64_t value, std::unique_ptr<Completion> completion, std::optional<Failure> failure);
   // Finishes what was added, then ends.
   void Stop();
@@ -39,12 +39,11 @@ class CompletionThread {
   };
   void Run();
 
-  const Context& context_;
   const Timeline& timeline_;
   std::mutex mutex_;
   std::condition_variable condition_;
   std::deque<Entry> entries_;
-  bool stopping_ = false;
+  bool stopping_ = false, ended_ = false;
   Event event_;
   std::thread thread_;
 };

@@ -1,5 +1,8 @@
 #include "context.h"
 
+#include <map>
+#include <mutex>
+
 #include "../abi/software_control.h"
 #include "failure.h"
 
@@ -22,6 +25,38 @@ uint32_t HighestLevel(IDMLDevice* dml) {
   return static_cast<uint32_t>(kLeastLevel);
 }
 
+// Who shares a Direct3D device, and which of them noticed its removal first.
+struct Shared {
+  uint32_t contexts = 0;
+  const Context* first = nullptr;
+};
+
+struct SharedDevices {
+  std::mutex mutex;
+  std::map<ID3D12Device*, Shared> all;
+};
+
+SharedDevices& TheShared() {
+  static auto* shared = new SharedDevices;  // used while the process ends
+  return *shared;
+}
+
+void Leave(ID3D12Device* device) {
+  SharedDevices& shared = TheShared();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  auto found = shared.all.find(device);
+  if (found != shared.all.end() && --found->second.contexts == 0) shared.all.erase(found);
+}
+
+// The software adapter's private data: a text, "" where there is none.
+template <typename Object>
+std::string TextUnder(REFGUID name, Object* object) {
+  UINT size = 0;
+  if (FAILED(object->GetPrivateData(name, &size, nullptr)) || !size) return "";
+  std::string text(size, ' ');
+  return SUCCEEDED(object->GetPrivateData(name, &size, text.data())) ? text.substr(0, size) : "";
+}
+
 }  // namespace
 
 D3D12_RESOURCE_DESC BufferDesc(uint64_t size, D3D12_RESOURCE_FLAGS flags) {
@@ -42,9 +77,14 @@ Context::Context(const Runtime& runtime, const Adapter& adapter)
   OpenDirect3D(runtime, adapter);
   OpenDirectML(runtime);
   QueryCapabilities();
+  SharedDevices& shared = TheShared();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  ++shared.all[d3d.get()].contexts;
 }
 
-Context::~Context() = default;
+Context::~Context() {
+  if (d3d) Leave(d3d.get());
+}
 
 void Context::OpenDirect3D(const Runtime& runtime, const Adapter& adapter) {
   // The level is a minimum; an adapter for compute alone has the core one only.
@@ -83,7 +123,46 @@ void Context::QueryCapabilities() {
   if (SUCCEEDED(d3d->QueryInterface(kIidSoftware, software.put_void()))) fuses_graphs = software->Traits() & kTraitFusesGraphs;
 }
 
+// The software adapter says why; Direct3D has its number alone.
+std::string Context::AdaptersWords() const {
+  if (!software) return "";
+  if (FAILED(d3d->GetDeviceRemovedReason())) return TextUnder(kIidSoftware, d3d.get());
+  return TextUnder(kIidSoftware, dml.get());
+}
+
+// The software adapter knows whose work it was; else it is who notices it first.
+bool Context::IsCause() const {
+  if (SUCCEEDED(d3d->GetDeviceRemovedReason())) return true;  // DirectML's device, which is this thread's own
+  if (software && !TextUnder(kIidCause, d3d.get()).empty()) return !TextUnder(kIidCause, queue.get()).empty();
+  SharedDevices& shared = TheShared();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  Shared& mine = shared.all[d3d.get()];
+  if (!mine.first) mine.first = this;
+  return mine.first == this;
+}
+
+Failure Context::Removal(const std::string& work) const {
+  if (!d3d) return Failure(removed_);
+  Failure::Removed removed;
+  removed.code = RemovedReason();
+  removed.is_elsewhere = !IsCause();
+  removed.reason = AdaptersWords();
+  if (!removed.is_elsewhere) removed.work = work;
+  return Failure(removed);
+}
+
+void Context::LetGo() {
+  Failure known = Removal("");
+  removed_ = {known.hresult(), known.reason(), "", known.is_elsewhere()};
+  Leave(d3d.get());
+  software.Reset();
+  queue.Reset();
+  dml.Reset();
+  d3d.Reset();
+}
+
 HRESULT Context::RemovedReason() const {
+  if (!d3d) return removed_.code;
   HRESULT hr = d3d->GetDeviceRemovedReason();
   return FAILED(hr) ? hr : dml->GetDeviceRemovedReason();
 }

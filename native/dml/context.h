@@ -1,9 +1,10 @@
-// The Direct3D 12 and DirectML devices of one adapter, their compute queue, and what they can do. Immutable once made; the
-// interfaces are free-threaded.
+// The Direct3D 12 and DirectML devices of one adapter, their compute queue, and what they can do. Immutable once made but for
+// LetGo; the interfaces are free-threaded. Direct3D has one device for each adapter and process: threads share its removal.
 #pragma once
 
 #include "adapters.h"
 #include "com_ptr.h"
+#include "failure.h"
 #include "loader.h"
 
 namespace dxtensor {
@@ -30,12 +31,21 @@ struct Context {
 
   // S_OK while both devices live.
   HRESULT RemovedReason() const;
+  // Why it was removed. work: see Failure::Removed.
+  Failure Removal(const std::string& work) const;
+  // A removed device lives on until nobody holds it, and stands in the way of a fresh one: gives the interfaces up. Nobody may use
+  // them any more.
+  void LetGo();
   ComPtr<ID3D12Resource> CreateBuffer(D3D12_HEAP_TYPE type, uint64_t size) const;
 
  private:
   void OpenDirect3D(const Runtime& runtime, const Adapter& adapter);
   void OpenDirectML(const Runtime& runtime);
   void QueryCapabilities();
+  std::string AdaptersWords() const;
+  bool IsCause() const;
+
+  Failure::Removed removed_;  // set by LetGo
 };
 
 D3D12_RESOURCE_DESC BufferDesc(uint64_t size, D3D12_RESOURCE_FLAGS flags);

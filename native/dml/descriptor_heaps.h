@@ -26,6 +26,10 @@ class DescriptorHeaps {
   // Throws Failure when the device has no room for another heap.
   Region Allocate(uint32_t count);
   void Free(const Region& region);
+  // See Context::LetGo.
+  void LetGo() {
+    for (auto& heap : heaps_) heap->heap.Reset();
+  }
 
  private:
   struct Heap {

@@ -51,23 +51,36 @@ class CallCompletion : public Completion {
 void QuiesceAllDevices() {
   std::lock_guard<std::mutex> lock(g_open_mutex);
   if (!g_open) return;
+  auto end = Timeline::Clock::now() + std::chrono::milliseconds(Device::kExitMs);
+  for (Device* device : *g_open) device->GiveUpAt(end);
   for (Device* device : *g_open) device->Quiesce();
 }
 
-std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes) {
+std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t index, const Options& options) {
   const Runtime* runtime = LoadedRuntime(kind);
   if (!runtime) throw Failure(FailureKind::Load, "openDevice: the runtime is not loaded");
   const std::vector<Adapter>& adapters = Adapters(kind);
-  if (adapter >= adapters.size())
+  if (index >= adapters.size())
     throw Failure(FailureKind::Invalid,
-                  "openDevice: adapter " + std::to_string(adapter) + " is not there; the runtime has " + std::to_string(adapters.size()));
-  return std::unique_ptr<Device>(new Device(*runtime, adapters[adapter], limit_in_bytes));
+                  "openDevice: adapter " + std::to_string(index) + " is not there; the runtime has " + std::to_string(adapters.size()));
+  const Adapter& adapter = adapters[index];
+  try {
+    return std::unique_ptr<Device>(new Device(*runtime, adapter, options));
+  } catch (const Failure& failure) {
+    if (failure.kind() != FailureKind::Removed) throw;
+  }
+  {
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    for (Device* other : *g_open)
+      if (other->IsRemovedOf(kind, adapter)) other->LetGo();
+  }
+  return std::unique_ptr<Device>(new Device(*runtime, adapter, options));
 }
 
-Device::Device(const Runtime& runtime, const Adapter& adapter, uint64_t limit_in_bytes)
-    : context_(std::make_unique<Context>(runtime, adapter)) {
-  uint64_t limit = limit_in_bytes ? limit_in_bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory;
-  pool_ = std::make_unique<HeapPool>(*context_, limit, [this] {
+Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& options)
+    : kind_(runtime.kind), luid_(adapter.luid), patience_ms_(options.patience_ms), context_(std::make_unique<Context>(runtime, adapter)) {
+  uint64_t limit = options.limit_in_bytes ? options.limit_in_bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory;
+  pool_ = std::make_unique<HeapPool>(*context_, gate_, limit, [this] {
     if (queue_->held()) return false;
     queue_->Wait();
     return true;
@@ -77,14 +90,55 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, uint64_t limit_in
   uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, completed);
   readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, completed);
   copy_staging_ = context_->CreateBuffer(D3D12_HEAP_TYPE_DEFAULT, kCopyStaging);
-  queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging);
+  queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_);
   recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
   std::lock_guard<std::mutex> lock(g_open_mutex);
   if (!g_open) g_open = new std::unordered_set<Device*>();
   g_open->insert(this);
 }
 
+bool Device::IsRemovedOf(RuntimeKind kind, const Adapter& adapter) const {
+  return kind_ == kind && luid_ == adapter.luid && FAILED(context_->RemovedReason());
+}
+
+void Device::LetGo() {
+  // The threads first: who is inside the gate may wait for them.
+  Failure why = context_->Removal("");
+  queue_->Abort(why);
+  gate_.Close(why, [this] {
+    queue_->LetGo();
+    for (Recording* recording : recordings_) recording->LetGo();
+    for (Program* program : programs_) {
+      program->bound.reset();
+      for (CompiledOperator& op : program->operators) op.object.Reset();
+    }
+    recorder_->LetGo();
+    copy_staging_.Reset();
+    uploads_->LetGo();
+    readbacks_->LetGo();
+    heaps_->LetGo();
+    pool_->LetGo();
+    context_->LetGo();
+  });
+}
+
+// What a removal makes of a failed call is told as a removal, with its reason.
+template <typename F>
+auto Device::WithInterfaces(F&& use) {
+  Gate::Entry entry(gate_);
+  try {
+    return use();
+  } catch (const Failure& failure) {
+    if (failure.kind() == FailureKind::Removed && failure.reason().empty() && FAILED(context_->RemovedReason())) {
+      CheckAlive();
+      throw context_->Removal(failure.op());
+    }
+    throw;
+  }
+}
+
 Device::~Device() {
+  queue_->GiveUpAt(Timeline::Clock::now() + std::chrono::milliseconds(kExitMs));
   bool finished = queue_->Stop(true);
   {
     std::lock_guard<std::mutex> lock(g_open_mutex);
@@ -99,7 +153,7 @@ Device::~Device() {
     static_cast<void>(heaps_.release());
     static_cast<void>(pool_.release());
     static_cast<void>(context_.release());
-    copy_staging_.get()->AddRef();
+    if (copy_staging_) copy_staging_->AddRef();
     return;
   }
   for (Recording* recording : recordings_) delete recording;
@@ -108,27 +162,40 @@ Device::~Device() {
 }
 
 void Device::Finish() {
-  if (!queue_->failed()) queue_->Wait();
+  try {
+    if (!queue_->failed()) Wait();
+  } catch (const Failure&) {
+    // It has been waited for.
+    queue_->GiveUpAt(Timeline::Clock::now());
+    throw;
+  }
   queue_->Stop(false);
 }
 
+void Device::Wait() {
+  Gate::Entry entry(gate_);
+  queue_->Wait();
+}
+
 Program* Device::CreateProgram(const ProgramDesc& desc) {
-  CheckAlive();
-  std::unique_ptr<Program> program = PlanProgram(desc);
-  for (const auto& dispatchable : desc.dispatchables) {
-    if (auto* op = std::get_if<schema::OperatorDesc>(&dispatchable)) {
-      program->operators.push_back(CompileOperator(*context_, *op));
-      counters_.operators_compiled.AddAlone();
-    } else {
-      program->operators.push_back(CompileGraph(*context_, std::get<GraphDesc>(dispatchable)));
-      counters_.graphs_compiled.AddAlone();
+  return WithInterfaces([&]() -> Program* {
+    CheckAlive();
+    std::unique_ptr<Program> program = PlanProgram(desc);
+    for (const auto& dispatchable : desc.dispatchables) {
+      if (auto* op = std::get_if<schema::OperatorDesc>(&dispatchable)) {
+        program->operators.push_back(CompileOperator(*context_, *op));
+        counters_.operators_compiled.AddAlone();
+      } else {
+        program->operators.push_back(CompileGraph(*context_, std::get<GraphDesc>(dispatchable)));
+        counters_.graphs_compiled.AddAlone();
+      }
     }
-  }
-  PlaceTemporaries(*program);
-  if (!program->operators.empty()) InitialiseProgram(*program);
-  program_in_bytes_ += program->persistent;
-  programs_.insert(program.get());
-  return program.release();
+    PlaceTemporaries(*program);
+    if (!program->operators.empty()) InitialiseProgram(*program);
+    program_in_bytes_ += program->persistent;
+    programs_.insert(program.get());
+    return program.release();
+  });
 }
 
 void Device::InitialiseProgram(Program& program) {
@@ -199,33 +266,37 @@ void Device::Run(Program& program, Address* slots) {
 }
 
 Recording* Device::Record(Program& program, const std::vector<Address>& given, uint32_t lists) {
-  CheckAlive();
-  std::vector<Address> slots = given;
-  slots.resize(program.slot_count, 0);
-  uint32_t temporary = UINT32_MAX;
-  if (program.temporary) {
-    temporary = pool_->Allocate(program.temporary);
-    slots[program.temporary_slot()] = pool_->AddressOf(temporary);
-  }
-  std::unique_ptr<Recording> recording;
-  try {
-    recording = std::make_unique<Recording>(*context_, *heaps_, *pool_, *recorder_, program, slots, lists);
-  } catch (...) {
-    if (temporary != UINT32_MAX) pool_->Free(temporary);
-    throw;
-  }
-  recording->temporary_block = temporary;
-  if (temporary != UINT32_MAX) program_in_bytes_ += pool_->SizeOf(temporary);
-  counters_.Take(recorder_->counts);
-  ++program.owners;
-  recordings_.insert(recording.get());
-  return recording.release();
+  return WithInterfaces([&]() -> Recording* {
+    CheckAlive();
+    std::vector<Address> slots = given;
+    slots.resize(program.slot_count, 0);
+    uint32_t temporary = UINT32_MAX;
+    if (program.temporary) {
+      temporary = pool_->Allocate(program.temporary);
+      slots[program.temporary_slot()] = pool_->AddressOf(temporary);
+    }
+    std::unique_ptr<Recording> recording;
+    try {
+      recording = std::make_unique<Recording>(*context_, *heaps_, *pool_, *recorder_, program, slots, lists);
+    } catch (...) {
+      if (temporary != UINT32_MAX) pool_->Free(temporary);
+      throw;
+    }
+    recording->temporary_block = temporary;
+    if (temporary != UINT32_MAX) program_in_bytes_ += pool_->SizeOf(temporary);
+    counters_.Take(recorder_->counts);
+    ++program.owners;
+    recordings_.insert(recording.get());
+    return recording.release();
+  });
 }
 
 std::vector<double> Device::Profile(const Recording& recording) {
-  CheckAlive();
-  queue_->Wait();
-  return ProfileRecording(*context_, *recorder_, recording);
+  return WithInterfaces([&]() -> std::vector<double> {
+    CheckAlive();
+    queue_->Wait();
+    return ProfileRecording(*context_, *recorder_, recording, patience_ms_);
+  });
 }
 
 void Device::Replay(Recording& recording, std::unique_ptr<ReplayWork> work) {
@@ -262,49 +333,55 @@ void Device::Copy(Address from, Address to, uint64_t size) {
 }
 
 void Device::Upload(Address to, const void* bytes, uint64_t size) {
-  CheckAlive();
-  for (uint64_t at = 0; at < size; at += kTransferPiece) {
-    uint64_t part = std::min(kTransferPiece, size - at);
-    // Work goes on while the next piece is copied; when all staging memory is in flight, this thread waits for some of it.
-    if (size > kTransferPiece && !queue_->held() && uploads_->IsFull(part)) queue_->Wait();
-    StagingPool::Piece piece = uploads_->Allocate(part);
-    std::memcpy(piece.memory(), static_cast<const uint8_t*>(bytes) + at, part);
-    Task& task = queue_->Next();
-    task.kind = Task::Kind::Upload;
-    task.transfer = {piece.page->resource.get(), piece.offset, to + at, part};
-    queue_->Commit();
-    piece.page->last_task = queue_->last_task();
-    if (size > kTransferPiece) queue_->Flush();
-  }
+  WithInterfaces([&] {
+    CheckAlive();
+    for (uint64_t at = 0; at < size; at += kTransferPiece) {
+      uint64_t part = std::min(kTransferPiece, size - at);
+      // Work goes on while the next piece is copied; when all staging memory is in flight, this thread waits for some of it.
+      if (size > kTransferPiece && !queue_->held() && uploads_->IsFull(part)) queue_->Wait();
+      StagingPool::Piece piece = uploads_->Allocate(part);
+      std::memcpy(piece.memory(), static_cast<const uint8_t*>(bytes) + at, part);
+      Task& task = queue_->Next();
+      task.kind = Task::Kind::Upload;
+      task.transfer = {piece.page->resource.get(), piece.offset, to + at, part};
+      queue_->Commit();
+      piece.page->last_task = queue_->last_task();
+      if (size > kTransferPiece) queue_->Flush();
+    }
+  });
 }
 
 void Device::Read(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
-  CheckAlive();
-  if (!size) return Synchronize(std::move(done));
-  StagingPool::Piece piece = readbacks_->Allocate(size);
-  Task& task = queue_->Next();
-  piece.page->pins.fetch_add(1);
-  task.kind = Task::Kind::Read;
-  task.completion = new ReadCompletion(piece, to, size, std::move(done));
-  task.transfer = {piece.page->resource.get(), piece.offset, from, size};
-  queue_->Commit();
+  WithInterfaces([&] {
+    CheckAlive();
+    if (!size) return Synchronize(std::move(done));
+    StagingPool::Piece piece = readbacks_->Allocate(size);
+    Task& task = queue_->Next();
+    piece.page->pins.fetch_add(1);
+    task.kind = Task::Kind::Read;
+    task.completion = new ReadCompletion(piece, to, size, std::move(done));
+    task.transfer = {piece.page->resource.get(), piece.offset, from, size};
+    queue_->Commit();
+  });
 }
 
 void Device::ReadAndWait(Address from, void* to, uint64_t size) {
-  CheckAlive();
-  if (queue_->held() || !size) return queue_->Wait();
-  for (uint64_t at = 0; at < size; at += kTransferPiece) {
-    uint64_t part = std::min(kTransferPiece, size - at);
-    StagingPool::Piece piece = readbacks_->Allocate(part);
-    Task& task = queue_->Next();
-    task.kind = Task::Kind::Read;
-    task.completion = nullptr;
-    task.transfer = {piece.page->resource.get(), piece.offset, from + at, part};
-    queue_->Commit();
-    piece.page->last_task = queue_->last_task();
-    queue_->Wait();
-    std::memcpy(static_cast<uint8_t*>(to) + at, piece.memory(), part);
-  }
+  WithInterfaces([&] {
+    CheckAlive();
+    if (queue_->held() || !size) return queue_->Wait();
+    for (uint64_t at = 0; at < size; at += kTransferPiece) {
+      uint64_t part = std::min(kTransferPiece, size - at);
+      StagingPool::Piece piece = readbacks_->Allocate(part);
+      Task& task = queue_->Next();
+      task.kind = Task::Kind::Read;
+      task.completion = nullptr;
+      task.transfer = {piece.page->resource.get(), piece.offset, from + at, part};
+      queue_->Commit();
+      piece.page->last_task = queue_->last_task();
+      queue_->Wait();
+      std::memcpy(static_cast<uint8_t*>(to) + at, piece.memory(), part);
+    }
+  });
 }
 
 void Device::Synchronize(std::function<void(const Failure*)> done) {
@@ -314,20 +391,20 @@ void Device::Synchronize(std::function<void(const Failure*)> done) {
   queue_->Commit();
 }
 
-void Device::RequireSoftware() const {
-  if (!context_->software)
-    throw Failure(FailureKind::Unsupported,
-                  "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
+void Device::InjectFault(uint32_t fault) {
+  WithInterfaces([&] {
+    if (!context_->software)
+      throw Failure(FailureKind::Unsupported,
+                    "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
+    Check(context_->software->InjectFault(fault), "IDxtensorSoftware::InjectFault");
+  });
 }
 
-void Device::RemoveForTest() {
-  RequireSoftware();
-  Check(context_->software->InjectFault(kFaultRemoveDevice), "IDxtensorSoftware::InjectFault");
-}
+void Device::RemoveForTest() { InjectFault(kFaultRemoveDevice); }
+void Device::HangForTest() { InjectFault(kFaultHang); }
 
 void Device::FailNextAllocationForTest() {
-  RequireSoftware();
-  Check(context_->software->InjectFault(kFaultOutOfMemory), "IDxtensorSoftware::InjectFault");
+  InjectFault(kFaultOutOfMemory);
   pool_->ForceDeviceAllocation();
 }
 

@@ -1,7 +1,10 @@
 // One device as the addon sees it: memory, programs, recordings, copies between host and device, and waiting.
 //
-// Owned by one JavaScript environment; every method is that thread's but Quiesce. Work goes to the queue thread and returns at
-// once, unless the name says that it waits. Throws Failure.
+// Owned by one JavaScript environment; every method is that thread's but Quiesce and LetGo. Work goes to the queue thread and
+// returns at once, unless the name says that it waits. Throws Failure.
+//
+// Direct3D gives a removed device out again for as long as anyone in the process holds it. So opening one makes the other threads'
+// devices of that adapter let go of it; they have failed by then, and stay as they are until their threads close them.
 #pragma once
 
 #include <functional>
@@ -16,9 +19,12 @@ namespace dxtensor::dml {
 
 class Device {
  public:
-  // limit_in_bytes 0: what the adapter has.
-  static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, uint64_t limit_in_bytes);
-  // Waits for the device; work not begun is dropped.
+  struct Options {
+    uint64_t limit_in_bytes = 0;     // 0: what the adapter has
+    uint32_t patience_ms = 600'000;  // how long the device may finish nothing while it has work; see timeline.h
+  };
+  static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, const Options& options);
+  // Waits for the device, but not longer than kExitMs; work not begun is dropped.
   ~Device();
 
   const Context& context() const { return *context_; }
@@ -47,22 +53,35 @@ class Device {
 
   void Flush() { queue_->Flush(); }
   void Synchronize(std::function<void(const Failure*)> done);
-  void Wait() { queue_->Wait(); }
+  void Wait();
   void Hold(bool held) { queue_->Hold(held); }
   void RemoveForTest();
+  void HangForTest();
   void FailNextAllocationForTest();
 
+  // How long the end of a process, of a thread or of a device waits for work that was submitted.
+  static constexpr uint32_t kExitMs = 5'000;
+  // Any thread: all waits for the device end then.
+  void GiveUpAt(Timeline::Clock::time_point time) { queue_->GiveUpAt(time); }
   // Any thread: stops the device's threads; the device can only be destroyed after that. For the end of the process.
   void Quiesce() { queue_->Stop(true); }
   // Runs what is queued, then stops.
   void Finish();
 
  private:
-  Device(const Runtime& runtime, const Adapter& adapter, uint64_t limit_in_bytes);
+  Device(const Runtime& runtime, const Adapter& adapter, const Options& options);
+  bool IsRemovedOf(RuntimeKind kind, const Adapter& adapter) const;
+  void LetGo();
+  template <typename F>
+  auto WithInterfaces(F&& use);
   void InitialiseProgram(Program& program);
   void DropOwner(Program* program);
-  void RequireSoftware() const;
+  void InjectFault(uint32_t fault);
 
+  const RuntimeKind kind_;
+  const uint64_t luid_;
+  const uint32_t patience_ms_;
+  Gate gate_;
   std::unique_ptr<Context> context_;
   Counters counters_;
   std::unique_ptr<HeapPool> pool_;
@@ -76,7 +95,7 @@ class Device {
   uint64_t program_in_bytes_ = 0;
 };
 
-// Before the process ends: stops the threads of all devices that are still open. Any thread.
+// Before the process ends: stops the threads of all devices that are still open, all within Device::kExitMs. Any thread.
 void QuiesceAllDevices();
 
 }  // namespace dxtensor::dml

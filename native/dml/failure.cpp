@@ -62,6 +62,7 @@ const char* KindName(FailureKind kind) {
     case FailureKind::Load: return "load";
     case FailureKind::Device: return "device";
     case FailureKind::Removed: return "removed";
+    case FailureKind::Timeout: return "timeout";
     case FailureKind::OutOfMemory: return "outOfMemory";
     case FailureKind::Unsupported: return "unsupported";
     case FailureKind::Invalid: return "invalid";
@@ -89,11 +90,18 @@ Failure::Failure(HRESULT hr, std::string call, std::string op, const std::string
   if (!detail.empty()) message_ += "; " + detail;
 }
 
-Failure Failure::Removal(HRESULT reason, const std::string& noticed_by) {
-  Failure failure(reason, "ID3D12Device::GetDeviceRemovedReason");
-  failure.kind_ = FailureKind::Removed;
-  failure.message_ = "the device was removed: " + HresultName(reason) + " (" + HresultText(reason) + "), noticed by " + noticed_by;
-  return failure;
+Failure::Failure(const Removed& removed)
+    : kind_(FailureKind::Removed),
+      has_hresult_(true),
+      hresult_(removed.code),
+      is_elsewhere_(removed.is_elsewhere),
+      call_("ID3D12Device::GetDeviceRemovedReason"),
+      op_(removed.work),
+      reason_(removed.reason) {
+  message_ = std::string("the device was removed") + (is_elsewhere_ ? " by the work of another thread" : "") + ": " +
+             HresultName(removed.code) + " (" + HresultText(removed.code) + ")";
+  if (!reason_.empty()) message_ += ", " + reason_;
+  if (!op_.empty()) message_ += "; it was noticed while running " + op_;
 }
 
 }  // namespace dxtensor::dml

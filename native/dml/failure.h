@@ -9,7 +9,7 @@
 
 namespace dxtensor::dml {
 
-enum class FailureKind : uint8_t { Load, Device, Removed, OutOfMemory, Unsupported, Invalid, Internal };
+enum class FailureKind : uint8_t { Load, Device, Removed, Timeout, OutOfMemory, Unsupported, Invalid, Internal };
 
 class Failure : public std::exception {
  public:
@@ -17,8 +17,14 @@ class Failure : public std::exception {
   // A failed HRESULT: the kind follows from it.
   Failure(HRESULT hr, std::string call, std::string op = "", const std::string& detail = "");
 
-  // The device's own reason for its removal, and what noticed it.
-  static Failure Removal(HRESULT reason, const std::string& noticed_by);
+  // What is known of a device's removal.
+  struct Removed {
+    HRESULT code = 0;
+    std::string reason;         // the adapter's words; empty: none
+    std::string work;           // programs that ran when it was noticed; empty: unknown
+    bool is_elsewhere = false;  // another thread's work did it
+  };
+  explicit Failure(const Removed& removed);
 
   const char* what() const noexcept override { return message_.c_str(); }
   FailureKind kind() const { return kind_; }
@@ -26,12 +32,16 @@ class Failure : public std::exception {
   HRESULT hresult() const { return hresult_; }
   const std::string& call() const { return call_; }
   const std::string& op() const { return op_; }
+  // Of a removal.
+  const std::string& reason() const { return reason_; }
+  bool is_elsewhere() const { return is_elsewhere_; }
 
  private:
   FailureKind kind_;
   bool has_hresult_ = false;
   HRESULT hresult_ = 0;
-  std::string call_, op_, message_;
+  bool is_elsewhere_ = false;
+  std::string call_, op_, reason_, message_;
 };
 
 const char* KindName(FailureKind kind);  // "outOfMemory"

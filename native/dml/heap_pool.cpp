@@ -14,8 +14,9 @@ constexpr uint64_t kFirstChunk = 16ull << 20, kLargestChunk = 128ull << 20;
 
 }  // namespace
 
-HeapPool::HeapPool(const Context& context, uint64_t limit_in_bytes, std::function<bool()> drain)
+HeapPool::HeapPool(const Context& context, Gate& gate, uint64_t limit_in_bytes, std::function<bool()> drain)
     : context_(context),
+      gate_(gate),
       limit_(limit_in_bytes),
       drain_(std::move(drain)),
       backings_(new std::atomic<Backing*>[kMaxChunks]),
@@ -44,6 +45,7 @@ uint32_t HeapPool::Allocate(uint64_t size, Use use) {
 }
 
 uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {
+  Gate::Entry entry(gate_);
   HRESULT hr = S_OK;
   uint64_t least = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
   if (force_device_allocation_) {
@@ -104,7 +106,16 @@ bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
   return true;
 }
 
+void HeapPool::LetGo() {
+  for (uint32_t i = 0; i < next_number_; ++i)
+    if (Backing* backing = backings_[i].load(std::memory_order_acquire)) {
+      backing->resource.Reset();
+      backing->heap.Reset();
+    }
+}
+
 uint64_t HeapPool::Trim() {
+  Gate::Entry entry(gate_);
   for (BlockAllocator& blocks : blocks_) blocks.Coalesce();
   if (!drain_()) return 0;
   uint64_t before = pooled_;

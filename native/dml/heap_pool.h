@@ -13,6 +13,7 @@
 
 #include "block_allocator.h"
 #include "context.h"
+#include "gate.h"
 
 namespace dxtensor::dml {
 
@@ -24,8 +25,9 @@ class HeapPool {
     uint64_t size = 0;
   };
 
-  // `drain` waits until the device has finished all work queued so far; it answers false where it can't wait.
-  HeapPool(const Context& context, uint64_t limit_in_bytes, std::function<bool()> drain);
+  // `drain` waits until the device has finished all work queued so far; it answers false where it can't wait. `gate`: entered
+  // before the device is asked for memory.
+  HeapPool(const Context& context, Gate& gate, uint64_t limit_in_bytes, std::function<bool()> drain);
   ~HeapPool();
 
   // What a block is for. Buffers of programs have chunks of their own: a copy between them and tensors is then between two
@@ -43,6 +45,8 @@ class HeapPool {
 
   ID3D12Resource* Resource(uint32_t chunk) const { return backings_[chunk].load(std::memory_order_acquire)->resource.get(); }
   const Backing& BackingOf(uint32_t chunk) const { return *backings_[chunk].load(std::memory_order_acquire); }
+  // See Context::LetGo. Blocks can be freed afterwards as before.
+  void LetGo();
   // Changes when a chunk's number may mean another resource than before.
   uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
@@ -67,6 +71,7 @@ class HeapPool {
   [[noreturn]] void ThrowOutOfMemory(uint64_t size, HRESULT hr) const;
 
   const Context& context_;
+  Gate& gate_;
   const uint64_t limit_;
   std::function<bool()> drain_;
   std::array<BlockAllocator, 2> blocks_;  // by Use

@@ -49,6 +49,9 @@ class ListRecorder {
   // The closing barriers; the caller closes the list. next: the head of the list that follows in the same submission.
   void End(const ListHead* next = nullptr);
 
+  // See Context::LetGo.
+  void LetGo() { recorder_.Reset(); }
+
   // Something was recorded since Begin.
   bool dirty() const { return dirty_; }
   // Dispatches and copies since Begin.

@@ -25,10 +25,7 @@ size_t OpenLists::FreeAllocator() {
   }
   auto oldest = std::min_element(allocators_.begin(), allocators_.end(),
                                  [](const Allocator& a, const Allocator& b) { return a.last_use < b.last_use; });
-  if (!timeline_.Wait(oldest->last_use, event_)) {
-    HRESULT reason = context_.RemovedReason();
-    throw FAILED(reason) ? Failure::Removal(reason, "waiting for it") : Failure(FailureKind::Device, "waiting for the device failed");
-  }
+  timeline_.WaitOrThrow(oldest->last_use, event_);
   return static_cast<size_t>(oldest - allocators_.begin());
 }
 

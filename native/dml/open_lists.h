@@ -17,6 +17,11 @@ class OpenLists {
   ID3D12GraphicsCommandList* list() const { return list_.get(); }
   // The list was submitted, to be finished at this fence value.
   void Used(uint64_t value) { allocators_[current_].last_use = value; }
+  // See Context::LetGo.
+  void LetGo() {
+    allocators_.clear();
+    list_.Reset();
+  }
 
  private:
   struct Allocator {

@@ -14,7 +14,7 @@ constexpr int kRounds = 4;
 
 }  // namespace
 
-std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording) {
+std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms) {
   const auto count = static_cast<UINT>(recording.program().dispatches.size());
   std::vector<double> seconds(count, std::numeric_limits<double>::infinity());
   if (!count) return seconds;
@@ -39,15 +39,12 @@ std::vector<double> ProfileRecording(const Context& context, ListRecorder& recor
   list->ResolveQueryData(stamps.get(), D3D12_QUERY_TYPE_TIMESTAMP, 0, count * 2, results.get(), 0);
   Check(list->Close(), "ID3D12GraphicsCommandList::Close", recording.program().name.c_str());
 
-  Timeline timeline(context);
+  Timeline timeline(context, patience_ms);
   Event event;
   for (int round = 0; round < kRounds; ++round) {
     ID3D12CommandList* lists[] = {list.get()};
     context.queue->ExecuteCommandLists(1, lists);
-    if (!timeline.Wait(timeline.Signal(), event)) {
-      HRESULT reason = context.RemovedReason();
-      throw FAILED(reason) ? Failure::Removal(reason, "profiling") : Failure(FailureKind::Device, "waiting for the device failed");
-    }
+    timeline.WaitOrThrow(timeline.Signal(), event);
     void* memory = nullptr;
     Check(results->Map(0, nullptr, &memory), "ID3D12Resource::Map");
     const auto* ticks = static_cast<const UINT64*>(memory);

@@ -12,6 +12,6 @@ namespace dxtensor::dml {
 
 // Seconds of each dispatch in the program's order, barriers around it included: the least of a few rounds, the first of which does
 // not count. Throws Failure when the device has no timestamps or fails.
-std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording);
+std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms);
 
 }  // namespace dxtensor::dml

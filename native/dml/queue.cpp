@@ -13,18 +13,19 @@ namespace {
 constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
-constexpr uint32_t kStopTimeoutMs = 30000;
+// Programs that a message names.
+constexpr size_t kMostNames = 4;
 
 }  // namespace
 
 Queue::Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heaps, Counters& counters, ID3D12Resource* staging,
-             uint64_t staging_size)
+             uint64_t staging_size, uint32_t patience_ms)
     : context_(context),
       pool_(pool),
       heaps_(heaps),
       counters_(counters),
-      timeline_(context),
-      completions_(context, timeline_),
+      timeline_(context, patience_ms),
+      completions_(timeline_),
       recorder_(context, pool, staging, staging_size),
       lists_(context, timeline_),
       batch_(kFirstBatch) {
@@ -56,7 +57,7 @@ void Queue::Flush() {
   Task& task = Next();
   task.kind = Task::Kind::Flush;
   task.completion = nullptr;
-  ring_.Commit();
+  Commit();
 }
 
 void Queue::Wait() {
@@ -64,7 +65,7 @@ void Queue::Wait() {
   Task& task = Next();
   task.kind = Task::Kind::Flush;
   task.completion = nullptr;
-  ring_.Commit();
+  Commit();
   uint64_t wanted = ring_.pushed();
   for (int i = 0; i < 200 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i) PausePoll();
   if (submitted_task_.load(std::memory_order_acquire) < wanted) {
@@ -74,11 +75,7 @@ void Queue::Wait() {
     waiting_.store(false, std::memory_order_relaxed);
   }
   CheckAlive();
-  if (!timeline_.Wait(timeline_.submitted(), wait_event_)) {
-    HRESULT reason = context_.RemovedReason();
-    if (FAILED(reason)) throw Failure::Removal(reason, "waiting for it");
-    throw Failure(FailureKind::Device, "waiting for the device failed");
-  }
+  timeline_.WaitOrThrow(timeline_.submitted(), wait_event_);
 }
 
 uint64_t Queue::CompletedTask() {
@@ -106,7 +103,7 @@ bool Queue::Stop(bool drop_tasks) {
   ring_.Wake();
   if (thread_.joinable()) thread_.join();
   completions_.Stop();
-  finished_ = failed() || timeline_.Wait(timeline_.submitted(), wait_event_, kStopTimeoutMs) || FAILED(context_.RemovedReason());
+  finished_ = failed() || timeline_.Wait(timeline_.submitted(), stop_event_) != Waited::TimedOut;
   if (finished_) {
     dead_.clear();
   } else {
@@ -117,7 +114,37 @@ bool Queue::Stop(bool drop_tasks) {
       static_cast<void>(dead.initialise.release());
     }
   }
+  SetFailure(Failure(FailureKind::Device, "the device was closed before this was done"));
+  ended_.store(true, std::memory_order_seq_cst);
+  DrainRing();
   return finished_;
+}
+
+void Queue::Abort(const Failure& why) {
+  SetFailure(why);
+  Stop(true);
+}
+
+void Queue::LetGo() {
+  recorder_.LetGo();
+  lists_.LetGo();
+  timeline_.LetGo();
+}
+
+// What was committed after the queue thread had ended.
+void Queue::Drain() {
+  std::lock_guard<std::mutex> lock(stop_mutex_);
+  DrainRing();
+}
+
+void Queue::DrainRing() {
+  while (Task* task = ring_.Front()) {
+    ProcessAfterFailure(*task);
+    ring_.Pop();
+  }
+  submitted_task_.store(ring_.popped(), std::memory_order_seq_cst);
+  std::lock_guard<std::mutex> lock(mutex_);
+  submitted_.notify_all();
 }
 
 void Queue::ThrowFailure() const {
@@ -152,7 +179,7 @@ void Queue::Run() {
     ring_.Pop();
     if (failed()) PublishSubmitted();
   }
-  if (failed()) return;
+  if (failed()) return FailPending();
   try {
     if (!drop_.load()) Submit();
     else FailPending();
@@ -268,6 +295,7 @@ void Queue::RunProgram(Program& program, const Address* slots) {
   }
   if (written) recorder_.counts.tables += program.dispatches.size();
   set->last_use = timeline_.submitted() + 1;
+  if (running_.empty() || running_.back() != &program) running_.push_back(&program);
   recorder_.Run(program, slots, *set);
 }
 
@@ -276,12 +304,14 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   Recording::List& list = recording.NextList();
   if (timeline_.Completed() < list.last_use) Submit();
   WaitFor(list.last_use);
+  running_.push_back(&recording.program());
   // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
   ID3D12CommandList* both[] = {CloseOpenList(&recording.head()), list.list.get()};
   if (both[0]) Execute(both, 2);
   else Execute(both + 1, 1);
   list.last_use = timeline_.submitted();
   if (both[0]) ReopenList();
+  else running_.clear();
   Settle();
   counters_.replays.AddAlone();
   if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
@@ -302,6 +332,7 @@ ID3D12CommandList* Queue::CloseOpenList(const ListHead* next) {
 }
 
 void Queue::ReopenList() {
+  running_.clear();
   lists_.Used(timeline_.submitted());
   recorder_.Begin(lists_.Open());
 }
@@ -334,10 +365,7 @@ void Queue::Execute(ID3D12CommandList* const* lists, uint32_t count) {
 
 void Queue::WaitFor(uint64_t value) {
   if (timeline_.Completed() >= value && timeline_.Completed() != UINT64_MAX) return;
-  if (!timeline_.Wait(value, event_)) {
-    CheckRemoved();
-    throw Failure(FailureKind::Device, "waiting for the device failed");
-  }
+  timeline_.WaitOrThrow(value, event_);
 }
 
 void Queue::Reap() {
@@ -357,18 +385,26 @@ void Queue::PublishSubmitted() {
 }
 
 void Queue::CheckRemoved() {
-  HRESULT reason = context_.RemovedReason();
-  if (FAILED(reason)) throw Failure(reason, "GetDeviceRemovedReason");
+  if (FAILED(context_.RemovedReason())) throw context_.Removal(RunningNames());
+}
+
+std::string Queue::RunningNames() const {
+  std::string names;
+  size_t from = running_.size() > kMostNames ? running_.size() - kMostNames : 0;
+  for (size_t i = from; i < running_.size(); ++i) names += (names.empty() ? "" : ", ") + running_[i]->name;
+  return from ? names + " and " + std::to_string(from) + " before" : names;
+}
+
+void Queue::SetFailure(const Failure& failure) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (failed()) return;
+  failure_ = failure;
+  failed_.store(true, std::memory_order_release);
 }
 
 void Queue::Fail(const Failure& failure) {
-  HRESULT reason = context_.RemovedReason();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (failed()) return;
-    failure_ = FAILED(reason) ? Failure::Removal(reason, failure.what()) : failure;
-    failed_.store(true, std::memory_order_release);
-  }
+  bool removed = failure.kind() != FailureKind::Removed || failure.reason().empty();
+  SetFailure(removed && FAILED(context_.RemovedReason()) ? context_.Removal(RunningNames()) : failure);
   FailPending();
 }
 

@@ -62,13 +62,17 @@ struct Task {
 
 class Queue {
  public:
+  // patience_ms: see timeline.h.
   Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heaps, Counters& counters, ID3D12Resource* staging,
-        uint64_t staging_size);
+        uint64_t staging_size, uint32_t patience_ms);
   ~Queue();
 
   // A task to fill; then Commit. Throws Failure when the device has failed, or is held with a full ring.
   Task& Next();
-  void Commit() { ring_.Commit(); }
+  void Commit() {
+    ring_.Commit();
+    if (ended_.load(std::memory_order_seq_cst)) Drain();
+  }
   // The number of the task committed last.
   uint64_t last_task() const { return ring_.pushed(); }
 
@@ -84,8 +88,15 @@ class Queue {
   uint64_t CompletedTask();
   void Hold(bool held);
   bool held() const { return held_.load(std::memory_order_relaxed); }
-  // Any thread, several times: ends both threads. drop_tasks: those not begun are not run. False when the device does not finish.
+  // Any thread: all waits for the device end then, see Timeline.
+  void GiveUpAt(Timeline::Clock::time_point time) { timeline_.GiveUpAt(time); }
+  // Any thread, several times: ends both threads. drop_tasks: those not begun are not run. Waits for what was submitted until the
+  // time of GiveUpAt; false when the device has not finished it by then.
   bool Stop(bool drop_tasks);
+  // Any thread, of a removed device: its work ends with this failure.
+  void Abort(const Failure& why);
+  // After Abort; see Context::LetGo.
+  void LetGo();
 
  private:
   struct Dead {
@@ -102,6 +113,10 @@ class Queue {
   void RunProgram(Program& program, const Address* slots);
   void Replay(Recording& recording, ReplayWork& work);
   void FailPending();
+  void Drain();
+  void DrainRing();
+  void SetFailure(const Failure& failure);
+  std::string RunningNames() const;
   void Submit();
   ID3D12CommandList* CloseOpenList(const ListHead* next = nullptr);
   void ReopenList();
@@ -123,7 +138,7 @@ class Queue {
   Timeline timeline_;
   CompletionThread completions_;
   ListRecorder recorder_;
-  Event event_, wait_event_;  // the queue thread's and the JavaScript thread's
+  Event event_, wait_event_, stop_event_;  // the queue thread's, the JavaScript thread's, and Stop's
 
   // Queue thread.
   OpenLists lists_;
@@ -131,9 +146,10 @@ class Queue {
   uint64_t recorded_ = 0;  // tasks
   std::deque<Dead> dead_;
   std::vector<std::unique_ptr<Completion>> pending_;  // to be told when what is recorded is done
+  std::vector<const Program*> running_;               // in the open list, then those that are replayed: for messages
 
   // Shared.
-  std::atomic<bool> held_{false}, stopping_{false}, drop_{false}, failed_{false}, waiting_{false};
+  std::atomic<bool> held_{false}, stopping_{false}, drop_{false}, failed_{false}, waiting_{false}, ended_{false};
   std::atomic<uint64_t> submitted_task_{0};
   mutable std::mutex mutex_;
   std::condition_variable submitted_;

@@ -30,6 +30,13 @@ Recording::Recording(const Context& context, DescriptorHeaps& heaps, const HeapP
   }
 }
 
+void Recording::LetGo() {
+  lists_.clear();
+  bound_.LetGo();
+  resources_.clear();
+  resource_heaps_.clear();
+}
+
 uint64_t Recording::last_use() const {
   uint64_t last = 0;
   for (const List& list : lists_) last = std::max(last, list.last_use);

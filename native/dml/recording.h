@@ -34,6 +34,8 @@ class Recording {
   // All steps, into a list that another one records.
   void RecordInto(ListRecorder& recorder) const { recorder.Run(program_, bound_.slots().data(), bound_); }
   uint64_t last_use() const;
+  // See Context::LetGo.
+  void LetGo();
   // The same for all of its lists.
   const ListHead& head() const { return head_; }
 

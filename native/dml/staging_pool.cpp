@@ -17,7 +17,8 @@ StagingPool::StagingPool(const Context& context, D3D12_HEAP_TYPE type, std::func
     : context_(context), type_(type), completed_(std::move(completed)) {}
 
 StagingPool::~StagingPool() {
-  for (auto& page : pages_) page->resource->Unmap(0, nullptr);
+  for (auto& page : pages_)
+    if (page->resource) page->resource->Unmap(0, nullptr);
 }
 
 bool StagingPool::IsIdle(const Page& page, uint64_t completed) const {

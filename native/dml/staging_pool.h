@@ -35,6 +35,10 @@ class StagingPool {
   Piece Allocate(uint64_t size);
   // As much is in flight as the pool likes to hold, and no page is idle for this size: waiting is cheaper than another page.
   bool IsFull(uint64_t size) const;
+  // See Context::LetGo. The memory of pieces is gone then.
+  void LetGo() {
+    for (auto& page : pages_) page->resource.Reset();
+  }
   static void Unpin(Page* page) { page->pins.fetch_sub(1, std::memory_order_release); }
 
  private:

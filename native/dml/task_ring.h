@@ -46,7 +46,7 @@ class TaskRing {
   T* Front() {
     uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (tail == head_seen_) {
-      head_seen_ = head_.load(std::memory_order_acquire);
+      head_seen_ = head_.load(std::memory_order_seq_cst);
       if (tail == head_seen_) return nullptr;
     }
     return &tasks_[tail & (kSize - 1)];

@@ -1,44 +1,68 @@
 #include "timeline.h"
 
-#include "failure.h"
 #include "pause.h"
 
 namespace dxtensor::dml {
 
 namespace {
 
-constexpr int kPolls = 64, kLookForRemovalMs = 100;
+constexpr int kPolls = 64, kLookMs = 100;
+
+Timeline::Clock::rep Now() { return Timeline::Clock::now().time_since_epoch().count(); }
 
 }  // namespace
 
-Timeline::Timeline(const Context& context) : context_(context) {
+Timeline::Timeline(const Context& context, uint32_t patience_ms) : context_(context), patience_(patience_ms) {
   Check(context.d3d->CreateFence(0, D3D12_FENCE_FLAG_NONE, __uuidof(ID3D12Fence), fence_.put_void()), "ID3D12Device::CreateFence");
 }
 
 uint64_t Timeline::Signal() {
-  uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
+  uint64_t before = submitted_.load(std::memory_order_relaxed), value = before + 1;
+  // An idle device owes nothing for the time before this.
+  if (Completed() >= before) {
+    seen_.store(before, std::memory_order_relaxed);
+    seen_at_.store(Now(), std::memory_order_relaxed);
+  }
   Check(context_.queue->Signal(fence_.get(), value), "ID3D12CommandQueue::Signal");
   submitted_.store(value, std::memory_order_release);
   return value;
 }
 
-bool Timeline::Wait(uint64_t value, Event& event, uint32_t timeout_ms) const {
+bool Timeline::IsPastPatience() const {
+  Clock::rep now = Now();
+  if (now >= give_up_at_.load(std::memory_order_acquire)) return true;
+  uint64_t done = Completed();
+  if (seen_.exchange(done, std::memory_order_relaxed) != done) seen_at_.store(now, std::memory_order_relaxed);
+  return Clock::duration(now - seen_at_.load(std::memory_order_relaxed)) >= patience_;
+}
+
+Waited Timeline::Wait(uint64_t value, Event& event) const {
   for (int i = 0; i < kPolls; ++i) {
     uint64_t done = Completed();
-    if (done == UINT64_MAX) return false;
-    if (done >= value) return true;
+    if (done == UINT64_MAX) return Waited::Removed;
+    if (done >= value) return Waited::Done;
     PausePoll();
   }
-  if (FAILED(fence_->SetEventOnCompletion(value, event.handle()))) return false;
-  for (uint32_t waited = 0; timeout_ms == 0 || waited < timeout_ms; waited += kLookForRemovalMs) {
-    bool signalled = event.Wait(kLookForRemovalMs);
+  if (FAILED(fence_->SetEventOnCompletion(value, event.handle()))) return Waited::Removed;
+  for (;;) {
+    bool signalled = event.Wait(kLookMs);
     uint64_t done = Completed();
-    if (done == UINT64_MAX) return false;
-    if (done >= value) return true;
+    if (done == UINT64_MAX) return Waited::Removed;
+    if (done >= value) return Waited::Done;
     // An event may be late from an earlier wait; and a removed device may never signal.
-    if (!signalled && FAILED(context_.RemovedReason())) return false;
+    if (signalled) continue;
+    if (FAILED(context_.RemovedReason())) return Waited::Removed;
+    if (IsPastPatience()) return Waited::TimedOut;
   }
-  return false;
+}
+
+Failure Timeline::WhyNot(Waited waited) const {
+  if (FAILED(context_.RemovedReason())) return context_.Removal("");
+  if (waited == Waited::Removed) return Failure(FailureKind::Device, "waiting for the device failed");
+  if (Now() >= give_up_at_.load(std::memory_order_acquire))
+    return Failure(FailureKind::Timeout, "the device was closed while it still worked");
+  return Failure(FailureKind::Timeout,
+                 "the device did not answer: it has finished nothing for " + std::to_string(patience_.count()) + " ms and has work to do");
 }
 
 }  // namespace dxtensor::dml

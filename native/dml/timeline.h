@@ -1,30 +1,54 @@
 // The device's fence: what has been submitted, and what is done. Any thread.
+//
+// No wait is for ever: it ends when the device is removed, when the device has reached no further value for as long as
+// `patience_ms`, or at the time of GiveUpAt.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 #include "context.h"
 #include "event.h"
 
 namespace dxtensor::dml {
 
+enum class Waited : uint8_t { Done, Removed, TimedOut };
+
 class Timeline {
  public:
-  explicit Timeline(const Context& context);
+  using Clock = std::chrono::steady_clock;
+
+  Timeline(const Context& context, uint32_t patience_ms);
 
   // Fence value of the latest signal.
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   // All values up to this one are done; UINT64_MAX when the device is removed.
-  uint64_t Completed() const { return fence_->GetCompletedValue(); }
+  uint64_t Completed() const { return fence_ ? fence_->GetCompletedValue() : UINT64_MAX; }
   // The queue thread's: a value that the device reaches after all work so far.
   uint64_t Signal();
-  // False when the device is removed first, or when that many milliseconds (0: no end) have passed. `event` is the waiter's own.
-  bool Wait(uint64_t value, Event& event, uint32_t timeout_ms = 0) const;
+  // `event` is the waiter's own.
+  Waited Wait(uint64_t value, Event& event) const;
+  // The same, but for Failure instead of an answer.
+  void WaitOrThrow(uint64_t value, Event& event) const {
+    if (Waited waited = Wait(value, event); waited != Waited::Done) throw WhyNot(waited);
+  }
+  Failure WhyNot(Waited waited) const;
+  // Every wait that goes on then ends as timed out, later ones too.
+  void GiveUpAt(Clock::time_point time) { give_up_at_.store(time.time_since_epoch().count(), std::memory_order_release); }
+  // See Context::LetGo.
+  void LetGo() { fence_.Reset(); }
 
  private:
+  bool IsPastPatience() const;
+
   const Context& context_;
+  const std::chrono::milliseconds patience_;
   ComPtr<ID3D12Fence> fence_;
   std::atomic<uint64_t> submitted_{0};
+  std::atomic<Clock::rep> give_up_at_{Clock::time_point::max().time_since_epoch().count()};
+  // What the device had done when somebody looked last, and when it had come to that.
+  mutable std::atomic<uint64_t> seen_{0};
+  mutable std::atomic<Clock::rep> seen_at_{0};
 };
 
 }  // namespace dxtensor::dml

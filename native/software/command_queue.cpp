@@ -8,6 +8,7 @@ namespace {
 
 // How long the thread looks for new work before it sleeps: some ten microseconds.
 constexpr int kSpins = 400;
+constexpr char kCause[] = "this one";
 
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -66,7 +67,9 @@ std::string CommandQueue::CheckLists(UINT count, ID3D12CommandList* const* lists
 }
 
 void CommandQueue::ExecuteCommandLists(UINT count, ID3D12CommandList* const* lists) {
-  if (!count || !lists || FAILED(device().removed()) || device().TakeFault(kFaultRemoveDevice)) return;
+  if (!count || !lists || FAILED(device().removed())) return;
+  if (device().TakeFault(kFaultRemoveDevice)) return BlameMe();
+  if (device().TakeFault(kFaultHang)) Hang();
   std::string wrong;
   for (UINT i = 0; i < count && wrong.empty(); ++i) {
     auto* list = static_cast<CommandList*>(static_cast<ID3D12GraphicsCommandList*>(lists[i]));
@@ -97,8 +100,25 @@ void CommandQueue::ExecuteCommandLists(UINT count, ID3D12CommandList* const* lis
     Wake();
     return S_OK;
   });
-  if (!wrong.empty()) device().Remove(DXGI_ERROR_INVALID_CALL, wrong);
-  else if (FAILED(handed)) device().Remove(handed, "ExecuteCommandLists ran out of memory");
+  if (!wrong.empty()) Remove(DXGI_ERROR_INVALID_CALL, wrong);
+  else if (FAILED(handed)) Remove(handed, "ExecuteCommandLists ran out of memory");
+}
+
+void CommandQueue::Remove(HRESULT reason, const std::string& why) {
+  if (device().Remove(reason, why)) BlameMe();
+}
+
+void CommandQueue::BlameMe() {
+  SetPrivateData(kIidCause, sizeof kCause - 1, kCause);
+  device().SetPrivateData(kIidCause, sizeof kCause - 1, kCause);
+}
+
+// A wait for what nobody signals; ends when the device is removed or the queue is released.
+void CommandQueue::Hang() {
+  void* fence = nullptr;
+  if (FAILED(Fence::Create(&device(), 0, D3D12_FENCE_FLAG_NONE, __uuidof(ID3D12Fence), &fence))) return;
+  Wait(static_cast<ID3D12Fence*>(fence), 1);
+  static_cast<ID3D12Fence*>(fence)->Release();
 }
 
 HRESULT CommandQueue::Signal(ID3D12Fence* fence, UINT64 value) {
@@ -171,7 +191,7 @@ void CommandQueue::RunTask(Task& task) {
           RunCommands(*task.recording);
           return S_OK;
         });
-        if (FAILED(ran)) device().Remove(DXGI_ERROR_DRIVER_INTERNAL_ERROR, "a kernel failed while it ran");
+        if (FAILED(ran)) Remove(DXGI_ERROR_DRIVER_INTERNAL_ERROR, "a kernel failed while it ran");
       }
       task.recording->pending.fetch_sub(1, std::memory_order_release);
       if (task.serial) progress_->completed.store(task.serial, std::memory_order_release);

@@ -47,6 +47,9 @@ class CommandQueue final : public DeviceChild<ID3D12CommandQueue, ID3D12Pageable
   std::string CheckLists(UINT count, ID3D12CommandList* const* lists, uint64_t stamp);
   void Push(Task task);
   void Wake();
+  void Remove(HRESULT reason, const std::string& why);
+  void BlameMe();
+  void Hang();
   void ThreadMain();
   void RunTask(Task& task);
   static void RunCommands(const Recording& recording);

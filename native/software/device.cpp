@@ -70,13 +70,14 @@ HRESULT Device::QueryOther(REFIID iid, void** out) {
   return S_OK;
 }
 
-void Device::Remove(HRESULT reason, const std::string& why) {
+bool Device::Remove(HRESULT reason, const std::string& why) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (FAILED(removed())) return;
+  if (FAILED(removed())) return false;
   removed_why_ = why;
   Trace("device removed: " + why);
   removed_.store(reason, std::memory_order_release);
   for (Fence* fence : fences_) fence->Set(UINT64_MAX);
+  return true;
 }
 
 HRESULT Device::GetPrivateData(REFGUID guid, UINT* size, void* data) {
@@ -92,7 +93,7 @@ HRESULT Device::GetPrivateData(REFGUID guid, UINT* size, void* data) {
 }
 
 HRESULT Device::Control::InjectFault(UINT fault) {
-  if (fault != kFaultRemoveDevice && fault != kFaultOutOfMemory) return E_INVALIDARG;
+  if (fault != kFaultRemoveDevice && fault != kFaultOutOfMemory && fault != kFaultHang) return E_INVALIDARG;
   device_->faults_.fetch_or(1u << fault);
   return S_OK;
 }

@@ -32,7 +32,8 @@ class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Obj
   bool checks() const { return checks_; }
   HRESULT removed() const { return removed_.load(std::memory_order_acquire); }
   // The first reason counts. GetPrivateData(kIidSoftware) gives the text.
-  void Remove(HRESULT reason, const std::string& why);
+  // False when it was removed before.
+  bool Remove(HRESULT reason, const std::string& why);
   // True once when the fault was asked for; removes the device when it is kFaultRemoveDevice.
   bool TakeFault(UINT fault);
 

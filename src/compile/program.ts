@@ -10,6 +10,7 @@ import { fromNative } from "../errors.ts";
 import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import type { Check } from "./check.ts";
+import { callerPlace } from "./place.ts";
 import { optimize } from "../graph/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import type { Trace, TracedInput } from "./trace.ts";
@@ -84,7 +85,8 @@ export class CompiledProgram {
     ];
     this.#lists = lists;
     try {
-      this.#id = native.binding.createProgram(native.id, this.description);
+      const place = callerPlace();
+      this.#id = native.binding.createProgram(native.id, { ...this.description, name: place === null ? name : `${name} ${place}` });
     } catch (error) {
       throw fromNative(name, error);
     }
@@ -170,8 +172,10 @@ export class CompiledProgram {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    if (this.#recording !== 0) this.native.binding.releaseRecording(this.#recording);
-    this.native.binding.releaseProgram(this.#id);
+    if (!this.native.isClosed) {
+      if (this.#recording !== 0) this.native.binding.releaseRecording(this.#recording);
+      this.native.binding.releaseProgram(this.#id);
+    }
     for (const b of this.#buffers) b?.release();
     for (const { storage } of this.#state) storage.release();
   }

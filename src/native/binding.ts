@@ -61,15 +61,19 @@ export interface DeviceDescription {
 
 /** Properties of an Error thrown by the addon. */
 export interface NativeFailure {
-  readonly kind: "load" | "device" | "removed" | "outOfMemory" | "unsupported" | "invalid" | "internal";
+  readonly kind: "load" | "device" | "removed" | "timeout" | "outOfMemory" | "unsupported" | "invalid" | "internal";
   /** "0x80070057", null where no HRESULT is behind it. */
   readonly hresult: string | null;
   /** "E_INVALIDARG". */
   readonly hresultName: string | null;
   /** The native call that failed: "IDMLDevice::CreateOperator". */
   readonly call: string | null;
-  /** The DirectML operator it was about: "GEMM". */
+  /** The DirectML operator it was about: "GEMM"; of a removal, the programs that ran when it was noticed. */
   readonly operator: string | null;
+  /** Of a removal: the adapter's words, where it has any. */
+  readonly reason: string | null;
+  /** Of a removal: another thread's work did it. */
+  readonly isElsewhere: boolean;
 }
 
 export interface TensorDescription {
@@ -182,7 +186,7 @@ export interface MemoryStatistics {
 }
 
 export type Handle = number;
-export type Fault = "removeDevice" | "outOfMemory";
+export type Fault = "removeDevice" | "outOfMemory" | "hang";
 
 export interface Binding {
   readonly version: string;
@@ -190,7 +194,12 @@ export interface Binding {
   load(kind: RuntimeKind, paths: LibraryPaths): LoadReport;
   /** [] when the runtime is not loaded or has no adapter. */
   adapters(kind: RuntimeKind): AdapterDescription[];
-  openDevice(kind: RuntimeKind, adapter: number, options: { memoryLimitInBytes?: number | undefined }): DeviceDescription;
+  /** timeoutInMs: how long the device may finish nothing while it has work, before who waits for it is told. */
+  openDevice(
+    kind: RuntimeKind,
+    adapter: number,
+    options: { memoryLimitInBytes?: number | undefined; timeoutInMs?: number | undefined },
+  ): DeviceDescription;
   /** Waits for its work, frees everything of it. Handles of it are dead then. */
   closeDevice(device: number): void;
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
-import { addonPaths, libraryPaths as pathsIn, takesCpuAdapters, type Surroundings } from "./paths.ts";
+import { addonPaths, deviceTimeoutOf, libraryPaths as pathsIn, takesCpuAdapters, type Surroundings } from "./paths.ts";
 
 /** The folder of this package's package.json, whether this file runs from src or from dist. */
 function packageRoot(): string {
@@ -58,6 +58,9 @@ export function loadBinding(): Binding {
 
 /** What to hand to Binding.load. */
 export const libraryPaths = (): LibraryPaths => pathsIn(surroundings());
+
+/** DXTENSOR_TIMEOUT_MS. */
+export const deviceTimeout = (): number | undefined => deviceTimeoutOf(surroundings());
 
 /** DXTENSOR_CPU_ADAPTERS=1: adapters that are not hardware join the `dml` list. */
 export const cpuAdapters = (): boolean => takesCpuAdapters(surroundings());

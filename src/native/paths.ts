@@ -3,6 +3,7 @@
  * docs/runtimes.md describes the variables.
  */
 import { posix, win32 } from "node:path";
+import { ValueError } from "../errors.ts";
 import type { LibraryPaths } from "./binding.ts";
 
 export interface Surroundings {
@@ -88,4 +89,14 @@ export function libraryPaths(surroundings: Surroundings): LibraryPaths {
 /** True when adapters that are not hardware join the `dml` list. */
 export function takesCpuAdapters(surroundings: Surroundings): boolean {
   return variable(surroundings, "DXTENSOR_CPU_ADAPTERS") === "1";
+}
+
+/** How long a device may finish nothing while it has work, in milliseconds; undefined: as long as the addon allows. */
+export function deviceTimeoutOf(surroundings: Surroundings): number | undefined {
+  const text = variable(surroundings, "DXTENSOR_TIMEOUT_MS");
+  if (text === undefined) return undefined;
+  const ms = Number(text);
+  if (!Number.isInteger(ms) || ms < 1 || ms > 0x7fffffff)
+    throw new ValueError("DXTENSOR_TIMEOUT_MS", "the variable", "a whole number of milliseconds from 1 to 2147483647", text);
+  return ms;
 }

@@ -5,7 +5,7 @@ import { OutOfMemoryError, fromNative } from "../errors.ts";
 import type { Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
 import { Storage, setReleaser } from "../storage.ts";
-import type { NativeDevice } from "./devices.ts";
+import { hasClosedDevice, type NativeDevice } from "./devices.ts";
 
 /**
  * How many buffers and bytes may come on top of what is really alive before garbage is collected. Few buffers: a loop then
@@ -27,7 +27,14 @@ function collector(): Collect {
   return collect;
 }
 
-setReleaser((handle) => loadBinding().release(handle));
+setReleaser((handle) => {
+  try {
+    loadBinding().release(handle);
+  } catch (error) {
+    // A tensor of a device that was closed: its buffer is gone already.
+    if (!hasClosedDevice()) throw error;
+  }
+});
 
 let pressure: Float64Array | null = null;
 

@@ -1,9 +1,9 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
 import { Capabilities } from "../dml/capabilities.ts";
 import { defaultDevice, device, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
-import { DeviceError, DeviceIndexError, NativeLoadError, fromNative } from "../errors.ts";
+import { DeviceError, DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
-import { cpuAdapters, libraryPaths, loadBinding } from "../native/load.ts";
+import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding } from "../native/load.ts";
 
 /** An opened device of this thread. */
 export interface NativeDevice {
@@ -13,6 +13,8 @@ export interface NativeDevice {
   readonly runtime: RuntimeKind;
   readonly capabilities: Capabilities;
   readonly binding: Binding;
+  /** Its handles are dead. */
+  isClosed: boolean;
 }
 
 interface Entry {
@@ -24,6 +26,8 @@ let reports: { gpu: LoadReport; software: LoadReport } | null = null;
 let list: Entry[] | null = null;
 const opened = new Map<Device, NativeDevice>();
 let memoryLimit: number | undefined;
+let timeoutInMs: number | undefined;
+let hasClosed = false;
 
 function loaded(): { gpu: LoadReport; software: LoadReport } {
   if (reports === null) {
@@ -136,13 +140,17 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
     const { runtime, adapter } = entryOf(operation, d);
     const binding = loadBinding();
     try {
-      const o = binding.openDevice(runtime, adapter.index, { memoryLimitInBytes: memoryLimit });
+      const o = binding.openDevice(runtime, adapter.index, {
+        memoryLimitInBytes: memoryLimit,
+        timeoutInMs: timeoutInMs ?? deviceTimeout(),
+      });
       native = {
         device: d,
         id: o.id,
         adapter,
         runtime,
         binding,
+        isClosed: false,
         capabilities: new Capabilities({
           name: adapter.name,
           featureLevel: o.featureLevel,
@@ -171,18 +179,37 @@ export function setMemoryLimit(bytes: number | undefined): void {
   memoryLimit = bytes;
 }
 
+/**
+ * How long a device opened from now on may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
+ * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. The end of a process, of a worker and closeDevice()
+ * wait for submitted work as well, but not longer than five seconds.
+ */
+export function setDeviceTimeout(ms: number | undefined): void {
+  if (ms !== undefined && !(Number.isInteger(ms) && ms >= 1 && ms <= 0x7fffffff))
+    throw new ValueError("setDeviceTimeout", "ms", "a whole number of milliseconds from 1 to 2147483647, or undefined", ms);
+  timeoutInMs = ms;
+}
+
 /** @internal Devices that are open in this thread. */
 export const openDevices = (): readonly NativeDevice[] => [...opened.values()];
 
-/** Closes a device: its tensors and programs are dead. For tests, and before a worker ends. */
+/**
+ * Closes a device of this thread: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
+ * after it was removed or has hung.
+ */
 export function closeDevice(name: DeviceLike): void {
   const d = device(name);
   const native = opened.get(d);
   if (native === undefined) return;
   opened.delete(d);
+  hasClosed = true;
+  native.isClosed = true;
   for (const listener of closing) listener(native);
   native.binding.closeDevice(native.id);
 }
+
+/** @internal Handles of a closed device may still be released by who owns them. */
+export const hasClosedDevice = (): boolean => hasClosed;
 
 const closing = new Set<(native: NativeDevice) => void>();
 
