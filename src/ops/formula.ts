@@ -140,12 +140,13 @@ export class Formula {
     for (const c of rest) sum = this.add(this.mul(sum, x), c);
     return sum;
   }
-  /** A sum of Chebyshev polynomials by Clenshaw's scheme; the highest comes first, and the last counts half (Cephes' chbevl). */
+  /** A sum of Chebyshev polynomials of x in [-1, 1] by Clenshaw's scheme; the highest comes first, and the last counts half. */
   chebyshev(x: Expr, coefficients: readonly number[]): Expr {
+    const twice = this.mul(x, 2);
     let [b0, b1, b2]: [Value, Value, Value] = [coefficients[0]!, 0, 0];
     for (const c of coefficients.slice(1)) {
       [b1, b2] = [b0, b1];
-      b0 = typeof b1 === "number" ? this.affine(x, b1, c) : this.add(this.sub(this.mul(x, b1), b2), c);
+      b0 = typeof b1 === "number" ? this.affine(twice, b1, c) : this.add(this.sub(this.mul(twice, b1), b2), c);
     }
     return this.mul(this.sub(b0, b2), 0.5);
   }
@@ -200,7 +201,7 @@ export function formula<A = undefined>(name: string, options: FormulaOptions<A>)
   });
 }
 
-/** A function of one tensor by a formula. */
+/** A function of one tensor by a formula; NaN stays, whatever the formula makes of it. */
 export const unaryFormula = (
   name: string,
   emit: (f: Formula, x: Expr) => Expr,
@@ -208,7 +209,7 @@ export const unaryFormula = (
   saves: "inputs" | "output" | "both" | "none" = "inputs",
 ): ((x: Tensor) => Tensor) => {
   const op = formula(name, {
-    emit: (f, [x]) => emit(f, x!),
+    emit: (f, [x]) => f.where(f.isNan(x!), x!, emit(f, x!)),
     grad: grad === null ? null : [(dy, [x], y): Tensor => grad(dy, x!, y)],
     saves,
   });

@@ -29,6 +29,7 @@ import * as ranges from "./ranges.ts";
 import * as reduce from "./reduce.ts";
 import * as scan from "./scan.ts";
 import * as softmax from "./softmax.ts";
+import * as special from "./special/index.ts";
 import * as state from "./state.ts";
 import * as statistics from "./statistics.ts";
 import * as unary from "./unary.ts";
@@ -59,6 +60,7 @@ const families = {
   ...printing.methods,
   ...matmul.methods,
   ...softmax.methods,
+  ...special.methods,
   ...closeness.methods,
   ...distance.methods,
   ...moments.methods,
@@ -75,6 +77,7 @@ const inPlaceFamilies = {
   ...floats.inPlaceMethods,
   ...pairs.inPlaceMethods,
   ...elementary.inPlaceMethods,
+  ...special.inPlaceMethods,
 };
 
 // The first parameter is inferred, not named: naming Tensor here would make its type depend on itself.

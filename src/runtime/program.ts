@@ -2,6 +2,7 @@
 import { GraphBuilder } from "../graph/builder.generated.ts";
 import { fromNative } from "../errors.ts";
 import { Graph, packedBytes, packedExpr, type Expr } from "../graph/graph.ts";
+import { removeDeadCode } from "../graph/passes/dead-code.ts";
 import { planGraph } from "../graph/plan/plan.ts";
 import type { Definition, TensorSpec } from "../definition.ts";
 import type { Desc } from "../storage.ts";
@@ -34,7 +35,8 @@ export function lowerDefinition<A>(
   });
   const results = definition.lower(builder, exprs, attrs, outputs);
   graph.outputs = results.map((x, i) => finish(builder, x, outputs[i]!));
-  return graph;
+  // A branch of a formula that a constant decides leaves nodes behind, which DirectML refuses.
+  return removeDeadCode(graph);
 }
 
 /** Bytes from the aligned offset to the last element. */

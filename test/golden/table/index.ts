@@ -5,8 +5,9 @@ import type { Table } from "./entry.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { reduction } from "./reduction.ts";
+import { special } from "./special.ts";
 import { statistics } from "./statistics.ts";
 
 export type { Entry, Result } from "./entry.ts";
 
-export const table: Table = { ...elementwise, ...movement, ...reduction, ...network, ...arithmetic, ...statistics };
+export const table: Table = { ...elementwise, ...movement, ...reduction, ...network, ...arithmetic, ...statistics, ...special };
