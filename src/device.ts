@@ -1,4 +1,5 @@
 /** Devices by name: "dml:0" is the first DirectX 12 adapter, "cpu" the software adapter. Importing this loads nothing. */
+import { Ambient } from "./ambient.ts";
 import { DeviceError } from "./errors.ts";
 
 /** A device's name; two with the same name are the same object. */
@@ -26,7 +27,7 @@ export class Device {
 export type DeviceLike = Device | string;
 
 const known = new Map<string, Device>();
-let chosen: Device | null = null;
+const chosen = new Ambient<Device | null>(null);
 let findDefault: () => Device = () => device("cpu");
 
 /** The device of a name such as "dml:1", "dml" (its first) or "cpu". Whether it is there is found out when it is used. */
@@ -51,30 +52,16 @@ export function setDefaultFinder(find: () => Device): void {
 
 /** The device on which tensors are made when none is named: DXTENSOR_DEVICE, else "dml:0" if there is hardware, else "cpu". */
 export function defaultDevice(): Device {
-  chosen ??= findDefault();
-  return chosen;
+  return chosen.value ?? (chosen.value = findDefault());
 }
 
-/** Changes the default device of this thread; null: find it anew. */
+/** Changes the default device of this thread, or inside withDevice() until that ends; null: find it anew. */
 export function setDefaultDevice(name: DeviceLike | null): void {
-  chosen = name === null ? null : device(name);
+  chosen.value = name === null ? null : device(name);
 }
 
-/** Runs fn with another default device. A promise that fn returns is waited for before the default is set back. */
-export function withDevice<T>(name: DeviceLike, fn: () => T): T {
-  const before = chosen;
-  chosen = device(name);
-  let result: T;
-  try {
-    result = fn();
-  } catch (error) {
-    chosen = before;
-    throw error;
-  }
-  if (result instanceof Promise)
-    return result.finally(() => {
-      chosen = before;
-    }) as T;
-  chosen = before;
-  return result;
-}
+/**
+ * Runs fn with another default device. When fn returns a promise, that device is the default for all that fn does until the promise
+ * settles, and for nothing else that runs meanwhile.
+ */
+export const withDevice = <T>(name: DeviceLike, fn: () => T): T => chosen.run(device(name), fn);

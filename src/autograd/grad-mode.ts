@@ -1,34 +1,20 @@
 /** Whether operations are recorded for backward(): on by default, off inside noGrad. */
+import { Ambient } from "../ambient.ts";
 
-let enabled = true;
+const mode = new Ambient(true);
 
-export const isGradEnabled = (): boolean => enabled;
+export const isGradEnabled = (): boolean => mode.value;
 
-function within<T>(mode: boolean, fn: () => T): T {
-  const before = enabled;
-  enabled = mode;
-  let result: T;
-  try {
-    result = fn();
-  } catch (error) {
-    enabled = before;
-    throw error;
-  }
-  if (result instanceof Promise)
-    return result.finally(() => {
-      enabled = before;
-    }) as T;
-  enabled = before;
-  return result;
-}
+/**
+ * Runs fn without recording: its results require no gradient. When fn returns a promise, that holds for all that fn does until the promise
+ * settles, and for nothing else that runs meanwhile.
+ */
+export const noGrad = <T>(fn: () => T): T => mode.run(false, fn);
 
-/** Runs fn without recording: its results require no gradient. */
-export const noGrad = <T>(fn: () => T): T => within(false, fn);
+/** Runs fn with recording, inside noGrad too; fn may return a promise, as noGrad()'s. */
+export const enableGrad = <T>(fn: () => T): T => mode.run(true, fn);
 
-/** Runs fn with recording, inside noGrad too. */
-export const enableGrad = <T>(fn: () => T): T => within(true, fn);
-
-/** Switches recording on or off until called again. */
-export function setGradEnabled(mode: boolean): void {
-  enabled = mode;
+/** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */
+export function setGradEnabled(isEnabled: boolean): void {
+  mode.value = isEnabled;
 }

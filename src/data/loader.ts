@@ -71,7 +71,7 @@ export class DataLoader<S, B = Batch<S>> implements AsyncIterable<B> {
   async #make(indices: readonly number[]): Promise<B> {
     const { dataset } = this;
     if (this.#collate === undefined && isBatched<S, B>(dataset)) return outsideScopes(() => dataset.batch(indices));
-    const samples = await Promise.all(outsideScopes(() => indices.map((i) => dataset.get(i))));
+    const samples = await outsideScopes(() => Promise.all(indices.map((i) => dataset.get(i))));
     return outsideScopes(() => (this.#collate ?? (collate as unknown as (samples: S[]) => B))(samples));
   }
 
