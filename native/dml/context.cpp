@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "../abi/software_control.h"
+#include "budget.h"
 #include "failure.h"
 
 namespace dxtensor::dml {
@@ -72,8 +73,7 @@ D3D12_RESOURCE_DESC BufferDesc(uint64_t size, D3D12_RESOURCE_FLAGS flags) {
   return desc;
 }
 
-Context::Context(const Runtime& runtime, const Adapter& adapter)
-    : adapter_name(adapter.name), memory_in_bytes(adapter.dedicated_memory + adapter.shared_memory) {
+Context::Context(const Runtime& runtime, const Adapter& adapter) : adapter_name(adapter.name), memory_in_bytes(UsableMemory(adapter)) {
   OpenDirect3D(runtime, adapter);
   OpenDirectML(runtime);
   QueryCapabilities();

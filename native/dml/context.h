@@ -27,7 +27,7 @@ struct Context {
   bool fuses_graphs = false;
   bool is_unified_memory = false;
   uint32_t wave_lanes = 0;       // least number of lanes of a wave; 0 without wave operations
-  uint64_t memory_in_bytes = 0;  // of the adapter, 0 when it does not say
+  uint64_t memory_in_bytes = 0;  // see budget.h; 0 when the adapter does not say
 
   // S_OK while both devices live.
   HRESULT RemovedReason() const;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "../abi/software_control.h"
+#include "budget.h"
 #include "failure.h"
 #include "profiler.h"
 
@@ -85,6 +86,8 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
     queue_->Wait();
     return true;
   });
+  // Who sets a limit means it, whatever the driver says.
+  if (!limit_in_bytes) pool_->SetBudget([&adapter] { return MemoryLeft(adapter); });
   heaps_ = std::make_unique<DescriptorHeaps>(*context_);
   auto completed = [this] { return queue_->CompletedTask(); };
   uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, completed);

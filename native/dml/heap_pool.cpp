@@ -68,7 +68,9 @@ uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {
 }
 
 bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
-  uint64_t room = limit_ > pooled_ ? (limit_ - pooled_) / kPlacement * kPlacement : 0;
+  uint64_t room = limit_ > pooled_ ? limit_ - pooled_ : 0;
+  if (left_) room = std::min(room, left_());
+  room = room / kPlacement * kPlacement;
   if (least_size > room || (free_numbers_.empty() && next_number_ >= kMaxChunks)) return false;
   uint64_t size = std::min(std::max(least_size, next_chunk_size_), room);
   auto backing = std::make_unique<Backing>();
@@ -136,7 +138,8 @@ uint64_t HeapPool::Trim() {
 
 void HeapPool::ThrowOutOfMemory(uint64_t size, HRESULT hr) const {
   std::string state = "allocating " + std::to_string(size) + " bytes with " + std::to_string(allocated_) + " in use, " +
-                      std::to_string(pooled_) + " held, a limit of " + std::to_string(limit_) + " on '" + context_.adapter_name + "'";
+                      std::to_string(pooled_) + " held, a limit of " + std::to_string(limit_) +
+                      (left_ ? ", " + std::to_string(left_()) + " left" : "") + " on '" + context_.adapter_name + "'";
   if (IsRemoval(hr)) throw Failure(hr, "ID3D12Device::CreateHeap", "", state);
   if (FAILED(hr)) throw Failure(E_OUTOFMEMORY, "ID3D12Device::CreateHeap", "", state + ", device answers " + HresultText(hr));
   throw Failure(FailureKind::OutOfMemory, "out of memory: " + state);

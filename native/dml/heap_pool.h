@@ -30,6 +30,9 @@ class HeapPool {
   HeapPool(const Context& context, Gate& gate, uint64_t limit_in_bytes, std::function<bool()> drain);
   ~HeapPool();
 
+  // `left`: how many bytes the device would give now; asked before every chunk.
+  void SetBudget(std::function<uint64_t()> left) { left_ = std::move(left); }
+
   // What a block is for. Buffers of programs have chunks of their own: a copy between them and tensors is then between two
   // resources, as Direct3D demands, without a detour.
   enum class Use : uint32_t { Tensor, Program };
@@ -74,6 +77,7 @@ class HeapPool {
   Gate& gate_;
   const uint64_t limit_;
   std::function<bool()> drain_;
+  std::function<uint64_t()> left_;        // empty: nobody knows
   std::array<BlockAllocator, 2> blocks_;  // by Use
   std::unique_ptr<std::atomic<Backing*>[]> backings_;
   std::vector<uint32_t> free_numbers_;

@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <deque>
 
+#include "host_memory.h"
 #include "memory.h"
 #include "trace.h"
 
 namespace dxtensor::software {
 
 namespace {
+
+// Pages are taken when they are first written: those that are promised but not written are no longer available to others.
+uint64_t HostBudget(uint64_t allocated) {
+  HostMemory host = QueryHostMemory();
+  uint64_t promised = allocated - std::min(allocated, host.resident);
+  return allocated + host.available - std::min(host.available, promised);
+}
 
 class Adapter final : public ComObject<IDXCoreAdapter1, IDXCoreAdapter, IDXCoreAdapter1> {
  public:
@@ -62,6 +70,8 @@ class Adapter final : public ComObject<IDXCoreAdapter1, IDXCoreAdapter, IDXCoreA
     uint64_t dedicated = profile_->dedicated_bytes, shared = profile_->shared_bytes;
     result.budget = profile_->unified == local ? shared : dedicated;
     result.currentUsage = local ? AllocatedBytes(profile_->luid) : 0;
+    // What others have taken of the machine's memory is not there for this adapter.
+    if (local && !profile_->hardware) result.budget = std::min(result.budget, HostBudget(result.currentUsage));
     result.availableForReservation = result.budget / 2;
     std::memset(out, 0, out_size);
     std::memcpy(out, &result, sizeof result);

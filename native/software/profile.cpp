@@ -5,9 +5,7 @@
 #include <cstring>
 
 #include "../schema/schema.h"
-#ifndef _WIN32
-#include <unistd.h>
-#endif
+#include "host_memory.h"
 
 namespace dxtensor::software {
 
@@ -38,17 +36,6 @@ const Card kCards[] = {
     {"adreno-680", "Qualcomm(R) Adreno(TM) 680 GPU", 0x4d4f4351, 0x36334330, 0, true, true, "device id, dedicated memory, float16"},
 };
 
-uint64_t HostMemory() {
-#ifdef _WIN32
-  MEMORYSTATUSEX status{};
-  status.dwLength = sizeof status;
-  return GlobalMemoryStatusEx(&status) ? status.ullTotalPhys : 4 * kGiB;
-#else
-  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 4 * kGiB;
-#endif
-}
-
 bool FindCard(const std::string& id, Profile* profile) {
   for (const Card& card : kCards) {
     if (id != card.id) continue;
@@ -57,7 +44,7 @@ bool FindCard(const std::string& id, Profile* profile) {
     profile->vendor_id = card.vendor_id;
     profile->device_id = card.device_id;
     profile->dedicated_bytes = card.dedicated_bytes;
-    profile->shared_bytes = HostMemory() / 2;
+    profile->shared_bytes = QueryHostMemory().total / 2;
     profile->hardware = true;
     profile->unified = card.unified;
     profile->float16 = card.float16;
@@ -125,7 +112,7 @@ Profile SoftwareProfile() {
   Profile profile;
   profile.id = "software";
   profile.name = "dxtensor software adapter";
-  profile.shared_bytes = HostMemory();
+  profile.shared_bytes = QueryHostMemory().total;
   return profile;
 }
 

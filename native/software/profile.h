@@ -28,7 +28,7 @@ struct Profile {
   LUID luid{};
 };
 
-// Adapter 0, with the memory of this machine.
+// Adapter 0, with the memory of this machine or of the container.
 Profile SoftwareProfile();
 
 // Reads "NAME[@LEVEL][-OPERATOR]..." separated by commas into *profiles, in order; the name "software" changes *software instead.

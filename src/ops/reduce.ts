@@ -6,10 +6,11 @@ import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { div, mul } from "./binary.ts";
+import { add, div, mul } from "./binary.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition, type GradRule } from "../definition.ts";
-import { expand, permute, reshape } from "./movement.ts";
+import { cat } from "./join.ts";
+import { expand, narrow, permute, reshape } from "./movement.ts";
 import { cumprodExclusive } from "./scan.ts";
 import { cast, computing, demandFloat } from "./support.ts";
 
@@ -154,6 +155,54 @@ const attributes = (operation: string, x: Tensor, axis: Axes | undefined, option
 };
 export { attributes as reduceAttributes };
 
+/** A cast of more bytes is done and reduced piece by piece, so that it never exists as a whole. */
+const MOST_WIDENED = 64 * 2 ** 20;
+
+/** The reduction of x in another dtype; a tensor that was made for it goes at once, so that the next one takes its memory. */
+function reducedAs(op: Definition<ReduceAttributes>, x: Tensor, dtype: DType, attrs: ReduceAttributes): Tensor {
+  const same = toDType(x, dtype);
+  const result = call(op, [same], attrs);
+  if (same !== x) same.dispose();
+  return result;
+}
+
+/** The same, without a large tensor of a wider dtype. `join` makes one of two parts' results. */
+function widenedReduce(
+  op: Definition<ReduceAttributes>,
+  x: Tensor,
+  dtype: DType,
+  attrs: ReduceAttributes,
+  join: (a: Tensor, b: Tensor) => Tensor,
+): Tensor {
+  const bytes = x.size * DTYPES[dtype].sizeInBytes;
+  const isWider = DTYPES[dtype].sizeInBytes > DTYPES[x.dtype].sizeInBytes;
+  if (!isWider || bytes <= 2 * MOST_WIDENED) return reducedAs(op, x, dtype, attrs);
+  // The longest axis is cut; parts of a reduced one are joined, parts of another lie beside each other.
+  const axis = x.shape.reduce((best, d, i) => (d > x.shape[best]! ? i : best), 0);
+  const length = x.shape[axis]!;
+  const step = Math.max(1, Math.floor((length * MOST_WIDENED) / bytes));
+  const part = (start: number): Tensor => {
+    const piece = narrow(x, axis, start, Math.min(step, length - start));
+    const result = widenedReduce(op, piece, dtype, attrs, join);
+    piece.dispose();
+    return result;
+  };
+  if (!attrs.axes.includes(axis)) {
+    const parts = Array.from({ length: Math.ceil(length / step) }, (_, i) => part(i * step));
+    const whole = cat(parts, attrs.keepDims ? axis : axis - attrs.axes.filter((a) => a < axis).length);
+    for (const p of parts) p.dispose();
+    return whole;
+  }
+  let result = part(0);
+  for (let start = step; start < length; start += step) {
+    const [before, next] = [result, part(start)];
+    result = join(before, next);
+    before.dispose();
+    next.dispose();
+  }
+  return result;
+}
+
 /**
  * The sum over the axes (all of them by default). Integers and bool give int64; an empty sum is 0.
  * axis: one, several, or null for all. Reference: torch.sum. DirectML: REDUCE SUM.
@@ -161,7 +210,7 @@ export { attributes as reduceAttributes };
 export function sum(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("sum", dtype);
-  return call(sumOp, [toDType(x, dtype)], attributes("sum", x, axis, options));
+  return widenedReduce(sumOp, x, dtype, attributes("sum", x, axis, options), add);
 }
 
 /** The mean over the axes (all of them by default). Floating dtypes; NaN when empty. Reference: torch.mean. DirectML: REDUCE AVERAGE. */
@@ -176,7 +225,7 @@ export function prod(x: Tensor, axis: number | null = null, options: ReduceOptio
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("prod", dtype);
   const axes = axis === null ? null : normalizeAxis("prod", axis, x.rank);
-  return call(prodOp, [toDType(x, dtype)], attributes("prod", x, axes, options));
+  return widenedReduce(prodOp, x, dtype, attributes("prod", x, axes, options), mul);
 }
 
 /** Whether some element is not zero: bool (uint8 for uint8). False when empty. Reference: torch.any. DirectML: REDUCE MAX. */
