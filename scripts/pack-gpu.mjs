@@ -77,17 +77,16 @@ async function application(folder) {
   }
 }
 
-/** filters: of xz. */
-async function archive(folder, names, file, filters = "-6") {
+/** Machine code takes xz's filter for x86, and a dictionary that sees all of it. */
+const filters = "--x86 --lzma2=preset=6,dict=64MiB";
+
+async function archive(folder, names, file) {
   const script = 'set -o pipefail; tar --numeric-owner --owner=0 --group=0 -C "$0" -c "${@:3}" | xz -T0 $2 >"$1"';
   await execa("bash", ["-c", script, folder, file, filters, ...names]);
   const { size } = statSync(file);
   if (size > LIMIT) throw new ScriptError("TOO_LARGE", `${file} has ${(size / 2 ** 20).toFixed(1)} MiB, more than 50.`);
   say(`pack:gpu: ${file}, ${(size / 2 ** 20).toFixed(1)} MiB`);
 }
-
-/** Windows' half of machine code takes the filter for x86, and a dictionary that sees all of it. */
-const forPrograms = "--x86 --lzma2=preset=6,dict=64MiB";
 
 /** The Wine cell without what is not used, the library's Windows build and the ABI suite: windows.tar.xz; node.exe: windows-node.tar.xz. */
 async function packWindows(stage, out, version) {
@@ -105,9 +104,9 @@ async function packWindows(stage, out, version) {
     await execa("x86_64-w64-mingw32-strip", ["--strip-unneeded", to]);
   }
   const node = join("windows", "root", "opt", "dxtensor", `node${major}`);
-  await archive(stage, [node], join(out, "windows-node.tar.xz"), forPrograms);
+  await archive(stage, [node], join(out, "windows-node.tar.xz"));
   rmSync(join(stage, node), { recursive: true });
-  await archive(stage, ["windows", join("app", "prebuilds", "win32-x64")], join(out, "windows.tar.xz"), forPrograms);
+  await archive(stage, ["windows", join("app", "prebuilds", "win32-x64")], join(out, "windows.tar.xz"));
 }
 
 /** Runs what was packed as a machine with a GPU does, over Mesa's driver; gives start.sh's exit code. */
@@ -157,6 +156,7 @@ async function pack(out, { node: version, windows: isWithWindows }) {
     mkdirSync(join(stage, "bin"));
     cpSync(await ensureNode(Number(version)), join(stage, "bin", "node"));
     chmodSync(join(stage, "bin", "node"), 0o755);
+    await execa("strip", ["--strip-unneeded", join(stage, "bin", "node")]);
     mkdirSync(out, { recursive: true });
     await archive(
       stage,
