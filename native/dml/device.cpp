@@ -87,7 +87,7 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
     return true;
   });
   // Who sets a limit means it, whatever the driver says.
-  if (!limit_in_bytes) pool_->SetBudget([&adapter] { return MemoryLeft(adapter); });
+  if (!options.limit_in_bytes) pool_->SetBudget([&adapter] { return MemoryLeft(adapter); });
   heaps_ = std::make_unique<DescriptorHeaps>(*context_);
   auto completed = [this] { return queue_->CompletedTask(); };
   uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, completed);
