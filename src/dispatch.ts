@@ -1,6 +1,6 @@
 /** The only fork: run or trace, then record on the tape. */
 import { isGradEnabled } from "./autograd/grad-mode.ts";
-import { TapeNode, record, recordView } from "./autograd/tape.ts";
+import { record, recordView } from "./autograd/tape.ts";
 import { View } from "./autograd/view.ts";
 import { isFloat } from "./dtype.ts";
 import { DeviceError } from "./errors.ts";
@@ -14,9 +14,6 @@ import { tracer } from "./tracer.ts";
 
 export { assign, type AssignOptions } from "./autograd/in-place.ts";
 
-/** Stands for the node of a view of a leaf when nothing is recorded: the view requires a gradient all the same. */
-export const unrecorded = new TapeNode("view", [], [], [], () => []);
-
 /** Runs (or traces) an operation and returns all its outputs. */
 export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
   let wants = false;
@@ -24,9 +21,11 @@ export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[]
     if (t.isDisposed) t.demandLive(definition.name);
     if (t.requiresGrad) wants = true;
   }
+  const records = wants && isGradEnabled();
   const t = tracer();
-  const outputs = t === null ? runEager(definition, inputs, attrs) : t.dispatch(definition, inputs, attrs);
-  if (wants && isGradEnabled() && (t === null || t.recordsTape)) record(definition, inputs, attrs, outputs);
+  if (t !== null) return t.dispatch(definition, inputs, attrs, records);
+  const outputs = runEager(definition, inputs, attrs);
+  if (records) record(definition, inputs, attrs, outputs);
   return outputs;
 }
 
@@ -44,6 +43,11 @@ export function create<A>(definition: Definition<A>, device: Device, attrs: A): 
 /** Another view of a tensor's storage: nothing is computed. */
 export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
   input.demandLive(definition.name);
+  const t = tracer();
+  return t === null ? makeView(definition, input, attrs) : t.view(definition, input, attrs, () => makeView(definition, input, attrs));
+}
+
+function makeView<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Tensor {
   const layout = definition.view(input.desc, attrs);
   const output = new Tensor(
     input.storage,
@@ -52,10 +56,7 @@ export function view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A):
   );
   if (!isFloat(input.dtype)) return output;
   const enabled = isGradEnabled();
-  if (enabled && input.requiresGrad) {
-    if (tracer()?.recordsTape ?? true) recordView(definition, input, attrs, output);
-    else output.node = input.node ?? unrecorded;
-  }
+  if (enabled && input.requiresGrad) recordView(definition, input, attrs, output);
   output.viewOf = new View(input, definition as unknown as ViewDefinition<never>, attrs, enabled ? "recorded" : "noGrad");
   return output;
 }

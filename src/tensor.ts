@@ -115,6 +115,20 @@ export class Tensor {
     this.viewOf?.base.letGo();
   }
 
+  /** @internal A traced tensor is as new again, for another run of the function that made it. */
+  revive(): void {
+    if (this.#disposed) {
+      this.storage.retain();
+      this.hold();
+      this.viewOf?.base.hold();
+    }
+    this.#disposed = false;
+    this.leafRequiresGrad = false;
+    this.hooks = null;
+    this.grad = null;
+    if (this.viewOf !== null) this.viewOf.version = this.storage.version;
+  }
+
   /** @internal One more view of it. */
   hold(): void {
     this.#holders++;

@@ -1,16 +1,15 @@
 /** The hook through which compile() takes over dispatch. Nothing here knows how tracing works. */
 import type { Device } from "./device.ts";
+import type { Definition, ViewDefinition } from "./definition.ts";
 import type { DType } from "./dtype.ts";
-import type { Definition } from "./definition.ts";
+import type { TapeNode } from "./autograd/tape.ts";
 import type { Tensor } from "./tensor.ts";
 
 export interface Tracer {
-  /** False when nothing is to be written to the tape: a check of what was recorded before. */
-  readonly recordsTape: boolean;
-  /** A leaf's gradient is about to change. */
-  touchGradient(leaf: Tensor): void;
-  /** An operation: returns its results as traced tensors. */
-  dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[];
+  /** An operation: returns its results as traced tensors, on the tape if `records`. */
+  dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[];
+  /** A view: `make` makes it, with its place on the tape. */
+  view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor): Tensor;
   /** An operation without inputs. */
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor;
   /** A one-element tensor of a JavaScript number. */
@@ -19,23 +18,39 @@ export interface Tracer {
   constant(device: Device, dtype: DType, shape: readonly number[], bytes: ArrayBufferView): Tensor;
   /** target (all of it, any strides) takes the value of source, which has its shape and dtype. */
   assign(target: Tensor, source: Tensor): void;
+  /** The same where histories change: `run` writes and gives target, or its base, the new one; `nodes` made the value. */
+  rewrite(target: Tensor, value: Tensor, nodes: readonly TapeNode[], run: () => void): void;
   /** The data of a tensor is asked for: an error while tracing. */
   read(operation: string, tensor: Tensor): never;
-  backward(roots: readonly Tensor[], run: () => void): void;
+  /** A leaf's gradient is about to change. */
+  touchGradient(leaf: Tensor): void;
+  /** A node that user code made, with rules of its own: the one that the recording has, with this call's rule. */
+  custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode;
+  /** The walk of backward() passes a node, whose saved tensors it then frees or not. */
+  visit(node: TapeNode, frees: boolean): void;
+  /** A gradient leaves the traced tape for a node outside: it flows on after the call. */
+  flowOut(node: TapeNode, output: number, grad: Tensor, retains: boolean): void;
+  /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
+  runsCode(): void;
   /**
-   * A part of the traced function whose operations depend on nothing but `guards` (plain values), the tensors it reads, and
-   * what was traced before: an optimizer's step. A later call whose guards are equal need not run it again; then a method
+   * A part of the traced function whose operations depend on nothing but `tensors`, `guards` (plain values), and what was traced
+   * before: backward(), an optimizer's step. A later call whose guards are equal need not run it again; then a method
    * `beforeReplay` of the owner, if it has one, is called instead: it brings cells up to date that JavaScript values feed.
    */
-  region(owner: object, guards: readonly unknown[], run: () => void): void;
+  region<T extends readonly (Tensor | null)[] | void>(
+    owner: object,
+    tensors: readonly (Tensor | null)[],
+    guards: readonly unknown[],
+    run: () => T,
+  ): T;
 }
 
 let current: Tracer | null = null;
 
 export const tracer = (): Tracer | null => current;
 
-/** @internal Runs fn with a tracer in charge. */
-export function withTracer<T>(next: Tracer, fn: () => T): T {
+/** @internal Runs fn with a tracer in charge; null: outside of the one that is. */
+export function withTracer<T>(next: Tracer | null, fn: () => T): T {
   const before = current;
   current = next;
   try {

@@ -7,7 +7,7 @@ import { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
-import { enableGrad, noGrad } from "./grad-mode.ts";
+import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { fitted, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 
 export interface BackwardOptions {
@@ -68,8 +68,11 @@ interface Search {
   readonly leaves: ReadonlySet<Tensor>;
 }
 
-/** One pass from the results towards the leaves. */
-class Walk {
+/** Takes the gradients that leave the part of the tape that a walk stays in: true for those that it took. */
+export type Boundary = (node: TapeNode, output: number, grad: Tensor) => boolean;
+
+/** @internal One pass from the results towards the leaves. */
+export class Walk {
   /** Sums of the leaves' gradients, in the order in which they were reached. */
   readonly leaves = new Map<Tensor, Tensor>();
   readonly #pending = new Map<TapeNode, (Tensor | null)[]>();
@@ -80,8 +83,11 @@ class Walk {
   /** Storages made from here on are the walk's own. */
   readonly #start = Storage.made;
 
-  constructor(search: Search | null) {
+  readonly #boundary: Boundary | null;
+
+  constructor(search: Search | null, boundary: Boundary | null = null) {
     this.#search = search;
+    this.#boundary = boundary;
   }
 
   run(roots: readonly Tensor[], gradients: Gradients, retain: boolean): void {
@@ -90,6 +96,15 @@ class Walk {
       if (node !== null) this.#deliver(node, root.outputIndex, gradients[i]!);
       else this.#reach(root, gradients[i]!);
     });
+    this.finish(retain);
+  }
+
+  /** Starts at an output of a node too. */
+  from(node: TapeNode, output: number, gradient: Tensor): void {
+    this.#deliver(node, output, gradient);
+  }
+
+  finish(retain: boolean): void {
     while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
     for (const [leaf, grad] of this.leaves) this.leaves.set(leaf, this.#hooked(leaf.hooks, grad));
   }
@@ -105,6 +120,7 @@ class Walk {
 
   #deliver(node: TapeNode, output: number, grad: Tensor): void {
     if (this.#search !== null && !this.#search.leads.has(node) && !this.#search.found.has(node)) return;
+    if (this.#boundary?.(node, output, grad) === true) return;
     let dys = this.#pending.get(node);
     if (dys === undefined) {
       dys = new Array<Tensor | null>(node.outputs.length).fill(null);
@@ -134,6 +150,7 @@ class Walk {
     if (this.#search !== null && !this.#search.leads.has(node)) return;
     const some = dys.find((d) => d !== null)!;
     dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
+    tracer()?.visit(node, !retain);
     if (node.isForeign) this.#expose(dys);
     const grads = node.backward(dys);
     if (node.isForeign) this.#expose(grads);
@@ -152,6 +169,7 @@ class Walk {
 
   #hooked(hooks: readonly Hook[] | null | undefined, grad: Tensor): Tensor {
     if (!hooks || hooks.length === 0) return grad;
+    tracer()?.runsCode();
     let result = grad;
     // A copy: a hook may take itself away.
     for (const hook of hooks.slice()) {
@@ -170,6 +188,7 @@ class Walk {
 
 /** What retainGrad() asked for: a copy, or the sum with what is there. */
 function retainGradient(t: Tensor, grad: Tensor): void {
+  tracer()?.touchGradient(t);
   t.grad = keep(t.grad === null ? arithmetic.clone(grad) : arithmetic.add(t.grad, grad));
 }
 
@@ -207,13 +226,51 @@ const retains = (options: BackwardOptions): boolean => options.retainGraph ?? op
 export function backward(root: Tensor | readonly Tensor[], options: BackwardOptions = {}): void {
   const roots = Array.isArray(root) ? (root as readonly Tensor[]) : [root as Tensor];
   const run = (): void => {
-    const walk = new Walk(null);
+    const walk = new Walk(null, flowsOut(options));
     walk.run(roots, seeds("backward", roots, options), retains(options));
     store(walk, options.createGraph === true);
   };
-  const step = () => (options.createGraph ? enableGrad(run) : noGrad(run));
-  if (tracer() !== null) tracer()!.backward(roots, step);
-  else step();
+  inRegion(backward, roots, options, [], () => {
+    if (options.createGraph) enableGrad(run);
+    else noGrad(run);
+  });
+}
+
+/** Inside a function that is being compiled: what reaches a node outside flows on when the program has run. */
+function flowsOut(options: BackwardOptions): Boundary | null {
+  const t = tracer();
+  if (t === null) return null;
+  return (node, output, grad) => {
+    if (node.isTraced) return false;
+    t.flowOut(node, output, grad, retains(options));
+    return true;
+  };
+}
+
+/** @internal Goes on where the gradient of a compiled function's argument leaves it. */
+export function continueBackward(node: TapeNode, output: number, gradient: Tensor, retainGraph: boolean): void {
+  noGrad(() => {
+    const walk = new Walk(null);
+    walk.from(node, output, gradient);
+    walk.finish(retainGraph);
+    store(walk, false);
+  });
+}
+
+/** Under a tracer a walk is a region of its own: what it depends on is said to it. */
+function inRegion<T extends readonly (Tensor | null)[] | void>(
+  owner: object,
+  roots: readonly Tensor[],
+  options: BackwardOptions,
+  inputs: readonly Tensor[],
+  run: () => T,
+): T {
+  const t = tracer();
+  if (t === null) return run();
+  const { gradient } = options;
+  const given = gradient === undefined ? [] : Array.isArray(gradient) ? (gradient as readonly (Tensor | null)[]) : [gradient as Tensor];
+  const guards = [roots.length, given.length, options.retainGraph, options.createGraph, isGradEnabled()];
+  return t.region(owner, [...roots, ...given, ...inputs], guards, run);
 }
 
 /**
@@ -259,10 +316,17 @@ export function grad(
       found[i] ??= walk.leaves.get(t) ?? null;
     });
   };
-  if (options.createGraph) enableGrad(run);
-  else noGrad(run);
+  return inRegion(grad, roots, options, inputs, () => {
+    if (options.createGraph) enableGrad(run);
+    else noGrad(run);
+    demandFound(inputs, found, options.allowUnused === true);
+    return found;
+  });
+}
+
+function demandFound(inputs: readonly Tensor[], found: readonly (Tensor | null)[], allowsUnused: boolean): void {
   inputs.forEach((t, i) => {
-    if (found[i] === null && options.allowUnused !== true)
+    if (found[i] === null && !allowsUnused)
       throw new AutogradError({
         operation: "grad",
         argument: `inputs[${i}]`,
@@ -271,7 +335,6 @@ export function grad(
         hint: "Pass allowUnused: true to get null for it.",
       });
   });
-  return found;
 }
 
 /** Which nodes lie between the results and the inputs. */

@@ -1,6 +1,7 @@
 /** Functions with a gradient of their own. */
 import { AutogradError } from "../errors.ts";
 import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
 import { TapeNode, attach, type Gradients } from "./tape.ts";
@@ -66,11 +67,13 @@ export function defineFunction<Args extends readonly unknown[], Result extends T
           });
         },
       }) as unknown as FunctionContext;
+      tracer()?.runsCode();
       const some = dys.find((d) => d !== null)!;
       const filled = dys.map((d, i) => d ?? arithmetic.zeros(some, specs[i]!));
       return checked(name, isTensor, definition.backward(context, ...filled));
     };
-    attach(new TapeNode(name, inputs, specs, kept, run, { isForeign: true }), outputs);
+    const node = new TapeNode(name, inputs, specs, kept, run, { isForeign: true });
+    attach(tracer()?.custom(node, inputs) ?? node, outputs);
     return (Array.isArray(result) ? outputs : outputs[0]!) as unknown as Result;
   };
 }

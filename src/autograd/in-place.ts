@@ -25,12 +25,6 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   target.demandLive(operation);
   if (options.uniform !== true) demandOwnPlaces(operation, target);
   if (!isGradEnabled()) return write(target, fitting(operation, target, compute()));
-  if (!(tracer()?.recordsTape ?? true)) {
-    const value = fitting(operation, target, compute());
-    write(target, value);
-    if (target.node === null) target.node = value.node;
-    return target;
-  }
   const had = target.requiresGrad;
   if (had) demandWritable(operation, target);
   const { result, nodes } = watching(() => withFreshNode(target, had, () => fitting(operation, target, compute())));
@@ -39,7 +33,10 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
     demandWritable(operation, target);
   }
   demandOwnPlaces(operation, target);
-  rewrite(operation, target, result, nodes, had && (options.replaces === true || result.node === null));
+  const t = tracer();
+  const run = (): void => rewrite(operation, target, result, nodes, had && (options.replaces === true || result.node === null));
+  if (t === null) run();
+  else t.rewrite(target, result, nodes, run);
   return target;
 }
 

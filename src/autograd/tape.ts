@@ -4,6 +4,7 @@ import { isFloat } from "../dtype.ts";
 import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Desc, Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
 import { sameShape, showShape } from "../shape.ts";
 import { arithmetic } from "./arithmetic.ts";
 
@@ -57,6 +58,10 @@ class Saved {
   /** Notes that a write by its own operation is part of what it is. */
   refresh(): void {
     this.#version = this.#storage.version;
+  }
+
+  isLike(other: Saved): boolean {
+    return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
   }
 
   demandUnchanged(by: TapeNode): void {
@@ -119,8 +124,11 @@ export class TapeNode {
   retained: Map<number, Tensor> | null = null;
   /** What it gets and gives may be kept by code of the user's. */
   readonly isForeign: boolean;
+  /** Made while a function was being compiled: later runs of it walk it again. */
+  readonly isTraced = tracer() !== null;
   #refs = 0;
-  readonly #run: (dys: Gradients, saved: Gradients) => Gradients;
+  #isFreed = false;
+  #run: (dys: Gradients, saved: Gradients) => Gradients;
   #saved: readonly (Saved | null)[] | null;
 
   /** `saved` may end with the outputs: those from `outputsFrom` on. */
@@ -151,7 +159,7 @@ export class TapeNode {
   release(): void {
     const waiting: TapeNode[] = [this];
     for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-      if (--node.#refs !== 0) continue;
+      if (--node.#refs !== 0 || node.isTraced) continue;
       for (const edge of node.edges) if (edge !== null && "node" in edge) waiting.push(edge.node);
       node.#letGo(waiting);
     }
@@ -159,7 +167,7 @@ export class TapeNode {
 
   /** Gradients of the inputs, of their shapes and dtypes. Throws when what was saved has been freed or changed. */
   backward(dys: Gradients): Gradients {
-    if (this.#saved === null)
+    if (this.#saved === null || this.#isFreed)
       throw new AutogradError({
         operation: "backward",
         received: `a second pass through ${this.name}, whose saved tensors have been freed`,
@@ -179,9 +187,41 @@ export class TapeNode {
   /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
     if (this.#saved === null || this.#saved.every((s) => s === null)) return;
+    this.#isFreed = true;
+    if (this.isTraced) return;
     const nodes: TapeNode[] = [];
     this.#letGo(nodes);
     for (const node of nodes) node.release();
+  }
+
+  /** @internal As new again, for another run of the function that is being compiled. */
+  revive(): void {
+    this.#isFreed = false;
+    this.hooks = null;
+    this.retained = null;
+    this.refresh();
+  }
+
+  /** @internal What it saves is as it should be now. */
+  refresh(): void {
+    for (const s of this.#saved ?? []) s?.refresh();
+  }
+
+  /** @internal Whether another node stands for the same call of user code. */
+  isLike(other: TapeNode): boolean {
+    const [a, b] = [this.#saved ?? [], other.#saved ?? []];
+    return (
+      this.name === other.name &&
+      this.outputs.length === other.outputs.length &&
+      a.length === b.length &&
+      a.every((s, i) => (s === null || b[i] === null ? s === b[i] : s.isLike(b[i]!)))
+    );
+  }
+
+  /** @internal Takes over the rule of a node that is like it. */
+  adopt(other: TapeNode): void {
+    this.revive();
+    this.#run = other.#run;
   }
 
   #letGo(nodes: TapeNode[]): void {

@@ -3,7 +3,6 @@ import type { ViewDefinition } from "../definition.ts";
 import { AutogradError } from "../errors.ts";
 import type { Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { TapeNode, moveRetained } from "./tape.ts";
 
@@ -43,7 +42,6 @@ export class View {
   nodeOf(t: Tensor): TapeNode | null {
     if (this.version === t.storage.version || t.storage !== this.base.storage) return t.ownNode;
     if (t.ownNode === null && !this.base.requiresGrad) return null;
-    if (!(tracer()?.recordsTape ?? true)) return t.ownNode;
     this.demandWritable("backward", t, "its base, or another view of it, is being changed while gradients are recorded");
     const before = t.ownNode;
     const next = this.base.requiresGrad ? this.node() : null;

@@ -1,20 +1,21 @@
-/** compile(): a function of tensors becomes one program per input signature, recorded once and replayed. */
-import { TraceError, UnsupportedError, NativeError } from "../errors.ts";
-import { isGradEnabled } from "../autograd/grad-mode.ts";
+/** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
 import { defaultDevice, type Device } from "../device.ts";
-import { noteFallback } from "../runtime/fallback.ts";
-import { nativeDevice, onClose } from "../runtime/devices.ts";
-import { keep, outsideScopes } from "../scope.ts";
-import { internDesc, Storage, type Desc } from "../storage.ts";
-import { Tensor } from "../tensor.ts";
-import { tracer, withTracer } from "../tracer.ts";
-import { Check, Mismatch } from "./check.ts";
-import { keyOf } from "../graph/key.ts";
-import { explain as explainProgram, type Explanation } from "./explain.ts";
-import { profile as profileProgram, type Profile } from "./profile.ts";
+import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
 import type { Regions } from "../graph/plan/plan.ts";
-import { CompiledProgram } from "./program.ts";
-import { Trace } from "./trace.ts";
+import { nativeDevice, onClose } from "../runtime/devices.ts";
+import { noteFallback } from "../runtime/fallback.ts";
+import { outsideScopes } from "../scope.ts";
+import type { Storage } from "../storage.ts";
+import type { Tensor } from "../tensor.ts";
+import { tracer, withTracer } from "../tracer.ts";
+import { Ghosts, Given, mapTensors } from "./arguments.ts";
+import { commit } from "./commit.ts";
+import { Ending, type Effect } from "./ending.ts";
+import { explain as explainProgram, type Explanation } from "./explain.ts";
+import { Step } from "./log.ts";
+import { profile as profileProgram, type Profile } from "./profile.ts";
+import type { CompiledProgram } from "./program.ts";
+import { Restart, Run, type Recorded } from "./trace.ts";
 
 export interface CompileOptions {
   /** Name in errors, traces and explain(). Default: the function's own. */
@@ -34,12 +35,12 @@ export interface CompileOptions {
   readonly regions?: Regions;
 }
 
-/** A compiled function: called like the original, which must be synchronous and act on tensors only. */
+/** A compiled function: called like the original, which must be synchronous. */
 export interface Compiled<Args extends readonly unknown[], Result> {
   (...args: Args): Result;
-  /** Programs that were made so far. */
+  /** Programs that are there. */
   readonly programs: number;
-  /** What the most recently used program consists of. */
+  /** What the most recently used program consists of, and how often the function was recorded and why. */
   explain(): Explanation;
   /**
    * How long the device takes for each dispatch of the most recently used program, each alone between two barriers: where the time
@@ -50,228 +51,232 @@ export interface Compiled<Args extends readonly unknown[], Result> {
   dispose(): void;
 }
 
-/** One recording of the function: a program, or the note that the function runs eagerly. */
-interface Variant {
-  readonly trace: Trace;
-  readonly program: CompiledProgram | null;
-  readonly arguments: readonly Tensor[];
-  readonly result: unknown;
-  readonly outputs: readonly Tensor[];
-  /** Leaves (and traced arguments) whose gradient is an output, after the function's own outputs. */
-  readonly gradients: readonly Tensor[];
+/** All paths for one kind of arguments. */
+interface Root {
+  readonly start: Step;
+  readonly ghosts: Ghosts;
+  readonly endings: Ending[];
+  recent: Ending | null;
+  /** Why it runs eagerly: the device lacks something. */
+  eager: string | null;
 }
 
-const VARIANTS = 8;
+/** Kinds of arguments, and programs for one kind, that are kept. */
+const KINDS = 64;
+const ENDINGS = 32;
+/** Recordings of one function after which it is worth a word. */
+const MANY = 16;
 
-/** Replaces the tensors in a structure of arrays and plain objects. */
-function mapTensors(value: unknown, fn: (t: Tensor) => unknown): unknown {
-  if (value instanceof Tensor) return fn(value);
-  if (Array.isArray(value)) return value.map((v) => mapTensors(v, fn));
-  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
-  return value;
-}
-
-function tensorsIn(value: unknown): Tensor[] {
-  const found: Tensor[] = [];
-  mapTensors(value, (t) => found.push(t));
-  return found;
-}
-
-/** What must be equal for a program to serve a call: kinds of the tensors, and all other arguments by value. */
-function signature(args: readonly unknown[]): string {
-  const kinds = mapTensors(args, (t) => `${t.device}:${t.dtype}:${t.shape.join()}:${t.requiresGrad}`);
-  return `${isGradEnabled()}|${keyOf(kinds)}`;
-}
-
-/** A call whose arguments are all tensors, remembered so that the next one like it needs no signature. */
-interface Kinds {
-  readonly key: string;
-  readonly isGradEnabled: boolean;
-  readonly descs: readonly Desc[];
-  readonly wants: readonly boolean[];
-}
-
-const isLike = (kinds: Kinds, args: readonly unknown[]): boolean =>
-  args.length === kinds.descs.length &&
-  kinds.isGradEnabled === isGradEnabled() &&
-  args.every((t, i) => t instanceof Tensor && t.desc === kinds.descs[i] && t.requiresGrad === kinds.wants[i]);
-
-function kindsOf(key: string, args: readonly unknown[]): Kinds | null {
-  const tensors = args.filter((t) => t instanceof Tensor);
-  if (tensors.length !== args.length) return null;
-  return { key, isGradEnabled: isGradEnabled(), descs: tensors.map((t) => t.desc), wants: tensors.map((t) => t.requiresGrad) };
-}
-
-/** The variants of all compiled functions: held weakly, so that a function that nobody refers to is freed with what it captured. */
-const functions = new Set<WeakRef<Map<string, Variant[]>>>();
+/** The paths of all compiled functions: held weakly, so that a function that nobody refers to is freed with what it captured. */
+const functions = new Set<WeakRef<Map<string, Root>>>();
 onClose((native) => {
   for (const ref of functions) {
-    const variants = ref.deref();
-    if (variants === undefined) functions.delete(ref);
-    else for (const [key, list] of variants) if (list.some((v) => v.trace.native === native)) variants.delete(key);
+    const roots = ref.deref();
+    if (roots === undefined) functions.delete(ref);
+    else for (const [key, root] of roots) if (root.endings.some((e) => e.made?.native === native)) roots.delete(key);
   }
 });
 
+/** What the run leaves changed outside: gradients and histories. Leaves whose gradient the function set itself are among it. */
+function effectsOf(run: Run, recorded: Recorded): Effect[] {
+  for (const leaf of recorded.leaves)
+    if (leaf.grad !== null && leaf.grad.storage.trace !== null && !run.touched.has(leaf))
+      run.touched.set(leaf, { grad: null, node: leaf.ownNode, outputIndex: leaf.outputIndex });
+  return [...run.touched].flatMap(([tensor, before]) => {
+    const grad = tensor.grad === before.grad ? undefined : tensor.grad;
+    const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
+    return grad === undefined && node === undefined ? [] : [{ tensor, grad, node, outputIndex: tensor.outputIndex }];
+  });
+}
+
+class CompiledFunction {
+  readonly roots = new Map<string, Root>();
+  readonly recordings: string[] = [];
+  recent: Ending | null = null;
+  readonly #fn: (...args: never[]) => unknown;
+  readonly #name: string;
+  readonly #options: CompileOptions;
+  readonly #recorded: Recorded;
+  #hasWarned = false;
+
+  constructor(fn: (...args: never[]) => unknown, name: string, options: CompileOptions) {
+    this.#fn = fn;
+    this.#name = name;
+    this.#options = options;
+    this.#recorded = { name, outer: new WeakSet(), leaves: new Set(), views: new WeakSet() };
+  }
+
+  call(args: readonly unknown[]): unknown {
+    const direct = new Set<Storage>();
+    for (;;) {
+      try {
+        return this.#once(args, (t) => direct.has(t.storage) || this.#recorded.outer.has(t.storage));
+      } catch (error) {
+        if (!(error instanceof Restart) || direct.has(error.storage)) throw error;
+        direct.add(error.storage);
+      }
+    }
+  }
+
+  #once(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
+    const given = new Given(args, isDirect);
+    given.tensors.forEach((t, i) => t.demandLive(this.#name, `argument ${i}`));
+    const root = this.#rootOf(given);
+    if (root.eager !== null) return this.#eagerly(args, given, root.eager);
+    if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
+      this.recent = root.recent;
+      return this.#finish(root, root.recent, root.recent.result, given, new Map(), null);
+    }
+    const { ghosts } = root;
+    ghosts.begin(given.tensors);
+    const run = new Run(this.#recorded, root.start, ghosts, given.tensors);
+    let ending: Ending;
+    let result: unknown;
+    try {
+      const inner = mapTensors(args, (t) => ghosts.tensors[given.indexOf(t)] ?? t) as never[];
+      result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
+      if (result instanceof Promise) this.#refusePromise(result);
+      ending = withTracer(run, () => this.#endingOf(root, run, result));
+    } catch (error) {
+      run.undo();
+      throw error;
+    }
+    run.undo();
+    this.recent = ending;
+    root.recent = ending;
+    return this.#finish(root, ending, result, given, run.values, args);
+  }
+
+  #finish(root: Root, ending: Ending, result: unknown, given: Given, values: Run["values"], args: readonly unknown[] | null): unknown {
+    let program: CompiledProgram;
+    try {
+      const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
+      program = ending.program(native, root.ghosts, {
+        name: this.#name,
+        lists: this.#options.lists ?? 3,
+        regions: this.#options.regions,
+      });
+    } catch (error) {
+      const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
+      if (!lacks || args === null) throw error;
+      root.eager = `compiled as a whole it needs what the device lacks: ${error.message}`;
+      return this.#eagerly(args, given, root.eager);
+    }
+    const storages = program.replay(given.tensors, values);
+    // A run has counted its writes itself.
+    if (args === null) for (const storage of program.state) storage.version++;
+    return commit(this.#name, ending, root.ghosts, result, given.tensors, storages);
+  }
+
+  #eagerly(args: readonly unknown[], given: Given, reason: string): unknown {
+    noteFallback(this.#name, given.tensors, nativeDevice(given.tensors[0]?.device ?? defaultDevice(), this.#name), reason);
+    return this.#fn(...(args as never[]));
+  }
+
+  #deviceOf(given: Given, ending: Ending): Device {
+    return given.tensors[0]?.device ?? ending.device ?? defaultDevice();
+  }
+
+  #refusePromise(result: Promise<unknown>): never {
+    result.catch(() => {});
+    throw new TraceError({
+      operation: this.#name,
+      argument: "function",
+      expected: "synchronous",
+      received: "one that returns a promise",
+      hint: "Await outside of the compiled function.",
+    });
+  }
+
+  #rootOf(given: Given): Root {
+    let root = this.roots.get(given.key);
+    if (root !== undefined && root.endings.length > ENDINGS) {
+      this.#drop(given.key, root);
+      root = undefined;
+    }
+    if (root === undefined) {
+      root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], recent: null, eager: null };
+      const [oldest] = this.roots;
+      if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
+    } else this.roots.delete(given.key);
+    this.roots.set(given.key, root);
+    return root;
+  }
+
+  #drop(key: string, root: Root): void {
+    for (const e of root.endings) e.dispose();
+    this.roots.delete(key);
+  }
+
+  /** The ending of a path that is like this run's, or a new one. */
+  #endingOf(root: Root, run: Run, result: unknown): Ending {
+    const effects = effectsOf(run, this.#recorded);
+    if (run.varied > 0) {
+      // A number that was part of programs has become an input of them.
+      for (const e of root.endings) {
+        e.dispose();
+        e.step.endings.length = 0;
+      }
+      root.endings.length = 0;
+      root.recent = null;
+      this.#note("a number changed: it is an input from now on");
+    }
+    const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
+    if (known !== undefined) return known;
+    const ending = new Ending(run, root.ghosts, result, effects);
+    if (run.varied === 0) this.#note(root.endings.length === 0 ? "arguments of a new kind" : (run.reason ?? "another result"));
+    run.at.endings.push(ending);
+    root.endings.push(ending);
+    return ending;
+  }
+
+  #note(reason: string): void {
+    if (this.recordings.length < 1000) this.recordings.push(reason);
+    if (this.recordings.length < MANY || this.#hasWarned) return;
+    this.#hasWarned = true;
+    process.emitWarning(
+      `${this.#name} was recorded ${this.recordings.length} times, the last time because of ${reason}. Each recording costs milliseconds and memory: ` +
+        "pass what changes as an argument, or as a number, and keep shapes few.",
+      { type: "CompileWarning" },
+    );
+  }
+
+  dispose(): void {
+    for (const [key, root] of this.roots) this.#drop(key, root);
+    this.recent = null;
+  }
+}
+
+/**
+ * fn as a compiled function: the first call with arguments of a kind records what fn asks for as one program, later ones replay
+ * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is
+ * refused, and how often fn's own JavaScript runs: docs/compile.md.
+ */
 export function compile<Args extends readonly unknown[], Result>(
   fn: (...args: Args) => Result,
   options: CompileOptions = {},
 ): Compiled<Args, Result> {
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
-  const variants = new Map<string, Variant[]>();
-  let recent: Variant | null = null;
-  let kinds: Kinds | null = null;
-  functions.add(new WeakRef(variants));
-
-  const run = (...args: Args): Result => {
-    if (tracer() !== null) return fn(...args);
-    const given = tensorsIn(args);
-    given.forEach((t, i) => t.demandLive(name, `argument ${i}`));
-    const key = kinds !== null && isLike(kinds, args) ? kinds.key : signature(args);
-    if (kinds?.key !== key) kinds = kindsOf(key, args);
-    const list = variants.get(key) ?? [];
-    const volatile = new Set<number>();
-    for (const variant of list) {
-      if (variant.program === null) return fn(...args);
-      const check = options.check === false ? null : new Check(variant.trace);
-      try {
-        const result = check === null ? variant.result : checked(check, variant, fn, args);
-        recent = variant;
-        return finish(variant, result, given, check) as Result;
-      } catch (error) {
-        check?.undo();
-        if (!(error instanceof Mismatch)) throw error;
-        if (error.event >= 0) {
-          volatile.add(error.event);
-          for (const input of variant.trace.inputs) if (input.source.kind === "volatile") volatile.add(input.source.event);
-        }
-      }
-    }
-    const variant = trace(name, fn, args, given, volatile, options);
-    variants.set(key, [variant, ...list].slice(0, VARIANTS));
-    for (const old of list.slice(VARIANTS - 1)) old.program?.dispose();
-    recent = variant;
-    if (variant.program === null) return fn(...args);
-    return finish(variant, variant.result, given, null) as Result;
-  };
-
-  Object.defineProperty(run, "programs", { get: () => [...variants.values()].reduce((n, v) => n + v.length, 0) });
+  const compiled = new CompiledFunction(fn as (...args: never[]) => unknown, name, options);
+  functions.add(new WeakRef(compiled.roots));
+  const run = (...args: Args): Result => (tracer() === null ? (compiled.call(args) as Result) : fn(...args));
+  Object.defineProperty(run, "programs", { get: () => [...compiled.roots.values()].reduce((n, r) => n + r.endings.length, 0) });
   const recentProgram = (operation: string): CompiledProgram => {
-    if (recent?.program != null) return recent.program;
+    const program = compiled.recent?.made;
+    if (program != null) return program;
     throw new TraceError({
       operation,
       argument: name,
       expected: "called before",
-      received: recent === null ? "no call" : "a function that runs eagerly, since its device lacks an operator",
+      received: compiled.roots.size === 0 ? "no call" : "a function that runs eagerly, since its device lacks an operator",
     });
   };
   return Object.assign(run, {
-    explain: () => explainProgram(name, recentProgram("explain")),
+    explain: () => explainProgram(name, recentProgram("explain"), compiled.recordings),
     profileSync: () => profileProgram(name, recentProgram("profileSync")),
-    dispose(): void {
-      for (const list of variants.values()) for (const v of list) v.program?.dispose();
-      variants.clear();
-      recent = null;
-    },
+    dispose: () => compiled.dispose(),
   }) as unknown as Compiled<Args, Result>;
 }
 
 /** The compiled function's program, readable: nodes, dispatches, barriers, bytes, and which line asked for what. */
 export const explain = (compiled: { explain(): Explanation }): Explanation => compiled.explain();
-
-function call(fn: (...args: never[]) => unknown, args: readonly unknown[], ghosts: readonly Tensor[]): unknown {
-  let i = 0;
-  return fn(...(mapTensors(args, () => ghosts[i++]!) as never[]));
-}
-
-/** Runs the function against the log; its result is in terms of the trace's tensors. */
-function checked(check: Check, variant: Variant, fn: (...args: never[]) => unknown, args: readonly unknown[]): unknown {
-  const ghosts = variant.arguments.map((t) => {
-    const ghost = new Tensor(t.storage, t.desc, 0);
-    ghost.leafRequiresGrad = t.leafRequiresGrad;
-    return ghost;
-  });
-  const result = outsideScopes(() => withTracer(check, () => call(fn, args, ghosts)));
-  check.finish();
-  const outputs = tensorsIn(result).filter((t) => isComputed(variant.trace, t));
-  if (
-    outputs.length !== variant.outputs.length ||
-    outputs.some(
-      (t, i) => t.storage !== variant.outputs[i]!.storage || t.desc !== variant.outputs[i]!.desc || t.offset !== variant.outputs[i]!.offset,
-    )
-  )
-    throw new Mismatch("another result");
-  return result;
-}
-
-/** Whether a result is one of the program's: what is empty needs no program. */
-const isComputed = (trace: Trace, t: Tensor): boolean => t.size > 0 && trace.owns(t.storage);
-
-function deviceOf(name: string, given: readonly Tensor[]): Device {
-  const first = given[0]?.device ?? defaultDevice();
-  for (const t of given)
-    if (t.device !== first)
-      throw new TraceError({ operation: name, argument: "arguments", expected: `all on ${first}`, received: `one on ${t.device}` });
-  return first;
-}
-
-function trace(
-  name: string,
-  fn: (...args: never[]) => unknown,
-  args: readonly unknown[],
-  given: readonly Tensor[],
-  volatile: ReadonlySet<number>,
-  options: CompileOptions,
-): Variant {
-  const native = nativeDevice(deviceOf(name, given), name);
-  const t = new Trace(native, name, volatile);
-  const undo = (): void => {
-    for (const [leaf, grad] of t.gradients) leaf.grad = grad;
-  };
-  try {
-    const ghosts = given.map((x, i) => {
-      const ghost = t.argument(i, x);
-      ghost.leafRequiresGrad = x.requiresGrad;
-      return ghost;
-    });
-    const result = outsideScopes(() => withTracer(t, () => call(fn, args, ghosts)));
-    if (result instanceof Promise)
-      throw new TraceError({
-        operation: name,
-        argument: "function",
-        expected: "synchronous",
-        received: "one that returns a promise",
-        hint: "Await outside of the compiled function.",
-      });
-    const outputs = tensorsIn(result).filter((x) => isComputed(t, x));
-    const gradients = [...t.gradients.keys()].filter((leaf) => leaf.grad !== null && t.owns(leaf.grad.storage));
-    t.finish([...outputs, ...gradients.map((leaf) => leaf.grad!)]);
-    const program = new CompiledProgram(native, t, name, options.lists ?? 3, options.regions);
-    return { trace: t, program, arguments: ghosts, result, outputs, gradients };
-  } catch (error) {
-    undo();
-    const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
-    if (!lacks) throw error;
-    noteFallback(name, given, native, `compiled as a whole it needs what the device lacks: ${error.message}`);
-    return { trace: t, program: null, arguments: [], result: null, outputs: [], gradients: [] };
-  }
-}
-
-/** Replays the program and puts real tensors in place of the traced ones. */
-function finish(variant: Variant, result: unknown, given: readonly Tensor[], check: Check | null): unknown {
-  const program = variant.program!;
-  const tensors = program.replay(given, check?.volatile ?? null);
-  variant.gradients.forEach((leaf, i) => {
-    const grad = keep(tensors[variant.outputs.length + i]!);
-    const argument = variant.arguments.indexOf(leaf);
-    const target = argument >= 0 ? given[argument]! : leaf;
-    target.grad = grad;
-    if (argument >= 0) leaf.grad = null;
-  });
-  let at = 0;
-  return mapTensors(result, (t) => {
-    if (isComputed(variant.trace, t)) return tensors[at++];
-    // An empty result is a tensor of its own at every call, too.
-    return t.size === 0 && t.storage.handle === 0 ? new Tensor(new Storage(t.device, 0), internDesc(t.device, t.dtype, t.shape)) : t;
-  });
-}

@@ -27,13 +27,15 @@ export interface Explanation {
   readonly inputsInBytes: number;
   readonly outputsInBytes: number;
   readonly stateCells: number;
+  /** Why the function was recorded, once for each recording. */
+  readonly recordings: readonly string[];
   toString(): string;
 }
 
 const show = (x: Expr | null): string =>
   x === null ? "-" : `%${x.value.id}${x.byteOffset > 0 ? `+${x.byteOffset}` : ""}:${x.dtype}[${x.sizes.join(", ")}]`;
 
-export function explain(name: string, program: CompiledProgram): Explanation {
+export function explain(name: string, program: CompiledProgram, recordings: readonly string[]): Explanation {
   const { graph, description } = program;
   const info = program.info();
   const nodes = graph.nodes.map((n): ExplainedNode => ({
@@ -61,6 +63,7 @@ export function explain(name: string, program: CompiledProgram): Explanation {
     inputsInBytes: sum(description.inputs),
     outputsInBytes: sum(description.outputs),
     stateCells: graph.state.length,
+    recordings: [...recordings],
   };
   return {
     ...facts,
@@ -73,6 +76,7 @@ export function explain(name: string, program: CompiledProgram): Explanation {
       return [
         `${name} on ${facts.device}: ${nodes.length} nodes in ${dispatches} dispatches, ${facts.copies} copies, ${facts.barriers} barriers, ${facts.distinctOperators} distinct`,
         `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state cells written`,
+        `  recorded ${recordings.length} times: ${recordings.slice(-4).join("; ")}`,
         ...lines,
       ].join("\n");
     },

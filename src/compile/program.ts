@@ -1,20 +1,20 @@
-/** A traced function as a recorded program: its buffers, its recording, and a call of it. */
-import { internDesc, Storage, type Desc } from "../storage.ts";
+/** A lowered path as a recorded program: its buffers, its recording, and a call of it. */
 import { DTYPES } from "../dtype.ts";
-import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
-import { elements } from "../runtime/constants.ts";
-import { contiguousOp } from "../runtime/assign.ts";
-import { runEager } from "../runtime/eager.ts";
-import type { NativeDevice } from "../runtime/devices.ts";
 import { fromNative } from "../errors.ts";
-import { outsideScopes } from "../scope.ts";
-import { Tensor } from "../tensor.ts";
-import type { Check } from "./check.ts";
-import { callerPlace } from "./place.ts";
+import type { Graph } from "../graph/graph.ts";
 import { optimize } from "../graph/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
-import type { Trace, TracedInput } from "./trace.ts";
-import type { Graph } from "../graph/graph.ts";
+import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
+import { elements } from "../runtime/constants.ts";
+import type { NativeDevice } from "../runtime/devices.ts";
+import { Storage, type Desc } from "../storage.ts";
+import type { Tensor } from "../tensor.ts";
+import type { Event } from "./log.ts";
+import type { LoweredInput } from "./lower.ts";
+import { callerPlace } from "./place.ts";
+
+/** What of a call's varying numbers and data differs from the program's last call. */
+export type Values = ReadonlyMap<Event, number | bigint | boolean | Uint8Array>;
 
 /** The program's own copy of one of the function's arguments, and what of it lies there since the last call. */
 class ArgumentCopy {
@@ -46,6 +46,16 @@ class ArgumentCopy {
   }
 }
 
+/** What a program is made of. */
+export interface Lowered {
+  readonly graph: Graph;
+  readonly inputs: readonly LoweredInput[];
+  /** Bytes of what each output holds. */
+  readonly contents: readonly number[];
+  /** Arguments that the function writes to, in the order of the last outputs. */
+  readonly written: readonly number[];
+}
+
 /**
  * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
  * function uses alive. Recorded again when a state cell was repointed from outside.
@@ -54,31 +64,39 @@ export class CompiledProgram {
   readonly native: NativeDevice;
   readonly graph: Graph;
   readonly description: Plan;
+  /** Storages outside that it writes to. */
+  readonly state: readonly Storage[];
+  /** Arguments that it writes to. */
+  readonly written: readonly number[];
   readonly #id: number;
-  readonly #inputs: readonly TracedInput[];
+  readonly #inputs: readonly LoweredInput[];
   readonly #lists: number;
   /** The buffer of each slot that the program owns; state cells are null. */
   readonly #buffers: readonly (Storage | null)[];
-  readonly #outputs: readonly Desc[];
-  readonly #written: readonly Storage[];
-  readonly #state: readonly { readonly slot: number; readonly storage: Storage }[];
+  /** Bytes of the outputs, and the slot of each: equal ones share one. */
+  readonly #outputs: readonly { readonly slot: number; readonly contentInBytes: number }[];
+  readonly #cells: readonly { readonly slot: number; readonly storage: Storage }[];
   #recording = 0;
   /** Handles that the recording was made with, by slot. */
   #recorded: number[] = [];
   /** Storage.repoints when the state was last seen to lie where it was recorded. */
   #seenRepoints = -1;
   readonly #arguments: readonly ArgumentCopy[];
-  readonly #volatile: readonly { readonly slot: number; readonly event: number }[];
+  readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: keyof typeof DTYPES }[];
   #disposed = false;
 
-  constructor(native: NativeDevice, trace: Trace, name: string, lists: number, regions?: Regions) {
+  constructor(native: NativeDevice, lowered: Lowered, name: string, lists: number, regions?: Regions) {
     this.native = native;
-    const graph = optimize(trace.graph, native.capabilities, isOneGraph(native.capabilities, regions));
+    this.written = lowered.written;
+    const graph = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
+    const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
+    const places = graph.outputs.map((x) => distinct.findIndex((d) => d.value === x.value));
+    graph.outputs = distinct;
     this.graph = graph;
     this.description = planGraph(graph, native.capabilities, name, regions);
     this.#inputs = [
-      ...trace.inputs,
-      ...graph.inputs.slice(trace.inputs.length).map((value): TracedInput => ({
+      ...lowered.inputs,
+      ...graph.inputs.slice(lowered.inputs.length).map((value): LoweredInput => ({
         value,
         source: { kind: "fixed", bytes: graph.constants.get(value)! },
       })),
@@ -90,28 +108,32 @@ export class CompiledProgram {
     } catch (error) {
       throw fromNative(name, error);
     }
-    this.#outputs = graph.outputs.map((x, i) => internDesc(native.device, x.dtype, trace.results[i]!.shape));
-    this.#state = trace.inputs.flatMap((input, slot) => (input.source.kind === "state" ? [{ slot, storage: input.source.storage }] : []));
-    for (const { storage } of this.#state) storage.retain();
+    this.#outputs = places.map((place, i) => ({ slot: this.#inputs.length + place, contentInBytes: lowered.contents[i] ?? 0 }));
+    this.#cells = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
+    for (const { storage } of this.#cells) storage.retain();
     const cells = new Set(graph.state.map((w) => w.cell));
-    this.#written = trace.inputs.flatMap((input) =>
-      input.source.kind === "state" && cells.has(input.value) ? [input.source.storage] : [],
-    );
+    this.state = lowered.inputs.flatMap(({ source, value }) => (source.kind === "state" && cells.has(value) ? [source.storage] : []));
     const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name, true)));
     this.#buffers = [
-      ...this.#inputs.map((input) => {
-        if (input.source.kind === "state") return null;
-        if (input.source.kind === "fixed") return this.#own(upload(native, input.source.bytes, name));
-        return sized(input.value.sizeInBytes);
+      ...this.#inputs.map(({ source, value }) => {
+        if (source.kind === "state") return null;
+        if (source.kind === "fixed") return this.#own(upload(native, source.bytes, name));
+        return sized(value.sizeInBytes);
       }),
       ...this.description.outputs.map(sized),
       sized(this.description.scratch),
     ];
-    this.#arguments = trace.inputs.flatMap(({ source, value }, slot) =>
+    this.#arguments = lowered.inputs.flatMap(({ source, value }, slot) =>
       source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes)] : [],
     );
-    this.#volatile = trace.inputs.flatMap(({ source }, slot) => (source.kind === "volatile" ? [{ slot, event: source.event }] : []));
-    this.#fillConstants(trace);
+    this.#volatile = lowered.inputs.flatMap(({ source }, slot) =>
+      source.kind === "volatile" ? [{ slot, event: source.event, dtype: source.event.dtype }] : [],
+    );
+    const scratch = this.#buffers.at(-1);
+    for (const { offset, bytes } of this.description.presets) this.native.binding.write(scratch!.handle, offset, bytes);
+    this.#write(
+      new Map(lowered.inputs.flatMap(({ source }) => (source.kind === "volatile" ? [[source.event, initialValue(source.event)]] : []))),
+    );
   }
 
   get barriers(): number {
@@ -133,40 +155,39 @@ export class CompiledProgram {
   }
 
   /**
-   * Runs on these arguments, of which it copies those that are not as they were at the last call; returns new tensors for the outputs.
-   * `volatile`: numbers and data that differ from the last call.
+   * Runs on these arguments, of which it copies those that are not as they were at the last call; returns fresh storages of the
+   * outputs, but for arguments that are written: those get theirs.
    */
-  replay(given: readonly Tensor[], volatile: Check["volatile"] | null): Tensor[] {
+  replay(given: readonly Tensor[], values: Values): Storage[] {
     relieve();
     const { binding } = this.native;
     const name = this.description.name;
     this.#record();
     const stale = this.#arguments.filter((a) => !a.holds(given[a.index]!));
-    const temporary: Tensor[] = [];
     const copies = stale.flatMap(({ slot, index, sizeInBytes }) => {
-      const t = given[index]!;
-      const packed = t.desc.isPacked ? t : outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!);
-      if (packed !== t) temporary.push(packed);
-      return [packed.storage.handle, packed.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[slot]!.handle, 0, sizeInBytes];
+      const { storage, offset, dtype } = given[index]!;
+      const from = offset * DTYPES[dtype].sizeInBytes;
+      return [storage.handle, from, this.#buffers[slot]!.handle, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
     });
-    if (volatile !== null)
-      for (const { slot, event } of this.#volatile) {
-        const now = volatile.get(event);
-        if (now !== undefined)
-          binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(now.dtype, [now.value]));
-      }
-    const first = this.#inputs.length;
-    const storages = this.#outputs.map((d) => new Storage(this.native.device, d.sizeInBytes));
-    const outputs = storages.flatMap((s, i) => [this.#buffers[first + i]!.handle, 0, s.sizeInBytes]);
+    this.#write(values);
+    const fresh = this.#outputs.length - this.written.length;
+    const storages = this.#outputs.slice(0, fresh).map((o) => new Storage(this.native.device, o.contentInBytes));
+    const outputs = storages.flatMap((s, i) => [this.#buffers[this.#outputs[i]!.slot]!.handle, 0, s.sizeInBytes]);
     const results = new Float64Array(storages.length);
     withMemory(name, () => binding.replay(this.#recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));
     storages.forEach((s, i) => {
       s.handle = results[i]!;
     });
     for (const a of stale) a.remember(given[a.index]!);
-    for (const s of this.#written) s.version++;
-    for (const t of temporary) t.dispose();
-    return storages.map((s, i) => new Tensor(s, this.#outputs[i]!));
+    this.written.forEach((index, i) => {
+      const { storage, offset, desc } = given[index]!;
+      const size = DTYPES[desc.dtype].sizeInBytes;
+      const last = desc.shape.reduce((n, d, axis) => n + (d - 1) * desc.strides[axis]!, 1);
+      const buffer = this.#buffers[this.#outputs[fresh + i]!.slot]!;
+      withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, last * size));
+      storage.version++;
+    });
+    return storages;
   }
 
   dispose(): void {
@@ -177,7 +198,7 @@ export class CompiledProgram {
       this.native.binding.releaseProgram(this.#id);
     }
     for (const b of this.#buffers) b?.release();
-    for (const { storage } of this.#state) storage.release();
+    for (const { storage } of this.#cells) storage.release();
   }
 
   #own(storage: Storage): Storage {
@@ -185,16 +206,13 @@ export class CompiledProgram {
     return storage;
   }
 
-  /** Numbers and data that were inputs from the start hold their first values, scratch memory what no node writes. */
-  #fillConstants(trace: Trace): void {
-    const scratch = this.#buffers.at(-1);
-    for (const { offset, bytes } of this.description.presets) this.native.binding.write(scratch!.handle, offset, bytes);
-    this.#inputs.forEach(({ source }, slot) => {
-      if (source.kind !== "volatile") return;
-      const event = trace.events[source.event]!;
-      const bytes = event.kind === "scalar" ? elements(event.dtype, [event.value]) : event.kind === "constant" ? event.bytes : null;
-      if (bytes !== null) this.native.binding.write(this.#buffers[slot]!.handle, 0, bytes);
-    });
+  #write(values: Values): void {
+    if (values.size === 0) return;
+    for (const { slot, event, dtype } of this.#volatile) {
+      const now = values.get(event);
+      if (now !== undefined)
+        this.native.binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(dtype, [now]));
+    }
   }
 
   /** Makes the recording, or makes it anew when a state cell has another buffer than before. */
@@ -202,14 +220,14 @@ export class CompiledProgram {
     if (this.#recording !== 0) {
       if (this.#seenRepoints === Storage.repoints) return;
       this.#seenRepoints = Storage.repoints;
-      if (this.#state.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
+      if (this.#cells.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
     }
     const { binding } = this.native;
     if (this.#recording !== 0) binding.releaseRecording(this.#recording);
     this.#recording = 0;
     this.#recorded = this.#buffers.map((b, slot) => {
-      const input = this.#inputs[slot];
-      return input?.source.kind === "state" ? input.source.storage.handle : (b?.handle ?? 0);
+      const source = this.#inputs[slot]?.source;
+      return source?.kind === "state" ? source.storage.handle : (b?.handle ?? 0);
     });
     const slots = new Float64Array(2 * this.#recorded.length);
     this.#recorded.forEach((handle, i) => {
@@ -218,3 +236,6 @@ export class CompiledProgram {
     this.#recording = withMemory(this.description.name, () => binding.record(this.#id, slots, this.#lists));
   }
 }
+
+const initialValue = (event: Event): number | bigint | boolean | Uint8Array =>
+  event.kind === "scalar" ? event.value : event.kind === "constant" ? event.bytes : 0;

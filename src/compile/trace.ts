@@ -1,393 +1,543 @@
 /**
- * Tracing: runs a function with traced tensors, building one graph and a log of what the function asked for. The log is what a
- * later call is checked against (check.ts).
+ * One run of a compiled function's JavaScript on traced tensors. As long as it asks for what a path of the log has, nothing is made;
+ * from where it differs on, the run records a branch. Nothing is computed either way.
  */
-import { GraphBuilder } from "../graph/builder.generated.ts";
-
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { record, type TapeNode } from "../autograd/tape.ts";
+import type { Definition, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../errors.ts";
-import type { Definition, TensorSpec } from "../definition.ts";
-import { elements, fillOp } from "../runtime/constants.ts";
-import type { NativeDevice } from "../runtime/devices.ts";
-import { sizeOf } from "../shape.ts";
-import { Storage, internDesc, type Desc } from "../storage.ts";
+import { sameData } from "../graph/key.ts";
+import { sizeOf, type Shape } from "../shape.ts";
+import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import type { Tracer } from "../tracer.ts";
-import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../graph/graph.ts";
+import type { Ghosts } from "./arguments.ts";
+import {
+  Step,
+  follow,
+  isSame,
+  isSameGuard,
+  isSameOrNull,
+  madeAs,
+  operand,
+  revive,
+  visibleOf,
+  writtenBy,
+  type Event,
+  type GradientEffect,
+  type Made,
+  type Operand,
+  type Region,
+} from "./log.ts";
 import { callerPlace } from "./place.ts";
 
-/** What a trace knows of a storage: the value that it holds at this point of the function. */
-interface Cell {
+type Number = number | bigint | boolean;
+
+/** Thrown when an argument turns out to be reached by another way too: the run begins anew with that argument passed as it is. */
+export class Restart extends Error {
   readonly storage: Storage;
-  /** The graph's input that holds its bytes at the start; null for storages made inside. */
-  readonly initial: Value | null;
-  current: Value;
+  constructor(storage: Storage) {
+    super("an argument is reached by another way too");
+    this.storage = storage;
+  }
 }
 
-/** A view of a storage, as the log remembers it. */
-export interface Seen {
-  readonly storage: Storage;
-  readonly desc: Desc;
-  readonly offset: number;
+/** What a tensor outside was to autograd before the run. */
+export interface Before {
+  readonly grad: Tensor | null;
+  readonly node: TapeNode | null;
+  readonly outputIndex: number;
 }
 
-export const seen = (t: Tensor): Seen => ({ storage: t.storage, desc: t.desc, offset: t.offset });
-export const isSeen = (s: Seen, t: Tensor): boolean => s.storage === t.storage && s.desc === t.desc && s.offset === t.offset;
-
-/** What happened, in order. */
-export type Event =
-  | {
-      readonly kind: "operation";
-      readonly definition: Definition<never>;
-      readonly attrs: unknown;
-      readonly inputs: readonly Seen[];
-      readonly outputs: readonly Tensor[];
-    }
-  | {
-      readonly kind: "create";
-      readonly definition: Definition<never>;
-      readonly device: Device;
-      readonly attrs: unknown;
-      readonly output: Tensor;
-    }
-  | {
-      readonly kind: "scalar";
-      readonly dtype: DType;
-      readonly value: number | bigint | boolean;
-      readonly output: Tensor;
-      readonly cell: number;
-    }
-  | {
-      readonly kind: "constant";
-      readonly dtype: DType;
-      readonly shape: readonly number[];
-      readonly bytes: Uint8Array;
-      readonly output: Tensor;
-      readonly cell: number;
-    }
-  | { readonly kind: "assign"; readonly target: Seen; readonly source: Seen }
-  | {
-      readonly kind: "region";
-      readonly owner: object;
-      readonly guards: readonly unknown[];
-      readonly end: number;
-      readonly effects: readonly GradientEffect[];
-    };
-
-/** A leaf's gradient before and after backward(). */
-export interface GradientEffect {
-  readonly leaf: Tensor;
-  readonly before: Storage | null;
-  readonly after: Tensor | null;
+/** What all runs of one function share. */
+export interface Recorded {
+  readonly name: string;
+  /** Storages outside that some path uses. */
+  readonly outer: WeakSet<Storage>;
+  /** Leaves outside that some path uses. */
+  readonly leaves: Set<Tensor>;
+  /** Views that runs made. */
+  readonly views: WeakSet<Tensor>;
 }
 
-/** An input of the graph and where its bytes come from at each call. */
-export type InputSource =
-  | { readonly kind: "argument"; readonly index: number }
-  | { readonly kind: "state"; readonly storage: Storage }
-  /** A number or array that JavaScript gives anew at each call. */
-  | { readonly kind: "volatile"; readonly event: number }
-  /** Bytes that never change. */
-  | { readonly kind: "fixed"; readonly bytes: ArrayBufferView };
-
-export interface TracedInput {
-  readonly value: Value;
-  readonly source: InputSource;
+/** A gradient that flows on into what lies before the function: a node outside, or an argument's history. */
+export interface Continuation {
+  readonly node: TapeNode;
+  readonly output: number;
+  readonly grad: Tensor;
+  readonly retains: boolean;
 }
 
-/** How often an event's number has changed between calls decides whether it is an input: see compile.ts. */
-export type VolatileEvents = ReadonlySet<number>;
+const copied = (attrs: unknown): unknown => {
+  if (attrs === null || typeof attrs !== "object") return attrs;
+  try {
+    return structuredClone(attrs);
+  } catch {
+    return attrs;
+  }
+};
 
-export class Trace implements Tracer {
-  readonly graph = new Graph();
-  readonly builder: GraphBuilder;
-  readonly native: NativeDevice;
-  readonly events: Event[] = [];
-  readonly inputs: TracedInput[] = [];
-  /** Leaves whose gradient was set inside, with what it was before. */
-  readonly gradients = new Map<Tensor, Tensor | null>();
-  readonly recordsTape = true;
-  /** The results that finish() was given. */
-  results: readonly Tensor[] = [];
-  readonly #cells = new Map<Storage, Cell>();
-  #effects: Map<Tensor, Tensor | null> | null = null;
-  readonly #numbers = new Map<string, Value>();
-  readonly #volatile: VolatileEvents;
-  readonly #name: string;
+export class Run implements Tracer {
+  /** The last event that was asked for. */
+  at: Step;
+  /** Why the run left the log; null while it follows it. */
+  reason: string | null = null;
+  /** What varying numbers and data are in this call. */
+  readonly values = new Map<Event, Number | Uint8Array>();
+  /** Numbers that are an input from now on. */
+  varied = 0;
+  /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
+  readonly touched = new Map<Tensor, Before>();
+  readonly continuations: Continuation[] = [];
+  readonly #recorded: Recorded;
+  readonly #ghosts: Ghosts;
+  /** Storages of the arguments that traced ones stand for, with how many do. */
+  readonly #given: ReadonlyMap<Storage, number>;
+  readonly #tensors: readonly Tensor[];
+  #device: Device | null;
+  /** Where the events of a region go that is being recorded. */
+  #inner: Event[] | null = null;
+  #visited: TapeNode[] = [];
+  #freed: TapeNode[] = [];
+  #hasCode = false;
 
-  constructor(native: NativeDevice, name: string, volatile: VolatileEvents) {
-    this.native = native;
-    this.#name = name;
-    this.#volatile = volatile;
-    this.builder = new GraphBuilder(this.graph, native.capabilities);
+  constructor(recorded: Recorded, root: Step, ghosts: Ghosts, given: readonly Tensor[]) {
+    this.#recorded = recorded;
+    this.at = root;
+    this.#ghosts = ghosts;
+    this.#tensors = given;
+    this.#device = given[0]?.device ?? null;
+    const storages = new Map<Storage, number>();
+    given.forEach((t, i) => {
+      if (ghosts.tensors[i] !== null) storages.set(t.storage, (storages.get(t.storage) ?? 0) + 1);
+    });
+    this.#given = storages;
   }
 
-  /** A traced tensor that stands for the function's argument of that index. */
-  argument(index: number, like: Tensor): Tensor {
-    const size = packedBytes(like.dtype, like.shape);
-    const storage = new Storage(like.device, like.desc.sizeInBytes);
-    if (like.size > 0) {
-      const value = this.graph.addInput(size);
-      this.inputs.push({ value, source: { kind: "argument", index } });
-      this.#cells.set(storage, { storage, initial: value, current: value });
+  get name(): string {
+    return this.#recorded.name;
+  }
+
+  /** Whether a tensor is of this function's runs, not from outside. */
+  isTraced(t: Tensor): boolean {
+    return t.storage.trace !== null || this.#recorded.views.has(t);
+  }
+
+  get device(): Device | null {
+    return this.#device;
+  }
+
+  dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[] {
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (
+          e.kind === "operation" &&
+          (e.definition as unknown) === definition &&
+          e.records === records &&
+          areSame(e.inputs, inputs) &&
+          sameData(e.attrs, attrs)
+        ) {
+          this.at = step;
+          return e.outputs.map(revive);
+        }
+      }
+      this.#leave(definition.name);
     }
-    return new Tensor(storage, internDesc(like.device, like.dtype, like.shape));
-  }
-
-  /** True for storages that the trace made, which hold nothing outside it. */
-  owns(storage: Storage): boolean {
-    const cell = this.#cells.get(storage);
-    return cell !== undefined && storage.handle === 0;
-  }
-
-  dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
+    const operands = inputs.map((t) => this.#operand(definition.name, t));
     const specs = definition.infer(
       inputs.map((t) => ({ shape: t.shape, dtype: t.dtype })),
       attrs,
     );
-    const outputs =
-      inputs.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)
-        ? this.#emptied(definition, inputs, specs)
-        : this.#lower(definition, inputs, attrs, specs);
-    this.events.push({
+    const isEmpty = inputs.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0);
+    if (isEmpty && definition.whenEmpty === undefined && specs.some((s) => sizeOf(s.shape) !== 0))
+      throw new ShapeError(
+        definition.name,
+        "tensor",
+        "of at least one element along the axes it works on",
+        inputs.map((t) => t.describe()).join(", "),
+      );
+    const device = inputs[0]!.device;
+    const outputs = specs.map((s) => this.#ghost(device, s));
+    const origin = originOf(definition.name);
+    if (records) record(definition, inputs, attrs, outputs);
+    this.#push({
       kind: "operation",
       definition: definition as unknown as Definition<never>,
-      attrs,
-      inputs: inputs.map(seen),
-      outputs,
+      attrs: copied(attrs),
+      records,
+      inputs: operands,
+      outputs: outputs.map(made),
+      origin,
     });
     return outputs;
   }
 
+  view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor): Tensor {
+    const records = isGradEnabled();
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (
+          e.kind === "view" &&
+          (e.definition as unknown) === definition &&
+          e.records === records &&
+          isSame(e.input, input) &&
+          sameData(e.attrs, attrs)
+        ) {
+          this.at = step;
+          return revive(e.output);
+        }
+      }
+      this.#leave(definition.name);
+    }
+    const seen = this.#operand(definition.name, input);
+    const output = make();
+    this.#recorded.views.add(output);
+    this.#push({
+      kind: "view",
+      definition: definition as unknown as ViewDefinition<never>,
+      attrs: copied(attrs),
+      input: seen,
+      records,
+      output: madeAs(output, false),
+    });
+    return output;
+  }
+
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (e.kind === "create" && (e.definition as unknown) === definition && e.device === device && sameData(e.attrs, attrs)) {
+          this.at = step;
+          return revive(e.output);
+        }
+      }
+      this.#leave(definition.name);
+    }
     this.#demandDevice(definition.name, device);
-    const output = this.#lower(definition, [], attrs, definition.infer([], attrs))[0]!;
-    this.events.push({ kind: "create", definition: definition as unknown as Definition<never>, device, attrs, output });
+    const output = this.#ghost(device, definition.infer([], attrs)[0]!);
+    this.#push({
+      kind: "create",
+      definition: definition as unknown as Definition<never>,
+      device,
+      attrs: copied(attrs),
+      output: made(output),
+      origin: originOf(definition.name),
+    });
     return output;
   }
 
-  scalar(device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
+  scalar(device: Device, dtype: DType, value: Number): Tensor {
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device) continue;
+        if (!e.varies && !Object.is(e.value, value)) {
+          e.varies = true;
+          this.varied++;
+        }
+        if (e.varies) this.values.set(e, value);
+        this.at = step;
+        return revive(e.output);
+      }
+      this.#leave(`the number ${value}`);
+    }
     this.#demandDevice("scalar", device);
-    const event = this.events.length;
-    const varies = this.#volatile.has(event);
-    const output = varies ? this.#volatileInput(event, dtype, []) : this.#made(this.#number(dtype, value), dtype, []);
-    this.events.push({ kind: "scalar", dtype, value, output, cell: varies ? this.inputs.length - 1 : -1 });
+    const output = this.#ghost(device, { dtype, shape: [] });
+    this.#push({ kind: "scalar", device, dtype, value, varies: false, output: made(output) });
     return output;
   }
 
-  constant(device: Device, dtype: DType, shape: readonly number[], bytes: ArrayBufferView): Tensor {
+  constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView): Tensor {
+    const data = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (e.kind === "constant" && e.dtype === dtype && e.device === device && sameData(e.shape, shape)) {
+          this.at = step;
+          this.values.set(e, data);
+          return revive(e.output);
+        }
+      }
+      this.#leave("data");
+    }
     this.#demandDevice("tensor", device);
-    const event = this.events.length;
-    const output = sizeOf(shape) === 0 ? this.#made(null, dtype, shape) : this.#volatileInput(event, dtype, shape);
-    const copy = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice();
-    this.events.push({ kind: "constant", dtype, shape, bytes: copy, output, cell: sizeOf(shape) === 0 ? -1 : this.inputs.length - 1 });
+    const output = this.#ghost(device, { dtype, shape });
+    const event: Event = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
+    this.#push(event);
     return output;
   }
 
   assign(target: Tensor, source: Tensor): void {
-    if (target.size > 0) {
-      const cell = this.#cell(target.storage);
-      this.builder.origin = this.#origin("assign");
-      const value = this.#expr(source);
-      if (target.coversStorage) {
-        cell.current = this.#whole(value, target).value;
-      } else {
-        cell.current = this.#patched(target, cell, value).value;
+    this.#touchTarget(target);
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (e.kind === "assign" && isSame(e.target, target) && isSame(e.source, source)) {
+          this.at = step;
+          target.storage.version++;
+          return;
+        }
       }
-      target.storage.version++;
+      this.#leave("an in-place operation");
     }
-    this.events.push({ kind: "assign", target: seen(target), source: seen(source) });
+    const seen = [this.#operand("assign", target), this.#operand("assign", source)] as const;
+    target.storage.version++;
+    this.#push({ kind: "assign", target: seen[0], source: seen[1], origin: originOf("assign") });
+  }
+
+  rewrite(target: Tensor, value: Tensor, nodes: readonly TapeNode[], run: () => void): void {
+    this.#touchTarget(target);
+    if (target.viewOf !== null) this.#touchTarget(target.viewOf.base);
+    if (this.#inner !== null) {
+      run();
+      return;
+    }
+    for (const step of this.at.next) {
+      const e = step.event!;
+      if (e.kind === "rewrite" && isSame(e.target, target) && isSame(e.value, value)) {
+        this.at = step;
+        follow(e);
+        return;
+      }
+    }
+    this.#leave("an in-place operation");
+    const seen = [this.#operand("assign", target), this.#operand("assign", value)] as const;
+    const inner: Event[] = [];
+    this.#inner = inner;
+    try {
+      run();
+    } finally {
+      this.#inner = null;
+    }
+    const after = [...new Set([target.viewOf?.base ?? target, target])].map((t) => ({
+      tensor: t,
+      node: t.node,
+      outputIndex: t.outputIndex,
+    }));
+    this.#push({ kind: "rewrite", target: seen[0], value: seen[1], inner, nodes, after });
+  }
+
+  #touchTarget(target: Tensor): void {
+    const index = this.#ghosts.indices.get(target.storage);
+    if (index !== undefined) {
+      // Two arguments over one storage: a write to one is a write to the other.
+      const { storage } = this.#tensors[index]!;
+      if (this.#given.get(storage)! > 1) throw new Restart(storage);
+    }
+    if (index !== undefined || target.storage.trace === null) this.#touch(target);
   }
 
   read(operation: string, tensor: Tensor): never {
     throw new TraceError({
       operation,
       argument: tensor.describe(),
-      expected: `read outside ${this.#name}, which is being compiled: its data do not exist yet`,
+      expected: `read outside ${this.#recorded.name}, which is being compiled: its data do not exist yet`,
       received: `a read ${callerPlace() ?? "inside it"}`,
       hint: "Return the tensor and read it from the result, or keep the decision on the device (where).",
     });
   }
 
-  backward(roots: readonly Tensor[], run: () => void): void {
-    this.region(
-      backwardOwner,
-      roots.map((t) => t.storage),
-      run,
+  custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
+    if (this.#inner === null) {
+      for (const step of this.at.next) {
+        const e = step.event!;
+        if (e.kind === "custom" && e.node.isLike(node) && areSame(e.inputs, inputs)) {
+          this.at = step;
+          e.node.adopt(node);
+          return e.node;
+        }
+      }
+      this.#leave(node.name);
+    }
+    this.#push({ kind: "custom", node, inputs: inputs.map((t) => this.#operand(node.name, t)) });
+    return node;
+  }
+
+  visit(node: TapeNode, frees: boolean): void {
+    if (this.#inner === null) return;
+    this.#visited.push(node);
+    if (frees) this.#freed.push(node);
+  }
+
+  flowOut(node: TapeNode, output: number, grad: Tensor, retains: boolean): void {
+    this.continuations.push({ node, output, grad, retains });
+  }
+
+  runsCode(): void {
+    this.#hasCode = true;
+  }
+
+  region<T extends readonly (Tensor | null)[] | void>(
+    owner: object,
+    tensors: readonly (Tensor | null)[],
+    guards: readonly unknown[],
+    run: () => T,
+  ): T {
+    if (this.#inner !== null) return run();
+    for (const step of this.at.next) {
+      const e = step.event!;
+      if ((e.kind !== "region" && e.kind !== "opening") || e.owner !== owner || !areSameOrNull(e.tensors, tensors)) continue;
+      if (e.guards.length !== guards.length || !e.guards.every((g, i) => isSameGuard(g, guards[i]))) continue;
+      if (e.kind === "opening") {
+        this.at = step;
+        return run();
+      }
+      if (!this.#applies(e)) continue;
+      this.at = step;
+      this.#skip(e);
+      return e.results as T;
+    }
+    this.#leave("backward() or an optimizer's step");
+    const seen = tensors.map((t) => (t === null ? null : this.#operand("backward", t)));
+    const [inner, visited, freed] = [[] as Event[], [] as TapeNode[], [] as TapeNode[]];
+    this.#inner = inner;
+    this.#visited = visited;
+    this.#freed = freed;
+    this.#hasCode = false;
+    const before = new Map(this.#gradients);
+    const flowed = this.continuations.length;
+    this.#gradients.clear();
+    let results: T;
+    let isWhole = false;
+    try {
+      results = run();
+      isWhole = true;
+    } finally {
+      this.#inner = null;
+      if (this.#hasCode || !isWhole) {
+        this.#push({ kind: "opening", owner, tensors: seen, guards: [...guards] });
+        for (const event of inner) this.#push(event);
+        for (const [leaf, grad] of this.#gradients) if (!before.has(leaf)) before.set(leaf, grad);
+      }
+    }
+    if (!this.#hasCode) {
+      const effects = [...this.#gradients].map(([leaf, old]): GradientEffect => ({
+        leaf,
+        before: old === null ? null : operand(old),
+        after: leaf.grad,
+      }));
+      const named = new Set<Tensor>(effects.flatMap((e) => e.after ?? []));
+      for (const t of (results as readonly (Tensor | null)[] | undefined) ?? []) if (t !== null) named.add(t);
+      this.#push({
+        kind: "region",
+        owner,
+        tensors: seen,
+        guards: [...guards],
+        inner,
+        effects,
+        continuations: this.continuations.slice(flowed),
+        nodes: visited.map((node) => ({ node, retains: node.retained?.size ?? 0 })),
+        freed,
+        seen: visibleOf(inner, named),
+        written: writtenBy(inner),
+        results: (results as readonly (Tensor | null)[] | undefined) ?? null,
+      });
+    }
+    this.#gradients = before;
+    return results;
+  }
+
+  /** Gradients of leaves as they were before the region that is being recorded. */
+  #gradients = new Map<Tensor, Tensor | null>();
+
+  touchGradient(leaf: Tensor): void {
+    if (this.#inner !== null && !this.#gradients.has(leaf)) this.#gradients.set(leaf, leaf.grad);
+    if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.#touch(leaf);
+  }
+
+  /** Puts everything outside back as it was before the run. */
+  undo(): void {
+    for (const [t, before] of this.touched) {
+      t.grad = before.grad;
+      t.node = before.node;
+      t.outputIndex = before.outputIndex;
+    }
+  }
+
+  #touch(t: Tensor): void {
+    if (!this.touched.has(t)) this.touched.set(t, { grad: t.grad, node: t.ownNode, outputIndex: t.outputIndex });
+  }
+
+  /** Whether the gradients and hooks are as they were when the region was recorded. */
+  #applies(region: Region): boolean {
+    return (
+      region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.grad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
+      region.nodes.every(({ node, retains }) => node.hooks === null && (node.retained?.size ?? 0) === retains)
     );
   }
 
-  region(owner: object, guards: readonly unknown[], run: () => void): void {
-    const at = this.events.length;
-    this.events.push(null as unknown as Event);
-    const outer = this.#effects;
-    const before = (this.#effects = new Map<Tensor, Tensor | null>());
-    run();
-    this.#effects = outer;
-    const effects = [...before].map(([leaf, old]): GradientEffect => ({ leaf, before: old?.storage ?? null, after: leaf.grad }));
-    for (const [leaf, old] of before) if (outer !== null && !outer.has(leaf)) outer.set(leaf, old);
-    this.events[at] = { kind: "region", owner, guards: [...guards], end: this.events.length, effects };
-  }
-
-  /** Notes a leaf whose gradient is about to change. */
-  touchGradient(leaf: Tensor): void {
-    if (!this.gradients.has(leaf)) this.gradients.set(leaf, leaf.grad);
-    if (this.#effects !== null && !this.#effects.has(leaf)) this.#effects.set(leaf, leaf.grad);
-  }
-
-  /** Adds the function's results as outputs of the graph, and the new values of state cells. */
-  finish(results: readonly Tensor[]): void {
-    this.results = results;
-    this.builder.origin = "result";
-    const taken = new Set<Value>();
-    this.graph.outputs = results.map((t) => {
-      let x = this.#expr(t);
-      const fresh = x.value.producer !== null && isWhole(x) && !taken.has(x.value);
-      if (!fresh) x = this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr;
-      taken.add(x.value);
-      return x;
-    });
-    for (const cell of this.#cells.values()) {
-      if (cell.initial === null || cell.current === cell.initial || cell.storage.handle === 0) continue;
-      let value = packedBytesOf(cell);
-      // A cell that takes over another cell's or an argument's bytes, or a result's: through a node of its own.
-      if (value.value.producer === null || taken.has(value.value))
-        value = this.builder.emit("ELEMENT_WISE_IDENTITY", { input: value }).output as Expr;
-      taken.add(value.value);
-      this.graph.state.push({ cell: cell.initial, value });
+  #skip(region: Region): void {
+    for (const m of region.seen) revive(m);
+    for (const storage of region.written) storage.version++;
+    for (const { leaf, after } of region.effects) {
+      this.touchGradient(leaf);
+      leaf.grad = after;
     }
+    this.continuations.push(...region.continuations);
+    for (const node of region.freed) node.free();
+    const { owner } = region;
+    if ("beforeReplay" in owner && typeof owner.beforeReplay === "function") owner.beforeReplay();
   }
 
-  #lower<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, specs: readonly TensorSpec[]): Tensor[] {
-    this.builder.origin = this.#origin(definition.name);
-    const exprs = inputs.map((t) => this.#expr(t));
-    const results = definition.lower(this.builder, exprs, attrs, specs);
-    return results.map((x, i) => {
-      const spec = specs[i]!;
-      const whole =
-        isWhole(x) && x.value.sizeInBytes === packedBytes(spec.dtype, spec.shape)
-          ? x
-          : (this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
-      return this.#made(whole.value, spec.dtype, spec.shape);
-    });
+  #leave(what: string): void {
+    this.reason ??= `${what} ${callerPlace() ?? ""}`.trim();
   }
 
-  #emptied<A>(definition: Definition<A>, inputs: readonly Tensor[], specs: readonly TensorSpec[]): Tensor[] {
-    return specs.map((s) => {
-      if (sizeOf(s.shape) === 0) return this.#made(null, s.dtype, s.shape);
-      if (definition.whenEmpty === undefined)
-        throw new ShapeError(
-          definition.name,
-          "tensor",
-          "of at least one element along the axes it works on",
-          inputs.map((t) => t.describe()).join(", "),
-        );
-      return this.#lower(fillOp, [], { shape: s.shape, dtype: s.dtype, value: definition.whenEmpty }, [s])[0]!;
-    });
-  }
-
-  #made(value: Value | null, dtype: DType, shape: readonly number[]): Tensor {
-    const storage = new Storage(this.native.device, sizeOf(shape) * DTYPES[dtype].sizeInBytes);
-    if (value !== null) this.#cells.set(storage, { storage, initial: null, current: value });
-    return new Tensor(storage, internDesc(this.native.device, dtype, shape));
-  }
-
-  /** A number that stays the same: uploaded once, however often it is used. */
-  #number(dtype: DType, value: number | bigint | boolean): Value {
-    const key = `${dtype}:${Object.is(value, -0) ? "-0" : value}`;
-    let number = this.#numbers.get(key);
-    if (number === undefined) {
-      number = this.graph.addInput(packedBytes(dtype, []));
-      this.#numbers.set(key, number);
-      this.inputs.push({ value: number, source: { kind: "fixed", bytes: elements(dtype, [value]) } });
+  #push(event: Event): void {
+    if (this.#inner !== null) {
+      this.#inner.push(event);
+      return;
     }
-    return number;
+    const step = new Step(event, this.at);
+    this.at.next.push(step);
+    this.at = step;
   }
 
-  #volatileInput(event: number, dtype: DType, shape: readonly number[]): Tensor {
-    const value = this.graph.addInput(packedBytes(dtype, shape));
-    this.inputs.push({ value, source: { kind: "volatile", event } });
-    return this.#made(value, dtype, shape);
+  #ghost(device: Device, { dtype, shape }: TensorSpec): Tensor {
+    const storage = new Storage(device, sizeOf(shape) * DTYPES[dtype].sizeInBytes);
+    storage.trace = this.#recorded;
+    return new Tensor(storage, internDesc(device, dtype, shape));
   }
 
-  #cell(storage: Storage): Cell {
-    let cell = this.#cells.get(storage);
-    if (cell === undefined) {
-      if (storage.handle === 0)
-        throw new TraceError({
-          operation: this.#name,
-          argument: "tensor",
-          expected: "made in this call or alive outside it",
-          received: "a traced tensor of another call, or one that was disposed of",
-        });
-      this.#demandDevice(this.#name, storage.device);
-      const value = this.graph.addInput(storage.sizeInBytes);
-      this.inputs.push({ value, source: { kind: "state", storage } });
-      cell = { storage, initial: value, current: value };
-      this.#cells.set(storage, cell);
+  #operand(operation: string, t: Tensor): Operand {
+    this.#demandDevice(operation, t.device);
+    const seen = operand(t, !this.isTraced(t));
+    if (seen.isOuter) {
+      if (this.#given.has(t.storage)) throw new Restart(t.storage);
+      this.#recorded.outer.add(t.storage);
+      if (t.leafRequiresGrad) this.#recorded.leaves.add(t);
     }
-    return cell;
-  }
-
-  #expr(t: Tensor): Expr {
-    const value = this.#cell(t.storage).current;
-    const rank0 = t.rank === 0;
-    return new Expr(value, t.dtype, rank0 ? [1] : t.shape, rank0 ? [1] : t.strides, t.offset * DTYPES[t.dtype].sizeInBytes);
-  }
-
-  #whole(x: Expr, target: Tensor): Expr {
-    return isWhole(x) && x.value.sizeInBytes === target.storage.sizeInBytes
-      ? x
-      : (this.builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr);
-  }
-
-  /** The storage with a part of it replaced: pieces joined for a packed range, else a scatter over its flat elements. */
-  #patched(target: Tensor, cell: Cell, source: Expr): Expr {
-    const g = this.builder;
-    const total = target.storage.sizeInBytes / DTYPES[target.dtype].sizeInBytes;
-    const flat = packedExpr(cell.current, target.dtype, [total]);
-    const packed = g.reshape(source, [target.size]);
-    if (target.desc.isPacked) {
-      const piece = (from: number, count: number): Expr[] =>
-        count === 0
-          ? []
-          : [
-              g.emit("SLICE1", {
-                input: flat,
-                output: { sizes: [count] },
-                inputWindowOffsets: [from],
-                inputWindowSizes: [count],
-                inputWindowStrides: [1],
-              }).output as Expr,
-            ];
-      const end = target.offset + target.size;
-      return g.join([...piece(0, target.offset), packed, ...piece(end, total - end)], { axis: 0, output: { sizes: [total] } });
-    }
-    const places: number[] = [];
-    const visit = (axis: number, at: number): void => {
-      if (axis === target.rank) places.push(at);
-      else for (let i = 0; i < target.shape[axis]!; i++) visit(axis + 1, at + i * target.strides[axis]!);
-    };
-    visit(0, target.offset);
-    const indices = packedExpr(this.graph.addInput(packedBytes("int32", [places.length])), "int32", [places.length]);
-    this.inputs.push({ value: indices.value, source: { kind: "fixed", bytes: elements("int32", places) } });
-    return g.scatter(flat, indices, packed, { axis: 0, output: { sizes: [total] } });
+    return seen;
   }
 
   #demandDevice(operation: string, device: Device): void {
-    if (device !== this.native.device)
-      throw new DeviceError(operation, "tensor", `on ${this.native.device}, like the other tensors of ${this.#name}`, String(device));
-  }
-
-  #origin(name: string): string {
-    const place = callerPlace();
-    return place === null ? name : `${name} ${place}`;
+    this.#device ??= device;
+    if (device !== this.#device)
+      throw new DeviceError(operation, "tensor", `on ${this.#device}, like the other tensors of ${this.#recorded.name}`, String(device));
   }
 }
 
-/** Owner of the regions that backward() makes. */
-export const backwardOwner = { name: "backward" };
+const made = (t: Tensor): Made => madeAs(t, true);
 
-/** All bytes of a cell as 32-bit words: only moved, never computed with. */
-const packedBytesOf = (cell: Cell): Expr => packedExpr(cell.current, "uint32", [cell.storage.sizeInBytes / 4]);
+function areSame(seen: readonly Operand[], tensors: readonly Tensor[]): boolean {
+  if (seen.length !== tensors.length) return false;
+  for (let i = 0; i < seen.length; i++) if (!isSame(seen[i]!, tensors[i]!)) return false;
+  return true;
+}
+
+function areSameOrNull(seen: readonly (Operand | null)[], tensors: readonly (Tensor | null)[]): boolean {
+  if (seen.length !== tensors.length) return false;
+  for (let i = 0; i < seen.length; i++) if (!isSameOrNull(seen[i]!, tensors[i]!)) return false;
+  return true;
+}
+
+/** The operation and the line that asked for it. */
+function originOf(name: string): string {
+  const place = callerPlace();
+  return place === null ? name : `${name} ${place}`;
+}

@@ -10,6 +10,7 @@ import { onClose } from "../runtime/devices.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { keep, outsideScopes } from "../scope.ts";
 import { sizeOf, type Shape } from "../shape.ts";
+import { withTracer } from "../tracer.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
 import { empty, tensor, withGrad, type TensorOptions } from "./creation.ts";
@@ -50,7 +51,8 @@ export class Generator {
   stateOn(dev: Device): Tensor {
     let state = this.#states.get(dev);
     if (state === undefined) {
-      state = outsideScopes(() => keep(initial(this.#seed, dev)));
+      // Made at once, also while a function is being compiled: it lives on after it.
+      state = withTracer(null, () => outsideScopes(() => keep(initial(this.#seed, dev))));
       this.#states.set(dev, state);
     }
     return state;

@@ -1,11 +1,13 @@
 /** What a tensor is to autograd and to its storage: detach, clone, hooks, and writing into it. */
 import type { Hook } from "../autograd/tape.ts";
+import { defineView } from "../definition.ts";
 import { assign, call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { isBroadcastableTo, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
 import { full } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { broadcastTo } from "./movement.ts";
@@ -13,10 +15,15 @@ import { broadcastTo } from "./movement.ts";
 /** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
 export const clone = (x: Tensor): Tensor => call(contiguousOp, [x], undefined);
 
+/** Not on the tape: a function that is being compiled knows by it which tensor is meant. */
+const detachOp = defineView<undefined>({ name: "detach", view: ({ shape, strides }) => ({ shape, strides, offset: 0 }), grad: (dy) => dy });
+
 /** The same elements, as a leaf without a gradient. Reference: torch.Tensor.detach. */
 export function detach(x: Tensor): Tensor {
   x.demandLive("detach");
-  return new Tensor(x.storage, x.desc, x.offset);
+  const make = (): Tensor => new Tensor(x.storage, x.desc, x.offset);
+  const t = tracer();
+  return t === null ? make() : t.view(detachOp, x, undefined, make);
 }
 
 /** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. */

@@ -221,9 +221,14 @@ export abstract class Optimizer<O extends BaseOptions> {
           this.#run();
         });
       else
-        t.region(this, guards, () => {
-          this.#run();
-        });
+        t.region(
+          this,
+          this.#units.flatMap((u) => u.partition.parameters.map((p) => p.grad)),
+          guards,
+          () => {
+            this.#run();
+          },
+        );
     });
     return result;
   }

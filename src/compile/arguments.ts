@@ -1,0 +1,144 @@
+/** A call's arguments: the tensors in them, what a recording must have in common with them, and what stands for them in it. */
+import { DTYPES } from "../dtype.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { TapeNode } from "../autograd/tape.ts";
+import { Storage, internDesc } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+
+/** Replaces the tensors in a structure of arrays, plain objects and Maps. */
+export function mapTensors(value: unknown, fn: (t: Tensor) => unknown): unknown {
+  if (value instanceof Tensor) return fn(value);
+  if (Array.isArray(value)) return value.map((v) => mapTensors(v, fn));
+  if (value instanceof Map) return new Map([...value].map(([k, v]) => [k, mapTensors(v, fn)]));
+  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
+  return value;
+}
+
+export function tensorsIn(value: unknown): Tensor[] {
+  const found: Tensor[] = [];
+  mapTensors(value, (t) => found.push(t));
+  return found;
+}
+
+let identities = 0;
+const identity = new WeakMap<object, number>();
+
+/** Text that is equal for equal values: plain data by value, functions and other objects by identity. */
+function keyOfValue(value: unknown, index: (t: Tensor) => number): string {
+  switch (typeof value) {
+    case "number":
+      return Object.is(value, -0) ? "-0" : String(value);
+    case "string":
+      return JSON.stringify(value);
+    case "bigint":
+      return `${value}n`;
+    case "undefined":
+    case "boolean":
+      return String(value);
+    case "symbol":
+      return `symbol ${String(value)}`;
+    default:
+  }
+  if (value === null) return "null";
+  if (value instanceof Tensor) return `#${index(value)}`;
+  if (Array.isArray(value)) return `[${value.map((v) => keyOfValue(v, index)).join()}]`;
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
+    return `${value.constructor.name}[${String(value as unknown as ArrayLike<number>)}]`;
+  const object = value as object;
+  if (Object.getPrototypeOf(object) === Object.prototype)
+    return `{${Object.entries(object)
+      .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index)}`)
+      .join()}}`;
+  if (object instanceof Map) return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index)}:${keyOfValue(v, index)}`).join()}]`;
+  let id = identity.get(object);
+  if (id === undefined) identity.set(object, (id = identities++));
+  return `@${id}`;
+}
+
+/** The tensors of a call: those among the arguments, each once, and after them the gradients that they have. */
+export class Given {
+  readonly tensors: Tensor[] = [];
+  /** Place of each tensor's gradient among the tensors; -1 for none. */
+  readonly gradients: number[] = [];
+  /** By tensor: passed into the function as it is, since the function reaches it otherwise too. */
+  readonly direct: boolean[] = [];
+  readonly key: string;
+  readonly #index = new Map<Tensor, number>();
+
+  constructor(args: readonly unknown[], isDirect: (t: Tensor) => boolean) {
+    mapTensors(args, (t) => this.#add(t));
+    const own = this.tensors.length;
+    for (let i = 0; i < own; i++) this.gradients[i] = this.tensors[i]!.grad === null ? -1 : this.#add(this.tensors[i]!.grad!);
+    for (let i = own; i < this.tensors.length; i++) this.gradients[i] = -1;
+    const kinds = this.tensors.map((t, i) => {
+      this.direct[i] = isDirect(t);
+      return `${t.desc.id}${t.node !== null ? "n" : t.leafRequiresGrad ? "l" : ""}${this.direct[i] ? "d" : ""}${this.gradients[i]! < 0 ? "" : `g${this.gradients[i]}`}`;
+    });
+    this.key = `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t))}`;
+  }
+
+  #add(t: Tensor): number {
+    let at = this.#index.get(t);
+    if (at === undefined) {
+      at = this.tensors.push(t) - 1;
+      this.#index.set(t, at);
+    }
+    return at;
+  }
+
+  indexOf(t: Tensor): number {
+    return this.#index.get(t) ?? -1;
+  }
+}
+
+/** Bytes of a storage that a tensor spans, from its first element on. */
+export const spanOf = (t: Tensor): number =>
+  t.size === 0 ? 0 : t.shape.reduce((n, d, axis) => n + (d - 1) * t.strides[axis]!, 1) * DTYPES[t.dtype].sizeInBytes;
+
+/** What stands for a call's tensors while the function runs: traced tensors of the same layout, over storages of their own. */
+export class Ghosts {
+  readonly tensors: readonly (Tensor | null)[];
+  /** By storage: which argument it stands for. */
+  readonly indices = new Map<Storage, number>();
+  readonly #boundaries: readonly (TapeNode | null)[];
+  readonly #gradients: readonly number[];
+
+  constructor(given: Pick<Given, "tensors" | "gradients" | "direct">, owner: object) {
+    this.#gradients = given.gradients;
+    this.tensors = given.tensors.map((t, i) => {
+      if (given.direct[i]) return null;
+      const storage = new Storage(t.device, spanOf(t));
+      storage.trace = owner;
+      this.indices.set(storage, i);
+      return new Tensor(storage, internDesc(t.device, t.dtype, t.shape, t.strides));
+    });
+    this.#boundaries = this.tensors.map((ghost, i) =>
+      ghost === null || given.tensors[i]!.node === null ? null : new TapeNode("argument", [], [ghost.desc], [], () => []),
+    );
+  }
+
+  /** Gives the traced tensors what autograd knows of the real ones at the start of a call. */
+  begin(given: readonly Tensor[]): void {
+    this.tensors.forEach((ghost, i) => {
+      if (ghost === null) return;
+      const t = given[i]!;
+      ghost.revive();
+      ghost.storage.version = 0;
+      ghost.leafRequiresGrad = t.leafRequiresGrad;
+      ghost.node = this.#boundaries[i]!;
+      ghost.outputIndex = 0;
+      ghost.hooks = t.hooks;
+    });
+    this.tensors.forEach((ghost, i) => {
+      if (ghost === null) return;
+      const g = this.#gradients[i]!;
+      ghost.grad = g < 0 ? null : (this.tensors[g] ?? given[g]!);
+    });
+  }
+
+  /** The argument that a node stands for the history of; -1 for none. */
+  boundary(node: TapeNode): number {
+    return this.#boundaries.indexOf(node);
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * The log of a compiled function: what its JavaScript asked for, in order, as a tree. Calls that ask for the same share a path; where
+ * a call differs, a branch begins. A path knows no program: lower.ts makes the graph of it.
+ */
+import type { TapeNode } from "../autograd/tape.ts";
+import type { Definition, ViewDefinition } from "../definition.ts";
+import type { Device } from "../device.ts";
+import type { DType } from "../dtype.ts";
+import { Storage, type Desc } from "../storage.ts";
+import type { Tensor } from "../tensor.ts";
+import { sameData } from "../graph/key.ts";
+import type { Ending } from "./ending.ts";
+import type { Continuation } from "./trace.ts";
+
+/** A tensor as an event remembers it: which elements it shows, and what autograd knew of it then. */
+export interface Operand {
+  readonly tensor: Tensor;
+  readonly storage: Storage;
+  readonly desc: Desc;
+  readonly offset: number;
+  readonly requiresGrad: boolean;
+  readonly node: TapeNode | null;
+  readonly outputIndex: number;
+  /** Lives outside the function: what it shows may differ at the next call. */
+  readonly isOuter: boolean;
+}
+
+/** A tensor that an event made, with its place on the tape. */
+export interface Made {
+  readonly tensor: Tensor;
+  /** Made together with its storage. */
+  readonly ownsStorage: boolean;
+  readonly node: TapeNode | null;
+  readonly outputIndex: number;
+}
+
+/** A leaf's gradient before and after a region. */
+export interface GradientEffect {
+  readonly leaf: Tensor;
+  readonly before: Operand | null;
+  readonly after: Tensor | null;
+}
+
+export interface Operation {
+  readonly kind: "operation";
+  readonly definition: Definition<never>;
+  readonly attrs: unknown;
+  readonly records: boolean;
+  readonly inputs: readonly Operand[];
+  readonly outputs: readonly Made[];
+  readonly origin: string;
+}
+
+export interface View {
+  readonly kind: "view";
+  readonly definition: ViewDefinition<never>;
+  readonly attrs: unknown;
+  readonly input: Operand;
+  readonly records: boolean;
+  readonly output: Made;
+}
+
+export interface Creation {
+  readonly kind: "create";
+  readonly definition: Definition<never>;
+  readonly device: Device;
+  readonly attrs: unknown;
+  readonly output: Made;
+  readonly origin: string;
+}
+
+export interface Scalar {
+  readonly kind: "scalar";
+  readonly device: Device;
+  readonly dtype: DType;
+  readonly value: number | bigint | boolean;
+  /** The number differed between calls: it is an input. */
+  varies: boolean;
+  readonly output: Made;
+}
+
+export interface Constant {
+  readonly kind: "constant";
+  readonly device: Device;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly bytes: Uint8Array;
+  readonly output: Made;
+}
+
+export interface Assignment {
+  readonly kind: "assign";
+  readonly target: Operand;
+  readonly source: Operand;
+  readonly origin: string;
+}
+
+/** A write that changes histories: the write itself, with what is kept from before it, and where tensors are on the tape afterwards. */
+export interface Rewrite {
+  readonly kind: "rewrite";
+  readonly target: Operand;
+  readonly value: Operand;
+  readonly inner: readonly Event[];
+  readonly nodes: readonly TapeNode[];
+  readonly after: readonly { readonly tensor: Tensor; readonly node: TapeNode | null; readonly outputIndex: number }[];
+}
+
+/** backward(), or an optimizer's step. */
+export interface Region {
+  readonly kind: "region";
+  readonly owner: object;
+  readonly tensors: readonly (Operand | null)[];
+  readonly guards: readonly unknown[];
+  readonly inner: readonly Event[];
+  readonly effects: readonly GradientEffect[];
+  readonly continuations: readonly Continuation[];
+  readonly nodes: readonly { readonly node: TapeNode; readonly retains: number }[];
+  readonly freed: readonly TapeNode[];
+  /** Storages from before it that it writes to. */
+  readonly written: readonly Storage[];
+  /** What a later call may see of it, to be revived then. */
+  readonly seen: readonly Made[];
+  readonly results: readonly (Tensor | null)[] | null;
+}
+
+/** Where a region begins whose JavaScript has to run in every call. */
+export interface Opening {
+  readonly kind: "opening";
+  readonly owner: object;
+  readonly tensors: readonly (Operand | null)[];
+  readonly guards: readonly unknown[];
+}
+
+/** A node with a rule of the user's. */
+export interface Custom {
+  readonly kind: "custom";
+  readonly node: TapeNode;
+  readonly inputs: readonly Operand[];
+}
+
+export type Event = Operation | View | Creation | Scalar | Constant | Assignment | Rewrite | Region | Opening | Custom;
+
+/** An event on a path, and what may follow. */
+export class Step {
+  readonly event: Event | null;
+  readonly parent: Step | null;
+  readonly next: Step[] = [];
+  readonly endings: Ending[] = [];
+
+  constructor(event: Event | null, parent: Step | null) {
+    this.event = event;
+    this.parent = parent;
+  }
+}
+
+/** The events from the start to a step. */
+export function pathTo(step: Step): Event[] {
+  const path: Event[] = [];
+  for (let s: Step | null = step; s?.event != null; s = s.parent) path.push(s.event);
+  return path.reverse();
+}
+
+/** Every event of a path, those inside regions too. */
+export function* allEvents(path: Iterable<Event>): Generator<Exclude<Event, Region | Rewrite>> {
+  for (const event of path) {
+    if (event.kind === "region" || event.kind === "rewrite") yield* allEvents(event.inner);
+    else yield event;
+  }
+}
+
+export const operand = (t: Tensor, isOuter = t.storage.trace === null): Operand => ({
+  tensor: t,
+  storage: t.storage,
+  desc: t.desc,
+  offset: t.offset,
+  requiresGrad: t.requiresGrad,
+  node: t.ownNode,
+  outputIndex: t.outputIndex,
+  isOuter,
+});
+
+/** Whether a tensor is what an event has seen, to the program and to the tape. */
+export function isSame(o: Operand, t: Tensor): boolean {
+  if (t === o.tensor && !o.isOuter) return t.requiresGrad === o.requiresGrad;
+  return (
+    t.storage === o.storage &&
+    t.desc === o.desc &&
+    t.offset === o.offset &&
+    t.requiresGrad === o.requiresGrad &&
+    (!o.requiresGrad || (t.ownNode === o.node && t.outputIndex === o.outputIndex && (o.node !== null || t === o.tensor)))
+  );
+}
+
+export const isSameOrNull = (o: Operand | null, t: Tensor | null): boolean => (o === null || t === null ? o === t : isSame(o, t));
+
+/** Objects with an identity are compared by it, plain data by value. */
+export const isSameGuard = (a: unknown, b: unknown): boolean => a === b || (typeof a !== "function" && sameData(a, b));
+
+const madeOf = (event: Event): readonly Made[] =>
+  event.kind === "operation"
+    ? event.outputs
+    : event.kind === "view" || event.kind === "create" || event.kind === "scalar" || event.kind === "constant"
+      ? [event.output]
+      : [];
+
+/** A traced tensor becomes what it was when the event made it, whatever an earlier call did to it since. */
+export function revive({ tensor, ownsStorage, node, outputIndex }: Made): Tensor {
+  if (ownsStorage) {
+    tensor.storage.version = 0;
+    tensor.storage.birth = Storage.made++;
+  }
+  tensor.revive();
+  tensor.node = node;
+  tensor.outputIndex = outputIndex;
+  node?.revive();
+  return tensor;
+}
+
+/** Does to the tape what the write did when it was recorded. */
+export function follow(event: Rewrite): void {
+  for (const inner of event.inner) {
+    if (inner.kind === "assign") inner.target.storage.version++;
+    else for (const made of madeOf(inner)) revive(made);
+  }
+  for (const node of event.nodes) node.refresh();
+  for (const { tensor, node, outputIndex } of event.after) {
+    tensor.node = node;
+    tensor.outputIndex = outputIndex;
+    if (tensor.viewOf !== null) tensor.viewOf.version = tensor.storage.version;
+  }
+}
+
+/** What of a region's events is visible after it: all of them if they are on the tape, else the tensors named. */
+export function visibleOf(inner: readonly Event[], named: ReadonlySet<Tensor>): Made[] {
+  const made = [...allEvents(inner)].flatMap(madeOf);
+  const seen = made.some((m) => m.node !== null) ? made : made.filter((m) => named.has(m.tensor));
+  // Views that no event made, as of a gradient that became a leaf's.
+  const others = [...named].filter((t) => t.storage.trace !== null && !seen.some((m) => m.tensor === t));
+  return [...seen, ...others.map((t) => madeAs(t, false))];
+}
+
+export const madeAs = (t: Tensor, ownsStorage: boolean): Made => ({ tensor: t, ownsStorage, node: t.ownNode, outputIndex: t.outputIndex });
+
+export function writtenBy(inner: readonly Event[]): Storage[] {
+  const written = new Set<Storage>();
+  for (const event of allEvents(inner)) if (event.kind === "assign") written.add(event.target.storage);
+  return [...written];
+}
+
+/** Sets the tape of a path up as it is after a run of it: what other paths share may have been changed by theirs. */
+export function restore(path: readonly Event[]): void {
+  for (const event of path) {
+    if (event.kind === "region") {
+      for (const m of event.seen) revive(m);
+      for (const node of event.freed) node.free();
+    } else if (event.kind === "rewrite") follow(event);
+    else if (event.kind === "assign") event.target.storage.version++;
+    else for (const m of madeOf(event)) revive(m);
+  }
+}

@@ -1,0 +1,274 @@
+/** From a path of the log to a graph: the same `lower` functions that eager execution uses, on values instead of buffers. */
+import { DTYPES, type DType } from "../dtype.ts";
+import type { Definition, TensorSpec } from "../definition.ts";
+import { TraceError } from "../errors.ts";
+import { GraphBuilder } from "../graph/builder.generated.ts";
+import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../graph/graph.ts";
+import { elements, fillOp } from "../runtime/constants.ts";
+import type { NativeDevice } from "../runtime/devices.ts";
+import { sizeOf } from "../shape.ts";
+import type { Storage } from "../storage.ts";
+import { allEvents, type Constant, type Event, type Operand, type Scalar } from "./log.ts";
+
+/** Where the bytes of a graph's input come from at each call. */
+export type InputSource =
+  | { readonly kind: "argument"; readonly index: number }
+  | { readonly kind: "state"; readonly storage: Storage }
+  /** A number or array that JavaScript gives anew at each call. */
+  | { readonly kind: "volatile"; readonly event: Scalar | Constant }
+  /** Bytes that never change. */
+  | { readonly kind: "fixed"; readonly bytes: ArrayBufferView };
+
+export interface LoweredInput {
+  readonly value: Value;
+  readonly source: InputSource;
+}
+
+/** The value that a storage holds at this point of the path. */
+interface Cell {
+  readonly storage: Storage;
+  readonly dtype: DType;
+  /** The graph's input that holds its bytes at the start, and where they come from; null for storages made inside. */
+  readonly initial: Value | null;
+  readonly source: InputSource | null;
+  current: Value;
+}
+
+export class Lowering {
+  readonly graph = new Graph();
+  readonly inputs: LoweredInput[] = [];
+  readonly #builder: GraphBuilder;
+  readonly #cells = new Map<Storage, Cell>();
+  readonly #numbers = new Map<string, Value>();
+  readonly #name: string;
+  readonly #argument: (storage: Storage) => number;
+
+  /** argument: which argument a storage stands for, -1 for none. */
+  constructor(native: NativeDevice, name: string, argument: (storage: Storage) => number) {
+    this.#builder = new GraphBuilder(this.graph, native.capabilities);
+    this.#name = name;
+    this.#argument = argument;
+  }
+
+  add(path: Iterable<Event>): void {
+    for (const event of allEvents(path)) {
+      switch (event.kind) {
+        case "operation":
+          this.#builder.origin = event.origin;
+          this.#operation(
+            event.definition,
+            event.inputs,
+            event.attrs,
+            event.outputs.map((m) => m.tensor),
+          );
+          break;
+        case "create":
+          this.#builder.origin = event.origin;
+          this.#operation(event.definition, [], event.attrs, [event.output.tensor]);
+          break;
+        case "scalar":
+          this.#define(
+            event.output.tensor.storage,
+            event.dtype,
+            event.varies ? this.#volatile(event, []) : this.#number(event.dtype, event.value),
+          );
+          break;
+        case "constant":
+          if (sizeOf(event.shape) > 0) this.#define(event.output.tensor.storage, event.dtype, this.#volatile(event, event.shape));
+          break;
+        case "assign":
+          this.#builder.origin = event.origin;
+          this.#assign(event.target, event.source);
+          break;
+        case "view":
+        case "opening":
+        case "custom":
+          break;
+        default:
+          event satisfies never;
+      }
+    }
+  }
+
+  /**
+   * Makes the storages' last values outputs of the graph, then those of arguments that were written, and the new values of state.
+   * Returns the arguments written, in the order of their outputs.
+   */
+  finish(outputs: readonly Storage[]): number[] {
+    this.#builder.origin = "result";
+    const written: number[] = [];
+    const results = outputs.map((storage) => this.#output(this.#cells.get(storage)!));
+    for (const cell of this.#cells.values()) {
+      if (cell.source === null || cell.current === cell.initial) continue;
+      if (cell.source.kind === "argument") {
+        written.push(cell.source.index);
+        results.push(this.#output(cell));
+      } else if (cell.source.kind === "state") {
+        this.graph.state.push({ cell: cell.initial!, value: this.#bytes(cell) });
+      }
+    }
+    this.graph.outputs = results;
+    return written;
+  }
+
+  /** Whether a storage has a value here. */
+  has(storage: Storage): boolean {
+    return this.#cells.has(storage);
+  }
+
+  #output(cell: Cell): Expr {
+    const n = cell.storage.contentInBytes / DTYPES[cell.dtype].sizeInBytes;
+    const whole = packedExpr(cell.current, cell.dtype, [n]);
+    if (cell.current.producer === null) return this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: whole }).output as Expr;
+    return whole;
+  }
+
+  /** All bytes of a cell as 32-bit words; what comes straight from another input goes through a node of its own. */
+  #bytes(cell: Cell): Expr {
+    const words = packedExpr(cell.current, "uint32", [cell.storage.sizeInBytes / 4]);
+    return words.value.producer === null ? (this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: words }).output as Expr) : words;
+  }
+
+  #operation(
+    definition: Definition<never>,
+    inputs: readonly Operand[],
+    attrs: unknown,
+    outputs: readonly { shape: readonly number[]; dtype: DType; storage: Storage }[],
+  ): void {
+    const specs: TensorSpec[] = outputs.map(({ shape, dtype }) => ({ shape, dtype }));
+    if (inputs.some((x) => x.desc.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
+      outputs.forEach((t, i) => {
+        if (sizeOf(t.shape) === 0) return;
+        const value = definition.whenEmpty!;
+        this.#lower(fillOp as unknown as Definition<never>, [], { ...specs[i]!, value }, [t], [specs[i]!]);
+      });
+      return;
+    }
+    this.#lower(definition, inputs, attrs, outputs, specs);
+  }
+
+  #lower(
+    definition: Definition<never>,
+    inputs: readonly Operand[],
+    attrs: unknown,
+    outputs: readonly { storage: Storage }[],
+    specs: readonly TensorSpec[],
+  ): void {
+    const results = definition.lower(
+      this.#builder,
+      inputs.map((x) => this.#expr(x)),
+      attrs as never,
+      specs,
+    );
+    results.forEach((x, i) => {
+      const { dtype, shape } = specs[i]!;
+      const whole = isWhole(x) && x.value.sizeInBytes === packedBytes(dtype, shape) ? x : this.#copied(x);
+      this.#define(outputs[i]!.storage, dtype, whole.value);
+    });
+  }
+
+  #copied(x: Expr): Expr {
+    return this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: x }).output as Expr;
+  }
+
+  #define(storage: Storage, dtype: DType, current: Value): void {
+    this.#cells.set(storage, { storage, dtype, initial: null, source: null, current });
+  }
+
+  /** A number that stays the same: uploaded once, however often it is used. */
+  #number(dtype: DType, value: number | bigint | boolean): Value {
+    const key = `${dtype}:${Object.is(value, -0) ? "-0" : value}`;
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = this.#input(packedBytes(dtype, []), { kind: "fixed", bytes: elements(dtype, [value]) });
+      this.#numbers.set(key, number);
+    }
+    return number;
+  }
+
+  #volatile(event: Scalar | Constant, shape: readonly number[]): Value {
+    return this.#input(packedBytes(event.dtype, shape), { kind: "volatile", event });
+  }
+
+  #input(sizeInBytes: number, source: InputSource): Value {
+    const value = this.graph.addInput(sizeInBytes);
+    this.inputs.push({ value, source });
+    return value;
+  }
+
+  #cell(storage: Storage, dtype: DType): Cell {
+    let cell = this.#cells.get(storage);
+    if (cell === undefined) {
+      const index = this.#argument(storage);
+      if (index < 0 && storage.handle === 0)
+        throw new TraceError({
+          operation: this.#name,
+          argument: "tensor",
+          expected: "made in this call or alive outside it",
+          received:
+            storage.trace === null ? "a tensor that was disposed of" : "a tensor made inside a compiled function, in another call of it",
+        });
+      const source: InputSource = index >= 0 ? { kind: "argument", index } : { kind: "state", storage };
+      const initial = this.#input(storage.sizeInBytes, source);
+      cell = { storage, dtype, initial, source, current: initial };
+      this.#cells.set(storage, cell);
+    }
+    return cell;
+  }
+
+  #expr(x: Operand): Expr {
+    const { current } = this.#cell(x.storage, x.desc.dtype);
+    const isRank0 = x.desc.shape.length === 0;
+    return new Expr(
+      current,
+      x.desc.dtype,
+      isRank0 ? [1] : x.desc.shape,
+      isRank0 ? [1] : x.desc.strides,
+      x.offset * DTYPES[x.desc.dtype].sizeInBytes,
+    );
+  }
+
+  #assign(target: Operand, source: Operand): void {
+    if (target.desc.size === 0) return;
+    const cell = this.#cell(target.storage, target.desc.dtype);
+    const value = this.#expr(source);
+    const { isPacked, size } = target.desc;
+    const covers = target.offset === 0 && isPacked && target.desc.sizeInBytes === target.storage.contentInBytes;
+    if (!covers) cell.current = this.#patched(target, cell, value).value;
+    else if (isWhole(value) && value.value.sizeInBytes === target.storage.sizeInBytes && size > 0) cell.current = value.value;
+    else cell.current = this.#copied(value).value;
+  }
+
+  /** The storage with a part of it replaced: pieces joined for a packed range, else a scatter over its flat elements. */
+  #patched(target: Operand, cell: Cell, source: Expr): Expr {
+    const g = this.#builder;
+    const { dtype, size, shape, strides } = target.desc;
+    const total = target.storage.contentInBytes / DTYPES[dtype].sizeInBytes;
+    const flat = packedExpr(cell.current, dtype, [total]);
+    const packed = g.reshape(source, [size]);
+    if (target.desc.isPacked) {
+      const piece = (from: number, count: number): Expr[] =>
+        count === 0
+          ? []
+          : [
+              g.emit("SLICE1", {
+                input: flat,
+                output: { sizes: [count] },
+                inputWindowOffsets: [from],
+                inputWindowSizes: [count],
+                inputWindowStrides: [1],
+              }).output as Expr,
+            ];
+      const end = target.offset + size;
+      return g.join([...piece(0, target.offset), packed, ...piece(end, total - end)], { axis: 0, output: { sizes: [total] } });
+    }
+    const places: number[] = [];
+    const visit = (axis: number, at: number): void => {
+      if (axis === shape.length) places.push(at);
+      else for (let i = 0; i < shape[axis]!; i++) visit(axis + 1, at + i * strides[axis]!);
+    };
+    visit(0, target.offset);
+    const indices = this.#input(packedBytes("int32", [places.length]), { kind: "fixed", bytes: elements("int32", places) });
+    return g.scatter(flat, packedExpr(indices, "int32", [places.length]), packed, { axis: 0, output: { sizes: [total] } });
+  }
+}
