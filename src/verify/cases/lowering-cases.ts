@@ -76,26 +76,42 @@ export interface Run {
   readonly outputs: number;
 }
 
-function runOn(side: Side, lowering: Lowering, mode: Mode, random: Random): Run {
+/** Leaves over storages of their own: each call has fresh ones. */
+const leavesOf = (lowering: Lowering, values: readonly (readonly number[])[], make: typeof packed, side: Side): Tensor[] =>
+  lowering.inputs.map((argument, i) => {
+    const t = make(values[i]!, argument, side);
+    return isFloat(argument.dtype) ? t.detach().requiresGrad_() : t;
+  });
+
+function runOn(side: Side, lowering: Lowering, make: typeof packed, random: Random): Run[] {
   return dx.withDevice(side.name, () =>
     dx.scope(() => {
-      const inputs = lowering.inputs.map((argument) => {
-        const values = valuesFor(argument, random);
-        const t = mode === "views" ? asView(values, argument, side) : packed(values, argument, side);
-        return isFloat(argument.dtype) ? t.detach().requiresGrad_() : t;
-      });
+      const values = lowering.inputs.map((argument) => valuesFor(argument, random));
+      const { tensors, outputs } = evaluate(lowering, leavesOf(lowering, values, make, side));
+      return [{ values: read(tensors), outputs }];
+    }),
+  );
+}
+
+/** With some data, with equal ones, and with others: compiled, or the same three calls without. */
+function threeCalls(side: Side, lowering: Lowering, random: Random, isCompiled: boolean): Run[] {
+  return dx.withDevice(side.name, () =>
+    dx.scope(() => {
+      const [some, other] = [0, 1].map(() => lowering.inputs.map((argument) => valuesFor(argument, random)));
       let outputs = 0;
       const step = (...tensors: Tensor[]): Tensor[] => {
         const evaluated = evaluate(lowering, tensors);
         outputs = evaluated.outputs;
         return evaluated.tensors;
       };
-      if (mode !== "compiled") return { values: read(step(...inputs)), outputs };
-      const compiled = dx.compile(step);
+      const compiled = isCompiled ? dx.compile(step) : null;
       try {
-        return { values: read(compiled(...inputs)), outputs };
+        return [some!, some!, other!].map((values) => {
+          const results = (compiled ?? step)(...leavesOf(lowering, values, packed, side));
+          return { values: read(results), outputs };
+        });
       } finally {
-        compiled.dispose();
+        compiled?.dispose();
       }
     }),
   );
@@ -131,21 +147,36 @@ function attempt<T>(run: () => T): { readonly value: T } | { readonly error: str
 const resultKind = (kind: Kind): Kind => (kind === "function" ? "composed" : kind);
 const gradientKind = (kind: Kind): Kind => (kind === "trained" ? kind : "composed");
 
-/** The same work on both devices. A case must work on both. */
-export function compareRuns(run: (side: Side) => Run, kind: Kind, { device, reference }: Context): Result {
+/** The same work on both devices, in one call or several. A case must work on both. */
+export function compareRuns(run: (side: Side) => readonly Run[], kind: Kind, { device, reference }: Context): Result {
   const got = attempt(() => run(device));
   const want = attempt(() => run(reference));
   if ("error" in got || "error" in want) {
     const text = `${"error" in got ? `fails: ${got.error}` : "works"}, where the reference ${"error" in want ? `fails: ${want.error}` : "works"}`;
     return differs(text);
   }
-  const { values, outputs } = want.value;
-  if (got.value.values.length !== values.length) return differs(`${got.value.values.length} results instead of ${values.length}`);
-  const findings = values.flatMap((w, i) => {
-    const name = i < outputs ? `result ${i}` : `gradient ${i - outputs}`;
-    return compareValues(name, got.value.values[i]!, w, i < outputs ? resultKind(kind) : gradientKind(kind)) ?? [];
-  });
+  const findings: Finding[] = [];
+  for (const [call, { values, outputs }] of want.value.entries()) {
+    const found = got.value[call]!.values;
+    const where = want.value.length === 1 ? "" : `call ${call + 1}, `;
+    if (found.length !== values.length) return differs(`${where}${found.length} results instead of ${values.length}`);
+    for (const [i, w] of values.entries()) {
+      const name = `${where}${i < outputs ? `result ${i}` : `gradient ${i - outputs}`}`;
+      const finding = compareValues(name, found[i]!, w, i < outputs ? resultKind(kind) : gradientKind(kind));
+      if (finding !== null) findings.push(finding);
+    }
+  }
   return findings.length === 0 ? agrees : { kind: "differs", findings };
+}
+
+/** Compiled functions are compared with the same calls without compile on the reference: what both compile wrongly would agree. */
+function runLowering(lowering: Lowering, mode: Mode, id: string, context: Context): Result {
+  const random = (): Random => randomFor(id, context.seed);
+  const run = (side: Side): Run[] => {
+    if (mode === "compiled") return threeCalls(side, lowering, random(), side === context.device);
+    return runOn(side, lowering, mode === "views" ? asView : packed, random());
+  };
+  return compareRuns(run, lowering.kind, context);
 }
 
 export function* loweringCases(quick: boolean): Generator<Case> {
@@ -153,10 +184,7 @@ export function* loweringCases(quick: boolean): Generator<Case> {
   for (const lowering of lowerings) {
     for (const mode of quick ? [MODES[turn++ % MODES.length]!] : MODES) {
       const id = `lowering/${lowering.name}/${mode}`;
-      yield {
-        id,
-        run: (context) => compareRuns((side) => runOn(side, lowering, mode, randomFor(id, context.seed)), lowering.kind, context),
-      };
+      yield { id, run: (context) => runLowering(lowering, mode, id, context) };
     }
   }
 }

@@ -123,9 +123,9 @@ export function* trainingCases(quick: boolean): Generator<Case> {
   for (const [i, network] of networks.entries()) {
     for (const mode of quick ? [i % 2 === 0 ? ("compiled" as const) : ("eager" as const)] : (["eager", "compiled"] as const)) {
       const id = `training/${network.name}/${mode}`;
-      yield { id, run: (context) => compareRuns((side) => train(side, network, mode, randomFor(id, context.seed)), "trained", context) };
+      yield { id, run: (context) => compareRuns((side) => [train(side, network, mode, randomFor(id, context.seed))], "trained", context) };
     }
   }
   const id = "training/in place";
-  yield { id, run: (context) => compareRuns((side) => inPlace(side, randomFor(id, context.seed)), "rounded", context) };
+  yield { id, run: (context) => compareRuns((side) => [inPlace(side, randomFor(id, context.seed))], "rounded", context) };
 }
