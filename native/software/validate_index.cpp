@@ -145,10 +145,11 @@ void BlockQuantize(const OperatorDesc& desc, uint32_t) {
   const auto& parameters = desc.Get<std::vector<TensorDesc>>("QuantizationTensors");
   const TensorDesc& input = TensorOf(desc, "InputTensor");
   Require(EqualSizes(input, TensorOf(desc, "OutputTensor")), "the sizes differ");
+  Require(desc.UInt("QuantizationType") != DML_QUANTIZATION_TYPE_NONE, "there is no scale");
   Require(parameters.size() == desc.UInt("QuantizationType"), "the number of tensors is not that of the quantization type");
   const bool quantizes = desc.type() == DML_OPERATOR_QUANTIZE;
   const TensorDesc &real = quantizes ? input : TensorOf(desc, "OutputTensor"), &whole = quantizes ? TensorOf(desc, "OutputTensor") : input;
-  Require(parameters.empty() || parameters[0].data_type == real.data_type, "the scale's data type does not fit");
+  Require(parameters[0].data_type == real.data_type, "the scale's data type does not fit");
   Require(parameters.size() < 2 || parameters[1].data_type == whole.data_type, "the zero point's data type does not fit");
   for (const TensorDesc& t : parameters) {
     Require(EqualSizes(t, parameters[0]), "the sizes of scale and zero point differ");

@@ -55,7 +55,7 @@ void Recurrent(const OperatorDesc& desc, uint32_t) {
 
 // Sizes of an attention.
 struct Heads {
-  uint64_t batch, queries, keys, key_width, value_width;  // widths over all heads
+  uint64_t batch, queries, keys, key_width, value_width;  // widths over all heads of the query
 };
 
 void RequireStacked(const TensorDesc& t, uint64_t heads, uint64_t parts) {
@@ -82,6 +82,7 @@ Heads ReadHeads(const OperatorDesc& desc, uint64_t heads, uint64_t key_heads) {
     if (t) Require(t->rank == output.rank, "the dimension counts differ");
   Require(output.rank >= 3, "the output has fewer than 3 dimensions");
   auto size = [](const TensorDesc& t, uint32_t from_end) -> uint64_t { return t.sizes[t.rank - from_end]; };
+  if (all || query_key) Require(heads == key_heads, "stacked queries have another number of heads");
   if (all) {
     Require(!query && !key && !value && !query_key && !key_value, "query, key and value are given twice");
     RequireStacked(*all, heads, 3);
@@ -90,7 +91,7 @@ Heads ReadHeads(const OperatorDesc& desc, uint64_t heads, uint64_t key_heads) {
   }
   if (key_value) {
     Require(query && !key && !value && !query_key, "query, key and value are not given once");
-    RequireStacked(*key_value, heads, 2);
+    RequireStacked(*key_value, key_heads, 2);
     const uint64_t width = heads * key_value->sizes[4];
     RequireTail(query, {key_value->sizes[0], size(*query, 2), width}, "the query's sizes do not fit");
     return {key_value->sizes[0], size(*query, 2), key_value->sizes[1], width, width};
@@ -130,6 +131,9 @@ void Attention(const OperatorDesc& desc, uint32_t) {
   Require(h.key_width % heads == 0 && h.value_width % heads == 0, "the head count does not divide the widths");
   const uint64_t key_size = h.key_width / heads, value_size = h.value_width / heads;
   const TensorDesc *past_key = OptionalTensor(desc, "PastKeyTensor"), *past_value = OptionalTensor(desc, "PastValueTensor");
+  // Its meaning is written nowhere, and DirectML.dll refuses it in every shape and data type.
+  if (desc.Has("PastSequenceLengthsTensor"))
+    Require(!OptionalTensor(desc, "PastSequenceLengthsTensor"), "lengths of what is past are not supported");
   Require((past_key != nullptr) == (past_value != nullptr), "one of past key and past value is null");
   const uint64_t past = past_key && past_key->rank >= 2 ? past_key->sizes[past_key->rank - 2] : 0, total = past + h.keys;
   RequireTail(past_key, {h.batch, key_heads, past, key_size}, "the past key's sizes do not fit");
@@ -137,7 +141,7 @@ void Attention(const OperatorDesc& desc, uint32_t) {
   RequireTail(OptionalTensor(desc, "OutputPresentKeyTensor"), {h.batch, key_heads, total, key_size}, "the present key's sizes do not fit");
   RequireTail(OptionalTensor(desc, "OutputPresentValueTensor"), {h.batch, key_heads, total, value_size},
               "the present value's sizes do not fit");
-  RequireTail(OptionalTensor(desc, "BiasTensor"), {2 * h.key_width + h.value_width}, "the bias's sizes do not fit");
+  RequireTail(OptionalTensor(desc, "BiasTensor"), {h.key_width + (key_size + value_size) * key_heads}, "the bias's sizes do not fit");
   RequireTail(OptionalTensor(desc, "RelativePositionBiasTensor"), {h.batch, heads, h.queries, total},
               "the position bias's sizes do not fit");
   RequireTail(&TensorOf(desc, "OutputTensor"), {h.batch, h.queries, h.value_width}, "the output's sizes do not fit");

@@ -88,8 +88,9 @@ void RandomFamily(Suite& suite, int family) {
   std::printf("%s: %u of %u descriptions have a fast kernel\n", RandomFamilyName(family), compared_count, suite.rounds);
 }
 
-// Windows and repeats so large that plain loops over them take for ever.
+// Windows, repeats and numbers of samples so large that plain loops over them take for ever.
 bool IsEndless(const schema::OperatorDesc& desc) {
+  if (desc.Has("MaximumSamplesPerOutput") && desc.UInt("MaximumSamplesPerOutput") > 1000) return true;
   for (const schema::Field& field : desc.fields)
     if (auto* list = std::get_if<std::vector<uint32_t>>(&field))
       for (uint32_t value : *list)

@@ -1,4 +1,5 @@
 /** Values for the inputs of an operator: such as it has a meaning for, from a seeded generator. */
+import { ENUMS } from "../dml/operators.generated.ts";
 import type { TensorDescription } from "../native/binding.ts";
 import { tensorsOf } from "./operators.ts";
 import type { Random } from "./random.ts";
@@ -20,11 +21,12 @@ interface Place {
 
 const number = (d: Described, name: string): number => d.fields[d.row.fields.findIndex((f) => f.name === name)] as number;
 
-const tensorNamed = (d: Described, name: string): TensorDescription =>
+const tensorsNamed = (d: Described, name: string): readonly TensorDescription[] =>
   tensorsOf(
     d,
     d.row.fields.findIndex((f) => f.name === name),
-  )[0]!;
+  );
+const tensorNamed = (d: Described, name: string): TensorDescription => tensorsNamed(d, name)[0]!;
 
 /** A permutation of 0 to n - 1. */
 function shuffled(random: Random, n: number): number[] {
@@ -94,6 +96,30 @@ function coordinates({ described, random, tensor }: Place, unique: boolean): Val
   };
 }
 
+/** Lengths, ends and starts, or flags, as the type of an attention's mask asks. */
+function maskOf(place: Place): Values {
+  const { described, random, tensor } = place;
+  const types = ENUMS.DML_MULTIHEAD_ATTENTION_MASK_TYPE;
+  const length = (name: string): number => tensorsNamed(described, name)[0]?.sizes.at(-2) ?? 1;
+  switch (number(described, "maskType")) {
+    case types.BOOLEAN:
+      return whole(place, 0, 1);
+    case types.KEY_SEQUENCE_END_START:
+      return (i) => (i < tensor.sizes.at(-1)! ? random.between(3, 5) : random.between(0, 2));
+    case types.KEY_QUERY_SEQUENCE_LENGTH_START_END: {
+      const batch = (tensor.sizes.at(-1)! - 2) / 3;
+      const [queries, keys] = [length("query"), length("key")];
+      return (i) => {
+        if (i < batch) return random.between(1, keys);
+        const [at, size] = i <= 2 * batch ? [i - batch, queries] : [i - 2 * batch - 1, keys];
+        return at * size + (at < batch ? random.between(0, 1) : 0);
+      };
+    }
+    default:
+      return whole(place, 1, 5);
+  }
+}
+
 /** Inputs that have a meaning of their own; null for plain data. */
 function special(place: Place): Values | null {
   const { operator, field, described, tensor, random } = place;
@@ -105,13 +131,8 @@ function special(place: Place): Values | null {
     if (operator === "SCATTER_ND") return coordinates(place, true);
     if (operator.startsWith("GATHER_ND")) return coordinates(place, false);
     if (operator === "MAX_UNPOOLING") {
-      const [, , height, width] = tensorNamed(described, "output").sizes as [number, number, number, number];
-      const flat = tensor.sizes[2]! * tensor.sizes[3]!;
-      let order: number[] = [];
-      return (i) => {
-        if (i % flat === 0) order = shuffled(random, height * width);
-        return order[i % flat]!;
-      };
+      const order = shuffled(random, elementsOf(tensorNamed(described, "output").sizes));
+      return (i) => order[i]!;
     }
     const axis = number(described, "axis");
     const along = operator === "ONE_HOT" ? tensorNamed(described, "output") : tensorNamed(described, "input");
@@ -126,11 +147,21 @@ function special(place: Place): Values | null {
   if (field === "condition") return whole(place, 0, 1);
   if (field === "inputState") return () => random.bits();
   if (field === "trainingStep") return whole(place, 1, 10);
-  if (field === "batchIndices") return whole(place, 0, tensorNamed(described, "input").sizes[0]! - 1);
-  if (field === "mask") return whole(place, 1, 5);
+  if (field === "batchIndices") {
+    const image = tensorsNamed(described, "input")[0] ?? tensorNamed(described, "outputGradient");
+    return whole(place, 0, image.sizes[0]! - 1);
+  }
+  if (field === "quantizations" && place.type.kind === "float") return () => 2 ** -random.between(0, 2);
+  if (operator === "DYNAMIC_QUANTIZE_LINEAR") {
+    // A range of 255 eighths: quotients are exact, and so are their halves.
+    const low = -random.between(8, 200);
+    return (i) => (i === 0 ? low : i === 1 ? low + 255 : random.between(low, low + 255)) / 8;
+  }
+  if (field === "mask") return maskOf(place);
   if (field === "roi") {
     const last = tensor.sizes.at(-1)!;
-    return (i) => (last === 5 && i % 5 === 0 ? 0 : (i % last) - (last - 4) < 2 ? random.between(0, 8) / 8 : random.between(16, 32) / 8);
+    const batch = tensorsNamed(described, "input")[0]?.sizes[0] ?? 1;
+    return (i) => (last === 5 && i % 5 === 0 ? random.between(0, batch - 1) : (i % last) - (last - 4) < 2 ? random.between(0, 8) / 8 : random.between(16, 32) / 8);
   }
   if (/scale$/i.test(field) && /QUANTIZ|INTEGER/.test(operator)) return () => 2 ** -random.between(0, 2);
   if (field === "inputSecondMoment" || field === "variance") return eighths(place, 2, 32);
@@ -147,6 +178,8 @@ const domains: readonly (readonly [operator: RegExp, field: RegExp, low: number,
   [/^ELEMENT_WISE_POW$/, /^input$/, 2, 16],
   [/CONSTANT_POW/, /^input$/, 4, 24],
   [/CAST/, /^input$/, -800, 800],
+  // A network that does not amplify what its first steps rounded.
+  [/^(RNN|LSTM|GRU)$/, /^(weight|recurrence)$/, -2, 2],
 ];
 
 function reals(place: Place): Values {

@@ -207,10 +207,30 @@ export const known: readonly Known[] = [
     evidence: "the sum itself is an entry above; RELU of -infinity is NaN in fused form, on both",
   },
   {
+    cases: /^operator\/RESAMPLE1?\/\d+\/[iu]8/,
+    findings: /interpolationMode=NEAREST_NEIGHBOR/,
+    reason: "Microsoft's library takes the lower neighbour instead of the nearest one for 8-bit integers in RESAMPLE and RESAMPLE1",
+    evidence: "uint8 1 10 100 doubled is 1 1 1 10 10 100, float32 1 1 10 10 100 100 (libdirectml.so, feature level 6.2)",
+  },
+  {
+    cases: /^operator\/RESAMPLE\d?\/\d+\/[iu]8/,
+    findings: /interpolationMode=LINEAR .*scales=\[[^\]]*(1\.5|0\.375|1\.625|0\.3125)/,
+    isFreedom: true,
+    explains: (element) => Math.abs(Number(element.got) - Number(element.want)) <= 1,
+    reason: "8-bit integers are cut, not rounded: a mean that is an integer may be a little less where the scale has no exact reciprocal",
+    evidence: "the exact value is an integer at these elements; scales with an exact reciprocal agree",
+  },
+  {
     cases: /^refusal\/ELEMENT_WISE_CLIP1\//,
     findings: /minMaxDataType/,
     reason: "Microsoft's library does not look at MinMaxDataType",
     evidence: "CreateOperator accepts UNKNOWN",
+  },
+  {
+    cases: /^refusal\/(MATRIX_MULTIPLY_INTEGER_TO_FLOAT|QUANTIZED_LINEAR_(AVERAGE_POOLING|CONVOLUTION|MATRIX_MULTIPLY))\//,
+    findings: /accepted instead of E_INVALIDARG: (?!.*ZeroPoint)/,
+    reason: "Microsoft's library compares scales and data types by way of the zero points, and without these not at all",
+    evidence: "CreateOperator accepts scales of any rank, and A of uint8 beside B of uint32, where there are no zero points",
   },
   {
     cases: /^refusal\/GATHER\//,

@@ -9,12 +9,24 @@ import { elementwiseRows } from "./cases/elementwise.ts";
 import { matrixRows } from "./cases/matrix.ts";
 import { movementRows } from "./cases/movement.ts";
 import { normalizationRows } from "./cases/normalization.ts";
+import { quantizedRows } from "./cases/quantized.ts";
 import { reductionRows } from "./cases/reduction.ts";
+import { samplingRows } from "./cases/sampling.ts";
+import { sequenceRows } from "./cases/sequence.ts";
 import { layOut, type Layout } from "./tensors.ts";
 import { parse, type Described } from "./text.ts";
 import { DATA_TYPES, typeOf } from "./types.ts";
 
-export const rows: readonly string[] = [...elementwiseRows, ...matrixRows, ...reductionRows, ...movementRows, ...normalizationRows];
+export const rows: readonly string[] = [
+  ...elementwiseRows,
+  ...matrixRows,
+  ...quantizedRows,
+  ...reductionRows,
+  ...movementRows,
+  ...samplingRows,
+  ...normalizationRows,
+  ...sequenceRows,
+];
 
 /** Tensors of a field; none for attributes and absent ones. */
 export function tensorsOf({ row, fields }: Described, index: number): readonly TensorDescription[] {

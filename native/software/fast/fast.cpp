@@ -39,6 +39,11 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_PADDING1: return fast::MakeMovementKernel(desc);
     case DML_OPERATOR_GATHER: return fast::MakeGatherKernel(desc);
     case DML_OPERATOR_RANDOM_GENERATOR: return fast::MakeRandomKernel(desc);
+    case DML_OPERATOR_RNN:
+    case DML_OPERATOR_LSTM:
+    case DML_OPERATOR_GRU:
+    case DML_OPERATOR_MULTIHEAD_ATTENTION:
+    case DML_OPERATOR_MULTIHEAD_ATTENTION1: return fast::MakeComposedKernel(desc);
     case DML_OPERATOR_ELEMENT_WISE_IDENTITY:
       if (auto kernel = fast::MakeMovementKernel(desc)) return kernel;
       return fast::MakeElementwise(desc);

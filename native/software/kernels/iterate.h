@@ -96,6 +96,26 @@ class Walk {
   std::array<Offsets<N>, schema::kMaxRank> steps_{};
 };
 
+// visit(coordinates) for each place of a box, in row-major order.
+template <typename F>
+void ForEachPlace(uint32_t rank, const Dimensions& sizes, F&& visit) {
+  Dimensions at{};
+  for (;;) {
+    visit(static_cast<const Dimensions&>(at));
+    uint32_t d = rank;
+    for (;;) {
+      if (d-- == 0) return;
+      if (++at[d] < sizes[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+inline uint64_t OffsetAt(uint32_t rank, const Dimensions& at, const Dimensions& strides) {
+  uint64_t offset = 0;
+  for (uint32_t d = 0; d < rank; ++d) offset += at[d] * strides[d];
+  return offset;
+}
+
 // Over those dimensions of `box` whose bit is set; the others stay where the walk starts.
 template <size_t N>
 Walk<N> WalkSome(const schema::TensorDesc& box, const std::array<Dimensions, N>& strides, uint32_t dimensions) {

@@ -54,5 +54,26 @@ std::unique_ptr<Kernel> MakeBatchNormGrad(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeMeanVariance(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeValueScale(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeAdam(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeResample(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeResampleGrad(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeLocalResponse(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeLocalResponseGrad(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeLpNormalization(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeFold(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeUnfold(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeRoiPooling(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeRoiAlign(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeRoiAlignGrad(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeRecurrent(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeAttention(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeQuantize(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeDequantize(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeDynamicQuantize(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeQuantizedAdd(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeIntegerProduct(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeIntegerConvolution(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeLpPooling(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeQuantizedPooling(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeMaxUnpooling(const schema::OperatorDesc& desc);
 
 }  // namespace dxtensor::software

@@ -20,4 +20,10 @@ export const normalizationRows: readonly string[] = [
   "MEAN_VARIANCE_NORMALIZATION1 input=T[3,257] scale=T[1,257] bias=T[1,257] output=T[3,257] axes=[1] normalizeVariance=1 epsilon=0.00001",
   "MEAN_VARIANCE_NORMALIZATION2 input=T[2,3,4,5] scale=T[1,3,1,1] bias=T[1,3,1,1] output=T[2,3,4,5] axes=[2,3] useMean=1 useVariance=1 epsilon=0.001 fusedActivation={ACTIVATION_RELU}",
   "MEAN_VARIANCE_NORMALIZATION2 input=T[2,3,4,5] output=T[2,3,4,5] axes=[1] useMean=0 useVariance=1 epsilon=0.001",
+  "LOCAL_RESPONSE_NORMALIZATION input=T[2,7,4,5] output=T[2,7,4,5] crossChannel=1 localSize=4 alpha=0.5 beta=0.75 bias=2",
+  "LOCAL_RESPONSE_NORMALIZATION input=T[2,3,6,5] output=T[2,3,6,5] crossChannel=0 localSize=3 alpha=1 beta=0.75 bias=1",
+  "LOCAL_RESPONSE_NORMALIZATION_GRAD input=T[2,3,6,5] inputGradient=T[2,3,6,5] outputGradient=T[2,3,6,5] crossChannel=0 localSize=3 alpha=1 beta=0.75 bias=1",
+  "LOCAL_RESPONSE_NORMALIZATION_GRAD input=T[2,7,4,5] inputGradient=T[2,7,4,5] outputGradient=T[2,7,4,5] crossChannel=1 localSize=4 alpha=0.5 beta=0.75 bias=2",
+  "LP_NORMALIZATION input=T[2,3,4,5] output=T[2,3,4,5] axis=3 epsilon=0.5 p=1",
+  "LP_NORMALIZATION input=T[33] output=T[33] axis=0 epsilon=0.001 p=2",
 ];

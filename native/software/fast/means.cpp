@@ -1,0 +1,73 @@
+// What recurrent networks and attention compute with where it is worth it: the blocked GEMM, and the thread pool.
+#include <utility>
+
+#include "../kernels/composed.h"
+#include "families.h"
+#include "gemm.h"
+#include "thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+schema::TensorDesc Matrix(uint64_t rows, uint64_t columns) {
+  schema::TensorDesc t;
+  t.data_type = DML_TENSOR_DATA_TYPE_FLOAT32;
+  t.rank = 2;
+  t.sizes = {static_cast<uint32_t>(rows), static_cast<uint32_t>(columns)};
+  t.strides = {static_cast<uint32_t>(columns), 1};
+  t.size_in_bytes = rows * columns * sizeof(float);
+  return t;
+}
+
+// A GEMM of rows of A with rows of B.
+std::unique_ptr<Kernel> MakeGemm(uint64_t m, uint64_t n, uint64_t k) {
+  schema::OperatorDesc desc;
+  desc.schema = schema::FindOperator(DML_OPERATOR_GEMM);
+  for (uint8_t i = 0; i < desc.schema->field_count; ++i) {
+    const std::string name = desc.schema->fields[i].name;
+    if (name == "ATensor") desc.fields.emplace_back(std::optional(Matrix(m, k)));
+    else if (name == "BTensor") desc.fields.emplace_back(std::optional(Matrix(n, k)));
+    else if (name == "CTensor") desc.fields.emplace_back(std::optional<schema::TensorDesc>());
+    else if (name == "OutputTensor") desc.fields.emplace_back(std::optional(Matrix(m, n)));
+    else if (name == "TransA") desc.fields.emplace_back(uint32_t{DML_MATRIX_TRANSFORM_NONE});
+    else if (name == "TransB") desc.fields.emplace_back(uint32_t{DML_MATRIX_TRANSFORM_TRANSPOSE});
+    else if (name == "Alpha") desc.fields.emplace_back(1.0f);
+    else if (name == "Beta") desc.fields.emplace_back(0.0f);
+    else desc.fields.emplace_back(std::shared_ptr<const schema::OperatorDesc>());
+  }
+  return MakeGemmKernel(desc);
+}
+
+class GemmProduct final : public FloatProduct {
+ public:
+  explicit GemmProduct(std::unique_ptr<Kernel> gemm) : gemm_(std::move(gemm)) {}
+  size_t ScratchBytes() const override { return gemm_->ScratchBytes(); }
+  void Run(const float* a, const float* b, float* out, uint8_t* scratch) const override {
+    const uint8_t* inputs[] = {reinterpret_cast<const uint8_t*>(a), reinterpret_cast<const uint8_t*>(b), nullptr};
+    uint8_t* outputs[] = {reinterpret_cast<uint8_t*>(out)};
+    gemm_->Run({inputs, outputs, scratch});
+  }
+
+ private:
+  std::unique_ptr<Kernel> gemm_;
+};
+
+const Means kFastMeans{
+    [](uint64_t m, uint64_t n, uint64_t k) -> std::unique_ptr<FloatProduct> { return std::make_unique<GemmProduct>(MakeGemm(m, n, k)); },
+    [] { return static_cast<uint64_t>(ThreadPool::Get().size()); },
+    [](uint64_t pieces, const std::function<void(uint64_t, uint64_t)>& work) {
+      ThreadPool::Get().ParallelFor(0, static_cast<int64_t>(pieces), 1, [&](int64_t first, int64_t last, int slot) {
+        for (int64_t i = first; i < last; ++i) work(static_cast<uint64_t>(i), static_cast<uint64_t>(slot));
+      });
+    },
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeComposedKernel(const schema::OperatorDesc& desc) {
+  const bool attends = desc.type() == DML_OPERATOR_MULTIHEAD_ATTENTION || desc.type() == DML_OPERATOR_MULTIHEAD_ATTENTION1;
+  return attends ? MakeAttentionWith(desc, kFastMeans) : MakeRecurrentWith(desc, kFastMeans);
+}
+
+}  // namespace dxtensor::software::fast

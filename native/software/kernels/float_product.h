@@ -1,0 +1,30 @@
+// What kernels made of matrix products and independent pieces compute with: plain loops, or the fast kernels and the thread pool.
+//
+// Immutable; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace dxtensor::software {
+
+// out[m, n] = a[m, k] * b[n, k] transposed, all packed float32, of sizes that are fixed when it is made.
+class FloatProduct {
+ public:
+  virtual ~FloatProduct() = default;
+  virtual size_t ScratchBytes() const { return 0; }
+  virtual void Run(const float* a, const float* b, float* out, uint8_t* scratch) const = 0;
+};
+
+struct Means {
+  std::unique_ptr<FloatProduct> (*product)(uint64_t m, uint64_t n, uint64_t k);
+  // How many pieces may run at once, and runs work(piece, slot) for each piece; slot is below slots().
+  uint64_t (*slots)();
+  void (*for_each)(uint64_t pieces, const std::function<void(uint64_t piece, uint64_t slot)>& work);
+};
+
+extern const Means kPlainMeans;
+
+}  // namespace dxtensor::software

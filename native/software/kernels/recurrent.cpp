@@ -1,0 +1,282 @@
+// RNN, LSTM and GRU. All inputs become packed float32 first; the input's part of every gate is one product for the whole sequence,
+// the state's part one for each step. Half is rounded when an output is stored, the state stays float32.
+#include <algorithm>
+#include <vector>
+
+#include "activation.h"
+#include "composed.h"
+#include "element.h"
+#include "iterate.h"
+#include "kernels.h"
+
+namespace dxtensor::software {
+
+namespace {
+
+constexpr uint64_t kWorthThreads = 8192;  // values of gates in a step
+
+// Slots by operator; -1 for what an operator does not have.
+struct Slots {
+  int input = 0, weight = 1, recurrence = 2, bias = 3, hidden = 4, cell = -1, lengths = 5, peephole = -1;
+  int sequence = 0, single = 1, cell_single = -1;
+};
+
+struct Recurrent {
+  DML_OPERATOR_TYPE type{};
+  Slots slots;
+  uint64_t steps = 0, batch = 0, width = 0, hidden = 0, directions = 1, gates = 1;
+  bool starts_backward = false;
+  std::vector<ActivationFunction> activations;  // for each direction
+  float clip = std::numeric_limits<float>::infinity();
+  bool couples = false, linear_before_reset = false;
+  std::vector<schema::TensorDesc> inputs, outputs;  // rank 0 for an absent one
+  std::shared_ptr<const FloatProduct> over_sequence, over_step, over_reset;  // the last one: GRU's reset state
+
+  void (*for_each)(uint64_t pieces, const std::function<void(uint64_t piece, uint64_t slot)>& work) = nullptr;
+
+  uint64_t Rows() const { return gates * hidden; }
+};
+
+// Addresses in the scratch memory, which is laid out by the same steps that count its bytes.
+struct Scratch {
+  float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
+  float *from_input, *from_state, *hidden, *cell, *reset, *from_reset;
+  uint8_t* product;
+  size_t bytes = 0;
+
+  Scratch(const Recurrent& r, uint8_t* base) {
+    auto take = [&](uint64_t floats) {
+      auto* at = reinterpret_cast<float*>(base + bytes);
+      bytes += (floats * sizeof(float) + 63) / 64 * 64;
+      return at;
+    };
+    const uint64_t d = r.directions, state = r.batch * r.hidden;
+    input = take(r.steps * r.batch * r.width);
+    weight = take(d * r.Rows() * r.width);
+    recurrence = take(d * r.Rows() * r.hidden);
+    bias = take(d * 2 * r.Rows());
+    hidden_init = take(d * state);
+    cell_init = take(d * state);
+    peephole = take(d * 3 * r.hidden);
+    from_input = take(r.steps * r.batch * r.Rows());
+    from_state = take(r.batch * r.Rows());
+    hidden = take(state);
+    cell = take(state);
+    reset = take(state);
+    from_reset = take(state);
+    product = base + bytes;
+    for (auto* p : {r.over_sequence.get(), r.over_step.get(), r.over_reset.get()})
+      if (p) most_ = std::max(most_, p->ScratchBytes());
+    bytes += most_;
+  }
+
+ private:
+  size_t most_ = 0;
+};
+
+// A tensor's elements as packed float32; zeros for an absent one.
+template <typename T>
+void Gather(const schema::TensorDesc* tensor, const uint8_t* data, float* to, uint64_t count) {
+  if (!tensor || !data) {
+    std::fill(to, to + count, 0.0f);
+    return;
+  }
+  Walk<1> walk(tensor->rank, SizesOf(*tensor), {BroadcastStrides(*tensor)});
+  walk([&](const Offsets<1>& at) { *to++ = Load<T>(data, at[0]); });
+}
+
+// One direction of one call.
+template <typename T>
+class Pass {
+ public:
+  Pass(const Recurrent& r, const Scratch& s, const KernelArguments& a, uint64_t direction)
+      : r_(r), s_(s), a_(a), direction_(direction), backward_(direction == 1 || r.starts_backward) {
+    const uint64_t each = r.activations.size() / r.directions;
+    f_ = &r.activations[direction * each];
+    bias_ = s.bias + direction * 2 * r.Rows();
+    peephole_ = s.peephole + direction * 3 * r.hidden;
+  }
+
+  void Run() {
+    const uint64_t rows = r_.Rows(), state = r_.batch * r_.hidden;
+    r_.over_sequence->Run(s_.input, s_.weight + direction_ * rows * r_.width, s_.from_input, s_.product);
+    std::copy_n(s_.hidden_init + direction_ * state, state, s_.hidden);
+    std::copy_n(s_.cell_init + direction_ * state, state, s_.cell);
+    const float* recurrence = s_.recurrence + direction_ * rows * r_.hidden;
+    for (uint64_t t = 0; t < r_.steps; ++t) {
+      r_.over_step->Run(s_.hidden, recurrence, s_.from_state, s_.product);
+      if (r_.over_reset) Reset(t, recurrence);
+      ForBatch([&](uint64_t b) { Step(t, b); });
+    }
+    for (uint64_t b = 0; b < r_.batch; ++b) {
+      StoreLine(r_.slots.single, 0, b, s_.hidden + b * r_.hidden);
+      StoreLine(r_.slots.cell_single, 0, b, s_.cell + b * r_.hidden);
+    }
+  }
+
+ private:
+  // A few items of a small network are not worth the threads.
+  template <typename F>
+  void ForBatch(F&& visit) const {
+    if (r_.batch * r_.Rows() >= kWorthThreads) return r_.for_each(r_.batch, [&](uint64_t b, uint64_t) { visit(b); });
+    for (uint64_t b = 0; b < r_.batch; ++b) visit(b);
+  }
+  uint64_t Length(uint64_t b) const {
+    const int slot = r_.slots.lengths;
+    const schema::TensorDesc& t = r_.inputs[slot];
+    if (!t.rank || !a_.inputs[slot]) return r_.steps;
+    return std::min<uint64_t>(Load<uint32_t>(a_.inputs[slot], b * BroadcastStrides(t)[3]), r_.steps);
+  }
+  uint64_t TimeOf(uint64_t t, uint64_t length) const { return backward_ ? length - 1 - t : t; }
+  // Gate g of the input's part and of the state's.
+  const float* FromInput(uint64_t time, uint64_t b, uint64_t g) const {
+    return s_.from_input + (time * r_.batch + b) * r_.Rows() + g * r_.hidden;
+  }
+  const float* FromState(uint64_t b, uint64_t g) const { return s_.from_state + b * r_.Rows() + g * r_.hidden; }
+  float Bias(uint64_t g, uint64_t j) const { return bias_[g * r_.hidden + j] + bias_[r_.Rows() + g * r_.hidden + j]; }
+  float Clip(float x) const { return std::max(std::min(x, r_.clip), -r_.clip); }
+
+  // GRU whose reset gate comes before the product: r * H for every item, and its product with the last gate's recurrence.
+  void Reset(uint64_t t, const float* recurrence) {
+    const uint64_t h = r_.hidden;
+    ForBatch([&](uint64_t b) {
+      const uint64_t length = Length(b);
+      for (uint64_t j = 0; j < h; ++j) {
+        float& to = s_.reset[b * h + j];
+        to = t < length ? f_[0](FromInput(TimeOf(t, length), b, 1)[j] + FromState(b, 1)[j] + Bias(1, j)) * s_.hidden[b * h + j] : 0.0f;
+      }
+    });
+    r_.over_reset->Run(s_.reset, recurrence + 2 * h * h, s_.from_reset, s_.product);
+  }
+
+  // Past an item's length its state stays and its output is 0.
+  void Step(uint64_t t, uint64_t b) {
+    const uint64_t length = Length(b);
+    float* hidden = s_.hidden + b * r_.hidden;
+    if (t >= length) {
+      StoreLine(r_.slots.sequence, t, b, nullptr);
+      return;
+    }
+    const uint64_t time = TimeOf(t, length);
+    switch (r_.type) {
+      case DML_OPERATOR_LSTM: Lstm(time, b, hidden, s_.cell + b * r_.hidden); break;
+      case DML_OPERATOR_GRU: Gru(time, b, hidden); break;
+      default: Rnn(time, b, hidden);
+    }
+    StoreLine(r_.slots.sequence, time, b, hidden);
+  }
+
+  void Rnn(uint64_t time, uint64_t b, float* hidden) {
+    const float *x = FromInput(time, b, 0), *h = FromState(b, 0);
+    for (uint64_t j = 0; j < r_.hidden; ++j) hidden[j] = f_[0](x[j] + h[j] + Bias(0, j));
+  }
+
+  // Gates i, o, f, c; peepholes i, o, f.
+  void Lstm(uint64_t time, uint64_t b, float* hidden, float* cell) {
+    auto sum = [&](uint64_t g, uint64_t j) { return FromInput(time, b, g)[j] + FromState(b, g)[j] + Bias(g, j); };
+    const float *pi = peephole_, *po = pi + r_.hidden, *pf = po + r_.hidden;
+    for (uint64_t j = 0; j < r_.hidden; ++j) {
+      const float old = cell[j];
+      const float in = f_[0](Clip(sum(0, j) + pi[j] * old));
+      const float forget = r_.couples ? 1 - in : f_[0](Clip(sum(2, j) + pf[j] * old));
+      const float next = forget * old + in * f_[1](Clip(sum(3, j)));
+      const float out = f_[0](Clip(sum(1, j) + po[j] * next));
+      cell[j] = next;
+      hidden[j] = out * f_[2](next);
+    }
+  }
+
+  // Gates z, r, h.
+  void Gru(uint64_t time, uint64_t b, float* hidden) {
+    const uint64_t h = r_.hidden;
+    for (uint64_t j = 0; j < h; ++j) {
+      const float update = f_[0](FromInput(time, b, 0)[j] + FromState(b, 0)[j] + Bias(0, j));
+      float candidate = FromInput(time, b, 2)[j] + bias_[2 * h + j];
+      const float recurrent_bias = bias_[r_.Rows() + 2 * h + j];
+      if (r_.linear_before_reset) {
+        const float reset = f_[0](FromInput(time, b, 1)[j] + FromState(b, 1)[j] + Bias(1, j));
+        candidate += reset * (FromState(b, 2)[j] + recurrent_bias);
+      } else {
+        candidate += s_.from_reset[b * h + j] + recurrent_bias;
+      }
+      hidden[j] = (1 - update) * f_[1](candidate) + update * hidden[j];
+    }
+  }
+
+  // A line of hidden values, or zeros, at {time, direction, b}.
+  void StoreLine(int slot, uint64_t time, uint64_t b, const float* values) {
+    if (slot < 0 || !r_.outputs[slot].rank || !a_.outputs[slot]) return;
+    const Dimensions strides = BroadcastStrides(r_.outputs[slot]);
+    const uint64_t start = time * strides[0] + direction_ * strides[1] + b * strides[2];
+    for (uint64_t j = 0; j < r_.hidden; ++j) Store<T>(a_.outputs[slot], start + j * strides[3], values ? values[j] : 0.0f);
+  }
+
+  const Recurrent& r_;
+  const Scratch& s_;
+  const KernelArguments& a_;
+  uint64_t direction_;
+  bool backward_;
+  const ActivationFunction* f_;
+  const float *bias_, *peephole_;
+};
+
+template <typename T>
+void RunRecurrent(const Recurrent& r, const KernelArguments& a) {
+  const Scratch s(r, a.scratch);
+  auto gather = [&](int slot, float* to, uint64_t count) {
+    const bool there = slot >= 0 && r.inputs[slot].rank;
+    Gather<T>(there ? &r.inputs[slot] : nullptr, there ? a.inputs[slot] : nullptr, to, count);
+  };
+  const uint64_t d = r.directions, state = r.batch * r.hidden;
+  gather(r.slots.input, s.input, r.steps * r.batch * r.width);
+  gather(r.slots.weight, s.weight, d * r.Rows() * r.width);
+  gather(r.slots.recurrence, s.recurrence, d * r.Rows() * r.hidden);
+  gather(r.slots.bias, s.bias, d * 2 * r.Rows());
+  gather(r.slots.hidden, s.hidden_init, d * state);
+  gather(r.slots.cell, s.cell_init, d * state);
+  gather(r.slots.peephole, s.peephole, d * 3 * r.hidden);
+  for (uint64_t direction = 0; direction < d; ++direction) Pass<T>(r, s, a, direction).Run();
+}
+
+}  // namespace
+
+KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const Means& means) {
+  Recurrent r;
+  r.type = desc.type();
+  if (r.type == DML_OPERATOR_LSTM) {
+    r.slots = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2};
+    r.gates = 4;
+    if (desc.Get<bool>("UseClipThreshold")) r.clip = desc.Float("ClipThreshold");
+    r.couples = desc.Get<bool>("CoupleInputForget");
+  } else if (r.type == DML_OPERATOR_GRU) {
+    r.gates = 3;
+    r.linear_before_reset = desc.Get<bool>("LinearBeforeReset");
+  }
+  for (const schema::TensorDesc* t : desc.Inputs()) r.inputs.push_back(t ? *t : schema::TensorDesc{});
+  for (const schema::TensorDesc* t : desc.Outputs()) r.outputs.push_back(t ? *t : schema::TensorDesc{});
+  const schema::TensorDesc &input = r.inputs[0], &recurrence = r.inputs[2];
+  r.steps = input.sizes[1];
+  r.batch = input.sizes[2];
+  r.width = input.sizes[3];
+  r.hidden = recurrence.sizes[3];
+  r.directions = recurrence.sizes[1];
+  r.starts_backward = desc.UInt("Direction") == DML_RECURRENT_NETWORK_DIRECTION_BACKWARD;
+  for (const schema::OperatorDesc& inner : desc.Get<std::vector<schema::OperatorDesc>>("ActivationDescs")) {
+    auto f = FindActivation(inner);
+    if (!f) return nullptr;
+    r.activations.push_back(*f);
+  }
+  r.for_each = means.for_each;
+  r.over_sequence = means.product(r.steps * r.batch, r.Rows(), r.width);
+  r.over_step = means.product(r.batch, r.Rows(), r.hidden);
+  if (r.type == DML_OPERATOR_GRU && !r.linear_before_reset) r.over_reset = means.product(r.batch, r.hidden, r.hidden);
+  return ByFloat(input.data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const size_t bytes = Scratch(r, nullptr).bytes;
+    return KernelFrom([r](const KernelArguments& a) { RunRecurrent<T>(r, a); }, bytes);
+  });
+}
+
+KernelPointer MakeRecurrent(const schema::OperatorDesc& desc) { return MakeRecurrentWith(desc, kPlainMeans); }
+
+}  // namespace dxtensor::software

@@ -1,0 +1,183 @@
+// RESAMPLE to RESAMPLE3, UPSAMPLE_2D, and the gradients of resampling: the same weights read the other way.
+//
+// The map is a product of one for each dimension: an output place reads some places of the input (taps), each with a weight.
+#include <algorithm>
+#include <cmath>
+
+#include "element.h"
+#include "iterate.h"
+#include "kernels.h"
+
+namespace dxtensor::software {
+
+namespace {
+
+struct Tap {
+  uint64_t offset;  // in elements of the tensor that is read in the forward direction
+  float weight;
+};
+
+// The taps of output place i are taps[first[i]] to taps[first[i + 1] - 1].
+struct Axis {
+  std::vector<uint32_t> first{0};
+  std::vector<Tap> taps;
+};
+
+enum class Rounding { Nearest, Up, Down };
+
+struct Sampling {
+  bool linear = false, antialiased = false;
+  Rounding rounding = Rounding::Nearest;
+};
+
+struct Line {
+  uint32_t in_size, out_size;
+  uint64_t in_stride;
+  float scale, in_offset, out_offset;
+};
+
+void Add(Axis* axis, const Line& line, float place, float weight) {
+  if (weight == 0) return;
+  const float last = static_cast<float>(line.in_size - 1);
+  const auto index = static_cast<uint64_t>(std::min(std::max(place, 0.0f), last));
+  const uint64_t offset = index * line.in_stride;
+  // Neighbours that are held to the edge fall together.
+  if (axis->taps.size() > axis->first.back() && axis->taps.back().offset == offset) axis->taps.back().weight += weight;
+  else axis->taps.push_back({offset, weight});
+}
+
+// A triangle over 1 / scale elements to either side, cut at the tensor's edges and made to sum to 1.
+void AddStretched(Axis* axis, const Line& line, float place) {
+  const float reach = 1 / line.scale;
+  const float low = std::max(std::ceil(place - reach), 0.0f), high = std::min(std::floor(place + reach), static_cast<float>(line.in_size - 1));
+  auto weigh = [&](float at) { return std::max(0.0f, 1 - std::fabs(at - place) / reach); };
+  double sum = 0;
+  for (float at = low; at <= high; ++at) sum += weigh(at);
+  if (sum == 0) return Add(axis, line, std::round(place), 1);
+  for (float at = low; at <= high; ++at) Add(axis, line, at, static_cast<float>(weigh(at) / sum));
+}
+
+Axis AxisOf(const Line& line, const Sampling& sampling) {
+  Axis axis;
+  for (uint32_t i = 0; i < line.out_size; ++i) {
+    const float place = (static_cast<float>(i) - line.out_offset) / line.scale - line.in_offset;
+    if (sampling.linear && sampling.antialiased && line.scale < 1) {
+      AddStretched(&axis, line, place);
+    } else if (sampling.linear) {
+      const float low = std::floor(place), share = place - low;
+      Add(&axis, line, low, 1 - share);
+      Add(&axis, line, low + 1, share);
+    } else {
+      switch (sampling.rounding) {
+        case Rounding::Nearest: Add(&axis, line, std::floor(place + 0.5f), 1); break;
+        case Rounding::Up: Add(&axis, line, std::ceil(place), 1); break;
+        case Rounding::Down: Add(&axis, line, std::floor(place), 1); break;
+      }
+    }
+    axis.first.push_back(static_cast<uint32_t>(axis.taps.size()));
+  }
+  return axis;
+}
+
+struct Resampling {
+  uint32_t rank = 0;
+  Dimensions sizes{}, strides{};  // of the tensor that is written in the forward direction
+  std::vector<Axis> axes;
+
+  // visit(offset there, its coordinates)
+  template <typename F>
+  void ForEach(F&& visit) const {
+    ForEachPlace(rank, sizes, [&](const Dimensions& at) { visit(OffsetAt(rank, at, strides), at); });
+  }
+
+  // visit(offset, weight) for every place that the one at `at` reads.
+  template <typename F>
+  void Taps(const Dimensions& at, F&& visit, uint32_t d = 0, uint64_t offset = 0, double weight = 1) const {
+    if (d == rank) return visit(offset, weight);
+    const Axis& axis = axes[d];
+    for (uint32_t t = axis.first[at[d]]; t < axis.first[at[d] + 1]; ++t)
+      Taps(at, visit, d + 1, offset + axis.taps[t].offset, weight * axis.taps[t].weight);
+  }
+};
+
+struct Attributes {
+  std::vector<float> scales, in_offsets, out_offsets;
+  Sampling sampling;
+
+  Attributes(const schema::OperatorDesc& desc, uint32_t rank) : in_offsets(rank, 0.5f), out_offsets(rank, -0.5f) {
+    sampling.linear = desc.UInt("InterpolationMode") == DML_INTERPOLATION_MODE_LINEAR;
+    if (desc.Has("ScaleSize")) {
+      const auto size = desc.Get<DML_SIZE_2D>("ScaleSize");
+      scales.assign(rank, 1);
+      scales[rank - 2] = static_cast<float>(size.Height);
+      scales[rank - 1] = static_cast<float>(size.Width);
+    } else {
+      scales = desc.Get<std::vector<float>>("Scales");
+    }
+    if (desc.Has("InputPixelOffsets")) {
+      in_offsets = desc.Get<std::vector<float>>("InputPixelOffsets");
+      out_offsets = desc.Get<std::vector<float>>("OutputPixelOffsets");
+    }
+    if (desc.Has("RoundingDirection"))
+      sampling.rounding = desc.UInt("RoundingDirection") == DML_AXIS_DIRECTION_INCREASING ? Rounding::Up : Rounding::Down;
+    sampling.antialiased = desc.Has("Antialiased") && desc.Get<bool>("Antialiased");
+  }
+};
+
+Resampling ResamplingOf(const Attributes& attributes, const schema::TensorDesc& from, const Dimensions& from_strides,
+                        const schema::TensorDesc& to) {
+  Resampling r;
+  r.rank = from.rank;
+  r.sizes = SizesOf(to);
+  r.strides = BroadcastStrides(to);
+  for (uint32_t d = 0; d < from.rank; ++d)
+    r.axes.push_back(AxisOf(
+        {from.sizes[d], to.sizes[d], from_strides[d], attributes.scales[d], attributes.in_offsets[d], attributes.out_offsets[d]},
+        attributes.sampling));
+  return r;
+}
+
+}  // namespace
+
+KernelPointer MakeResample(const schema::OperatorDesc& desc) {
+  const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
+  const Resampling r = ResamplingOf(Attributes(desc, in.rank), in, BroadcastStrides(in), out);
+  return ByNumber(out.data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return KernelFrom([r](const KernelArguments& a) {
+      r.ForEach([&](uint64_t to, const Dimensions& at) {
+        double sum = 0;
+        r.Taps(at, [&](uint64_t from, double weight) { sum += weight * static_cast<double>(Load<T>(a.inputs[0], from)); });
+        // Integers are cut toward zero; as floats, so that a mean of equal ones is that number.
+        Store<T>(a.outputs[0], to, Saturate<Compute<T>>(static_cast<float>(sum)));
+      });
+    });
+  });
+}
+
+KernelPointer MakeResampleGrad(const schema::OperatorDesc& desc) {
+  const schema::TensorDesc &dy = *desc.Inputs()[0], &dx = *desc.Outputs()[0];
+  // The offsets are named after the gradients: the input's are the forward output's.
+  Attributes attributes(desc, dx.rank);
+  std::swap(attributes.in_offsets, attributes.out_offsets);
+  const Resampling r = ResamplingOf(attributes, dx, PackedStrides(dx), dy);
+  const uint64_t elements = dx.ElementCount();
+  Walk<1> store(dx.rank, SizesOf(dx), {BroadcastStrides(dx)});
+  return ByFloat(dx.data_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return KernelFrom(
+        [=](const KernelArguments& a) {
+          auto* sums = reinterpret_cast<double*>(a.scratch);
+          std::fill(sums, sums + elements, 0.0);
+          r.ForEach([&](uint64_t from, const Dimensions& at) {
+            const double gradient = Load<T>(a.inputs[0], from);
+            r.Taps(at, [&](uint64_t to, double weight) { sums[to] += weight * gradient; });
+          });
+          uint64_t i = 0;
+          store([&](const Offsets<1>& to) { Store<T>(a.outputs[0], to[0], static_cast<float>(sums[i++])); });
+        },
+        elements * sizeof(double));
+  });
+}
+
+}  // namespace dxtensor::software
