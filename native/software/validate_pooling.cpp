@@ -37,6 +37,7 @@ void Pooling(const OperatorDesc& desc, uint32_t) {
 
 void QuantizedPooling(const OperatorDesc& desc, uint32_t level) {
   Pooling(desc, level);
+  Require(TensorOf(desc, "InputTensor").data_type == TensorOf(desc, "OutputTensor").data_type, "the data types differ");
   for (const char* side : {"Input", "Output"}) {
     const TensorDesc& scale = TensorOf(desc, (std::string(side) + "ScaleTensor").c_str());
     const TensorDesc* zero = OptionalTensor(desc, (std::string(side) + "ZeroPointTensor").c_str());

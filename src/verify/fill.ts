@@ -161,7 +161,12 @@ function special(place: Place): Values | null {
   if (field === "roi") {
     const last = tensor.sizes.at(-1)!;
     const batch = tensorsNamed(described, "input")[0]?.sizes[0] ?? 1;
-    return (i) => (last === 5 && i % 5 === 0 ? random.between(0, batch - 1) : (i % last) - (last - 4) < 2 ? random.between(0, 8) / 8 : random.between(16, 32) / 8);
+    return (i) =>
+      last === 5 && i % 5 === 0
+        ? random.between(0, batch - 1)
+        : (i % last) - (last - 4) < 2
+          ? random.between(0, 8) / 8
+          : random.between(16, 32) / 8;
   }
   if (/scale$/i.test(field) && /QUANTIZ|INTEGER/.test(operator)) return () => 2 ** -random.between(0, 2);
   if (field === "inputSecondMoment" || field === "variance") return eighths(place, 2, 32);

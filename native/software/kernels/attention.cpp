@@ -96,7 +96,8 @@ struct Scratch {
 template <typename T>
 class Run {
  public:
-  Run(const Attention& at, const Means& means, const KernelArguments& a) : at_(at), means_(means), a_(a), s_(at, means.slots(), a.scratch) {}
+  Run(const Attention& at, const Means& means, const KernelArguments& a)
+      : at_(at), means_(means), a_(a), s_(at, means.slots(), a.scratch) {}
 
   void operator()() {
     means_.for_each(at_.batch * at_.key_heads, [&](uint64_t i, uint64_t) {
@@ -104,9 +105,8 @@ class Run {
       Values(i / at_.key_heads, i % at_.key_heads);
     });
     const uint64_t blocks = at_.Blocks();
-    means_.for_each(at_.batch * at_.heads * blocks, [&](uint64_t i, uint64_t slot) {
-      Block(i / blocks / at_.heads, i / blocks % at_.heads, i % blocks, slot);
-    });
+    means_.for_each(at_.batch * at_.heads * blocks,
+                    [&](uint64_t i, uint64_t slot) { Block(i / blocks / at_.heads, i / blocks % at_.heads, i % blocks, slot); });
   }
 
  private:
@@ -142,7 +142,9 @@ class Run {
     });
   }
 
-  int32_t Mask(uint64_t i, uint64_t j, uint64_t k, uint64_t l) const { return Load<int32_t>(a_.inputs[at_.mask], at_.mask_at.At(i, j, k, l)); }
+  int32_t Mask(uint64_t i, uint64_t j, uint64_t k, uint64_t l) const {
+    return Load<int32_t>(a_.inputs[at_.mask], at_.mask_at.At(i, j, k, l));
+  }
   int32_t Mask(uint64_t i) const { return Mask(0, 0, 0, i); }
 
   // How much of the filter is added to a score: BOOLEAN's elements are read as numbers.
@@ -200,7 +202,8 @@ class Run {
     const uint64_t width = at_.value.size;
     at_.outputs[which]->Run(scores, s_.values + pair * at_.total * width, queries, s_.product[slot]);
     for (uint64_t i = 0; i < rows; ++i)
-      for (uint64_t e = 0; e < width; ++e) Store<T>(a_.outputs[0], at_.output_at.At(0, b, first + i, h * width + e), queries[i * width + e]);
+      for (uint64_t e = 0; e < width; ++e)
+        Store<T>(a_.outputs[0], at_.output_at.At(0, b, first + i, h * width + e), queries[i * width + e]);
   }
 
   const Attention& at_;

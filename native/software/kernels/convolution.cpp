@@ -32,7 +32,8 @@ KernelPointer MakeConvolution(const schema::OperatorDesc& desc) {
       shape.ForEach([&](uint64_t n, uint64_t co, const Place& p, uint64_t to) {
         double sum = 0;
         if (!shape.IsOutputPadding(p)) {
-          shape.Visit(n, co, p, [&](uint64_t x, uint64_t w) { sum += static_cast<double>(Load<T>(a.inputs[0], x)) * Load<T>(a.inputs[1], w); });
+          shape.Visit(n, co, p,
+                      [&](uint64_t x, uint64_t w) { sum += static_cast<double>(Load<T>(a.inputs[0], x)) * Load<T>(a.inputs[1], w); });
           if (a.inputs[2]) sum += Load<T>(a.inputs[2], co * bias_stride);
         }
         Store<T>(a.outputs[0], to, activation(static_cast<float>(sum)));
@@ -56,21 +57,21 @@ KernelPointer MakeIntegerConvolution(const schema::OperatorDesc& desc) {
   };
   const uint64_t zero_stride = channel_stride("FilterZeroPointTensor"), scale_stride = channel_stride("FilterScaleTensor");
   const uint64_t bias_stride = channel_stride("BiasTensor");
-  return KernelFrom([=, in_type = input.data_type, filter_type = filter.data_type,
-                     out_type = desc.Outputs()[0]->data_type](const KernelArguments& a) {
-    const int64_t in_zero = from.Zero(a, 0);
-    shape.ForEach([&](uint64_t n, uint64_t co, const Place& p, uint64_t at) {
-      const int64_t zero = weights.Zero(a, co * zero_stride);
-      int64_t sum = 0;
-      shape.Visit(n, co, p, [&](uint64_t x, uint64_t w) {
-        sum += (LoadInteger(in_type, a.inputs[0], x) - in_zero) * (LoadInteger(filter_type, a.inputs[filter_slot], w) - zero);
+  return KernelFrom(
+      [=, in_type = input.data_type, filter_type = filter.data_type, out_type = desc.Outputs()[0]->data_type](const KernelArguments& a) {
+        const int64_t in_zero = from.Zero(a, 0);
+        shape.ForEach([&](uint64_t n, uint64_t co, const Place& p, uint64_t at) {
+          const int64_t zero = weights.Zero(a, co * zero_stride);
+          int64_t sum = 0;
+          shape.Visit(n, co, p, [&](uint64_t x, uint64_t w) {
+            sum += (LoadInteger(in_type, a.inputs[0], x) - in_zero) * (LoadInteger(filter_type, a.inputs[filter_slot], w) - zero);
+          });
+          if (!is_quantized) return Store<int32_t>(a.outputs[0], at, static_cast<int32_t>(sum));
+          if (a.inputs[bias_slot]) sum += Load<int32_t>(a.inputs[bias_slot], co * bias_stride);
+          const float scaled = static_cast<float>(sum) * (from.Scale(a, 0) * weights.Scale(a, co * scale_stride));
+          StoreQuantized(out_type, a.outputs[0], at, std::nearbyint(scaled / to.Scale(a, 0)) + static_cast<float>(to.Zero(a, 0)));
+        });
       });
-      if (!is_quantized) return Store<int32_t>(a.outputs[0], at, static_cast<int32_t>(sum));
-      if (a.inputs[bias_slot]) sum += Load<int32_t>(a.inputs[bias_slot], co * bias_stride);
-      const float scaled = static_cast<float>(sum) * (from.Scale(a, 0) * weights.Scale(a, co * scale_stride));
-      StoreQuantized(out_type, a.outputs[0], at, std::nearbyint(scaled / to.Scale(a, 0)) + static_cast<float>(to.Zero(a, 0)));
-    });
-  });
 }
 
 }  // namespace dxtensor::software

@@ -68,9 +68,8 @@ KernelPointer MakeUnfold(const schema::OperatorDesc& desc) {
   return ByNumber(desc.Outputs()[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([windows](const KernelArguments& a) {
-      windows.ForEach([&](uint64_t to, uint64_t from, bool inside) {
-        Store<T>(a.outputs[0], to, inside ? Load<T>(a.inputs[0], from) : Compute<T>{});
-      });
+      windows.ForEach(
+          [&](uint64_t to, uint64_t from, bool inside) { Store<T>(a.outputs[0], to, inside ? Load<T>(a.inputs[0], from) : Compute<T>{}); });
     });
   });
 }

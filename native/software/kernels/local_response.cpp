@@ -99,9 +99,8 @@ KernelPointer MakeLocalResponseGrad(const schema::OperatorDesc& desc) {
     return KernelFrom(
         [near, response, packed = PackedStrides(in), from = BroadcastStrides(dy), to = BroadcastStrides(dx)](const KernelArguments& a) {
           auto* scales = reinterpret_cast<double*>(a.scratch);
-          near.ForEach([&](const auto& at) {
-            scales[Offset(at, packed)] = response.bias + response.rate * SumOfSquares<T>(near, a.inputs[0], at);
-          });
+          near.ForEach(
+              [&](const auto& at) { scales[Offset(at, packed)] = response.bias + response.rate * SumOfSquares<T>(near, a.inputs[0], at); });
           near.ForEach([&](const auto& at) {
             double sum = 0;
             near(at, [&](const auto& p) {
@@ -136,7 +135,8 @@ KernelPointer MakeLpNormalization(const schema::OperatorDesc& desc) {
             line);
         // Epsilon is added to the norm's square, whatever the norm.
         const double norm = std::sqrt((squares ? sum : sum * sum) + epsilon);
-        elements([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], static_cast<float>(Load<T>(a.inputs[0], at[0]) / norm)); }, line);
+        elements([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], static_cast<float>(Load<T>(a.inputs[0], at[0]) / norm)); },
+                 line);
       });
     });
   });

@@ -23,7 +23,8 @@ template <typename T>
 struct Stored {
   static int64_t Read(const uint8_t* base, uint64_t index) { return static_cast<int64_t>(Load<T>(base, index)); }
   static void Write(uint8_t* base, uint64_t index, float value) { Store<T>(base, index, Saturate<T>(value)); }
-  static constexpr float kLow = static_cast<float>(std::numeric_limits<T>::min()), kHigh = static_cast<float>(std::numeric_limits<T>::max());
+  static constexpr float kLow = static_cast<float>(std::numeric_limits<T>::min()),
+                         kHigh = static_cast<float>(std::numeric_limits<T>::max());
 };
 template <bool is_signed>
 struct Stored<Nibble<is_signed>> {
@@ -58,7 +59,8 @@ struct Blocks {
   Dimensions each{}, strides{};
 
   Blocks() = default;
-  Blocks(int slot, const schema::TensorDesc& x, const schema::TensorDesc& t) : slot(slot), half(t.data_type == DML_TENSOR_DATA_TYPE_FLOAT16) {
+  Blocks(int slot, const schema::TensorDesc& x, const schema::TensorDesc& t)
+      : slot(slot), half(t.data_type == DML_TENSOR_DATA_TYPE_FLOAT16) {
     strides = BroadcastStrides(t);
     for (uint32_t d = 0; d < x.rank; ++d) each[d] = x.sizes[d] / t.sizes[d];
   }

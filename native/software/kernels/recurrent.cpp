@@ -29,7 +29,7 @@ struct Recurrent {
   std::vector<ActivationFunction> activations;  // for each direction
   float clip = std::numeric_limits<float>::infinity();
   bool couples = false, linear_before_reset = false;
-  std::vector<schema::TensorDesc> inputs, outputs;  // rank 0 for an absent one
+  std::vector<schema::TensorDesc> inputs, outputs;                           // rank 0 for an absent one
   std::shared_ptr<const FloatProduct> over_sequence, over_step, over_reset;  // the last one: GRU's reset state
 
   void (*for_each)(uint64_t pieces, const std::function<void(uint64_t piece, uint64_t slot)>& work) = nullptr;

@@ -184,7 +184,9 @@ struct Corners {
   }
 };
 
-uint64_t BatchOf(const uint8_t* indices, uint64_t at, bool wide) { return wide ? Load<uint64_t>(indices, at) : Load<uint32_t>(indices, at); }
+uint64_t BatchOf(const uint8_t* indices, uint64_t at, bool wide) {
+  return wide ? Load<uint64_t>(indices, at) : Load<uint32_t>(indices, at);
+}
 
 }  // namespace
 

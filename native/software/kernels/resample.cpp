@@ -49,7 +49,8 @@ void Add(Axis* axis, const Line& line, float place, float weight) {
 // A triangle over 1 / scale elements to either side, cut at the tensor's edges and made to sum to 1.
 void AddStretched(Axis* axis, const Line& line, float place) {
   const float reach = 1 / line.scale;
-  const float low = std::max(std::ceil(place - reach), 0.0f), high = std::min(std::floor(place + reach), static_cast<float>(line.in_size - 1));
+  const float low = std::max(std::ceil(place - reach), 0.0f),
+              high = std::min(std::floor(place + reach), static_cast<float>(line.in_size - 1));
   auto weigh = [&](float at) { return std::max(0.0f, 1 - std::fabs(at - place) / reach); };
   double sum = 0;
   for (float at = low; at <= high; ++at) sum += weigh(at);
@@ -131,9 +132,9 @@ Resampling ResamplingOf(const Attributes& attributes, const schema::TensorDesc& 
   r.sizes = SizesOf(to);
   r.strides = BroadcastStrides(to);
   for (uint32_t d = 0; d < from.rank; ++d)
-    r.axes.push_back(AxisOf(
-        {from.sizes[d], to.sizes[d], from_strides[d], attributes.scales[d], attributes.in_offsets[d], attributes.out_offsets[d]},
-        attributes.sampling));
+    r.axes.push_back(
+        AxisOf({from.sizes[d], to.sizes[d], from_strides[d], attributes.scales[d], attributes.in_offsets[d], attributes.out_offsets[d]},
+               attributes.sampling));
   return r;
 }
 

@@ -20,8 +20,9 @@ KernelPointer MakeLpPooling(const schema::OperatorDesc& desc) {
       auto root = [p](double x) { return p == 1 ? x : p == 2 ? std::sqrt(x) : std::pow(x, 1.0 / static_cast<double>(p)); };
       ForEach(out, [&](uint64_t n, uint64_t c, const Position& place) {
         double sum = 0;
-        window.Visit(in.size, place,
-                     [&](const Position& at) { sum += power(std::fabs(static_cast<double>(Load<T>(a.inputs[0], in.At(n, c) + in.At(at))))); });
+        window.Visit(in.size, place, [&](const Position& at) {
+          sum += power(std::fabs(static_cast<double>(Load<T>(a.inputs[0], in.At(n, c) + in.At(at)))));
+        });
         Store<T>(a.outputs[0], out.At(n, c) + out.At(place), static_cast<float>(root(sum)));
       });
     });
@@ -84,8 +85,8 @@ KernelPointer MakeMaxUnpooling(const schema::OperatorDesc& desc) {
   const bool wide_index = schema::BytesPerElement(indices.data_type) == 8;
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([=, elements = out.ElementCount(), rank = out.rank, sizes = SizesOf(out), strides = BroadcastStrides(out)](
-                          const KernelArguments& a) {
+    return KernelFrom([=, elements = out.ElementCount(), rank = out.rank, sizes = SizesOf(out),
+                       strides = BroadcastStrides(out)](const KernelArguments& a) {
       all([&](const Offsets<1>& at) { Store<T>(a.outputs[0], at[0], T{}); });
       values([&](const Offsets<2>& at) {
         uint64_t rest = wide_index ? Load<uint64_t>(a.inputs[1], at[1]) : Load<uint32_t>(a.inputs[1], at[1]), to = 0;
