@@ -59,6 +59,8 @@ export class ShapeError extends ArgumentError {}
 export class DTypeError extends ArgumentError {}
 /** A number, string or option out of its range. */
 export class ValueError extends ArgumentError {}
+/** A place beyond the end of what it names a part of. */
+export class IndexError extends ArgumentError {}
 /** Tensors on different devices, or a device that is not there. */
 export class DeviceError extends ArgumentError {}
 /** Use of a tensor after dispose(). */

@@ -6,6 +6,7 @@ import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { upload } from "../runtime/buffers.ts";
 import { elements, fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
+import { noteIntegers } from "../runtime/index-check.ts";
 import { showShape, sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
@@ -48,7 +49,9 @@ export function withGrad(operation: string, t: Tensor, options: TensorOptions): 
 export function fromBytes(operation: string, dev: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView): Tensor {
   const t = tracer();
   if (t !== null) return t.constant(dev, dtype, shape, bytes);
-  return new Tensor(upload(nativeDevice(dev, operation), bytes, operation), internDesc(dev, dtype, shape));
+  const storage = upload(nativeDevice(dev, operation), bytes, operation);
+  noteIntegers(storage, bytes);
+  return new Tensor(storage, internDesc(dev, dtype, shape));
 }
 
 /** Flattens nested arrays, which must be rectangular. */

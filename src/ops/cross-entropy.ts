@@ -5,6 +5,7 @@ import { call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
+import { demandIndices } from "../runtime/index-check.ts";
 import { sameShape, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
@@ -204,6 +205,7 @@ function nll(
   const { reduction = "mean", ignoreIndex = -100, weight = null } = options;
   demandReduction(operation, reduction);
   demandClasses(operation, x, target, weight);
+  demandIndices(operation, target, { length: x.shape[x.rank === 1 ? 0 : 1]!, argument: "target", except: ignoreIndex });
   const single = x.rank === 1;
   const scores = single ? reshape(x, [1, x.size]) : x;
   const classes = single ? reshape(target, [1]) : target;
@@ -215,8 +217,8 @@ function nll(
 /**
  * Mean of -weight[t] x[t] for logarithms x of probabilities, divided by the total weight.
  *
- * x: [C], [N, C] or [N, C, ...], float16 or float32; target: [], [N] or [N, ...], int32 or int64. Classes outside [0, C) are not
- * detected on the device; they count as ignored. The mean of nothing is NaN. DirectML: ONE_HOT, ELEMENT_WISE_IF, REDUCE.
+ * x: [C], [N, C] or [N, C, ...], float16 or float32; target: [], [N] or [N, ...], int32 or int64. Classes outside [0, C) are an
+ * IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1; without it they count as ignored. The mean of nothing is NaN. DirectML: ONE_HOT, ELEMENT_WISE_IF, REDUCE.
  * Reference: torch.nn.functional.nll_loss.
  */
 export const nllLoss = (x: Tensor, target: Tensor, options: NllOptions = {}): Tensor => nll("nllLoss", x, target, options)[0];

@@ -1,6 +1,7 @@
 /** Rows of a table by their numbers. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { demandIndices } from "../runtime/index-check.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
@@ -67,8 +68,8 @@ const embeddingGradOp: Definition<EmbeddingAttributes> = define<EmbeddingAttribu
 /**
  * The rows of a table [V, D] (float16 or float32) whose numbers are in `indices` (int32 or int64, any shape): [..., D].
  *
- * paddingIndex: a row (from the end if negative) whose gradient stays zero. Numbers outside the table are not detected on the device
- * and give unspecified rows. DirectML: GATHER; the gradient is a GEMM with ONE_HOT. Reference: torch.nn.functional.embedding.
+ * paddingIndex: a row (from the end if negative) whose gradient stays zero. Numbers outside the table are an
+ * IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; the gradient is a GEMM with ONE_HOT. Reference: torch.nn.functional.embedding.
  */
 export function embedding(
   indices: Tensor,
@@ -83,6 +84,7 @@ export function embedding(
   const rows = table.shape[0]!;
   if (paddingIndex !== null && (!Number.isInteger(paddingIndex) || paddingIndex < -rows || paddingIndex >= rows))
     throw new ValueError("embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
+  demandIndices("embedding", indices, { length: rows, argument: "indices" });
   return call(embeddingOp, [indices, table], {
     rows,
     paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex,

@@ -140,10 +140,15 @@ export {
 } from "./movement.ts";
 export { all, any, mean, prod, sum, type Axes, type ReduceOptions } from "./reduce.ts";
 export { amax, amin, argmax, argmin, max, min, type ArgOptions, type Extremes, type IndexDType } from "./extrema.ts";
-export { cumsum } from "./scan.ts";
+export { cumprod, cumsum } from "./scan.ts";
+export { cummax, cummin, logcumsumexp, type RunningOptions } from "./running.ts";
+export { argsort, kthvalue, msort, sort, topk, type KthOptions, type SortOptions, type TopKOptions } from "./sort.ts";
+export { median, mode, nanmedian, nanquantile, quantile, type Interpolation, type QuantileOptions } from "./order-statistics.ts";
 export { arange, eye, linspace, oneHot, tril, triu } from "./ranges.ts";
 export { cat, chunk, flip, repeat, repeatInterleave, roll, split, stack, tile } from "./join.ts";
 export { gather, indexSelect, takeAlongAxis } from "./gather.ts";
+export { indexAdd, indexCopy, indexFill, indexReduce } from "./index-rows.ts";
+export { scatter, scatterAdd, scatterReduce, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
 export { pad, type PadMode } from "./pad.ts";
 export { addmm, baddbmm, bmm, dot, linear, matmul, mm, mv, outer } from "./matmul.ts";
 export {

@@ -18,18 +18,23 @@ import * as closeness from "./closeness.ts";
 import * as moments from "./moments.ts";
 import * as distance from "./distance.ts";
 import * as gather from "./gather.ts";
+import * as indexRows from "./index-rows.ts";
 import * as indexing from "./indexing.ts";
 import * as join from "./join.ts";
 import * as matmul from "./matmul.ts";
+import * as orderStatistics from "./order-statistics.ts";
 import * as movement from "./movement.ts";
 import * as pad from "./pad.ts";
 import * as power from "./power.ts";
 import * as random from "./random.ts";
 import * as ranges from "./ranges.ts";
 import * as reduce from "./reduce.ts";
+import * as running from "./running.ts";
 import * as scan from "./scan.ts";
+import * as scatter from "./scatter.ts";
 import * as softmax from "./softmax.ts";
 import * as special from "./special/index.ts";
+import * as sorting from "./sort.ts";
 import * as state from "./state.ts";
 import * as statistics from "./statistics.ts";
 import * as unary from "./unary.ts";
@@ -46,9 +51,14 @@ const families = {
   ...reduce.methods,
   ...extrema.methods,
   ...scan.methods,
+  ...running.methods,
+  ...sorting.methods,
+  ...orderStatistics.methods,
   ...ranges.methods,
   ...join.methods,
   ...gather.methods,
+  ...scatter.methods,
+  ...indexRows.methods,
   ...pad.methods,
   ...activation.methods,
   ...bits.methods,
@@ -68,6 +78,8 @@ const families = {
 };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
 const inPlaceFamilies = {
+  ...scatter.inPlaceMethods,
+  ...indexRows.inPlaceMethods,
   ...binary.inPlaceMethods,
   ...unary.inPlaceMethods,
   ...where.inPlaceMethods,
@@ -102,12 +114,18 @@ declare module "../tensor.ts" {
     /** The smallest element of all; with an axis, the smallest along it and their places. */
     min(): Tensor;
     min(axis: number, options?: extrema.ArgOptions): extrema.Extremes;
+    /** The median of all elements; with an axis, the medians along it and their places. */
+    median(): Tensor;
+    median(axis: number, options?: sorting.KthOptions): extrema.Extremes;
+    /** The same of the elements that are not NaN. */
+    nanmedian(): Tensor;
+    nanmedian(axis: number, options?: sorting.KthOptions): extrema.Extremes;
   }
 }
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-for (const [name, fn] of Object.entries({ ...families, ...extrema.overloaded }) as [string, AnyFunction][]) {
+for (const [name, fn] of Object.entries({ ...families, ...extrema.overloaded, ...orderStatistics.overloaded }) as [string, AnyFunction][]) {
   Object.defineProperty(Tensor.prototype, name, {
     value(this: Tensor, ...args: unknown[]) {
       return fn(this, ...args);

@@ -2,12 +2,28 @@
 import { arithmetic } from "./arithmetic.ts";
 import { elementwise } from "./elementwise.ts";
 import type { Table } from "./entry.ts";
+import { indexing } from "./indexing.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
+import { products } from "./products.ts";
 import { reduction } from "./reduction.ts";
+import { shapes } from "./shapes.ts";
+import { sorting } from "./sorting.ts";
 import { special } from "./special.ts";
 import { statistics } from "./statistics.ts";
 
 export type { Entry, Result } from "./entry.ts";
 
-export const table: Table = { ...elementwise, ...movement, ...reduction, ...network, ...arithmetic, ...statistics, ...special };
+export const table: Table = {
+  ...elementwise,
+  ...movement,
+  ...reduction,
+  ...network,
+  ...sorting,
+  ...indexing,
+  ...shapes,
+  ...products,
+  ...arithmetic,
+  ...statistics,
+  ...special,
+};

@@ -1,0 +1,82 @@
+/** Writing whole parts along an axis by a 1-axis index: indexAdd, indexCopy, indexFill, indexReduce. */
+import { call, demandSameDevice } from "../dispatch.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { demandIndices } from "../runtime/index-check.ts";
+import { normalizeAxis, showShape, sizeOf, type Shape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { add, mul } from "./binary.ts";
+import { toDType } from "./data.ts";
+import { demandIndex, sumElements, sumRows } from "./gather.ts";
+import { expand, reshape } from "./movement.ts";
+import { REDUCTIONS, asBool, reduced, scatterOp, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
+import { clone } from "./state.ts";
+
+/** A 1-axis index and the parts along an axis that it names. */
+function checkedRows(operation: string, x: Tensor, axis: number, index: Tensor, source: Tensor | null): { a: number; wide: Shape } {
+  demandIndex(operation, index);
+  demandSameDevice(operation, source === null ? [x, index] : [x, index, source]);
+  const a = normalizeAxis(operation, axis, x.rank);
+  if (index.rank > 1) throw new ShapeError(operation, "index", "of at most one axis", index.describe());
+  const shape = x.shape.map((d, i) => (i === a ? index.size : d));
+  if (source !== null && (source.rank !== x.rank || source.shape.some((d, i) => d !== shape[i])))
+    throw new ShapeError(operation, "source", `of shape ${showShape(shape)}`, source.describe());
+  if (source !== null && source.dtype !== x.dtype)
+    throw new DTypeError(operation, "source", `of dtype ${x.dtype}, like x`, source.describe());
+  demandIndices(operation, index, { length: x.shape[a] ?? 1 });
+  return { a, wide: shape };
+}
+
+/** A 1-axis index seen with the shape of the parts that it names. */
+const spreadIndex = (index: Tensor, axis: number, shape: Shape): Tensor =>
+  expand(reshape(index, shape.length === 0 ? [] : shape.map((_, i) => (i === axis ? index.size : 1))), shape);
+
+/**
+ * x with alpha times source's parts added along an axis at the places of a 1-axis index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
+ * with SCATTER. Reference: torch.index_add.
+ */
+export function indexAdd(x: Tensor, axis: number, index: Tensor, source: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}): Tensor {
+  const { a } = checkedRows("indexAdd", x, axis, index, source);
+  if (source.size === 0) return clone(x);
+  if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
+  const sums = asBool(x, sumRows(source, reshape(index, [index.size]), a, x.shape));
+  return add(x, alpha === 1 ? sums : mul(sums, alpha));
+}
+
+/** x with source's parts along an axis at the places of a 1-axis index. DirectML: SCATTER. Reference: torch.index_copy. */
+export function indexCopy(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor {
+  const { a, wide } = checkedRows("indexCopy", x, axis, index, source);
+  return source.size === 0 ? clone(x) : call(scatterOp, [x, spreadIndex(index, a, wide), source], { axis: a });
+}
+
+/** x with a value at the places of a 1-axis index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
+export function indexFill(x: Tensor, axis: number, index: Tensor, value: Tensor | number | bigint | boolean): Tensor {
+  const { a, wide } = checkedRows("indexFill", x, axis, index, null);
+  const fill = value instanceof Tensor ? toDType(value, x.dtype) : scalarTensor(x.device, x.dtype, value);
+  if (fill.rank !== 0) throw new ShapeError("indexFill", "value", "a number or a tensor of rank 0", fill.describe());
+  if (sizeOf(wide) === 0) return clone(x);
+  return call(scatterOp, [x, spreadIndex(index, a, wide), expand(fill, wide)], { axis: a });
+}
+
+/** x's parts along an axis reduced with source's at the places of a 1-axis index. Reference: torch.index_reduce. */
+export function indexReduce(
+  x: Tensor,
+  axis: number,
+  index: Tensor,
+  source: Tensor,
+  reduce: Exclude<ScatterReduction, "sum">,
+  { includeSelf = true }: ScatterReduceOptions = {},
+): Tensor {
+  if (!REDUCTIONS.includes(reduce) || (reduce as string) === "sum")
+    throw new ValueError("indexReduce", "reduce", "one of prod, mean, amax, amin", reduce);
+  const { a, wide } = checkedRows("indexReduce", x, axis, index, source);
+  if (source.size === 0) return clone(x);
+  const spread = spreadIndex(index, a, wide);
+  const line = reshape(index, [index.size]);
+  return reduced(x, a, spread, source, reduce, includeSelf, (v) =>
+    x.rank === 0 ? sumElements(v, spread, a, x.shape) : sumRows(v, line, a, x.shape),
+  );
+}
+
+export const methods = { indexAdd, indexCopy, indexFill, indexReduce };
+export const inPlaceMethods = { indexAdd_: indexAdd, indexCopy_: indexCopy, indexFill_: indexFill, indexReduce_: indexReduce };

@@ -1,0 +1,181 @@
+/** Medians, quantiles and the most frequent element: places in the order of a line. */
+import { scalarTensor } from "../runtime/constants.ts";
+import { isFloat } from "../dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { normalizeAxis } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, mul, sub } from "./binary.ts";
+import { eq, isnan, ne } from "./compare.ts";
+import { tensor } from "./creation.ts";
+import { toDType } from "./data.ts";
+import { argmax, type Extremes } from "./extrema.ts";
+import { gather } from "./gather.ts";
+import { clamp, where } from "./where.ts";
+import { expand, flatten, movedim, narrow, reshape, unsqueeze } from "./movement.ts";
+import { arange } from "./ranges.ts";
+import { any, sum } from "./reduce.ts";
+import { cummax } from "./running.ts";
+import { ordered, picked, type KthOptions } from "./sort.ts";
+import { cat } from "./join.ts";
+import { demandFloat } from "./support.ts";
+import { ceil, floor, round } from "./unary.ts";
+
+const withoutPlaces = (x: Tensor, find: (flat: Tensor) => Extremes): Tensor => find(flatten(x)).values;
+
+function demandElements(operation: string, x: Tensor, axis: number): void {
+  if (x.shape[axis] === 0) throw new ShapeError(operation, "x", "of at least one element along the axis", x.describe());
+}
+
+/** The place (n - 1) / 2 of the order for a line of n elements; counted: of so many as `count` says. */
+function middle(x: Tensor, axis: number, { keepDims = false, dtype = "int32" }: KthOptions, skipNaN: boolean): Extremes {
+  const n = x.shape[axis] ?? 1;
+  const line = ordered(x, axis, n, false, dtype);
+  const shape = x.shape.map((d, i) => (i === axis ? 1 : d));
+  const half = expand(tensor(Int32Array.of((n - 1) >> 1), { shape: shape.map(() => 1), device: x.device }), shape);
+  if (!isFloat(x.dtype)) return picked(line, axis, half, keepDims);
+  const nan = isnan(x);
+  const count = toDType(sum(nan, axis, { keepDims: true }), "int32");
+  const at = skipNaN
+    ? clamp(floor(mul(toDType(sub(n - 1, count), "float32"), 0.5)), 0, null)
+    : where(any(nan, axis, { keepDims: true }), sub(n, count), half);
+  // A line of NaN only has its first element as its median.
+  return picked(line, axis, reshape(toDType(at, "int32"), shape), keepDims);
+}
+
+function medianOf(operation: string, x: Tensor, axis: number | undefined, options: KthOptions, skipNaN: boolean): Tensor | Extremes {
+  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
+  if (axis === undefined) {
+    if (x.size === 0) return scalarTensor(x.device, x.dtype, isFloat(x.dtype) ? NaN : 0);
+    return withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN));
+  }
+  const a = normalizeAxis(operation, axis, x.rank);
+  demandElements(operation, x, a);
+  return middle(x, a, options, skipNaN);
+}
+
+/**
+ * The median, the lower of two; along an axis with its place: {values, indices}. NaN if an element is. DirectML: TOP_K1.
+ * Reference: torch.median.
+ */
+export function median(x: Tensor): Tensor;
+export function median(x: Tensor, axis: number, options?: KthOptions): Extremes;
+export function median(x: Tensor, axis?: number, options: KthOptions = {}): Tensor | Extremes {
+  return medianOf("median", x, axis, options, false);
+}
+
+/** The median of the elements that are not NaN. Reference: torch.nanmedian. DirectML: TOP_K1. */
+export function nanmedian(x: Tensor): Tensor;
+export function nanmedian(x: Tensor, axis: number, options?: KthOptions): Extremes;
+export function nanmedian(x: Tensor, axis?: number, options: KthOptions = {}): Tensor | Extremes {
+  return medianOf("nanmedian", x, axis, options, true);
+}
+
+/**
+ * The most frequent element along an axis (the smallest of several) and a place of it, the last: {values, indices}. DirectML: TOP_K1.
+ * Reference: torch.mode.
+ */
+export function mode(x: Tensor, axis = -1, { keepDims = false, dtype = "int32" }: KthOptions = {}): Extremes {
+  const a = normalizeAxis("mode", axis, x.rank);
+  demandElements("mode", x, a);
+  const n = x.shape[a] ?? 1;
+  const line = ordered(x, a, n, false, dtype);
+  if (x.rank === 0) return line;
+  // Where each run of equal elements begins tells its length up to every place.
+  const places = expand(
+    reshape(
+      arange(n, { device: x.device }),
+      x.shape.map((_, i) => (i === a ? n : 1)),
+    ),
+    x.shape,
+  );
+  if (n === 1) return picked(line, a, narrow(places, a, 0, 1), keepDims);
+  const starts = ne(narrow(line.values, a, 1, n - 1), narrow(line.values, a, 0, n - 1));
+  const begin = cat([narrow(places, a, 0, 1), where(starts, narrow(places, a, 1, n - 1), 0)], a);
+  const lengths = sub(places, cummax(begin, a).values);
+  return picked(line, a, argmax(lengths, a, { keepDims: true }), keepDims);
+}
+
+export type Interpolation = "linear" | "lower" | "higher" | "nearest" | "midpoint";
+
+export interface QuantileOptions {
+  /** Default: of all elements. */
+  readonly axis?: number | null | undefined;
+  readonly keepDims?: boolean | undefined;
+  /** What lies between two elements. Default: linear. */
+  readonly interpolation?: Interpolation | undefined;
+}
+
+const INTERPOLATIONS: readonly Interpolation[] = ["linear", "lower", "higher", "nearest", "midpoint"];
+
+function quantileOf(operation: string, x: Tensor, q: number | Tensor, options: QuantileOptions, skipNaN: boolean): Tensor {
+  const { axis = null, keepDims = false, interpolation = "linear" } = options;
+  demandFloat(operation, x);
+  if (!INTERPOLATIONS.includes(interpolation))
+    throw new ValueError(operation, "interpolation", `one of ${INTERPOLATIONS.join(", ")}`, interpolation);
+  if (typeof q === "number" && !(q >= 0 && q <= 1)) throw new ValueError(operation, "q", "a number in [0, 1]", q);
+  const parts = typeof q === "number" ? scalarTensor(x.device, x.dtype, q) : q;
+  if (parts.rank > 1) throw new ShapeError(operation, "q", "a number or of one axis", parts.describe());
+  if (parts.dtype !== x.dtype) throw new DTypeError(operation, "q", `of dtype ${x.dtype}, like x`, parts.describe());
+  if (x.size === 0) throw new ShapeError(operation, "x", "of at least one element", x.describe());
+  const a = axis === null ? 0 : normalizeAxis(operation, axis, x.rank);
+  const lines = axis === null || x.rank === 0 ? flatten(x) : movedim(x, a, -1);
+  const n = lines.shape.at(-1)!;
+  const sorted = ordered(lines, lines.rank - 1, n, false).values;
+  const nan = isnan(lines);
+  const absent = sum(nan, -1, { keepDims: true });
+  // The last axis: one place for each q.
+  const last = skipNaN ? clamp(toDType(sub(n - 1, absent), x.dtype), 0, null) : toDType(mul(absent, 0), x.dtype);
+  const span = skipNaN ? last : add(last, n - 1);
+  const wanted = mul(parts.rank === 0 ? unsqueeze(parts, 0) : parts, span);
+  const rank = skipNaN ? wanted : where(any(nan, -1, { keepDims: true }), scalarTensor(x.device, x.dtype, n - 1), wanted);
+  const at = (place: Tensor): Tensor => gather(sorted, sorted.rank - 1, toDType(place, "int32"));
+  const found = between(at, rank, interpolation);
+  // Several q come as the first axis.
+  const kept = keepDims
+    ? axis === null || x.rank === 0
+      ? reshape(found, [...x.shape.map(() => 1), found.shape.at(-1)!])
+      : restored(found, a)
+    : found;
+  if (parts.rank === 0) return reshape(kept, kept.shape.slice(0, -1));
+  return movedim(kept, -1, 0);
+}
+
+/** The axis of the lines as one of length 1 again, with the quantiles last. */
+function restored(found: Tensor, axis: number): Tensor {
+  return unsqueeze(found, axis);
+}
+
+function between(at: (place: Tensor) => Tensor, rank: Tensor, interpolation: Interpolation): Tensor {
+  switch (interpolation) {
+    case "lower":
+      return at(floor(rank));
+    case "higher":
+      return at(ceil(rank));
+    case "nearest":
+      return at(round(rank));
+    case "midpoint":
+      return mul(add(at(floor(rank)), at(ceil(rank))), 0.5);
+    case "linear": {
+      const low = floor(rank);
+      const [below, above] = [at(low), at(ceil(rank))];
+      const same = eq(below, above);
+      return where(same, below, add(below, mul(sub(above, below), sub(rank, low))));
+    }
+    default:
+      return interpolation satisfies never;
+  }
+}
+
+/**
+ * What a share q of the elements (a number, or a tensor of several in [0, 1]) lies below. NaN where an element is. Several q are the
+ * result's first axis. x: floating. DirectML: TOP_K1, GATHER_ELEMENTS. Reference: torch.quantile.
+ */
+export const quantile = (x: Tensor, q: number | Tensor, options: QuantileOptions = {}): Tensor =>
+  quantileOf("quantile", x, q, options, false);
+/** quantile() of the elements that are not NaN. Reference: torch.nanquantile. */
+export const nanquantile = (x: Tensor, q: number | Tensor, options: QuantileOptions = {}): Tensor =>
+  quantileOf("nanquantile", x, q, options, true);
+
+export const methods = { mode, quantile, nanquantile };
+/** Typed by hand in methods.ts: their result depends on the arguments. */
+export const overloaded = { median, nanmedian };

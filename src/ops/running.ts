@@ -1,0 +1,142 @@
+/** Running extremes and running sums of exponentials along an axis. */
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { dataTypeName } from "../graph/describe.ts";
+import { call } from "../dispatch.ts";
+import { isFloat } from "../dtype.ts";
+import type { Expr } from "../graph/graph.ts";
+import { normalizeAxis } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { mul, sub } from "./binary.ts";
+import { eq } from "./compare.ts";
+import { zeros } from "./creation.ts";
+import { define, type Definition } from "../definition.ts";
+import type { Extremes, IndexDType } from "./extrema.ts";
+import { gather } from "./gather.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { cat } from "./join.ts";
+import { narrow } from "./movement.ts";
+import { recurrence } from "./scan-linear.ts";
+import { emitScan } from "./scan-lower.ts";
+import { orderedKeys } from "./sort.ts";
+import { cast, computing, constant, demandFloat } from "./support.ts";
+import { exp } from "./unary.ts";
+import { where } from "./where.ts";
+
+const bool = { output: { dtype: "bool" } } as const;
+
+/** Unsigned numbers in the order of x's elements, or in the opposite one; NaN comes behind all others in both. */
+function unsignedKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
+  const wide = isFloat(x.dtype) || x.dtype === "uint64" || x.dtype === "int64" ? x : cast(g, x, x.dtype === "uint32" ? "uint32" : "int32");
+  const keys = orderedKeys(g, wide);
+  const up =
+    keys.dtype === "int32"
+      ? g.elementWiseBitXor(g.reinterpret(keys, { dtype: "uint32" }), constant(g, "uint32", 0x80000000, keys.sizes))
+      : keys;
+  if (!descending) return up;
+  const down = g.elementWiseBitNot(up);
+  if (!isFloat(x.dtype)) return down;
+  return g.elementWiseIf(g.elementWiseIsNan(cast(g, x, "float32"), bool), constant(g, "uint32", 0xffffffff, up.sizes), down);
+}
+
+interface PlaceAttributes {
+  readonly axis: number;
+  readonly descending: boolean;
+  readonly dtype: IndexDType;
+}
+
+/** The places of the running extremes; of equal elements the last one's. */
+const placesOp = define<PlaceAttributes>({
+  name: "cummax",
+  infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
+  grad: null,
+  lower: (g, [x], { axis, descending, dtype }) => {
+    const sizes = x!.sizes;
+    const line = g.fillValueSequence({
+      output: { sizes: [sizes[axis]!], dtype: "uint32" },
+      valueDataType: dataTypeName("uint32"),
+      valueStart: { dtype: "uint32", value: 0 },
+      valueDelta: { dtype: "uint32", value: 1 },
+    });
+    const own = g.packed(g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) }));
+    const [, places] = emitScan(g, [g.packed(unsignedKeys(g, x!, descending)), own], {
+      axis,
+      identity: [0, 0],
+      combine: ([k0, p0], [k1, p1]) => {
+        const stays = g.elementWiseLogicalGreaterThan(k0!, k1!, bool);
+        return [g.elementWiseIf(stays, k0!, k1!), g.elementWiseIf(stays, p0!, p1!)];
+      },
+    });
+    return [cast(g, places!, dtype)];
+  },
+});
+
+export interface RunningOptions {
+  /** The dtype of the places. Default: int32. */
+  readonly dtype?: IndexDType | undefined;
+}
+
+function running(operation: string, x: Tensor, axis: number, descending: boolean, { dtype = "int32" }: RunningOptions): Extremes {
+  computing(operation, x.dtype);
+  const a = normalizeAxis(operation, axis, x.rank);
+  const indices = call(placesOp, [x], { axis: a, descending, dtype });
+  return { values: gather(x, a, indices), indices };
+}
+
+/**
+ * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
+ * DirectML: compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
+ */
+export const cummax = (x: Tensor, axis: number, options: RunningOptions = {}): Extremes => running("cummax", x, axis, false, options);
+/** The smallest element up to each one along an axis, and its place: {values, indices}. NaN wins. Reference: torch.cummin. */
+export const cummin = (x: Tensor, axis: number, options: RunningOptions = {}): Extremes => running("cummin", x, axis, true, options);
+
+interface LogSumAttributes {
+  readonly axis: number;
+  readonly reverse: boolean;
+}
+
+/** log(exp(a) + exp(b)) without overflow, for infinities too. */
+function logAddExp(g: GraphBuilder, a: Expr, b: Expr): Expr {
+  const larger = g.elementWiseIf(g.elementWiseLogicalGreaterThan(a, b, bool), a, b);
+  const apart = g.elementWiseAbs(g.elementWiseSubtract(a, b));
+  const distance = g.elementWiseIf(g.elementWiseLogicalEquals(a, b, bool), constant(g, a.dtype, 0, a.sizes), apart);
+  const ratio = g.elementWiseExp(distance, { scaleBias: [-1, 0] });
+  return g.elementWiseAdd(larger, g.elementWiseLog(ratio, { scaleBias: [1, 1] }));
+}
+
+const logCumsumExpOp: Definition<LogSumAttributes> = define<LogSumAttributes>({
+  name: "logcumsumexp",
+  infer: ([x]) => [x!],
+  lower: (g, [x], { axis, reverse }) => {
+    const wide = g.packed(cast(g, x!, "float32"));
+    const [sum] = emitScan(g, [wide], { axis, reverse, identity: [-Infinity], combine: ([a], [b]) => [logAddExp(g, a!, b!)] });
+    return [cast(g, sum!, x!.dtype)];
+  },
+  /*
+   * dx[j] is the sum over i from j on of dy[i] exp(x[j] - y[i]). Since y never falls on its way, the sum of dy[i] exp(y[j] - y[i]) is a
+   * recurrence whose factors are at most 1: nothing overflows.
+   */
+  grad: (dy, { inputs: [x], outputs: [y], attrs: { axis, reverse } }) => {
+    if (x!.rank === 0) return [dy];
+    const n = x!.shape[axis]!;
+    const [here, next] = reverse ? ([1, 0] as const) : ([0, 1] as const);
+    const steps = apart(narrow(y!, axis, here, n - 1), narrow(y!, axis, next, n - 1));
+    const none = zeros(
+      x!.shape.map((d, i) => (i === axis ? 1 : d)),
+      { dtype: dy.dtype, device: dy.device },
+    );
+    const factors = exp(cat(reverse ? [none, steps] : [steps, none], axis));
+    return [mul(exp(apart(x!, y!)), recurrence(factors, dy, axis, !reverse))];
+  },
+});
+
+/** a - b, 0 where both are infinite alike. */
+const apart = (a: Tensor, b: Tensor): Tensor => where(eq(a, b), scalarTensor(a.device, a.dtype, 0), sub(a, b));
+
+/** log of the running sum of exp(x) along an axis, without overflow. x: floating. Reference: torch.logcumsumexp. */
+export function logcumsumexp(x: Tensor, axis: number): Tensor {
+  demandFloat("logcumsumexp", x);
+  return call(logCumsumExpOp, [x], { axis: normalizeAxis("logcumsumexp", axis, x.rank), reverse: false });
+}
+
+export const methods = { cummax, cummin, logcumsumexp };

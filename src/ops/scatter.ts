@@ -1,0 +1,236 @@
+/** Writing by index: scatter and its reductions, and the same for whole parts along an axis. */
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { dataTypeName } from "../graph/describe.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { demandIndices } from "../runtime/index-check.ts";
+import { call, demandSameDevice } from "../dispatch.ts";
+import { isFloat } from "../dtype.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { normalizeAxis, packedStrides, showShape, sizeOf, type Shape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { define, type Definition } from "../definition.ts";
+import { add, div, mul } from "./binary.ts";
+import { eq, gt } from "./compare.ts";
+import { onesLike, zerosLike } from "./creation.ts";
+import { toDType } from "./data.ts";
+import { demandIndex, gather, sumElements } from "./gather.ts";
+import { expand, reshape, sliceView } from "./movement.ts";
+import { foldTwo, foldingType, identityOf, lowerFold, placesOf, type Fold } from "./scatter-lower.ts";
+import { clone } from "./state.ts";
+import { cast, constant } from "./support.ts";
+import { floor } from "./unary.ts";
+import { where } from "./where.ts";
+
+interface ScatterAttributes {
+  readonly axis: number;
+}
+
+/** x with updates at places along an axis; the index may be shorter than x on the other axes. Of equal places any one wins. */
+function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis: number): Expr {
+  const places = placesOf(g, index);
+  if (index.sizes.every((d, i) => i === axis || d === x.sizes[i]))
+    return g.scatter(x, places, updates, { output: { sizes: x.sizes }, axis });
+  // By flat places.
+  const strides = packedStrides(x.sizes);
+  const line = (start: number, step: number, i: number): Expr =>
+    g.reinterpret(
+      g.fillValueSequence({
+        output: { sizes: [index.sizes[i]!], dtype: "uint32" },
+        valueDataType: dataTypeName("uint32"),
+        valueStart: { dtype: "uint32", value: start },
+        valueDelta: { dtype: "uint32", value: step },
+      }),
+      { sizes: index.sizes, strides: index.sizes.map((_, k) => (k === i ? 1 : 0)) },
+    );
+  let flat = g.elementWiseMultiply(places, constant(g, "uint32", strides[axis]!, places.sizes));
+  index.sizes.forEach((d, i) => {
+    if (i !== axis && d > 1) flat = g.elementWiseAdd(flat, line(0, strides[i]!, i));
+  });
+  const count = sizeOf(index.sizes);
+  const total = sizeOf(x.sizes);
+  const written = g.scatter(g.reshape(x, [total]), g.reshape(flat, [count]), g.reshape(updates, [count]), {
+    output: { sizes: [total] },
+    axis: 0,
+  });
+  return g.reinterpret(written, { sizes: x.sizes });
+}
+
+/** @internal */
+export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes>({
+  name: "scatter",
+  infer: ([x]) => [x!],
+  lower: (g, [x, index, source], { axis }) => [emitScatter(g, x!, index!, source!, axis)],
+  grad: (dy, { inputs: [, index], needs, attrs: { axis } }) => [
+    needs[0] ? call(scatterOp, [dy, index!, zerosLike(index!, { dtype: dy.dtype })], { axis }) : null,
+    null,
+    needs[2] ? gather(dy, axis, index!) : null,
+  ],
+  saves: { inputs: [1], outputs: false },
+});
+
+interface ReduceAttributes extends ScatterAttributes {
+  readonly fold: "prod" | "amax" | "amin";
+  readonly includeSelf: boolean;
+}
+
+/** x folded with the updates at each place; without includeSelf of the updates alone where there are any. */
+const scatterFoldOp: Definition<ReduceAttributes> = define<ReduceAttributes>({
+  name: "scatterReduce",
+  infer: ([x]) => [x!],
+  lower: (g, [x, index, source], { axis, fold, includeSelf }) => {
+    const inner = foldingType(x!.dtype);
+    const own = cast(g, x!, inner);
+    const nothing = constant(g, inner, identityOf(fold, inner), index!.sizes);
+    const base = includeSelf ? own : emitScatter(g, own, index!, g.packed(nothing), axis);
+    const folded = lowerFold(g, cast(g, source!, inner), index!, { axis, shape: x!.sizes, fold, isShared: false });
+    return [cast(g, foldTwo(g, fold, base, folded), x!.dtype)];
+  },
+  grad: (dy, { inputs: [x, index, source], outputs: [y], attrs }) =>
+    attrs.fold === "prod" ? productGrad(dy, x!, index!, source!, y!, attrs) : extremeGrad(dy, x!, index!, source!, y!, attrs),
+});
+
+/** Those that equal the result share its gradient. */
+function extremeGrad(
+  dy: Tensor,
+  x: Tensor,
+  index: Tensor,
+  source: Tensor,
+  y: Tensor,
+  { axis, includeSelf }: ReduceAttributes,
+): (Tensor | null)[] {
+  const number = (condition: Tensor): Tensor => toDType(condition, dy.dtype);
+  const mine = number(eq(x, y));
+  const isSelf = includeSelf ? mine : call(scatterOp, [mine, index, zerosLike(index, { dtype: dy.dtype })], { axis });
+  const isSource = number(eq(source, gather(y, axis, index)));
+  const count = add(isSelf, sumElements(isSource, index, axis, x.shape));
+  const share = div(dy, count);
+  const kept = where(gt(isSelf, 0), share, scalarTensor(dy.device, dy.dtype, 0));
+  return [includeSelf ? kept : ownGrad(kept, dy, index, axis), null, mul(isSource, gather(share, axis, index))];
+}
+
+/** Places that no index names keep x, and its whole gradient. */
+function ownGrad(kept: Tensor, dy: Tensor, index: Tensor, axis: number): Tensor {
+  const named = sumElements(onesLike(index, { dtype: dy.dtype }), index, axis, dy.shape);
+  return where(gt(named, 0), scalarTensor(dy.device, dy.dtype, 0), where(eq(named, 0), dy, kept));
+}
+
+/** The result without each factor: a quotient where it is not 0, else the product of the others. */
+function productGrad(
+  dy: Tensor,
+  x: Tensor,
+  index: Tensor,
+  source: Tensor,
+  y: Tensor,
+  { axis, includeSelf }: ReduceAttributes,
+): (Tensor | null)[] {
+  const one = scalarTensor(dy.device, dy.dtype, 1);
+  const zero = scalarTensor(dy.device, dy.dtype, 0);
+  const attrs = { axis, fold: "prod", includeSelf: true } as const;
+  const others = call(scatterFoldOp, [onesLike(x), index, source], attrs);
+  const forSelf = includeSelf ? mul(dy, others) : ownGrad(zerosLike(dy), dy, index, axis);
+  const isZero = eq(source, 0);
+  const zeros = gather(sumElements(toDType(isZero, dy.dtype), index, axis, x.shape), axis, index);
+  const withoutZeros = call(scatterFoldOp, [includeSelf ? x : onesLike(x), index, where(isZero, one, source)], attrs);
+  const alone = mul(isZero, eq(zeros, 1));
+  const quotient = div(gather(mul(dy, y), axis, index), where(isZero, one, source));
+  return [forSelf, null, where(alone, gather(mul(dy, withoutZeros), axis, index), where(isZero, zero, quotient))];
+}
+
+/** x, index and source checked; source cut to the index. */
+function checked(operation: string, x: Tensor, axis: number, index: Tensor, source: Tensor): { a: number; part: Tensor } {
+  demandIndex(operation, index);
+  demandSameDevice(operation, [x, index, source]);
+  const a = normalizeAxis(operation, axis, x.rank);
+  const rank = Math.max(1, x.rank);
+  if (Math.max(1, index.rank) !== rank || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1)))
+    throw new ShapeError(operation, "index", `of ${x.rank} axes, not longer than ${x.describe()} but along axis ${a}`, index.describe());
+  if (Math.max(1, source.rank) !== rank || index.shape.some((d, i) => d > (source.shape[i] ?? 1)))
+    throw new ShapeError(operation, "source", `of at least ${showShape(index.shape)}`, source.describe());
+  if (source.dtype !== x.dtype) throw new DTypeError(operation, "source", `of dtype ${x.dtype}, like x`, source.describe());
+  demandIndices(operation, index, { length: x.shape[a] ?? 1 });
+  const isCut = source.rank > 0 && source.shape.some((d, i) => d !== (index.shape[i] ?? 1));
+  const whole = { starts: source.shape.map(() => 0), sizes: [...index.shape], steps: source.shape.map(() => 1) };
+  return { a, part: isCut ? sliceView(source, whole) : reshape(source, index.shape) };
+}
+
+/**
+ * x with source's elements at the places that the index names along an axis: out[index[i][j]][j] = source[i][j] for axis 0. source: a
+ * tensor at least as large as the index, or a number. Of equal places any one wins. reduce: "add" or "multiply" instead of replacing.
+ * Gradients flow to x and source. DirectML: SCATTER. Reference: torch.scatter.
+ */
+export function scatter(
+  x: Tensor,
+  axis: number,
+  index: Tensor,
+  source: Tensor | number | bigint | boolean,
+  { reduce }: { readonly reduce?: "add" | "multiply" | undefined } = {},
+): Tensor {
+  const updates = source instanceof Tensor ? source : expand(scalarTensor(x.device, x.dtype, source), index.shape);
+  if (reduce !== undefined && reduce !== "add" && reduce !== "multiply")
+    throw new ValueError("scatter", "reduce", "add or multiply", reduce);
+  if (reduce !== undefined) return scatterReduce(x, axis, index, updates, reduce === "add" ? "sum" : "prod", {}, "scatter");
+  const { a, part } = checked("scatter", x, axis, index, updates);
+  return index.size === 0 ? clone(x) : call(scatterOp, [x, index, part], { axis: a });
+}
+
+/** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */
+export function scatterAdd(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor {
+  return scatterReduce(x, axis, index, source, "sum", {}, "scatterAdd");
+}
+
+export type ScatterReduction = "sum" | "prod" | "mean" | "amax" | "amin";
+/** @internal */
+export const REDUCTIONS: readonly ScatterReduction[] = ["sum", "prod", "mean", "amax", "amin"];
+
+export interface ScatterReduceOptions {
+  /** x's own element takes part. Default: true. */
+  readonly includeSelf?: boolean | undefined;
+}
+
+/**
+ * x's elements reduced with source's at the places that the index names along an axis. Places that no index names keep x. Integers'
+ * means are rounded down. DirectML: by size ONE_HOT and GEMM, comparisons, or TOP_K1 with SCATTER; see docs/operations.md.
+ * Reference: torch.scatter_reduce.
+ */
+export function scatterReduce(
+  x: Tensor,
+  axis: number,
+  index: Tensor,
+  source: Tensor,
+  reduce: ScatterReduction,
+  { includeSelf = true }: ScatterReduceOptions = {},
+  operation = "scatterReduce",
+): Tensor {
+  if (!REDUCTIONS.includes(reduce)) throw new ValueError(operation, "reduce", `one of ${REDUCTIONS.join(", ")}`, reduce);
+  const { a, part } = checked(operation, x, axis, index, source);
+  if (index.size === 0) return clone(x);
+  return reduced(x, a, index, part, reduce, includeSelf, (values) => asBool(x, sumElements(values, index, a, x.shape)));
+}
+
+/** @internal Sums of bool are bool, as in PyTorch. */
+export const asBool = (x: Tensor, t: Tensor): Tensor => (x.dtype === "bool" ? toDType(t, "bool") : t);
+
+/** @internal x reduced with source; `sums` adds values at the index. */
+export function reduced(
+  x: Tensor,
+  axis: number,
+  index: Tensor,
+  source: Tensor,
+  reduce: ScatterReduction,
+  includeSelf: boolean,
+  sums: (values: Tensor) => Tensor,
+): Tensor {
+  if (reduce !== "sum" && reduce !== "mean") return call(scatterFoldOp, [x, index, source], { axis, fold: reduce, includeSelf });
+  const base = includeSelf ? x : call(scatterOp, [x, index, zerosLike(source)], { axis });
+  const total = add(base, sums(source));
+  if (reduce === "sum") return total;
+  const wide = isFloat(x.dtype) ? x.dtype : "int32";
+  const hits = sums(onesLike(source, { dtype: wide }));
+  const count = includeSelf ? add(hits, 1) : where(gt(hits, 0), hits, scalarTensor(x.device, wide, 1));
+  if (isFloat(x.dtype)) return div(total, count);
+  return toDType(floor(div(total, count)), x.dtype);
+}
+
+export const methods = { scatter, scatterAdd, scatterReduce };
+export const inPlaceMethods = { scatter_: scatter, scatterAdd_: scatterAdd, scatterReduce_: scatterReduce };

@@ -1,0 +1,206 @@
+import { expect, test } from "vitest";
+import * as dx from "../../src/index.ts";
+import { clean, eachMode, numbers } from "../device.ts";
+import { gradgradcheck, leaf } from "../gradgrad.ts";
+import { expectClose } from "../tolerance.ts";
+
+const { NaN: nan } = Number;
+
+/** Places of a line in order: NaN last, both zeros alike, equal elements as they come. */
+function placesOf(line: readonly number[], descending: boolean): number[] {
+  const rank = (v: number): number => (Number.isNaN(v) ? Infinity : v);
+  const isAfter = (a: number, b: number): number => {
+    const [x, y] = [line[a]!, line[b]!];
+    if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
+    return rank(x) === rank(y) ? 0 : rank(x) < rank(y) ? -1 : 1;
+  };
+  return line.map((_, i) => i).sort((a, b) => (descending ? -isAfter(a, b) : isAfter(a, b)) || a - b);
+}
+
+eachMode("order", (device, mode) => {
+  test("sort puts NaN last, keeps equal elements' order, and tells infinities and zeros apart as PyTorch does", () =>
+    clean(
+      device,
+      () => {
+        const line = [3, nan, -0, 0, -Infinity, 3, Infinity, nan, -2.5, 2 ** -140, -(2 ** -140)];
+        for (const descending of [false, true]) {
+          const { values, indices } = mode.run((x) => dx.sort(x, 0, { descending }), dx.tensor(line));
+          const want = placesOf(line, descending);
+          expect(numbers(indices)).toEqual(want);
+          expect(numbers(values)).toEqual(want.map((i) => line[i]!));
+        }
+      },
+      { collect: true },
+    ));
+
+  test("every dtype, 64-bit integers in all their bits", () =>
+    clean(
+      device,
+      () => {
+        const long = [5_000_000_000n, 3n, -5_000_000_000n, -1n, 2n ** 62n];
+        expect([...(mode.run((x) => dx.sort(x).values, dx.tensor(BigInt64Array.from(long))).dataSync() as BigInt64Array)]).toEqual([
+          -5_000_000_000n,
+          -1n,
+          3n,
+          5_000_000_000n,
+          2n ** 62n,
+        ]);
+        for (const dtype of ["float16", "int8", "int16", "int32", "uint8", "uint16", "uint32"] as const)
+          expect(numbers(mode.run((x) => dx.sort(x, -1, { descending: true }).values, dx.tensor([3, 1, 2], { dtype })))).toEqual([3, 2, 1]);
+        expect(numbers(mode.run((x) => dx.argsort(x, 0, { dtype: "int64" }), dx.tensor([true, false, true])))).toEqual([1, 0, 2]);
+      },
+      { collect: true },
+    ));
+
+  test("a long line, a strided one, topk of it and the k-th element", () =>
+    clean(
+      device,
+      () => {
+        const n = 3001;
+        const line = Array.from({ length: n }, (_, i) => Math.fround(Math.sin(i * 12.9898) * 43758.5453) % 97);
+        const x = dx.tensor(line);
+        const sorted = [...line].sort((a, b) => a - b);
+        expect(numbers(mode.run((t) => t.sort().values, x))).toEqual(sorted);
+        const spread = dx.stack([x, dx.zeros([n])], 1).select(1, 0);
+        expect(numbers(mode.run((t) => t.topk(5).values, spread))).toEqual(sorted.slice(-5).reverse());
+        expect(numbers(mode.run((t) => t.kthvalue(100).values, x))).toEqual([sorted[99]!]);
+      },
+      { collect: true },
+    ));
+
+  test("medians beside NaN, quantiles between elements", () =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor([
+          [4, 1, nan, 3],
+          [8, 6, 7, 5],
+        ]);
+        const plain = mode.run((t) => dx.median(t, 1), x);
+        expect([numbers(plain.values), numbers(plain.indices)]).toEqual([
+          [nan, 6],
+          [2, 1],
+        ]);
+        const skipping = mode.run((t) => dx.nanmedian(t, 1), x);
+        expect([numbers(skipping.values), numbers(skipping.indices)]).toEqual([
+          [3, 6],
+          [3, 1],
+        ]);
+        expectClose(
+          mode.run((t) => dx.nanquantile(t, dx.tensor([0, 0.25, 1]), { axis: 1 }), x),
+          [
+            [1, 5],
+            [2, 5.75],
+            [4, 8],
+          ],
+        );
+        expectClose(
+          mode.run((t) => dx.quantile(t, 0.5, { axis: 1 }), x),
+          [nan, 6.5],
+        );
+        for (const [interpolation, want] of [
+          ["lower", 5],
+          ["higher", 6],
+          ["nearest", 6],
+          ["midpoint", 5.5],
+          ["linear", 5.6],
+        ] as const)
+          expectClose(
+            mode.run((t) => dx.quantile(t, 0.2, { interpolation }), dx.tensor([8, 6, 7, 5])),
+            [want],
+          );
+      },
+      { collect: true },
+    ));
+
+  test("mode: the smallest of the most frequent, and its last place", () =>
+    clean(
+      device,
+      () => {
+        const { values, indices } = mode.run(
+          (t) => dx.mode(t, 1),
+          dx.tensor([
+            [2, 1, 1, 2, 3],
+            [9, 9, 9, 1, 1],
+            [5, 4, 3, 2, 1],
+          ]),
+        );
+        expect([numbers(values), numbers(indices)]).toEqual([
+          [1, 9, 1],
+          [2, 2, 4],
+        ]);
+      },
+      { collect: true },
+    ));
+
+  test("running extremes: NaN wins, the last of equal ones counts", () =>
+    clean(
+      device,
+      () => {
+        const up = mode.run((t) => dx.cummax(t, 0), dx.tensor([1, 3, 3, 2, nan, 9]));
+        expect([numbers(up.values), numbers(up.indices)]).toEqual([
+          [1, 3, 3, 3, nan, nan],
+          [0, 1, 2, 2, 4, 4],
+        ]);
+        const down = mode.run((t) => dx.cummin(t, 0), dx.tensor([3n, 1n, 2n, 1n, -5_000_000_000n, 0n]));
+        expect([numbers(down.values), numbers(down.indices)]).toEqual([
+          [3, 1, 1, 1, -5e9, -5e9],
+          [0, 1, 1, 3, 4, 4],
+        ]);
+      },
+      { collect: true },
+    ));
+
+  test("logcumsumexp neither overflows nor loses small parts", () =>
+    clean(
+      device,
+      () => {
+        const line = [-1000, 0, 1, 1000, 999, -Infinity];
+        let sum = -Infinity;
+        const want = line.map((v) => (sum = Math.max(sum, v) + Math.log1p(Math.exp(-Math.abs(sum - v)))));
+        expectClose(
+          mode.run((t) => dx.logcumsumexp(t, 0), dx.tensor(line)),
+          want,
+        );
+      },
+      { collect: true },
+    ));
+
+  test("refusals", () =>
+    clean(device, () => {
+      expect(() => dx.topk(dx.tensor([1, 2]), 3)).toThrow(/topk: k must be a whole number in \[0, 2\]; received 3/);
+      expect(() => dx.kthvalue(dx.tensor([1, 2]), 0)).toThrow(dx.ValueError);
+      expect(() => dx.quantile(dx.tensor([1, 2]), 2)).toThrow(/q must be a number in \[0, 1\]/);
+      expect(() => dx.mode(dx.zeros([2, 0]), 1)).toThrow(dx.ShapeError);
+    }));
+});
+
+eachMode("gradients of order", (device, mode) => {
+  test("first and second order", () =>
+    clean(
+      device,
+      () => {
+        if (mode.name === "compiled") return;
+        gradgradcheck((x) => dx.sort(x, 0, { descending: true }).values.mul(dx.tensor([1, 2, 3]).unsqueeze(1)), [leaf([3, 2])]);
+        gradgradcheck((x) => dx.topk(x, 2).values, [leaf([2, 5])]);
+        gradgradcheck((x) => dx.median(x, 1).values, [leaf([2, 5])]);
+        gradgradcheck((x) => dx.quantile(x, 0.3, { axis: 1 }), [leaf([2, 5])]);
+        gradgradcheck((x) => dx.cummax(x, 1).values, [leaf([2, 5])]);
+        gradgradcheck((x) => dx.logcumsumexp(x, 1), [leaf([2, 5])]);
+        gradgradcheck((x) => dx.cumprod(x, 1), [leaf([2, 5])]);
+        gradgradcheck(
+          (x) => dx.cumprod(x, 1),
+          [
+            dx.tensor(
+              [
+                [1.5, 0, 2, 0, -1],
+                [0.5, 1, 0, 2, 1],
+              ],
+              { requiresGrad: true },
+            ),
+          ],
+        );
+      },
+      { collect: true },
+    ));
+});
