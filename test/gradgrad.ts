@@ -12,7 +12,13 @@ export function gradgradcheck(
     dx.enableGrad(() => {
       const leaves = given.map((t, i) => (inputs[i]!.requiresGrad && !t.requiresGrad ? t.detach().requiresGrad_() : t));
       const wanting = leaves.filter((_, i) => inputs[i]!.requiresGrad);
-      const found = dx.grad(fn(...leaves).square().sum(), wanting, { createGraph: true, allowUnused: true });
+      const found = dx.grad(
+        fn(...leaves)
+          .square()
+          .sum(),
+        wanting,
+        { createGraph: true, allowUnused: true },
+      );
       return found.map((g, i) => g ?? dx.zerosLike(wanting[i]!));
     });
   return dx.gradcheck(twice, inputs, { absolute: 1e-2, relative: 2e-2, ...options });
