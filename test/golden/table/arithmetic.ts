@@ -35,7 +35,7 @@ const close = (c: Call): dx.CloseOptions => ({ rtol: c.number("rtol", 1e-5), ato
 export const arithmetic: Readonly<Record<string, Entry>> = {
   div: pair("div", dx.div as never, rounding),
   floor_divide: pair("floorDivide", dx.floorDivide), remainder: pair("remainder", dx.remainder), fmod: pair("fmod", dx.fmod),
-  __rmod__: { run: (c) => dx.remainder(c.positional[1] as number, c.x) },
+  __rmod__: { run: (c) => dx.remainder(c.positional[1] as dx.Tensor, c.positional[0] as number) },
   gcd: pair("gcd", dx.gcd), lcm: pair("lcm", dx.lcm), atan2: pair("atan2", dx.atan2), hypot: pair("hypot", dx.hypot),
   logaddexp: pair("logaddexp", dx.logaddexp), logaddexp2: pair("logaddexp2", dx.logaddexp2), xlogy: pair("xlogy", dx.xlogy), "special.xlog1py": pair("xlog1py", dx.xlog1py),
   heaviside: pair("heaviside", dx.heaviside), fmax: pair("fmax", dx.fmax), fmin: pair("fmin", dx.fmin), float_power: pair("floatPower", dx.floatPower),
