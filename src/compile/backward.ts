@@ -117,10 +117,7 @@ export class Backward {
       if (program === undefined) this.#programs.set(key, (program = this.#compile(traced, wanted.length)));
       const outputs = program.replay([...wanted, ...given], new Map());
       const storages = outputsOf(traced);
-      wanted.forEach((t) => {
-        if (!dys.includes(t)) t.dispose();
-      });
-      return this.boundaries.map((b) => {
+      const results = this.boundaries.map((b) => {
         const found = traced.gradients.find((g) => isEqual(g.boundary, b))?.gradient;
         if (found === undefined) return null;
         const at = storages.indexOf(found.storage);
@@ -130,6 +127,8 @@ export class Backward {
         const t = dy === undefined ? given[this.saved.findIndex((s) => s.storage === found.storage)]! : wanted[dy]!;
         return new Tensor(t.storage, found.desc, t.offset + found.offset);
       });
+      for (const t of wanted) if (!dys.includes(t)) t.dispose();
+      return results;
     });
   }
 

@@ -4,6 +4,7 @@ import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { noteFallback } from "../runtime/fallback.ts";
+import { demandReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
@@ -121,6 +122,7 @@ class CompiledFunction {
   #once(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
     const given = new Given(args, isDirect);
     given.tensors.forEach((t, i) => t.demandLive(this.#name, `argument ${i}`));
+    demandReal(this.#name, given.tensors);
     const root = this.#rootOf(given);
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {

@@ -11,6 +11,7 @@ import type { Tensor } from "../tensor.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { TapeNode } from "../autograd/tape.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { demandReal } from "../runtime/traced.ts";
 import { tracer } from "../tracer.ts";
 import { cast } from "./support.ts";
 import { define } from "../definition.ts";
@@ -59,6 +60,7 @@ interface Range {
 function rangeOf(operation: string, x: Tensor): Range {
   x.demandLive(operation);
   tracer()?.read(operation, x);
+  demandReal(operation, [x]);
   const source = noGrad(() => contiguous(x));
   const bytes = DTYPES[x.dtype].sizeInBytes;
   return { source, offset: source.offset * bytes, size: x.size * bytes };

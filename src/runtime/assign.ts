@@ -7,6 +7,7 @@ import { Tensor } from "../tensor.ts";
 import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { runEager } from "./eager.ts";
+import { demandReal } from "./traced.ts";
 
 /** The packed copy of a tensor. DirectML: ELEMENT_WISE_IDENTITY. */
 export const contiguousOp = define({
@@ -73,6 +74,7 @@ function scatter(native: NativeDevice, target: Tensor, packed: Tensor): void {
  */
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;
+  demandReal("assign", [target, source]);
   const native = nativeDevice(target.device, "assign");
   const isSame = source.storage === target.storage;
   if (isSame && source.desc === target.desc && source.offset === target.offset) return;

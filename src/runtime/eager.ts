@@ -14,6 +14,7 @@ import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 import { fallBack, setFallbackRunner } from "./fallback.ts";
+import { demandReal } from "./traced.ts";
 import { ProgramLru } from "./operator-cache.ts";
 import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
 
@@ -112,6 +113,7 @@ export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[]
             ? program.native.binding.run(program.id, storage, a!.storage.handle)
             : program.native.binding.run(program.id, storage, a!.storage.handle, b!.storage.handle);
       } catch {
+        demandReal(definition.name, inputs);
         const p = program;
         storage.handle = withMemory(definition.name, () => p.native.binding.run(p.id, storage, ...inputs.map((t) => t.storage.handle)));
       }
@@ -145,6 +147,7 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   if (program.id > 0) {
     const count = inputs.length + storages.length + 1;
     if (slots.length < 2 * count) slots = new Float64Array(4 * count);
+    for (const t of inputs) if (t.storage.handle === 0) demandReal(definition.name, inputs);
     withMemory(definition.name, () => {
       slots.fill(0, 0, 2 * count);
       inputs.forEach((t, i) => {

@@ -1,0 +1,20 @@
+/** Tensors of a function that is being compiled hold no data: outside of it they are refused by name. */
+import { TraceError } from "../errors.ts";
+import type { Tensor } from "../tensor.ts";
+
+const nameOf = (trace: object): string => ("name" in trace && typeof trace.name === "string" ? trace.name : "a compiled function");
+
+/** Throws for a tensor that was made inside a compiled function and kept beyond its call. */
+export function demandReal(operation: string, tensors: readonly Tensor[]): void {
+  for (const t of tensors) {
+    const { trace, handle } = t.storage;
+    if (trace === null || handle !== 0 || t.size === 0) continue;
+    throw new TraceError({
+      operation,
+      argument: t.describe(),
+      expected: "a tensor that holds data",
+      received: `one that was made inside the compiled function ${nameOf(trace)} and kept`,
+      hint: `Return it from ${nameOf(trace)}, or copy_ it into a tensor made outside.`,
+    });
+  }
+}
