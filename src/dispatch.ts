@@ -61,6 +61,13 @@ function makeView<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A): Te
   return output;
 }
 
+/** What an operation gives as its own result, though a view of something that it computed: in-place operations may change it. */
+export function asResult(t: Tensor): Tensor {
+  t.viewOf?.base.letGo();
+  t.viewOf = null;
+  return t;
+}
+
 /** Marks views that one operation gave together: none of them may be written to while gradients are recorded, as in PyTorch. */
 export function together(views: Tensor[]): Tensor[] {
   for (const { viewOf } of views) if (viewOf?.origin === "recorded") viewOf.origin = "several";

@@ -1,5 +1,6 @@
 /** Activations. Each takes float16 or float32 and keeps shape and dtype. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { isFloat, isInteger } from "../dtype.ts";
@@ -9,6 +10,7 @@ import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
+import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { chunk } from "./join.ts";
@@ -43,7 +45,7 @@ const reluGradOp: Definition<undefined> = define({
   traits: { elementwise: true },
   infer: ([x]) => [x!],
   lower: (g, [x, dy]) => [g.activationReluGrad(x!, dy!)],
-  grad: (ddx, { inputs: [x], needs }) => [needs[0] ? mul(ddx, 0) : null, call(reluGradOp, [x!, ddx], undefined)],
+  grad: (ddx, { inputs: [x], needs }) => [needs[0] ? zerosLike(ddx) : null, call(reluGradOp, [x!, ddx], undefined)],
   saves: { inputs: [0], outputs: false },
 });
 
@@ -59,7 +61,7 @@ const sigmoidOp = activation<undefined>("sigmoid", {
 });
 const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
   emit: (g, x, { slope }) => g.activationLeakyRelu(x, { alpha: slope }),
-  grad: (dy, x, _, { slope }) => where(gt(x, 0), dy, mul(dy, slope)),
+  grad: (dy, x, _, { slope }) => tie(where(gt(x, 0), dy, mul(dy, slope)), x),
   saves: "input",
 });
 const eluOp = activation<{ readonly alpha: number }>("elu", {
@@ -217,7 +219,7 @@ export const relu6 = (x: Tensor): Tensor => hardtanh(x, { min: 0, max: 6 });
 
 const hardSigmoidOp = activation<undefined>("hardSigmoid", {
   emit: (g, x) => g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 }),
-  grad: (dy, x) => where(logicalAnd(gt(x, -3), lt(x, 3)), mul(dy, 1 / 6), zero(dy)),
+  grad: (dy, x) => tie(where(logicalAnd(gt(x, -3), lt(x, 3)), mul(dy, 1 / 6), zero(dy)), x),
   saves: "input",
 });
 /** x / 6 + 1 / 2, limited to [0, 1]. DirectML: ACTIVATION_HARD_SIGMOID. Reference: torch.nn.functional.hardsigmoid. */

@@ -1,7 +1,8 @@
 /** Losses of classification: the negative logarithm of the probability of the right class. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { call, demandSameDevice, dispatch } from "../dispatch.ts";
+import { tie } from "../autograd/tie.ts";
+import { asResult, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -93,10 +94,10 @@ const nllOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "nllLoss",
   infer: lossAndTotal,
   lower: (g, [x, target, weight], attrs) => emitNll(g, g.reshape(x!, classSizes(x!.sizes)), target!, weight, attrs),
-  grad: (dy, { inputs: [, target, weight], outputs: [, total], specs, attrs }) => [
-    call(nllGradOp, weight ? [dy, target!, total!, weight] : [dy, target!, total!], { ...attrs, shape: specs[0]!.shape }),
+  grad: (dy, { inputs: [x, target, weight], outputs: [, total], specs, attrs }) => [
+    tie(call(nllGradOp, weight ? [dy, target!, total!, weight] : [dy, target!, total!], { ...attrs, shape: specs[0]!.shape }), x!),
   ],
-  saves: { inputs: [1, 2] },
+  saves: { outputs: [1] },
 });
 
 const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] }> = define<
@@ -144,6 +145,7 @@ const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
     const d = call(nllGradOp, [dy, target!, total!], { ...attrs, shape: specs[0]!.shape });
     return [sub(d, mul(softmax(x!, 1), sum(d, 1, { keepDims: true })))];
   },
+  saves: { outputs: [1] },
 });
 
 /** dy / total (softmax(x) - hot) at the places that count, else 0. */
@@ -211,7 +213,7 @@ function nll(
   const classes = single ? reshape(target, [1]) : target;
   const inputs = weight === null ? [scores, classes] : [scores, classes, weight];
   const [loss, total] = dispatch(definition, inputs, { ignoreIndex, reduction }) as [Tensor, Tensor];
-  return [single && reduction === "none" ? reshape(loss, []) : loss, total];
+  return [single && reduction === "none" ? asResult(reshape(loss, [])) : loss, total];
 }
 
 /**

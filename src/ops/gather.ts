@@ -1,6 +1,6 @@
 /** Elements by index: gather, indexSelect, takeAlongAxis, and their adjoint, the sum by index. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { call, demandSameDevice } from "../dispatch.ts";
+import { asResult, call, demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -121,7 +121,7 @@ export function indexSelect(x: Tensor, axis: number, index: Tensor): Tensor {
   if (x.rank === 0) {
     demandIndices("indexSelect", index, { length: 1 });
     if (index.size !== 1) throw new ShapeError("indexSelect", "index", "of one element for a tensor of rank 0", index.describe());
-    return reshape(call(indexSelectOp, [reshape(x, [1]), reshape(index, [1])], { axis: 0 }), []);
+    return asResult(reshape(call(indexSelectOp, [reshape(x, [1]), reshape(index, [1])], { axis: 0 }), []));
   }
   if (x.shape[a] === 0 && index.size > 0) throw new ValueError("indexSelect", "index", "empty, since the axis is", index.describe());
   demandIndices("indexSelect", index, { length: x.shape[a]! });

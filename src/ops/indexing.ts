@@ -1,6 +1,6 @@
 /** x.index(…) and x.set(…): parts of a tensor by whole numbers, slices, new axes and tensors of indices. */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { assign, call } from "../dispatch.ts";
+import { asResult, assign, call } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { showShape } from "../shape.ts";
@@ -104,7 +104,7 @@ export function index(x: Tensor, ...indices: Index[]): Tensor {
   const { index: picks, axis } = pick;
   if (picks.rank === 1) return indexSelect(part, axis, picks);
   const found = indexSelect(part, axis, flatten(picks));
-  return reshape(found, [...part.shape.slice(0, axis), ...picks.shape, ...part.shape.slice(axis + 1)]);
+  return asResult(reshape(found, [...part.shape.slice(0, axis), ...picks.shape, ...part.shape.slice(axis + 1)]));
 }
 
 /** Flat x with the elements at `places` replaced by values; of equal places any one wins. DirectML: SCATTER_ELEMENTS. */

@@ -1,7 +1,8 @@
 /** Tensors put together and taken apart: cat, stack, split, chunk, repeat, roll, flip. */
-import { call, demandSameDevice, together } from "../dispatch.ts";
+import { asResult, call, demandSameDevice, together } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
+import { contiguousOp } from "../runtime/assign.ts";
 import { normalizeAxis, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { toDType } from "./data.ts";
@@ -124,8 +125,12 @@ export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
     to.push(d > 1 ? d : n);
   });
   const wide = broadcastTo(reshape(x, from), to);
-  return reshape(wide, target);
+  return copied(x, reshape(wide, target));
 }
+
+/** A result that shares nothing with x. */
+const copied = (x: Tensor, result: Tensor): Tensor =>
+  asResult(result.storage === x.storage ? call(contiguousOp, [result], undefined) : result);
 
 /** repeat() in which missing counts are 1, in front. Reference: torch.tile. */
 export function tile(x: Tensor, ...times: number[] | [Shape]): Tensor {
@@ -141,13 +146,11 @@ export function repeatInterleave(x: Tensor, times: number, axis: number | null =
   const target = x.shape.map((d, i) => (i === a ? d * times : d));
   if (sizeOf(target) === 0) return empty(target, { dtype: x.dtype, device: x.device });
   const wide = unsqueeze(x, a + 1);
-  return reshape(
-    expand(
-      wide,
-      wide.shape.map((d, i) => (i === a + 1 ? times : d)),
-    ),
-    target,
+  const repeated = expand(
+    wide,
+    wide.shape.map((d, i) => (i === a + 1 ? times : d)),
   );
+  return copied(x, reshape(repeated, target));
 }
 
 const flipOp: Definition<{ readonly axes: readonly number[] }> = define<{ readonly axes: readonly number[] }>({
@@ -178,7 +181,7 @@ export function roll(x: Tensor, shifts: number | readonly number[], axes?: numbe
   if (by.some((n) => !Number.isInteger(n))) throw new ValueError("roll", "shifts", "whole numbers", shifts);
   if (axes === undefined) {
     if (by.length !== 1) throw new ValueError("roll", "shifts", "one number when no axes are given", shifts);
-    return reshape(roll(flatten(x), by[0]!, 0), x.shape);
+    return asResult(reshape(roll(flatten(x), by[0]!, 0), x.shape));
   }
   const list = ([axes].flat() as number[]).map((a) => existingAxis("roll", x, a));
   if (list.length !== by.length) throw new ValueError("roll", "shifts", `as many as axes (${list.length})`, shifts);

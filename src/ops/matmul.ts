@@ -1,6 +1,6 @@
 /** Products of matrices and vectors. Transposed and strided operands are read in place by DirectML's GEMM. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { call, demandSameDevice } from "../dispatch.ts";
+import { asResult, call, demandSameDevice } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -107,7 +107,7 @@ const matmulOp = define({
     needs[0] ? sumTo(matmul(dy, transpose(b!, -1, -2)), specs[0]!) : null,
     needs[1] ? weightGradient(a!, dy, specs[1]!.shape) : null,
   ],
-  saves: { outputs: false },
+  saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
   whenEmpty: 0,
 });
 
@@ -115,7 +115,7 @@ const matmulOp = define({
 function weightGradient(a: Tensor, dy: Tensor, shape: Shape): Tensor {
   if (shape.length === 2 && a.rank > 2 && sameShape(a.shape.slice(0, -1), dy.shape.slice(0, -1)))
     return matmul(transpose(asRows(a), 0, 1), asRows(dy));
-  return sumTo(matmul(transpose(a, -1, -2), dy), { shape, dtype: dy.dtype });
+  return sumTo(matmul(transpose(a, -1, -2), dy), { shape });
 }
 
 /** [..., C] as [rows, C]. */
@@ -159,7 +159,8 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   const right = b.rank === 1 ? reshape(b, [b.shape[0]!, 1]) : b;
   const product = call(matmulOp, [left, right], undefined);
   const batch = product.shape.slice(0, -2);
-  return reshape(product, [...batch, ...(a.rank === 1 ? [] : [product.shape.at(-2)!]), ...(b.rank === 1 ? [] : [product.shape.at(-1)!])]);
+  const shape = [...batch, ...(a.rank === 1 ? [] : [product.shape.at(-2)!]), ...(b.rank === 1 ? [] : [product.shape.at(-1)!])];
+  return asResult(reshape(product, shape));
 }
 
 /** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */
@@ -210,7 +211,7 @@ const addmmOp = define<Scale>({
       needs[2] ? scaled(matmul(transpose(a!, -1, -2), dy), alpha) : null,
     ];
   },
-  saves: { inputs: [1, 2], outputs: false },
+  saves: { inputs: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : [])], outputs: false },
 });
 
 function addProduct(
@@ -275,7 +276,7 @@ const linearOp = define({
       needs[2] ? sumTo(rows, specs[2]!) : null,
     ];
   },
-  saves: { inputs: [0, 1], outputs: false },
+  saves: { inputs: ([x, w]) => [...(w ? [0] : []), ...(x ? [1] : [])], outputs: false },
 });
 
 /**

@@ -1,5 +1,5 @@
 /** Views: other shapes, orders and parts of the same elements. Nothing is computed unless a copy is unavoidable. */
-import { call, together, view as makeView } from "../dispatch.ts";
+import { asResult, call, together, view as makeView } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import {
   broadcastStrides,
@@ -105,7 +105,7 @@ export function reshape(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const strides = viewStrides(x.shape, x.strides, target);
   if (strides !== null) return reviewed(x, target, strides);
   const packed = contiguous(x);
-  return reviewed(packed, target, viewStrides(packed.shape, packed.strides, target)!);
+  return asResult(reviewed(packed, target, viewStrides(packed.shape, packed.strides, target)!));
 }
 
 /** reshape() that never copies. Throws ShapeError where it would have to. Reference: torch.Tensor.view. */
@@ -123,11 +123,12 @@ export function view(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   return reviewed(x, target, strides);
 }
 
-/** Axes `start` to `end`, both included, as one. Reference: torch.flatten. */
+/** Axes `start` to `end`, both included, as one: x itself where that is one axis. Reference: torch.flatten. */
 export function flatten(x: Tensor, { start = 0, end = -1 }: { readonly start?: number; readonly end?: number } = {}): Tensor {
   const a = normalizeAxis("flatten", start, x.rank, "start");
   const b = normalizeAxis("flatten", end, x.rank, "end");
   if (a > b) throw new ValueError("flatten", "start", `at most end (${b})`, a);
+  if (a === b && x.rank > 0) return x;
   return reshape(x, [...x.shape.slice(0, a), sizeOf(x.shape.slice(a, b + 1)), ...x.shape.slice(b + 1)]);
 }
 

@@ -1,7 +1,7 @@
 /** Normalisations: over the batch, over the last axes, over groups of channels. */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
+import { asResult, assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
@@ -53,7 +53,7 @@ const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
       needs[2] ? sum(dy, axes) : null,
     ];
   },
-  saves: { inputs: [0, 1] },
+  saves: { inputs: [0, 1], outputs: [1, 2] },
 });
 
 /** The gradient of x for normal = (x - mean) r, given that of normal. */
@@ -322,7 +322,7 @@ export function groupNorm(
   if (x.size === 0) return x;
   const inner = x.size / (n * groups);
   // In float32 to the end: rounding before the bias is added would show where they cancel.
-  let y = reshape(layerNorm(reshape(toDType(x, "float32"), [n * groups, inner]), [inner], null, null, { epsilon }), x.shape);
+  let y = asResult(reshape(layerNorm(reshape(toDType(x, "float32"), [n * groups, inner]), [inner], null, null, { epsilon }), x.shape));
   if (weight !== null) y = mul(y, channels(toDType(weight, "float32"), x.rank));
   return toDType(bias === null ? y : add(y, channels(toDType(bias, "float32"), x.rank)), x.dtype);
 }

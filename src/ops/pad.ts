@@ -3,6 +3,7 @@ import { dataTypeName } from "../graph/describe.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
+import { contiguousOp } from "../runtime/assign.ts";
 import { showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add } from "./binary.ts";
@@ -134,7 +135,7 @@ export function pad(
       );
     result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
   });
-  return result;
+  return result === core ? call(contiguousOp, [core], undefined) : result;
 }
 
 export const methods = { pad };

@@ -1,10 +1,11 @@
 /** Maxima and means over windows of one to three spatial axes. */
-import { call, dispatch } from "../dispatch.ts";
+import { tie } from "../autograd/tie.ts";
+import { asResult, call, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { expandList, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
-import { tensor } from "./creation.ts";
+import { tensor, zerosLike } from "./creation.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
 import { reshape } from "./movement.ts";
@@ -80,11 +81,12 @@ const maxPoolGradOp: Definition<Windows> = define<Windows>({
     g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) }),
   ],
   grad: (ddx, { inputs: [x], needs, attrs }) => {
-    if (!needs[1]) return [null, null];
+    const zero = needs[0] ? zerosLike(x!) : null;
+    if (!needs[1]) return [zero, null];
     const [, places] = dispatch(maxPoolIndicesOp, [x!], attrs);
     const [n, c] = x!.shape as [number, number];
     const flat = gather(reshape(ddx, [n, c, sizeOf(attrs.input)]), 2, reshape(places!, [n, c, sizeOf(attrs.output)]));
-    return [null, reshape(flat, [n, c, ...attrs.output])];
+    return [zero, reshape(flat, [n, c, ...attrs.output])];
   },
   saves: { inputs: [0], outputs: false },
 });
@@ -100,8 +102,8 @@ const avgPoolOp: Definition<Mean> = define<Mean>({
   lower: (g, [x], w, [out]) => [
     g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding }),
   ],
-  grad: (dy, { attrs }) => [call(avgPoolGradOp, [dy], attrs)],
-  saves: { inputs: [], outputs: false },
+  grad: (dy, { inputs: [x], attrs }) => [tie(call(avgPoolGradOp, [dy], attrs), x!)],
+  saves: { outputs: false },
 });
 
 const avgPoolGradOp: Definition<Mean> = define<Mean>({
@@ -184,7 +186,7 @@ function poolWithIndices(x: Tensor, spatial: number, w: Windows): Pooled {
   const whole = x.rank === spatial + 2 ? x : reshape(x, [1, ...x.shape]);
   const [values, indices] = dispatch(maxPoolIndicesOp, [whole], w) as [Tensor, Tensor];
   if (whole === x) return { values, indices };
-  return { values: reshape(values, values.shape.slice(1)), indices: reshape(indices, indices.shape.slice(1)) };
+  return { values: asResult(reshape(values, values.shape.slice(1))), indices: reshape(indices, indices.shape.slice(1)) };
 }
 
 function maxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Pooled {

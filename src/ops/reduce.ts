@@ -1,6 +1,7 @@
 /** Sums, means, products and tests over axes. */
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -125,7 +126,7 @@ const prodOp = reduction(
       ),
       order.map((_, i) => order.indexOf(i)),
     );
-    return [mul(spread(dy, x!.shape, attrs), back)];
+    return [mul(spread(dy, x!.shape, attrs), tie(back, x!))];
   },
   { inputs: [0], outputs: false },
   1,

@@ -121,41 +121,37 @@ export function demandFloat(operation: string, x: Tensor, argument = "x"): void 
   computing(operation, x.dtype, argument);
 }
 
-interface SumAttributes {
+interface SumToAttributes {
   readonly axes: readonly number[];
-  readonly keepDims: boolean;
+  readonly shape: Shape;
 }
 
 /** Sum over axes, in the input's own (floating) dtype: what gradients of broadcasting need. DirectML: REDUCE SUM. */
-export const sumAxesOp = define<SumAttributes>({
+const sumToOp = define<SumToAttributes>({
   name: "sum",
-  infer: ([x], { axes, keepDims }) => [
-    { shape: x!.shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d])), dtype: x!.dtype },
-  ],
+  infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { axes }) => {
     if (axes.length === 0) return [g.packed(x!)];
     const sizes = x!.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
     return [g.reduce(x!, { function: "SUM", output: { sizes, dtype: x!.dtype }, axes })];
   },
-  grad: (dy, { specs: [x], attrs: { axes, keepDims } }) => {
-    const kept = keepDims
-      ? dy
-      : arithmetic.reshape(
-          dy,
-          x!.shape.map((d, i) => (axes.includes(i) ? 1 : d)),
-        );
-    return [arithmetic.expand(kept, x!.shape)];
-  },
+  grad: (dy, { specs: [x], attrs: { axes } }) => [
+    arithmetic.expand(
+      arithmetic.reshape(
+        dy,
+        x!.shape.map((d, i) => (axes.includes(i) ? 1 : d)),
+      ),
+      x!.shape,
+    ),
+  ],
   saves: { inputs: [], outputs: false },
   whenEmpty: 0,
 });
 
 /** A gradient of a broadcast operand, summed to the operand's shape. */
-export function sumTo(x: Tensor, spec: TensorSpec): Tensor {
-  const target: Shape = spec.shape;
-  if (sameShape(x.shape, target)) return x;
-  const lead = x.rank - target.length;
-  const axes = x.shape.flatMap((d, i) => (i < lead || (target[i - lead] === 1 && d !== 1) ? [i] : []));
-  const summed = call(sumAxesOp, [x], { axes, keepDims: false });
-  return sameShape(summed.shape, target) ? summed : arithmetic.reshape(summed, target);
+export function sumTo(x: Tensor, { shape }: { readonly shape: Shape }): Tensor {
+  if (sameShape(x.shape, shape)) return x;
+  const lead = x.rank - shape.length;
+  const axes = x.shape.flatMap((d, i) => (i < lead || (shape[i - lead] === 1 && d !== 1) ? [i] : []));
+  return call(sumToOp, [x], { axes, shape });
 }

@@ -1,10 +1,12 @@
 /** Functions of one tensor, element by element. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
+import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
+import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
@@ -93,7 +95,8 @@ const negOp = keeping("neg", "ELEMENT_WISE_NEGATE", { emit: (g, x) => g.elementW
 const signOp = keeping("sign", "ELEMENT_WISE_SIGN", { emit: (g, x) => g.elementWiseSign(x), grad: (dy) => zerosLike(dy), saves: "none" });
 const squareOp = keeping("square", "ELEMENT_WISE_MULTIPLY", {
   emit: (g, x) => g.elementWiseMultiply(x, x),
-  grad: (dy, x) => mul(dy, mul(x, 2)),
+  // Its own third derivative is zero, not missing.
+  grad: (dy, x) => mul(dy, mul(x, tie(scalarTensor(x.device, x.dtype, 2), x))),
   saves: "input",
 });
 const floorOp = rounding("floor", (g, x) => g.elementWiseFloor(x));

@@ -1,4 +1,5 @@
 /** What convolution and pooling share: options for one to three spatial axes, and tensors lifted to the four or five axes DirectML takes. */
+import { asResult } from "../dispatch.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -25,7 +26,7 @@ export function batched(operation: string, x: Tensor, spatial: number, run: (x: 
   demandSpatial(operation, x, spatial);
   if (x.rank === spatial + 2) return run(x);
   const y = run(reshape(x, [1, ...x.shape]));
-  return reshape(y, y.shape.slice(1));
+  return asResult(reshape(y, y.shape.slice(1)));
 }
 
 export function demandSpatial(operation: string, x: Tensor, spatial: number): void {

@@ -23,7 +23,7 @@ Object.assign(arithmetic, {
   without: (x, mask) => where.where(compare.ne(mask, 0), scalarTensor(x.device, x.dtype, 0), x),
   clone: (t) => state.clone(t),
   cast: data.toDType,
-  sumTo: (t, shape) => sumTo(t, { shape, dtype: t.dtype }),
+  sumTo: (t, shape) => sumTo(t, { shape }),
   reshape: (t, shape) => movement.reshape(t, shape),
   expand: (t, shape) => movement.expand(t, shape),
   view: (definition, x, attrs) => view(definition, x, attrs),

@@ -1,0 +1,18 @@
+/** Values whose derivative is zero, but which depend on a tensor all the same. */
+import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
+import { arithmetic } from "./arithmetic.ts";
+import { isGradEnabled } from "./grad-mode.ts";
+import { TapeNode } from "./tape.ts";
+
+/**
+ * value, as a function of x too, whose derivative by x is zero: where a rule chooses by x, the gradient's own gradient is there and
+ * zero, not missing. value itself while nothing is recorded.
+ */
+export function tie(value: Tensor, x: Tensor): Tensor {
+  if (!isGradEnabled() || !x.requiresGrad || !(tracer()?.recordsTape ?? true)) return value;
+  const { desc } = x;
+  const tied = new Tensor(value.storage, value.desc, value.offset);
+  tied.node = new TapeNode("constant", [value, x], [value.desc], [], ([dy]) => [dy!, arithmetic.zeros(dy!, desc)]);
+  return tied;
+}
