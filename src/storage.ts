@@ -12,6 +12,9 @@ export function setReleaser(release: (handle: Handle) => void): void {
   releaseHandle = release;
 }
 
+/** Writes that a divided storage remembers. */
+const MOST_WRITES = 64;
+
 /**
  * A cell: the buffer behind it may be replaced (in-place operations that compute into a fresh one). Owned by its tensors and by
  * the tape, which count; freed with the last of them, or by the sweep when nothing refers to it any more.
@@ -35,6 +38,7 @@ export class Storage {
   owner: object | null = null;
   /** Its number in the order of making; -1 for those that are shared on purpose. */
   birth = Storage.made++;
+  #writes: { readonly version: number; readonly start: number; readonly end: number }[] | null = null;
   /** What the running trace knows of it. */
   trace: object | null = null;
 
@@ -53,6 +57,26 @@ export class Storage {
     const handle = this.handle;
     this.handle = 0;
     releaseHandle(handle);
+  }
+
+  /** Several tensors of their own lie side by side here (an optimizer's parameters): writes are told apart by their ranges. */
+  divide(): void {
+    this.#writes ??= [];
+  }
+
+  /** Elements from `start` on, before `end`, were written. */
+  wrote(start: number, end: number): void {
+    this.version++;
+    if (this.#writes === null) return;
+    this.#writes.push({ version: this.version, start, end });
+    if (this.#writes.length > MOST_WRITES) this.#writes.shift();
+  }
+
+  /** Whether elements from `start` on, before `end`, may have been written after a version. */
+  isChanged(since: number, start: number, end: number): boolean {
+    const writes = this.#writes?.filter((w) => w.version > since) ?? [];
+    // A version that is not among them was a write to the whole, or is forgotten.
+    return this.version - since !== writes.length || writes.some((w) => w.start < end && start < w.end);
   }
 
   /** The buffer as it is now, as a storage of its own: this one is about to be repointed, and something still needs the old bytes. */

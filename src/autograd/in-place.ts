@@ -7,13 +7,13 @@ import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
-import { TapeNode, moveRetained, watching } from "./tape.ts";
+import { TapeNode, moveRetained, watching, type Gradients } from "./tape.ts";
 import type { View } from "./view.ts";
 
 export interface AssignOptions {
   /** The value does not depend on what the target held: its old history gets zeros. Default: false. */
   readonly replaces?: boolean;
-  /** Every element gets the same value, so that elements which share a place do no harm. Default: false. */
+  /** Elements that share a place get the same value: all are equal, or what they were. Default: false. */
   readonly uniform?: boolean;
 }
 
@@ -73,16 +73,12 @@ function rebased(operation: string, view: View, target: Tensor, value: Tensor, r
   const { base } = view;
   const isWhole = target.size === base.size && hasOwnPlaces(target);
   const part = target.desc;
-  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], ([dy]) => {
-    const rest = (): Tensor | null => {
-      if (isWhole) return replaces ? arithmetic.zeros(dy!, base.desc) : null;
-      return arithmetic.without(
-        dy!,
-        noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy!, part)))),
-      );
-    };
-    return [rest(), view.apply(dy!)];
-  });
+  const run = ([dy]: Gradients): Gradients => {
+    if (isWhole && !replaces) return [null, arithmetic.clone(view.apply(dy!))];
+    const written = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy!, part))));
+    return [arithmetic.without(dy!, written), arithmetic.clone(view.apply(dy!))];
+  };
+  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], run, { isOnce: true });
 }
 
 function setHistory(t: Tensor, node: TapeNode, output: number): void {

@@ -64,8 +64,15 @@ class Saved {
     return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
   }
 
+  /** From its first element to behind its last one. */
+  get #extent(): number {
+    const { shape, strides } = this.#desc;
+    return shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1);
+  }
+
   demandUnchanged(by: TapeNode): void {
-    if (this.#storage.version === this.#version) return;
+    if (this.#storage.version === this.#version || !this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#extent))
+      return;
     throw new AutogradError({
       operation: "backward",
       argument: this.#tensor.describe(),
@@ -109,6 +116,14 @@ export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: 
   }
 }
 
+interface NodeOptions {
+  /** What is saved from this place on are the node's own outputs. */
+  readonly outputsFrom?: number;
+  readonly isForeign?: boolean;
+  /** A second pass needs retainGraph, though nothing is saved. */
+  readonly isOnce?: boolean;
+}
+
 /** One recorded operation. Keeps the storage of what it saves alive until backward(), or its last tensor, lets go of it. */
 export class TapeNode {
   readonly name: string;
@@ -126,25 +141,26 @@ export class TapeNode {
   readonly isForeign: boolean;
   /** Made while a function was being compiled: later runs of it walk it again. */
   readonly isTraced = tracer() !== null;
+  readonly #isOnce: boolean;
   #refs = 0;
   #isFreed = false;
   #run: (dys: Gradients, saved: Gradients) => Gradients;
   #saved: readonly (Saved | null)[] | null;
 
-  /** `saved` may end with the outputs: those from `outputsFrom` on. */
   constructor(
     name: string,
     inputs: readonly Tensor[],
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
     run: (dys: Gradients, saved: Gradients) => Gradients,
-    { outputsFrom = Infinity, isForeign = false }: { readonly outputsFrom?: number; readonly isForeign?: boolean } = {},
+    { outputsFrom = Infinity, isForeign = false, isOnce = false }: NodeOptions = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
     this.inputs = inputs.map((t) => t.desc);
     this.outputs = outputs;
     this.isForeign = isForeign;
+    this.#isOnce = isOnce;
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
@@ -186,7 +202,7 @@ export class TapeNode {
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
-    if (this.#saved === null || this.#saved.every((s) => s === null)) return;
+    if (this.#saved === null || (!this.#isOnce && this.#saved.every((s) => s === null))) return;
     this.#isFreed = true;
     if (this.isTraced) return;
     const nodes: TapeNode[] = [];

@@ -245,6 +245,10 @@ export function clearGradient(p: Tensor, setToNull: boolean): void {
     if (t === null) p.grad.dispose();
     p.grad = null;
   } else {
-    noGrad(() => p.grad!.mul_(0));
+    const { grad } = p;
+    // Of what it was the sum is no longer of interest.
+    grad.node = null;
+    grad.leafRequiresGrad = false;
+    noGrad(() => grad.zero_());
   }
 }

@@ -108,25 +108,41 @@ const geluOp = activation<undefined>("gelu", {
   saves: "input",
 });
 
+interface SoftplusAttributes {
+  readonly beta: number;
+  readonly threshold: number;
+}
+
 /** ln(1 + e^(beta x)) / beta as max(x, 0) + ln(1 + e^-|beta x|) / beta, which neither overflows nor loses small results. */
-const softplusOp = activation<{ readonly beta: number; readonly threshold: number }>("softplus", {
-  emit: (g, x, { beta, threshold }) => {
-    const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
-    const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
-    const log = g.elementWiseLog(tail, { scaleBias: [1, 1] });
-    // Where 1 + tail rounds to 1, ln(1 + tail) is tail.
-    const bool = { output: { dtype: "bool" } } as const;
-    const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
-    const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), bool);
-    const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
-    const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
-    const soft = g.elementWiseAdd(g.activationRelu(x), rest);
-    return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), bool), x, soft);
-  },
+const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
+  const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
+  const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
+  const log = g.elementWiseLog(tail, { scaleBias: [1, 1] });
+  // Where 1 + tail rounds to 1, ln(1 + tail) is tail.
+  const bool = { output: { dtype: "bool" } } as const;
+  const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
+  const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), bool);
+  const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
+  const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
+  const soft = g.elementWiseAdd(g.activationRelu(x), rest);
+  return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), bool), x, soft);
+};
+
+const softplusOp = activation<SoftplusAttributes>("softplus", {
+  emit: emitSoftplus,
   grad: (dy, x, _, { beta, threshold }) => {
     const scaled = mul(x, beta);
     return where(gt(scaled, threshold), dy, mul(dy, sigmoid(scaled)));
   },
+  saves: "input",
+});
+
+const logSigmoidOp = activation<undefined>("logSigmoid", {
+  emit: (g, x) => {
+    const soft = emitSoftplus(g, g.elementWiseIdentity(x, { scaleBias: [-1, 0] }), { beta: 1, threshold: Infinity });
+    return g.elementWiseIdentity(soft, { scaleBias: [-1, 0] });
+  },
+  grad: (dy, x) => mul(dy, sigmoid(mul(x, -1))),
   saves: "input",
 });
 
@@ -192,8 +208,7 @@ export function softplus(x: Tensor, { beta = 1, threshold = 20 }: { readonly bet
 }
 
 /** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
-export const logSigmoid = (x: Tensor): Tensor =>
-  floatOnly("logSigmoid", x, () => mul(call(softplusOp, [mul(x, -1)], { beta: 1, threshold: Infinity }), -1));
+export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () => call(logSigmoidOp, [x], undefined));
 
 /** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
 export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => mul(x, tanh(softplus(x))));

@@ -1,4 +1,5 @@
 /** Convolutions and transposed convolutions over one to three spatial axes. */
+import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -90,9 +91,9 @@ const convOp: Definition<Geometry> = define<Geometry>({
     ];
   },
   grad: (dy, { inputs: [x, w], needs, attrs }) => [
-    needs[0] ? call(convTransposeOp, [dy, w!], attrs) : null,
-    needs[1] ? call(convWeightOp, [x!, dy], attrs) : null,
-    needs[2] ? sum(dy, channelAxes(dy)) : null,
+    needs[0] ? tie(call(convTransposeOp, [dy, w!], attrs), x!, "none") : null,
+    needs[1] ? tie(call(convWeightOp, [x!, dy], attrs), w!, "none") : null,
+    needs[2] ? tie(tie(sum(dy, channelAxes(dy)), x!, "none"), w!, "none") : null,
   ],
   saves: { inputs: [0, 1], outputs: false },
   whenEmpty: 0,
@@ -131,9 +132,9 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
     return [bias === undefined ? padded : g.elementWiseAdd(padded, g.expand(channelBias(g, bias, rank), out!.shape))];
   },
   grad: (dx, { inputs: [y, w], needs, attrs }) => [
-    needs[0] ? call(convOp, [dx, w!], attrs) : null,
-    needs[1] ? call(convWeightOp, [dx, y!], attrs) : null,
-    needs[2] ? sum(dx, channelAxes(dx)) : null,
+    needs[0] ? tie(call(convOp, [dx, w!], attrs), y!, "none") : null,
+    needs[1] ? tie(call(convWeightOp, [dx, y!], attrs), w!, "none") : null,
+    needs[2] ? tie(tie(sum(dx, channelAxes(dx)), y!, "none"), w!, "none") : null,
   ],
   saves: { inputs: [0, 1], outputs: false },
   whenEmpty: 0,

@@ -96,7 +96,7 @@ const alongAxis = (name: Which): Definition<AxisAttributes> =>
       for (let i = axis + 1; i < x!.shape.length; i++) line = unsqueeze(line, -1);
       return [where(eq(kept(indices!), line), kept(dy), scalarTensor(dy.device, dy.dtype, 0))];
     },
-    saves: { inputs: [], outputs: true },
+    saves: { inputs: [], outputs: [1] },
   });
 const maxOp = alongAxis("max");
 const minOp = alongAxis("min");

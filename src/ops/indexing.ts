@@ -10,7 +10,7 @@ import { tensor, zeros, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { gather, indexSelect } from "./gather.ts";
-import { broadcastTo, flatten, reshape, select, slice, unsqueeze } from "./movement.ts";
+import { alias, broadcastTo, flatten, reshape, select, slice, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
 
 /** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
@@ -100,7 +100,7 @@ function indexTensor(operation: string, x: Tensor, index: Tensor | readonly numb
  */
 export function index(x: Tensor, ...indices: Index[]): Tensor {
   const { part, pick } = resolve("index", x, indices);
-  if (pick === null) return part;
+  if (pick === null) return part === x ? alias(x) : part;
   const { index: picks, axis } = pick;
   if (picks.rank === 1) return indexSelect(part, axis, picks);
   const found = indexSelect(part, axis, flatten(picks));

@@ -92,6 +92,9 @@ export const wholeSlice = (x: Tensor): { starts: number[]; sizes: number[]; step
 /** @internal The same bytes with these sizes and strides, without checks. */
 const reviewed = (x: Tensor, shape: Shape, strides: readonly number[]): Tensor => makeView(viewOp, x, { shape, strides });
 
+/** @internal The whole of x, as a view. */
+export const alias = (x: Tensor): Tensor => reviewed(x, x.shape, x.strides);
+
 function targetShape(operation: string, x: Tensor, shape: readonly number[] | readonly [Shape]): number[] {
   return inferShape(operation, (Array.isArray(shape[0]) ? shape[0] : shape) as Shape, x.size);
 }

@@ -1,5 +1,6 @@
 /** Normalisations: over the batch, over the last axes, over groups of channels. */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
+import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { asResult, assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -47,14 +48,21 @@ const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
     const r = rsqrt(add(mean(square(centered), axes, { keepDims: true }), attrs.epsilon));
     const normal = mul(centered, r);
     const scaled = mul(dy, channels(weight!, x!.rank));
-    return [
-      needs[0] ? normalizedGradient(scaled, normal, r, axes) : null,
-      needs[1] ? sum(mul(dy, normal), axes) : null,
-      needs[2] ? sum(dy, axes) : null,
-    ];
+    return tiedTo(
+      [x!, weight!],
+      [
+        needs[0] ? normalizedGradient(scaled, normal, r, axes) : null,
+        needs[1] ? sum(mul(dy, normal), axes) : null,
+        needs[2] ? sum(dy, axes) : null,
+      ],
+    );
   },
   saves: { inputs: [0, 1], outputs: [1, 2] },
 });
+
+/** Gradients that one operation gives require gradients if anything that it reads does. */
+const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: readonly (Tensor | null)[]): (Tensor | null)[] =>
+  grads.map((g) => (g === null ? null : read.reduce<Tensor>((t, x) => (x ? tie(t, x, "none") : t), g)));
 
 /** The gradient of x for normal = (x - mean) r, given that of normal. */
 const normalizedGradient = (dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor =>
@@ -228,11 +236,14 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
     const normal = mul(centered, r);
     const given = reshape(dy, sizes);
     const scaled = weight ? mul(given, reshape(weight, [sizes[1]])) : given;
-    return [
-      needs[0] ? reshape(normalizedGradient(scaled, normal, r, [1]), x!.shape) : null,
-      needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
-      needs[2] ? reshape(sum(given, 0), specs[2]!.shape) : null,
-    ];
+    return tiedTo(
+      [x!, weight],
+      [
+        needs[0] ? reshape(normalizedGradient(scaled, normal, r, [1]), x!.shape) : null,
+        needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
+        needs[2] ? reshape(sum(given, 0), specs[2]!.shape) : null,
+      ],
+    );
   },
   saves: { inputs: [0, 1], outputs: false },
 });

@@ -8,9 +8,10 @@ import { scalarTensor } from "../runtime/constants.ts";
 import { Tensor } from "../tensor.ts";
 import { binary, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, ge, logicalAnd } from "./compare.ts";
-import { onesLike } from "./creation.ts";
+import { zerosLike } from "./creation.ts";
+import { define } from "../definition.ts";
 import { computing, constant } from "./support.ts";
-import { log, reciprocal, sqrt, square } from "./unary.ts";
+import { log, square } from "./unary.ts";
 import { where } from "./where.ts";
 
 /** x^e of whole numbers by repeated squaring, wrapping as the dtype does: POW lacks 64 bits, and its range is that of floats. */
@@ -46,6 +47,28 @@ const powOp = binary("pow", {
   },
 });
 
+interface ExponentAttribute {
+  readonly exponent: 1 | 0 | 0.5 | -1;
+}
+
+/** Exponents with an operator of their own. Saves a alone; its derivatives go on until they are zero. */
+const simplePowerOp = define<ExponentAttribute>({
+  name: "pow",
+  traits: { elementwise: true },
+  infer: ([a]) => [{ shape: a!.shape, dtype: computing("pow", a!.dtype) }],
+  lower: (g, [a], { exponent }) => [
+    exponent === 1
+      ? g.elementWiseIdentity(a!)
+      : exponent === 0
+        ? g.packed(constant(g, a!.dtype, 1, a!.sizes))
+        : exponent === 0.5
+          ? g.elementWiseSqrt(a!)
+          : g.elementWiseRecip(a!),
+  ],
+  grad: (dy, { inputs: [a], attrs: { exponent } }) => [exponent === 0 ? zerosLike(a!) : mul(dy, mul(pow(a!, exponent - 1), exponent))],
+  saves: { outputs: false },
+});
+
 /**
  * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, roots and reciprocals take their own operators.
  * Throws ValueError for a negative whole exponent of whole numbers. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
@@ -54,10 +77,7 @@ export function pow(a: Arithmetic, b: Arithmetic): Tensor {
   if (a instanceof Tensor && typeof b === "number") {
     if (isFloat(a.dtype)) {
       if (b === 2) return square(a);
-      if (b === 1) return mul(a, 1);
-      if (b === 0) return onesLike(a);
-      if (b === 0.5) return sqrt(a);
-      if (b === -1) return reciprocal(a);
+      if (b === 1 || b === 0 || b === 0.5 || b === -1) return call(simplePowerOp, [a], { exponent: b });
     } else if (b < 0 && scalarType(b) === "int32") {
       throw new ValueError("pow", "b", "at least 0 for whole numbers", b, "Cast a to a floating dtype.");
     }

@@ -1,7 +1,7 @@
 /** Sequences, and what is made of the places of elements: arange, linspace, eye, triangles, oneHot. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";
-import { call, create } from "../dispatch.ts";
+import { asResult, call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
 import { DTYPES, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -9,6 +9,7 @@ import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { empty, withGrad, type TensorOptions } from "./creation.ts";
+import { contiguous } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { diagonal, movedim, setDiagonalGrad } from "./movement.ts";
 import { cast, computing, constant } from "./support.ts";
@@ -164,7 +165,7 @@ const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: numb
 setDiagonalGrad((dy, shape, { offset, axes: [a, b] }) => {
   const rest = shape.filter((_, i) => i !== a && i !== b);
   const stacked = call(diagonalEmbedOp, [dy], { shape: [...rest, shape[a]!, shape[b]!], offset });
-  return movedim(stacked, [-2, -1], [a, b]);
+  return asResult(contiguous(movedim(stacked, [-2, -1], [a, b])));
 });
 
 const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({

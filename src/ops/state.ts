@@ -31,7 +31,10 @@ export function copy_(x: Tensor, source: Tensor): Tensor {
   source.demandLive("copy_", "source");
   if (!isBroadcastableTo(source.shape, x.shape))
     throw new ShapeError("copy_", "source", `one that broadcasts to ${showShape(x.shape)}`, source.describe());
-  return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape), { replaces: true });
+  return assign("copy_", x, () => broadcastTo(toDType(to(source, x.device), x.dtype), x.shape), {
+    replaces: true,
+    uniform: source === x,
+  });
 }
 
 /** All elements of x become value. Reference: torch.Tensor.fill_. */

@@ -105,13 +105,14 @@ export class Partition {
     this.total = at;
   }
 
-  /** Moves the parameters into one buffer, except those that lie in another optimizer's. */
+  /** Moves the parameters into one buffer, except those that lie in another optimizer's or are seen by other tensors. */
   arrange(): void {
     if (this.isArranged) return;
     const own = (p: Tensor): boolean => !this.#isForeign(p);
     if (!this.parameters.some(own)) return;
     const data = atOnce.gather(this.parameters);
     owners.set(data.storage, this.#owner);
+    data.storage.divide();
     this.parameters.forEach((p, i) => {
       if (!own(p)) return;
       const place = viewOf(data, this.offsets[i]!, p.shape);
@@ -122,12 +123,13 @@ export class Partition {
     this.data = data;
   }
 
+  /** Lies in another optimizer's buffer, or shares its own with other tensors, which are to see the updates. */
   #isForeign(p: Tensor): boolean {
     const owner = owners.get(p.storage);
-    return owner !== undefined && owner !== this.#owner;
+    return owner === undefined ? p.storage.refs > 1 : owner !== this.#owner;
   }
 
-  /** Whether every parameter lies in its place, or belongs to another optimizer. */
+  /** Whether every parameter that may be moved lies in its place. */
   get isArranged(): boolean {
     return this.parameters.every(
       (p, i) =>

@@ -56,6 +56,12 @@ function take(target: Tensor, value: Tensor): void {
   target.storage.repoint(handle, value.storage);
 }
 
+/** The elements from the first to the last of a tensor were written. */
+function noteWrite(target: Tensor): void {
+  const { shape, strides } = target.desc;
+  target.storage.wrote(target.offset, target.offset + shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1));
+}
+
 function scatter(native: NativeDevice, target: Tensor, packed: Tensor): void {
   outsideScopes(() => {
     const index = new Tensor(upload(native, places(target), "assign"), internDesc(target.device, "int32", [target.size]));
@@ -77,7 +83,10 @@ export function assignEager(target: Tensor, source: Tensor, move: boolean): void
   demandReal("assign", [target, source]);
   const native = nativeDevice(target.device, "assign");
   const isSame = source.storage === target.storage;
-  if (isSame && source.desc === target.desc && source.offset === target.offset) return;
+  if (isSame && source.desc === target.desc && source.offset === target.offset) {
+    noteWrite(target);
+    return;
+  }
   // A buffer is never read and written by one copy.
   const packed = source.desc.isPacked && !isSame ? source : outsideScopes(() => runEager(contiguousOp, [source], undefined)[0]!);
   const free = packed !== source || (move && source.storage.refs === 1);
@@ -88,7 +97,7 @@ export function assignEager(target: Tensor, source: Tensor, move: boolean): void
     withMemory("assign", () =>
       native.binding.copy(packed.storage.handle, packed.offset * size, target.storage.handle, target.offset * size, target.size * size),
     );
-    target.storage.version++;
+    noteWrite(target);
   } else {
     scatter(native, target, packed);
   }
