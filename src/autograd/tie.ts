@@ -1,6 +1,5 @@
 /** Values whose derivative is zero, but which depend on a tensor all the same. */
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 import { TapeNode } from "./tape.ts";
@@ -11,7 +10,7 @@ import { TapeNode } from "./tape.ts";
  * while nothing is recorded.
  */
 export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" = "zero"): Tensor {
-  if (!isGradEnabled() || !x.requiresGrad || !(tracer()?.recordsTape ?? true)) return value;
+  if (!isGradEnabled() || !x.requiresGrad) return value;
   const { desc } = x;
   const tied = new Tensor(value.storage, value.desc, value.offset);
   tied.node = new TapeNode("constant", [value, x], [value.desc], [], ([dy]) => [
