@@ -9,7 +9,7 @@ import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sameShape, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type TensorSpec } from "../definition.ts";
+import { define } from "../definition.ts";
 
 /** x in another dtype. float to bool asks for x != 0; DirectML's CAST does the rest. */
 export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
