@@ -4,10 +4,12 @@ import type { DType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { mul } from "./binary.ts";
+import { add, mul } from "./binary.ts";
+import { ge } from "./compare.ts";
 import { define } from "../definition.ts";
 import { rand, type Generator } from "./random.ts";
 import { cast, constant, demandFloat } from "./support.ts";
+import { where } from "./where.ts";
 
 export interface DropoutOptions {
   /** Probability with which an element is left out, in [0, 1]. Default: 0.5. */
@@ -49,6 +51,30 @@ function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training
  * DirectML: RANDOM_GENERATOR, ELEMENT_WISE_IF, ELEMENT_WISE_MULTIPLY. Reference: torch.nn.functional.dropout.
  */
 export const dropout = (x: Tensor, options: DropoutOptions = {}): Tensor => dropped("dropout", x, x.shape, options);
+
+/** SELU's limit for large negative x. */
+const SATURATED = -1.7580993408473766;
+
+function alpha(operation: string, x: Tensor, shape: Shape, { p = 0.5, training = true, generator }: DropoutOptions): Tensor {
+  demandProbability(operation, p);
+  if (!training || p === 0 || x.size === 0) return x;
+  demandFloat(operation, x);
+  if (p === 1) return mul(x, 0);
+  // Scaled and moved so that mean and variance stay (G. Klambauer et al., Self-Normalizing Neural Networks, 2017).
+  const scale = 1 / Math.sqrt((SATURATED ** 2 * p + 1) * (1 - p));
+  const kept = ge(rand(shape, { device: x.device, generator }), p);
+  return add(mul(where(kept, x, SATURATED), scale), -SATURATED * scale * p);
+}
+/** Elements of x set to SELU's saturation at random, such that mean and variance stay. Reference: torch.nn.functional.alpha_dropout. */
+export const alphaDropout = (x: Tensor, options: DropoutOptions = {}): Tensor => alpha("alphaDropout", x, x.shape, options);
+/** alphaDropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.feature_alpha_dropout. */
+export const featureAlphaDropout = (x: Tensor, options: DropoutOptions = {}): Tensor =>
+  alpha(
+    "featureAlphaDropout",
+    x,
+    x.shape.map((d, i) => (i < 2 ? d : 1)),
+    options,
+  );
 
 /** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. */
 export function dropoutChannels(x: Tensor, options: DropoutOptions = {}): Tensor {

@@ -1,11 +1,19 @@
 /** Rows of a table by their numbers. */
-import { call, demandSameDevice } from "../dispatch.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { assign, call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
+import { add, div, mul } from "./binary.ts";
+import { gt, logicalAnd } from "./compare.ts";
+import { full } from "./creation.ts";
+import { reshape } from "./movement.ts";
+import { norm } from "./statistics.ts";
 import { cast, constant, demandFloat } from "./support.ts";
+import { reciprocal } from "./unary.ts";
+import { where } from "./where.ts";
 
 interface EmbeddingAttributes {
   /** Rows of the table. */
@@ -65,16 +73,55 @@ const embeddingGradOp: Definition<EmbeddingAttributes> = define<EmbeddingAttribu
   whenEmpty: 0,
 });
 
+export interface EmbeddingOptions {
+  /** A row (from the end if negative) whose gradient stays zero. */
+  readonly paddingIndex?: number | null | undefined;
+  /** Rows that are read and have a larger norm are scaled down to it, in the table itself. */
+  readonly maxNorm?: number | null | undefined;
+  /** Order of that norm. Default: 2. */
+  readonly normType?: number | undefined;
+  /** Whether a row's gradient is divided by how often it is read. Default: false. */
+  readonly scaleGradByFreq?: boolean | undefined;
+}
+
+/** x; its gradient is scaled. */
+const scaledGradientOp = define({
+  name: "scaledGradient",
+  infer: ([x]) => [x!],
+  lower: (g, [x]) => [g.elementWiseIdentity(x!)],
+  grad: (dy, { inputs: [, factor] }) => [mul(dy, factor!), null],
+  saves: { inputs: [1], outputs: false },
+});
+
+/** How often each index occurs among all, [...]: counted by products with one-hot rows. */
+function frequency(indices: Tensor, table: Tensor): Tensor {
+  const ones = full([indices.size, 1], 1, { dtype: table.dtype, device: table.device });
+  const flat = reshape(indices, [indices.size]);
+  const counts = call(embeddingGradOp, [flat, ones], { rows: table.shape[0]!, paddingIndex: null });
+  return reshape(call(embeddingOp, [flat, counts], { rows: table.shape[0]!, paddingIndex: null }), [...indices.shape, 1]);
+}
+
+/** Scales the rows that are read down to a norm, in place. */
+function renormalize(indices: Tensor, table: Tensor, maxNorm: number, normType: number): void {
+  noGrad(() => {
+    const ones = full([indices.size, 1], 1, { dtype: table.dtype, device: table.device });
+    const seen = gt(call(embeddingGradOp, [reshape(indices, [indices.size]), ones], { rows: table.shape[0]!, paddingIndex: null }), 0);
+    const length = norm(table, normType, 1, { keepDims: true });
+    const factor = where(logicalAnd(seen, gt(length, maxNorm)), div(maxNorm, add(length, 1e-7)), 1);
+    assign("embedding", table, () => mul(table, factor));
+  });
+}
+
 /**
  * The rows of a table [V, D] (float16 or float32) whose numbers are in `indices` (int32 or int64, any shape): [..., D].
  *
- * paddingIndex: a row (from the end if negative) whose gradient stays zero. Numbers outside the table are an
- * IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; the gradient is a GEMM with ONE_HOT. Reference: torch.nn.functional.embedding.
+ * Numbers outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; the gradient
+ * is a GEMM with ONE_HOT. Reference: torch.nn.functional.embedding.
  */
 export function embedding(
   indices: Tensor,
   table: Tensor,
-  { paddingIndex = null }: { readonly paddingIndex?: number | null | undefined } = {},
+  { paddingIndex = null, maxNorm = null, normType = 2, scaleGradByFreq = false }: EmbeddingOptions = {},
 ): Tensor {
   demandSameDevice("embedding", [indices, table]);
   demandFloat("embedding", table, "table");
@@ -85,8 +132,9 @@ export function embedding(
   if (paddingIndex !== null && (!Number.isInteger(paddingIndex) || paddingIndex < -rows || paddingIndex >= rows))
     throw new ValueError("embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, paddingIndex);
   demandIndices("embedding", indices, { length: rows, argument: "indices" });
-  return call(embeddingOp, [indices, table], {
-    rows,
-    paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex,
-  });
+  if (maxNorm !== null && indices.size > 0) renormalize(indices, table, maxNorm, normType);
+  const attrs = { rows, paddingIndex: paddingIndex !== null && paddingIndex < 0 ? paddingIndex + rows : paddingIndex };
+  const read = call(embeddingOp, [indices, table], attrs);
+  if (!scaleGradByFreq || indices.size === 0) return read;
+  return call(scaledGradientOp, [read, noGrad(() => reciprocal(frequency(indices, table)))], undefined);
 }

@@ -188,8 +188,48 @@ export {
   adaptiveMaxPool3dWithIndices,
 } from "./adaptive-pool.ts";
 export { logSoftmax, softmax, softmin, type SoftmaxOptions } from "./softmax.ts";
-export { batchNorm, groupNorm, instanceNorm, layerNorm, type BatchNormOptions } from "./norm.ts";
-export { embedding } from "./embedding.ts";
+export { batchNorm, groupNorm, layerNorm, type BatchNormOptions } from "./norm.ts";
+export { instanceNorm, type InstanceNormOptions } from "./instance-norm.ts";
+export { localResponseNorm, rmsNorm, type LocalResponseOptions } from "./rms-norm.ts";
+export { scaledDotProductAttention, type AttentionOptions } from "./attention.ts";
+export { multiHeadAttention, rotaryEmbedding, type MultiHeadOptions, type Projections } from "./multihead.ts";
+export { interpolate, type InterpolateOptions, type ResizeMode } from "./resize.ts";
+export { affineGrid, gridSample, type GridSampleOptions } from "./grid-sample.ts";
+export { channelShuffle, pixelShuffle, pixelUnshuffle } from "./shuffle.ts";
+export { fold, unfoldWindows, type FoldOptions } from "./fold.ts";
+export {
+  fractionalMaxPool2d,
+  fractionalMaxPool2dWithIndices,
+  fractionalMaxPool3d,
+  fractionalMaxPool3dWithIndices,
+  lpPool1d,
+  lpPool2d,
+  lpPool3d,
+  maxUnpool1d,
+  maxUnpool2d,
+  maxUnpool3d,
+  type FractionalOptions,
+  type UnpoolOptions,
+} from "./unpool.ts";
+export {
+  cosineEmbeddingLoss,
+  gaussianNllLoss,
+  hingeEmbeddingLoss,
+  marginRankingLoss,
+  multilabelMarginLoss,
+  multilabelSoftMarginLoss,
+  multiMarginLoss,
+  poissonNllLoss,
+  softMarginLoss,
+  tripletMarginLoss,
+  type GaussianOptions,
+  type MultiMarginOptions,
+  type PoissonOptions,
+  type TripletOptions,
+} from "./margin-loss.ts";
+export { ctcLoss, type CtcOptions } from "./ctc-loss.ts";
+export { embedding, type EmbeddingOptions } from "./embedding.ts";
+export { embeddingBag, type EmbeddingBagOptions } from "./embedding-bag.ts";
 export {
   binaryCrossEntropy,
   binaryCrossEntropyWithLogits,
@@ -204,7 +244,8 @@ export {
   type Reduction,
 } from "./loss.ts";
 export { crossEntropy, nllLoss, type CrossEntropyOptions, type NllOptions } from "./cross-entropy.ts";
-export { dropout, dropoutChannels, type DropoutOptions } from "./dropout.ts";
+export { alphaDropout, dropout, dropoutChannels, featureAlphaDropout, type DropoutOptions } from "./dropout.ts";
+export { bilinear, gumbelSoftmax, rrelu, type GumbelOptions } from "./noisy.ts";
 export {
   celu,
   elu,

@@ -47,7 +47,7 @@ interface Scale {
 }
 
 /** alpha * a b + beta * c over batches. The result has the sizes [batch..., M, N], packed. */
-function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batch: Shape, { alpha, beta }: Scale): Expr {
+export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batch: Shape, { alpha, beta }: Scale): Expr {
   const [m, k] = a.sizes.slice(-2) as [number, number];
   const n = b.sizes[b.sizes.length - 1]!;
   const leadA = a.sizes.slice(0, -2);

@@ -337,14 +337,3 @@ export function groupNorm(
   if (weight !== null) y = mul(y, channels(toDType(weight, "float32"), x.rank));
   return toDType(bias === null ? y : add(y, channels(toDType(bias, "float32"), x.rank)), x.dtype);
 }
-
-/** groupNorm with one group for each channel. Reference: torch.nn.functional.instance_norm. */
-export function instanceNorm(
-  x: Tensor,
-  weight: Tensor | null = null,
-  bias: Tensor | null = null,
-  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
-): Tensor {
-  if (x.rank < 3) throw new ShapeError("instanceNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
-  return groupNorm(x, x.shape[1]!, weight, bias, { epsilon });
-}

@@ -9,11 +9,11 @@ import type { Tensor } from "../tensor.ts";
 import { add } from "./binary.ts";
 import { full } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
-import { flip } from "./join.ts";
+import { cat, flip } from "./join.ts";
 import { narrow, sliceGradOp, sliceView, wholeSlice } from "./movement.ts";
 import { sum } from "./reduce.ts";
 
-export type PadMode = "constant" | "reflect" | "replicate";
+export type PadMode = "constant" | "reflect" | "replicate" | "circular";
 
 interface ConstantAttributes {
   readonly before: readonly number[];
@@ -94,8 +94,8 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
  * x with elements added before and behind along its last axes.
  *
  * pads: [before, behind] of the last axis, then of the one before it, and so on; negative numbers take elements away.
- * mode: "constant" with `value` (default 0), "reflect" (mirrored without the edge; each pad shorter than the axis), "replicate".
- * Throws ValueError for an odd list, ShapeError for one that does not fit. DirectML: PADDING1. Reference: torch.nn.functional.pad.
+ * mode: "constant" with `value` (default 0), "reflect" (mirrored without the edge; each pad shorter than the axis), "replicate",
+ * "circular" (from the other end; each pad at most the axis). Throws ValueError for an odd list, ShapeError for one that does not fit. DirectML: PADDING1. Reference: torch.nn.functional.pad.
  */
 export function pad(
   x: Tensor,
@@ -120,20 +120,24 @@ export function pad(
     if (core.size === 0) return full(shape, value, { dtype: x.dtype, device: x.device });
     return call(padConstantOp, [core], { before: start, after: end, value });
   }
-  if (mode !== "reflect" && mode !== "replicate") throw new ValueError("pad", "mode", '"constant", "reflect" or "replicate"', mode);
+  if (mode !== "reflect" && mode !== "replicate" && mode !== "circular")
+    throw new ValueError("pad", "mode", '"constant", "reflect", "replicate" or "circular"', mode);
   let result = core;
   start.forEach((_, axis) => {
     const [p, q] = [start[axis]!, end[axis]!];
     if (p === 0 && q === 0) return;
     const n = core.shape[axis]!;
-    if (n === 0 || (mode === "reflect" && Math.max(p, q) >= n))
+    if (n === 0 || (mode === "reflect" && Math.max(p, q) >= n) || (mode === "circular" && Math.max(p, q) > n))
       throw new ShapeError(
         "pad",
         "pads",
-        mode === "reflect" ? `shorter than axis ${axis} of ${x.describe()}` : `zero along the empty axis ${axis}`,
+        mode !== "replicate" && n > 0
+          ? `${mode === "reflect" ? "shorter than" : "not longer than"} axis ${axis} of ${x.describe()}`
+          : `zero along the empty axis ${axis}`,
         pads,
       );
-    result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
+    if (mode === "circular") result = cat([narrow(result, axis, n - p, p), result, narrow(result, axis, 0, q)], axis);
+    else result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
   });
   return result === core ? call(contiguousOp, [core], undefined) : result;
 }

@@ -3,6 +3,7 @@ import { arithmetic } from "./arithmetic.ts";
 import { elementwise } from "./elementwise.ts";
 import type { Table } from "./entry.ts";
 import { indexing } from "./indexing.ts";
+import { layers } from "./layers.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { products } from "./products.ts";
@@ -26,4 +27,5 @@ export const table: Table = {
   ...arithmetic,
   ...statistics,
   ...special,
+  ...layers,
 };

@@ -1,0 +1,204 @@
+/** Attention, by blocks of queries whose scores alone are kept in memory. */
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { call, demandSameDevice } from "../dispatch.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { broadcastShapes, isBroadcastableTo, showShape, sizeOf } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { define, type Definition, type TensorSpec } from "../definition.ts";
+import { add, mul, sub } from "./binary.ts";
+import { eq, ge } from "./compare.ts";
+import { toDType } from "./data.ts";
+import { amax } from "./extrema.ts";
+import { demandProbability, dropout } from "./dropout.ts";
+import { cat, repeatInterleave } from "./join.ts";
+import { emitGemm, matmul } from "./matmul.ts";
+import { narrow, transpose, unsqueeze } from "./movement.ts";
+import type { Generator } from "./random.ts";
+import { arange } from "./ranges.ts";
+import { sum } from "./reduce.ts";
+import { emitSoftmax, softmax } from "./softmax.ts";
+import { detach } from "./state.ts";
+import { cast, constant, demandFloat, sumTo } from "./support.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { where } from "./where.ts";
+
+export interface Attention {
+  readonly scale: number;
+  readonly causal: boolean;
+  /** Queries whose scores are made at a time. */
+  readonly block: number;
+}
+
+/** Scores that are kept at a time: 16 Mi elements. */
+const SCORES = 1 << 24;
+
+const batchOf = (inputs: readonly TensorSpec[]): number[] =>
+  inputs
+    .slice(1, 3)
+    .reduce<number[]>((s, x) => broadcastShapes("scaledDotProductAttention", s, x.shape.slice(0, -2)), inputs[0]!.shape.slice(0, -2));
+
+/** The part of an expression along its second to last axis. */
+function rows(g: GraphBuilder, x: Expr, start: number, length: number): Expr {
+  const axis = x.sizes.length - 2;
+  if (x.sizes[axis] === length) return x;
+  return g.slice1(x, {
+    output: { sizes: x.sizes.map((d, i) => (i === axis ? length : d)) },
+    inputWindowOffsets: x.sizes.map((_, i) => (i === axis ? start : 0)),
+    inputWindowSizes: x.sizes.map((d, i) => (i === axis ? length : d)),
+    inputWindowStrides: x.sizes.map(() => 1),
+  });
+}
+
+/** Where query `start` + i may see key j: j is not behind it. */
+function emitCausal(g: GraphBuilder, start: number, length: number, keys: number, sizes: readonly number[]): Expr {
+  const sequence = (from: number, count: number): Expr =>
+    g.fillValueSequence({
+      output: { sizes: [count], dtype: "int32" },
+      valueDataType: "INT32",
+      valueStart: { dtype: "int32", value: from },
+      valueDelta: { dtype: "int32", value: 1 },
+    });
+  const query = g.reinterpret(sequence(start, length), { sizes: [length, 1], strides: [1, 0] });
+  const pairs = [length, keys];
+  const seen = g.elementWiseLogicalGreaterThanOrEqual(g.expand(query, pairs), g.expand(sequence(0, keys), pairs), {
+    output: { dtype: "bool" },
+  });
+  return g.expand(seen, sizes);
+}
+
+/** Inputs q [..., L, E], k [..., S, E], v [..., S, D] and, if there is one, a mask that is added to the scores. */
+const attentionOp: Definition<Attention> = define<Attention>({
+  name: "scaledDotProductAttention",
+  infer: (inputs) => [{ shape: [...batchOf(inputs), inputs[0]!.shape.at(-2)!, inputs[2]!.shape.at(-1)!], dtype: inputs[0]!.dtype }],
+  lower: (g, [q, k, v, mask], { scale, causal, block }, [out]) => {
+    const batch = out!.shape.slice(0, -2);
+    const [length, keys] = [out!.shape.at(-2)!, k!.sizes.at(-2)!];
+    const turned = g.transpose(
+      k!,
+      k!.sizes.map((_, i, all) => (i < all.length - 2 ? i : 2 * all.length - 3 - i)),
+    );
+    const parts: Expr[] = [];
+    for (let start = 0; start < length; start += block) {
+      const count = Math.min(block, length - start);
+      const sizes = [...batch, count, keys];
+      const product = emitGemm(g, rows(g, q!, start, count), turned, null, batch, { alpha: scale, beta: 0 });
+      let scores = g.reinterpret(cast(g, product, "float32"), { sizes });
+      if (mask !== undefined) {
+        const spread = g.expand(mask, [...batch, length, keys]);
+        scores = g.elementWiseAdd(scores, cast(g, rows(g, spread, start, count), "float32"));
+      }
+      if (causal) scores = g.elementWiseIf(emitCausal(g, start, count, keys, sizes), scores, constant(g, "float32", -Infinity, sizes));
+      const flat = g.reinterpret(emitSoftmax(g, g.reshape(scores, [sizeOf(sizes) / keys, keys]), 1, false), { sizes });
+      // A query that sees nothing gets zeros.
+      const known =
+        mask === undefined
+          ? flat
+          : g.elementWiseIf(g.elementWiseIsNan(flat, { output: { dtype: "bool" } }), constant(g, "float32", 0, sizes), flat);
+      const part = emitGemm(g, cast(g, known, out!.dtype), v!, null, batch, { alpha: 1, beta: 0 });
+      parts.push(g.reinterpret(part, { sizes: [...batch, count, out!.shape.at(-1)!] }));
+    }
+    return [parts.length === 1 ? parts[0]! : g.join(parts, { output: { sizes: out!.shape }, axis: out!.shape.length - 2 })];
+  },
+  // The scores are computed again, block by block: keeping them would take more memory than all else.
+  grad: (dy, { inputs: [q, k, v, mask], specs, attrs, needs }) => {
+    const length = dy.shape.at(-2)!;
+    let dk: Tensor | null = null;
+    let dv: Tensor | null = null;
+    const dqs: Tensor[] = [];
+    const masks: Tensor[] = [];
+    for (let start = 0; start < length; start += attrs.block) {
+      const count = Math.min(attrs.block, length - start);
+      const [qb, db] = [q!, dy].map((t) => narrow(t, -2, start, count)) as [Tensor, Tensor];
+      const p = probabilities(qb, k!, mask === undefined ? null : part(mask, start, count, length), attrs, start);
+      const [pt, dbt] = [transpose(p, -1, -2), matmul(db, transpose(v!, -1, -2))];
+      const ds = mul(p, sub(dbt, sum(mul(dbt, p), -1, { keepDims: true })));
+      if (needs[0]) dqs.push(mul(matmul(ds, k!), attrs.scale));
+      const plus = (a: Tensor | null, b: Tensor): Tensor => (a === null ? b : add(a, b));
+      if (needs[1]) dk = plus(dk, sumTo(mul(matmul(transpose(ds, -1, -2), qb), attrs.scale), specs[1]!));
+      if (needs[2]) dv = plus(dv, sumTo(matmul(pt, db), specs[2]!));
+      if (needs[3]) masks.push(ds);
+    }
+    return [
+      needs[0] ? sumTo(cat(dqs, -2), specs[0]!) : null,
+      dk,
+      dv,
+      ...(mask === undefined ? [] : [needs[3] ? sumTo(cat(masks, -2), specs[3]!) : null]),
+    ];
+  },
+  saves: { outputs: false },
+});
+
+/** Some rows of a mask, which may have one for all. */
+const part = (mask: Tensor, start: number, count: number, length: number): Tensor =>
+  mask.rank > 1 && mask.shape.at(-2) === length ? narrow(mask, -2, start, count) : mask;
+
+/** @internal The weights of the keys for each query, as composed operations. */
+export function probabilities(q: Tensor, k: Tensor, mask: Tensor | null, { scale, causal }: Attention, start: number): Tensor {
+  let scores = mul(matmul(q, transpose(k, -1, -2)), scale);
+  if (mask !== null) scores = add(scores, mask);
+  if (causal) {
+    const at = (n: number, from: number): Tensor => arange(from + n, { start: from, dtype: "int32", device: q.device });
+    const seen = ge(unsqueeze(at(q.shape.at(-2)!, start), -1), at(k.shape.at(-2)!, 0));
+    scores = where(seen, scores, scalarTensor(q.device, scores.dtype, -Infinity));
+  }
+  if (mask === null) return softmax(scores, -1);
+  // A row without any key would be NaN, and so would its gradient: it is computed of zeros and left out.
+  const blind = eq(amax(detach(scores), -1, { keepDims: true }), -Infinity);
+  return where(blind, 0, softmax(where(blind, 0, scores), -1));
+}
+
+export interface AttentionOptions {
+  /** true where a key counts (bool), or numbers that are added to the scores; broadcasts to [..., L, S]. */
+  readonly mask?: Tensor | null | undefined;
+  /** Probability with which a weight is left out. Default: 0. */
+  readonly dropout?: number | undefined;
+  /** Whether a query sees no key behind its own place. Default: false. */
+  readonly causal?: boolean | undefined;
+  /** Factor of the products. Default: 1 / sqrt(E). */
+  readonly scale?: number | undefined;
+  /** Whether several heads of q share one of k and v: their number may be a multiple. Default: false. */
+  readonly groupedHeads?: boolean | undefined;
+  readonly generator?: Generator | undefined;
+}
+
+/**
+ * softmax(q kᵀ scale + mask) v. q: [..., L, E]; k: [..., S, E]; v: [..., S, D]; batches broadcast. Result: [..., L, D]. A query that
+ * sees no key gives zeros. DirectML: GEMM, ACTIVATION_SOFTMAX1. Reference: torch.nn.functional.scaled_dot_product_attention.
+ */
+export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+  const name = "scaledDotProductAttention";
+  const { mask = null, dropout: p = 0, causal = false } = options;
+  demandSameDevice(name, [q, k, v]);
+  demandFloat(name, q, "q");
+  demandProbability(name, p);
+  if (q.dtype !== k.dtype || q.dtype !== v.dtype)
+    throw new DTypeError(name, "k and v", `of q's dtype ${q.dtype}`, `${k.describe()}, ${v.describe()}`);
+  if (q.rank < 2 || k.rank < 2 || v.rank < 2 || q.shape.at(-1) !== k.shape.at(-1) || k.shape.at(-2) !== v.shape.at(-2))
+    throw new ShapeError(name, "q, k and v", "[..., L, E], [..., S, E] and [..., S, D]", [q, k, v].map((t) => t.describe()).join(", "));
+  if (causal && mask !== null) throw new ValueError(name, "mask", "null when causal", mask);
+  if (options.groupedHeads === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
+  const pairs = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
+  if (mask !== null && !isBroadcastableTo(mask.shape, pairs))
+    throw new ShapeError(name, "mask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
+  const added = mask === null ? null : additive(mask, q);
+  const scale = options.scale ?? 1 / Math.sqrt(q.shape.at(-1)!);
+  const block = Math.max(1, Math.min(q.shape.at(-2)!, Math.floor(SCORES / Math.max(1, sizeOf(pairs) / q.shape.at(-2)!))));
+  const attrs = { scale, causal, block };
+  if (p === 0 && sizeOf(pairs) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
+  return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator: options.generator }), v);
+}
+
+/** A mask as numbers to be added to the scores. */
+function additive(mask: Tensor, q: Tensor): Tensor {
+  if (mask.dtype !== "bool") return toDType(mask, q.dtype);
+  const number = (v: number): Tensor => scalarTensor(q.device, q.dtype, v);
+  return where(mask, number(0), number(-Infinity));
+}
+
+/** Heads of k or v repeated for those of q. */
+function grouped(operation: string, q: Tensor, x: Tensor): Tensor {
+  const [heads, own] = [q.shape.at(-3) ?? 1, x.shape.at(-3) ?? 1];
+  if (heads % own !== 0) throw new ShapeError(operation, "k and v", `of a number of heads that divides q's ${heads}`, x.describe());
+  return heads === own ? x : repeatInterleave(x, heads / own, x.rank - 3);
+}

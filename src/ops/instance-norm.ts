@@ -1,0 +1,50 @@
+/** Normalisation of each channel of each sample. */
+import { noGrad } from "../autograd/grad-mode.ts";
+import { assign } from "../dispatch.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, mul } from "./binary.ts";
+import { toDType } from "./data.ts";
+import { batchNorm, groupNorm } from "./norm.ts";
+import { mean } from "./reduce.ts";
+import { variance } from "./statistics.ts";
+
+export interface InstanceNormOptions {
+  /** Added to the variance. Default: 1e-5. */
+  readonly epsilon?: number | undefined;
+  /** [C]: moved towards the mean of the samples' statistics, or used in their place. */
+  readonly runningMean?: Tensor | null | undefined;
+  readonly runningVariance?: Tensor | null | undefined;
+  /** Whether x's own statistics are used, and the running ones moved. Default: true. */
+  readonly useInputStats?: boolean | undefined;
+  /** Share of x in the running statistics. Default: 0.1. */
+  readonly momentum?: number | undefined;
+}
+
+/**
+ * (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel of each sample, over the spatial axes. x: [N, C, ...],
+ * floating. DirectML: MEAN_VARIANCE_NORMALIZATION1; BATCH_NORMALIZATION by running statistics. Reference: torch.nn.functional.instance_norm.
+ */
+export function instanceNorm(
+  x: Tensor,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  options: InstanceNormOptions = {},
+): Tensor {
+  const { epsilon, runningMean = null, runningVariance = null, useInputStats = true, momentum = 0.1 } = options;
+  if (x.rank < 3) throw new ShapeError("instanceNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
+  if (!useInputStats) return batchNorm(x, runningMean, runningVariance, weight, bias, { epsilon });
+  const spatial = x.shape.slice(2);
+  if (spatial.every((d) => d === 1)) throw new ValueError("instanceNorm", "x", "of more than one spatial element", x.describe());
+  const y = groupNorm(x, x.shape[1]!, weight, bias, { epsilon });
+  const move = (running: Tensor | null, value: () => Tensor): void => {
+    if (running !== null)
+      assign("instanceNorm", running, () => add(mul(running, 1 - momentum), toDType(mul(value(), momentum), running.dtype)));
+  };
+  const axes = spatial.map((_, i) => i + 2);
+  noGrad(() => {
+    move(runningMean, () => mean(mean(x, axes), 0));
+    move(runningVariance, () => mean(variance(x, axes), 0));
+  });
+  return y;
+}

@@ -1,0 +1,168 @@
+/** Planes of another size: each axis is resized in turn, by a few weighted reads of each place. */
+import { ShapeError, ValueError } from "../errors.ts";
+import { isFloat } from "../dtype.ts";
+import type { Tensor } from "../tensor.ts";
+import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from "./adaptive-pool.ts";
+import { add, mul } from "./binary.ts";
+import { tensor } from "./creation.ts";
+import { toDType } from "./data.ts";
+import { indexSelect } from "./gather.ts";
+import { matmul } from "./matmul.ts";
+import { transpose } from "./movement.ts";
+
+export type ResizeMode = "nearest" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
+
+export interface InterpolateOptions {
+  /** Lengths of the result's spatial axes. This or scaleFactor is needed. */
+  readonly size?: number | readonly number[] | null | undefined;
+  /** Factors of the spatial axes' lengths. */
+  readonly scaleFactor?: number | readonly number[] | null | undefined;
+  /** Default: "nearest". */
+  readonly mode?: ResizeMode | undefined;
+  /** Whether the corner pixels' centres coincide; for linear modes and bicubic. Default: false. */
+  readonly alignCorners?: boolean | null | undefined;
+  /** Whether the factors that are used are those of the lengths, instead of the given ones. Default: false. */
+  readonly recomputeScaleFactor?: boolean | null | undefined;
+  /** Whether shrinking averages over all that a place covers: bilinear and bicubic. Default: false. */
+  readonly antialias?: boolean | undefined;
+}
+
+/** How one axis is read: for each place of the result, as many (index, weight) pairs as there are taps. */
+interface Taps {
+  readonly indices: readonly number[][];
+  /** null: all ones. */
+  readonly weights: readonly number[][] | null;
+}
+
+const clamped = (i: number, length: number): number => Math.min(Math.max(i, 0), length - 1);
+/** PyTorch computes places in float32; which element is the nearest depends on it. */
+const single = Math.fround;
+
+/** Keys' cubic kernel with a = -0.75 (or -0.5, antialiased, as Pillow's). */
+function cubic(x: number, a: number): number {
+  const d = Math.abs(x);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+function nearestTaps(input: number, output: number, scale: number, exact: boolean): Taps {
+  const at = (i: number): number => Math.floor(single(single(i + (exact ? 0.5 : 0)) * single(scale)));
+  return { indices: [Array.from({ length: output }, (_, i) => clamped(at(i), input))], weights: null };
+}
+function linearTaps(input: number, output: number, scale: number, align: boolean): Taps {
+  const places = Array.from({ length: output }, (_, i) => (align ? i * scale : Math.max((i + 0.5) * scale - 0.5, 0)));
+  const low = places.map((p) => Math.min(Math.floor(p), input - 1));
+  const weight = places.map((p, i) => Math.min(p - low[i]!, 1));
+  return { indices: [low, low.map((p) => clamped(p + 1, input))], weights: [weight.map((w) => 1 - w), weight] };
+}
+function cubicTaps(input: number, output: number, scale: number, align: boolean): Taps {
+  const places = Array.from({ length: output }, (_, i) => (align ? i * scale : (i + 0.5) * scale - 0.5));
+  const offsets = [-1, 0, 1, 2];
+  return {
+    indices: offsets.map((o) => places.map((p) => clamped(Math.floor(p) + o, input))),
+    weights: offsets.map((o) => places.map((p) => cubic(p - Math.floor(p) - o, -0.75))),
+  };
+}
+
+/** The matrix [input, output] of an antialiased axis: a triangle or a cubic kernel, as wide as a place of the result. */
+function smoothMatrix(input: number, output: number, scale: number, isCubic: boolean, align: boolean): number[] {
+  const wide = Math.max(scale, 1);
+  const support = (isCubic ? 2 : 1) * wide;
+  const matrix = new Array<number>(input * output).fill(0);
+  for (let o = 0; o < output; o++) {
+    const centre = align ? o * scale + 0.5 : (o + 0.5) * scale;
+    const first = Math.max(Math.trunc(centre - support + 0.5), 0);
+    const end = Math.min(Math.trunc(centre + support + 0.5), input);
+    const weights = Array.from({ length: end - first }, (_, j) => {
+      const d = (j + first - centre + 0.5) / wide;
+      return isCubic ? cubic(d, -0.5) : Math.max(1 - Math.abs(d), 0);
+    });
+    const total = weights.reduce((a, b) => a + b, 0);
+    weights.forEach((w, j) => (matrix[(first + j) * output + o] = total === 0 ? 0 : w / total));
+  }
+  return matrix;
+}
+
+function applied(x: Tensor, axis: number, { indices, weights }: Taps): Tensor {
+  const shape = x.shape.map((_, i) => (i === axis ? indices[0]!.length : 1));
+  const reads = indices.map((list, i) => {
+    const part = indexSelect(x, axis, tensor(Int32Array.from(list), { device: x.device }));
+    return weights === null ? part : mul(part, tensor(Float32Array.from(weights[i]!), { shape, device: x.device }));
+  });
+  return reads.reduce((a, b) => add(a, b));
+}
+
+const DIMENSIONS: { readonly [mode in ResizeMode]: readonly number[] } = {
+  nearest: [1, 2, 3],
+  "nearest-exact": [1, 2, 3],
+  area: [1, 2, 3],
+  linear: [1],
+  bilinear: [2],
+  bicubic: [2],
+  trilinear: [3],
+};
+
+/** Lengths of the result, and by how much each place moves on in x. */
+function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: number[]; given: (number | null)[] } {
+  const { size = null, scaleFactor = null } = options;
+  if ((size === null) === (scaleFactor === null)) throw new ValueError("interpolate", "size or scaleFactor", "given, and not both", size);
+  const list = (v: number | readonly number[], argument: string): number[] => {
+    const all = typeof v === "number" ? new Array<number>(spatial).fill(v) : [...v];
+    if (all.length !== spatial || all.some((n) => !(n > 0)))
+      throw new ValueError("interpolate", argument, `a number above 0, or ${spatial} of them`, v);
+    return all;
+  };
+  if (size !== null) {
+    const lengths = list(size, "size");
+    if (lengths.some((n) => !Number.isInteger(n))) throw new ValueError("interpolate", "size", "whole numbers", size);
+    return { size: lengths, given: lengths.map(() => null) };
+  }
+  const factors = list(scaleFactor!, "scaleFactor");
+  const lengths = factors.map((f, i) => Math.floor(x.shape[i + 2]! * f));
+  return { size: lengths, given: factors.map((f) => (options.recomputeScaleFactor === true ? null : f)) };
+}
+
+/**
+ * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
+ *
+ * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: GATHER,
+ * MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
+ */
+export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor {
+  const { mode = "nearest", antialias = false } = options;
+  const spatial = x.rank - 2;
+  if (!Object.hasOwn(DIMENSIONS, mode)) throw new ValueError("interpolate", "mode", `one of ${Object.keys(DIMENSIONS).join(", ")}`, mode);
+  if (!DIMENSIONS[mode].includes(spatial))
+    throw new ShapeError("interpolate", "x", `of ${DIMENSIONS[mode].map((d) => d + 2).join(", ")} axes for mode "${mode}"`, x.describe());
+  if (x.shape.slice(1).includes(0))
+    throw new ShapeError("interpolate", "x", "of at least one element along every axis but the batch", x.describe());
+  const interpolates = mode === "linear" || mode === "bilinear" || mode === "trilinear" || mode === "bicubic";
+  if (options.alignCorners != null && !interpolates)
+    throw new ValueError("interpolate", "alignCorners", `left out for mode "${mode}"`, options.alignCorners);
+  if (antialias && mode !== "bilinear" && mode !== "bicubic")
+    throw new ValueError("interpolate", "antialias", 'false but for "bilinear" and "bicubic"', antialias);
+  const { size, given } = plan(x, spatial, options);
+  if (size.some((n) => n < 1)) throw new ValueError("interpolate", "size", "at least 1 along every axis", size);
+  if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
+  const align = options.alignCorners === true;
+  // Weights are float32; half precision is rounded once.
+  let y = interpolates && isFloat(x.dtype) ? toDType(x, "float32") : x;
+  size.forEach((output, i) => {
+    const axis = i + 2;
+    const input = x.shape[axis]!;
+    const factor = given[i] ?? null;
+    const scale = align ? (output > 1 ? (input - 1) / (output - 1) : 0) : factor === null ? input / output : 1 / factor;
+    if (!interpolates)
+      y = input === output && scale === 1 ? y : applied(y, axis, nearestTaps(input, output, scale, mode === "nearest-exact"));
+    else if (antialias) {
+      const matrix = tensor(Float32Array.from(smoothMatrix(input, output, scale, mode === "bicubic", align)), {
+        shape: [input, output],
+        device: x.device,
+      });
+      y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
+    } else if (input !== output || scale !== 1) {
+      y = applied(y, axis, mode === "bicubic" ? cubicTaps(input, output, scale, align) : linearTaps(input, output, scale, align));
+    }
+  });
+  return toDType(y, x.dtype);
+}

@@ -1,0 +1,84 @@
+/** Normalisations without a mean: RMS norm, and local response normalisation. */
+import { call, demandSameDevice } from "../dispatch.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { define } from "../definition.ts";
+import { add, div, mul, sub } from "./binary.ts";
+import { reshape } from "./movement.ts";
+import { pad } from "./pad.ts";
+import { avgPool2d } from "./pool.ts";
+import { pow } from "./power.ts";
+import { emitReduce, mean } from "./reduce.ts";
+import { cast, demandFloat } from "./support.ts";
+import { rsqrt, square } from "./unary.ts";
+
+/** x / sqrt(mean(x²) + epsilon) of rows [R, W]. */
+const rmsNormOp = define<{ readonly epsilon: number }>({
+  name: "rmsNorm",
+  infer: ([x]) => [x!],
+  lower: (g, [x], { epsilon }, [out]) => {
+    const seen = cast(g, x!, "float32");
+    const average = emitReduce(g, g.elementWiseMultiply(seen, seen), "AVERAGE", [1]);
+    const root = g.elementWiseRecip(g.elementWiseSqrt(average, { scaleBias: [1, epsilon] }));
+    return [cast(g, g.elementWiseMultiply(seen, g.expand(root, seen.sizes)), out!.dtype)];
+  },
+  grad: (dy, { inputs: [x], attrs }) => {
+    const r = rsqrt(add(mean(square(x!), 1, { keepDims: true }), attrs.epsilon));
+    const normal = mul(x!, r);
+    return [mul(sub(dy, mul(normal, mean(mul(dy, normal), 1, { keepDims: true }))), r)];
+  },
+  saves: { outputs: false },
+});
+
+const EPSILON = { float16: 2 ** -10, float32: 2 ** -23 } as const;
+
+/**
+ * x / sqrt(mean(x²) + epsilon) * weight over the last axes, whose lengths are normalizedShape. epsilon: default the dtype's own.
+ * DirectML: REDUCE AVERAGE, SQRT. Reference: torch.nn.functional.rms_norm.
+ */
+export function rmsNorm(
+  x: Tensor,
+  normalizedShape: Shape,
+  weight: Tensor | null = null,
+  { epsilon }: { readonly epsilon?: number | null | undefined } = {},
+): Tensor {
+  demandFloat("rmsNorm", x);
+  const axes = normalizedShape.length;
+  if (axes === 0 || axes > x.rank || !sameShape(x.shape.slice(x.rank - axes), normalizedShape))
+    throw new ShapeError("rmsNorm", "last axes of x", showShape(normalizedShape), x.describe());
+  if (weight !== null) {
+    demandSameDevice("rmsNorm", [x, weight]);
+    if (!sameShape(weight.shape, normalizedShape)) throw new ShapeError("rmsNorm", "weight", showShape(normalizedShape), weight.describe());
+  }
+  if (x.size === 0) return x;
+  const width = sizeOf(normalizedShape);
+  const rows = reshape(x, [x.size / width, width]);
+  const y = reshape(call(rmsNormOp, [rows], { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON] }), x.shape);
+  return weight === null ? y : mul(y, weight);
+}
+
+export interface LocalResponseOptions {
+  /** Default: 1e-4. */
+  readonly alpha?: number | undefined;
+  /** Default: 0.75. */
+  readonly beta?: number | undefined;
+  /** Default: 1. */
+  readonly k?: number | undefined;
+}
+
+/**
+ * x / (k + alpha times the mean of the squares of `size` neighbouring channels)^beta. x: [N, C, ...].
+ * DirectML: AVERAGE_POOLING, POW. Reference: torch.nn.functional.local_response_norm.
+ */
+export function localResponseNorm(x: Tensor, size: number, { alpha = 1e-4, beta = 0.75, k = 1 }: LocalResponseOptions = {}): Tensor {
+  if (x.rank < 3) throw new ShapeError("localResponseNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
+  if (!Number.isInteger(size) || size < 1) throw new ValueError("localResponseNorm", "size", "a whole number of at least 1", size);
+  if (x.size === 0) return x;
+  demandFloat("localResponseNorm", x);
+  const [n, c] = x.shape as [number, number];
+  const squares = reshape(square(x), [n, 1, c, sizeOf(x.shape.slice(2))]);
+  const before = Math.floor(size / 2);
+  const average = avgPool2d(pad(squares, [0, 0, before, size - 1 - before]), [size, 1], { stride: 1 });
+  return div(x, pow(add(mul(reshape(average, x.shape), alpha), k), beta));
+}

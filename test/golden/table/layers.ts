@@ -1,0 +1,99 @@
+/** What layers are made of: attention, resizing, folding, losses, bags. */
+import * as dx from "../../../src/index.ts";
+import type { Call } from "../call.ts";
+import { Missing } from "../cases.ts";
+import type { Entry, Result, Table } from "./entry.ts";
+
+type PerAxis = number | readonly number[];
+const generator = (): dx.Generator => new dx.Generator(1);
+const drawn = (c: Call): void => {
+  if (c.case.kind === "ok" && c.case.compare?.[0] !== "meta" && c.get("training") !== false && c.number("p", 0.5) > 0 && c.number("p", 0.5) < 1) throw new Missing("random results are not PyTorch's");
+};
+
+const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k"), c.named("v"), { mask: c.optional("attn_mask"), causal: c.bool("is_causal"), scale: c.given("scale"), dropout: c.number("dropout_p", 0) }) };
+
+/** The private form of 1.13: the weights are a result. */
+const privateAttention: Entry = { run: (c) => {
+  if (c.number("dropout_p", 0) > 0 && c.case.compare?.[0] !== "meta") throw new Missing("random results are not PyTorch's");
+  const [q, k, v] = [c.x, c.named("key"), c.named("value")];
+  let mask = c.optional("attn_mask");
+  if (c.bool("is_causal")) mask = dx.tril(dx.ones([q.shape.at(-2)!, k.shape.at(-2)!])).to("bool");
+  const scale = 1 / Math.sqrt(q.shape.at(-1)!);
+  let scores = dx.matmul(q.to("float32"), k.to("float32").transpose(-1, -2)).mul(scale);
+  if (mask !== null) scores = mask.dtype === "bool" ? scores.maskedFill(dx.logicalNot(mask), -Infinity) : scores.add(mask);
+  return [dx.scaledDotProductAttention(q, k, v, { mask, scale }), dx.softmax(scores, -1).to(q.dtype)];
+} };
+
+const multiHead: Entry = { run: (c) => {
+  const { output, weights } = dx.multiHeadAttention(c.x, c.named("key"), c.named("value"), c.number("num_heads", 1), {
+    inWeight: c.named("in_proj_weight"), inBias: c.optional("in_proj_bias"), outWeight: c.named("out_proj_weight"), outBias: c.optional("out_proj_bias"),
+  }, { keyPaddingMask: c.optional("key_padding_mask"), mask: c.optional("attn_mask"), weights: c.get("need_weights") === false ? "none" : "average" });
+  return weights === null ? [output] : [output, weights];
+} };
+
+const resized = (mode?: dx.ResizeMode, align?: boolean): Entry => ({ run: (c) => dx.interpolate(c.x, {
+  size: c.given<PerAxis>("size"), scaleFactor: c.given<PerAxis>("scale_factor"), mode: mode ?? (c.text("mode", "nearest") as dx.ResizeMode), alignCorners: align ?? c.given<boolean>("align_corners"),
+  recomputeScaleFactor: c.given<boolean>("recompute_scale_factor"), antialias: c.bool("antialias"),
+}) });
+
+const fold = (c: Call): dx.FoldOptions => ({ dilation: c.given<PerAxis>("dilation"), padding: c.given<PerAxis>("padding"), stride: c.given<PerAxis>("stride") });
+const loss = (c: Call): dx.LossOptions => ({ reduction: c.given<dx.Reduction>("reduction") });
+const margin = (c: Call): { margin?: number | undefined } => ({ margin: c.given<number>("margin") });
+const unpool = (f: typeof dx.maxUnpool2d): Entry => ({ run: (c) => f(c.x, c.named("indices"), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), padding: c.given<PerAxis>("padding"), outputSize: c.given<readonly number[]>("output_size") }) });
+const lpPool = (f: typeof dx.lpPool2d): Entry => ({ run: (c) => f(c.x, c.number("norm_type", 2), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), ceilMode: c.bool("ceil_mode") }) });
+const shape = (c: Call): readonly number[] => c.list("normalized_shape");
+const lengths = (c: Call, name: string): dx.Tensor | readonly number[] => c.get(name) as dx.Tensor | readonly number[];
+
+const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIndex: c.given<number>("padding_idx"), maxNorm: c.given<number>("max_norm"), normType: c.given<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
+const fn = (name: string): string => `nn.functional.${name}`;
+const random = (f: (x: dx.Tensor, o: dx.DropoutOptions) => dx.Tensor): Entry => ({ run: (c) => {
+  drawn(c);
+  return f(c.x, { p: c.number("p", 0.5), training: c.get("training") !== false, generator: generator() });
+} });
+
+/** native_batch_norm gives the batch's mean and 1 / deviation too. */
+const nativeBatchNorm = (c: Call): Result => {
+  const training = c.bool("training");
+  const epsilon = c.number("eps", 1e-5);
+  const y = dx.batchNorm(c.x, c.optional("running_mean"), c.optional("running_var"), c.optional("weight"), c.optional("bias"), { training, momentum: c.number("momentum", 0.1), epsilon });
+  if (!training) return [y, dx.zeros([0], { dtype: c.x.dtype }), dx.zeros([0], { dtype: c.x.dtype })];
+  const axes = c.x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
+  return [y, dx.mean(c.x, axes), dx.rsqrt(dx.add(dx.var(c.x, axes, { correction: 0 }), epsilon))];
+};
+
+export const layers: Table = {
+  [fn("scaled_dot_product_attention")]: attention, [fn("_scaled_dot_product_attention")]: privateAttention, [fn("multi_head_attention_forward")]: multiHead,
+  [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { epsilon: c.given<number>("eps") }) },
+  [fn("local_response_norm")]: { run: (c) => dx.localResponseNorm(c.x, c.number("size", 1), { alpha: c.given("alpha"), beta: c.given("beta"), k: c.given("k") }) },
+  [fn("instance_norm")]: { run: (c) => dx.instanceNorm(c.x, c.optional("weight"), c.optional("bias"), { runningMean: c.optional("running_mean"), runningVariance: c.optional("running_var"), useInputStats: c.get("use_input_stats") !== false, momentum: c.number("momentum", 0.1), epsilon: c.number("eps", 1e-5) }) },
+  native_batch_norm: { run: nativeBatchNorm },
+  [fn("interpolate")]: resized(), [fn("upsample_bilinear")]: resized("bilinear", true), [fn("upsample_nearest")]: resized("nearest"),
+  [fn("grid_sample")]: { run: (c) => dx.gridSample(c.x, c.named("grid"), { mode: c.given("mode"), paddingMode: c.given("padding_mode"), alignCorners: c.bool("align_corners") }) },
+  [fn("affine_grid")]: { run: (c) => dx.affineGrid(c.x, c.list("size"), { alignCorners: c.bool("align_corners") }) },
+  [fn("pixel_shuffle")]: { run: (c) => dx.pixelShuffle(c.x, (c.get("upscale_factor") ?? c.positional[1]) as number) }, [fn("pixel_unshuffle")]: { run: (c) => dx.pixelUnshuffle(c.x, (c.get("downscale_factor") ?? c.positional[1]) as number) },
+  [fn("channel_shuffle")]: { run: (c) => dx.channelShuffle(c.x, c.number("groups", 1)) },
+  [fn("unfold")]: { run: (c) => dx.unfoldWindows(c.x, c.get("kernel_size") as PerAxis, fold(c)) }, [fn("fold")]: { run: (c) => dx.fold(c.x, c.get("output_size") as PerAxis, c.get("kernel_size") as PerAxis, fold(c)) },
+  [fn("max_unpool1d")]: unpool(dx.maxUnpool1d), [fn("max_unpool2d")]: unpool(dx.maxUnpool2d), [fn("max_unpool3d")]: unpool(dx.maxUnpool3d),
+  [fn("lp_pool1d")]: lpPool(dx.lpPool1d), [fn("lp_pool2d")]: lpPool(dx.lpPool2d),
+  [fn("bilinear")]: { run: (c) => dx.bilinear(c.x, c.named("input2"), c.named("weight"), c.optional("bias")) },
+  [fn("embedding")]: { run: (c) => dx.embedding(c.x, c.named("weight"), embeddingOptions(c)) },
+  [fn("embedding_bag")]: { run: (c) => dx.embeddingBag(c.x, c.named("weight"), { ...embeddingOptions(c), offsets: c.optional("offsets"), mode: c.given("mode"), perSampleWeights: c.optional("per_sample_weights"), includeLastOffset: c.bool("include_last_offset") }) },
+  [fn("dropout2d")]: random(dx.dropoutChannels), [fn("alpha_dropout")]: random(dx.alphaDropout), [fn("feature_alpha_dropout")]: random(dx.featureAlphaDropout),
+  [fn("rrelu")]: { run: (c) => {
+    if (c.bool("training") && c.case.compare?.[0] !== "meta" && c.number("lower", 1 / 8) !== c.number("upper", 1 / 3)) throw new Missing("random results are not PyTorch's");
+    return dx.rrelu(c.x, { lower: c.given("lower"), upper: c.given("upper"), training: c.bool("training"), generator: generator() });
+  } },
+  [fn("gumbel_softmax")]: { run: (c) => dx.gumbelSoftmax(c.x, { tau: c.given("tau"), hard: c.bool("hard"), axis: c.given("dim"), generator: generator() }) },
+  [fn("cosine_embedding_loss")]: { run: (c) => dx.cosineEmbeddingLoss(c.x, c.named("input2"), c.named("target"), { ...loss(c), ...margin(c) }) },
+  [fn("margin_ranking_loss")]: { run: (c) => dx.marginRankingLoss(c.x, c.named("input2"), c.named("target"), { ...loss(c), ...margin(c) }) },
+  [fn("hinge_embedding_loss")]: { run: (c) => dx.hingeEmbeddingLoss(c.x, c.named("target"), { ...loss(c), ...margin(c) }) },
+  [fn("soft_margin_loss")]: { run: (c) => dx.softMarginLoss(c.x, c.named("target"), loss(c)) },
+  [fn("multi_margin_loss")]: { run: (c) => dx.multiMarginLoss(c.x, c.named("target"), { ...loss(c), ...margin(c), p: c.given("p"), weight: c.optional("weight") }) },
+  [fn("multilabel_margin_loss")]: { run: (c) => dx.multilabelMarginLoss(c.x, c.named("target"), loss(c)) },
+  [fn("multilabel_soft_margin_loss")]: { run: (c) => dx.multilabelSoftMarginLoss(c.x, c.named("target"), { ...loss(c), weight: c.optional("weight") }) },
+  [fn("poisson_nll_loss")]: { run: (c) => dx.poissonNllLoss(c.x, c.named("target"), { ...loss(c), logInput: c.given("log_input"), full: c.given("full"), epsilon: c.given("eps") }) },
+  [fn("gaussian_nll_loss")]: { run: (c) => dx.gaussianNllLoss(c.x, c.named("target"), c.named("var"), { ...loss(c), full: c.given("full"), epsilon: c.given("eps") }) },
+  [fn("triplet_margin_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap"), p: c.given("p") }) },
+  [fn("triplet_margin_with_distance_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap") }) },
+  [fn("ctc_loss")]: { run: (c) => dx.ctcLoss(c.x, c.named("targets"), lengths(c, "input_lengths"), lengths(c, "target_lengths"), { ...loss(c), blank: c.given("blank"), zeroInfinity: c.bool("zero_infinity") }) },
+};
