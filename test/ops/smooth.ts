@@ -162,4 +162,30 @@ export const SMOOTH: readonly Smooth[] = [
       [0.3, 1.9, -0.2],
     ],
   ),
+  of(
+    "lstm",
+    (x, i, h, b) =>
+      dx.recurrent(
+        "lstm",
+        x!,
+        [
+          { input: i!, hidden: h!, inputBias: b! },
+          { input: i!, hidden: h! },
+        ],
+        { bidirectional: true, lengths: [2, 1] },
+      ).output,
+    [[2, 2, 1], A],
+    [[4, 1], A],
+    [[4, 1], B],
+    [[4], A],
+  ),
+  of(
+    "gru",
+    (x, i, h, b) => dx.recurrent("gru", x!, [{ input: i!, hidden: h!, hiddenBias: b! }]).output,
+    [[2, 2, 1], A],
+    [[3, 1], A],
+    [[3, 1], B],
+    [[3], A],
+  ),
+  of("rnn", (x, i, h) => dx.recurrent("tanh", x!, [{ input: i!, hidden: h! }]).hidden, [[3, 1, 2], A], [[2, 2], A], [[2, 2], B]),
 ];

@@ -61,7 +61,28 @@ const nativeBatchNorm = (c: Call): Result => {
   return [y, dx.mean(c.x, axes), dx.rsqrt(dx.add(dx.var(c.x, axes, { correction: 0 }), epsilon))];
 };
 
+/** lstm(input, hx, weights, hasBiases, layers, dropout, train, bidirectional, batchFirst): flat weights per layer and direction. */
+const network = (kind: dx.RecurrentKind): Entry => ({ run: (c) => {
+  const [, hx, flat, biases, , p, train, bidirectional, batchFirst] = c.positional as [dx.Tensor, dx.Tensor | dx.Tensor[], dx.Tensor[], boolean, number, number, boolean, boolean, boolean];
+  const each = biases ? 4 : 2;
+  const weights = Array.from({ length: flat.length / each }, (_, i): dx.RecurrentWeights => {
+    const [input, hidden, inputBias, hiddenBias] = flat.slice(i * each, (i + 1) * each);
+    return { input: input!, hidden: hidden!, inputBias, hiddenBias };
+  });
+  const [hidden, cell] = Array.isArray(hx) ? hx : [hx];
+  const r = dx.recurrent(kind, c.x, weights, { hidden, cell, dropout: p, training: train, bidirectional, batchFirst });
+  return r.cell === null ? [r.output, r.hidden] : [r.output, r.hidden, r.cell];
+} });
+const cell = (kind: dx.RecurrentKind): Entry => ({ run: (c) => {
+  const [, hx, input, hidden, inputBias, hiddenBias] = c.positional as [dx.Tensor, dx.Tensor | dx.Tensor[], dx.Tensor, dx.Tensor, dx.Tensor, dx.Tensor];
+  const [h, s] = Array.isArray(hx) ? hx : [hx];
+  const r = dx.recurrentCell(kind, c.x, { input, hidden, inputBias, hiddenBias }, { hidden: h, cell: s });
+  return r.cell === null ? r.hidden : [r.hidden, r.cell];
+} });
+
 export const layers: Table = {
+  lstm: network("lstm"), gru: network("gru"), rnn_tanh: network("tanh"), rnn_relu: network("relu"),
+  lstm_cell: cell("lstm"), gru_cell: cell("gru"), rnn_tanh_cell: cell("tanh"), rnn_relu_cell: cell("relu"),
   [fn("scaled_dot_product_attention")]: attention, [fn("_scaled_dot_product_attention")]: privateAttention, [fn("multi_head_attention_forward")]: multiHead,
   [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { epsilon: c.given<number>("eps") }) },
   [fn("local_response_norm")]: { run: (c) => dx.localResponseNorm(c.x, c.number("size", 1), { alpha: c.given("alpha"), beta: c.given("beta"), k: c.given("k") }) },
