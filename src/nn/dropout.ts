@@ -1,6 +1,6 @@
 /** Layers that leave out elements at random in training. */
 import type { Generator } from "../ops/random.ts";
-import { demandProbability, dropout as dropoutOp, dropoutChannels } from "../ops/dropout.ts";
+import { alphaDropout, demandProbability, dropout as dropoutOp, dropoutChannels, featureAlphaDropout } from "../ops/dropout.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 
@@ -34,6 +34,19 @@ export class Dropout extends Module {
 export class DropoutChannels extends Dropout {
   override forward(x: Tensor): Tensor {
     return dropoutChannels(x, { p: this.p, training: this.training, generator: this.generator });
+  }
+}
+
+/** alphaDropout in training. Reference: torch.nn.AlphaDropout. */
+export class AlphaDropout extends Dropout {
+  override forward(x: Tensor): Tensor {
+    return alphaDropout(x, { p: this.p, training: this.training, generator: this.generator });
+  }
+}
+/** featureAlphaDropout in training. Reference: torch.nn.FeatureAlphaDropout. */
+export class FeatureAlphaDropout extends Dropout {
+  override forward(x: Tensor): Tensor {
+    return featureAlphaDropout(x, { p: this.p, training: this.training, generator: this.generator });
   }
 }
 

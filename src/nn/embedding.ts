@@ -3,7 +3,8 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { ValueError } from "../errors.ts";
 import { copyInto } from "../ops/copy.ts";
 import { zeros } from "../ops/creation.ts";
-import { embedding as embeddingOp } from "../ops/embedding.ts";
+import { embedding as embeddingOp, type EmbeddingOptions as TableOptions } from "../ops/embedding.ts";
+import { embeddingBag as embeddingBagOp, type EmbeddingBagOptions as BagOptions } from "../ops/embedding-bag.ts";
 import { select } from "../ops/movement.ts";
 import { scope } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
@@ -12,16 +13,15 @@ import { Module } from "./module.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
-export interface EmbeddingOptions extends LayerOptions {
-  /** A row that starts at zero and never learns; counted from the end if negative. */
-  readonly paddingIndex?: number | null | undefined;
-}
+/** paddingIndex names a row that starts at zero and never learns. */
+export interface EmbeddingOptions extends LayerOptions, TableOptions {}
 
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
 export class Embedding extends Module {
   readonly rows: number;
   readonly width: number;
   readonly paddingIndex: number | null;
+  readonly options: EmbeddingOptions;
   /** [rows, width] */
   weight: Parameter;
 
@@ -31,6 +31,7 @@ export class Embedding extends Module {
     demandCount("Embedding", "width", width);
     this.rows = rows;
     this.width = width;
+    this.options = options;
     const padding = options.paddingIndex ?? null;
     if (padding !== null && (!Number.isInteger(padding) || padding < -rows || padding >= rows))
       throw new ValueError("Embedding", "paddingIndex", `a whole number in [${-rows}, ${rows - 1}]`, padding);
@@ -48,7 +49,8 @@ export class Embedding extends Module {
   }
 
   forward(indices: Tensor): Tensor {
-    return embeddingOp(indices, this.weight, { paddingIndex: this.paddingIndex });
+    const { maxNorm, normType, scaleGradByFreq } = this.options;
+    return embeddingOp(indices, this.weight, { paddingIndex: this.paddingIndex, maxNorm, normType, scaleGradByFreq });
   }
 
   protected override describeOptions(): string {
@@ -56,4 +58,30 @@ export class Embedding extends Module {
   }
 }
 
+export interface EmbeddingBagOptions extends EmbeddingOptions, Pick<BagOptions, "mode" | "includeLastOffset"> {}
+
+/** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
+export class EmbeddingBag extends Embedding {
+  readonly #bags: Pick<BagOptions, "mode" | "includeLastOffset">;
+
+  constructor(rows: number, width: number, options: EmbeddingBagOptions = {}) {
+    super(rows, width, options);
+    this.#bags = { mode: options.mode, includeLastOffset: options.includeLastOffset };
+  }
+
+  override forward(indices: Tensor, call: Pick<BagOptions, "offsets" | "perSampleWeights"> = {}): Tensor {
+    const { maxNorm, normType, scaleGradByFreq } = this.options;
+    return embeddingBagOp(indices, this.weight, {
+      ...this.#bags,
+      ...call,
+      paddingIndex: this.paddingIndex,
+      maxNorm,
+      normType,
+      scaleGradByFreq,
+    });
+  }
+}
+
+export const embeddingBag = (rows: number, width: number, options: EmbeddingBagOptions = {}): EmbeddingBag =>
+  new EmbeddingBag(rows, width, options);
 export const embedding = (rows: number, width: number, options: EmbeddingOptions = {}): Embedding => new Embedding(rows, width, options);

@@ -1,15 +1,22 @@
 /** Layers, models and what they are made of. */
 export * from "./activation.ts";
+export * from "./attention.ts";
 export * from "./containers.ts";
 export * from "./conv.ts";
 export * from "./dropout.ts";
 export * from "./embedding.ts";
+export * from "./instance-norm.ts";
 export * from "./linear.ts";
+export * from "./lists.ts";
 export * from "./loss.ts";
+export * from "./margin-loss.ts";
 export { Module, type Layer, type StateDict } from "./module.ts";
 export * from "./norm.ts";
+export * from "./pad.ts";
 export { Parameter } from "./parameter.ts";
+export * from "./planes.ts";
 export * from "./pool.ts";
+export * from "./recurrent.ts";
 export type { LayerOptions } from "./options.ts";
 export * as functional from "./functional.ts";
 export * as init from "./init.ts";

@@ -1,6 +1,5 @@
 /** Normalisation layers. */
 import { ShapeError } from "../errors.ts";
-import { instanceNorm } from "../ops/instance-norm.ts";
 import { batchNorm, groupNorm as groupNormOp, layerNorm as layerNormOp } from "../ops/norm.ts";
 import { assign } from "../dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
@@ -186,21 +185,6 @@ export class GroupNorm extends Module {
   }
 }
 
-abstract class InstanceNorm extends GroupNorm {
-  constructor(channels: number, options: AffineOptions = {}) {
-    super(channels, channels, { ...options, affine: options.affine ?? false });
-  }
-
-  override forward(x: Tensor): Tensor {
-    return instanceNorm(x, this.weight, this.bias, { epsilon: this.epsilon });
-  }
-}
-
-/** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d, without running statistics. */
-export class InstanceNorm1d extends InstanceNorm {}
-/** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d, without running statistics. */
-export class InstanceNorm2d extends InstanceNorm {}
-
 export const batchNorm1d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm1d => new BatchNorm1d(channels, options);
 export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm2d => new BatchNorm2d(channels, options);
 export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
@@ -210,5 +194,3 @@ export const layerNorm = (
 ): LayerNorm => new LayerNorm(normalizedShape, options);
 export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm =>
   new GroupNorm(groups, channels, options);
-export const instanceNorm1d = (channels: number, options: AffineOptions = {}): InstanceNorm1d => new InstanceNorm1d(channels, options);
-export const instanceNorm2d = (channels: number, options: AffineOptions = {}): InstanceNorm2d => new InstanceNorm2d(channels, options);

@@ -227,7 +227,14 @@ export {
   type PoissonOptions,
   type TripletOptions,
 } from "./margin-loss.ts";
-export { recurrent, recurrentCell, type RecurrentKind, type RecurrentOptions, type RecurrentResult, type RecurrentWeights } from "./recurrent.ts";
+export {
+  recurrent,
+  recurrentCell,
+  type RecurrentKind,
+  type RecurrentOptions,
+  type RecurrentResult,
+  type RecurrentWeights,
+} from "./recurrent.ts";
 export { ctcLoss, type CtcOptions } from "./ctc-loss.ts";
 export { embedding, type EmbeddingOptions } from "./embedding.ts";
 export { embeddingBag, type EmbeddingBagOptions } from "./embedding-bag.ts";

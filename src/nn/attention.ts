@@ -1,0 +1,325 @@
+/** Multi-head attention and transformers. Names and layouts of the state are PyTorch's. */
+import { ShapeError, ValueError } from "../errors.ts";
+import { gelu, relu } from "../ops/activation.ts";
+import { add } from "../ops/binary.ts";
+import { dropout } from "../ops/dropout.ts";
+import { select, transpose, unsqueeze } from "../ops/movement.ts";
+import { multiHeadAttention, type MultiHeadOptions } from "../ops/multihead.ts";
+import type { Generator as RandomGenerator } from "../ops/random.ts";
+import { full } from "../ops/creation.ts";
+import { triu } from "../ops/ranges.ts";
+import type { DeviceLike } from "../device.ts";
+import type { Tensor } from "../tensor.ts";
+import { Dropout } from "./dropout.ts";
+import { constant, xavierNormal, xavierUniform } from "./init.ts";
+import { Linear } from "./linear.ts";
+import { Module } from "./module.ts";
+import { LayerNorm } from "./norm.ts";
+import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface MultiheadAttentionOptions extends LayerOptions {
+  /** Probability with which a weight is left out in training. Default: 0. */
+  readonly dropout?: number | undefined;
+  /** Whether the projections have biases. Default: true. */
+  readonly bias?: boolean | undefined;
+  /** Whether a learned key and value are added to all. Default: false. */
+  readonly addBiasKeyValue?: boolean | undefined;
+  /** Whether a key and value of zeros are added. Default: false. */
+  readonly addZeroAttention?: boolean | undefined;
+  /** Widths of keys and values. Default: the layer's. */
+  readonly keyWidth?: number | undefined;
+  readonly valueWidth?: number | undefined;
+  /** Whether sequences are [N, L, E], instead of [L, N, E]. Default: false. */
+  readonly batchFirst?: boolean | undefined;
+}
+export type AttentionCall = Pick<MultiHeadOptions, "keyPaddingMask" | "mask" | "causal" | "weights">;
+
+/** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
+export class MultiheadAttention extends Module {
+  readonly width: number;
+  readonly heads: number;
+  readonly options: MultiheadAttentionOptions;
+  in_proj_weight: Parameter | null = null;
+  q_proj_weight: Parameter | null = null;
+  k_proj_weight: Parameter | null = null;
+  v_proj_weight: Parameter | null = null;
+  in_proj_bias: Parameter | null = null;
+  bias_k: Parameter | null = null;
+  bias_v: Parameter | null = null;
+  out_proj: Linear;
+
+  constructor(width: number, heads: number, options: MultiheadAttentionOptions = {}) {
+    super();
+    demandCount("MultiheadAttention", "width", width);
+    demandCount("MultiheadAttention", "heads", heads);
+    if (width % heads !== 0) throw new ValueError("MultiheadAttention", "heads", `a divisor of ${width}`, heads);
+    this.width = width;
+    this.heads = heads;
+    this.options = options;
+    const { keyWidth = width, valueWidth = width, bias = true } = options;
+    const spread = (shape: readonly number[]): Parameter => parameter(shape, options, (p) => void xavierUniform(p, options));
+    if (keyWidth === width && valueWidth === width) this.in_proj_weight = spread([3 * width, width]);
+    else {
+      this.q_proj_weight = spread([width, width]);
+      this.k_proj_weight = spread([width, keyWidth]);
+      this.v_proj_weight = spread([width, valueWidth]);
+    }
+    if (bias) this.in_proj_bias = parameter([3 * width], options, (p) => void constant(p, 0));
+    this.out_proj = new Linear(width, width, { ...options, bias });
+    if (this.out_proj.bias !== null) constant(this.out_proj.bias, 0);
+    if (options.addBiasKeyValue === true) {
+      this.bias_k = parameter([1, 1, width], options, (p) => void xavierNormal(p, options));
+      this.bias_v = parameter([1, 1, width], options, (p) => void xavierNormal(p, options));
+    }
+  }
+
+  /** query [L, N, E], key [S, N, E], value [S, N, E]; without N, or [N, L, E] with batchFirst. */
+  forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    call: AttentionCall = {},
+  ): { readonly output: Tensor; readonly weights: Tensor | null } {
+    const single = query.rank === 2;
+    if (query.rank !== key.rank || query.rank !== value.rank || (query.rank !== 3 && !single) || query.shape.at(-1) !== this.width)
+      throw new ShapeError(
+        "MultiheadAttention",
+        "query, key and value",
+        `[L, N, ${this.width}], or without N`,
+        [query, key, value].map((t) => t.describe()).join(", "),
+      );
+    const turned = !single && this.options.batchFirst === true;
+    const ordered = (t: Tensor): Tensor => (single ? unsqueeze(t, 1) : turned ? transpose(t, 0, 1) : t);
+    const q = ordered(query);
+    const k = key === query ? q : ordered(key);
+    const v = value === key ? k : ordered(value);
+    const mask = call.keyPaddingMask ?? null;
+    const { output, weights } = multiHeadAttention(
+      q,
+      k,
+      v,
+      this.heads,
+      {
+        inWeight: this.in_proj_weight,
+        separate: this.in_proj_weight === null ? [this.q_proj_weight!, this.k_proj_weight!, this.v_proj_weight!] : undefined,
+        inBias: this.in_proj_bias,
+        outWeight: this.out_proj.weight,
+        outBias: this.out_proj.bias,
+        keyBias: this.bias_k,
+        valueBias: this.bias_v,
+      },
+      {
+        ...call,
+        keyPaddingMask: mask !== null && mask.rank === 1 ? unsqueeze(mask, 0) : mask,
+        dropout: this.training ? (this.options.dropout ?? 0) : 0,
+        addZeroAttention: this.options.addZeroAttention,
+        generator: this.options.generator,
+      },
+    );
+    return {
+      output: single ? select(output, 1, 0) : turned ? transpose(output, 0, 1) : output,
+      weights: single && weights !== null ? select(weights, 0, 0) : weights,
+    };
+  }
+
+  protected override describeOptions(): string {
+    return `${this.width}, heads=${this.heads}`;
+  }
+}
+
+export interface TransformerLayerOptions extends LayerOptions {
+  /** Width of the inner linear layer. Default: 2048. */
+  readonly feedforward?: number | undefined;
+  /** Default: 0.1. */
+  readonly dropout?: number | undefined;
+  /** Default: "relu". */
+  readonly activation?: "relu" | "gelu" | ((x: Tensor) => Tensor) | undefined;
+  /** Added to variances. Default: 1e-5. */
+  readonly epsilon?: number | undefined;
+  readonly batchFirst?: boolean | undefined;
+  /** Whether normalisation comes before attention and feedforward, instead of after. Default: false. */
+  readonly normFirst?: boolean | undefined;
+  readonly bias?: boolean | undefined;
+}
+
+const activationOf = (layer: string, given: TransformerLayerOptions["activation"]): ((x: Tensor) => Tensor) => {
+  if (typeof given === "function") return given;
+  if (given !== undefined && given !== "relu" && given !== "gelu")
+    throw new ValueError(layer, "activation", '"relu", "gelu" or a function', given);
+  return given === "gelu" ? (x) => gelu(x) : relu;
+};
+
+/** What encoder and decoder layers share: attention to themselves, and two linear layers. */
+abstract class TransformerLayer extends Module {
+  self_attn: MultiheadAttention;
+  linear1: Linear;
+  linear2: Linear;
+  norm1: LayerNorm;
+  norm2: LayerNorm;
+  readonly normFirst: boolean;
+  protected readonly probability: number;
+  readonly #activation: (x: Tensor) => Tensor;
+  readonly #generator: RandomGenerator | undefined;
+
+  constructor(width: number, heads: number, options: TransformerLayerOptions) {
+    super();
+    const { feedforward = 2048, dropout: p = 0.1, epsilon = 1e-5, bias = true } = options;
+    this.probability = new Dropout(p).p;
+    this.normFirst = options.normFirst ?? false;
+    this.#activation = activationOf(new.target.name, options.activation);
+    this.#generator = options.generator;
+    this.self_attn = new MultiheadAttention(width, heads, { ...options, dropout: p, bias });
+    this.linear1 = new Linear(width, feedforward, { ...options, bias });
+    this.linear2 = new Linear(feedforward, width, { ...options, bias });
+    this.norm1 = new LayerNorm(width, { ...options, epsilon });
+    this.norm2 = new LayerNorm(width, { ...options, epsilon });
+  }
+
+  protected drop(x: Tensor): Tensor {
+    return dropout(x, { p: this.probability, training: this.training, generator: this.#generator });
+  }
+  protected attend(attention: MultiheadAttention, x: Tensor, memory: Tensor, call: AttentionCall): Tensor {
+    return this.drop(attention.forward(x, memory, memory, { ...call, weights: "none" }).output);
+  }
+  protected feed(x: Tensor): Tensor {
+    return this.drop(this.linear2.forward(this.drop(this.#activation(this.linear1.forward(x)))));
+  }
+  /** x + part(x), normalised before or after. */
+  protected residual(x: Tensor, norm: LayerNorm, part: (x: Tensor) => Tensor): Tensor {
+    return this.normFirst ? add(x, part(norm.forward(x))) : norm.forward(add(x, part(x)));
+  }
+}
+
+/** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
+export class TransformerEncoderLayer extends TransformerLayer {
+  constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
+    super(width, heads, options);
+  }
+
+  forward(x: Tensor, call: AttentionCall = {}): Tensor {
+    return this.residual(
+      this.residual(x, this.norm1, (v) => this.attend(this.self_attn, v, v, call)),
+      this.norm2,
+      (v) => this.feed(v),
+    );
+  }
+}
+
+export interface DecoderCall {
+  readonly mask?: Tensor | null | undefined;
+  readonly memoryMask?: Tensor | null | undefined;
+  readonly keyPaddingMask?: Tensor | null | undefined;
+  readonly memoryKeyPaddingMask?: Tensor | null | undefined;
+  readonly causal?: boolean | undefined;
+}
+
+/** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
+export class TransformerDecoderLayer extends TransformerLayer {
+  multihead_attn: MultiheadAttention;
+  norm3: LayerNorm;
+
+  constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
+    super(width, heads, options);
+    this.multihead_attn = new MultiheadAttention(width, heads, { ...options, dropout: options.dropout ?? 0.1 });
+    this.norm3 = new LayerNorm(width, { ...options, epsilon: options.epsilon ?? 1e-5 });
+  }
+
+  forward(x: Tensor, memory: Tensor, { mask, memoryMask, keyPaddingMask, memoryKeyPaddingMask, causal }: DecoderCall = {}): Tensor {
+    const own = this.residual(x, this.norm1, (v) => this.attend(this.self_attn, v, v, { mask, keyPaddingMask, causal }));
+    const seen = this.residual(own, this.norm2, (v) =>
+      this.attend(this.multihead_attn, v, memory, { mask: memoryMask, keyPaddingMask: memoryKeyPaddingMask }),
+    );
+    return this.residual(seen, this.norm3, (v) => this.feed(v));
+  }
+}
+
+/** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
+export class TransformerEncoder extends Module {
+  readonly layers: readonly TransformerEncoderLayer[];
+  norm: LayerNorm | null;
+
+  constructor(make: (index: number) => TransformerEncoderLayer, count: number, norm: LayerNorm | null = null) {
+    super();
+    demandCount("TransformerEncoder", "count", count);
+    this.layers = Array.from({ length: count }, (_, i) => make(i));
+    this.norm = norm;
+  }
+
+  forward(x: Tensor, call: AttentionCall = {}): Tensor {
+    for (const layer of this.layers) x = layer.forward(x, call);
+    return this.norm === null ? x : this.norm.forward(x);
+  }
+}
+
+/** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
+export class TransformerDecoder extends Module {
+  readonly layers: readonly TransformerDecoderLayer[];
+  norm: LayerNorm | null;
+
+  constructor(make: (index: number) => TransformerDecoderLayer, count: number, norm: LayerNorm | null = null) {
+    super();
+    demandCount("TransformerDecoder", "count", count);
+    this.layers = Array.from({ length: count }, (_, i) => make(i));
+    this.norm = norm;
+  }
+
+  forward(x: Tensor, memory: Tensor, call: DecoderCall = {}): Tensor {
+    for (const layer of this.layers) x = layer.forward(x, memory, call);
+    return this.norm === null ? x : this.norm.forward(x);
+  }
+}
+
+export interface TransformerOptions extends TransformerLayerOptions {
+  /** Default: 6. */
+  readonly encoderLayers?: number | undefined;
+  /** Default: 6. */
+  readonly decoderLayers?: number | undefined;
+}
+/** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
+export class Transformer extends Module {
+  encoder: TransformerEncoder;
+  decoder: TransformerDecoder;
+
+  constructor(width = 512, heads = 8, options: TransformerOptions = {}) {
+    super();
+    const norm = (): LayerNorm => new LayerNorm(width, options);
+    this.encoder = new TransformerEncoder(() => new TransformerEncoderLayer(width, heads, options), options.encoderLayers ?? 6, norm());
+    this.decoder = new TransformerDecoder(() => new TransformerDecoderLayer(width, heads, options), options.decoderLayers ?? 6, norm());
+    for (const p of this.parameters()) if (p.rank > 1) xavierUniform(p, options);
+  }
+
+  /** source [S, N, E], target [T, N, E]: [T, N, E]. */
+  forward(
+    source: Tensor,
+    target: Tensor,
+    call: DecoderCall & { readonly sourceMask?: Tensor | null; readonly sourceKeyPaddingMask?: Tensor | null } = {},
+  ): Tensor {
+    const memory = this.encoder.forward(source, { mask: call.sourceMask, keyPaddingMask: call.sourceKeyPaddingMask });
+    return this.decoder.forward(target, memory, call);
+  }
+
+  /** [size, size]: 0 up to each place, -Infinity behind it. */
+  static causalMask(size: number, options: { readonly device?: DeviceLike | undefined } = {}): Tensor {
+    return triu(full([size, size], -Infinity, options), 1);
+  }
+}
+
+export const multiheadAttention = (width: number, heads: number, options: MultiheadAttentionOptions = {}): MultiheadAttention =>
+  new MultiheadAttention(width, heads, options);
+export const transformerEncoderLayer = (width: number, heads: number, options: TransformerLayerOptions = {}): TransformerEncoderLayer =>
+  new TransformerEncoderLayer(width, heads, options);
+export const transformerDecoderLayer = (width: number, heads: number, options: TransformerLayerOptions = {}): TransformerDecoderLayer =>
+  new TransformerDecoderLayer(width, heads, options);
+export const transformerEncoder = (
+  make: (index: number) => TransformerEncoderLayer,
+  count: number,
+  norm: LayerNorm | null = null,
+): TransformerEncoder => new TransformerEncoder(make, count, norm);
+export const transformerDecoder = (
+  make: (index: number) => TransformerDecoderLayer,
+  count: number,
+  norm: LayerNorm | null = null,
+): TransformerDecoder => new TransformerDecoder(make, count, norm);
+export const transformer = (width?: number, heads?: number, options: TransformerOptions = {}): Transformer =>
+  new Transformer(width, heads, options);

@@ -1,0 +1,117 @@
+/** Normalisation layers of single samples: instance norm and RMS norm. */
+import { ShapeError } from "../errors.ts";
+import { ones, zeros } from "../ops/creation.ts";
+import { instanceNorm } from "../ops/instance-norm.ts";
+import { select, unsqueeze } from "../ops/movement.ts";
+import { rmsNorm as rmsNormOp } from "../ops/rms-norm.ts";
+import { outsideScopes } from "../scope.ts";
+import type { Tensor } from "../tensor.ts";
+import { constant } from "./init.ts";
+import { Module } from "./module.ts";
+import type { AffineOptions } from "./norm.ts";
+import { demandCount, parameter, type LayerOptions } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface InstanceNormLayerOptions extends AffineOptions {
+  /** Share of each batch in the running statistics. Default: 0.1. */
+  readonly momentum?: number | undefined;
+  /** Whether running statistics are kept, and used in eval mode. Default: false. */
+  readonly trackRunningStats?: boolean | undefined;
+}
+
+abstract class InstanceNorm extends Module {
+  readonly channels: number;
+  readonly options: InstanceNormLayerOptions;
+  weight: Parameter | null = null;
+  bias: Parameter | null = null;
+  readonly runningMean: Tensor | null = null;
+  readonly runningVariance: Tensor | null = null;
+  protected abstract readonly spatial: number;
+
+  constructor(channels: number, options: InstanceNormLayerOptions = {}) {
+    super();
+    demandCount(new.target.name, "channels", channels);
+    this.channels = channels;
+    this.options = options;
+    if (options.affine === true) {
+      this.weight = parameter([channels], options, (p) => void constant(p, 1));
+      this.bias = parameter([channels], options, (p) => void constant(p, 0));
+    }
+    if (options.trackRunningStats !== true) return;
+    const at = { device: options.device, dtype: options.dtype };
+    const [average, variance, count] = outsideScopes(
+      () => [zeros([channels], at), ones([channels], at), zeros([], { ...at, dtype: "int64" })] as const,
+    );
+    this.runningMean = this.registerBuffer("running_mean", average);
+    this.runningVariance = this.registerBuffer("running_var", variance);
+    this.registerBuffer("num_batches_tracked", count);
+  }
+
+  forward(x: Tensor): Tensor {
+    const single = x.rank === this.spatial + 1;
+    if (!single && x.rank !== this.spatial + 2)
+      throw new ShapeError(this.constructor.name, "x", `of ${this.spatial + 2} axes, or ${this.spatial + 1} without a batch`, x.describe());
+    const y = instanceNorm(single ? unsqueeze(x, 0) : x, this.weight, this.bias, {
+      epsilon: this.options.epsilon,
+      momentum: this.options.momentum,
+      runningMean: this.runningMean,
+      runningVariance: this.runningVariance,
+      useInputStats: this.training || this.runningMean === null,
+    });
+    return single ? select(y, 0, 0) : y;
+  }
+
+  protected override describeOptions(): string {
+    return `${this.channels}`;
+  }
+}
+
+/** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
+export class InstanceNorm1d extends InstanceNorm {
+  protected readonly spatial = 1;
+}
+/** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
+export class InstanceNorm2d extends InstanceNorm {
+  protected readonly spatial = 2;
+}
+/** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
+export class InstanceNorm3d extends InstanceNorm {
+  protected readonly spatial = 3;
+}
+
+/** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
+export class RMSNorm extends Module {
+  readonly normalizedShape: readonly number[];
+  readonly epsilon: number | null;
+  weight: Parameter | null;
+
+  constructor(
+    normalizedShape: number | readonly number[],
+    options: LayerOptions & { readonly epsilon?: number | null | undefined; readonly affine?: boolean | undefined } = {},
+  ) {
+    super();
+    this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
+    for (const d of this.normalizedShape) demandCount("RMSNorm", "normalizedShape", d);
+    this.epsilon = options.epsilon ?? null;
+    this.weight = options.affine === false ? null : parameter(this.normalizedShape, options, (p) => void constant(p, 1));
+  }
+
+  forward(x: Tensor): Tensor {
+    return rmsNormOp(x, this.normalizedShape, this.weight, { epsilon: this.epsilon });
+  }
+
+  protected override describeOptions(): string {
+    return `[${this.normalizedShape.join(", ")}]`;
+  }
+}
+
+export const instanceNorm1d = (channels: number, options: InstanceNormLayerOptions = {}): InstanceNorm1d =>
+  new InstanceNorm1d(channels, options);
+export const instanceNorm2d = (channels: number, options: InstanceNormLayerOptions = {}): InstanceNorm2d =>
+  new InstanceNorm2d(channels, options);
+export const instanceNorm3d = (channels: number, options: InstanceNormLayerOptions = {}): InstanceNorm3d =>
+  new InstanceNorm3d(channels, options);
+export const rmsNorm = (
+  normalizedShape: number | readonly number[],
+  options: LayerOptions & { readonly epsilon?: number | null | undefined; readonly affine?: boolean | undefined } = {},
+): RMSNorm => new RMSNorm(normalizedShape, options);

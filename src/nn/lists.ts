@@ -1,0 +1,109 @@
+/** Modules and parameters by place or by name. */
+import { ValueError } from "../errors.ts";
+import { Module } from "./module.ts";
+import type { Parameter } from "./parameter.ts";
+
+/** What lists have in common: members "0", "1", …; they are no layers. */
+abstract class List<T extends Module | Parameter> extends Module {
+  readonly #items: T[];
+
+  constructor(items: Iterable<T> = []) {
+    super();
+    this.#items = [...items];
+  }
+
+  override *members(): Generator<[string, T]> {
+    for (const [i, item] of this.#items.entries()) yield [`${i}`, item];
+  }
+
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** The item at a place; from the end if negative. */
+  at(index: number): T {
+    const item = this.#items.at(index);
+    if (item === undefined) throw new ValueError(`${this.constructor.name}.at`, "index", `in [${-this.length}, ${this.length - 1}]`, index);
+    return item;
+  }
+
+  append(item: T): this {
+    this.#items.push(item);
+    return this;
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items[Symbol.iterator]();
+  }
+
+  forward(): never {
+    throw new ValueError(this.constructor.name, "forward", "called on its items", "a call of the list itself");
+  }
+}
+
+/** Modules by place. Reference: torch.nn.ModuleList. */
+export class ModuleList<T extends Module = Module> extends List<T> {}
+/** Parameters by place. Reference: torch.nn.ParameterList. */
+export class ParameterList extends List<Parameter> {}
+
+abstract class Dict<T extends Module | Parameter> extends Module {
+  readonly #items: Map<string, T>;
+
+  constructor(items: Readonly<Record<string, T>> | Iterable<readonly [string, T]> = {}) {
+    super();
+    this.#items = new Map();
+    for (const [name, item] of Symbol.iterator in items ? items : Object.entries(items)) this.set(name, item);
+  }
+
+  override *members(): Generator<[string, T]> {
+    yield* this.#items;
+  }
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  has(name: string): boolean {
+    return this.#items.has(name);
+  }
+
+  get(name: string): T {
+    const item = this.#items.get(name);
+    if (item === undefined)
+      throw new ValueError(`${this.constructor.name}.get`, "name", `one of ${[...this.#items.keys()].join(", ")}`, name);
+    return item;
+  }
+
+  set(name: string, item: T): this {
+    if (name === "" || name.includes("."))
+      throw new ValueError(`${this.constructor.name}.set`, "name", "not empty and without a dot", name);
+    this.#items.set(name, item);
+    return this;
+  }
+
+  delete(name: string): boolean {
+    return this.#items.delete(name);
+  }
+
+  keys(): string[] {
+    return [...this.#items.keys()];
+  }
+
+  [Symbol.iterator](): Iterator<[string, T]> {
+    return this.#items[Symbol.iterator]();
+  }
+
+  forward(): never {
+    throw new ValueError(this.constructor.name, "forward", "called on its items", "a call of the dictionary itself");
+  }
+}
+
+/** Modules by name. Reference: torch.nn.ModuleDict. */
+export class ModuleDict<T extends Module = Module> extends Dict<T> {}
+/** Parameters by name. Reference: torch.nn.ParameterDict. */
+export class ParameterDict extends Dict<Parameter> {}
+
+export const moduleList = <T extends Module>(items: Iterable<T> = []): ModuleList<T> => new ModuleList(items);
+export const parameterList = (items: Iterable<Parameter> = []): ParameterList => new ParameterList(items);
+export const moduleDict = <T extends Module>(items: Readonly<Record<string, T>> = {}): ModuleDict<T> => new ModuleDict(items);
+export const parameterDict = (items: Readonly<Record<string, Parameter>> = {}): ParameterDict => new ParameterDict(items);

@@ -1,0 +1,168 @@
+/** Losses of margins, rankings and likelihoods as modules: the functions of the same names, with their options kept. */
+import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/ctc-loss.ts";
+import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss.ts";
+import * as functions from "../ops/margin-loss.ts";
+import type { GaussianOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/margin-loss.ts";
+import type { Tensor } from "../tensor.ts";
+import { Module } from "./module.ts";
+
+/** A module that keeps the options of a loss. */
+abstract class Loss<Options> extends Module {
+  readonly options: Options;
+
+  constructor(options: Options) {
+    super();
+    this.options = options;
+  }
+}
+
+/** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
+export class MarginRankingLoss extends Loss<LossOptions & { readonly margin?: number | undefined }> {
+  constructor(options: LossOptions & { readonly margin?: number | undefined } = {}) {
+    super(options);
+  }
+
+  forward(a: Tensor, b: Tensor, y: Tensor): Tensor {
+    return functions.marginRankingLoss(a, b, y, this.options);
+  }
+}
+
+/** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
+export class HingeEmbeddingLoss extends Loss<LossOptions & { readonly margin?: number | undefined }> {
+  constructor(options: LossOptions & { readonly margin?: number | undefined } = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, y: Tensor): Tensor {
+    return functions.hingeEmbeddingLoss(x, y, this.options);
+  }
+}
+
+/** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
+export class CosineEmbeddingLoss extends Loss<LossOptions & { readonly margin?: number | undefined }> {
+  constructor(options: LossOptions & { readonly margin?: number | undefined } = {}) {
+    super(options);
+  }
+
+  forward(a: Tensor, b: Tensor, y: Tensor): Tensor {
+    return functions.cosineEmbeddingLoss(a, b, y, this.options);
+  }
+}
+
+/** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
+export class SoftMarginLoss extends Loss<LossOptions> {
+  constructor(options: LossOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, y: Tensor): Tensor {
+    return functions.softMarginLoss(x, y, this.options);
+  }
+}
+
+/** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
+export class MultiMarginLoss extends Loss<MultiMarginOptions> {
+  constructor(options: MultiMarginOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, y: Tensor): Tensor {
+    return functions.multiMarginLoss(x, y, this.options);
+  }
+}
+
+/** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
+export class MultiLabelMarginLoss extends Loss<LossOptions> {
+  constructor(options: LossOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, y: Tensor): Tensor {
+    return functions.multilabelMarginLoss(x, y, this.options);
+  }
+}
+
+/** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
+export class MultiLabelSoftMarginLoss extends Loss<LossOptions & { readonly weight?: Tensor | null | undefined }> {
+  constructor(options: LossOptions & { readonly weight?: Tensor | null | undefined } = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, y: Tensor): Tensor {
+    return functions.multilabelSoftMarginLoss(x, y, this.options);
+  }
+}
+
+/** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
+export class TripletMarginLoss extends Loss<TripletOptions> {
+  constructor(options: TripletOptions = {}) {
+    super(options);
+  }
+
+  forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
+    return functions.tripletMarginLoss(anchor, positive, negative, this.options);
+  }
+}
+
+/** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
+export class PoissonNLLLoss extends Loss<PoissonOptions> {
+  constructor(options: PoissonOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return functions.poissonNllLoss(x, target, this.options);
+  }
+}
+
+/** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
+export class GaussianNLLLoss extends Loss<GaussianOptions> {
+  constructor(options: GaussianOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, target: Tensor, variance: Tensor): Tensor {
+    return functions.gaussianNllLoss(x, target, variance, this.options);
+  }
+}
+
+type KlOptions = { readonly reduction?: Reduction | "batchmean" | undefined; readonly logTarget?: boolean | undefined };
+/** klDiv. Reference: torch.nn.KLDivLoss. */
+export class KLDivLoss extends Loss<KlOptions> {
+  constructor(options: KlOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, target: Tensor): Tensor {
+    return klDivOp(x, target, this.options);
+  }
+}
+
+/** ctcLoss. Reference: torch.nn.CTCLoss. */
+export class CTCLoss extends Loss<CtcOptions> {
+  constructor(options: CtcOptions = {}) {
+    super(options);
+  }
+
+  forward(x: Tensor, targets: Tensor, inputLengths: Tensor | readonly number[], targetLengths: Tensor | readonly number[]): Tensor {
+    return ctcLossOp(x, targets, inputLengths, targetLengths, this.options);
+  }
+}
+
+export const marginRankingLoss = (options: LossOptions & { readonly margin?: number | undefined } = {}): MarginRankingLoss =>
+  new MarginRankingLoss(options);
+export const hingeEmbeddingLoss = (options: LossOptions & { readonly margin?: number | undefined } = {}): HingeEmbeddingLoss =>
+  new HingeEmbeddingLoss(options);
+export const cosineEmbeddingLoss = (options: LossOptions & { readonly margin?: number | undefined } = {}): CosineEmbeddingLoss =>
+  new CosineEmbeddingLoss(options);
+export const softMarginLoss = (options: LossOptions = {}): SoftMarginLoss => new SoftMarginLoss(options);
+export const multiMarginLoss = (options: MultiMarginOptions = {}): MultiMarginLoss => new MultiMarginLoss(options);
+export const multilabelMarginLoss = (options: LossOptions = {}): MultiLabelMarginLoss => new MultiLabelMarginLoss(options);
+export const multilabelSoftMarginLoss = (
+  options: LossOptions & { readonly weight?: Tensor | null | undefined } = {},
+): MultiLabelSoftMarginLoss => new MultiLabelSoftMarginLoss(options);
+export const tripletMarginLoss = (options: TripletOptions = {}): TripletMarginLoss => new TripletMarginLoss(options);
+export const poissonNllLoss = (options: PoissonOptions = {}): PoissonNLLLoss => new PoissonNLLLoss(options);
+export const gaussianNllLoss = (options: GaussianOptions = {}): GaussianNLLLoss => new GaussianNLLLoss(options);
+export const klDiv = (options: KlOptions = {}): KLDivLoss => new KLDivLoss(options);
+export const ctcLoss = (options: CtcOptions = {}): CTCLoss => new CTCLoss(options);

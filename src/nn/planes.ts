@@ -1,0 +1,187 @@
+/** Layers that move, resize and fold planes, and that compare vectors. */
+import { fold as foldOp, unfoldWindows, type FoldOptions } from "../ops/fold.ts";
+import { cosineSimilarity as cosineOp, pairwiseDistance as distanceOp } from "../ops/distance.ts";
+import { interpolate, type InterpolateOptions } from "../ops/resize.ts";
+import { localResponseNorm as localResponseOp, type LocalResponseOptions } from "../ops/rms-norm.ts";
+import { channelShuffle as channelShuffleOp, pixelShuffle as pixelShuffleOp, pixelUnshuffle as pixelUnshuffleOp } from "../ops/shuffle.ts";
+import { maxUnpool1d as unpool1d, maxUnpool2d as unpool2d, maxUnpool3d as unpool3d, type UnpoolOptions } from "../ops/unpool.ts";
+import type { Tensor } from "../tensor.ts";
+import type { PerAxis } from "../ops/window.ts";
+import { Module } from "./module.ts";
+
+/** interpolate with its options kept. Reference: torch.nn.Upsample. */
+export class Upsample extends Module {
+  readonly options: InterpolateOptions;
+
+  constructor(options: InterpolateOptions) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return interpolate(x, this.options);
+  }
+}
+
+/** pixelShuffle. Reference: torch.nn.PixelShuffle. */
+export class PixelShuffle extends Module {
+  readonly factor: number;
+
+  constructor(factor: number) {
+    super();
+    this.factor = factor;
+  }
+
+  forward(x: Tensor): Tensor {
+    return pixelShuffleOp(x, this.factor);
+  }
+}
+/** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
+export class PixelUnshuffle extends Module {
+  readonly factor: number;
+
+  constructor(factor: number) {
+    super();
+    this.factor = factor;
+  }
+
+  forward(x: Tensor): Tensor {
+    return pixelUnshuffleOp(x, this.factor);
+  }
+}
+/** channelShuffle. Reference: torch.nn.ChannelShuffle. */
+export class ChannelShuffle extends Module {
+  readonly groups: number;
+
+  constructor(groups: number) {
+    super();
+    this.groups = groups;
+  }
+
+  forward(x: Tensor): Tensor {
+    return channelShuffleOp(x, this.groups);
+  }
+}
+
+/** Windows as columns. Reference: torch.nn.Unfold. */
+export class Unfold extends Module {
+  readonly kernelSize: PerAxis;
+  readonly options: FoldOptions;
+
+  constructor(kernelSize: PerAxis, options: FoldOptions = {}) {
+    super();
+    this.kernelSize = kernelSize;
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return unfoldWindows(x, this.kernelSize, this.options);
+  }
+}
+/** Columns added into planes. Reference: torch.nn.Fold. */
+export class Fold extends Module {
+  readonly outputSize: PerAxis;
+  readonly kernelSize: PerAxis;
+  readonly options: FoldOptions;
+
+  constructor(outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}) {
+    super();
+    this.outputSize = outputSize;
+    this.kernelSize = kernelSize;
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return foldOp(x, this.outputSize, this.kernelSize, this.options);
+  }
+}
+
+abstract class MaxUnpool extends Module {
+  readonly kernelSize: PerAxis;
+  readonly options: UnpoolOptions;
+
+  constructor(kernelSize: PerAxis, options: UnpoolOptions = {}) {
+    super();
+    this.kernelSize = kernelSize;
+    this.options = options;
+  }
+
+  protected abstract readonly run: typeof unpool1d;
+
+  forward(x: Tensor, indices: Tensor, outputSize: readonly number[] | null = null): Tensor {
+    return this.run(x, indices, this.kernelSize, { ...this.options, outputSize: outputSize ?? this.options.outputSize });
+  }
+}
+/** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
+export class MaxUnpool1d extends MaxUnpool {
+  protected readonly run = unpool1d;
+}
+/** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
+export class MaxUnpool2d extends MaxUnpool {
+  protected readonly run = unpool2d;
+}
+/** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
+export class MaxUnpool3d extends MaxUnpool {
+  protected readonly run = unpool3d;
+}
+
+/** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
+export class LocalResponseNorm extends Module {
+  readonly size: number;
+  readonly options: LocalResponseOptions;
+
+  constructor(size: number, options: LocalResponseOptions = {}) {
+    super();
+    this.size = size;
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return localResponseOp(x, this.size, this.options);
+  }
+}
+
+/** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
+export class CosineSimilarity extends Module {
+  readonly options: { readonly axis?: number; readonly epsilon?: number };
+
+  constructor(options: { readonly axis?: number; readonly epsilon?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(a: Tensor, b: Tensor): Tensor {
+    return cosineOp(a, b, this.options);
+  }
+}
+/** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
+export class PairwiseDistance extends Module {
+  readonly options: { readonly p?: number; readonly epsilon?: number; readonly keepDims?: boolean };
+
+  constructor(options: { readonly p?: number; readonly epsilon?: number; readonly keepDims?: boolean } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(a: Tensor, b: Tensor): Tensor {
+    return distanceOp(a, b, this.options);
+  }
+}
+
+export const upsample = (options: InterpolateOptions): Upsample => new Upsample(options);
+export const pixelShuffle = (factor: number): PixelShuffle => new PixelShuffle(factor);
+export const pixelUnshuffle = (factor: number): PixelUnshuffle => new PixelUnshuffle(factor);
+export const channelShuffle = (groups: number): ChannelShuffle => new ChannelShuffle(groups);
+export const unfold = (kernelSize: PerAxis, options: FoldOptions = {}): Unfold => new Unfold(kernelSize, options);
+export const fold = (outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}): Fold =>
+  new Fold(outputSize, kernelSize, options);
+export const maxUnpool1d = (kernelSize: PerAxis, options: UnpoolOptions = {}): MaxUnpool1d => new MaxUnpool1d(kernelSize, options);
+export const maxUnpool2d = (kernelSize: PerAxis, options: UnpoolOptions = {}): MaxUnpool2d => new MaxUnpool2d(kernelSize, options);
+export const maxUnpool3d = (kernelSize: PerAxis, options: UnpoolOptions = {}): MaxUnpool3d => new MaxUnpool3d(kernelSize, options);
+export const localResponseNorm = (size: number, options: LocalResponseOptions = {}): LocalResponseNorm =>
+  new LocalResponseNorm(size, options);
+export const cosineSimilarity = (options: { readonly axis?: number; readonly epsilon?: number } = {}): CosineSimilarity =>
+  new CosineSimilarity(options);
+export const pairwiseDistance = (
+  options: { readonly p?: number; readonly epsilon?: number; readonly keepDims?: boolean } = {},
+): PairwiseDistance => new PairwiseDistance(options);

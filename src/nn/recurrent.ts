@@ -1,0 +1,231 @@
+/** Recurrent layers and cells. Names and layouts of the state are PyTorch's. */
+import { ValueError } from "../errors.ts";
+import type { Generator as RandomGenerator } from "../ops/random.ts";
+import {
+  recurrent,
+  recurrentCell,
+  type RecurrentKind,
+  type RecurrentOptions,
+  type RecurrentResult,
+  type RecurrentWeights,
+} from "../ops/recurrent.ts";
+import { demandProbability } from "../ops/dropout.ts";
+import type { Tensor } from "../tensor.ts";
+import { Module } from "./module.ts";
+import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
+import type { Parameter } from "./parameter.ts";
+
+export interface RecurrentLayerOptions extends LayerOptions {
+  /** Layers one upon the other. Default: 1. */
+  readonly layers?: number | undefined;
+  /** Whether there are biases. Default: true. */
+  readonly bias?: boolean | undefined;
+  /** Whether sequences are [N, T, …], instead of [T, N, …]. Default: false. */
+  readonly batchFirst?: boolean | undefined;
+  /** Probability with which elements between layers are left out in training. Default: 0. */
+  readonly dropout?: number | undefined;
+  readonly bidirectional?: boolean | undefined;
+}
+export interface LSTMOptions extends RecurrentLayerOptions {
+  /** Width to which hidden states are projected; 0: they are not. Default: 0. */
+  readonly projection?: number | undefined;
+}
+export interface RNNOptions extends RecurrentLayerOptions {
+  /** Default: "tanh". */
+  readonly nonlinearity?: "tanh" | "relu" | undefined;
+}
+
+const GATES: { readonly [K in RecurrentKind]: number } = { lstm: 4, gru: 3, tanh: 1, relu: 1 };
+
+/** What a call may say beside the sequence. */
+export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;
+
+abstract class Recurrent extends Module {
+  readonly inputs: number;
+  readonly width: number;
+  readonly options: LSTMOptions & RNNOptions;
+  readonly generator: RandomGenerator | undefined;
+  readonly #kind: RecurrentKind;
+  readonly #parameters = new Map<string, Parameter>();
+
+  constructor(kind: RecurrentKind, inputs: number, width: number, options: LSTMOptions & RNNOptions) {
+    super();
+    const layer = new.target.name;
+    const { layers = 1, bias = true, projection = 0, dropout = 0 } = options;
+    demandCount(layer, "inputs", inputs);
+    demandCount(layer, "width", width);
+    demandCount(layer, "layers", layers);
+    demandProbability(layer, dropout);
+    if (!Number.isInteger(projection) || projection < 0 || projection >= width)
+      throw new ValueError(layer, "projection", `0, or a whole number below ${width}`, projection);
+    this.inputs = inputs;
+    this.width = width;
+    this.options = options;
+    this.generator = options.generator;
+    this.#kind = kind;
+    const directions = options.bidirectional === true ? ["", "_reverse"] : [""];
+    const kept = projection === 0 ? width : projection;
+    const rows = GATES[kind] * width;
+    const add = (name: string, shape: readonly number[]): void => void this.#parameters.set(name, uniformParameter(shape, width, options));
+    for (let l = 0; l < layers; l++)
+      for (const d of directions) {
+        add(`weight_ih_l${l}${d}`, [rows, l === 0 ? inputs : kept * directions.length]);
+        add(`weight_hh_l${l}${d}`, [rows, kept]);
+        if (bias) {
+          add(`bias_ih_l${l}${d}`, [rows]);
+          add(`bias_hh_l${l}${d}`, [rows]);
+        }
+        if (projection > 0) add(`weight_hr_l${l}${d}`, [projection, width]);
+      }
+  }
+
+  override *members(): Generator<[string, Parameter]> {
+    yield* this.#parameters;
+  }
+
+  /** The parameter of a name in the state, "weight_ih_l0". */
+  parameter(name: string): Parameter {
+    const p = this.#parameters.get(name);
+    if (p === undefined) throw new ValueError(this.constructor.name, "name", `one of ${[...this.#parameters.keys()].join(", ")}`, name);
+    return p;
+  }
+
+  #weights(): RecurrentWeights[] {
+    const at = (name: string): Parameter | null => this.#parameters.get(name) ?? null;
+    return [...this.#parameters.keys()]
+      .filter((name) => name.startsWith("weight_ih_"))
+      .map((name) => {
+        const place = name.slice("weight_ih_".length);
+        return {
+          input: at(name)!,
+          hidden: at(`weight_hh_${place}`)!,
+          inputBias: at(`bias_ih_${place}`),
+          hiddenBias: at(`bias_hh_${place}`),
+          projection: at(`weight_hr_${place}`),
+        };
+      });
+  }
+
+  /** x: [T, N, inputs], [T, inputs], or with batchFirst [N, T, inputs]. */
+  forward(x: Tensor, call: RecurrentCall = {}): RecurrentResult {
+    const { bidirectional, batchFirst, dropout } = this.options;
+    return recurrent(this.#kind, x, this.#weights(), {
+      ...call,
+      bidirectional,
+      batchFirst,
+      dropout,
+      training: this.training,
+      generator: this.generator,
+    });
+  }
+
+  protected override describeOptions(): string {
+    const { layers = 1, bidirectional = false } = this.options;
+    return `${this.inputs}, ${this.width}${layers === 1 ? "" : `, layers=${layers}`}${bidirectional ? ", bidirectional" : ""}`;
+  }
+}
+/** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
+export class LSTM extends Recurrent {
+  constructor(inputs: number, width: number, options: LSTMOptions = {}) {
+    super("lstm", inputs, width, options);
+  }
+}
+/** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
+export class GRU extends Recurrent {
+  constructor(inputs: number, width: number, options: RecurrentLayerOptions = {}) {
+    super("gru", inputs, width, options);
+  }
+}
+/** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
+export class RNN extends Recurrent {
+  constructor(inputs: number, width: number, options: RNNOptions = {}) {
+    const { nonlinearity = "tanh" } = options;
+    if (nonlinearity !== "tanh" && nonlinearity !== "relu") throw new ValueError("RNN", "nonlinearity", '"tanh" or "relu"', nonlinearity);
+    super(nonlinearity, inputs, width, options);
+  }
+}
+
+export interface CellOptions extends LayerOptions {
+  /** Whether there are biases. Default: true. */
+  readonly bias?: boolean | undefined;
+}
+
+abstract class Cell extends Module {
+  readonly inputs: number;
+  readonly width: number;
+  weight_ih: Parameter;
+  weight_hh: Parameter;
+  bias_ih: Parameter | null;
+  bias_hh: Parameter | null;
+  readonly #kind: RecurrentKind;
+
+  constructor(kind: RecurrentKind, inputs: number, width: number, options: CellOptions) {
+    super();
+    demandCount(new.target.name, "inputs", inputs);
+    demandCount(new.target.name, "width", width);
+    this.inputs = inputs;
+    this.width = width;
+    this.#kind = kind;
+    const rows = GATES[kind] * width;
+    this.weight_ih = uniformParameter([rows, inputs], width, options);
+    this.weight_hh = uniformParameter([rows, width], width, options);
+    this.bias_ih = options.bias === false ? null : uniformParameter([rows], width, options);
+    this.bias_hh = options.bias === false ? null : uniformParameter([rows], width, options);
+  }
+
+  protected next(x: Tensor, hidden: Tensor | null, cell: Tensor | null): { readonly hidden: Tensor; readonly cell: Tensor | null } {
+    const weights = { input: this.weight_ih, hidden: this.weight_hh, inputBias: this.bias_ih, hiddenBias: this.bias_hh };
+    return recurrentCell(this.#kind, x, weights, { hidden, cell });
+  }
+
+  protected override describeOptions(): string {
+    return `${this.inputs}, ${this.width}`;
+  }
+}
+
+/** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
+export class LSTMCell extends Cell {
+  constructor(inputs: number, width: number, options: CellOptions = {}) {
+    super("lstm", inputs, width, options);
+  }
+
+  forward(
+    x: Tensor,
+    { hidden = null, cell = null }: { readonly hidden?: Tensor | null; readonly cell?: Tensor | null } = {},
+  ): { readonly hidden: Tensor; readonly cell: Tensor } {
+    const next = this.next(x, hidden, cell);
+    return { hidden: next.hidden, cell: next.cell! };
+  }
+}
+/** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
+export class GRUCell extends Cell {
+  constructor(inputs: number, width: number, options: CellOptions = {}) {
+    super("gru", inputs, width, options);
+  }
+
+  forward(x: Tensor, hidden: Tensor | null = null): Tensor {
+    return this.next(x, hidden, null).hidden;
+  }
+}
+/** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
+export class RNNCell extends Cell {
+  constructor(
+    inputs: number,
+    width: number,
+    { nonlinearity = "tanh", ...options }: CellOptions & { readonly nonlinearity?: "tanh" | "relu" } = {},
+  ) {
+    super(nonlinearity, inputs, width, options);
+  }
+
+  forward(x: Tensor, hidden: Tensor | null = null): Tensor {
+    return this.next(x, hidden, null).hidden;
+  }
+}
+
+export const lstm = (inputs: number, width: number, options: LSTMOptions = {}): LSTM => new LSTM(inputs, width, options);
+export const gru = (inputs: number, width: number, options: RecurrentLayerOptions = {}): GRU => new GRU(inputs, width, options);
+export const rnn = (inputs: number, width: number, options: RNNOptions = {}): RNN => new RNN(inputs, width, options);
+export const lstmCell = (inputs: number, width: number, options: CellOptions = {}): LSTMCell => new LSTMCell(inputs, width, options);
+export const gruCell = (inputs: number, width: number, options: CellOptions = {}): GRUCell => new GRUCell(inputs, width, options);
+export const rnnCell = (inputs: number, width: number, options: CellOptions & { readonly nonlinearity?: "tanh" | "relu" } = {}): RNNCell =>
+  new RNNCell(inputs, width, options);
