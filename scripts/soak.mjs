@@ -1,0 +1,79 @@
+// npm run soak: hours of everything at once, with faults on demand. See docs/soak.md.
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { ScriptError, at, main, root, say } from "./lib/project.mjs";
+import { ensureBuilt } from "./lib/ensure.mjs";
+import { median, verdictOf } from "./soak/verdict.mjs";
+
+const help = `npm run soak [-- OPTIONS]
+
+  --minutes N    how long (default: 5)
+  --seed N       of the order of what is done (default: 1)
+  --json [FILE]  write the result as JSON (default: standard output, and no progress)
+  --help         this text
+
+Trains, infers, resizes, reads, saves, opens and closes devices, ends workers, lets memory run out and devices be removed, on the
+software adapter. Ends with status 1 when a result was wrong or lost, the process died, or memory grew. Ctrl-C ends it early,
+with the result so far.`;
+
+await main(async () => {
+  const { values } = parseArgs({
+    options: { minutes: { type: "string", default: "5" }, seed: { type: "string", default: "1" }, json: { type: "string" }, help: { type: "boolean" } },
+    args: process.argv
+      .slice(2)
+      .map((a, i, all) => (a === "--json" && (all[i + 1] === undefined || all[i + 1].startsWith("--")) ? "--json=-" : a)),
+  });
+  const minutes = Number(values.minutes);
+  const seed = Number(values.seed);
+  if (!(minutes > 0 && minutes < 1e5)) throw new ScriptError("USAGE", `--minutes must be a number above 0; received ${values.minutes}.`);
+  if (!Number.isSafeInteger(seed)) throw new ScriptError("USAGE", `--seed must be a whole number; received ${values.seed}.`);
+  await ensureBuilt([]);
+  const isQuiet = values.json === "-";
+  const interval = Math.min(15, Math.max(0.5, (minutes * 60) / 40));
+  const child = spawn(
+    process.execPath,
+    ["--expose-gc", at("scripts", "soak", "work.mjs"), `${pathToFileURL(root).href}/`, String(minutes), String(seed), String(interval)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, DXTENSOR_SIMULATE: "uhd-630@5.0,rtx-3070", DXTENSOR_DEVICE: "cpu" },
+      // Its own group: Ctrl-C comes to it once, from here.
+      detached: true,
+    },
+  );
+  let hasEnded = false;
+  const end = () => {
+    if (hasEnded) child.kill("SIGKILL");
+    hasEnded = true;
+    child.kill("SIGINT");
+  };
+  process.on("SIGINT", end);
+  const samples = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const sample = JSON.parse(line);
+    samples.push(sample);
+    const { acts, asked, answered, wrong } = sample.counts;
+    if (!isQuiet)
+      say(
+        `${String(sample.seconds).padStart(6)} s  ${acts} acts  ${answered} of ${asked} results, ${wrong} wrong  rss ${sample.rss} MiB  heap ${sample.heap} MiB  ${sample.liveBuffers} buffers`,
+      );
+  });
+  const exit = await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  process.off("SIGINT", end);
+  const verdict = verdictOf(samples, exit);
+  const result = { date: new Date().toISOString(), node: process.version, minutes, seed, exit, ...verdict, counts: samples.at(-1)?.counts ?? {}, samples };
+  if (isQuiet) console.log(JSON.stringify(result, null, 2));
+  else {
+    if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(result, null, 2));
+    for (const [name, n] of Object.entries(result.counts)) say(`  ${name}: ${n}`);
+    say(`  resident memory: ${median(samples.map((s) => s.rss))} MiB in the middle, ${verdict.early} early, ${verdict.late} late`);
+    for (const problem of verdict.problems) say(`  PROBLEM: ${problem}`);
+  }
+  if (!isQuiet) console.log(verdict.problems.length === 0 ? "soak: nothing wrong, nothing lost" : "soak: FAILED");
+  return verdict.problems.length === 0 ? 0 : 1;
+}, help);

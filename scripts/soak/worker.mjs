@@ -1,0 +1,18 @@
+// A worker of the soak: computes what it is told until it is ended, and tells every result.
+import { parentPort, workerData } from "node:worker_threads";
+
+const { module, seed, rounds } = workerData;
+const dx = await import(module);
+const device = "cpu";
+const step = dx.compile((x, n) => x.mul(n).add(1).sum());
+for (let i = 0; i < rounds; i++) {
+  const size = 1 + ((seed * 31 + i * 7) % 300);
+  const x = dx.full([size], i % 5, { device, dtype: "float32" });
+  const eager = x.add(seed % 7).sum();
+  const compiled = step(x, dx.full([], 2, { device, dtype: "float32" }));
+  const [a, b] = [i % 2 === 0 ? eager.dataSync()[0] : (await eager.data())[0], compiled.itemSync()];
+  parentPort.postMessage({ right: a === size * ((i % 5) + (seed % 7)) && b === size * (2 * (i % 5) + 1) });
+  for (const t of [x, eager, compiled]) t.dispose();
+}
+dx.closeDevice(device);
+parentPort.postMessage({ done: true });
