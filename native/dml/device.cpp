@@ -38,6 +38,24 @@ class ReadCompletion : public Completion {
   std::function<void(const Failure*)> done_;
 };
 
+class LargeReadCompletion : public LargeRead {
+ public:
+  LargeReadCompletion(const StagingPool::Piece (&pieces)[kPlaces], std::function<void(const Failure*)> done) : done_(std::move(done)) {
+    for (size_t i = 0; i < kPlaces; ++i) {
+      pages_[i] = pieces[i].page;
+      places[i] = {pieces[i].page->resource.get(), pieces[i].offset, pieces[i].memory()};
+    }
+  }
+  void Done(const Failure* failure) override {
+    for (StagingPool::Page* page : pages_) StagingPool::Unpin(page);
+    done_(failure);
+  }
+
+ private:
+  StagingPool::Page* pages_[kPlaces];
+  std::function<void(const Failure*)> done_;
+};
+
 class CallCompletion : public Completion {
  public:
   explicit CallCompletion(std::function<void(const Failure*)> done) : done_(std::move(done)) {}
@@ -358,6 +376,7 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
   WithInterfaces([&] {
     CheckAlive();
     if (!size) return Synchronize(std::move(done));
+    if (size > LargeRead::kPlaces * kTransferPiece) return ReadLarge(from, to, size, std::move(done));
     StagingPool::Piece piece = readbacks_->Allocate(size);
     Task& task = queue_->Next();
     piece.page->pins.fetch_add(1);
@@ -366,6 +385,30 @@ void Device::Read(Address from, void* to, uint64_t size, std::function<void(cons
     task.transfer = {piece.page->resource.get(), piece.offset, from, size};
     queue_->Commit();
   });
+}
+
+void Device::ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done) {
+  StagingPool::Piece pieces[LargeRead::kPlaces];
+  size_t pinned = 0;
+  try {
+    for (StagingPool::Piece& piece : pieces) {
+      piece = readbacks_->Allocate(kTransferPiece);
+      piece.page->pins.fetch_add(1);
+      ++pinned;
+    }
+    Task& task = queue_->Next();
+    auto read = std::make_unique<LargeReadCompletion>(pieces, std::move(done));
+    read->piece = kTransferPiece;
+    read->from = from;
+    read->to = static_cast<uint8_t*>(to);
+    read->size = size;
+    task.kind = Task::Kind::ReadLarge;
+    task.completion = read.release();
+    queue_->Commit();
+  } catch (...) {
+    for (size_t i = 0; i < pinned; ++i) StagingPool::Unpin(pieces[i].page);
+    throw;
+  }
 }
 
 void Device::ReadAndWait(Address from, void* to, uint64_t size) {

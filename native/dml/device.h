@@ -75,6 +75,7 @@ class Device {
   template <typename F>
   auto WithInterfaces(F&& use);
   void InitialiseProgram(Program& program);
+  void ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void DropOwner(Program* program);
   void InjectFault(uint32_t fault);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "pause.h"
 
@@ -228,6 +229,17 @@ void Queue::Process(Task& task) {
       if (owned) pending_.push_back(std::move(owned));
       break;
     }
+    case Task::Kind::ReadLarge: {
+      std::unique_ptr<Completion> owned(task.completion);
+      try {
+        ReadInPieces(static_cast<LargeRead&>(*owned));
+      } catch (...) {
+        pending_.push_back(std::move(owned));  // told with the failure
+        throw;
+      }
+      completions_.Add(timeline_.submitted(), std::move(owned), std::nullopt);
+      break;
+    }
     case Task::Kind::Replay: {
       std::unique_ptr<ReplayWork> work(task.replay);
       Replay(*task.recording, *work);
@@ -270,6 +282,7 @@ void Queue::ProcessAfterFailure(Task& task) {
     case Task::Kind::ReleaseProgram: dead_.push_back({0, std::unique_ptr<Program>(task.program), nullptr, nullptr}); break;
     case Task::Kind::ReleaseRecording: dead_.push_back({0, nullptr, std::unique_ptr<Recording>(task.recording), nullptr}); break;
     case Task::Kind::Read:
+    case Task::Kind::ReadLarge:
     case Task::Kind::Flush:
       if (task.completion) {
         pending_.emplace_back(task.completion);
@@ -335,6 +348,27 @@ void Queue::ReopenList() {
   running_.clear();
   lists_.Used(timeline_.submitted());
   recorder_.Begin(lists_.Open());
+}
+
+// Later work waits meanwhile: it may write what is read. The device moves one piece while the host takes the one before.
+void Queue::ReadInPieces(LargeRead& read) {
+  uint64_t filled[LargeRead::kPlaces];  // fence values
+  const uint64_t pieces = (read.size + read.piece - 1) / read.piece;
+  auto take = [&](uint64_t index) {
+    WaitFor(filled[index % LargeRead::kPlaces]);
+    uint64_t at = index * read.piece;
+    std::memcpy(read.to + at, read.places[index % LargeRead::kPlaces].memory, std::min(read.piece, read.size - at));
+  };
+  for (uint64_t i = 0; i < pieces; ++i) {
+    if (i >= LargeRead::kPlaces) take(i - LargeRead::kPlaces);
+    LargeRead::Place& place = read.places[i % LargeRead::kPlaces];
+    uint64_t at = i * read.piece;
+    recorder_.CopyOut(read.from + at, place.resource, place.offset, std::min(read.piece, read.size - at));
+    counters_.readbacks.AddAlone();
+    Submit();
+    filled[i % LargeRead::kPlaces] = timeline_.submitted();
+  }
+  for (uint64_t i = pieces - std::min<uint64_t>(pieces, LargeRead::kPlaces); i < pieces; ++i) take(i);
 }
 
 void Queue::Submit() {

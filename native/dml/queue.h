@@ -35,10 +35,26 @@ struct ReplayWork {
   std::vector<CopyRange> before, after;
 };
 
+// A read of more bytes than the host sees at once: the queue thread moves them in pieces, in turn through a few places of mapped
+// memory. It is told when all are at `to`.
+struct LargeRead : Completion {
+  static constexpr size_t kPlaces = 2;
+  struct Place {
+    ID3D12Resource* resource = nullptr;
+    uint64_t offset = 0;
+    const uint8_t* memory = nullptr;
+  };
+  Place places[kPlaces];
+  uint64_t piece = 0;  // bytes of a place
+  Address from = 0;
+  uint8_t* to = nullptr;
+  uint64_t size = 0;
+};
+
 // Plain data: lies in the ring. Pointers named "owned" belong to the task.
 struct Task {
   static constexpr uint32_t kSlots = 12;
-  enum class Kind : uint8_t { Run, RunMany, Copy, Upload, Read, Replay, Initialise, ReleaseProgram, ReleaseRecording, Flush };
+  enum class Kind : uint8_t { Run, RunMany, Copy, Upload, Read, ReadLarge, Replay, Initialise, ReleaseProgram, ReleaseRecording, Flush };
   Kind kind;
   union {
     Program* program;
@@ -112,6 +128,7 @@ class Queue {
   void ProcessAfterFailure(Task& task);
   void RunProgram(Program& program, const Address* slots);
   void Replay(Recording& recording, ReplayWork& work);
+  void ReadInPieces(LargeRead& read);
   void FailPending();
   void Drain();
   void DrainRing();
