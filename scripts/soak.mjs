@@ -21,7 +21,12 @@ with the result so far.`;
 
 await main(async () => {
   const { values } = parseArgs({
-    options: { minutes: { type: "string", default: "5" }, seed: { type: "string", default: "1" }, json: { type: "string" }, help: { type: "boolean" } },
+    options: {
+      minutes: { type: "string", default: "5" },
+      seed: { type: "string", default: "1" },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
     args: process.argv
       .slice(2)
       .map((a, i, all) => (a === "--json" && (all[i + 1] === undefined || all[i + 1].startsWith("--")) ? "--json=-" : a)),
@@ -66,7 +71,16 @@ await main(async () => {
   });
   process.off("SIGINT", end);
   const verdict = verdictOf(samples, exit);
-  const result = { date: new Date().toISOString(), node: process.version, minutes, seed, exit, ...verdict, counts: samples.at(-1)?.counts ?? {}, samples };
+  const result = {
+    date: new Date().toISOString(),
+    node: process.version,
+    minutes,
+    seed,
+    exit,
+    ...verdict,
+    counts: samples.at(-1)?.counts ?? {},
+    samples,
+  };
   if (isQuiet) console.log(JSON.stringify(result, null, 2));
   else {
     if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(result, null, 2));

@@ -119,7 +119,7 @@ napi_value Upload(Environment& environment, Arguments in) {
   OpenDevice& open = environment.Device(ToId(in[0], "upload: device"));
   open.device->CheckAlive();
   js::Bytes bytes = ToBytes(in[1], "upload");
-  uint32_t handle = environment.buffers().Create(open, bytes.size, in[2]);
+  Handle handle = environment.buffers().Create(open, bytes.size, in[2]);
   try {
     open.device->Upload(environment.buffers().Get(handle).address, bytes.data, bytes.size);
   } catch (...) {
@@ -130,7 +130,7 @@ napi_value Upload(Environment& environment, Arguments in) {
 }
 
 napi_value Write(Environment& environment, Arguments in) {
-  Buffer& buffer = environment.buffers().Get(ToId(in[0], "write: handle"));
+  Buffer& buffer = environment.buffers().Get(ToSize(in[0], "write: handle"));
   js::Bytes bytes = ToBytes(in[2], "write");
   dml::Address to = RangeOf(buffer, ToSize(in[1], "write: offset"), bytes.size, "write");
   buffer.device->device->Upload(to, bytes.data, bytes.size);
@@ -138,8 +138,8 @@ napi_value Write(Environment& environment, Arguments in) {
 }
 
 napi_value Copy(Environment& environment, Arguments in) {
-  Buffer& from = environment.buffers().Get(ToId(in[0], "copy: from"));
-  Buffer& to = environment.buffers().Get(ToId(in[2], "copy: to"));
+  Buffer& from = environment.buffers().Get(ToSize(in[0], "copy: from"));
+  Buffer& to = environment.buffers().Get(ToSize(in[2], "copy: to"));
   if (from.device != to.device) Invalid("copy: the buffers are on two devices");
   uint64_t size = ToSize(in[4], "copy: sizeInBytes");
   dml::Address source = RangeOf(from, ToSize(in[1], "copy: fromOffset"), size, "copy: from");
@@ -176,7 +176,7 @@ NewArrayBuffer NewBytes(Environment& environment, napi_env env, uint64_t size) {
 }
 
 napi_value Read(Environment& environment, Arguments in) {
-  Buffer& buffer = environment.buffers().Get(ToId(in[0], "read: handle"));
+  Buffer& buffer = environment.buffers().Get(ToSize(in[0], "read: handle"));
   uint64_t size = ToSize(in[2], "read: sizeInBytes");
   dml::Address from = RangeOf(buffer, ToSize(in[1], "read: offset"), size, "read");
   buffer.device->device->CheckAlive();
@@ -191,7 +191,7 @@ napi_value Read(Environment& environment, Arguments in) {
 }
 
 napi_value ReadSync(Environment& environment, Arguments in) {
-  Buffer& buffer = environment.buffers().Get(ToId(in[0], "readSync: handle"));
+  Buffer& buffer = environment.buffers().Get(ToSize(in[0], "readSync: handle"));
   uint64_t size = ToSize(in[2], "readSync: sizeInBytes");
   dml::Address from = RangeOf(buffer, ToSize(in[1], "readSync: offset"), size, "readSync");
   NewArrayBuffer bytes = NewBytes(environment, in.env(), size);
@@ -208,12 +208,12 @@ napi_value CreateProgram(Environment& environment, Arguments in) {
 }
 
 napi_value ReleaseProgram(Environment& environment, Arguments in) {
-  environment.ReleaseProgram(ToId(in[0], "releaseProgram: program"));
+  environment.ReleaseProgram(ToSize(in[0], "releaseProgram: program"));
   return js::Undefined(in.env());
 }
 
 napi_value ProgramInfo(Environment& environment, Arguments in) {
-  const dml::Program& program = *environment.GetProgram(ToId(in[0], "programInfo: program")).program;
+  const dml::Program& program = *environment.GetProgram(ToSize(in[0], "programInfo: program")).program;
   js::Object object(in.env());
   object.Set("descriptors", program.descriptors);
   object.Set("temporaryInBytes", static_cast<double>(program.temporary));
@@ -223,12 +223,12 @@ napi_value ProgramInfo(Environment& environment, Arguments in) {
 }
 
 napi_value ReleaseRecording(Environment& environment, Arguments in) {
-  environment.ReleaseRecording(ToId(in[0], "releaseRecording: recording"));
+  environment.ReleaseRecording(ToSize(in[0], "releaseRecording: recording"));
   return js::Undefined(in.env());
 }
 
 napi_value Profile(Environment& environment, Arguments in) {
-  OpenRecording& open = environment.GetRecording(ToId(in[0], "profile: recording"));
+  OpenRecording& open = environment.GetRecording(ToSize(in[0], "profile: recording"));
   std::vector<double> seconds = open.device->device->Profile(*open.recording);
   double* numbers = nullptr;
   js::Value array = js::NewFloats(in.env(), seconds.size(), &numbers);

@@ -14,11 +14,11 @@ constexpr size_t kScope = 1024;
 
 }  // namespace
 
-void Buffers::ThrowUnknown(uint32_t handle) {
+void Buffers::ThrowUnknown(Handle handle) {
   Invalid("buffer " + std::to_string(handle) + " is not there: it was released, or belongs to another thread");
 }
 
-uint32_t Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {
+Handle Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {
   dml::HeapPool& pool = device.device->pool();
   uint32_t block = pool.Allocate(size, use);
   napi_ref reference = nullptr;
@@ -28,20 +28,12 @@ uint32_t Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dm
     if (status == napi_object_expected || status == napi_invalid_arg) Invalid("the owner of a buffer must be an object");
     js::ThrowStatus(env_, status);
   }
-  uint32_t index;
-  if (free_.empty()) {
-    index = static_cast<uint32_t>(buffers_.size());
-    if (index > kIndexMask) {
-      pool.Free(block);
-      napi_delete_reference(env_, reference);
-      throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million buffers are live");
-    }
-    buffers_.emplace_back();
-  } else {
-    index = free_.back();
-    free_.pop_back();
+  if (live_ >= kMost) {
+    pool.Free(block);
+    napi_delete_reference(env_, reference);
+    throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million buffers are live");
   }
-  Buffer& buffer = buffers_[index];
+  Buffer& buffer = FreePlace();
   buffer.device = &device;
   buffer.block = block;
   buffer.address = pool.AddressOf(block);
@@ -54,7 +46,7 @@ uint32_t Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dm
   pressure_[0] += 1;
   pressure_[1] += static_cast<double>(buffer.capacity);
   Report(static_cast<int64_t>(buffer.capacity));
-  return index | buffer.generation << kIndexBits;
+  return buffer.handle;
 }
 
 void Buffers::Report(int64_t bytes) {
@@ -65,8 +57,26 @@ void Buffers::Report(int64_t bytes) {
   unreported_ = 0;
 }
 
-void Buffers::Remove(uint32_t index) {
-  Buffer& buffer = buffers_[index];
+// With its handle.
+Buffer& Buffers::FreePlace() {
+  if (2 * ++live_ > ring_.size()) Grow();
+  do ++last_;
+  while (ring_[last_ & mask_].device);
+  Buffer& buffer = ring_[last_ & mask_];
+  buffer.handle = last_;
+  return buffer;
+}
+
+void Buffers::Grow() {
+  std::vector<Buffer> wider(2 * ring_.size());
+  const uint64_t mask = wider.size() - 1;
+  for (Buffer& buffer : ring_)
+    if (buffer.device) wider[buffer.handle & mask] = buffer;
+  ring_.swap(wider);
+  mask_ = mask;
+}
+
+void Buffers::Remove(Buffer& buffer) {
   napi_delete_reference(env_, buffer.owner);
   OpenDevice& device = *buffer.device;
   device.device->pool().Free(buffer.block);
@@ -77,26 +87,22 @@ void Buffers::Remove(uint32_t index) {
   Report(-static_cast<int64_t>(buffer.capacity));
   buffer.device = nullptr;
   buffer.owner = nullptr;
-  buffer.generation = (buffer.generation + 1) % kGenerations;
-  free_.push_back(index);
+  --live_;
 }
 
-void Buffers::Release(uint32_t handle) {
-  Get(handle);
-  Remove(handle & kIndexMask);
-}
+void Buffers::Release(Handle handle) { Remove(Get(handle)); }
 
 uint32_t Buffers::Sweep() {
   uint32_t released = 0;
-  for (size_t begin = 1; begin < buffers_.size(); begin += kScope) {
+  for (size_t begin = 0; begin < ring_.size(); begin += kScope) {
     napi_handle_scope scope;
     napi_open_handle_scope(env_, &scope);
-    size_t end = std::min(begin + kScope, buffers_.size());
+    size_t end = std::min(begin + kScope, ring_.size());
     for (size_t i = begin; i < end; ++i) {
-      if (!buffers_[i].device) continue;
+      if (!ring_[i].device) continue;
       napi_value owner = nullptr;
-      if (napi_get_reference_value(env_, buffers_[i].owner, &owner) == napi_ok && owner) continue;
-      Remove(static_cast<uint32_t>(i));
+      if (napi_get_reference_value(env_, ring_[i].owner, &owner) == napi_ok && owner) continue;
+      Remove(ring_[i]);
       ++released;
     }
     napi_close_handle_scope(env_, scope);
@@ -105,8 +111,8 @@ uint32_t Buffers::Sweep() {
 }
 
 void Buffers::DropDevice(const OpenDevice& device) {
-  for (size_t i = 1; i < buffers_.size(); ++i)
-    if (buffers_[i].device == &device) Remove(static_cast<uint32_t>(i));
+  for (Buffer& buffer : ring_)
+    if (buffer.device == &device) Remove(buffer);
 }
 
 }  // namespace dxtensor::addon

@@ -1,6 +1,6 @@
 // The buffers that JavaScript owns: handles, weak references to their owners, and what they weigh.
 //
-// A handle is an index and a generation, so that one that was released is recognised. The environment's thread.
+// The environment's thread.
 #pragma once
 
 #include <node_api.h>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../dml/device.h"
+#include "handle.h"
 
 namespace dxtensor::addon {
 
@@ -22,10 +23,11 @@ struct OpenDevice {
 
 struct Buffer {
   OpenDevice* device = nullptr;  // null: free
+  Handle handle = 0;
   dml::Address address = 0;
   uint64_t size = 0, capacity = 0;
   napi_ref owner = nullptr;
-  uint32_t block = 0, generation = 0;
+  uint32_t block = 0;
 };
 
 class Buffers {
@@ -33,19 +35,17 @@ class Buffers {
   explicit Buffers(napi_env env) : env_(env) {}
 
   // Allocates memory and a handle for it; `owner` is referred to weakly. Throws dml::Failure.
-  uint32_t Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor);
+  Handle Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor);
   // Null when no buffer has this handle.
-  Buffer* Find(uint32_t handle) {
-    uint32_t index = handle & kIndexMask;
-    if (index >= buffers_.size()) return nullptr;
-    Buffer& buffer = buffers_[index];
-    return buffer.device && buffer.generation == handle >> kIndexBits ? &buffer : nullptr;
+  Buffer* Find(Handle handle) {
+    Buffer& buffer = ring_[handle & mask_];
+    return buffer.handle == handle && buffer.device ? &buffer : nullptr;
   }
-  Buffer& Get(uint32_t handle) {
+  Buffer& Get(Handle handle) {
     if (Buffer* buffer = Find(handle)) return *buffer;
     ThrowUnknown(handle);
   }
-  void Release(uint32_t handle);
+  void Release(Handle handle);
   // Releases the buffers whose owner has been collected.
   uint32_t Sweep();
   // Forgets those of a device that is about to close.
@@ -54,14 +54,20 @@ class Buffers {
   void SetPressure(double* numbers) { pressure_ = numbers; }
 
  private:
-  static constexpr uint32_t kIndexBits = 24, kIndexMask = (1u << kIndexBits) - 1, kGenerations = 64;
-  [[noreturn]] static void ThrowUnknown(uint32_t handle);
-  void Remove(uint32_t index);
+  static constexpr uint64_t kFirst = 256, kMost = 1u << 24;
+  [[noreturn]] static void ThrowUnknown(Handle handle);
+  void Remove(Buffer& buffer);
+  Buffer& FreePlace();
+  void Grow();
   void Report(int64_t bytes);
 
   napi_env env_;
-  std::vector<Buffer> buffers_{1};  // handle 0 is none
-  std::vector<uint32_t> free_;
+  // Handles are counted up, so that none is given twice, and small ones cost JavaScript no memory; a buffer lies at its handle's
+  // low bits, and the count goes past those of buffers that still live.
+  std::vector<Buffer> ring_{kFirst};
+  uint64_t mask_ = kFirst - 1;
+  uint64_t live_ = 0;
+  Handle last_ = 0;
   double* pressure_ = nullptr;
   int64_t unreported_ = 0;
 };

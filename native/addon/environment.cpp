@@ -35,8 +35,8 @@ Environment::~Environment() {
   promises_.Close();
 }
 
-void Environment::ThrowUnknown(const char* what, uint32_t id) {
-  Invalid(std::string(what) + " " + std::to_string(id) + " is not there: it was released, or belongs to another thread");
+void Environment::ThrowUnknown(const char* what, Handle handle) {
+  Invalid(std::string(what) + " " + std::to_string(handle) + " is not there: it was released, or belongs to another thread");
 }
 
 OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, const dml::Device::Options& options) {
@@ -67,48 +67,34 @@ void Environment::Close(uint32_t id) {
   } catch (const dml::Failure&) {
     // A removed device has no work to finish; it is closed all the same.
   }
-  for (OpenRecording& recording : recordings_)
-    if (recording.device == &device) recording = {};
-  for (OpenProgram& program : programs_)
-    if (program.device == &device) program = {};
+  recordings_.RemoveIf([&](const OpenRecording& open) { return open.device == &device; });
+  programs_.RemoveIf([&](const OpenProgram& open) { return open.device == &device; });
   buffers_.DropDevice(device);
   devices_[id].reset();
 }
 
-uint32_t Environment::AddProgram(OpenDevice& device, dml::Program* program) {
-  if (free_programs_.empty()) {
-    free_programs_.push_back(static_cast<uint32_t>(programs_.size()));
-    programs_.emplace_back();
-  }
-  uint32_t id = free_programs_.back();
-  free_programs_.pop_back();
-  programs_[id] = {&device, program};
-  return id;
+Handle Environment::AddProgram(OpenDevice& device, dml::Program* program) {
+  if (Handle handle = programs_.Add({&device, program})) return handle;
+  device.device->ReleaseProgram(program);
+  throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million programs are there");
 }
 
-void Environment::ReleaseProgram(uint32_t id) {
-  OpenProgram& open = GetProgram(id);
+void Environment::ReleaseProgram(Handle handle) {
+  OpenProgram& open = GetProgram(handle);
   open.device->device->ReleaseProgram(open.program);
-  open = {};
-  free_programs_.push_back(id);
+  programs_.Remove(handle);
 }
 
-uint32_t Environment::AddRecording(OpenDevice& device, dml::Recording* recording) {
-  if (free_recordings_.empty()) {
-    free_recordings_.push_back(static_cast<uint32_t>(recordings_.size()));
-    recordings_.emplace_back();
-  }
-  uint32_t id = free_recordings_.back();
-  free_recordings_.pop_back();
-  recordings_[id] = {&device, recording};
-  return id;
+Handle Environment::AddRecording(OpenDevice& device, dml::Recording* recording) {
+  if (Handle handle = recordings_.Add({&device, recording})) return handle;
+  device.device->ReleaseRecording(recording);
+  throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million recordings are there");
 }
 
-void Environment::ReleaseRecording(uint32_t id) {
-  OpenRecording& open = GetRecording(id);
+void Environment::ReleaseRecording(Handle handle) {
+  OpenRecording& open = GetRecording(handle);
   open.device->device->ReleaseRecording(open.recording);
-  open = {};
-  free_recordings_.push_back(id);
+  recordings_.Remove(handle);
 }
 
 }  // namespace dxtensor::addon

@@ -37,31 +37,30 @@ class Environment {
   void Close(uint32_t id);
   OpenDevice& Device(uint32_t id);
 
-  uint32_t AddProgram(OpenDevice& device, dml::Program* program);
-  OpenProgram& GetProgram(uint32_t id) {
-    if (id < programs_.size() && programs_[id].device) return programs_[id];
-    ThrowUnknown("program", id);
+  Handle AddProgram(OpenDevice& device, dml::Program* program);
+  OpenProgram& GetProgram(Handle handle) {
+    if (OpenProgram* open = programs_.Find(handle)) return *open;
+    ThrowUnknown("program", handle);
   }
-  void ReleaseProgram(uint32_t id);
-  uint32_t AddRecording(OpenDevice& device, dml::Recording* recording);
-  OpenRecording& GetRecording(uint32_t id) {
-    if (id < recordings_.size() && recordings_[id].device) return recordings_[id];
-    ThrowUnknown("recording", id);
+  void ReleaseProgram(Handle handle);
+  Handle AddRecording(OpenDevice& device, dml::Recording* recording);
+  OpenRecording& GetRecording(Handle handle) {
+    if (OpenRecording* open = recordings_.Find(handle)) return *open;
+    ThrowUnknown("recording", handle);
   }
-  void ReleaseRecording(uint32_t id);
+  void ReleaseRecording(Handle handle);
 
  private:
-  [[noreturn]] static void ThrowUnknown(const char* what, uint32_t id);
+  [[noreturn]] static void ThrowUnknown(const char* what, Handle handle);
   napi_value ValueOf(napi_ref reference) const;
 
   napi_env env_;
   Promises promises_;
   Buffers buffers_;
   napi_ref pressure_ = nullptr, array_buffer_class_ = nullptr;
-  std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id; null when closed
-  std::vector<OpenProgram> programs_{1};
-  std::vector<OpenRecording> recordings_{1};
-  std::vector<uint32_t> free_programs_, free_recordings_;
+  std::vector<std::unique_ptr<OpenDevice>> devices_{1};  // by id, which none has twice; null when closed
+  Table<OpenProgram> programs_;
+  Table<OpenRecording> recordings_;
 };
 
 }  // namespace dxtensor::addon

@@ -32,9 +32,23 @@ Numbers Floats(napi_env env, napi_value value, const char* what) {
   return numbers;
 }
 
-uint32_t HandleOf(double number) {
-  if (!(number >= 0 && number <= 4294967295.0)) Invalid("expected a handle, received " + std::to_string(number));
-  return static_cast<uint32_t>(number);
+Handle HandleOf(double number) {
+  if (!(number >= 0 && number <= 9007199254740992.0)) Invalid("expected a handle, received " + std::to_string(number));
+  return static_cast<Handle>(number);
+}
+
+// JavaScript has small whole numbers apart from others, and quick ways to them.
+Handle HandleOf(napi_env env, napi_value value, const char* what) {
+  int64_t number;
+  if (napi_get_value_int64(env, value, &number) != napi_ok) Invalid(std::string(what) + ": expected a number");
+  return static_cast<Handle>(number);
+}
+
+napi_value NewHandle(napi_env env, Handle handle) {
+  napi_value value;
+  if (handle <= INT32_MAX) napi_create_int32(env, static_cast<int32_t>(handle), &value);
+  else napi_create_double(env, static_cast<double>(handle), &value);
+  return value;
 }
 
 uint64_t BytesOf(double number) {
@@ -51,7 +65,7 @@ class Call {
   ~Call() {
     for (uint32_t block : temporary_) device_.device->pool().Free(block);
     if (done_) return;
-    for (uint32_t handle : created_) environment_.buffers().Release(handle);
+    for (Handle handle : created_) environment_.buffers().Release(handle);
   }
 
   uint64_t SizeOf(size_t slot) const {
@@ -59,7 +73,7 @@ class Call {
     if (slot < inputs) return program_.input_sizes[slot];
     return slot < inputs + outputs ? program_.output_sizes[slot - inputs] : program_.scratch;
   }
-  void Give(size_t slot, uint32_t handle, uint64_t offset) {
+  void Give(size_t slot, Handle handle, uint64_t offset) {
     Buffer& buffer = environment_.buffers().Get(handle);
     if (buffer.device != &device_) Refuse(slot, "is on another device");
     if (offset > buffer.capacity || SizeOf(slot) > buffer.capacity - offset)
@@ -68,8 +82,8 @@ class Call {
     if (offset % 16 && program_.bound_slots[slot]) Refuse(slot, "has offset " + std::to_string(offset) + ", which is no multiple of 16");
     addresses_[slot] = buffer.address + offset;
   }
-  uint32_t Create(size_t slot, napi_value owner) {
-    uint32_t handle = environment_.buffers().Create(device_, SizeOf(slot), owner);
+  Handle Create(size_t slot, napi_value owner) {
+    Handle handle = environment_.buffers().Create(device_, SizeOf(slot), owner);
     created_.push_back(handle);
     addresses_[slot] = environment_.buffers().Get(handle).address;
     return handle;
@@ -95,7 +109,8 @@ class Call {
   OpenDevice& device_;
   dml::Program& program_;
   std::vector<dml::Address> addresses_;
-  std::vector<uint32_t> created_, temporary_;
+  std::vector<Handle> created_;
+  std::vector<uint32_t> temporary_;
   bool done_ = false;
 };
 
@@ -119,9 +134,7 @@ napi_value RunSimple(napi_env env, Environment& environment, const OpenProgram& 
             " inputs");
   device.device->CheckAlive();
   for (size_t i = 0; i < count; ++i) {
-    uint32_t handle;
-    if (napi_get_value_uint32(env, inputs[i], &handle) != napi_ok) Invalid("run: expected handles");
-    const Buffer& buffer = environment.buffers().Get(handle);
+    const Buffer& buffer = environment.buffers().Get(HandleOf(env, inputs[i], "run: handle"));
     if (buffer.device != &device) Invalid("program '" + program.name + "': slot " + std::to_string(i) + " is on another device");
     if (buffer.capacity < program.input_sizes[i])
       Invalid("program '" + program.name + "': slot " + std::to_string(i) + " needs " + std::to_string(program.input_sizes[i]) +
@@ -129,7 +142,7 @@ napi_value RunSimple(napi_env env, Environment& environment, const OpenProgram& 
     slots[i] = buffer.address;
   }
   dml::HeapPool& pool = device.device->pool();
-  uint32_t output = environment.buffers().Create(device, program.output_sizes[0], owner);
+  Handle output = environment.buffers().Create(device, program.output_sizes[0], owner);
   slots[count] = environment.buffers().Find(output)->address;
   uint32_t scratch = UINT32_MAX;
   slots[count + 1] = 0;
@@ -145,9 +158,7 @@ napi_value RunSimple(napi_env env, Environment& environment, const OpenProgram& 
     throw;
   }
   if (scratch != UINT32_MAX) pool.Free(scratch);
-  napi_value result;
-  napi_create_uint32(env, output, &result);
-  return result;
+  return NewHandle(env, output);
 }
 
 }  // namespace
@@ -160,20 +171,18 @@ napi_value RunProgram(napi_env env, napi_callback_info info) {
   return Guarded(env, [&]() -> napi_value {
     if (count < 2 || count > kMostArguments) Invalid("run: expected a program, an owner and at most 16 handles; use execute for more");
     auto& environment = *static_cast<Environment*>(data);
-    const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "run: program"));
+    const OpenProgram& open = environment.GetProgram(HandleOf(env, arguments[0], "run: program"));
     if (open.program->slot_count <= dml::Task::kSlots) return RunSimple(env, environment, open, arguments[1], arguments + 2, count - 2);
     if (open.program->input_sizes.size() != count - 2 || open.program->output_sizes.size() != 1)
       Invalid("run: program '" + open.program->name + "' needs " + std::to_string(open.program->input_sizes.size()) + " inputs, received " +
               std::to_string(count - 2));
     open.device->device->CheckAlive();
     Call call(environment, open);
-    for (size_t i = 2; i < count; ++i) call.Give(i - 2, Number(env, arguments[i], "run: handle"), 0);
-    uint32_t output = call.Create(count - 2, arguments[1]);
+    for (size_t i = 2; i < count; ++i) call.Give(i - 2, HandleOf(env, arguments[i], "run: handle"), 0);
+    Handle output = call.Create(count - 2, arguments[1]);
     call.CreateScratch();
     call.Run();
-    napi_value result;
-    napi_create_uint32(env, output, &result);
-    return result;
+    return NewHandle(env, output);
   });
 }
 
@@ -184,7 +193,7 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
     auto& environment = *static_cast<Environment*>(data);
-    const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "execute: program"));
+    const OpenProgram& open = environment.GetProgram(HandleOf(env, arguments[0], "execute: program"));
     open.device->device->CheckAlive();
     dml::Program& program = *open.program;
     Numbers slots = Floats(env, arguments[1], "execute: slots");
@@ -196,7 +205,7 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
     auto handle = [&](size_t slot) { return HandleOf(slots.data[2 * slot]); };
     auto give = [&](size_t slot) { call.Give(slot, handle(slot), BytesOf(slots.data[2 * slot + 1])); };
     for (size_t i = 0; i < inputs; ++i) give(i);
-    std::vector<uint32_t> created(outputs, 0);
+    std::vector<Handle> created(outputs, 0);
     for (size_t i = 0; i < outputs; ++i) {
       if (handle(inputs + i)) give(inputs + i);
       else created[i] = call.Create(inputs + i, Element(env, arguments[2], static_cast<uint32_t>(i)));
@@ -206,7 +215,7 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
     call.Run();
     for (size_t i = 0; i < outputs; ++i)
       if (created[i]) {
-        slots.data[2 * (inputs + i)] = created[i];
+        slots.data[2 * (inputs + i)] = static_cast<double>(created[i]);
         slots.data[2 * (inputs + i) + 1] = 0;
       }
     return nullptr;
@@ -220,7 +229,7 @@ napi_value RecordProgram(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
     auto& environment = *static_cast<Environment*>(data);
-    const OpenProgram& open = environment.GetProgram(Number(env, arguments[0], "record: program"));
+    const OpenProgram& open = environment.GetProgram(HandleOf(env, arguments[0], "record: program"));
     Numbers slots = Floats(env, arguments[1], "record: slots");
     uint32_t lists = Number(env, arguments[2], "record: lists");
     if (lists < 1 || lists > 16) Invalid("record: expected 1 to 16 lists, received " + std::to_string(lists));
@@ -234,9 +243,7 @@ napi_value RecordProgram(napi_env env, napi_callback_info info) {
       call.Give(i, handle, BytesOf(slots.data[2 * i + 1]));
     }
     dml::Recording* recording = open.device->device->Record(*open.program, call.addresses(), lists);
-    napi_value result;
-    napi_create_uint32(env, environment.AddRecording(*open.device, recording), &result);
-    return result;
+    return NewHandle(env, environment.AddRecording(*open.device, recording));
   });
 }
 
@@ -247,7 +254,7 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
     auto& environment = *static_cast<Environment*>(data);
-    const OpenRecording& open = environment.GetRecording(Number(env, arguments[0], "replay: recording"));
+    const OpenRecording& open = environment.GetRecording(HandleOf(env, arguments[0], "replay: recording"));
     open.device->device->CheckAlive();
     Numbers inputs = Floats(env, arguments[1], "replay: inputs"), outputs = Floats(env, arguments[2], "replay: outputs");
     Numbers results = Floats(env, arguments[4], "replay: results");
@@ -268,7 +275,7 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
       dml::CopyRange copy = {range(n, size), range(n + 2, size), size};
       if (copy.size && copy.from != copy.to) work->before.push_back(copy);
     }
-    std::vector<uint32_t> created;
+    std::vector<Handle> created;
     try {
       for (size_t i = 0; i < output_count; ++i) {
         const double* n = outputs.data + 3 * i;
@@ -279,10 +286,10 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
       }
       open.device->device->Replay(*open.recording, std::move(work));
     } catch (...) {
-      for (uint32_t handle : created) environment.buffers().Release(handle);
+      for (Handle handle : created) environment.buffers().Release(handle);
       throw;
     }
-    for (size_t i = 0; i < output_count; ++i) results.data[i] = created[i];
+    for (size_t i = 0; i < output_count; ++i) results.data[i] = static_cast<double>(created[i]);
     return nullptr;
   });
 }
@@ -293,7 +300,7 @@ napi_value ReleaseBuffer(napi_env env, napi_callback_info info) {
   void* data;
   napi_get_cb_info(env, info, &count, &argument, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
-    static_cast<Environment*>(data)->buffers().Release(Number(env, argument, "release: handle"));
+    static_cast<Environment*>(data)->buffers().Release(HandleOf(env, argument, "release: handle"));
     return nullptr;
   });
 }

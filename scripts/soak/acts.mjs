@@ -66,10 +66,7 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
     train() {
       const [a, b] = [losses(true, 12), losses(false, 12)];
       count("steps", 24);
-      answer(
-        a.every((v, i) => Math.abs(v - b[i]) <= 1e-4 * Math.max(1, Math.abs(b[i]))) && a[11] < a[0],
-        `losses ${a} against ${b}`,
-      );
+      answer(a.every((v, i) => Math.abs(v - b[i]) <= 1e-4 * Math.max(1, Math.abs(b[i]))) && a[11] < a[0], `losses ${a} against ${b}`);
     },
     /** A compiled function over inputs of ever other sizes. */
     infer() {
@@ -125,7 +122,11 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
     /** Opens a simulated device, and closes it with work and reads under way: every read is answered or refused. */
     async devices() {
       const device = `dml:${next(2)}`;
-      const waiting = Array.from({ length: 4 }, (_, i) => number(i, device, [1 + next(2000)]).add(1).data());
+      const waiting = Array.from({ length: 4 }, (_, i) =>
+        number(i, device, [1 + next(2000)])
+          .add(1)
+          .data(),
+      );
       count("opened");
       const isHasty = next(2) === 0;
       if (!isHasty) answer(number(5, device, [7]).sum().itemSync() === 35, `open ${device}`);
@@ -146,7 +147,12 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       count("outOfMemory");
       // The runtime collects garbage and tries once more: most of these succeed.
       try {
-        answer(number(2, device, [1 + next(1 << 16)]).amax().itemSync() === 2, "after out of memory");
+        answer(
+          number(2, device, [1 + next(1 << 16)])
+            .amax()
+            .itemSync() === 2,
+          "after out of memory",
+        );
       } catch (error) {
         count("refused");
         answer(error instanceof dx.OutOfMemoryError, `out of memory gave ${error}`);
@@ -162,7 +168,8 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       injectFault(device, "removeDevice");
       count("removed");
       const waiting = await Promise.allSettled([x.add(1).data(), dx.synchronize(device)]);
-      for (const { status, reason } of waiting) answer(status === "rejected" && reason instanceof dx.DeviceRemovedError, `removal gave ${reason}`);
+      for (const { status, reason } of waiting)
+        answer(status === "rejected" && reason instanceof dx.DeviceRemovedError, `removal gave ${reason}`);
       dx.closeDevice(device);
       x.dispose();
       answer(number(3, device, [5]).sum().itemSync() === 15, "a device opened again");
@@ -179,10 +186,10 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       await new Promise((resolve, reject) => {
         worker.on("error", reject);
         worker.on("exit", resolve);
-        worker.on("message", ({ right, done }) => {
+        worker.on("message", ({ right, what, done }) => {
           if (done === true) return;
           results++;
-          answer(right, "a worker's result");
+          answer(right, `a worker's result: ${what}`);
           if (isKilled && results === after) void worker.terminate();
         });
       });

@@ -11,7 +11,9 @@ for (let i = 0; i < rounds; i++) {
   const eager = x.add(seed % 7).sum();
   const compiled = step(x, dx.full([], 2, { device, dtype: "float32" }));
   const [a, b] = [i % 2 === 0 ? eager.dataSync()[0] : (await eager.data())[0], compiled.itemSync()];
-  parentPort.postMessage({ right: a === size * ((i % 5) + (seed % 7)) && b === size * (2 * (i % 5) + 1) });
+  const expected = [size * ((i % 5) + (seed % 7)), size * (2 * (i % 5) + 1)];
+  const right = a === expected[0] && b === expected[1];
+  parentPort.postMessage({ right, what: `seed ${seed}, call ${i}: ${[a, b]} for ${expected}` });
   for (const t of [x, eager, compiled]) t.dispose();
 }
 dx.closeDevice(device);
