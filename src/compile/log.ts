@@ -2,7 +2,7 @@
  * The log of a compiled function: what its JavaScript asked for, in order, as a tree. Calls that ask for the same share a path; where
  * a call differs, a branch begins. A path knows no program: lower.ts makes the graph of it.
  */
-import type { TapeNode } from "../autograd/tape.ts";
+import { moveRetained, type TapeNode } from "../autograd/tape.ts";
 import type { Definition, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
@@ -224,6 +224,8 @@ export function follow(event: Rewrite): void {
   }
   for (const node of event.nodes) node.refresh();
   for (const { tensor, node, outputIndex } of event.after) {
+    if (tensor.ownNode !== null && node !== null && tensor.ownNode !== node)
+      moveRetained(tensor, tensor.ownNode, tensor.outputIndex, node, outputIndex);
     tensor.node = node;
     tensor.outputIndex = outputIndex;
     if (tensor.viewOf !== null) tensor.viewOf.version = tensor.storage.version;

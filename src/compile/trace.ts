@@ -273,6 +273,7 @@ export class Run implements Tracer {
   }
 
   assign(target: Tensor, source: Tensor): void {
+    if (source.storage === target.storage && source.desc === target.desc && source.offset === target.offset) return;
     this.#touchTarget(target);
     if (this.#inner === null) {
       for (const step of this.at.next) {
