@@ -223,6 +223,7 @@ export function follow(event: Rewrite): void {
     else for (const made of madeOf(inner)) revive(made);
   }
   for (const node of event.nodes) node.refresh();
+  for (const { node } of event.after) node?.revive();
   for (const { tensor, node, outputIndex } of event.after) {
     if (tensor.ownNode !== null && node !== null && tensor.ownNode !== node)
       moveRetained(tensor, tensor.ownNode, tensor.outputIndex, node, outputIndex);
