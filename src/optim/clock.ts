@@ -8,6 +8,7 @@ import { nativeDevice } from "../runtime/devices.ts";
 import { outsideScopes } from "../scope.ts";
 import { internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
 import { atOnce } from "./flat.ts";
 
 /** A one-element float32 tensor that holds a JavaScript number. Made at once, also while tracing. */
@@ -59,7 +60,9 @@ export class Clock {
 
   /** Another clock that shows the same now. */
   copy(): Clock {
-    return new Clock(this.values.map((t) => atOnce.copy(t)));
+    if (tracer() === null) return new Clock(this.values.map((t) => atOnce.copy(t)));
+    // In a function that is being compiled "now" is a point of its program.
+    return new Clock(this.values.map((t) => assign("optimizer", cell(t.device, 0), () => t)));
   }
 
   tick(counters: readonly Counter[]): void {

@@ -234,6 +234,22 @@ describe.each(devices)("the contract of compile on %s", (device) => {
         input,
         { programs: 1 },
       ));
+    it("an optimizer's counts, where a parameter has a gradient in some steps of a call only", () =>
+      agrees(
+        () => {
+          const [a, b] = [at([1, 2], true), at([3, 4], true)];
+          return { a, b, optimizer: { adam: dx.optim.adam([a, b], { lr: 0.1 }) } as unknown };
+        },
+        ({ a, b, optimizer }, x) => {
+          const { adam } = optimizer as { adam: dx.optim.Adam };
+          for (const loss of [(): dx.Tensor => a.mul(b).mul(x), (): dx.Tensor => a.mul(x)]) {
+            loss().sum().backward();
+            adam.step();
+            adam.zeroGrad();
+          }
+        },
+        input,
+      ));
     it("the history of a tensor outside that is written with one", () =>
       agrees(
         () => ({ w: at([1, 2], true) }),
