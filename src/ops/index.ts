@@ -149,6 +149,45 @@ export { cat, chunk, flip, repeat, repeatInterleave, roll, split, stack, tile } 
 export { gather, indexSelect, takeAlongAxis } from "./gather.ts";
 export { indexAdd, indexCopy, indexFill, indexReduce } from "./index-rows.ts";
 export { scatter, scatterAdd, scatterReduce, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
+export {
+  atleast1d,
+  atleast2d,
+  atleast3d,
+  blockDiag,
+  broadcastTensors,
+  cartesianProd,
+  columnStack,
+  combinations,
+  dsplit,
+  dstack,
+  fliplr,
+  flipud,
+  hsplit,
+  hstack,
+  meshgrid,
+  mT,
+  narrowCopy,
+  rot90,
+  swapaxes,
+  tensorSplit,
+  vsplit,
+  vstack,
+} from "./rearrange.ts";
+export { asStrided, asStridedScatter, diagonalScatter, selectScatter, sliceScatter, sumToSize, unfold } from "./windows.ts";
+export { diag, diagEmbed, diagflat, trace, type DiagonalOptions } from "./diagonals.ts";
+export {
+  cumulativeTrapezoid,
+  diff,
+  gradient,
+  trapezoid,
+  vander,
+  type DiffOptions,
+  type GradientOptions,
+  type TrapezoidOptions,
+  type VanderOptions,
+} from "./calculus.ts";
+export { einsum, inner, tensordot } from "./contraction.ts";
+export { addbmm, addmv, addr, chainMatmul, cross, kron, multiDot, vdot } from "./products.ts";
 export { pad, type PadMode } from "./pad.ts";
 export { addmm, baddbmm, bmm, dot, linear, matmul, mm, mv, outer } from "./matmul.ts";
 export {

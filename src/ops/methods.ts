@@ -7,6 +7,12 @@ import * as activation from "./activation.ts";
 import * as binary from "./binary.ts";
 import * as bits from "./bits.ts";
 import * as creation from "./creation.ts";
+import * as calculus from "./calculus.ts";
+import * as contraction from "./contraction.ts";
+import * as diagonals from "./diagonals.ts";
+import * as products from "./products.ts";
+import * as rearrange from "./rearrange.ts";
+import * as windows from "./windows.ts";
 import * as compare from "./compare.ts";
 import * as data from "./data.ts";
 import * as extrema from "./extrema.ts";
@@ -59,6 +65,12 @@ const families = {
   ...gather.methods,
   ...scatter.methods,
   ...indexRows.methods,
+  ...rearrange.methods,
+  ...windows.methods,
+  ...diagonals.methods,
+  ...calculus.methods,
+  ...contraction.methods,
+  ...products.methods,
   ...pad.methods,
   ...activation.methods,
   ...bits.methods,
@@ -80,6 +92,7 @@ const families = {
 const inPlaceFamilies = {
   ...scatter.inPlaceMethods,
   ...indexRows.inPlaceMethods,
+  ...products.inPlaceMethods,
   ...binary.inPlaceMethods,
   ...unary.inPlaceMethods,
   ...where.inPlaceMethods,

@@ -162,6 +162,9 @@ const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: numb
   whenEmpty: 0,
 });
 
+/** @internal x's last axis on a diagonal of the last two axes of `shape`. */
+export const embedDiagonal = (x: Tensor, shape: Shape, offset: number): Tensor => call(diagonalEmbedOp, [x], { shape, offset });
+
 setDiagonalGrad((dy, shape, { offset, axes: [a, b] }) => {
   const rest = shape.filter((_, i) => i !== a && i !== b);
   const stacked = call(diagonalEmbedOp, [dy], { shape: [...rest, shape[a]!, shape[b]!], offset });
