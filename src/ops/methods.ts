@@ -23,6 +23,7 @@ import * as elementary from "./elementary.ts";
 import * as closeness from "./closeness.ts";
 import * as moments from "./moments.ts";
 import * as distance from "./distance.ts";
+import * as distributions from "./distributions.ts";
 import * as gather from "./gather.ts";
 import * as indexRows from "./index-rows.ts";
 import * as indexing from "./indexing.ts";
@@ -82,6 +83,7 @@ const families = {
   ...printing.methods,
   ...matmul.methods,
   ...softmax.methods,
+  ...distributions.methods,
   ...special.methods,
   ...closeness.methods,
   ...distance.methods,
