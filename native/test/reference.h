@@ -21,6 +21,9 @@ bool EvaluateElements(const Evaluation& e);   // reference_elements.cpp
 bool EvaluateMatrix(const Evaluation& e);     // reference_matrix.cpp: GEMM, CONVOLUTION, pooling
 bool EvaluateMovement(const Evaluation& e);   // reference_movement.cpp
 bool EvaluateNormalize(const Evaluation& e);  // reference_normalize.cpp: reductions, softmax, batch normalisation
+bool EvaluateSequence(const Evaluation& e);   // reference_sequence.cpp: recurrent networks, attention
+bool EvaluateSampling(const Evaluation& e);   // reference_sampling.cpp: resampling, regions, unfolding, neighbourhoods
+bool EvaluateQuantized(const Evaluation& e);  // reference_quantized.cpp
 
 // A fused activation of one number.
 double Activate(const schema::OperatorDesc& activation, double x);

@@ -368,6 +368,11 @@ bool EvaluateElements(const Evaluation& e) {
   }
 }
 
-bool Evaluate(const Evaluation& e) { return EvaluateElements(e) || EvaluateMatrix(e) || EvaluateMovement(e) || EvaluateNormalize(e); }
+bool Evaluate(const Evaluation& e) {
+  for (auto evaluate :
+       {EvaluateSequence, EvaluateSampling, EvaluateQuantized, EvaluateMatrix, EvaluateMovement, EvaluateNormalize, EvaluateElements})
+    if (evaluate(e)) return true;
+  return false;
+}
 
 }  // namespace dxtensor::test

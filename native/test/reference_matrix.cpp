@@ -98,6 +98,33 @@ struct Window {
   }
 };
 
+void LpPooling(const Evaluation& e) {
+  const Values& x = e.inputs[0];
+  const Window window(e.desc);
+  const uint32_t p = e.desc.UInt("P");
+  ForEach(e.outputs[0].sizes, [&](const Coordinates& at, size_t flat) {
+    double sum = 0;
+    window.Taps(at, x.sizes, [&](size_t from) { sum += std::pow(std::fabs(x.real[from]), p); });
+    e.outputs[0].Set(flat, std::pow(sum, 1.0 / p));
+  });
+}
+
+// One scale and zero point for each side.
+void QuantizedPooling(const Evaluation& e) {
+  const Values &x = e.inputs[0], &scale = e.inputs[1], &zero = e.inputs[2], &out_scale = e.inputs[3], &out_zero = e.inputs[4];
+  const Window window(e.desc);
+  ForEach(e.outputs[0].sizes, [&](const Coordinates& at, size_t flat) {
+    double sum = 0, count = 0;
+    window.Taps(at, x.sizes, [&](size_t from) {
+      sum += (x.AsReal(from) - zero.AsReal(0)) * scale.real[0];
+      ++count;
+    });
+    if (e.desc.Get<bool>("IncludePadding")) count = window.Area();
+    const double value = std::nearbyint(sum / count / out_scale.real[0]) + out_zero.AsReal(0), low = IsSigned(x.type) ? -128 : 0;
+    e.outputs[0].SetWhole(flat, static_cast<int64_t>(std::fmin(std::fmax(value, low), low + 255)));
+  });
+}
+
 void AveragePooling(const Evaluation& e) {
   const Values& x = e.inputs[0];
   Values& y = e.outputs[0];
@@ -162,6 +189,9 @@ bool EvaluateMatrix(const Evaluation& e) {
   switch (e.desc.type()) {
     case DML_OPERATOR_GEMM: Gemm(e); return true;
     case DML_OPERATOR_CONVOLUTION: Convolution(e); return true;
+    case DML_OPERATOR_LP_POOLING:
+    case DML_OPERATOR_LP_POOLING1: LpPooling(e); return true;
+    case DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING: QuantizedPooling(e); return true;
     case DML_OPERATOR_AVERAGE_POOLING:
     case DML_OPERATOR_AVERAGE_POOLING1: AveragePooling(e); return true;
     case DML_OPERATOR_AVERAGE_POOLING_GRAD: AveragePoolingGrad(e); return true;

@@ -172,7 +172,8 @@ class Run {
       float added = at_.position >= 0 ? Load<T>(a_.inputs[at_.position], at_.position_at.At(b, h, row, j)) : 0.0f;
       if (at_.mask >= 0) {
         const float masked = Masked(b, h, row, j);
-        // Lengths, ends and starts put the filter in the place of the position bias, as Microsoft's library does.
+        if (at_.mask_type == DML_MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) added *= at_.scale;  // the position bias too
+        // Lengths, ends and starts put the filter in the place of the position bias: all this as Microsoft's library does it.
         if (masked == 1 && at_.replaces_bias) added = 0;
         added += masked * at_.filter;
       }

@@ -240,6 +240,141 @@ const Row kRows[] = {
      "OutputBiasGradientTensor=T[1,3,1,1] Epsilon=0.001",
      {1e-3, 1e-4},
      {2e-2, 2e-1}},
+    {"RNN InputTensor=T[1,4,3,6] WeightTensor=T[1,2,5,6] RecurrenceTensor=T[1,2,5,5] BiasTensor=T[1,1,2,10] "
+     "HiddenInitTensor=T[1,2,3,5] SequenceLengthsTensor=u32[1,1,1,3] OutputSequenceTensor=T[4,2,3,5] "
+     "OutputSingleTensor=T[1,2,3,5] ActivationDescs=[{ACTIVATION_TANH},{ACTIVATION_RELU}] Direction=2",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"LSTM InputTensor=T[1,4,3,6] WeightTensor=T[1,2,20,6] RecurrenceTensor=T[1,2,20,5] BiasTensor=T[1,1,2,40] "
+     "HiddenInitTensor=T[1,2,3,5] CellMemInitTensor=T[1,2,3,5] SequenceLengthsTensor=u32[1,1,1,3] PeepholeTensor=T[1,1,2,15] "
+     "OutputSequenceTensor=T[4,2,3,5] OutputSingleTensor=T[1,2,3,5] OutputCellSingleTensor=T[1,2,3,5] "
+     "ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH},{ACTIVATION_TANH},{ACTIVATION_SIGMOID},{ACTIVATION_TANH},{ACTIVATION_TANH}] "
+     "Direction=2",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"LSTM InputTensor=T[1,3,2,4] WeightTensor=T[1,1,20,4] RecurrenceTensor=T[1,1,20,5] OutputSequenceTensor=T[3,1,2,5] "
+     "ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH},{ACTIVATION_TANH}] Direction=1",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"GRU InputTensor=T[1,4,3,6] WeightTensor=T[1,2,15,6] RecurrenceTensor=T[1,2,15,5] BiasTensor=T[1,1,2,30] "
+     "HiddenInitTensor=T[1,2,3,5] SequenceLengthsTensor=u32[1,1,1,3] OutputSequenceTensor=T[4,2,3,5] "
+     "OutputSingleTensor=T[1,2,3,5] "
+     "ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH},{ACTIVATION_SIGMOID},{ACTIVATION_TANH}] Direction=2 "
+     "LinearBeforeReset=1",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"GRU InputTensor=T[1,4,3,6] WeightTensor=T[1,1,15,6] RecurrenceTensor=T[1,1,15,5] BiasTensor=T[1,1,1,30] "
+     "OutputSequenceTensor=T[4,1,3,5] ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH}] Direction=0 "
+     "LinearBeforeReset=0",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"MULTIHEAD_ATTENTION QueryTensor=T[2,3,8] KeyTensor=T[2,3,8] ValueTensor=T[2,3,12] BiasTensor=T[28] "
+     "MaskTensor=i32[2,4,3,9] RelativePositionBiasTensor=T[2,4,3,9] PastKeyTensor=T[2,4,6,2] PastValueTensor=T[2,4,6,3] "
+     "OutputTensor=T[2,3,12] OutputPresentKeyTensor=T[2,4,9,2] OutputPresentValueTensor=T[2,4,9,3] Scale=1 "
+     "MaskFilterValue=-4 HeadCount=4 MaskType=4",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"MULTIHEAD_ATTENTION1 QueryTensor=T[2,3,8] KeyTensor=T[2,5,4] ValueTensor=T[2,5,6] OutputTensor=T[2,3,12] Scale=0.5 "
+     "QueryHeadCount=4 KeyValueHeadCount=2 MaskType=0",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"UPSAMPLE_2D InputTensor=T[1,2,3,4] OutputTensor=T[1,2,9,8] ScaleSize=2x3 InterpolationMode=1", kSum32, kSum16},
+    {"RESAMPLE InputTensor=T[1,2,3,4] OutputTensor=T[1,2,6,8] InterpolationMode=1 Scales=[1,1,2,2]", kSum32, kSum16},
+    {"RESAMPLE InputTensor=f32[1,2,5,6] OutputTensor=f32[1,2,13,4] InterpolationMode=0 Scales=[1,1,2.625,0.75]", kSum32, kSum16},
+    {"RESAMPLE1 InputTensor=f32[3,4,5] OutputTensor=f32[6,3,8] InterpolationMode=1 Scales=[2,0.75,1.625] "
+     "InputPixelOffsets=[0.25,0,0.5] OutputPixelOffsets=[0,-0.125,-0.5]",
+     kSum32, kSum16},
+    {"RESAMPLE2 InputTensor=T[1,2,3,4] OutputTensor=T[1,2,8,9] InterpolationMode=0 RoundingDirection=0 Scales=[1,1,2.5,2.25] "
+     "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
+     kSum32, kSum16},
+    {"RESAMPLE3 InputTensor=T[1,2,3,4] OutputTensor=T[1,2,6,8] InterpolationMode=1 RoundingDirection=1 Scales=[1,1,2,2] "
+     "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
+     kSum32, kSum16},
+    {"RESAMPLE_GRAD InputGradientTensor=T[1,2,7,9] OutputGradientTensor=T[1,2,5,6] InterpolationMode=1 Scales=[1,1,1.5,1.5] "
+     "InputPixelOffsets=[-0.5,-0.5,-0.5,-0.5] OutputPixelOffsets=[0.5,0.5,0.5,0.5]",
+     kSum32, kSum16},
+    {"RESAMPLE_GRAD1 InputGradientTensor=T[1,2,8,9] OutputGradientTensor=T[1,2,3,4] InterpolationMode=0 RoundingDirection=1 "
+     "Scales=[1,1,2.5,2.25] InputPixelOffsets=[0,0,0,0] OutputPixelOffsets=[0,0,0,0]",
+     kSum32, kSum16},
+    {"ROI_ALIGN InputTensor=T[2,3,5,6] ROITensor=T[4,4] BatchIndicesTensor=u32[4] OutputTensor=T[4,3,2,3] "
+     "ReductionFunction=2 InterpolationMode=1 SpatialScaleX=1 SpatialScaleY=1 MinimumSamplesPerOutput=2 "
+     "MaximumSamplesPerOutput=2",
+     kSum32, kSum16},
+    {"ROI_ALIGN1 InputTensor=T[2,3,5,6] ROITensor=T[4,4] BatchIndicesTensor=u32[4] OutputTensor=T[4,3,2,3] "
+     "ReductionFunction=2 InterpolationMode=1 SpatialScaleX=0.75 SpatialScaleY=1.5 InputPixelOffset=0.25 "
+     "OutputPixelOffset=-0.125 MinimumSamplesPerOutput=3 MaximumSamplesPerOutput=3",
+     kSum32, kSum16},
+    {"ROI_ALIGN_GRAD InputGradientTensor=T[4,3,2,3] ROITensor=T[4,4] BatchIndicesTensor=u32[4] "
+     "OutputGradientTensor=T[2,3,5,6] ReductionFunction=2 InterpolationMode=1 SpatialScaleX=0.75 SpatialScaleY=1.5 "
+     "InputPixelOffset=0.25 OutputPixelOffset=-0.125 MinimumSamplesPerOutput=2 MaximumSamplesPerOutput=2",
+     kSum32, kSum16},
+    {"ROI_POOLING InputTensor=T[2,3,5,6] ROITensor=T[1,1,4,5] OutputTensor=T[4,3,3,2] SpatialScale=1.5 PooledSize=2x3", kExact, kExact},
+    {"FOLD InputTensor=T[2,18,15] OutputTensor=T[2,3,5,6] WindowSizes=[2,3] Strides=[2,1] Dilations=[2,1] StartPadding=[1,0] "
+     "EndPadding=[2,1]",
+     kSum32, kSum16},
+    {"UNFOLD InputTensor=T[2,3,5,6] OutputTensor=T[2,18,15] WindowSizes=[2,3] Strides=[2,1] Dilations=[2,1] "
+     "StartPadding=[1,0] EndPadding=[2,1]",
+     kExact, kExact},
+    {"LOCAL_RESPONSE_NORMALIZATION InputTensor=T[2,7,4,5] OutputTensor=T[2,7,4,5] CrossChannel=1 LocalSize=4 Alpha=0.5 "
+     "Beta=0.75 Bias=2",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"LOCAL_RESPONSE_NORMALIZATION InputTensor=T[2,3,6,5] OutputTensor=T[2,3,6,5] CrossChannel=0 LocalSize=3 Alpha=1 "
+     "Beta=0.75 Bias=1",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"LOCAL_RESPONSE_NORMALIZATION_GRAD InputTensor=T[2,7,4,5] InputGradientTensor=T[2,7,4,5] "
+     "OutputGradientTensor=T[2,7,4,5] CrossChannel=1 LocalSize=3 Alpha=0.5 Beta=0.75 Bias=2",
+     {1e-3, 1e-4},
+     {2e-2, 5e-2}},
+    {"LP_NORMALIZATION InputTensor=T[2,3,4,5] OutputTensor=T[2,3,4,5] Axis=3 Epsilon=0.5 P=1", {1e-3, 1e-4}, {2e-2, 5e-2}},
+    {"LP_NORMALIZATION InputTensor=T[2,3,4,5] OutputTensor=T[2,3,4,5] Axis=1 Epsilon=0.001 P=2", {1e-3, 1e-4}, {2e-2, 5e-2}},
+    {"LP_POOLING InputTensor=T[1,2,5,6] OutputTensor=T[1,2,3,3] Strides=[2,2] WindowSize=[3,2] StartPadding=[1,0] "
+     "EndPadding=[1,0] P=3",
+     kSum32, kSum16},
+    {"LP_POOLING1 InputTensor=T[1,2,5,6] OutputTensor=T[1,2,2,2] Strides=[2,2] WindowSize=[3,2] StartPadding=[1,0] "
+     "EndPadding=[1,0] Dilations=[2,3] P=2",
+     kSum32, kSum16},
+    {"MAX_UNPOOLING InputTensor=T[2,3,2,3] IndicesTensor=u32[2,3,2,3] OutputTensor=T[2,3,4,7]", kExact, kExact},
+    {"ELEMENT_WISE_QUANTIZE_LINEAR InputTensor=f32[2,3,4,5] ScaleTensor=f32[2,3,4,5] ZeroPointTensor=T[2,3,4,5] "
+     "OutputTensor=T[2,3,4,5]",
+     kExact, kExact},
+    {"ELEMENT_WISE_DEQUANTIZE_LINEAR InputTensor=T[2,3,4,5] ScaleTensor=f32[2,3,4,5] ZeroPointTensor=T[2,3,4,5] "
+     "OutputTensor=f32[2,3,4,5]",
+     kSum32, kSum16},
+    {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD ATensor=T[2,3,4,5] AScaleTensor=f32[1,1,1,1] AZeroPointTensor=T[1,1,1,1] "
+     "BTensor=i8[2,3,4,5] BScaleTensor=f32[1,1,1,1] BZeroPointTensor=i8[1,1,1,1] OutputScaleTensor=f32[1,1,1,1] "
+     "OutputZeroPointTensor=T[1,1,1,1] OutputTensor=T[2,3,4,5]",
+     kExact, kExact},
+    {"DYNAMIC_QUANTIZE_LINEAR InputTensor=f32[2,3,4,5] OutputTensor=T[2,3,4,5] OutputScaleTensor=f32[1,1,1,1] "
+     "OutputZeroPointTensor=T[1,1,1,1]",
+     kExact, kExact},
+    {"QUANTIZE InputTensor=f32[2,3,8] QuantizationType=2 QuantizationTensors=[f32[1,3,2],T[1,3,2]] OutputTensor=T[2,3,8]", kExact, kExact},
+    {"DEQUANTIZE InputTensor=T[2,3,8] QuantizationType=2 QuantizationTensors=[f32[1,3,2],T[1,3,2]] OutputTensor=f32[2,3,8]", kSum32,
+     kSum16},
+    {"MATRIX_MULTIPLY_INTEGER ATensor=T[2,3,5] AZeroPointTensor=T[3,1] BTensor=i8[2,5,4] BZeroPointTensor=i8[1,4] "
+     "OutputTensor=i32[2,3,4]",
+     kExact, kExact},
+    {"MATRIX_MULTIPLY_INTEGER_TO_FLOAT ATensor=T[2,3,5] AScaleTensor=f32[3,1] AZeroPointTensor=T[3,1] BTensor=T[2,5,4] "
+     "BScaleTensor=f32[1,4] BZeroPointTensor=T[1,4] BiasTensor=f32[2,3,4] OutputTensor=f32[2,3,4]",
+     kSum32, kSum16},
+    {"QUANTIZED_LINEAR_MATRIX_MULTIPLY ATensor=T[2,3,5] AScaleTensor=f32[3,1] AZeroPointTensor=T[3,1] BTensor=i8[2,5,4] "
+     "BScaleTensor=f32[1,4] BZeroPointTensor=i8[1,4] OutputScaleTensor=f32[1,1] OutputZeroPointTensor=T[1,1] "
+     "OutputTensor=T[2,3,4]",
+     kExact, kExact},
+    {"CONVOLUTION_INTEGER InputTensor=T[2,4,5,6] InputZeroPointTensor=T[1,1,1,1] FilterTensor=i8[6,2,3,2] "
+     "FilterZeroPointTensor=i8[1,6,1,1] OutputTensor=i32[2,6,3,3] Strides=[2,2] Dilations=[1,1] StartPadding=[1,0] "
+     "EndPadding=[1,0] GroupCount=2",
+     kExact, kExact},
+    {"QUANTIZED_LINEAR_CONVOLUTION InputTensor=T[2,4,5,6] InputScaleTensor=f32[1,1,1,1] InputZeroPointTensor=T[1,1,1,1] "
+     "FilterTensor=i8[6,2,3,2] FilterScaleTensor=f32[1,6,1,1] FilterZeroPointTensor=i8[1,6,1,1] BiasTensor=i32[1,6,1,1] "
+     "OutputScaleTensor=f32[1,1,1,1] OutputZeroPointTensor=T[1,1,1,1] OutputTensor=T[2,6,3,3] Strides=[2,2] Dilations=[1,1] "
+     "StartPadding=[1,0] EndPadding=[1,0] GroupCount=2",
+     kExact, kExact},
+    {"QUANTIZED_LINEAR_AVERAGE_POOLING InputTensor=T[1,2,5,6] InputScaleTensor=f32[1,1,1,1] InputZeroPointTensor=T[1,1,1,1] "
+     "OutputScaleTensor=f32[1,1,1,1] OutputZeroPointTensor=T[1,1,1,1] OutputTensor=T[1,2,4,5] Strides=[1,1] WindowSize=[2,2] "
+     "StartPadding=[0,0] EndPadding=[0,0] Dilations=[1,1] IncludePadding=0",
+     kExact, kExact},
 };
 
 std::string NameOf(const char* text) { return std::string(text, std::strcspn(text, " ")); }
@@ -325,8 +460,20 @@ class Numbers {
 bool Contains(const char* text, const char* part) { return std::strstr(text, part) != nullptr; }
 
 // A value for a tensor of that name: floats in eighths, so that every format holds them.
-double RealFor(const OperatorDesc& desc, const char* tensor, Numbers& n) {
+double RealFor(const OperatorDesc& desc, const char* tensor, size_t i, Numbers& n) {
   const char* name = desc.schema->name;
+  if (Contains(tensor, "Scale") && (Contains(name, "QUANTIZE") || Contains(name, "INTEGER")))
+    return std::ldexp(1.0, -static_cast<int>(n.Between(0, 2)));
+  if (Contains(tensor, "Quantization")) return std::ldexp(1.0, -static_cast<int>(n.Between(0, 2)));
+  if (Contains(tensor, "Weight") || Contains(tensor, "Recurrence")) return static_cast<double>(n.Between(-2, 2)) / 8;
+  if (Contains(tensor, "ROI")) {
+    const size_t width = Contains(name, "POOLING") ? 5 : 4, column = i % width;
+    if (width == 5 && column == 0) return static_cast<double>(n.Between(0, 1));
+    return static_cast<double>(column % width < width - 2 ? n.Between(0, 8) : n.Between(16, 32)) / 8;
+  }
+  // A range of 255 eighths: quotients are exact.
+  if (!std::strcmp(name, "DYNAMIC_QUANTIZE_LINEAR"))
+    return static_cast<double>(i % 60 == 0 ? -55 : i % 60 == 1 ? 200 : n.Between(-55, 200)) / 8;
   if (Contains(name, "LOG") && !Contains(name, "LOGICAL") && !Contains(name, "SOFTMAX")) return static_cast<double>(n.Between(1, 32)) / 8;
   if (Contains(name, "SQRT") || Contains(name, "RECIP") || Contains(tensor, "Variance")) return static_cast<double>(n.Between(2, 32)) / 8;
   if (Contains(name, "DIVIDE") && Contains(tensor, "B")) return static_cast<double>(n.Between(4, 32)) / 8;
@@ -341,8 +488,12 @@ double RealFor(const OperatorDesc& desc, const char* tensor, Numbers& n) {
   return static_cast<double>(n.Between(-16, 16)) / 8;
 }
 
-int64_t WholeFor(const OperatorDesc& desc, const char* tensor, const TensorDesc& t, Numbers& n) {
+int64_t WholeFor(const OperatorDesc& desc, const char* tensor, const TensorDesc& t, size_t i, Numbers& n) {
   const char* name = desc.schema->name;
+  if (Contains(name, "UNPOOLING") && Contains(tensor, "Indices")) return static_cast<int64_t>(3 * i + 1);
+  if (Contains(tensor, "BatchIndices") || Contains(tensor, "Mask")) return n.Between(0, 1);
+  if (Contains(tensor, "SequenceLengths")) return n.Between(1, desc.Inputs()[0]->sizes[1]);
+  if (Contains(name, "QUANTIZE") || Contains(name, "INTEGER")) return n.Between(IsSigned(t.data_type) ? -9 : 0, 9);
   const uint32_t bits = BitsPerElement(t.data_type);
   const bool is_signed = IsSigned(t.data_type);
   if (Contains(tensor, "Indices") && (Contains(name, "GATHER") || Contains(name, "ONE_HOT"))) {
@@ -479,8 +630,8 @@ std::vector<Bytes> InputsFor(const OperatorDesc& desc, uint32_t seed) {
     if (desc.schema->fields[i].kind != FieldKind::Input) continue;
     const char* name = desc.schema->fields[i].name;
     auto add = [&](const TensorDesc& t) {
-      inputs.push_back(IsFloat(t.data_type) ? Filled(t, [&](size_t) { return RealFor(desc, name, numbers); })
-                                            : FilledWhole(t, [&](size_t) { return WholeFor(desc, name, t, numbers); }));
+      inputs.push_back(IsFloat(t.data_type) ? Filled(t, [&](size_t k) { return RealFor(desc, name, k, numbers); })
+                                            : FilledWhole(t, [&](size_t k) { return WholeFor(desc, name, t, k, numbers); }));
     };
     if (auto* one = std::get_if<std::optional<TensorDesc>>(&desc.fields[i])) {
       if (*one) add(**one);
