@@ -210,11 +210,21 @@ export const known: readonly Known[] = [
     cases: /^operator\/RESAMPLE1?\/\d+\/[iu]8/,
     findings: /interpolationMode=NEAREST_NEIGHBOR/,
     reason: "Microsoft's library takes the lower neighbour instead of the nearest one for 8-bit integers in RESAMPLE and RESAMPLE1",
-    evidence: "uint8 1 10 100 doubled is 1 1 1 10 10 100, float32 1 1 10 10 100 100 (libdirectml.so, feature level 6.2)",
+    evidence:
+      "uint8 1 10 100 doubled is 1 1 1 10 10 100, float32 1 1 10 10 100 100 (libdirectml.so, feature level 6.2; DirectML.dll 1.15.4)",
+  },
+  {
+    cases: /^operator\/RESAMPLE3\//,
+    findings: /antialiased=1/,
+    on: { leastLevel: 0x6400 },
+    reason:
+      "the weights of DirectML.dll's antialiasing are written nowhere and follow the sizes' ratio instead of Scales; the software adapter stretches the triangle by 1 / scale and makes its weights sum to 1",
+    evidence:
+      "9 elements to 3 with scale 0.375: the middle one weighs 33 42 42 42 33 of 192, symmetric about element 4, though the offsets put it at 3.5 (DirectML.dll 1.15.4)",
   },
   {
     cases: /^operator\/RESAMPLE\d?\/\d+\/[iu]8/,
-    findings: /interpolationMode=LINEAR .*scales=\[[^\]]*(1\.5|0\.375|1\.625|0\.3125)/,
+    findings: /interpolationMode=LINEAR .*scales=\[[^\]]*(1\.5|2\.5|0\.375|1\.625|0\.3125)/,
     isFreedom: true,
     explains: (element) => Math.abs(Number(element.got) - Number(element.want)) <= 1,
     reason: "8-bit integers are cut, not rounded: a mean that is an integer may be a little less where the scale has no exact reciprocal",

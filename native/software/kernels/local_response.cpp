@@ -63,10 +63,10 @@ struct Response {
 };
 
 template <typename T>
-double SumOfSquares(const Neighbourhood& near, const uint8_t* x, const std::array<uint64_t, 4>& at) {
+double SumOfSquares(const Neighbourhood& around, const uint8_t* x, const std::array<uint64_t, 4>& at) {
   double sum = 0;
-  near(at, [&](const auto& p) {
-    const double value = Load<T>(x, Offset(p, near.strides));
+  around(at, [&](const auto& p) {
+    const double value = Load<T>(x, Offset(p, around.strides));
     sum += value * value;
   });
   return sum;
@@ -76,14 +76,14 @@ double SumOfSquares(const Neighbourhood& near, const uint8_t* x, const std::arra
 
 KernelPointer MakeLocalResponse(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  const Neighbourhood near(in, desc);
+  const Neighbourhood around(in, desc);
   const Response response(desc);
   return ByFloat(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([near, response, to = BroadcastStrides(out)](const KernelArguments& a) {
-      near.ForEach([&](const auto& at) {
-        const double scale = response.bias + response.rate * SumOfSquares<T>(near, a.inputs[0], at);
-        const double x = Load<T>(a.inputs[0], Offset(at, near.strides));
+    return KernelFrom([around, response, to = BroadcastStrides(out)](const KernelArguments& a) {
+      around.ForEach([&](const auto& at) {
+        const double scale = response.bias + response.rate * SumOfSquares<T>(around, a.inputs[0], at);
+        const double x = Load<T>(a.inputs[0], Offset(at, around.strides));
         Store<T>(a.outputs[0], Offset(at, to), static_cast<float>(x * std::pow(scale, -response.beta)));
       });
     });
@@ -92,24 +92,25 @@ KernelPointer MakeLocalResponse(const schema::OperatorDesc& desc) {
 
 KernelPointer MakeLocalResponseGrad(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &dy = *desc.Inputs()[1], &dx = *desc.Outputs()[0];
-  const Neighbourhood near(in, desc);
+  const Neighbourhood around(in, desc);
   const Response response(desc);
   return ByFloat(dx.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
-        [near, response, packed = PackedStrides(in), from = BroadcastStrides(dy), to = BroadcastStrides(dx)](const KernelArguments& a) {
+        [around, response, packed = PackedStrides(in), from = BroadcastStrides(dy), to = BroadcastStrides(dx)](const KernelArguments& a) {
           auto* scales = reinterpret_cast<double*>(a.scratch);
-          near.ForEach(
-              [&](const auto& at) { scales[Offset(at, packed)] = response.bias + response.rate * SumOfSquares<T>(near, a.inputs[0], at); });
-          near.ForEach([&](const auto& at) {
+          around.ForEach([&](const auto& at) {
+            scales[Offset(at, packed)] = response.bias + response.rate * SumOfSquares<T>(around, a.inputs[0], at);
+          });
+          around.ForEach([&](const auto& at) {
             double sum = 0;
-            near(at, [&](const auto& p) {
+            around(at, [&](const auto& p) {
               const double product =
-                  static_cast<double>(Load<T>(a.inputs[1], Offset(p, from))) * Load<T>(a.inputs[0], Offset(p, near.strides));
+                  static_cast<double>(Load<T>(a.inputs[1], Offset(p, from))) * Load<T>(a.inputs[0], Offset(p, around.strides));
               sum += product * std::pow(scales[Offset(p, packed)], -response.beta - 1);
             });
             const double own = Load<T>(a.inputs[1], Offset(at, from)) * std::pow(scales[Offset(at, packed)], -response.beta);
-            const double x = Load<T>(a.inputs[0], Offset(at, near.strides));
+            const double x = Load<T>(a.inputs[0], Offset(at, around.strides));
             Store<T>(a.outputs[0], Offset(at, to), static_cast<float>(own - 2 * response.beta * response.rate * x * sum));
           });
         },

@@ -77,6 +77,7 @@ struct Quantization {
   uint32_t rank = 0;
   Dimensions sizes{}, from{}, to{};
   Blocks scale, zero;
+  int64_t missing_zero = 0;
 
   explicit Quantization(const schema::OperatorDesc& desc) {
     const auto in = desc.Inputs();
@@ -87,6 +88,12 @@ struct Quantization {
     to = BroadcastStrides(*desc.Outputs()[0]);
     if (in.size() > 1) scale = Blocks(1, x, *in[1]);
     if (in.size() > 2 && in[2]) zero = Blocks(2, x, *in[2]);
+    // Unsigned integers that have a scale alone lie around the middle of their range, but for the elementwise operators.
+    if (!desc.Has("QuantizationType") || in.size() > 2) return;
+    for (const schema::TensorDesc* t : {in[0], desc.Outputs()[0]}) {
+      if (t->data_type == DML_TENSOR_DATA_TYPE_UINT8) missing_zero = 128;
+      if (t->data_type == DML_TENSOR_DATA_TYPE_UINT4) missing_zero = 8;
+    }
   }
   // visit(x, scale, zero point, output), all offsets.
   template <typename F>
@@ -104,7 +111,7 @@ KernelPointer Quantizing(const Quantization& q) {
     q.ForEach([&](uint64_t from, uint64_t scale_at, uint64_t zero_at, uint64_t to) {
       const auto x = static_cast<float>(Load<T>(a.inputs[0], from));
       const float value = std::nearbyint(scale ? x / LoadFloat(scale, scale_at, q.scale.half) : x);
-      Stored<Q>::Write(a.outputs[0], to, value + (zero ? static_cast<float>(Stored<Q>::Read(zero, zero_at)) : 0.0f));
+      Stored<Q>::Write(a.outputs[0], to, value + static_cast<float>(zero ? Stored<Q>::Read(zero, zero_at) : q.missing_zero));
     });
   });
 }
@@ -114,7 +121,7 @@ KernelPointer Dequantizing(const Quantization& q) {
   return KernelFrom([q](const KernelArguments& a) {
     const uint8_t *scale = q.scale.Data(a), *zero = q.zero.Data(a);
     q.ForEach([&](uint64_t from, uint64_t scale_at, uint64_t zero_at, uint64_t to) {
-      const int64_t x = Stored<Q>::Read(a.inputs[0], from) - (zero ? Stored<Q>::Read(zero, zero_at) : 0);
+      const int64_t x = Stored<Q>::Read(a.inputs[0], from) - (zero ? Stored<Q>::Read(zero, zero_at) : q.missing_zero);
       const float rate = scale ? LoadFloat(scale, scale_at, q.scale.half) : 1.0f;
       Store<T>(a.outputs[0], to, static_cast<float>(static_cast<double>(x) * rate));
     });

@@ -26,7 +26,6 @@ export const sequenceRows: readonly string[] = [
   "MULTIHEAD_ATTENTION stackedQueryKeyValue=T[2,3,4,3,2] bias=T[24] output=T[2,3,8] scale=1 headCount=4 maskType=NONE",
   "MULTIHEAD_ATTENTION query=T[2,3,8] key=T[2,5,8] value=T[2,5,12] mask=i32[2,4,3,5] relativePositionBias=T[2,4,3,5] output=T[2,3,12] scale=0.5 maskFilterValue=-4 headCount=4 maskType=BOOLEAN",
   "MULTIHEAD_ATTENTION query=T[2,3,8] key=T[2,5,8] value=T[2,5,12] mask=i32[8] relativePositionBias=T[2,4,3,5] output=T[2,3,12] scale=0.5 maskFilterValue=-4 headCount=4 maskType=KEY_QUERY_SEQUENCE_LENGTH_START_END",
-  "MULTIHEAD_ATTENTION query=T[2,3,8] key=T[2,5,8] value=T[2,5,12] mask=i32[2,2] relativePositionBias=T[2,4,3,5] output=T[2,3,12] scale=0.5 maskFilterValue=-4 headCount=4 maskType=KEY_SEQUENCE_END_START",
   "MULTIHEAD_ATTENTION1 query=T[2,3,8] key=T[2,5,8] value=T[2,5,8] output=T[2,3,8] scale=1 maskFilterValue=-10000 queryHeadCount=4 keyValueHeadCount=4 maskType=NONE",
   "MULTIHEAD_ATTENTION1 query=T[2,3,8] key=T[2,5,4] value=T[2,5,6] bias=T[18] output=T[2,3,12] scale=0.5 maskFilterValue=-10000 queryHeadCount=4 keyValueHeadCount=2 maskType=NONE",
   "MULTIHEAD_ATTENTION1 query=T[2,3,8] stackedKeyValue=T[2,5,1,2,2] output=T[2,3,8] scale=0.5 queryHeadCount=4 keyValueHeadCount=1 maskType=NONE",
