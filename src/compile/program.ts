@@ -5,7 +5,7 @@ import type { Graph } from "../graph/graph.ts";
 import { optimize } from "../graph/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
-import { elements } from "../runtime/constants.ts";
+import { elements } from "../elements.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { Storage, type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";

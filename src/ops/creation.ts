@@ -4,7 +4,8 @@ import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from 
 import { DTYPES, dtypeOfArray, isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { upload } from "../runtime/buffers.ts";
-import { elements, fillOp } from "../runtime/constants.ts";
+import { elements } from "../elements.ts";
+import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { noteIntegers } from "../runtime/index-check.ts";
 import { showShape, sizeOf, type Shape } from "../shape.ts";

@@ -1,6 +1,7 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
 import { dataTypeName } from "../graph/describe.ts";
-import { arrayClass, toBfloat16, toHalf, type DType, type TypedArray } from "../dtype.ts";
+import type { DType } from "../dtype.ts";
+import { elements } from "../elements.ts";
 import type { Device } from "../device.ts";
 import { define } from "../definition.ts";
 import { keep } from "../scope.ts";
@@ -26,31 +27,6 @@ export const fillOp = define<FillAttributes>({
   ],
   grad: null,
 });
-
-/** A JavaScript number as an element of a typed array of the dtype. */
-export function element(dtype: DType, value: number | bigint | boolean): number | bigint {
-  switch (dtype) {
-    case "float16":
-      return toHalf(Number(value));
-    case "bfloat16":
-      return toBfloat16(Number(value));
-    case "bool":
-      return value ? 1 : 0;
-    case "int64":
-      return BigInt.asIntN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
-    case "uint64":
-      return BigInt.asUintN(64, typeof value === "bigint" ? value : BigInt(Math.trunc(Number(value))));
-    default:
-      return Number(value);
-  }
-}
-
-/** Elements as a typed array of the dtype. */
-export function elements(dtype: DType, values: readonly (number | bigint | boolean)[]): TypedArray {
-  const array = new (arrayClass(dtype))(values.length);
-  for (let i = 0; i < values.length; i++) array[i] = element(dtype, values[i]!) as never;
-  return array;
-}
 
 /** Kept for reuse: loops add the same few numbers again and again. */
 const kept = new Map<NativeDevice, Map<string, Tensor>>();

@@ -1,6 +1,6 @@
 /** Small tensors that are the same at every call become inputs whose bytes are uploaded once. */
 import { DTYPES, type DType } from "../../dtype.ts";
-import { elements } from "../../runtime/constants.ts";
+import { elements } from "../../elements.ts";
 import { sizeOf } from "../../shape.ts";
 import { isWhole, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 

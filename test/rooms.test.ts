@@ -1,0 +1,47 @@
+/** Imports between the rooms of src point one way: what a room needs of another lies further down the list. Types may look up. */
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, normalize, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const src = fileURLToPath(new URL("../src", import.meta.url));
+
+/** Rooms from the top down; files of src itself are leaves, but for those that are named here. */
+const rooms = [
+  "cli",
+  "doctor",
+  "verify",
+  "index.ts",
+  "data",
+  "io",
+  "optim",
+  "nn",
+  "compile",
+  "ops",
+  "dispatch.ts",
+  "dml.ts",
+  "print.ts",
+  "autograd",
+  "runtime",
+  "graph",
+  "dml",
+  "native",
+];
+
+const roomOf = (file: string): string => relative(src, file).split(/[\\/]/)[0]!;
+const heightOf = (file: string): number => {
+  const at = rooms.indexOf(roomOf(file));
+  return at < 0 ? rooms.length : at;
+};
+
+it("imports between the rooms of src point one way", () => {
+  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).flatMap((f) => (f.endsWith(".ts") ? [join(src, f)] : []));
+  expect(files.length).toBeGreaterThan(100);
+  const wrong = files.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type )[^;]*? from "(\.[^"]+)";$/gms)]
+      .map((m) => normalize(join(dirname(file), m[1]!)))
+      .filter((target) => heightOf(target) < heightOf(file))
+      .map((target) => `${relative(src, file)} → ${relative(src, target)}`),
+  );
+  expect(wrong).toEqual([]);
+});
