@@ -274,6 +274,7 @@ export {
   type RecurrentResult,
   type RecurrentWeights,
 } from "./recurrent.ts";
+export * as masked from "./masked.ts";
 export { multinomial, normal, poisson, randintLike } from "./distributions.ts";
 export { ctcLoss, type CtcOptions } from "./ctc-loss.ts";
 export { embedding, type EmbeddingOptions } from "./embedding.ts";

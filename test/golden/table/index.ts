@@ -4,6 +4,7 @@ import { elementwise } from "./elementwise.ts";
 import type { Table } from "./entry.ts";
 import { indexing } from "./indexing.ts";
 import { layers } from "./layers.ts";
+import { maskedTable } from "./masked.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { products } from "./products.ts";
@@ -28,4 +29,5 @@ export const table: Table = {
   ...statistics,
   ...special,
   ...layers,
+  ...maskedTable,
 };

@@ -1,0 +1,142 @@
+/** Reductions, scans and normalisations of the elements for which a mask is true. The others count as what changes nothing. */
+import { DTYPES, isFloat, type DType } from "../dtype.ts";
+import { DTypeError } from "../errors.ts";
+import { broadcastShapes, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { div, sub } from "./binary.ts";
+import { onesLike } from "./creation.ts";
+import { toDType } from "./data.ts";
+import { amax as amaxOp, amin as aminOp, argmax as argmaxOp, argmin as argminOp, type ArgOptions } from "./extrema.ts";
+import { broadcastTo } from "./movement.ts";
+import { nanmedian } from "./order-statistics.ts";
+import { logaddexp as logaddexpOp } from "./pairs.ts";
+import { prod as prodOp, sum as sumOp, type Axes, type ReduceOptions } from "./reduce.ts";
+import { cumprod as cumprodOp, cumsum as cumsumOp } from "./scan.ts";
+import { logSoftmax as logSoftmaxOp, softmax as softmaxOp } from "./softmax.ts";
+import { logsumexp as logsumexpOp, norm as normOp } from "./statistics.ts";
+import { neg, sqrt, square } from "./unary.ts";
+import { clampMin, where } from "./where.ts";
+
+/** true where an element counts; broadcasts to x (and x to it). Default: all count. */
+export interface MaskOption {
+  readonly mask?: Tensor | null | undefined;
+}
+type Masked = ReduceOptions & MaskOption;
+
+/** x and the mask in the shape of both. */
+function spread(operation: string, x: Tensor, mask: Tensor): [Tensor, Tensor] {
+  if (mask.dtype !== "bool") throw new DTypeError(operation, "mask", "of dtype bool", mask.describe());
+  const shape: Shape = broadcastShapes(operation, x.shape, mask.shape);
+  return [broadcastTo(x, shape), broadcastTo(mask, shape)];
+}
+/** x with a value where the mask is false. */
+function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, value: number): Tensor {
+  if (mask == null) return x;
+  const [y, m] = spread(operation, x, mask);
+  return where(m, y, value);
+}
+/** The smallest and the largest value of a dtype. */
+function bounds(dtype: DType): readonly [number, number] {
+  if (isFloat(dtype)) return [-Infinity, Infinity];
+  const { sizeInBytes, isSigned } = DTYPES[dtype];
+  const bits = dtype === "bool" ? 1 : Math.min(8 * sizeInBytes, 53);
+  return isSigned ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
+}
+const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, which: 0 | 1): Tensor =>
+  mask == null ? x : toDType(filled(operation, x, mask, bounds(x.dtype)[which]), x.dtype);
+const real = (x: Tensor, dtype?: DType): Tensor => (dtype !== undefined ? toDType(x, dtype) : isFloat(x.dtype) ? x : toDType(x, "float32"));
+
+/** The sum of what counts. Reference: torch.masked.sum. */
+export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
+  sumOp(filled("masked.sum", x, mask, 0), axis, options);
+/** The product of what counts over an axis, or all. Reference: torch.masked.prod. */
+export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor {
+  const y = filled("masked.prod", x, mask, 1);
+  if (axis === null || typeof axis === "number") return prodOp(y, axis, options);
+  const list = axis.map((a) => (a < 0 ? a + y.rank : a)).toSorted((a, b) => b - a);
+  return list.length === 0 ? prodOp(y, null, options) : list.reduce((t, a) => prodOp(t, a, options), y);
+}
+/** The largest of what counts. Reference: torch.masked.amax. */
+export const amax = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
+  amaxOp(fill("masked.amax", x, mask, 0), axis, options);
+/** The smallest of what counts. Reference: torch.masked.amin. */
+export const amin = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
+  aminOp(fill("masked.amin", x, mask, 1), axis, options);
+/** The place of the largest of what counts. Reference: torch.masked.argmax. */
+export const argmax = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
+  argmaxOp(fill("masked.argmax", x, mask, 0), axis, options);
+/** The place of the smallest of what counts. Reference: torch.masked.argmin. */
+export const argmin = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
+  argminOp(fill("masked.argmin", x, mask, 1), axis, options);
+
+/** How many elements count. */
+const countOf = (x: Tensor, axis: Axes, mask: Tensor | null | undefined, keepDims: boolean | undefined): Tensor =>
+  sumOp(mask == null ? onesLike(x, { dtype: "int64" }) : toDType(spread("masked", x, mask)[1], "int64"), axis, { keepDims });
+/** The mean of what counts; NaN of nothing. Whole numbers give float32. Reference: torch.masked.mean. */
+export function mean(x: Tensor, axis: Axes = null, { mask, keepDims, dtype }: Masked = {}): Tensor {
+  const y = real(x, dtype);
+  return div(sum(y, axis, { mask, keepDims }), toDType(countOf(y, axis, mask, keepDims), y.dtype));
+}
+export interface MaskedVarianceOptions extends MaskOption {
+  readonly keepDims?: boolean | undefined;
+  /** Default: 1. */
+  readonly correction?: number | undefined;
+}
+/** The variance of what counts. Reference: torch.masked.var. */
+export function variance(x: Tensor, axis: Axes = null, { mask, keepDims, correction = 1 }: MaskedVarianceOptions = {}): Tensor {
+  const half = x.dtype === "float16";
+  const y = half ? toDType(x, "float32") : real(x);
+  const centred = sub(y, mean(y, axis, { mask, keepDims: true }));
+  const count = toDType(countOf(y, axis, mask, keepDims), y.dtype);
+  const total = div(sum(square(centred), axis, { mask, keepDims }), clampMin(sub(count, correction), 0));
+  return half ? toDType(total, "float16") : total;
+}
+/** The standard deviation of what counts. Reference: torch.masked.std. */
+export const std = (x: Tensor, axis: Axes = null, options: MaskedVarianceOptions = {}): Tensor => sqrt(variance(x, axis, options));
+/** The p-norm of what counts. Reference: torch.masked.norm. */
+export const norm = (x: Tensor, p = 2, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
+  normOp(filled("masked.norm", real(x, options.dtype), mask, p < 0 ? Infinity : 0), p, axis, { keepDims: options.keepDims });
+/** The median of what counts along an axis; NaN of nothing. Floating dtypes. Reference: torch.masked.median. */
+export const median = (
+  x: Tensor,
+  axis: number,
+  { mask, keepDims }: MaskOption & { readonly keepDims?: boolean | undefined } = {},
+): Tensor => nanmedian(filled("masked.median", real(x), mask, NaN), axis, { keepDims }).values;
+/** ln of the sum of e to what counts, in x's dtype. Reference: torch.masked.logsumexp. */
+export const logsumexp = (x: Tensor, axis: Axes, { mask, ...options }: Masked = {}): Tensor =>
+  toDType(
+    logsumexpOp(filled("masked.logsumexp", real(x, options.dtype), mask, -Infinity), axis, { keepDims: options.keepDims }),
+    options.dtype ?? x.dtype,
+  );
+/** ln(e^a + e^b) of what counts. Reference: torch.masked.logaddexp. */
+export const logaddexp = (
+  a: Tensor,
+  b: Tensor,
+  { mask, otherMask }: MaskOption & { readonly otherMask?: Tensor | null | undefined } = {},
+): Tensor => logaddexpOp(filled("masked.logaddexp", real(a), mask, -Infinity), filled("masked.logaddexp", real(b), otherMask, -Infinity));
+/** The running sum of what counts, in x's dtype. Reference: torch.masked.cumsum. */
+export const cumsum = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
+  cumsumOp(filled("masked.cumsum", x, mask, 0), axis, { dtype: dtype ?? x.dtype });
+/** The running product of what counts, in x's dtype. Reference: torch.masked.cumprod. */
+export const cumprod = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
+  cumprodOp(filled("masked.cumprod", x, mask, 1), axis, { dtype: dtype ?? x.dtype });
+/** softmax among what counts; 0 elsewhere. Reference: torch.masked.softmax. */
+export const softmax = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
+  softmaxOp(filled("masked.softmax", real(x, dtype), mask, -Infinity), axis);
+/** logSoftmax among what counts. Reference: torch.masked.log_softmax. */
+export const logSoftmax = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
+  logSoftmaxOp(filled("masked.logSoftmax", real(x, dtype), mask, -Infinity), axis);
+/** softmax of -x among what counts. Reference: torch.masked.softmin. */
+export const softmin = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
+  softmaxOp(neg(filled("masked.softmin", real(x, dtype), mask, Infinity)), axis);
+/** What counts, divided by its p-norm along an axis (at least epsilon); 0 elsewhere. Reference: torch.masked.normalize. */
+export function normalize(
+  x: Tensor,
+  p: number,
+  axis: number,
+  { mask, epsilon = 1e-12, dtype }: MaskOption & { readonly epsilon?: number | undefined; readonly dtype?: DType | undefined } = {},
+): Tensor {
+  const y = real(x, dtype);
+  const length = clampMin(norm(y, p, axis, { mask, keepDims: true }), epsilon);
+  return div(filled("masked.normalize", y, mask, 0), length);
+}
