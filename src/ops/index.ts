@@ -275,6 +275,8 @@ export {
   type RecurrentWeights,
 } from "./recurrent.ts";
 export * as masked from "./masked.ts";
+export { canCast, resultType } from "./promotion.ts";
+export { bartlettWindow, blackmanWindow, hammingWindow, hannWindow, kaiserWindow, logspace, type WindowOptions } from "./signal-windows.ts";
 export { multinomial, normal, poisson, randintLike } from "./distributions.ts";
 export { ctcLoss, type CtcOptions } from "./ctc-loss.ts";
 export { embedding, type EmbeddingOptions } from "./embedding.ts";

@@ -9,6 +9,7 @@ import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { products } from "./products.ts";
 import { reduction } from "./reduction.ts";
+import { rules } from "./rules.ts";
 import { shapes } from "./shapes.ts";
 import { sorting } from "./sorting.ts";
 import { special } from "./special.ts";
@@ -30,4 +31,5 @@ export const table: Table = {
   ...special,
   ...layers,
   ...maskedTable,
+  ...rules,
 };
