@@ -1,5 +1,5 @@
 /** Sums of products over named axes: einsum, tensordot and what they are made of. */
-import { demandSameDevice } from "../dispatch.ts";
+import { asResult, demandSameDevice } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis, showShape } from "../shape.ts";
@@ -180,10 +180,12 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
     parts = [...others, contract(parts[i]!, parts[j]!, kept)];
   }
   const result = summed(parts[0]!, new Set(output));
-  return permute(
+  const ordered = permute(
     result.t,
     output.map((l) => result.labels.indexOf(l)),
   );
+  // Of one operand it may be a view.
+  return operands.length === 1 ? ordered : asResult(ordered);
 }
 
 function broadcastRepeats({ t, labels }: Labelled, lengths: ReadonlyMap<string, number>): Labelled {
@@ -239,9 +241,11 @@ export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonl
   const [left, right] = both.map((p) => spreadInner(p, lengths)) as [Labelled, Labelled];
   const output = [...left.labels, ...right.labels].filter((l) => !l.startsWith("="));
   const result = contract(left, right, new Set(output));
-  return permute(
-    result.t,
-    output.map((l) => result.labels.indexOf(l)),
+  return asResult(
+    permute(
+      result.t,
+      output.map((l) => result.labels.indexOf(l)),
+    ),
   );
 }
 

@@ -188,6 +188,21 @@ export {
 } from "./calculus.ts";
 export { einsum, inner, tensordot } from "./contraction.ts";
 export { addbmm, addmv, addr, chainMatmul, cross, kron, multiDot, vdot } from "./products.ts";
+export {
+  argwhere,
+  argwhereSync,
+  maskedScatter,
+  maskedSelect,
+  maskedSelectSync,
+  nonzero,
+  nonzeroSync,
+  take,
+  type MaskedOptions,
+  type NonzeroOptions,
+  type SizedOptions,
+} from "./nonzero.ts";
+export { bincount, bucketize, histc, searchsorted, type BincountOptions, type HistogramOptions, type SearchOptions } from "./search.ts";
+export { unique, uniqueConsecutive, type Unique, type UniqueOptions } from "./unique.ts";
 export { pad, type PadMode } from "./pad.ts";
 export { addmm, baddbmm, bmm, dot, linear, matmul, mm, mv, outer } from "./matmul.ts";
 export {
@@ -322,7 +337,7 @@ export {
   threshold,
 } from "./activation.ts";
 export { bitwiseAnd, bitwiseLeftShift, bitwiseNot, bitwiseOr, bitwiseRightShift, bitwiseXor } from "./bits.ts";
-export { index, s, set, type Index, type Slice } from "./indexing.ts";
+export { index, indexPut, s, set, type Index, type Slice } from "./indexing.ts";
 export { pow } from "./power.ts";
 export {
   bernoulli,

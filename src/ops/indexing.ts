@@ -1,17 +1,19 @@
 /** x.index(…) and x.set(…): parts of a tensor by whole numbers, slices, new axes and tensors of indices. */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { asResult, assign, call } from "../dispatch.ts";
-import { isInteger } from "../dtype.ts";
-import { DTypeError, ShapeError, ValueError } from "../errors.ts";
-import { showShape } from "../shape.ts";
+import { DTypeError, IndexError, ShapeError, ValueError } from "../errors.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { mul } from "./binary.ts";
+import { add, mul } from "./binary.ts";
 import { tensor, zeros, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { gather, indexSelect } from "./gather.ts";
-import { alias, broadcastTo, flatten, reshape, select, slice, unsqueeze } from "./movement.ts";
+import { gather, indexSelect, sumRows } from "./gather.ts";
+import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select, slice, unsqueeze } from "./movement.ts";
+import { nonzeroSync, wrapped } from "./nonzero.ts";
 import { arange } from "./ranges.ts";
+import { where } from "./where.ts";
 
 /** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
 export interface Slice {
@@ -22,29 +24,39 @@ export interface Slice {
 
 /**
  * What may stand for an axis: a place (the axis goes), a Slice or ":" (it stays), null (a new axis of length 1), "..." (as many
- * ":" as fit), or integers as a tensor or a list (a part for each; at most one of these).
+ * ":" as fit), integers as a tensor or a list (a part for each; several broadcast to each other), or a bool tensor, which stands for as
+ * many axes as it has and picks where it holds.
  */
 export type Index = number | Slice | null | ":" | "..." | Tensor | readonly number[];
 
 /** A Slice from start to end. */
 export const s = (start: number | null = null, end: number | null = null, step = 1): Slice => ({ start, end, step });
 
+interface Pick {
+  readonly index: Tensor;
+  readonly axis: number;
+}
 interface Resolved {
   /** The view that the places, slices and new axes show; axes with a tensor of indices are whole. */
   readonly part: Tensor;
-  /** The tensor of indices, and the axis of `part` that it picks from. */
-  readonly pick: { readonly index: Tensor; readonly axis: number } | null;
+  /** The tensors of indices, and the axes of `part` that they pick from. */
+  readonly picks: readonly Pick[];
 }
 
+const isMask = (i: Index): i is Tensor => i instanceof Tensor && (i.dtype === "bool" || i.dtype === "uint8");
+
+/** How many axes an index stands for. */
+const width = (i: Index): number => (i === null || i === "..." ? 0 : isMask(i) ? i.rank : 1);
+
 function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resolved {
-  const taken = indices.filter((i) => i !== null && i !== "...").length;
+  const taken = indices.reduce<number>((n, i) => n + width(i), 0);
   if (indices.filter((i) => i === "...").length > 1)
     throw new ValueError(operation, "index", "a list with at most one ...", indices.length);
   if (taken > x.rank) throw new ShapeError(operation, "index", `for at most ${x.rank} axes of ${x.describe()}`, `${taken}`);
   const full = indices.includes("...") ? indices : [...indices, "..." as const];
   let part = x;
   let axis = 0;
-  let pick: Resolved["pick"] = null;
+  const picks: Pick[] = [];
   for (const i of full) {
     if (i === null) {
       part = unsqueeze(part, axis++);
@@ -54,40 +66,32 @@ function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resol
       axis++;
     } else if (typeof i === "number") {
       part = select(part, axis, i);
+    } else if (isMask(i)) {
+      const shape = part.shape.slice(axis, axis + i.rank);
+      if (!sameShape(i.shape, shape)) throw new ShapeError(operation, "index", `a mask of ${showShape(shape)}`, i.describe());
+      const rows = nonzeroSync(toDType(i, "bool"));
+      for (let k = 0; k < i.rank; k++) picks.push({ index: select(rows, 1, k), axis: axis++ });
+      if (i.rank === 0) {
+        // A single truth value picks all or nothing along a new axis.
+        part = unsqueeze(part, axis);
+        picks.push({ index: toDType(narrow(arange(1, { device: x.device }), 0, 0, rows.shape[0]!), "int32"), axis: axis++ });
+      }
     } else if (i instanceof Tensor || Array.isArray(i)) {
-      if (pick !== null)
-        throw new ValueError(
-          operation,
-          "index",
-          "one that has indices for at most one axis",
-          "several",
-          "Use gather() or takeAlongAxis().",
-        );
-      pick = { index: indexTensor(operation, x, i as Tensor | readonly number[], part.shape[axis]!), axis };
+      picks.push({ index: indexTensor(operation, x, i as Tensor | readonly number[], part.shape[axis]!), axis });
       axis++;
     } else {
       const { start = null, end = null, step = 1 } = i as Slice;
       part = slice(part, axis++, start ?? 0, end ?? Number.MAX_SAFE_INTEGER, step);
     }
   }
-  return { part, pick };
+  return { part, picks };
 }
 
 function indexTensor(operation: string, x: Tensor, index: Tensor | readonly number[], length: number): Tensor {
-  if (index instanceof Tensor) {
-    if (!isInteger(index.dtype))
-      throw new DTypeError(
-        operation,
-        "index",
-        "of an integer dtype",
-        index.describe(),
-        "The result's shape would depend on a mask's data: use where() or maskedFill().",
-      );
-    return index;
-  }
+  if (index instanceof Tensor) return wrapped(operation, index, length);
   for (const i of index)
     if (!Number.isInteger(i) || i < -length || i >= length)
-      throw new ValueError(operation, "index", `whole numbers in [${-length}, ${length - 1}]`, i);
+      throw new IndexError(operation, "index", `whole numbers in [${-length}, ${length - 1}]`, i);
   return tensor(
     Int32Array.from(index, (i) => (i < 0 ? i + length : i)),
     { device: x.device },
@@ -95,16 +99,37 @@ function indexTensor(operation: string, x: Tensor, index: Tensor | readonly numb
 }
 
 /**
- * Part of x: `x.index(0)`, `x.index(":", s(1, 3))`, `x.index("...", null)`, `x.index([2, 0])`. Axes not named are whole. A view,
- * but for tensors or lists of indices, which copy. Reference: torch's x[…].
+ * Part of x: `x.index(0)`, `x.index(":", s(1, 3))`, `x.index("...", null)`, `x.index([2, 0])`, `x.index(rows, columns)`, `x.index(mask)`.
+ * Axes not named are whole. A view, but for tensors or lists of indices, which copy. A mask blocks until the device has counted; await
+ * maskedSelect() or nonzero() for what does not, and give them a `size` inside compile(). Reference: torch's x[…].
  */
 export function index(x: Tensor, ...indices: Index[]): Tensor {
-  const { part, pick } = resolve("index", x, indices);
-  if (pick === null) return part === x ? alias(x) : part;
-  const { index: picks, axis } = pick;
-  if (picks.rank === 1) return indexSelect(part, axis, picks);
-  const found = indexSelect(part, axis, flatten(picks));
-  return asResult(reshape(found, [...part.shape.slice(0, axis), ...picks.shape, ...part.shape.slice(axis + 1)]));
+  const { part, picks } = resolve("index", x, indices);
+  if (picks.length === 0) return part === x ? alias(x) : part;
+  if (picks.length > 1) return asResult(pickedAt(part, picks));
+  const { index: places, axis } = picks[0]!;
+  if (places.rank === 1) return indexSelect(part, axis, places);
+  const found = indexSelect(part, axis, flatten(places));
+  return asResult(reshape(found, [...part.shape.slice(0, axis), ...places.shape, ...part.shape.slice(axis + 1)]));
+}
+
+/** Elements (or parts) at places on several axes: the places' common shape stands for them, in front unless the axes are neighbours. */
+function pickedAt(part: Tensor, picks: readonly Pick[]): Tensor {
+  const shape = picks.reduce<readonly number[]>((s, p) => broadcastShapes("index", s, p.index.shape), []);
+  const axes = picks.map((p) => p.axis);
+  const rest = part.shape.map((_, i) => i).filter((i) => !axes.includes(i));
+  const line = reshape(permute(part, [...axes, ...rest]), [sizeOf(axes.map((a) => part.shape[a]!)), ...rest.map((i) => part.shape[i]!)]);
+  const flat = picks.map((p) => toDType(p.index, "int32")).reduce((places, next, k) => add(mul(places, part.shape[axes[k]!]!), next));
+  const found = indexSelect(line, 0, flatten(broadcastTo(flat, shape)));
+  const result = reshape(found, [...shape, ...rest.map((i) => part.shape[i]!)]);
+  const adjacent = axes.every((a, i) => i === 0 || a === axes[i - 1]! + 1);
+  if (!adjacent || axes[0] === 0) return result;
+  const from = shape.map((_, i) => i);
+  return movedim(
+    result,
+    from,
+    from.map((i) => i + axes[0]!),
+  );
 }
 
 /** Flat x with the elements at `places` replaced by values; of equal places any one wins. DirectML: SCATTER_ELEMENTS. */
@@ -142,9 +167,11 @@ const trimmed = (value: Tensor, rank: number): Tensor => (value.rank > rank ? re
 export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor | TensorData): Tensor {
   const list: readonly Index[] = Array.isArray(indices) ? (indices as readonly Index[]) : [indices as Index];
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
-  const { part, pick } = resolve("set", x, list);
+  const only = list.length === 1 ? list[0]! : null;
+  if (only !== null && isMask(only) && fitsMask(x, only, source)) return assign("set", x, () => maskedBy(x, only, source));
+  const { part, picks } = resolve("set", x, list);
   if (isGradEnabled() && (x.requiresGrad || source.requiresGrad)) return assign("set", x, () => replaced(x, list, source));
-  if (pick !== null) return assign("set", x, () => replaced(x, list, source));
+  if (picks.length > 0) return assign("set", x, () => replaced(x, list, source));
   demandFits("set", source, part);
   if (part.size === 0) return x;
   assign("set", part, () => broadcastTo(toDType(trimmed(source, part.rank), x.dtype), part.shape));
@@ -159,5 +186,33 @@ function demandFits(operation: string, value: Tensor, part: Tensor): void {
   if (!fits) throw new ShapeError(operation, "value", `one that broadcasts to ${showShape(part.shape)}`, value.describe());
 }
 
+/** Whether a mask of x's first axes takes a value that is the same (or broadcasts) at each place: no place has to be known then. */
+const fitsMask = (x: Tensor, mask: Tensor, value: Tensor): boolean =>
+  sameShape(mask.shape, x.shape.slice(0, mask.rank)) && isBroadcastableTo(value.shape, x.shape.slice(mask.rank));
+
+const maskedBy = (x: Tensor, mask: Tensor, value: Tensor): Tensor =>
+  where(toDType(reshape(mask, [...mask.shape, ...x.shape.slice(mask.rank).map(() => 1)]), "bool"), toDType(value, x.dtype), x);
+
+/**
+ * x with values at the places that tensors of indices (or a mask) name, as set() but as another tensor. accumulate: added, those of equal
+ * places all. Reference: torch.index_put.
+ */
+export function indexPut(
+  x: Tensor,
+  indices: readonly Index[],
+  values: Tensor | number,
+  { accumulate = false }: { readonly accumulate?: boolean | undefined } = {},
+): Tensor {
+  const source = values instanceof Tensor ? values : scalarTensor(x.device, x.dtype, values);
+  if (source.dtype !== x.dtype) throw new DTypeError("indexPut", "values", `of dtype ${x.dtype}, like x`, source.describe());
+  if (!accumulate) return replaced(x, indices, source);
+  const target = index(reshape(arange(x.size, { device: x.device }), x.shape), ...indices);
+  demandFits("indexPut", source, target);
+  if (target.size === 0) return mul(x, 1);
+  const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
+  return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
+}
+
 export { index as at };
-export const methods = { index, at: index, set };
+export const methods = { index, at: index, set, indexPut };
+export const inPlaceMethods = { indexPut_: indexPut };

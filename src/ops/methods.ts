@@ -13,6 +13,9 @@ import * as diagonals from "./diagonals.ts";
 import * as products from "./products.ts";
 import * as rearrange from "./rearrange.ts";
 import * as windows from "./windows.ts";
+import * as nonzero from "./nonzero.ts";
+import * as uniques from "./unique.ts";
+import * as search from "./search.ts";
 import * as compare from "./compare.ts";
 import * as data from "./data.ts";
 import * as extrema from "./extrema.ts";
@@ -66,6 +69,9 @@ const families = {
   ...gather.methods,
   ...scatter.methods,
   ...indexRows.methods,
+  ...nonzero.methods,
+  ...search.methods,
+  ...uniques.methods,
   ...rearrange.methods,
   ...windows.methods,
   ...diagonals.methods,
@@ -94,6 +100,8 @@ const families = {
 const inPlaceFamilies = {
   ...scatter.inPlaceMethods,
   ...indexRows.inPlaceMethods,
+  ...nonzero.inPlaceMethods,
+  ...indexing.inPlaceMethods,
   ...products.inPlaceMethods,
   ...binary.inPlaceMethods,
   ...unary.inPlaceMethods,
@@ -129,6 +137,14 @@ declare module "../tensor.ts" {
     /** The smallest element of all; with an axis, the smallest along it and their places. */
     min(): Tensor;
     min(axis: number, options?: extrema.ArgOptions): extrema.Extremes;
+    /** The coordinates of the nonzero elements: a promise, or with `size` that many rows. */
+    nonzero(options: nonzero.SizedOptions): Tensor;
+    nonzero(options?: nonzero.NonzeroOptions): Promise<Tensor>;
+    argwhere(options: nonzero.SizedOptions): Tensor;
+    argwhere(options?: nonzero.NonzeroOptions): Promise<Tensor>;
+    /** The elements where a mask holds: a promise, or with `size` that many. */
+    maskedSelect(mask: Tensor, options: nonzero.MaskedOptions): Tensor;
+    maskedSelect(mask: Tensor): Promise<Tensor>;
     /** The median of all elements; with an axis, the medians along it and their places. */
     median(): Tensor;
     median(axis: number, options?: sorting.KthOptions): extrema.Extremes;
@@ -140,7 +156,10 @@ declare module "../tensor.ts" {
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-for (const [name, fn] of Object.entries({ ...families, ...extrema.overloaded, ...orderStatistics.overloaded }) as [string, AnyFunction][]) {
+for (const [name, fn] of Object.entries({ ...families, ...extrema.overloaded, ...orderStatistics.overloaded, ...nonzero.overloaded }) as [
+  string,
+  AnyFunction,
+][]) {
   Object.defineProperty(Tensor.prototype, name, {
     value(this: Tensor, ...args: unknown[]) {
       return fn(this, ...args);

@@ -36,14 +36,6 @@ export const differences: readonly Difference[] = [
   { reason: "The recorded gradient of log_ndtr is off by 2e-4 at -4988429, where it is 4988429 times the incoming one.", ids: ["special.log_ndtr:f32:bc2c4edad7"] },
   { reason: "A transposed convolution of float16 sums in float16.", ids: ["nn.functional.conv_transpose2d:f16:58f4449345"] },
   { reason: "DirectML says nothing of NaN in HARD_SIGMOID.", ids: ["nn.functional.hardsigmoid:f32:8a4264ec6e"] },
-  {
-    reason: "Not built yet: several indices at once.",
-    ids: [
-      "__getitem__:bool:af7abf84e9", "__getitem__:f16:cb9f682360", "__getitem__:f32:5d8d6f8cd0", "__getitem__:f32:badd3bde74", "__getitem__:f32:c7a4e081b5",
-      "__getitem__:f32:f7dc7051a9", "__getitem__:i64:e0b9d1dd91", "__getitem__:u8:b7650ed693",
-    ],
-  },
-  { reason: "Not built yet: indices are not checked.", ids: ["gather:err:975578f2ca"] },
 ];
 
 /** docs/differences.md. */
