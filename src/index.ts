@@ -10,7 +10,7 @@ export type { Shape } from "./shape.ts";
 export * from "./errors.ts";
 export { noGrad, enableGrad, isGradEnabled, setGradEnabled } from "./autograd/grad-mode.ts";
 export { defineFunction, type CustomFunction, type FunctionContext } from "./autograd/function.ts";
-export { gradcheck, type GradcheckOptions } from "./autograd/gradcheck.ts";
+export { gradcheck, gradgradcheck, type GradcheckOptions, type GradgradcheckOptions } from "./autograd/gradcheck.ts";
 export { setPrintOptions, type PrintOptions } from "./print.ts";
 export { backward, grad, type BackwardOptions } from "./autograd/backward.ts";
 export { fallbackStats, resetFallbackStats, setStrict, type FallbackRecord } from "./runtime/fallback.ts";

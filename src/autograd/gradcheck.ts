@@ -1,8 +1,8 @@
-/** Compares gradients with finite differences. */
+/** Compares gradients, and gradients of gradients, with finite differences. */
 import { arrayClass, isFloat, type TypedArray } from "../dtype.ts";
 import { AutogradError } from "../errors.ts";
 import { Tensor } from "../tensor.ts";
-import { noGrad } from "./grad-mode.ts";
+import { enableGrad, noGrad } from "./grad-mode.ts";
 import { grad as gradients } from "./backward.ts";
 
 export interface GradcheckOptions {
@@ -101,4 +101,53 @@ export function gradcheck(
     }
   });
   return true;
+}
+
+export interface GradgradcheckOptions extends GradcheckOptions {
+  /** Gradients of fn's results; the second derivative by those that require a gradient is checked too. Default: irregular numbers. */
+  readonly gradients?: readonly Tensor[];
+}
+
+/**
+ * gradcheck of the gradient of fn: throws AutogradError unless the second derivatives, by the inputs that require a gradient and by the
+ * gradients that flow in, agree with finite differences of the first ones; true otherwise. Reference: torch.autograd.gradgradcheck.
+ */
+export function gradgradcheck(
+  fn: (...inputs: Tensor[]) => Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  { gradients: given, ...options }: GradgradcheckOptions = {},
+): true {
+  const wants = inputs.map((t) => t.requiresGrad);
+  const differentiable = (args: readonly Tensor[]): Tensor[] => {
+    const results = fn(...args);
+    return (results instanceof Tensor ? [results] : [...results]).filter((t) => t.requiresGrad);
+  };
+  const flowing =
+    given ??
+    differentiable(inputs).map((t, k) => {
+      const values = means.tensor(
+        Float32Array.from({ length: t.size }, (_, i) => weight(i + 0.5 * (k + 1))),
+        t,
+      );
+      values.leafRequiresGrad = true;
+      return values;
+    });
+  const first = (...args: Tensor[]): Tensor[] =>
+    enableGrad(() => {
+      // gradcheck gives plain tensors in the places that it moves.
+      const xs = args.slice(0, inputs.length).map((t, i) => (wants[i] && !t.requiresGrad ? leafOf(t) : t));
+      const found = gradients(
+        differentiable(xs),
+        xs.filter((_, i) => wants[i]),
+        { gradient: args.slice(inputs.length), createGraph: true, allowUnused: true },
+      );
+      return found.filter((t): t is Tensor => t !== null);
+    });
+  return gradcheck(first, [...inputs, ...flowing], options);
+}
+
+function leafOf(t: Tensor): Tensor {
+  const leaf = new Tensor(t.storage, t.desc, t.offset);
+  leaf.leafRequiresGrad = true;
+  return leaf;
 }

@@ -10,6 +10,7 @@ import { demandIndices } from "../runtime/index-check.ts";
 import { sameShape, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
+import { zeros } from "./creation.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./loss.ts";
 import { reshape } from "./movement.ts";
@@ -211,9 +212,17 @@ function nll(
   const single = x.rank === 1;
   const scores = single ? reshape(x, [1, x.size]) : x;
   const classes = single ? reshape(target, [1]) : target;
+  if (scores.size === 0 && scores.shape[1] !== 0) return nothing(scores, reduction);
   const inputs = weight === null ? [scores, classes] : [scores, classes, weight];
   const [loss, total] = dispatch(definition, inputs, { ignoreIndex, reduction }) as [Tensor, Tensor];
   return [single && reduction === "none" ? asResult(reshape(loss, [])) : loss, total];
+}
+
+/** The loss of an empty batch: 0, the mean of nothing, or one for each of no places. */
+function nothing(x: Tensor, reduction: Reduction): [Tensor, Tensor] {
+  const total = zeros([], { dtype: x.dtype, device: x.device });
+  if (reduction === "none") return [sum(x, 1), total];
+  return [reduction === "sum" ? sum(x) : mul(sum(x), NaN), total];
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Tensors put together and taken apart: cat, stack, split, chunk, repeat, roll, flip. */
+import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice, together } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -49,12 +50,10 @@ export function cat(tensors: readonly Tensor[], axis = 0): Tensor {
       throw new ShapeError("cat", `tensors[${i}]`, `like ${first.describe()} but for axis ${a}`, t.describe());
   });
   const full = shaped.filter((t) => t.size > 0).map((t) => toDType(t, dtype));
-  if (full.length === 0)
-    return empty(
-      first.shape.map((d, i) => (i === a ? shaped.reduce((n, t) => n + t.shape[a]!, 0) : d)),
-      { dtype, device: first.device },
-    );
-  return call(catOp, full, { axis: a });
+  const shape = first.shape.map((d, i) => (i === a ? shaped.reduce((n, t) => n + t.shape[a]!, 0) : d));
+  const joined = full.length === 0 ? empty(shape, { dtype, device: first.device }) : call(catOp, full, { axis: a });
+  // Empty ones take no part, but have a gradient.
+  return tensors.reduce((result, t) => (t.size === 0 ? tie(result, t) : result), joined);
 }
 
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
@@ -111,7 +110,7 @@ export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
     throw new ValueError("repeat", "times", `at least ${x.rank} whole numbers of at least 0`, list);
   const shape = [...new Array<number>(list.length - x.rank).fill(1), ...x.shape];
   const target = shape.map((d, i) => d * list[i]!);
-  if (sizeOf(target) === 0) return empty(target, { dtype: x.dtype, device: x.device });
+  if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x);
   // Each repeated axis of more than one element is seen as two, of which the first is broadcast.
   const from: number[] = [];
   const to: number[] = [];
@@ -144,7 +143,7 @@ export function repeatInterleave(x: Tensor, times: number, axis: number | null =
   if (axis === null) return repeatInterleave(flatten(x), times, 0);
   const a = existingAxis("repeatInterleave", x, axis);
   const target = x.shape.map((d, i) => (i === a ? d * times : d));
-  if (sizeOf(target) === 0) return empty(target, { dtype: x.dtype, device: x.device });
+  if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x);
   const wide = unsqueeze(x, a + 1);
   const repeated = expand(
     wide,

@@ -8,6 +8,7 @@ import type { Expr } from "../graph/graph.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul, sub } from "./binary.ts";
+import { full } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { reshape } from "./movement.ts";
@@ -134,7 +135,8 @@ const fillerOp = define<{ readonly length: number; readonly value: number }>({
   grad: null,
 });
 
-const filler = (x: Tensor, length: number, value: number): Tensor => noGrad(() => call(fillerOp, [x], { length, value }));
+const filler = (x: Tensor, length: number, value: number): Tensor =>
+  noGrad(() => (x.size === 0 ? full([length], value, { dtype: x.dtype, device: x.device }) : call(fillerOp, [x], { length, value })));
 
 /**
  * (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel, over batch and spatial axes.

@@ -1,5 +1,6 @@
 /** Padding: x with more elements before and behind, along chosen axes. */
 import { dataTypeName } from "../graph/describe.ts";
+import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -117,7 +118,7 @@ export function pad(
   const core = sliceView(x, cutting);
   const [start, end] = [before.map((p) => Math.max(0, p)), after.map((p) => Math.max(0, p))];
   if (mode === "constant") {
-    if (core.size === 0) return full(shape, value, { dtype: x.dtype, device: x.device });
+    if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x);
     return call(padConstantOp, [core], { before: start, after: end, value });
   }
   if (mode !== "reflect" && mode !== "replicate" && mode !== "circular")

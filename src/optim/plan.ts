@@ -1,4 +1,6 @@
 /** Which parameters one step updates together: runs that lie behind each other and have taken the same steps. */
+import { ShapeError } from "../errors.ts";
+import { sameShape } from "../shape.ts";
 import { internDesc, type Storage } from "../storage.ts";
 import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
@@ -91,7 +93,11 @@ export class Plan {
 
 /** The gradients of a run in the shape of its data. gather joins several; views of them need nothing. */
 export function gradientOf(run: Run, gather: (gradients: readonly Tensor[]) => Tensor, packed: (t: Tensor) => Tensor): Tensor {
-  const gradients = run.parameters.map((p) => p.grad!);
+  const gradients = run.parameters.map((p) => {
+    const grad = p.grad!;
+    if (sameShape(grad.shape, p.shape) && grad.dtype === p.dtype && grad.device === p.device) return grad;
+    throw new ShapeError("step", "grad", `like its parameter, ${p.describe()} on ${p.device}`, `${grad.describe()} on ${grad.device}`);
+  });
   if (run.padded) {
     const joined = gather(gradients);
     if (joined.size === run.data.size) return joined;
