@@ -39,6 +39,9 @@ function activation<A>(name: string, { emit, grad, saves }: ActivationOptions<A>
 
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
+/** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
+const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, { output: { dtype: "bool" } }), x, y);
+
 /** dy where x is positive. DirectML: ACTIVATION_RELU_GRAD. */
 const reluGradOp: Definition<undefined> = define({
   name: "reluGrad",
@@ -50,7 +53,8 @@ const reluGradOp: Definition<undefined> = define({
 });
 
 const reluOp = activation<undefined>("relu", {
-  emit: (g, x) => g.activationRelu(x),
+  // RELU makes 0 of NaN, and fused NaN of -infinity; this one is as fast and does neither.
+  emit: (g, x) => g.activationThresholdedRelu(x, { alpha: 0 }),
   grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined),
   saves: "output",
 });
@@ -76,7 +80,7 @@ const seluOp = activation<undefined>("selu", {
   saves: "input",
 });
 const celuOp = activation<{ readonly alpha: number }>("celu", {
-  emit: (g, x, { alpha }) => g.activationCelu(x, { alpha }),
+  emit: (g, x, { alpha }) => (alpha === 1 ? g.activationElu(x, { alpha }) : withNaN(g, x, g.activationCelu(x, { alpha }))),
   grad: (dy, x, _, { alpha }) => where(gt(x, 0), dy, mul(dy, exp(div(x, alpha)))),
   saves: "input",
 });
@@ -150,7 +154,7 @@ function finite(operation: string, name: string, value: number): void {
   if (!Number.isFinite(value)) throw new ValueError(operation, name, "a finite number", value);
 }
 
-/** max(x, 0). DirectML: ACTIVATION_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
+/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
 export function relu(x: Tensor): Tensor {
   return isInteger(x.dtype) ? clamp(x, 0) : floatOnly("relu", x, () => call(reluOp, [x], undefined));
 }
@@ -233,7 +237,7 @@ export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: numb
 export const relu6 = (x: Tensor): Tensor => hardtanh(x, { min: 0, max: 6 });
 
 const hardSigmoidOp = activation<undefined>("hardSigmoid", {
-  emit: (g, x) => g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 }),
+  emit: (g, x) => withNaN(g, x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
   grad: (dy, x) => tie(where(logicalAnd(gt(x, -3), lt(x, 3)), mul(dy, 1 / 6), zero(dy)), x),
   saves: "input",
 });
@@ -257,7 +261,7 @@ export function hardshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: numb
 export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
   demandFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
-  return where(gt(x, lambda), sub(x, lambda), where(lt(x, -lambda), add(x, lambda), zero(x)));
+  return where(gt(x, lambda), sub(x, lambda), where(lt(x, -lambda), add(x, lambda), mul(x, 0)));
 }
 /** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
 export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));

@@ -14,37 +14,33 @@ import { computing, constant } from "./support.ts";
 import { log, square } from "./unary.ts";
 import { where } from "./where.ts";
 
-/** x^e of whole numbers by repeated squaring, wrapping as the dtype does: POW lacks 64 bits, and its range is that of floats. */
+/**
+ * x^e of whole numbers by repeated squaring, wrapping as the dtype does: POW lacks 64 bits, and its range is that of floats. Of negative
+ * exponents, 1 and -1 have powers, which the exponent's last bit decides; all others give 0, as in PyTorch.
+ */
 function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
-  const number = (v: number): Expr => constant(g, x.dtype, x.dtype === "int64" || x.dtype === "uint64" ? BigInt(v) : v, x.sizes);
-  const one = number(1);
-  const zero = number(0);
+  const { bits, isSigned } = wholeBits(x.dtype as keyof typeof widths);
+  const number = (v: bigint): Expr => constant(g, x.dtype, bits === 64 ? v : Number(v), x.sizes);
+  const [zero, one] = [number(0n), number(1n)];
   const bool = { output: { dtype: "bool" } } as const;
+  const isClear = (mask: bigint): Expr => g.elementWiseLogicalEquals(g.elementWiseBitAnd(e, number(mask)), zero, bool);
+  const last = isSigned ? bits - 2 : bits - 1;
   let result = one;
   let base = x;
-  for (let bit = 0; bit < 31; bit++) {
-    const clear = g.elementWiseLogicalEquals(g.elementWiseBitAnd(e, number(2 ** bit)), zero, bool);
-    result = g.elementWiseMultiply(result, g.elementWiseIf(clear, one, base));
-    if (bit < 30) base = g.elementWiseMultiply(base, base);
+  for (let bit = 0; bit <= last; bit++) {
+    result = g.elementWiseMultiply(result, g.elementWiseIf(isClear(2n ** BigInt(bit)), one, base));
+    if (bit < last) base = g.elementWiseMultiply(base, base);
   }
-  return result;
+  if (!isSigned) return result;
+  const isUnit = g.elementWiseLogicalOr(g.elementWiseLogicalEquals(x, one, bool), g.elementWiseLogicalEquals(x, number(-1n), bool));
+  const isPositive = isClear(-(2n ** BigInt(bits - 1)));
+  return g.elementWiseIf(g.elementWiseLogicalOr(isPositive, isUnit), result, zero);
 }
 
-const powOp = binary("pow", {
-  operator: "ELEMENT_WISE_MULTIPLY",
-  dtype: (promoted, name) => {
-    if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", "bool");
-    return computing(name, promoted);
-  },
-  emit: (g, a, b) => (isInteger(a.dtype) ? wholePower(g, a, b) : g.elementWisePow(a, b)),
-  grad: (dy, a, b, needs) => {
-    const zero = scalarTensor(dy.device, dy.dtype, 0);
-    // d/da = b a^(b-1), 0 where b is 0; d/db = a^b ln a, 0 where a is 0 and b is not negative.
-    return [
-      needs[0] ? where(eq(b, 0), zero, mul(dy, mul(b, pow(a, sub(b, 1))))) : null,
-      needs[1] ? where(logicalAnd(eq(a, 0), ge(b, 0)), zero, mul(dy, mul(pow(a, b), log(a)))) : null,
-    ];
-  },
+const widths = { int8: 8, int16: 16, int32: 32, int64: 64, uint8: 8, uint16: 16, uint32: 32, uint64: 64 } as const;
+const wholeBits = (dtype: keyof typeof widths): { bits: number; isSigned: boolean } => ({
+  bits: widths[dtype],
+  isSigned: dtype.startsWith("i"),
 });
 
 interface ExponentAttribute {
@@ -69,15 +65,50 @@ const simplePowerOp = define<ExponentAttribute>({
   saves: { outputs: false },
 });
 
+/** POW is exp2(e * log2(x)), which leaves 0^0, 0^-1, inf^0, 1^inf, (-2)^inf and powers of NaN open. */
+function realPower(g: GraphBuilder, x: Expr, e: Expr): Expr {
+  const bool = { output: { dtype: "bool" } } as const;
+  const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
+  const is = (a: Expr, v: number): Expr => g.elementWiseLogicalEquals(a, number(v), bool);
+  const base = g.elementWiseIf(g.elementWiseIsInfinity(e, { infinityMode: "EITHER", ...bool }), g.elementWiseAbs(x), x);
+  const isPole = g.elementWiseLogicalAnd(is(x, 0), g.elementWiseLogicalLessThan(e, number(0), bool));
+  const power = g.elementWiseIf(isPole, number(Infinity), g.elementWisePow(base, e));
+  const isOne = g.elementWiseLogicalOr(is(base, 1), is(e, 0));
+  return g.elementWiseIf(isOne, number(1), g.elementWiseIf(g.elementWiseIsNan(e, bool), e, power));
+}
+
+const powerOf = (emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): ReturnType<typeof binary> =>
+  binary("pow", {
+    operator: "ELEMENT_WISE_MULTIPLY",
+    dtype: (promoted, name) => {
+      if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", "bool");
+      return computing(name, promoted);
+    },
+    emit: (g, a, b) => (isInteger(a.dtype) ? wholePower(g, a, b) : emit(g, a, b)),
+    grad: (dy, a, b, needs) => {
+      const zero = scalarTensor(dy.device, dy.dtype, 0);
+      // d/da = b a^(b-1), 0 where b is 0; d/db = a^b ln a, 0 where a is 0 and b is not negative.
+      return [
+        needs[0] ? where(eq(b, 0), zero, mul(dy, mul(b, pow(a, sub(b, 1))))) : null,
+        needs[1] ? where(logicalAnd(eq(a, 0), ge(b, 0)), zero, mul(dy, mul(pow(a, b), log(a)))) : null,
+      ];
+    },
+  });
+const powOp = powerOf(realPower);
+/** For exponents that are known to be finite and not 0, one operator is right, or two. */
+const positivePowOp = powerOf((g, a, b) => g.elementWisePow(a, b));
+const negativePowOp = powerOf((g, a, b) => g.elementWiseRecip(g.elementWisePow(a, g.elementWiseIdentity(b, { scaleBias: [-1, 0] }))));
+
 /**
  * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, roots and reciprocals take their own operators.
- * Throws ValueError for a negative whole exponent of whole numbers. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
+ * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
  */
 export function pow(a: Arithmetic, b: Arithmetic): Tensor {
   if (a instanceof Tensor && typeof b === "number") {
     if (isFloat(a.dtype)) {
       if (b === 2) return square(a);
       if (b === 1 || b === 0 || b === 0.5 || b === -1) return call(simplePowerOp, [a], { exponent: b });
+      if (Number.isFinite(b) && b !== 0) return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
     } else if (b < 0 && scalarType(b) === "int32") {
       throw new ValueError("pow", "b", "at least 0 for whole numbers", b, "Cast a to a floating dtype.");
     }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachMode } from "../device.ts";
+import { clean, eachMode, numbers } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
@@ -118,6 +118,32 @@ eachMode("activations", (device, mode) => {
       },
       { collect: true },
     ));
+
+  test("keeps NaN, and has a limit at the infinities, alone and behind a product", () =>
+    clean(device, () => {
+      const at = [NaN, -Infinity, -1, 2, Infinity];
+      const kept: readonly [string, (x: dx.Tensor) => dx.Tensor, number, number][] = [
+        ["relu", dx.relu, 0, Infinity],
+        ["celu", dx.celu, -1, Infinity],
+        ["celu of another alpha", (x) => dx.celu(x, { alpha: 2 }), -2, Infinity],
+        ["hardSigmoid", dx.hardSigmoid, 0, 1],
+        ["relu6", dx.relu6, 0, 6],
+        ["hardtanh", (x) => dx.hardtanh(x), -1, 1],
+        ["elu", dx.elu, -1, Infinity],
+        ["sigmoid", dx.sigmoid, 0, 1],
+        ["softshrink", dx.softshrink, -Infinity, Infinity],
+        ["hardshrink", dx.hardshrink, -Infinity, Infinity],
+        ["leakyRelu", dx.leakyRelu, -Infinity, Infinity],
+      ];
+      for (const dtype of ["float32", "float16"] as const)
+        for (const [name, fn, low, high] of kept) {
+          const alone = numbers(mode.run(fn, dx.tensor(at, { dtype })));
+          const behind = numbers(
+            mode.run((x, w) => fn(dx.matmul(x.reshape(5, 1), w)).reshape(5), dx.tensor(at, { dtype }), dx.ones([1, 1], { dtype })),
+          );
+          for (const got of [alone, behind]) expect([got[0], got[1], got[4]], `${name} of ${dtype}`).toEqual([NaN, low, high]);
+        }
+    }));
 
   test("refuses parameters that are not finite", () =>
     clean(device, () => {
