@@ -1,7 +1,7 @@
 /** How far results may lie from the expected ones, by dtype. */
 import { expect } from "vitest";
 import type { DType, Tensor } from "../src/index.ts";
-import { numbers } from "./device.ts";
+import { values } from "../src/ops/data.ts";
 
 export interface Tolerance {
   readonly rtol: number;
@@ -29,7 +29,7 @@ export const near = (got: number, want: number, { rtol, atol }: Tolerance): bool
 /** Fails unless the tensor has these elements (nested as its shape, or flat) within its dtype's tolerance. */
 export function expectClose(t: Tensor, want: unknown, tolerance: Tolerance = toleranceOf(t.dtype)): void {
   const flat = (Array.isArray(want) ? (want.flat(Infinity) as (number | bigint | boolean)[]) : [want as number]).map(Number);
-  const got = numbers(t);
+  const got = values(t.dtype, t.dataSync()).map(Number);
   const at = got.length === flat.length ? got.findIndex((g, i) => !near(g, flat[i]!, tolerance)) : 0;
   if (got.length !== flat.length || at >= 0) expect(got, `${t.describe()}, element ${at}`).toEqual(flat);
 }
