@@ -118,10 +118,18 @@ export function viewStrides(shape: Shape, strides: readonly number[], target: Sh
   return out;
 }
 
-/** Whole numbers as a list of the given length: one number is repeated. */
+/** DirectML counts in 32 bits, and some drivers with a sign. */
+const MOST_STEP = 2 ** 31 - 1;
+
+/** Whole numbers of 31 bits as a list of the given length: one number is repeated. */
 export function expandList(operation: string, argument: string, value: number | readonly number[], length: number, least = 0): number[] {
   const list = typeof value === "number" ? new Array<number>(length).fill(value) : [...value];
-  if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least))
-    throw new ValueError(operation, argument, `a whole number or ${length} of them, each at least ${least}`, value);
+  if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least || v > MOST_STEP))
+    throw new ValueError(
+      operation,
+      argument,
+      `a whole number or ${length} of them, each at least ${least} and at most ${MOST_STEP}`,
+      value,
+    );
   return list;
 }

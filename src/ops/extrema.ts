@@ -133,6 +133,15 @@ function along(
 ): readonly Tensor[] {
   const attrs = { axis: normalizeAxis(op.name, axis, x.rank), keepDims, dtype };
   demandElements(op.name, x, [attrs.axis]);
+  const length = x.shape[attrs.axis] ?? 1;
+  if (dtype === "int32" && length > 2 ** 31)
+    throw new ShapeError(
+      op.name,
+      "x",
+      `of at most ${2 ** 31} elements along the axis, as int32 holds no place beyond`,
+      x.describe(),
+      'Ask for the places with dtype "uint32" or "int64".',
+    );
   return dispatch(op, [x], attrs);
 }
 

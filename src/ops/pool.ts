@@ -141,6 +141,9 @@ export interface AvgPoolOptions extends PoolOptions {
   readonly divisorOverride?: number | null | undefined;
 }
 
+/** Of a window that is larger than its input, which is then mostly padding: it would run for years. */
+const MOST_CELLS = 2 ** 24;
+
 function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, options: MaxPoolOptions): Windows {
   const kernel = expandList(operation, "kernelSize", size, spatial, 1);
   const stride = expandList(operation, "stride", options.stride ?? kernel, spatial, 1);
@@ -149,6 +152,8 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
   if (start.some((p, i) => p > kernel[i]! / 2))
     throw new ValueError(operation, "padding", `at most half the window ${showShape(kernel)}`, start);
   const input = x.shape.slice(-spatial);
+  if (sizeOf(kernel) > Math.max(MOST_CELLS, sizeOf(input)))
+    throw new ValueError(operation, "kernelSize", `of at most ${MOST_CELLS} cells, or as many as x has`, kernel);
   if (x.shape.slice(-spatial - 1).includes(0))
     throw new ShapeError(operation, "x", "of at least one element along every axis but the batch", x.describe());
   const output = input.map((d, i) => {

@@ -176,6 +176,8 @@ export function demandDevice(operation: string, name: DeviceLike): Device {
 
 /** Bytes that buffers of a device opened from now on may take; undefined: as much as the device gives. */
 export function setMemoryLimit(bytes: number | undefined): void {
+  if (bytes !== undefined && !(Number.isSafeInteger(bytes) && bytes >= 1))
+    throw new ValueError("setMemoryLimit", "bytes", "a whole number of bytes from 1 to 2^53 - 1, or undefined", bytes);
   memoryLimit = bytes;
 }
 
