@@ -1,13 +1,13 @@
 /** Sizes that no device has, and values of the wrong kind: typed errors at once, in words of the call. */
 import { expect, it } from "vitest";
 import * as dx from "../src/index.ts";
-import { clean, numbers } from "./device.ts";
+import { numbers } from "./device.ts";
 
 const cpu = { device: "cpu" } as const;
 const wrong = (value: unknown): never => value as never;
 
 it("refuses negative, huge and unfit sizes, as typed errors", () =>
-  clean("cpu", () => {
+  dx.scope(() => {
     const x = dx.ones([1, 1, 8, 8], cpu);
     const filter = dx.ones([1, 1, 3, 3], cpu);
     const many = dx.full([1], 1, { ...cpu, dtype: "uint8" }).expand([2 ** 31 + 8]);
