@@ -1,4 +1,4 @@
-// npm run test:sanitizers [-- address | thread]: the native test programs under AddressSanitizer with
+// npm run test:sanitizers [-- address | thread] [--minutes N]: the native test programs under AddressSanitizer with
 // UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built the same way.
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -10,12 +10,13 @@ import { ensureSetup } from "./lib/ensure.mjs";
 import { findTools, missingTools, explainMissing } from "./lib/tools.mjs";
 import { softwareName } from "./lib/native-files.mjs";
 
-const help = `npm run test:sanitizers [-- address | thread]
+const help = `npm run test:sanitizers [-- address | thread] [--minutes N]
 
 Runs the native test programs under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built
 the same way; without a name under both.
 
-  --help  this text`;
+  --minutes N  then N minutes of native/dml under many threads in each build, every run with another seed
+  --help       this text`;
 
 const builds = {
   address: {
@@ -59,8 +60,21 @@ async function build(name, { flags }, tools) {
   return folder;
 }
 
+/** Threads over native/dml until the time is over; each run counts its tests. */
+async function stress(name, file, args, minutes, env) {
+  const counts = [];
+  for (let seed = 1, end = Date.now() + minutes * 60_000; Date.now() < end; seed++)
+    counts.push(
+      await runProgram(`dml_stress (${name}), seed ${seed}`, file, [...args, "--seed", String(seed), "--rounds", "100"], { env }),
+    );
+  return counts;
+}
+
 await main(async () => {
   const asked = process.argv.slice(2);
+  const option = asked.indexOf("--minutes");
+  const minutes = option < 0 ? 0 : Number(asked.splice(option, 2)[1]);
+  if (!Number.isFinite(minutes) || minutes < 0) throw new ScriptError("USAGE", "--minutes takes a number of minutes.");
   const names = asked.length > 0 ? asked : Object.keys(builds);
   const unknown = names.find((name) => !(name in builds));
   if (unknown !== undefined)
@@ -76,15 +90,19 @@ await main(async () => {
   for (const name of names) {
     say(`\n== ${name}: building`);
     const folder = await build(name, builds[name], tools);
+    const software = ["--software", join(folder, "Release", softwareName())];
     for (const [program, args] of [
       // Fewer rounds than without a sanitizer, which takes five to fifteen times as long.
       ["kernel_test", ["--rounds", "10"]],
-      ["abi_suite", ["--software", join(folder, "Release", softwareName())]],
+      ["abi_suite", software],
+      ["dml_stress", software],
     ]) {
       const file = join(folder, "native", "test", program);
       if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
       counts.push(await runProgram(`${program} (${name})`, file, args, { env: builds[name].env }));
     }
+    const { env } = builds[name];
+    if (minutes > 0) counts.push(...(await stress(name, join(folder, "native", "test", "dml_stress"), software, minutes, env)));
   }
   return close(counts);
 }, help);

@@ -19,6 +19,7 @@ const help = `npm test [-- OPTIONS] [FILTER...]
 const programs = [
   ["kernel_test", []],
   ["abi_suite", ["--software", join(release, softwareName())]],
+  ["dml_stress", ["--software", join(release, softwareName())]],
 ];
 
 async function runVitest(args) {

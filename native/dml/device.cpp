@@ -1,6 +1,7 @@
 #include "device.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
 
@@ -18,7 +19,11 @@ constexpr uint64_t kCopyStaging = 4ull << 20;
 constexpr uint64_t kTransferPiece = 8ull << 20;
 constexpr uint64_t kUnknownMemory = 1ull << 40;
 
+constexpr int kOpenTries = 20, kDepartureMs = 100;
+
 std::mutex g_open_mutex;
+std::condition_variable& g_departed = *new std::condition_variable;  // never destroyed, as g_open
+uint64_t g_departures = 0;
 std::unordered_set<Device*>* g_open = nullptr;  // never destroyed: used while the process ends
 
 class ReadCompletion : public Completion {
@@ -65,6 +70,42 @@ class CallCompletion : public Completion {
   std::function<void(const Failure*)> done_;
 };
 
+// What a device that never answered had: kept for it until it is removed.
+struct Lost {
+  std::unique_ptr<Context> context;
+  std::unique_ptr<HeapPool> pool;
+  std::unique_ptr<DescriptorHeaps> heaps;
+  std::unique_ptr<StagingPool> uploads, readbacks;
+  ComPtr<ID3D12Resource> copy_staging;
+  std::unique_ptr<Queue> queue;
+  std::unique_ptr<ListRecorder> recorder;
+  std::unordered_set<Program*> programs;
+  std::unordered_set<Recording*> recordings;
+
+  void Destroy() {
+    for (Recording* recording : recordings) delete recording;
+    for (Program* program : programs) delete program;
+    queue.reset();
+  }
+};
+
+std::vector<Lost>& TheLost() {
+  static auto* lost = new std::vector<Lost>;  // under g_open_mutex
+  return *lost;
+}
+
+void DestroyRemovedLost() {
+  std::vector<Lost>& all = TheLost();
+  for (size_t i = 0; i < all.size();) {
+    if (SUCCEEDED(all[i].context->RemovedReason())) {
+      ++i;
+      continue;
+    }
+    all[i].Destroy();
+    all.erase(all.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
 }  // namespace
 
 void QuiesceAllDevices() {
@@ -83,17 +124,27 @@ std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t index, const Opt
     throw Failure(FailureKind::Invalid,
                   "openDevice: adapter " + std::to_string(index) + " is not there; the runtime has " + std::to_string(adapters.size()));
   const Adapter& adapter = adapters[index];
-  try {
-    return std::unique_ptr<Device>(new Device(*runtime, adapter, options));
-  } catch (const Failure& failure) {
-    if (failure.kind() != FailureKind::Removed) throw;
+  // A device that is being opened or closed by another thread holds the removed one as well, for a while.
+  for (int tries = 0;; ++tries) {
+    try {
+      return std::unique_ptr<Device>(new Device(*runtime, adapter, options));
+    } catch (const Failure& failure) {
+      if (failure.kind() != FailureKind::Removed || tries == kOpenTries) throw;
+    }
+    std::unique_lock<std::mutex> lock(g_open_mutex);
+    DestroyRemovedLost();
+    if (g_open)
+      for (Device* other : *g_open)
+        if (other->IsRemovedOf(kind, adapter)) other->LetGo();
+    if (tries)
+      g_departed.wait_for(lock, std::chrono::milliseconds(kDepartureMs), [before = g_departures] { return g_departures != before; });
   }
-  {
-    std::lock_guard<std::mutex> lock(g_open_mutex);
-    for (Device* other : *g_open)
-      if (other->IsRemovedOf(kind, adapter)) other->LetGo();
-  }
-  return std::unique_ptr<Device>(new Device(*runtime, adapter, options));
+}
+
+Device::Departure::~Departure() {
+  std::lock_guard<std::mutex> lock(g_open_mutex);
+  ++g_departures;
+  g_departed.notify_all();
 }
 
 Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& options)
@@ -166,15 +217,10 @@ Device::~Device() {
     g_open->erase(this);
   }
   if (!finished) {
-    // The device still works on these after a long wait: they are lost rather than pulled away from it.
-    static_cast<void>(queue_.release());
-    static_cast<void>(recorder_.release());
-    static_cast<void>(uploads_.release());
-    static_cast<void>(readbacks_.release());
-    static_cast<void>(heaps_.release());
-    static_cast<void>(pool_.release());
-    static_cast<void>(context_.release());
-    if (copy_staging_) copy_staging_->AddRef();
+    // The device still works on these after a long wait: they are kept rather than pulled away from it.
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    TheLost().push_back({std::move(context_), std::move(pool_), std::move(heaps_), std::move(uploads_), std::move(readbacks_),
+                         std::move(copy_staging_), std::move(queue_), std::move(recorder_), std::move(programs_), std::move(recordings_)});
     return;
   }
   for (Recording* recording : recordings_) delete recording;
@@ -257,7 +303,10 @@ void Device::DropOwner(Program* program) {
   programs_.erase(program);
 }
 
-void Device::ReleaseProgram(Program* program) { DropOwner(program); }
+void Device::ReleaseProgram(Program* program) {
+  auto stay = gate_.Stay();
+  DropOwner(program);
+}
 
 void Device::Run(Program& program, Address* slots) {
   uint32_t temporary = UINT32_MAX;
@@ -329,6 +378,7 @@ void Device::Replay(Recording& recording, std::unique_ptr<ReplayWork> work) {
 }
 
 void Device::ReleaseRecording(Recording* recording) {
+  auto stay = gate_.Stay();
   if (recording->temporary_block != UINT32_MAX) {
     program_in_bytes_ -= pool_->SizeOf(recording->temporary_block);
     pool_->Free(recording->temporary_block);

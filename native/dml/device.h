@@ -79,6 +79,10 @@ class Device {
   void DropOwner(Program* program);
   void InjectFault(uint32_t fault);
 
+  // Tells who waits to open the adapter when all of this device is gone; so it is destroyed last.
+  struct Departure {
+    ~Departure();
+  } departure_;
   const RuntimeKind kind_;
   const uint64_t luid_;
   const uint32_t patience_ms_;

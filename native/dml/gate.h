@@ -23,6 +23,9 @@ class Gate {
     std::lock_guard<std::recursive_mutex> lock_;
   };
 
+  // Enters whether it is closed or not: for what must not change while it is being closed.
+  std::lock_guard<std::recursive_mutex> Stay() { return std::lock_guard<std::recursive_mutex>(mutex_); }
+
   template <typename F>
   void Close(const Failure& why, F&& take_away) {
     std::lock_guard<std::recursive_mutex> lock(mutex_);

@@ -105,16 +105,8 @@ bool Queue::Stop(bool drop_tasks) {
   if (thread_.joinable()) thread_.join();
   completions_.Stop();
   finished_ = failed() || timeline_.Wait(timeline_.submitted(), stop_event_) != Waited::TimedOut;
-  if (finished_) {
-    dead_.clear();
-  } else {
-    // Still in use by the device: better lost than pulled away.
-    for (Dead& dead : dead_) {
-      static_cast<void>(dead.program.release());
-      static_cast<void>(dead.recording.release());
-      static_cast<void>(dead.initialise.release());
-    }
-  }
+  // What the device still uses is not pulled away.
+  if (finished_) dead_.clear();
   SetFailure(Failure(FailureKind::Device, "the device was closed before this was done"));
   ended_.store(true, std::memory_order_seq_cst);
   DrainRing();
@@ -127,6 +119,8 @@ void Queue::Abort(const Failure& why) {
 }
 
 void Queue::LetGo() {
+  std::lock_guard<std::mutex> lock(stop_mutex_);
+  dead_.clear();
   recorder_.LetGo();
   lists_.LetGo();
   timeline_.LetGo();

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../software/fast/cpu.h"
 #include "../software/validate.h"
 #include "cases/good.h"
 #include "cases/operators.h"
@@ -126,7 +127,17 @@ void AcceptedDescriptionsAreSafe(Suite& suite) {
   std::printf("accepted descriptions: %u kernel runs\n", count);
 }
 
+// The kernels for AVX2 use FMA and F16C as well, those for AVX-512 all of them.
+void InstructionSets(Suite&) {
+  using software::fast::Isa;
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    software::fast::CpuFeatures features{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+    CHECK(software::fast::IsaFor(features) == ((bits & 7) != 7 ? Isa::Portable : bits == 15 ? Isa::Avx512 : Isa::Avx2));
+  }
+}
+
 const bool kRegistered = [] {
+  Register("instruction sets", InstructionSets);
   Register("plain kernels against the reference", PlainAgainstReference);
   for (int family = 0; family < kRandomFamilies; ++family)
     Register(std::string("fast against plain: ") + RandomFamilyName(family), [family](Suite& suite) { RandomFamily(suite, family); });

@@ -9,7 +9,8 @@
 struct vulkan_adapter {
   uint32_t luid_low;
   int32_t luid_high;
-  uint32_t vulkan_index;  // in vkEnumeratePhysicalDevices' order
+  uint32_t vulkan_index;  // in vkEnumeratePhysicalDevices' order of libdxcore.so's instance; another instance's may differ
+  uint8_t uuid[32];       // deviceUUID, then driverUUID: the same in every instance
 };
 
 #ifdef __cplusplus

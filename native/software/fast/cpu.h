@@ -10,4 +10,10 @@ enum class Isa { Portable, Avx2, Avx512 };
 Isa ActiveIsa();
 const char* IsaName(Isa isa);
 
+// What a processor has and its operating system lets programs use; some virtual machines show AVX2 without the others.
+struct CpuFeatures {
+  bool avx2 = false, fma = false, f16c = false, avx512 = false;  // avx512: F, BW, DQ and VL
+};
+Isa IsaFor(const CpuFeatures& features);
+
 }  // namespace dxtensor::software::fast

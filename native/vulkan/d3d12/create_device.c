@@ -5,18 +5,36 @@
 #include "wrap.h"
 #include "../adapters.h"
 
-static VkPhysicalDevice physical_device(struct vkd3d_instance* instance, unsigned index) {
+static bool has_uuid(PFN_vkGetPhysicalDeviceProperties2 get, VkPhysicalDevice device, const uint8_t* uuid) {
+  VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+
+  get(device, &all);
+  return !memcmp(uuid, id.deviceUUID, VK_UUID_SIZE) && !memcmp(uuid + VK_UUID_SIZE, id.driverUUID, VK_UUID_SIZE);
+}
+
+// The adapter's device in vkd3d's instance: layers and environment may order the devices of two instances differently.
+static VkPhysicalDevice physical_device(struct vkd3d_instance* instance, const struct vulkan_adapter* adapter) {
   PFN_vkGetInstanceProcAddr get_proc;
   PFN_vkEnumeratePhysicalDevices enumerate;
+  PFN_vkGetPhysicalDeviceProperties2 get;
   VkInstance vk = vkd3d_instance_get_vk_instance(instance);
-  VkPhysicalDevice list[16] = {NULL};
-  uint32_t count = COUNT(list);
+  VkPhysicalDevice *list, found = NULL;
+  uint32_t count = 0, i;
   void* loader = dxtensor_vulkan_loader();
 
   if (!loader || !(get_proc = (PFN_vkGetInstanceProcAddr)dlsym(loader, "vkGetInstanceProcAddr"))) return NULL;
   enumerate = (PFN_vkEnumeratePhysicalDevices)get_proc(vk, "vkEnumeratePhysicalDevices");
-  if (enumerate(vk, &count, list) < 0) return NULL;
-  return index < count ? list[index] : NULL;
+  if (!(get = (PFN_vkGetPhysicalDeviceProperties2)get_proc(vk, "vkGetPhysicalDeviceProperties2")))
+    get = (PFN_vkGetPhysicalDeviceProperties2)get_proc(vk, "vkGetPhysicalDeviceProperties2KHR");
+  if (!get || enumerate(vk, &count, NULL) < 0 || !(list = calloc(count + 1, sizeof(*list)))) return NULL;
+  if (enumerate(vk, &count, list) >= 0) {
+    // Of twins the one at the adapter's own place.
+    for (i = 0; i < count; ++i)
+      if (has_uuid(get, list[i], adapter->uuid) && (!found || i == adapter->vulkan_index)) found = list[i];
+  }
+  free(list);
+  return found;
 }
 
 // The adapter that an IDXCoreAdapter names, by its InstanceLuid.
@@ -48,7 +66,7 @@ static HRESULT new_device(const struct vulkan_adapter* adapter, D3D_FEATURE_LEVE
   HRESULT hr;
 
   if (FAILED(hr = vkd3d_create_instance(&instance_info, &info.instance))) return hr;
-  if (!(info.vk_physical_device = physical_device(info.instance, adapter->vulkan_index))) hr = E_FAIL;
+  if (!(info.vk_physical_device = physical_device(info.instance, adapter))) hr = E_FAIL;
   else hr = vkd3d_create_device(&info, out ? &IID_ID3D12Device : NULL, out);
   vkd3d_instance_decref(info.instance);
   return hr;

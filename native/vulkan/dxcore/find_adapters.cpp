@@ -62,7 +62,8 @@ const std::vector<Adapter*>& Adapters() {
 extern "C" EXPORT int dxtensor_vulkan_adapter(const void* luid, vulkan_adapter* found) {
   for (const dxtensor::vulkan::Adapter* adapter : dxtensor::vulkan::Adapters()) {
     if (luid && std::memcmp(luid, &adapter->luid(), sizeof(LUID))) continue;
-    *found = {adapter->luid().LowPart, adapter->luid().HighPart, adapter->device().index};
+    *found = {adapter->luid().LowPart, adapter->luid().HighPart, adapter->device().index, {}};
+    std::memcpy(found->uuid, adapter->device().uuid.data(), sizeof found->uuid);
     return 1;
   }
   return 0;

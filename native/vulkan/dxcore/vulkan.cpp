@@ -52,14 +52,21 @@ void GetMemory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2& prope
 }
 
 Device Describe(VkPhysicalDevice handle, uint32_t index) {
-  VkPhysicalDeviceProperties properties;
-  Proc<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(handle, &properties);
+  VkPhysicalDeviceIDProperties id{};
+  id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  VkPhysicalDeviceProperties2 all{};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &id;
+  Proc<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(handle, &all);
+  const VkPhysicalDeviceProperties& properties = all.properties;
   VkPhysicalDeviceMemoryProperties2 memory{};
   memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
   GetMemory(handle, memory);
   Device d;
   d.handle = handle;
   d.index = index;
+  std::memcpy(d.uuid.data(), id.deviceUUID, VK_UUID_SIZE);
+  std::memcpy(d.uuid.data() + VK_UUID_SIZE, id.driverUUID, VK_UUID_SIZE);
   d.name = properties.deviceName;
   d.type = properties.deviceType;
   d.vendor = properties.vendorID;

@@ -3,6 +3,7 @@
 // Vulkan's loader and one instance stay open until the process ends. Any thread may call.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace dxtensor::vulkan {
 
 struct Device {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
-  uint32_t index = 0;  // in vkEnumeratePhysicalDevices' order
+  uint32_t index = 0;                            // in vkEnumeratePhysicalDevices' order
+  std::array<uint8_t, 2 * VK_UUID_SIZE> uuid{};  // deviceUUID, then driverUUID
   std::string name;
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
   uint32_t vendor = 0, device = 0, driver_version = 0;

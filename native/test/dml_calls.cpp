@@ -1,0 +1,301 @@
+#include "dml_calls.h"
+
+#include <numeric>
+#include <thread>
+
+#include "check.h"
+#include "describe.h"
+#include "dml_worker.h"
+
+namespace dxtensor::test {
+
+namespace {
+
+using dml::FailureKind;
+using Floats = std::vector<float>;
+
+std::unique_ptr<dml::Device> Open(uint32_t patience_ms = 60000, uint64_t limit = 1u << 30) {
+  dml::Device::Options options;
+  options.limit_in_bytes = limit;
+  options.patience_ms = patience_ms;
+  return dml::Device::Open(dml::RuntimeKind::Software, 0, options);
+}
+
+// The failure of that kind that `call` throws.
+template <typename F>
+dml::Failure FailureOf(FailureKind kind, F&& call) {
+  try {
+    call();
+  } catch (const dml::Failure& failure) {
+    CHECK_EQ(std::string(dml::KindName(failure.kind())), std::string(dml::KindName(kind)));
+    CHECK(std::string(failure.what()).size() > 0);
+    return failure;
+  }
+  throw Failure{std::string("nothing was thrown, expected ") + dml::KindName(kind)};
+}
+
+bool Says(const dml::Failure& failure, const std::string& text) { return std::string(failure.what()).find(text) != std::string::npos; }
+
+Floats Count(size_t n) {
+  Floats values(n);
+  std::iota(values.begin(), values.end(), 0.f);
+  return values;
+}
+
+dml::Address Take(dml::Device& device, uint64_t size, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor) {
+  return device.pool().AddressOf(device.pool().Allocate(size, use));
+}
+
+dml::Address Put(dml::Device& device, const Floats& values, dml::HeapPool::Use use = dml::HeapPool::Use::Tensor) {
+  dml::Address at = Take(device, values.size() * sizeof(float), use);
+  device.Upload(at, values.data(), values.size() * sizeof(float));
+  return at;
+}
+
+Floats Get(dml::Device& device, dml::Address at, size_t count) {
+  Floats values(count);
+  device.ReadAndWait(at, values.data(), count * sizeof(float));
+  return values;
+}
+
+void Transfers() {
+  auto device = Open();
+  // Larger than a piece of staging memory, so that it goes in several.
+  const Floats large = Count(5u << 20);
+  dml::Address at = Put(*device, large);
+  CHECK(Get(*device, at, large.size()) == large);
+  dml::Address copy = Take(*device, large.size() * sizeof(float));
+  device->Copy(at, copy, large.size() * sizeof(float));
+  device->Copy(at, copy, 0);
+  CHECK(Get(*device, copy, large.size()) == large);
+  dml::Address program = Put(*device, Count(1000), dml::HeapPool::Use::Program);
+  device->Copy(program + 400, at, 400);
+  CHECK_EQ(Get(*device, at, 1)[0], 100.f);
+  std::atomic<int> told{0};
+  Floats bytes(1000);
+  device->Read(program, bytes.data(), 4000, [&](const dml::Failure* failure) { told += failure ? 100 : 1; });
+  device->Read(program, nullptr, 0, [&](const dml::Failure* failure) { told += failure ? 100 : 1; });
+  device->Synchronize([&](const dml::Failure* failure) { told += failure ? 100 : 1; });
+  device->Finish();
+  CHECK_EQ(told.load(), 3);
+  CHECK(bytes == Count(1000));
+  CHECK(device->counters().uploads.Read() >= 4 && device->counters().readbacks.Read() >= 4);
+  CHECK(device->pool().pooled_in_bytes() <= device->pool().limit_in_bytes());
+}
+
+void Recordings() {
+  auto device = Open();
+  constexpr uint32_t kCount = 1000;
+  dml::Program* program = device->CreateProgram(AccumulateProgram(kCount));
+  uint64_t size = kCount * sizeof(float);
+  dml::Address state = Put(*device, Count(kCount)), input = Put(*device, Floats(kCount, 1.f)), result = Take(*device, size),
+               scratch = Take(*device, size), out = Take(*device, size);
+  dml::Recording* recording = device->Record(*program, {state, input, result, scratch}, 2);
+  for (int call = 0; call < 9; ++call) {
+    auto work = std::make_unique<dml::ReplayWork>();
+    work->after.push_back({result, out, size});
+    device->Replay(*recording, std::move(work));
+  }
+  Floats expected = Count(kCount);
+  for (float& value : expected) value += 18;
+  CHECK(Get(*device, out, kCount) == expected);
+  CHECK_EQ(device->Profile(*recording).size(), 2u);
+  CHECK_EQ(device->counters().replays.Read(), 9u);
+  // Released while its last replay may still run; the program lives on with its other owner.
+  device->Replay(*recording, std::make_unique<dml::ReplayWork>());
+  device->ReleaseProgram(program);
+  device->ReleaseRecording(recording);
+  device->Wait();
+}
+
+// Each first use of a chunk and of the staging buffer, beside an open list that has used them.
+void RecordingsThatBeginWithCopies() {
+  auto device = Open();
+  constexpr uint32_t kCount = 64;
+  uint64_t size = kCount * sizeof(float);
+  dml::ProgramDesc desc = AddProgram(kCount);
+  desc.steps.push_back({1, -1, {{1, 0, size}}, {{0, 0, size}}});
+  dml::ProgramDesc copies;
+  copies.name = "copies";
+  copies.inputs = {size, size};
+  copies.steps.push_back({0, -1, {{1, 0, size}}, {{0, 0, size}}});
+  dml::Program *add = device->CreateProgram(desc), *copy = device->CreateProgram(copies),
+               *plain = device->CreateProgram(AddProgram(kCount));
+  for (auto use : {dml::HeapPool::Use::Tensor, dml::HeapPool::Use::Program}) {
+    dml::Address a = Put(*device, Count(kCount), use), b = Put(*device, Floats(kCount, 2.f)), sum = Take(*device, size, use);
+    dml::Recording* recordings[] = {device->Record(*add, {a, b, sum, 0}, 2), device->Record(*copy, {a, b, 0}, 2)};
+    for (int round = 0; round < 20; ++round) {
+      dml::Address slots[dml::Task::kSlots] = {a, b, sum, 0};
+      if (round & 1) device->Run(*plain, slots);
+      if (round & 2) device->Copy(b, Take(*device, size), size);
+      if (round & 4) device->Copy(sum, a, size);
+      device->Replay(*recordings[round % 2], std::make_unique<dml::ReplayWork>());
+    }
+    CHECK(Get(*device, a, kCount) == Floats(kCount, 2.f));
+  }
+}
+
+void Refusals() {
+  auto device = Open();
+  auto refuse = [&](const std::string& text, auto&& change) {
+    dml::ProgramDesc desc = AddProgram(16);
+    change(desc);
+    CHECK(Says(FailureOf(FailureKind::Invalid, [&] { device->CreateProgram(desc); }), text));
+  };
+  refuse("dispatchable", [](auto& d) { d.steps[0].dispatchable = 3; });
+  refuse("outside slot", [](auto& d) { d.steps[0].inputs[0].size = 80; });
+  refuse("is not there", [](auto& d) { d.steps[0].inputs[0].slot = 9; });
+  refuse("multiple of 16", [](auto& d) {
+    d.inputs[0] = 128;
+    d.steps[0].inputs[0].offset = 4;
+  });
+  refuse("lies over input", [](auto& d) {
+    d.inputs[0] = 128;
+    d.steps[0].outputs[0] = {0, 16, 64};
+  });
+  refuse("is not bound", [](auto& d) { d.steps[0].inputs[1].slot = -1; });
+  refuse("inputs are bound", [](auto& d) { d.steps[0].inputs.pop_back(); });
+  refuse("are needed", [](auto& d) { d.steps[0].inputs[0].size = 32; });
+  refuse("one size", [](auto& d) { d.steps.push_back({1, -1, {{0, 0, 64}}, {{1, 0, 32}}}); });
+  refuse("ranges meet", [](auto& d) { d.steps.push_back({1, -1, {{0, 0, 32}}, {{0, 16, 32}}}); });
+  // What DirectML refuses, alone and in a graph.
+  dml::ProgramDesc bad = AddProgram(16);
+  bad.dispatchables[0] = Parse("ELEMENT_WISE_ADD ATensor=f32[1,1,1,16] BTensor=i32[1,1,1,16] OutputTensor=f32[1,1,1,16]");
+  dml::Failure failure = FailureOf(FailureKind::Invalid, [&] { device->CreateProgram(bad); });
+  CHECK(failure.has_hresult() && failure.op().find("ELEMENT_WISE_ADD") != std::string::npos && !failure.call().empty());
+  dml::GraphDesc graph;
+  graph.input_count = 2;
+  graph.output_count = 1;
+  graph.nodes.push_back(std::get<schema::OperatorDesc>(AddProgram(16).dispatchables[0]));
+  graph.nodes.push_back(graph.nodes[0]);
+  graph.input_edges = {{0, 0, 0}, {1, 0, 1}, {1, 1, 1}};
+  graph.edges = {{0, 0, 1, 0}};
+  graph.output_edges = {{1, 0, 0}};
+  dml::ProgramDesc whole = AddProgram(16);
+  whole.dispatchables[0] = graph;
+  dml::Program* program = device->CreateProgram(whole);
+  dml::Address a = Put(*device, Count(16)), b = Put(*device, Floats(16, 1.f)), out = Take(*device, 64);
+  dml::Address slots[dml::Task::kSlots] = {a, b, out, 0};
+  device->Run(*program, slots);
+  CHECK_EQ(Get(*device, out, 16)[15], 17.f);
+  graph.edges[0].to = 7;
+  whole.dispatchables[0] = graph;
+  FailureOf(FailureKind::Invalid, [&] { device->CreateProgram(whole); });
+}
+
+void Memory() {
+  auto device = Open(60000, 64u << 20);
+  CHECK(Says(FailureOf(FailureKind::OutOfMemory, [&] { Take(*device, 65u << 20); }), "limit"));
+  uint32_t held = device->pool().Allocate(30u << 20);
+  uint32_t other = device->pool().Allocate(20u << 20);
+  FailureOf(FailureKind::OutOfMemory, [&] { device->pool().Allocate(40u << 20); });
+  device->pool().Free(held);
+  device->pool().Free(other);
+  // Chunks that nobody uses make room.
+  device->pool().Free(device->pool().Allocate(60u << 20));
+  CHECK(device->pool().Trim() > 0);
+  device->FailNextAllocationForTest();
+  CHECK(Says(FailureOf(FailureKind::OutOfMemory, [&] { device->pool().Allocate(1000); }), "CreateHeap"));
+  CHECK(Get(*device, Put(*device, Count(100)), 100) == Count(100));
+}
+
+void Held() {
+  auto device = Open();
+  dml::Address at = Put(*device, Count(16)), to = Take(*device, 64);
+  device->Hold(true);
+  FailureOf(FailureKind::Invalid, [&] { device->Wait(); });
+  Floats bytes(16);
+  FailureOf(FailureKind::Invalid, [&] { device->ReadAndWait(at, bytes.data(), 64); });
+  FailureOf(FailureKind::Invalid, [&] {
+    for (int i = 0; i < 10000; ++i) device->Copy(at, to, 64);
+  });
+  device->Hold(false);
+  CHECK(Get(*device, to, 16) == Count(16));
+}
+
+void Removal() {
+  auto first = Open(), second = Open();
+  dml::Program* program = first->CreateProgram(AddProgram(16));
+  dml::Address a = Put(*first, Count(16)), out = Take(*first, 64);
+  dml::Recording* recording = second->Record(*second->CreateProgram(AccumulateProgram(16)),
+                                             {Put(*second, Count(16)), Put(*second, Count(16)), Take(*second, 64), Take(*second, 64)}, 1);
+  first->Wait();
+  second->Wait();
+  first->RemoveForTest();
+  dml::Address slots[dml::Task::kSlots] = {a, a, out, 0};
+  first->Run(*program, slots);
+  std::string told;
+  dml::Failure own = FailureOf(FailureKind::Removed, [&] { first->Wait(); });
+  CHECK_EQ(own.reason(), std::string("a fault was asked for"));
+  CHECK_EQ(own.op(), std::string("add"));
+  CHECK(!own.is_elsewhere());
+  // Held by both, and opened all the same.
+  auto third = Open();
+  CHECK(Get(*third, Put(*third, Count(16)), 16) == Count(16));
+  auto elsewhere = [&](auto&& call) { CHECK(FailureOf(FailureKind::Removed, call).is_elsewhere()); };
+  elsewhere([&] { second->Wait(); });
+  elsewhere([&] { second->Replay(*recording, std::make_unique<dml::ReplayWork>()); });
+  elsewhere([&] { second->CreateProgram(AddProgram(4)); });
+  elsewhere([&] { second->Profile(*recording); });
+  elsewhere([&] { second->Upload(16, "1234", 4); });
+  elsewhere([&] { second->pool().Allocate(512u << 20); });
+  second->ReleaseRecording(recording);
+  CHECK(second->failed() && !third->failed());
+}
+
+void Hang() {
+  auto device = Open(200);
+  dml::Address at = Put(*device, Count(16));
+  device->Wait();
+  std::atomic<int> failures{0};
+  device->HangForTest();
+  device->Copy(at, Take(*device, 64), 64);
+  device->Synchronize([&](const dml::Failure* failure) { failures += failure && failure->kind() == FailureKind::Timeout; });
+  CHECK(Says(FailureOf(FailureKind::Timeout, [&] { device->Wait(); }), "200 ms"));
+  Floats bytes(16);
+  FailureOf(FailureKind::Timeout, [&] { device->ReadAndWait(at, bytes.data(), 64); });
+  FailureOf(FailureKind::Timeout, [&] { device->Finish(); });
+  device.reset();
+  CHECK_EQ(failures.load(), 1);
+  device = Open();
+  CHECK(Get(*device, Put(*device, Count(16)), 16) == Count(16));
+}
+
+void Loading() {
+  CHECK(dml::LoadedRuntime(dml::RuntimeKind::Gpu) == nullptr);
+  CHECK(dml::Adapters(dml::RuntimeKind::Gpu).empty());
+  FailureOf(FailureKind::Load, [] { dml::Device::Open(dml::RuntimeKind::Gpu, 0, {}); });
+  FailureOf(FailureKind::Invalid, [] { dml::Device::Open(dml::RuntimeKind::Software, 99, {}); });
+  dml::LibraryPaths paths;
+  paths.folders = {"/nowhere"};
+  paths.directml = "/proc/self/exe";
+  dml::LoadReport report = dml::Load(dml::RuntimeKind::Gpu, paths);
+  CHECK(!report.loaded && report.tried.size() >= 3);
+  for (const auto& tried : report.tried) CHECK(!tried.error.empty());
+}
+
+void Words() {
+  CHECK_EQ(dml::HresultName(E_INVALIDARG), std::string("E_INVALIDARG"));
+  CHECK_EQ(dml::HresultName(static_cast<HRESULT>(0x80001234)), std::string());
+  for (int kind = 0; kind <= static_cast<int>(FailureKind::Internal); ++kind) CHECK(*dml::KindName(static_cast<FailureKind>(kind)));
+  CHECK(dml::Failure(E_NOTIMPL, "call").kind() == FailureKind::Unsupported);
+  CHECK(dml::Failure(E_FAIL, "call", "GEMM", "more").kind() == FailureKind::Device);
+  CHECK(Says(dml::Failure(E_FAIL, "call", "GEMM", "more"), "GEMM: call failed: E_FAIL (0x80004005); more"));
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::function<void()>>> Calls() {
+  return {{"transfers", Transfers},
+          {"recordings", Recordings},
+          {"recordings that begin with copies", RecordingsThatBeginWithCopies},
+          {"refusals", Refusals},
+          {"memory", Memory},
+          {"held", Held},
+          {"removal", Removal},
+          {"hang", Hang},
+          {"loading", Loading},
+          {"words", Words}};
+}
+
+}  // namespace dxtensor::test
