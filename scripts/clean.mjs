@@ -12,7 +12,17 @@ Removes what builds and tests made.
 
 await main(() => {
   const { values } = parseArgs({ options: { all: { type: "boolean" } } });
-  const made = ["dist", "prebuilds", "test-results", "build/native", "build/ts", "build/examples", "build/bench", "build/coverage", "build/sanitizers"];
+  const made = [
+    "dist",
+    "prebuilds",
+    "test-results",
+    "build/native",
+    "build/ts",
+    "build/examples",
+    "build/bench",
+    "build/coverage",
+    "build/sanitizers",
+  ];
   for (const name of values.all ? [...made, "build", "directml"] : made) rmSync(at(name), { recursive: true, force: true });
   say(`clean: removed ${values.all ? "everything that was built or fetched" : made.join(", ")}`);
 }, help);

@@ -1,10 +1,10 @@
 // npm run programs: bundles the runner of recorded programs with the sources as they are, and runs it with the given arguments.
 import { spawnSync } from "node:child_process";
-import { at, main, root } from "./lib/project.mjs";
+import { at, helpOf, main, root } from "./lib/project.mjs";
 import { buildNativeParts } from "./build.mjs";
 import { bundleProgram } from "./bundle-tests.mjs";
 
-await main(async () => {
+const body = async () => {
   await buildNativeParts({ isRuntimeOnly: true });
   const program = at("build", "programs", "cli.mjs");
   await bundleProgram(at("test", "programs", "cli.ts"), program);
@@ -16,4 +16,6 @@ await main(async () => {
     stdio: "inherit",
   });
   return done.status ?? 1;
-});
+};
+
+await main(body, helpOf("test", "programs", "cli.ts"));

@@ -47,7 +47,7 @@ const blocked = (mask: Tensor, like: Tensor): Tensor =>
     ? where(mask, scalarTensor(like.device, like.dtype, -Infinity), scalarTensor(like.device, like.dtype, 0))
     : toDType(mask, like.dtype);
 
-/** @internal Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */
+/** Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */
 export function multiHeadAttention(
   query: Tensor,
   key: Tensor,

@@ -20,7 +20,7 @@ eachDevice("training runs", (device) => {
         await clean(device, () => {
           const { result, reason } = runTrace(trace, { compiled });
           if (result !== "missing" || !MISSING.has(trace.id)) expect(reason ?? result).toBe("passed");
-        });
+        }, { collect: compiled });
       });
     }
   }

@@ -25,8 +25,8 @@ Exit code 1 when a program fails that known.json does not have (with another cor
 
 const isOwn = (corpus: string): boolean => corpus === process.env.PROGRAMS_CORPUS;
 
-async function main(): Promise<number> {
-  const { values: options } = parseArgs({
+const readOptions = () =>
+  parseArgs({
     options: {
       mode: { type: "string", default: "all" },
       corpus: { type: "string", default: process.env.PROGRAMS_CORPUS! },
@@ -38,7 +38,20 @@ async function main(): Promise<number> {
       verbose: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
-  });
+  }).values;
+
+function optionsOrNull(): ReturnType<typeof readOptions> | null {
+  try {
+    return readOptions();
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${help}`);
+    return null;
+  }
+}
+
+async function main(): Promise<number> {
+  const options = optionsOrNull();
+  if (options === null) return 2;
   const modes = programModes.filter((mode) => options.mode === "all" || mode === options.mode);
   if (options.help || modes.length === 0) {
     console.log(help);

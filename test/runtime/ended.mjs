@@ -147,7 +147,7 @@ async function work({ addon, paths, module, name, counter }) {
   const of = { ...calls(binding, paths, reached), ...(module === "" ? {} : await uses(await import(module))) };
   if (name === "") return parentPort.postMessage(Object.keys(of));
   const call = of[name];
-  for (;;) {
+  while (Atomics.load(count, 1) === 0) {
     try {
       call();
     } catch {
@@ -173,11 +173,25 @@ async function reaches(counter, value) {
 }
 
 async function end(data, calls) {
-  const counter = new SharedArrayBuffer(4);
+  const counter = new SharedArrayBuffer(8);
   const worker = new Worker(new URL(import.meta.url), { workerData: { ended: { ...data, counter } }, stderr: true });
   const failed = new Promise((_, reject) => worker.once("error", reject));
   await Promise.race([reaches(counter, calls), failed]);
+  // A call may take the termination for its own failure; a loop that swallows every error then goes on, and is asked to end.
+  const late = setTimeout(() => Atomics.store(new Int32Array(counter), 1, 1), 2000);
   await worker.terminate();
+  clearTimeout(late);
+}
+
+/** Faults are of the adapter, so one worker's may meet another that is being set up. */
+async function endAfterFaults(data, calls) {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await end(data, calls);
+    } catch (error) {
+      if (tries === 5 || !/E_OUTOFMEMORY|out of memory/i.test(error.message)) throw error;
+    }
+  }
 }
 
 async function main([addon, software, module, times, ...names]) {
@@ -185,7 +199,7 @@ async function main([addon, software, module, times, ...names]) {
   const data = { addon, paths, module };
   const all = await new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), {
-      workerData: { ended: { ...data, name: "", counter: new SharedArrayBuffer(4) } },
+      workerData: { ended: { ...data, name: "", counter: new SharedArrayBuffer(8) } },
     });
     worker.once("message", resolve).once("error", reject);
   });
@@ -197,7 +211,7 @@ async function main([addon, software, module, times, ...names]) {
   let ended = 0;
   const drain = async () => {
     for (let job = jobs.pop(); job !== undefined; job = jobs.pop()) {
-      await end({ ...data, name: job.name }, job.calls);
+      await endAfterFaults({ ...data, name: job.name }, job.calls);
       ended++;
     }
   };
