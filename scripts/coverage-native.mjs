@@ -74,6 +74,9 @@ function ranges(numbers) {
 
 await main(async () => {
   const filters = process.argv.slice(2);
+  const unknown = filters.find((f) => f.startsWith("-"));
+  if (unknown !== undefined)
+    throw new ScriptError("UNKNOWN_OPTION", `Unknown option ${unknown}.`, "npm run coverage:native -- --help tells of all.");
   await ensureSetup();
   await buildNativeParts({ isRuntimeOnly: true });
   await build();

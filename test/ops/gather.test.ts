@@ -112,7 +112,7 @@ eachMode("elements by index", (device, mode) => {
         expect(() => x.index(0, 0, 0, 0)).toThrow(dx.ShapeError);
         expect(() => x.index(2)).toThrow(dx.ValueError);
         expect(() => x.index("...", 0, "...")).toThrow(dx.ValueError);
-        expect(() => x.index([0, 2])).toThrow(dx.ValueError);
+        expect(() => x.index([0, 2])).toThrow(dx.IndexError);
       },
       { collect: true },
     ));
