@@ -17,10 +17,14 @@ eachDevice("training runs", (device) => {
         dx.withDevice(device, () => {
           dx.rand([1]).dispose();
         });
-        await clean(device, () => {
-          const { result, reason } = runTrace(trace, { compiled });
-          if (result !== "missing" || !MISSING.has(trace.id)) expect(reason ?? result).toBe("passed");
-        }, { collect: compiled });
+        await clean(
+          device,
+          () => {
+            const { result, reason } = runTrace(trace, { compiled });
+            if (result !== "missing" || !MISSING.has(trace.id)) expect(reason ?? result).toBe("passed");
+          },
+          { collect: compiled },
+        );
       });
     }
   }
