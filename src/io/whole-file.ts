@@ -3,6 +3,18 @@ import { randomUUID } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+/** Windows refuses to replace a file while another save replaces it: then again, a little later. */
+async function takePlace(unfinished: string, path: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await rename(unfinished, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EPERM" || process.platform !== "win32" || tries === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
 /** The entry of a folder is safe on the disk only when the folder is; where folders cannot be opened, as on Windows, it is so anyhow. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => null);
@@ -26,7 +38,7 @@ export async function writeWhole(path: string, write: (file: FileHandle) => Prom
     } finally {
       await file.close();
     }
-    await rename(unfinished, path);
+    await takePlace(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;

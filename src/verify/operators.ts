@@ -44,9 +44,6 @@ function innerLevel(value: FieldValue): number {
   return isOperator ? (Object.values<OperatorRow>(OPERATORS).find((row) => row.type === value.type)?.featureLevel ?? 0) : 0;
 }
 
-/** What the table leaves open (FOLD, UNFOLD) is tried with the real types that every device has. */
-const REAL = (1 << ENUMS.DML_TENSOR_DATA_TYPE.FLOAT16) | (1 << ENUMS.DML_TENSOR_DATA_TYPE.FLOAT32);
-
 /** True when the table lists operator, data types and ranks on that feature level. */
 export function tableAllows(d: Described, level: number): boolean {
   if (d.row.featureLevel > level || (attribute(d, "paddingMode") === ENUMS.DML_PADDING_MODE.WRAP && level < 0x6400)) return false;
@@ -56,7 +53,7 @@ export function tableAllows(d: Described, level: number): boolean {
     return tensorsOf(d, i).every(
       (t) =>
         support === null ||
-        ((((support.dataTypes || REAL) >> t.dataType) & 1) === 1 && t.sizes.length >= support.minRank && t.sizes.length <= support.maxRank),
+        (((support.dataTypes >> t.dataType) & 1) === 1 && t.sizes.length >= support.minRank && t.sizes.length <= support.maxRank),
     );
   });
   const agree = (d.row.same.dataType ?? []).every(
