@@ -21,7 +21,7 @@ eachDevice("training runs", (device) => {
           device,
           () => {
             const { result, reason } = runTrace(trace, { compiled });
-            if (result !== "missing" || !MISSING.has(trace.id)) expect(reason ?? result).toBe("passed");
+            expect(reason ?? result).toBe(MISSING.get(trace.id) ?? "passed");
           },
           { collect: compiled },
         );
@@ -30,13 +30,13 @@ eachDevice("training runs", (device) => {
   }
 });
 
-/** Runs whose layers, optimizer or schedule do not exist here. */
-const MISSING = new Set([
-  "causal-lm-onecycle",
-  "gru-classifier-adam",
-  "lr-schedules",
-  "lstm-classifier-adam",
-  "mlp-adadelta",
-  "mlp-cosine-clip-value",
-  "mlp-rmsprop",
+/** Runs that need what does not exist here yet; the harness's own words for it, so that a run that has become possible is noticed. */
+const MISSING = new Map([
+  ["causal-lm-onecycle", "a schedule OneCycleLR"],
+  ["gru-classifier-adam", 'a model of "rnn: GRU(3,8,batchFirst)"'],
+  ["lr-schedules", "learning-rate schedules"],
+  ["lstm-classifier-adam", 'a model of "rnn: LSTM(3,8,batchFirst)"'],
+  ["mlp-adadelta", "an optimizer Adadelta"],
+  ["mlp-cosine-clip-value", "a schedule CosineAnnealingLR"],
+  ["mlp-rmsprop", "an optimizer RMSprop"],
 ]);
