@@ -63,9 +63,33 @@ function layerOf(text: string): dx.nn.Layer {
   }
 }
 
+/** A recurrent layer, of whose outputs the last one in time goes through a linear layer. */
+class LastStep extends nn.Module {
+  readonly rnn: dx.nn.LSTM | dx.nn.GRU;
+  readonly fc: dx.nn.Linear;
+
+  constructor(kind: string, inputs: number, width: number, classes: number) {
+    super();
+    this.rnn = kind === "LSTM" ? nn.lstm(inputs, width, { batchFirst: true }) : nn.gru(inputs, width, { batchFirst: true });
+    this.fc = nn.linear(width, classes);
+  }
+
+  forward(x: dx.Tensor): dx.Tensor {
+    return this.fc.forward(this.rnn.forward(x).output.select(1, -1));
+  }
+}
+
+function recurrentOf([rnn, taken, fc, ...more]: readonly string[]): dx.nn.Layer | null {
+  const [, kind, inputs, width] = /^rnn: (LSTM|GRU)\((\d+),(\d+),batchFirst\)$/.exec(rnn ?? "") ?? [];
+  const [, classes] = /^fc: Linear\(\d+,(\d+)\)$/.exec(fc ?? "") ?? [];
+  if (kind === undefined || taken !== "take the last time step" || classes === undefined || more.length > 0) return null;
+  return new LastStep(kind, Number(inputs), Number(width), Number(classes));
+}
+
 /** The model; one layer alone has names without a number. */
 export function modelOf(trace: TrainingTrace): dx.nn.Layer {
-  const layers = trace.layers.map(layerOf);
+  const recurrent = recurrentOf(trace.layers);
+  const layers = recurrent === null ? trace.layers.map(layerOf) : [recurrent];
   const model = layers.length === 1 ? layers[0]! : nn.sequential(...layers);
   model.loadStateDict(tensorsOf(trace.initial));
   return model;
