@@ -137,6 +137,16 @@ export class Ghosts {
     });
   }
 
+  /** Gives the real tensors what the function has set of the traced ones: whether they require gradients, and hooks. */
+  end(given: readonly Tensor[]): void {
+    this.tensors.forEach((ghost, i) => {
+      const t = given[i]!;
+      if (ghost === null || t.node !== null) return;
+      t.leafRequiresGrad = ghost.leafRequiresGrad;
+      t.hooks ??= ghost.hooks;
+    });
+  }
+
   /** The argument that a node stands for the history of; -1 for none. */
   boundary(node: TapeNode): number {
     return this.#boundaries.indexOf(node);

@@ -48,6 +48,7 @@ export function commit(
     return t;
   };
 
+  ghosts.end(given);
   const { backward } = ending;
   let node: TapeNode | null = null;
   if (backward !== null) {

@@ -102,6 +102,8 @@ export class Run implements Tracer {
   #visited: TapeNode[] = [];
   #freed: TapeNode[] = [];
   #hasCode = false;
+  /** Gradients of leaves as they were before it. */
+  #gradients = new Map<Tensor, Tensor | null>();
 
   constructor(recorded: Recorded, root: Step, ghosts: Ghosts, given: readonly Tensor[]) {
     this.#recorded = recorded;
@@ -400,9 +402,8 @@ export class Run implements Tracer {
     this.#visited = visited;
     this.#freed = freed;
     this.#hasCode = false;
-    const before = new Map(this.#gradients);
+    const gradients = (this.#gradients = new Map<Tensor, Tensor | null>());
     const flowed = this.continuations.length;
-    this.#gradients.clear();
     let results: T;
     let isWhole = false;
     try {
@@ -413,11 +414,10 @@ export class Run implements Tracer {
       if (this.#hasCode || !isWhole) {
         this.#push({ kind: "opening", owner, tensors: seen, guards: [...guards] });
         for (const event of inner) this.#push(event);
-        for (const [leaf, grad] of this.#gradients) if (!before.has(leaf)) before.set(leaf, grad);
       }
     }
     if (!this.#hasCode) {
-      const effects = [...this.#gradients].map(([leaf, old]): GradientEffect => ({
+      const effects = [...gradients].map(([leaf, old]): GradientEffect => ({
         leaf,
         before: old === null ? null : operand(old),
         after: leaf.grad,
@@ -439,12 +439,8 @@ export class Run implements Tracer {
         results: (results as readonly (Tensor | null)[] | undefined) ?? null,
       });
     }
-    this.#gradients = before;
     return results;
   }
-
-  /** Gradients of leaves as they were before the region that is being recorded. */
-  #gradients = new Map<Tensor, Tensor | null>();
 
   touchGradient(leaf: Tensor): void {
     if (this.#inner !== null && !this.#gradients.has(leaf)) this.#gradients.set(leaf, leaf.grad);

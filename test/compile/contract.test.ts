@@ -204,6 +204,45 @@ describe.each(devices)("the contract of compile on %s", (device) => {
         ({ a, d }) => void dx.add(a, a).backward({ gradient: d }),
         input,
       ));
+    it("whether an argument requires a gradient", async () => {
+      const f = dx.compile((x: dx.Tensor) => {
+        x.requiresGrad_();
+        x.mul(x).sum().backward();
+      });
+      for (let i = 1; i <= 3; i++) {
+        const x = at([i, 2]);
+        f(x);
+        expect(x.requiresGrad).toBe(true);
+        expect(await x.grad!.toArray()).toEqual([2 * i, 4]);
+      }
+      f.dispose();
+    });
+    it("the hooks of an argument, which stay with it", async () => {
+      const f = dx.compile((x: dx.Tensor) => void x.registerHook((g) => g.mul(3)));
+      for (let i = 0; i < 3; i++) {
+        const x = at([1, 2], true);
+        f(x);
+        x.sum().backward();
+        expect(await x.grad!.toArray()).toEqual([3, 3]);
+      }
+      f.dispose();
+    });
+    it("gradients up to an error that the function catches", () =>
+      agrees(
+        () => ({ w: at([1, 2], true) }),
+        ({ w }, x) => {
+          const y = w.mul(x).sum();
+          w.grad = null;
+          y.backward();
+          try {
+            y.backward();
+          } catch {
+            w.add(x).sum().backward();
+          }
+          return w.grad;
+        },
+        input,
+      ));
     it("a gradient that is written in place", () =>
       agrees(
         () => ({ w: at([1, 2], true) }),
