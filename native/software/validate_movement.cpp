@@ -116,6 +116,8 @@ void Softplus(const OperatorDesc& desc, uint32_t level) {
 void Folding(const OperatorDesc& desc, const TensorDesc& image, const TensorDesc& blocks) {
   uint32_t count = desc.UInt("DimensionCount");
   Require(count >= 1 && count <= 6 && image.rank == count + 2 && blocks.rank == 3, "the dimension counts do not fit");
+  // The table lists no types for them, so nothing before this has compared any.
+  Require(image.data_type == blocks.data_type, "the data types differ");
   uint64_t window = 1, total = 1;
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t size = desc.UInts("WindowSizes")[i], stride = desc.UInts("Strides")[i], dilation = desc.UInts("Dilations")[i];
