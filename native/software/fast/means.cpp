@@ -1,5 +1,7 @@
 // What recurrent networks and attention compute with where it is worth it: the blocked GEMM, and the thread pool.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "../kernels/composed.h"
 #include "families.h"
@@ -63,9 +65,25 @@ const Means kFastMeans{
     },
 };
 
+// Whether no two elements share a place: then threads may write a part each.
+bool HasOwnPlaces(const schema::TensorDesc& t) {
+  std::vector<std::pair<uint64_t, uint64_t>> steps;  // stride, size
+  for (uint32_t i = 0; i < t.rank; ++i)
+    if (t.sizes[i] > 1) steps.emplace_back(t.strides[i], t.sizes[i]);
+  std::sort(steps.begin(), steps.end());
+  uint64_t reach = 1;
+  for (auto [stride, size] : steps) {
+    if (stride < reach) return false;
+    reach = stride * (size - 1) + reach;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> MakeComposedKernel(const schema::OperatorDesc& desc) {
+  for (const schema::TensorDesc* output : desc.Outputs())
+    if (output && !HasOwnPlaces(*output)) return nullptr;
   const bool attends = desc.type() == DML_OPERATOR_MULTIHEAD_ATTENTION || desc.type() == DML_OPERATOR_MULTIHEAD_ATTENTION1;
   return attends ? MakeAttentionWith(desc, kFastMeans) : MakeRecurrentWith(desc, kFastMeans);
 }
