@@ -34,8 +34,7 @@ export interface Tracer {
   runsCode(): void;
   /**
    * A part of the traced function whose operations depend on nothing but `tensors`, `guards` (plain values), and what was traced
-   * before: backward(), an optimizer's step. A later call whose guards are equal need not run it again; then a method
-   * `beforeReplay` of the owner, if it has one, is called instead: it brings cells up to date that JavaScript values feed.
+   * before: backward(), an optimizer's step. A later call whose guards are equal need not run it again.
    */
   region<T extends readonly (Tensor | null)[] | void>(
     owner: object,

@@ -238,6 +238,10 @@ export class TapeNode {
   adopt(other: TapeNode): void {
     this.revive();
     this.#run = other.#run;
+    const nodes: TapeNode[] = [];
+    other.#letGo(nodes);
+    for (const edge of other.edges) if (edge !== null && "node" in edge) nodes.push(edge.node);
+    for (const node of nodes) node.release();
   }
 
   #letGo(nodes: TapeNode[]): void {

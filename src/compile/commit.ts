@@ -48,7 +48,6 @@ export function commit(
     return t;
   };
 
-  ghosts.end(given);
   const { backward } = ending;
   let node: TapeNode | null = null;
   if (backward !== null) {
@@ -58,18 +57,20 @@ export function commit(
       if (argument !== undefined) return new Tensor(given[argument]!.storage, given[argument]!.desc, given[argument]!.offset);
       return t.storage.trace === null ? new Tensor(t.storage, t.desc, t.offset) : new Tensor(fresh.get(t.storage)!, t.desc, 0);
     });
+    const outers: Tensor[] = [];
     const inputs = backward.boundaries.map((b) => {
       if ("leaf" in b) return real(b.leaf);
       const argument = ghosts.boundary(b.node);
       if (argument >= 0) return given[argument]!;
       const { dtype, shape } = b.node.outputs[b.output]!;
-      const outer = new Tensor(new Storage(storages[0]!.device, 0), internDesc(storages[0]!.device, dtype, shape));
+      const outer = new Tensor(new Storage(ending.device!, 0), internDesc(ending.device!, dtype, shape));
+      outers.push(outer);
       outer.node = b.node;
       outer.outputIndex = b.output;
       return outer;
     });
     node = new TapeNode(name, inputs, backward.specs, saved, (dys, kept) => backward.run(dys, kept as Tensor[]));
-    for (const t of saved) t.dispose();
+    for (const t of [...saved, ...outers]) t.dispose();
   }
   const attach = (ghost: Tensor, t: Tensor): void => {
     const lack = ending.lackOf(ghost);

@@ -54,6 +54,7 @@ export interface Compiled<Args extends readonly unknown[], Result> {
 
 /** All paths for one kind of arguments. */
 interface Root {
+  readonly recorded: Recorded;
   readonly start: Step;
   readonly ghosts: Ghosts;
   readonly endings: Ending[];
@@ -78,6 +79,14 @@ onClose((native) => {
   }
 });
 
+const forgotten = new FinalizationRegistry<WeakRef<Map<string, Root>>>((ref) => functions.delete(ref));
+
+function remember(roots: Map<string, Root>): void {
+  const ref = new WeakRef(roots);
+  functions.add(ref);
+  forgotten.register(roots, ref);
+}
+
 /** What the run leaves changed outside: gradients and histories. Leaves whose gradient the function set itself are among it. */
 function effectsOf(run: Run, recorded: Recorded): Effect[] {
   for (const leaf of recorded.leaves)
@@ -97,14 +106,14 @@ class CompiledFunction {
   readonly #fn: (...args: never[]) => unknown;
   readonly #name: string;
   readonly #options: CompileOptions;
-  readonly #recorded: Recorded;
+  readonly #recorded: Omit<Recorded, "leaves">;
   #hasWarned = false;
 
   constructor(fn: (...args: never[]) => unknown, name: string, options: CompileOptions) {
     this.#fn = fn;
     this.#name = name;
     this.#options = options;
-    this.#recorded = { name, outer: new WeakSet(), leaves: new Set(), views: new WeakSet() };
+    this.#recorded = { name, outer: new WeakSet(), views: new WeakSet() };
   }
 
   call(args: readonly unknown[]): unknown {
@@ -131,7 +140,7 @@ class CompiledFunction {
     }
     const { ghosts } = root;
     ghosts.begin(given.tensors);
-    const run = new Run(this.#recorded, root.start, ghosts, given.tensors);
+    const run = new Run(root.recorded, root.start, ghosts, given.tensors);
     let ending: Ending;
     let result: unknown;
     try {
@@ -140,7 +149,7 @@ class CompiledFunction {
       if (result instanceof Promise) this.#refusePromise(result);
       ending = withTracer(run, () => this.#endingOf(root, run, result));
     } catch (error) {
-      run.undo();
+      run.undo(true);
       throw error;
     }
     run.undo();
@@ -165,8 +174,9 @@ class CompiledFunction {
       return this.#eagerly(args, given, root.eager);
     }
     const storages = program.replay(given.tensors, values);
-    // A run has counted its writes itself.
+    // A run has counted its writes itself, and set what it set of the arguments.
     if (args === null) for (const storage of program.state) storage.version++;
+    else root.ghosts.end(given.tensors);
     return commit(this.#name, ending, root.ghosts, result, given.tensors, storages);
   }
 
@@ -192,12 +202,13 @@ class CompiledFunction {
 
   #rootOf(given: Given): Root {
     let root = this.roots.get(given.key);
-    if (root !== undefined && root.endings.length > ENDINGS) {
+    if (root !== undefined && root.endings.length >= ENDINGS) {
       this.#drop(given.key, root);
       root = undefined;
     }
     if (root === undefined) {
-      root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], recent: null, eager: null };
+      const recorded = { ...this.#recorded, leaves: new Set<Tensor>() };
+      root = { recorded, start: new Step(null, null), ghosts: new Ghosts(given, recorded), endings: [], recent: null, eager: null };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
     } else this.roots.delete(given.key);
@@ -212,9 +223,10 @@ class CompiledFunction {
 
   /** The ending of a path that is like this run's, or a new one. */
   #endingOf(root: Root, run: Run, result: unknown): Ending {
-    const effects = effectsOf(run, this.#recorded);
-    if (run.varied > 0) {
+    const effects = effectsOf(run, root.recorded);
+    if (run.varied.size > 0) {
       // A number that was part of programs has become an input of them.
+      for (const e of run.varied) e.varies = true;
       for (const e of root.endings) {
         e.dispose();
         e.step.endings.length = 0;
@@ -226,7 +238,7 @@ class CompiledFunction {
     const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
     if (known !== undefined) return known;
     const ending = new Ending(run, root.ghosts, result, effects);
-    if (run.varied === 0) this.#note(root.endings.length === 0 ? "arguments of a new kind" : (run.reason ?? "another result"));
+    if (run.varied.size === 0) this.#note(root.endings.length === 0 ? "arguments of a new kind" : (run.reason ?? "another result"));
     run.at.endings.push(ending);
     root.endings.push(ending);
     return ending;
@@ -260,12 +272,12 @@ export function compile<Args extends readonly unknown[], Result>(
 ): Compiled<Args, Result> {
   const name = options.name ?? (fn.name === "" ? "compiled" : fn.name);
   const compiled = new CompiledFunction(fn as (...args: never[]) => unknown, name, options);
-  functions.add(new WeakRef(compiled.roots));
+  remember(compiled.roots);
   const run = (...args: Args): Result => (tracer() === null ? (compiled.call(args) as Result) : fn(...args));
   Object.defineProperty(run, "programs", { get: () => [...compiled.roots.values()].reduce((n, r) => n + r.endings.length, 0) });
   const recentProgram = (operation: string): CompiledProgram => {
     const program = compiled.recent?.made;
-    if (program != null) return program;
+    if (program != null && !program.native.isClosed) return program;
     throw new TraceError({
       operation,
       argument: name,

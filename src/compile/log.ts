@@ -216,15 +216,16 @@ export function revive({ tensor, ownsStorage, node, outputIndex }: Made): Tensor
   return tensor;
 }
 
-/** Does to the tape what the write did when it was recorded. */
-export function follow(event: Rewrite): void {
+/** Does to the tape what the write did when it was recorded; isOutside: to that of tensors outside too. */
+export function follow(event: Rewrite, wrote: (storage: Storage) => void, isOutside = true): void {
   for (const inner of event.inner) {
-    if (inner.kind === "assign") inner.target.storage.version++;
+    if (inner.kind === "assign") wrote(inner.target.storage);
     else for (const made of madeOf(inner)) revive(made);
   }
   for (const node of event.nodes) node.refresh();
   for (const { node } of event.after) node?.revive();
   for (const { tensor, node, outputIndex } of event.after) {
+    if (!isOutside && tensor.storage.trace === null) continue;
     if (tensor.ownNode !== null && node !== null && tensor.ownNode !== node)
       moveRetained(tensor, tensor.ownNode, tensor.outputIndex, node, outputIndex);
     tensor.node = node;
@@ -250,14 +251,20 @@ export function writtenBy(inner: readonly Event[]): Storage[] {
   return [...written];
 }
 
-/** Sets the tape of a path up as it is after a run of it: what other paths share may have been changed by theirs. */
+/**
+ * Sets the tape of a path up as it is after a run of it: what other paths share may have been changed by theirs. Tensors outside stay as
+ * they are: the path was walked once, so nothing that its gradients read was written to.
+ */
 export function restore(path: readonly Event[]): void {
+  const wrote = (storage: Storage): void => {
+    if (storage.trace !== null) storage.version++;
+  };
   for (const event of path) {
     if (event.kind === "region") {
       for (const m of event.seen) revive(m);
       for (const node of event.freed) node.free();
-    } else if (event.kind === "rewrite") follow(event);
-    else if (event.kind === "assign") event.target.storage.version++;
+    } else if (event.kind === "rewrite") follow(event, wrote, false);
+    else if (event.kind === "assign") wrote(event.target.storage);
     else for (const m of madeOf(event)) revive(m);
   }
 }

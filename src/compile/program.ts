@@ -1,5 +1,5 @@
 /** A lowered path as a recorded program: its buffers, its recording, and a call of it. */
-import { DTYPES } from "../dtype.ts";
+import { DTYPES, type DType } from "../dtype.ts";
 import { fromNative } from "../errors.ts";
 import type { Graph } from "../graph/graph.ts";
 import { optimize } from "../graph/optimize.ts";
@@ -14,7 +14,7 @@ import type { LoweredInput } from "./lower.ts";
 import { callerPlace } from "./place.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
-export type Values = ReadonlyMap<Event, number | bigint | boolean | Uint8Array>;
+export type Values = ReadonlyMap<Event, Value>;
 
 /** The program's own copy of one of the function's arguments, and what of it lies there since the last call. */
 class ArgumentCopy {
@@ -56,6 +56,29 @@ export interface Lowered {
   readonly written: readonly number[];
 }
 
+/** What the addon holds of a program: released by dispose(), or when nobody refers to the program any more. */
+class Held {
+  program = 0;
+  recording = 0;
+  readonly #native: NativeDevice;
+
+  constructor(native: NativeDevice) {
+    this.#native = native;
+  }
+
+  release(): void {
+    const { program, recording } = this;
+    this.program = this.recording = 0;
+    if (this.#native.isClosed) return;
+    if (recording !== 0) this.#native.binding.releaseRecording(recording);
+    if (program !== 0) this.#native.binding.releaseProgram(program);
+  }
+}
+
+const abandoned = new FinalizationRegistry<Held>((held) => held.release());
+
+type Value = number | bigint | boolean | Uint8Array;
+
 /**
  * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
  * function uses alive. Recorded again when a state cell was repointed from outside.
@@ -68,21 +91,20 @@ export class CompiledProgram {
   readonly state: readonly Storage[];
   /** Arguments that it writes to. */
   readonly written: readonly number[];
-  readonly #id: number;
+  readonly #held: Held;
   readonly #inputs: readonly LoweredInput[];
   readonly #lists: number;
   /** The buffer of each slot that the program owns; state cells are null. */
-  readonly #buffers: readonly (Storage | null)[];
+  readonly #buffers: (Storage | null)[] = [];
   /** Bytes of the outputs, and the slot of each: equal ones share one. */
   readonly #outputs: readonly { readonly slot: number; readonly contentInBytes: number }[];
   readonly #cells: readonly { readonly slot: number; readonly storage: Storage }[];
-  #recording = 0;
   /** Handles that the recording was made with, by slot. */
   #recorded: number[] = [];
   /** Storage.repoints when the state was last seen to lie where it was recorded. */
   #seenRepoints = -1;
   readonly #arguments: readonly ArgumentCopy[];
-  readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: keyof typeof DTYPES }[];
+  readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: DType; last: Value | null }[];
   #disposed = false;
 
   constructor(native: NativeDevice, lowered: Lowered, name: string, lists: number, regions?: Regions) {
@@ -102,38 +124,25 @@ export class CompiledProgram {
       })),
     ];
     this.#lists = lists;
-    try {
-      const place = callerPlace();
-      this.#id = native.binding.createProgram(native.id, { ...this.description, name: place === null ? name : `${name} ${place}` });
-    } catch (error) {
-      throw fromNative(name, error);
-    }
     this.#outputs = places.map((place, i) => ({ slot: this.#inputs.length + place, contentInBytes: lowered.contents[i] ?? 0 }));
     this.#cells = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
-    for (const { storage } of this.#cells) storage.retain();
     const cells = new Set(graph.state.map((w) => w.cell));
     this.state = lowered.inputs.flatMap(({ source, value }) => (source.kind === "state" && cells.has(value) ? [source.storage] : []));
-    const sized = (bytes: number): Storage | null => (bytes === 0 ? null : this.#own(allocate(native, bytes, name, true)));
-    this.#buffers = [
-      ...this.#inputs.map(({ source, value }) => {
-        if (source.kind === "state") return null;
-        if (source.kind === "fixed") return this.#own(upload(native, source.bytes, name));
-        return sized(value.sizeInBytes);
-      }),
-      ...this.description.outputs.map(sized),
-      sized(this.description.scratch),
-    ];
     this.#arguments = lowered.inputs.flatMap(({ source, value }, slot) =>
       source.kind === "argument" ? [new ArgumentCopy(slot, source.index, value.sizeInBytes)] : [],
     );
     this.#volatile = lowered.inputs.flatMap(({ source }, slot) =>
-      source.kind === "volatile" ? [{ slot, event: source.event, dtype: source.event.dtype }] : [],
+      source.kind === "volatile" ? [{ slot, event: source.event, dtype: source.event.dtype, last: null }] : [],
     );
-    const scratch = this.#buffers.at(-1);
-    for (const { offset, bytes } of this.description.presets) this.native.binding.write(scratch!.handle, offset, bytes);
-    this.#write(
-      new Map(lowered.inputs.flatMap(({ source }) => (source.kind === "volatile" ? [[source.event, initialValue(source.event)]] : []))),
-    );
+    this.#held = new Held(native);
+    abandoned.register(this, this.#held, this.#held);
+    for (const { storage } of this.#cells) storage.retain();
+    try {
+      this.#make(name);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
   }
 
   get barriers(): number {
@@ -141,14 +150,14 @@ export class CompiledProgram {
   }
 
   info(): { descriptors: number; temporaryInBytes: number; persistentInBytes: number; operators: number } {
-    return this.native.binding.programInfo(this.#id);
+    return this.native.binding.programInfo(this.#held.program);
   }
 
   /** Seconds of each dispatch on the device, in the order of the description's steps. Runs it as it was called last. */
   profile(): Float64Array {
     this.#record();
     try {
-      return this.native.binding.profile(this.#recording);
+      return this.native.binding.profile(this.#held.recording);
     } catch (error) {
       throw fromNative(`${this.description.name}: profileSync`, error);
     }
@@ -174,7 +183,7 @@ export class CompiledProgram {
     const storages = this.#outputs.slice(0, fresh).map((o) => new Storage(this.native.device, o.contentInBytes));
     const outputs = storages.flatMap((s, i) => [this.#buffers[this.#outputs[i]!.slot]!.handle, 0, s.sizeInBytes]);
     const results = new Float64Array(storages.length);
-    withMemory(name, () => binding.replay(this.#recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));
+    withMemory(name, () => binding.replay(this.#held.recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));
     storages.forEach((s, i) => {
       s.handle = results[i]!;
     });
@@ -193,38 +202,60 @@ export class CompiledProgram {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    if (!this.native.isClosed) {
-      if (this.#recording !== 0) this.native.binding.releaseRecording(this.#recording);
-      this.native.binding.releaseProgram(this.#id);
-    }
+    abandoned.unregister(this.#held);
+    this.#held.release();
     for (const b of this.#buffers) b?.release();
     for (const { storage } of this.#cells) storage.release();
   }
 
-  #own(storage: Storage): Storage {
-    storage.retain();
-    return storage;
+  /** Makes the program in the addon and the buffers that it works in. */
+  #make(name: string): void {
+    const { native, description } = this;
+    try {
+      const place = callerPlace();
+      this.#held.program = native.binding.createProgram(native.id, { ...description, name: place === null ? name : `${name} ${place}` });
+    } catch (error) {
+      throw fromNative(name, error);
+    }
+    const own = (storage: Storage | null): Storage | null => {
+      storage?.retain();
+      this.#buffers.push(storage);
+      return storage;
+    };
+    const sized = (bytes: number): Storage | null => own(bytes === 0 ? null : allocate(native, bytes, name, true));
+    for (const { source, value } of this.#inputs) {
+      if (source.kind === "state") own(null);
+      else if (source.kind === "fixed") own(upload(native, source.bytes, name));
+      else sized(value.sizeInBytes);
+    }
+    for (const bytes of description.outputs) sized(bytes);
+    const scratch = sized(description.scratch);
+    for (const { offset, bytes } of description.presets) native.binding.write(scratch!.handle, offset, bytes);
+    this.#write(new Map(this.#volatile.map(({ event }) => [event, initialValue(event)])));
   }
 
   #write(values: Values): void {
     if (values.size === 0) return;
-    for (const { slot, event, dtype } of this.#volatile) {
-      const now = values.get(event);
-      if (now !== undefined)
-        this.native.binding.write(this.#buffers[slot]!.handle, 0, now instanceof Uint8Array ? now : elements(dtype, [now]));
+    for (const input of this.#volatile) {
+      const now = values.get(input.event);
+      if (now === undefined || (Object.is(now, input.last) && !(now instanceof Uint8Array))) continue;
+      const bytes = now instanceof Uint8Array ? now : elements(input.dtype, [now]);
+      this.native.binding.write(this.#buffers[input.slot]!.handle, 0, bytes);
+      input.last = now;
     }
   }
 
   /** Makes the recording, or makes it anew when a state cell has another buffer than before. */
   #record(): void {
-    if (this.#recording !== 0) {
+    const held = this.#held;
+    if (held.recording !== 0) {
       if (this.#seenRepoints === Storage.repoints) return;
       this.#seenRepoints = Storage.repoints;
       if (this.#cells.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
     }
     const { binding } = this.native;
-    if (this.#recording !== 0) binding.releaseRecording(this.#recording);
-    this.#recording = 0;
+    if (held.recording !== 0) binding.releaseRecording(held.recording);
+    held.recording = 0;
     this.#recorded = this.#buffers.map((b, slot) => {
       const source = this.#inputs[slot]?.source;
       return source?.kind === "state" ? source.storage.handle : (b?.handle ?? 0);
@@ -233,9 +264,8 @@ export class CompiledProgram {
     this.#recorded.forEach((handle, i) => {
       slots[2 * i] = handle;
     });
-    this.#recording = withMemory(this.description.name, () => binding.record(this.#id, slots, this.#lists));
+    held.recording = withMemory(this.description.name, () => binding.record(held.program, slots, this.#lists));
   }
 }
 
-const initialValue = (event: Event): number | bigint | boolean | Uint8Array =>
-  event.kind === "scalar" ? event.value : event.kind === "constant" ? event.bytes : 0;
+const initialValue = (event: Event): Value => (event.kind === "scalar" ? event.value : event.kind === "constant" ? event.bytes : 0);

@@ -30,6 +30,7 @@ import {
   type Made,
   type Operand,
   type Region,
+  type Scalar,
 } from "./log.ts";
 import { callerPlace } from "./place.ts";
 
@@ -86,8 +87,8 @@ export class Run implements Tracer {
   reason: string | null = null;
   /** What varying numbers and data are in this call. */
   readonly values = new Map<Event, Number | Uint8Array>();
-  /** Numbers that are an input from now on. */
-  varied = 0;
+  /** Numbers that differ from what programs hold: inputs from now on, if the run comes to its end. */
+  readonly varied = new Set<Scalar>();
   /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
   readonly touched = new Map<Tensor, Before>();
   readonly continuations: Continuation[] = [];
@@ -96,6 +97,8 @@ export class Run implements Tracer {
   /** Storages of the arguments that traced ones stand for, with how many do. */
   readonly #given: ReadonlyMap<Storage, number>;
   readonly #tensors: readonly Tensor[];
+  /** Storages outside that the run writes to, with their versions before. */
+  readonly #versions = new Map<Storage, number>();
   #device: Device | null;
   /** Where the events of a region go that is being recorded. */
   #inner: Event[] | null = null;
@@ -238,11 +241,8 @@ export class Run implements Tracer {
       for (const step of this.at.next) {
         const e = step.event!;
         if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device) continue;
-        if (!e.varies && !Object.is(e.value, value)) {
-          e.varies = true;
-          this.varied++;
-        }
-        if (e.varies) this.values.set(e, value);
+        if (!e.varies && !Object.is(e.value, value)) this.varied.add(e);
+        if (e.varies || this.varied.has(e)) this.values.set(e, value);
         this.at = step;
         return revive(e.output);
       }
@@ -282,14 +282,14 @@ export class Run implements Tracer {
         const e = step.event!;
         if (e.kind === "assign" && isSame(e.target, target) && isSame(e.source, source)) {
           this.at = step;
-          target.storage.version++;
+          this.#wrote(target.storage);
           return;
         }
       }
       this.#leave("an in-place operation");
     }
     const seen = [this.#operand("assign", target), this.#operand("assign", source)] as const;
-    target.storage.version++;
+    this.#wrote(target.storage);
     this.#push({ kind: "assign", target: seen[0], source: seen[1], origin: originOf("assign") });
   }
 
@@ -304,7 +304,7 @@ export class Run implements Tracer {
       const e = step.event!;
       if (e.kind === "rewrite" && isSame(e.target, target) && isSame(e.value, value)) {
         this.at = step;
-        follow(e);
+        follow(e, (storage) => this.#wrote(storage));
         return;
       }
     }
@@ -447,13 +447,19 @@ export class Run implements Tracer {
     if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.#touch(leaf);
   }
 
-  /** Puts everything outside back as it was before the run. */
-  undo(): void {
+  /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
+  undo(isLost = false): void {
+    if (isLost) for (const [storage, version] of this.#versions) storage.version = version;
     for (const [t, before] of this.touched) {
       t.grad = before.grad;
       t.node = before.node;
       t.outputIndex = before.outputIndex;
     }
+  }
+
+  #wrote(storage: Storage): void {
+    if (storage.trace === null && !this.#versions.has(storage)) this.#versions.set(storage, storage.version);
+    storage.version++;
   }
 
   #touch(t: Tensor): void {
@@ -470,15 +476,13 @@ export class Run implements Tracer {
 
   #skip(region: Region): void {
     for (const m of region.seen) revive(m);
-    for (const storage of region.written) storage.version++;
+    for (const storage of region.written) this.#wrote(storage);
     for (const { leaf, after } of region.effects) {
       this.touchGradient(leaf);
       leaf.grad = after;
     }
     this.continuations.push(...region.continuations);
     for (const node of region.freed) node.free();
-    const { owner } = region;
-    if ("beforeReplay" in owner && typeof owner.beforeReplay === "function") owner.beforeReplay();
   }
 
   #leave(what: string): void {

@@ -233,11 +233,6 @@ export abstract class Optimizer<O extends BaseOptions> {
     return result;
   }
 
-  /** @internal Called before a compiled step is replayed: the learning rates of now go to the device. */
-  beforeReplay(): void {
-    this.#writeRates(tracer());
-  }
-
   #guards(options: O): unknown[] {
     return Object.entries(options).flatMap(([name, value]) => (name === "lr" ? [] : [value]));
   }
