@@ -125,6 +125,8 @@ export async function buildTypeScript(names = projects.map(([name]) => name)) {
   const there = projects.filter(([name]) => (name === "src" || names.includes(name)) && hasSources(name));
   await withLock(at("build", "ts.lock"), async () => {
     for (const [name, output] of there) dropStale(output, at(name));
+    const { generateOperations } = await import("./generate-operations.mjs");
+    generateOperations();
     if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });
     await run("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
     await bundle();

@@ -15,7 +15,6 @@ export { setPrintOptions, type PrintOptions } from "./print.ts";
 export { backward, grad, type BackwardOptions } from "./autograd/backward.ts";
 export { fallbackStats, resetFallbackStats, setStrict, type FallbackRecord } from "./runtime/fallback.ts";
 export { counters, memoryStatistics, synchronize } from "./runtime/statistics.ts";
-export { kernel, type Kernel, type KernelDefinition } from "./ops/kernel.ts";
 export type { GradContext, TensorSpec } from "./definition.ts";
 export { closeDevice, deviceInfo, setDeviceTimeout, setMemoryLimit, type DeviceInfo } from "./runtime/devices.ts";
 export { compile, explain, type CompileOptions, type Compiled } from "./compile/compile.ts";

@@ -18,5 +18,5 @@ export * from "./planes.ts";
 export * from "./pool.ts";
 export * from "./recurrent.ts";
 export type { LayerOptions } from "./options.ts";
-export * as functional from "./functional.ts";
+export * as functional from "./functional.generated.ts";
 export * as init from "./init.ts";

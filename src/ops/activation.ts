@@ -1,4 +1,4 @@
-/** Activations. Each takes float16 or float32 and keeps shape and dtype. */
+/** Activations. Each takes float16 or float32 and keeps shape and dtype. @functional */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";

@@ -92,18 +92,22 @@ function adaptiveMaxPoolWithIndices(operation: string, spatial: number, x: Tenso
 /**
  * Means of windows that divide x [N, C, W] or [C, W] (float16 or float32) into outputSize parts, which overlap where the lengths do not divide evenly.
  * DirectML: AVERAGE_POOLING where they do, else GEMM. Reference: torch.nn.functional.adaptive_avg_pool1d.
+ * @functional
  */
 export const adaptiveAvgPool1d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool1d", 1, x, outputSize);
-/** adaptiveAvgPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_avg_pool2d. */
+/** adaptiveAvgPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_avg_pool2d. @functional */
 export const adaptiveAvgPool2d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool2d", 2, x, outputSize);
-/** adaptiveAvgPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_avg_pool3d. */
+/** adaptiveAvgPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_avg_pool3d. @functional */
 export const adaptiveAvgPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveAvgPool("adaptiveAvgPool3d", 3, x, outputSize);
 
-/** Maxima of the windows of adaptiveAvgPool1d. DirectML: MAX_POOLING2, GATHER. Reference: torch.nn.functional.adaptive_max_pool1d. */
+/**
+ * Maxima of the windows of adaptiveAvgPool1d. DirectML: MAX_POOLING2, GATHER. Reference: torch.nn.functional.adaptive_max_pool1d.
+ * @functional
+ */
 export const adaptiveMaxPool1d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool1d", 1, x, outputSize);
-/** adaptiveMaxPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_max_pool2d. */
+/** adaptiveMaxPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_max_pool2d. @functional */
 export const adaptiveMaxPool2d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool2d", 2, x, outputSize);
-/** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. */
+/** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. @functional */
 export const adaptiveMaxPool3d = (x: Tensor, outputSize: OutputSize): Tensor => adaptiveMaxPool("adaptiveMaxPool3d", 3, x, outputSize);
 
 /** adaptiveMaxPool1d that also says where the maxima are: int32 places within the plane. */

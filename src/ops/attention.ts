@@ -1,4 +1,4 @@
-/** Attention, by blocks of queries whose scores alone are kept in memory. */
+/** Attention, by blocks of queries whose scores alone are kept in memory. @functional */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -23,6 +23,7 @@ import { cast, constant, demandFloat, sumTo } from "./support.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { where } from "./where.ts";
 
+/** @package */
 export interface Attention {
   readonly scale: number;
   readonly causal: boolean;

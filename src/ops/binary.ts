@@ -11,12 +11,12 @@ import type { OperatorName } from "../dml/operators.generated.ts";
 import { cast, sumTo, widened } from "./support.ts";
 import { define, type Definition, type SavedInputs, type TensorSpec } from "../definition.ts";
 
-/** A tensor, or a number that takes part as a rank-0 tensor. */
+/** A tensor, or a number that takes part as a rank-0 tensor. @package */
 export type Arithmetic = Tensor | number | bigint | boolean;
 
 const operand = (spec: TensorSpec): Operand => ({ dtype: spec.dtype, level: spec.shape.length === 0 ? "rank0" : "tensor" });
 
-/** The two operands as tensors; a number takes the dtype that the result will have. At least one must be a tensor. */
+/** The two operands as tensors; a number takes the dtype that the result will have. At least one must be a tensor. @package */
 export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tensor, Tensor] {
   if (a instanceof Tensor && b instanceof Tensor) {
     if (a.device !== b.device) demandSameDevice(operation, [a, b]);
@@ -30,7 +30,7 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
   return a instanceof Tensor ? [a, number] : [number, b as Tensor];
 }
 
-/** The inputs in one dtype, broadcast to the shape of the result. */
+/** The inputs in one dtype, broadcast to the shape of the result. @package */
 export function aligned(g: GraphBuilder, inputs: readonly Expr[], dtype: DType, shape: readonly number[]): Expr[] {
   const sizes = shape.length === 0 ? [1] : shape;
   return inputs.map((x) => g.expand(cast(g, x, dtype), sizes));
@@ -48,7 +48,7 @@ interface BinaryOptions {
   readonly dtype?: (promoted: DType, name: string) => DType;
 }
 
-/** An operation c = f(a, b). */
+/** An operation c = f(a, b). @package */
 export function binary(name: string, options: BinaryOptions): Definition<undefined> {
   const resultDType = (inputs: readonly TensorSpec[]): DType => {
     const promoted = resultType(inputs.map(operand));
@@ -118,8 +118,8 @@ export function sub(a: Arithmetic, b: Arithmetic): Tensor {
 }
 /** a * b. Reference: torch.mul. DirectML: ELEMENT_WISE_MULTIPLY. Shapes broadcast; dtypes promote; bool is AND. */
 export const mul = (a: Arithmetic, b: Arithmetic): Tensor => call(mulOp, operands("mul", a, b), undefined);
-/** a / b as real numbers: integers give float32. Reference: torch.div. DirectML: ELEMENT_WISE_DIVIDE. Shapes broadcast. */
+/** a / b as real numbers: integers give float32. Reference: torch.div. DirectML: ELEMENT_WISE_DIVIDE. Shapes broadcast. @package */
 export const div = (a: Arithmetic, b: Arithmetic): Tensor => call(divOp, operands("div", a, b), undefined);
 
-export const methods = { add, sub, mul, div };
-export const inPlaceMethods = { add_: add, sub_: sub, mul_: mul, div_: div };
+export const methods = { add, sub, mul };
+export const inPlaceMethods = { add_: add, sub_: sub, mul_: mul };

@@ -1,4 +1,4 @@
-/** In which order several tensors are multiplied at least cost. Pure. */
+/** In which order several tensors are multiplied at least cost. Pure. @package */
 
 type Labels = readonly string[];
 

@@ -1,4 +1,4 @@
-/** Convolutions and transposed convolutions over one to three spatial axes. */
+/** Convolutions and transposed convolutions over one to three spatial axes. @functional */
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";

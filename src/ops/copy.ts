@@ -1,4 +1,4 @@
-/** Writing the values of one tensor into another that exists. */
+/** Writing the values of one tensor into another that exists. @package */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { ShapeError } from "../errors.ts";
 import { call } from "../dispatch.ts";

@@ -22,6 +22,7 @@ export interface TensorOptions {
 }
 
 type Scalar = number | bigint | boolean;
+/** @package */
 export type NestedArray = Scalar | readonly NestedArray[];
 export type TensorData = NestedArray | Exclude<ArrayBufferView, DataView>;
 

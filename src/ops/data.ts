@@ -16,7 +16,7 @@ import { tracer } from "../tracer.ts";
 import { cast } from "./support.ts";
 import { define } from "../definition.ts";
 
-/** x in another dtype, element by element. DirectML: CAST. Reference: torch.Tensor.to. */
+/** x in another dtype, element by element. DirectML: CAST. Reference: torch.Tensor.to. @package */
 export const castOp = define<{ readonly dtype: DType }>({
   name: "to",
   traits: { elementwise: true },
@@ -29,7 +29,7 @@ export const castOp = define<{ readonly dtype: DType }>({
 /** The tensor with packed elements: itself when it is so already. */
 export const contiguous = (x: Tensor): Tensor => (x.desc.isPacked ? x : call(contiguousOp, [x], undefined));
 
-/** The tensor in another dtype: itself when it has it. */
+/** The tensor in another dtype: itself when it has it. @package */
 export function toDType(x: Tensor, dtype: DType): Tensor {
   if (!isDType(dtype)) throw new DTypeError("to", "dtype", `one of ${Object.keys(DTYPES).join(", ")}`, dtype);
   return x.dtype === dtype ? x : call(castOp, [x], { dtype });
@@ -90,7 +90,7 @@ function readAsSync(operation: string, x: Tensor): TypedArray {
   return new (arrayClass(x.dtype))(bytes, 0, x.size);
 }
 
-/** Elements as JavaScript values: numbers, bigints for 64-bit integers, booleans for bool. */
+/** Elements as JavaScript values: numbers, bigints for 64-bit integers, booleans for bool. @package */
 export function values(dtype: DType, raw: TypedArray): (number | bigint | boolean)[] {
   if (dtype === "bool") return Array.from(raw as Uint8Array, (v) => v !== 0);
   if (dtype === "float16") return Array.from(raw as Uint16Array, fromHalf);

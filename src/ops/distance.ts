@@ -37,7 +37,7 @@ export function cdist(a: Tensor, b: Tensor, { p = 2 }: { readonly p?: number | u
   return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
 }
 
-/** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. */
+/** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
 export function pdist(x: Tensor, p = 2): Tensor {
   demandFloat("pdist", x);
   demandOrder("pdist", p);
@@ -55,7 +55,7 @@ export function pdist(x: Tensor, p = 2): Tensor {
   return norm(sub(rows(first), rows(second)), p, 1);
 }
 
-/** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. */
+/** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
 export function pairwiseDistance(
   a: Tensor,
   b: Tensor,
@@ -72,6 +72,7 @@ export function pairwiseDistance(
 /**
  * The cosine of the angle between a and b along an axis; each length counts at least sqrt(epsilon) towards their product.
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
+ * @functional
  */
 export function cosineSimilarity(
   a: Tensor,
@@ -87,7 +88,7 @@ export function cosineSimilarity(
   return div(sum(product, along), sqrt(clampMin(mul(squares(x), squares(y)), epsilon * epsilon)));
 }
 
-/** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. */
+/** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. @functional */
 export function normalize(
   x: Tensor,
   {

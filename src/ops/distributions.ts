@@ -51,25 +51,25 @@ export function normal(
   return noGrad(() => add(mul(z, std), mean));
 }
 
-/** x is filled with numbers of density rate e^(-rate x). Reference: torch.Tensor.exponential_. */
+/** x is filled with numbers of density rate e^(-rate x). Reference: torch.Tensor.exponential_. @package */
 export function exponential_(x: Tensor, rate = 1, options: DrawOptions = {}): Tensor {
   filled("exponential_", x);
   if (!(rate > 0)) throw new ValueError("exponential_", "rate", "above 0", rate);
   return fill("exponential_", x, options, (u) => mul(log(sub(1, u)), -1 / rate));
 }
-/** x is filled with numbers of Cauchy's distribution. Reference: torch.Tensor.cauchy_. */
+/** x is filled with numbers of Cauchy's distribution. Reference: torch.Tensor.cauchy_. @package */
 export function cauchy_(x: Tensor, median = 0, sigma = 1, options: DrawOptions = {}): Tensor {
   filled("cauchy_", x);
   if (!(sigma > 0)) throw new ValueError("cauchy_", "sigma", "above 0", sigma);
   return fill("cauchy_", x, options, (u) => add(mul(tan(mul(sub(u, 0.5), Math.PI)), sigma), median));
 }
-/** x is filled with the number of trials up to the first success of probability p: 1, 2, … Reference: torch.Tensor.geometric_. */
+/** x is filled with the number of trials up to the first success of probability p: 1, 2, … Reference: torch.Tensor.geometric_. @package */
 export function geometric_(x: Tensor, p: number, options: DrawOptions = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("geometric_", "x", "a number", x.describe());
   if (!(p > 0 && p < 1)) throw new ValueError("geometric_", "p", "in (0, 1)", p);
   return fill("geometric_", x, options, (u) => clampMin(ceil(mul(log(sub(1, u)), 1 / Math.log1p(-p))), 1));
 }
-/** x is filled with e to the power of normal numbers. Reference: torch.Tensor.log_normal_. */
+/** x is filled with e to the power of normal numbers. Reference: torch.Tensor.log_normal_. @package */
 export function logNormal_(x: Tensor, mean = 1, std = 2, { generator }: DrawOptions = {}): Tensor {
   filled("logNormal_", x);
   if (!(std > 0)) throw new ValueError("logNormal_", "std", "above 0", std);
@@ -86,7 +86,10 @@ const RANGE: { readonly [K in DType]?: number } = {
   int16: 2 ** 15 - 1,
   uint16: 2 ** 16 - 1,
 };
-/** x is filled with whole numbers in [low, high); by default all that its dtype holds, from 0 (at most 2^31). Reference: torch.Tensor.random_. */
+/**
+ * x is filled with whole numbers in [low, high); by default all that its dtype holds, from 0 (at most 2^31). Reference: torch.Tensor.random_.
+ * @package
+ */
 export function random_(x: Tensor, low = 0, high: number | null = null, { generator }: DrawOptions = {}): Tensor {
   const end = high ?? (RANGE[x.dtype] ?? 2 ** 31 - 1) + 1;
   return assign("random_", x, () =>

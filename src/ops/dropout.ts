@@ -34,6 +34,7 @@ const factorsOp = define<{ readonly p: number; readonly dtype: DType }>({
   grad: null,
 });
 
+/** @package */
 export function demandProbability(operation: string, p: number): void {
   if (!(p >= 0 && p <= 1)) throw new ValueError(operation, "p", "in [0, 1]", p);
 }
@@ -49,6 +50,7 @@ function dropped(operation: string, x: Tensor, shape: Shape, { p = 0.5, training
 /**
  * x with elements set to zero at random, the others scaled by 1 / (1 - p). x: float16 or float32.
  * DirectML: RANDOM_GENERATOR, ELEMENT_WISE_IF, ELEMENT_WISE_MULTIPLY. Reference: torch.nn.functional.dropout.
+ * @functional
  */
 export const dropout = (x: Tensor, options: DropoutOptions = {}): Tensor => dropped("dropout", x, x.shape, options);
 
@@ -65,9 +67,12 @@ function alpha(operation: string, x: Tensor, shape: Shape, { p = 0.5, training =
   const kept = ge(rand(shape, { device: x.device, generator }), p);
   return add(mul(where(kept, x, SATURATED), scale), -SATURATED * scale * p);
 }
-/** Elements of x set to SELU's saturation at random, such that mean and variance stay. Reference: torch.nn.functional.alpha_dropout. */
+/**
+ * Elements of x set to SELU's saturation at random, such that mean and variance stay. Reference: torch.nn.functional.alpha_dropout.
+ * @functional
+ */
 export const alphaDropout = (x: Tensor, options: DropoutOptions = {}): Tensor => alpha("alphaDropout", x, x.shape, options);
-/** alphaDropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.feature_alpha_dropout. */
+/** alphaDropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.feature_alpha_dropout. @functional */
 export const featureAlphaDropout = (x: Tensor, options: DropoutOptions = {}): Tensor =>
   alpha(
     "featureAlphaDropout",
@@ -76,7 +81,7 @@ export const featureAlphaDropout = (x: Tensor, options: DropoutOptions = {}): Te
     options,
   );
 
-/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. */
+/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
 export function dropoutChannels(x: Tensor, options: DropoutOptions = {}): Tensor {
   if (x.rank < 2) throw new ShapeError("dropoutChannels", "x", "[N, C, ...]", x.describe());
   return dropped(

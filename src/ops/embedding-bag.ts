@@ -1,4 +1,4 @@
-/** Sums, means and maxima of bags of a table's rows. */
+/** Sums, means and maxima of bags of a table's rows. @functional */
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isInteger } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Rows of a table by their numbers. */
+/** Rows of a table by their numbers. @functional */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

@@ -189,5 +189,16 @@ export const argmax = (x: Tensor, axis: number | null = null, options: ArgOption
 export const argmin = (x: Tensor, axis: number | null = null, options: ArgOptions = {}): Tensor => place(argminOp, x, axis, options);
 
 export const methods = { amax, amin, argmax, argmin };
-/** Methods whose result depends on the arguments: typed by hand in ops/index.ts. */
+/** Their result depends on the arguments, which is said below. */
 export const overloaded = { max, min };
+
+declare module "../tensor.ts" {
+  interface Tensor {
+    /** The largest element of all; with an axis, the largest along it and their places. */
+    max(): Tensor;
+    max(axis: number, options?: ArgOptions): Extremes;
+    /** The smallest element of all; with an axis, the smallest along it and their places. */
+    min(): Tensor;
+    min(axis: number, options?: ArgOptions): Extremes;
+  }
+}

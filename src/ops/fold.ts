@@ -120,6 +120,7 @@ function columns(operation: string, plane: readonly number[], kernelSize: PerAxi
 /**
  * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows]. Floating dtypes.
  * DirectML: PADDING1, ELEMENT_WISE_IDENTITY with strides. Reference: torch.nn.functional.unfold.
+ * @functional unfold
  */
 export function unfoldWindows(x: Tensor, kernelSize: PerAxis, options: FoldOptions = {}): Tensor {
   demandFloat("unfold", x);
@@ -133,6 +134,7 @@ export function unfoldWindows(x: Tensor, kernelSize: PerAxis, options: FoldOptio
 /**
  * Columns [N, C * kernel, windows] (or without N) added into planes of outputSize: [N, C, H, W].
  * DirectML: SLICE_GRAD, ELEMENT_WISE_ADD. Reference: torch.nn.functional.fold.
+ * @functional
  */
 export function fold(x: Tensor, outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}): Tensor {
   demandFloat("fold", x);

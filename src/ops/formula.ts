@@ -1,4 +1,4 @@
-/** Formulas over elements: operations whose lowering is an expression of real numbers, and the arithmetic to write it in. */
+/** Formulas over elements: operations whose lowering is an expression of real numbers, and the arithmetic to write it in. @package */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { isFloat, resultType, type DType } from "../dtype.ts";

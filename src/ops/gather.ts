@@ -87,6 +87,7 @@ export const sumRows = (values: Tensor, index: Tensor, axis: number, shape: Shap
 export const sumElements = (values: Tensor, index: Tensor, axis: number, shape: Shape): Tensor =>
   call(sumByOp, [values, index], { axis, shape, isShared: false });
 
+/** @package */
 export function demandIndex(operation: string, index: Tensor): void {
   if (!isInteger(index.dtype))
     throw new DTypeError(

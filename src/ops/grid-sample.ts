@@ -1,4 +1,4 @@
-/** Reading planes at places that a grid names, and the grids of affine maps. */
+/** Reading planes at places that a grid names, and the grids of affine maps. @functional */
 import { demandSameDevice } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sizeOf } from "../shape.ts";

@@ -213,6 +213,5 @@ export function indexPut(
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
 }
 
-export { index as at };
 export const methods = { index, at: index, set, indexPut };
 export const inPlaceMethods = { indexPut_: indexPut };

@@ -1,4 +1,4 @@
-/** Normalisation of each channel of each sample. */
+/** Normalisation of each channel of each sample. @functional */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";

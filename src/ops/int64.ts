@@ -1,6 +1,7 @@
 /**
  * int64 as uint64 in the same order: the sign bit flipped. Microsoft's DirectML compares the low halves of int64 as signed numbers
  * (5 billion is less than 3 billion there), those of uint64 rightly.
+ * @package
  */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { DType } from "../dtype.ts";

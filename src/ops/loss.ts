@@ -1,4 +1,4 @@
-/** Losses that compare predictions with targets. */
+/** Losses that compare predictions with targets. @functional */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -19,11 +19,13 @@ export interface LossOptions {
   readonly reduction?: Reduction | undefined;
 }
 
+/** @package */
 export function demandReduction(operation: string, reduction: unknown): void {
   if (reduction !== "mean" && reduction !== "sum" && reduction !== "none")
     throw new ValueError(operation, "reduction", '"mean", "sum" or "none"', reduction);
 }
 
+/** @package */
 export function reduceLoss(operation: string, loss: Tensor, { reduction = "mean" }: LossOptions): Tensor {
   demandReduction(operation, reduction);
   return reduction === "mean" ? mean(loss) : reduction === "sum" ? sum(loss) : loss;

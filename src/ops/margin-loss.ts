@@ -1,4 +1,4 @@
-/** Losses of margins, rankings and likelihoods. */
+/** Losses of margins, rankings and likelihoods. @functional */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isFloat, isInteger } from "../dtype.ts";

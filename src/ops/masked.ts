@@ -1,4 +1,7 @@
-/** Reductions, scans and normalisations of the elements for which a mask is true. The others count as what changes nothing. */
+/**
+ * Reductions, scans and normalisations of the elements for which a mask is true. The others count as what changes nothing.
+ * @namespace masked
+ */
 import { DTYPES, isFloat, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import { broadcastShapes, type Shape } from "../shape.ts";

@@ -46,7 +46,7 @@ interface Scale {
   readonly beta: number;
 }
 
-/** alpha * a b + beta * c over batches. The result has the sizes [batch..., M, N], packed. */
+/** alpha * a b + beta * c over batches. The result has the sizes [batch..., M, N], packed. @package */
 export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batch: Shape, { alpha, beta }: Scale): Expr {
   const [m, k] = a.sizes.slice(-2) as [number, number];
   const n = b.sizes[b.sizes.length - 1]!;
@@ -282,6 +282,7 @@ const linearOp = define({
 /**
  * x W^T + bias. x: [..., I]; weight: [O, I]; bias: [O] or none. Result: [..., O].
  * DirectML: GEMM, the bias as its C. Reference: torch.nn.functional.linear.
+ * @functional
  */
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   demandRank("linear", "weight", weight, 2);

@@ -40,7 +40,7 @@ const expandOp: ViewDefinition<{ readonly shape: Shape }> = defineView({
   grad: (dy, { spec }) => sumTo(dy, spec),
 });
 
-/** Parts along each axis: every steps[i]-th element from starts[i] on. */
+/** Parts along each axis: every steps[i]-th element from starts[i] on. @package */
 export interface SliceAttributes {
   readonly starts: readonly number[];
   readonly sizes: readonly number[];
@@ -57,7 +57,7 @@ const sliceOp: ViewDefinition<SliceAttributes> = defineView({
   grad: (dy, { spec, attrs }) => call(sliceGradOp, [dy], { ...attrs, shape: spec.shape }),
 });
 
-/** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. */
+/** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
   name: "sliceGrad",
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],

@@ -1,4 +1,4 @@
-/** Layers' functions that draw, and the bilinear one. */
+/** Layers' functions that draw, and the bilinear one. @functional */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import type { Tensor } from "../tensor.ts";

@@ -44,7 +44,7 @@ const coordinatesOp = define({
   },
 });
 
-/** Throws inside compile(), where a shape can't wait for data. */
+/** Throws inside compile(), where a shape can't wait for data. @package */
 export function refuseTraced(operation: string, option = "size", hint = "The result is then of that length, padded."): void {
   if (tracer() === null) return;
   throw new TraceError({
@@ -188,7 +188,7 @@ export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
   return asResult(reshape(where(picks, indexSelect(reshape(source, [-1]), 0, within), line), shape));
 }
 
-/** Places that count from the end if negative, as ones that count from the start. */
+/** Places that count from the end if negative, as ones that count from the start. @package */
 export function wrapped(operation: string, index: Tensor, length: number): Tensor {
   demandIndex(operation, index);
   demandIndices(operation, index, { length, wraps: true });
@@ -205,5 +205,18 @@ export function take(x: Tensor, index: Tensor): Tensor {
 
 export const methods = { nonzeroSync, argwhereSync, maskedSelectSync, maskedScatter, take };
 export const inPlaceMethods = { maskedScatter_: maskedScatter };
-/** Typed by hand in methods.ts: promises, or tensors of a fixed size. */
+/** Promises, or tensors of a fixed size. */
 export const overloaded = { nonzero, argwhere, maskedSelect };
+
+declare module "../tensor.ts" {
+  interface Tensor {
+    /** The coordinates of the nonzero elements: a promise, or with `size` that many rows. */
+    nonzero(options: SizedOptions): Tensor;
+    nonzero(options?: NonzeroOptions): Promise<Tensor>;
+    argwhere(options: SizedOptions): Tensor;
+    argwhere(options?: NonzeroOptions): Promise<Tensor>;
+    /** The elements where a mask holds: a promise, or with `size` that many. */
+    maskedSelect(mask: Tensor, options: MaskedOptions): Tensor;
+    maskedSelect(mask: Tensor): Promise<Tensor>;
+  }
+}

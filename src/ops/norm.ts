@@ -1,4 +1,4 @@
-/** Normalisations: over the batch, over the last axes, over groups of channels. */
+/** Normalisations: over the batch, over the last axes, over groups of channels. @functional */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";

@@ -177,5 +177,16 @@ export const nanquantile = (x: Tensor, q: number | Tensor, options: QuantileOpti
   quantileOf("nanquantile", x, q, options, true);
 
 export const methods = { mode, quantile, nanquantile };
-/** Typed by hand in methods.ts: their result depends on the arguments. */
+/** Their result depends on the arguments, which is said below. */
 export const overloaded = { median, nanmedian };
+
+declare module "../tensor.ts" {
+  interface Tensor {
+    /** The median of all elements; with an axis, the medians along it and their places. */
+    median(): Tensor;
+    median(axis: number, options?: KthOptions): Extremes;
+    /** The same of the elements that are not NaN. */
+    nanmedian(): Tensor;
+    nanmedian(axis: number, options?: KthOptions): Extremes;
+  }
+}

@@ -1,4 +1,4 @@
-/** Padding: x with more elements before and behind, along chosen axes. */
+/** Padding: x with more elements before and behind, along chosen axes. @functional */
 import { dataTypeName } from "../graph/describe.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Maxima and means over windows of one to three spatial axes. */
+/** Maxima and means over windows of one to three spatial axes. @functional */
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -12,7 +12,7 @@ import { reshape } from "./movement.ts";
 import { cast } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
 
-/** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. */
+/** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. @package */
 export interface Windows {
   readonly input: readonly number[];
   readonly output: readonly number[];

@@ -279,19 +279,19 @@ export function bernoulli(p: Tensor, { generator }: DrawOptions = {}): Tensor {
   return noGrad(() => toDType(lt(draw("uniform", p.shape, "float32", p.device, generator), p), p.dtype));
 }
 
-/** x is filled with uniform numbers in [low, high). Reference: torch.Tensor.uniform_. */
+/** x is filled with uniform numbers in [low, high). Reference: torch.Tensor.uniform_. @package */
 export function uniform_(x: Tensor, low = 0, high = 1, { generator }: DrawOptions = {}): Tensor {
   if (!(high >= low)) throw new ValueError("uniform_", "high", `at least low (${low})`, high);
   return assign("uniform_", x, () => add(mul(draw("uniform", x.shape, filled("uniform_", x), x.device, generator), high - low), low));
 }
 
-/** x is filled with normal numbers. Reference: torch.Tensor.normal_. */
+/** x is filled with normal numbers. Reference: torch.Tensor.normal_. @package */
 export function normal_(x: Tensor, mean = 0, std = 1, { generator }: DrawOptions = {}): Tensor {
   if (!(std >= 0)) throw new ValueError("normal_", "std", "at least 0", std);
   return assign("normal_", x, () => add(mul(draw("normal", x.shape, filled("normal_", x), x.device, generator), std), mean));
 }
 
-/** x is filled with 1 with probability p, else 0. Reference: torch.Tensor.bernoulli_. */
+/** x is filled with 1 with probability p, else 0. Reference: torch.Tensor.bernoulli_. @package */
 export function bernoulli_(x: Tensor, p: number | Tensor = 0.5, { generator }: DrawOptions = {}): Tensor {
   const chance = typeof p === "number" ? scalarTensor(x.device, "float32", p) : p;
   return assign("bernoulli_", x, () =>

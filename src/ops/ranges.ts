@@ -187,6 +187,7 @@ const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
 /**
  * 1 at the place that x names along a new last axis of `classes`, 0 elsewhere. x: integers; numbers out of range give zeros only.
  * Default dtype int64, as in PyTorch. DirectML: ONE_HOT. Reference: torch.nn.functional.one_hot.
+ * @functional
  */
 export function oneHot(x: Tensor, classes: number, { dtype = "int64" }: { readonly dtype?: DType } = {}): Tensor {
   if (!isInteger(x.dtype)) throw new DTypeError("oneHot", "x", "of an integer dtype", x.describe());

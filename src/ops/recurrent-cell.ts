@@ -1,4 +1,4 @@
-/** The elementwise part of recurrent cells: one operation forward, one backward. */
+/** The elementwise part of recurrent cells: one operation forward, one backward. @package */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";

@@ -24,16 +24,17 @@ export interface ReduceOptions {
 }
 export type Axes = number | readonly number[] | null;
 
+/** @package */
 export interface ReduceAttributes {
   readonly axes: readonly number[];
   readonly keepDims: boolean;
 }
 
-/** The shape of a reduction. */
+/** The shape of a reduction. @package */
 export const reducedShape = (shape: Shape, { axes, keepDims }: ReduceAttributes): number[] =>
   shape.flatMap((d, i) => (axes.includes(i) ? (keepDims ? [1] : []) : [d]));
 
-/** dy of a reduction, spread over the shape of its input again. */
+/** dy of a reduction, spread over the shape of its input again. @package */
 export function spread(dy: Tensor, shape: Shape, { axes, keepDims }: ReduceAttributes): Tensor {
   const kept = keepDims
     ? dy
@@ -64,7 +65,7 @@ function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: n
   return { sizes, strides, reduced };
 }
 
-/** REDUCE over axes: a packed result with length 1 along them. */
+/** REDUCE over axes: a packed result with length 1 along them. @package */
 export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
   const { sizes, strides, reduced } = merged(x, axes);
   const list = reduced.flatMap((r, i) => (r ? [i] : []));
@@ -149,12 +150,12 @@ const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
 const anyOp = testOp("any");
 const allOp = testOp("all");
 
-const attributes = (operation: string, x: Tensor, axis: Axes | undefined, options: ReduceOptions): ReduceAttributes => {
+/** The axes and options of a reduction as its attributes. @package */
+export const reduceAttributes = (operation: string, x: Tensor, axis: Axes | undefined, options: ReduceOptions): ReduceAttributes => {
   // An empty list means all axes, as in PyTorch.
   const axes = Array.isArray(axis) && axis.length === 0 ? null : axis;
   return { axes: normalizeAxes(operation, axes, x.rank), keepDims: options.keepDims ?? false };
 };
-export { attributes as reduceAttributes };
 
 /** A cast of more bytes is done and reduced piece by piece, so that it never exists as a whole. */
 const MOST_WIDENED = 64 * 2 ** 20;
@@ -211,14 +212,14 @@ function widenedReduce(
 export function sum(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("sum", dtype);
-  return widenedReduce(sumOp, x, dtype, attributes("sum", x, axis, options), add);
+  return widenedReduce(sumOp, x, dtype, reduceAttributes("sum", x, axis, options), add);
 }
 
 /** The mean over the axes (all of them by default). Floating dtypes; NaN when empty. Reference: torch.mean. DirectML: REDUCE AVERAGE. */
 export function mean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
   demandFloat("mean", source);
-  return call(meanOp, [source], attributes("mean", x, axis, options));
+  return call(meanOp, [source], reduceAttributes("mean", x, axis, options));
 }
 
 /** The product over one axis (or all). Integers and bool give int64; an empty product is 1. Reference: torch.prod. DirectML: REDUCE MULTIPLY. */
@@ -226,15 +227,15 @@ export function prod(x: Tensor, axis: number | null = null, options: ReduceOptio
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("prod", dtype);
   const axes = axis === null ? null : normalizeAxis("prod", axis, x.rank);
-  return widenedReduce(prodOp, x, dtype, attributes("prod", x, axes, options), mul);
+  return widenedReduce(prodOp, x, dtype, reduceAttributes("prod", x, axes, options), mul);
 }
 
 /** Whether some element is not zero: bool (uint8 for uint8). False when empty. Reference: torch.any. DirectML: REDUCE MAX. */
 export const any = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor =>
-  call(anyOp, [x], attributes("any", x, axis, options));
+  call(anyOp, [x], reduceAttributes("any", x, axis, options));
 
 /** Whether all elements are not zero: bool (uint8 for uint8). True when empty. Reference: torch.all. DirectML: REDUCE MIN. */
 export const all = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor =>
-  call(allOp, [x], attributes("all", x, axis, options));
+  call(allOp, [x], reduceAttributes("all", x, axis, options));
 
 export const methods = { sum, mean, prod, any, all };

@@ -1,4 +1,4 @@
-/** Planes of another size: each axis is resized in turn, by a few weighted reads of each place. */
+/** Planes of another size: each axis is resized in turn, by a few weighted reads of each place. @functional */
 import { ShapeError, ValueError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";

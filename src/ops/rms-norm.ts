@@ -1,4 +1,4 @@
-/** Normalisations without a mean: RMS norm, and local response normalisation. */
+/** Normalisations without a mean: RMS norm, and local response normalisation. @functional */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";

@@ -1,4 +1,4 @@
-/** The linear recurrence s[i] = b[i] + a[i] s[i-1] along an axis, which running products have as their gradient. */
+/** The linear recurrence s[i] = b[i] + a[i] s[i-1] along an axis, which running products have as their gradient. @package */
 import { call } from "../dispatch.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";

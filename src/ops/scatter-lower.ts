@@ -4,6 +4,7 @@
  * - one-hot: a product with one-hot rows, or a comparison with every place, in parts of at most TABLE elements;
  * - sorted: the places in order, runs of equal ones combined in log2(k) steps, the last of each run written by a unique SCATTER;
  * - sequence: for few updates, one GATHER and SCATTER after the other.
+ * @package
  */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";

@@ -1,4 +1,4 @@
-/** Softmax and its logarithm along one axis. */
+/** Softmax and its logarithm along one axis. @functional */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
@@ -22,7 +22,7 @@ function threeAxes(g: GraphBuilder, x: Expr, axis: number): Expr {
   return g.reshape(x, [sizeOf(x.sizes.slice(0, axis)), x.sizes[axis]!, sizeOf(x.sizes.slice(axis + 1))]);
 }
 
-/** Runs the operator of feature level 5.1 that takes an axis, or the older one over rows. */
+/** Runs the operator of feature level 5.1 that takes an axis, or the older one over rows. @package */
 export function emitSoftmax(g: GraphBuilder, x: Expr, axis: number, log: boolean): Expr {
   if (g.supports(log ? "ACTIVATION_LOG_SOFTMAX1" : "ACTIVATION_SOFTMAX1", x.dtype)) {
     const seen = x.sizes.length > 8 ? threeAxes(g, x, axis) : x;

@@ -24,6 +24,7 @@ interface SortAttributes {
 /**
  * Unsigned numbers in the order of x's elements: NaN comes behind all others, both zeros are equal. What TOP_K makes of NaN is
  * documented nowhere.
+ * @package
  */
 export function orderedKeys(g: GraphBuilder, x: Expr): Expr {
   if (x.dtype === "bool") return g.reinterpret(x, { dtype: "uint8" });
@@ -39,7 +40,7 @@ export function orderedKeys(g: GraphBuilder, x: Expr): Expr {
   return g.elementWiseIf(g.elementWiseIsNan(wide, bool), number(0xffffffff), g.elementWiseBitXor(bits, mask));
 }
 
-/** A packed uint32 index as another dtype; int32 has the same bits. */
+/** A packed uint32 index as another dtype; int32 has the same bits. @package */
 export const asIndex = (g: GraphBuilder, index: Expr, dtype: IndexDType): Expr =>
   dtype === "int32" ? g.reinterpret(index, { dtype }) : cast(g, index, dtype);
 

@@ -26,7 +26,7 @@ export function detach(x: Tensor): Tensor {
   return t === null ? make() : t.view(detachOp, x, undefined, make);
 }
 
-/** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. */
+/** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. @package */
 export function copy_(x: Tensor, source: Tensor): Tensor {
   source.demandLive("copy_", "source");
   if (!isBroadcastableTo(source.shape, x.shape))
@@ -37,15 +37,18 @@ export function copy_(x: Tensor, source: Tensor): Tensor {
   });
 }
 
-/** All elements of x become value. Reference: torch.Tensor.fill_. */
+/** All elements of x become value. Reference: torch.Tensor.fill_. @package */
 export const fill_ = (x: Tensor, value: number | bigint | boolean): Tensor =>
   assign("fill_", x, () => full(x.shape, value, { dtype: x.dtype, device: x.device }), { replaces: true, uniform: true });
 
-/** All elements of x become 0. Reference: torch.Tensor.zero_. */
+/** All elements of x become 0. Reference: torch.Tensor.zero_. @package */
 export const zero_ = (x: Tensor): Tensor =>
   assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }), { replaces: true, uniform: true });
 
-/** Says whether backward() accumulates a gradient for this leaf. Throws for others, and for integers. Reference: torch.Tensor.requires_grad_. */
+/**
+ * Says whether backward() accumulates a gradient for this leaf. Throws for others, and for integers. Reference: torch.Tensor.requires_grad_.
+ * @package
+ */
 export function requiresGrad_(x: Tensor, requires = true): Tensor {
   x.demandLive("requiresGrad_");
   if (!x.isLeaf) {

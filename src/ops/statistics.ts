@@ -31,7 +31,10 @@ export interface VarianceOptions {
   readonly correction?: number | undefined;
 }
 
-/** The variance over the axes (all of them by default). Floating dtypes. Reference: torch.var. DirectML: REDUCE AVERAGE and SUM. */
+/**
+ * The variance over the axes (all of them by default). Floating dtypes. Reference: torch.var. DirectML: REDUCE AVERAGE and SUM.
+ * @name var
+ */
 export function variance(x: Tensor, axis: Axes = null, { keepDims = false, correction = 1 }: VarianceOptions = {}): Tensor {
   demandFloat("var", x);
   // The sum of squares of a float16 tensor soon leaves the range in which float16 is exact.

@@ -1,4 +1,4 @@
-/** Pieces that many operations share. */
+/** Pieces that many operations share. @package */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName as dmlName } from "../graph/describe.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";

@@ -70,6 +70,7 @@ const scaled = (g: GraphBuilder, x: Expr, scale: number, bias: number): Expr => 
 /**
  * log(1 + x). For small x, where 1 + x loses digits and GPUs' logarithms are exact to 2^-21 only, by 2 atanh(x / (2 + x)), whose
  * series ends after four terms here.
+ * @package
  */
 export function emitLog1p(g: GraphBuilder, x: Expr): Expr {
   const ratio = g.elementWiseDivide(x, scaled(g, x, 1, 2));
@@ -79,7 +80,7 @@ export function emitLog1p(g: GraphBuilder, x: Expr): Expr {
   return g.elementWiseIf(smaller(g, x, 0.25), g.elementWiseMultiply(series, ratio), g.elementWiseLog(x, { scaleBias: [1, 1] }));
 }
 
-/** exp(x) - 1; for small x, where the difference loses digits, by its series. */
+/** exp(x) - 1; for small x, where the difference loses digits, by its series. @package */
 export function emitExpm1(g: GraphBuilder, x: Expr): Expr {
   let series = scaled(g, x, 1 / 7, 1);
   for (const n of [6, 5, 4, 3, 2]) series = scaled(g, g.elementWiseMultiply(series, x), 1 / n, 1);
@@ -256,7 +257,7 @@ export const atan = (x: Tensor): Tensor => call(atanOp, [x], undefined);
 export const sinh = (x: Tensor): Tensor => call(sinhOp, [x], undefined);
 /** Hyperbolic cosine. Reference: torch.cosh. DirectML: ELEMENT_WISE_COSH. */
 export const cosh = (x: Tensor): Tensor => call(coshOp, [x], undefined);
-/** Hyperbolic tangent. Reference: torch.tanh. DirectML: ELEMENT_WISE_TANH. */
+/** Hyperbolic tangent. Reference: torch.tanh. DirectML: ELEMENT_WISE_TANH. @functional */
 export const tanh = (x: Tensor): Tensor => call(tanhOp, [x], undefined);
 /** Inverse hyperbolic sine. Reference: torch.asinh. DirectML: ELEMENT_WISE_ASINH. */
 export const asinh = (x: Tensor): Tensor => call(asinhOp, [x], undefined);

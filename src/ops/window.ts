@@ -1,4 +1,7 @@
-/** What convolution and pooling share: options for one to three spatial axes, and tensors lifted to the four or five axes DirectML takes. */
+/**
+ * What convolution and pooling share: options for one to three spatial axes, and tensors lifted to the four or five axes DirectML takes.
+ * @package
+ */
 import { asResult } from "../dispatch.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { DTypeError, ShapeError } from "../errors.ts";

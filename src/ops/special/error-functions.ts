@@ -25,7 +25,7 @@ function emitExpSquare(f: Formula, x: Expr, sign: 1 | -1): Expr {
   const rest = f.mul(f.sub(limited, a), f.add(limited, a));
   return f.mul(f.exp(f.mul(f.square(a), sign)), f.exp(f.mul(rest, sign)));
 }
-/** erfc(x). */
+/** erfc(x). @package */
 export function emitErfc(f: Formula, x: Expr): Expr {
   const y = f.abs(x);
   const tail = f.mul(emitScaledRight(f, y), emitExpSquare(f, y, -1));

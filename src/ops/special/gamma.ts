@@ -36,7 +36,7 @@ function reduced(f: Formula, y: Expr, passed: (isPassed: Expr, value: Expr) => v
   return { z: f.where(isBelow, f.sub(y, 1), f.sub(at, 2)), isBelow };
 }
 
-/** ln |Γ(x)|. */
+/** ln |Γ(x)|. @package */
 export function emitLogGamma(f: Formula, x: Expr): Expr {
   const isReflected = f.lt(x, 0.5);
   const y = f.where(isReflected, f.sub(1, x), x);
@@ -53,7 +53,7 @@ export function emitLogGamma(f: Formula, x: Expr): Expr {
   return f.cases([f.isInfinite(x), Infinity], [isReflected, left], right);
 }
 
-/** ψ(x). */
+/** ψ(x). @package */
 export function emitDigamma(f: Formula, x: Expr): Expr {
   const isReflected = f.lt(x, 0.5);
   const y = f.where(isReflected, f.sub(1, x), x);

@@ -1,0 +1,30 @@
+// Made by scripts/generate-operations.mjs from the families in src/ops.
+/** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */
+export { relu, sigmoid, leakyRelu, elu, selu, celu, silu, gelu, softplus, logSigmoid, mish, softsign, hardtanh, relu6, hardSigmoid, hardSwish, hardshrink, softshrink, tanhshrink, threshold, prelu, glu } from "../ops/activation.ts";
+export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, adaptiveMaxPool1d, adaptiveMaxPool2d, adaptiveMaxPool3d } from "../ops/adaptive-pool.ts";
+export { scaledDotProductAttention } from "../ops/attention.ts";
+export { conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d } from "../ops/conv.ts";
+export { nllLoss, crossEntropy } from "../ops/cross-entropy.ts";
+export { ctcLoss } from "../ops/ctc-loss.ts";
+export { pdist, pairwiseDistance, cosineSimilarity, normalize } from "../ops/distance.ts";
+export { dropout, alphaDropout, featureAlphaDropout, dropoutChannels as dropout1d, dropoutChannels as dropout2d, dropoutChannels as dropout3d } from "../ops/dropout.ts";
+export { embeddingBag } from "../ops/embedding-bag.ts";
+export { embedding } from "../ops/embedding.ts";
+export { unfoldWindows as unfold, fold } from "../ops/fold.ts";
+export { gridSample, affineGrid } from "../ops/grid-sample.ts";
+export { instanceNorm } from "../ops/instance-norm.ts";
+export { mseLoss, l1Loss, smoothL1Loss, huberLoss, binaryCrossEntropy, binaryCrossEntropyWithLogits, klDiv } from "../ops/loss.ts";
+export { marginRankingLoss, hingeEmbeddingLoss, cosineEmbeddingLoss, softMarginLoss, multiMarginLoss, multilabelMarginLoss, multilabelSoftMarginLoss, tripletMarginLoss, poissonNllLoss, gaussianNllLoss } from "../ops/margin-loss.ts";
+export { linear } from "../ops/matmul.ts";
+export { multiHeadAttention, rotaryEmbedding } from "../ops/multihead.ts";
+export { rrelu, gumbelSoftmax, bilinear } from "../ops/noisy.ts";
+export { batchNorm, layerNorm, groupNorm } from "../ops/norm.ts";
+export { pad } from "../ops/pad.ts";
+export { maxPool1d, maxPool2d, maxPool3d, maxPool1dWithIndices, maxPool2dWithIndices, maxPool3dWithIndices, avgPool1d, avgPool2d, avgPool3d } from "../ops/pool.ts";
+export { oneHot } from "../ops/ranges.ts";
+export { interpolate } from "../ops/resize.ts";
+export { rmsNorm, localResponseNorm } from "../ops/rms-norm.ts";
+export { pixelShuffle, pixelUnshuffle, channelShuffle } from "../ops/shuffle.ts";
+export { softmax, logSoftmax, softmin } from "../ops/softmax.ts";
+export { tanh } from "../ops/unary.ts";
+export { maxUnpool1d, maxUnpool2d, maxUnpool3d, lpPool1d, lpPool2d, lpPool3d, fractionalMaxPool2d, fractionalMaxPool2dWithIndices, fractionalMaxPool3d, fractionalMaxPool3dWithIndices } from "../ops/unpool.ts";
