@@ -46,6 +46,11 @@ export class Call {
     return undefined;
   }
 
+  /** All arguments with PyTorch's names, in the order in which they were given; positional ones without a name are left out. */
+  byName(): [string, Value][] {
+    return [...this.#named];
+  }
+
   /** The first operand. */
   get x(): dx.Tensor {
     return this.tensor(this.positional[0]);

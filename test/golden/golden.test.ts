@@ -9,6 +9,7 @@ import { differences, differencesPage } from "./differences.ts";
 import { reportOf, runFolder } from "./report.ts";
 import { runCase } from "./run.ts";
 import { goldenFolder } from "./folder.ts";
+import { derivedEntry } from "./table/derived.ts";
 
 const device = devices.find((d) => !isMicrosoft(d)) ?? devices[0]!;
 const casesOf = (op: string) => readCases(join(goldenFolder, readIndex(goldenFolder).find((e) => e.op === op)!.file));
@@ -28,6 +29,21 @@ test("a wrong result fails, an unknown operation is missing, complex numbers are
     expect(runCase({ ...good!, op: "exp" }, []).result).toBe("failed");
     expect(runCase({ ...good!, op: "no_such_operation" }, []).result).toBe("missing");
     expect(runCase({ ...good!, args: [{ k: "complex", re: 1, im: 2 }] }, []).result).toBe("outOfScope");
+  });
+});
+
+test("an operation of ours under PyTorch's name needs no line in a table, and no option is left out", () => {
+  dx.withDevice(device, () => {
+    const good = casesOf("logsumexp").find((c) => c.kind === "ok" && c.dtype === "f32")!;
+    expect(runCase(good, []).result).toBe("passed");
+    expect(runCase({ ...good, kwargs: { ...good.kwargs, rounding_up: true } }, [])).toMatchObject({
+      result: "missing",
+      reason: "the option roundingUp",
+    });
+    expect(derivedEntry("nn.functional.leaky_relu")).not.toBeNull();
+    expect(derivedEntry("special.bessel_j0")).not.toBeNull();
+    // Classes, other modules and what is nowhere are no operations.
+    expect(["Tensor", "nn.functional.logsumexp", "linalg.abs", "nn.linear.weight", "no_such"].filter((name) => derivedEntry(name) !== null)).toEqual([]);
   });
 });
 

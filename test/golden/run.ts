@@ -6,7 +6,7 @@ import { Call, operandsOf, type Operands } from "./call.ts";
 import { Missing, dtypeOf, elementsOf, stridedOf, tensorOf, tensorsOf, type Case, type GoldenTensor } from "./cases.ts";
 import { checkGradient, checkOutputs, difference, flatten, outputsDiffer, type Output } from "./compare.ts";
 import { outOfScope } from "./scope.ts";
-import { table, type Entry } from "./table/index.ts";
+import { entryOf, type Entry } from "./table/index.ts";
 import { fallbacks, observed, type Way } from "./way.ts";
 
 export interface Mode {
@@ -41,8 +41,8 @@ export function runCase(c: Case, names: readonly string[], mode: Mode = {}, devi
   const { id } = c;
   const outside = outOfScope(c);
   if (outside !== null) return { id, result: "outOfScope", reason: outside };
-  const entry = table[c.op];
-  if (entry === undefined) return { id, result: "missing", reason: `no ${c.op}` };
+  const entry = entryOf(c.op);
+  if (entry === null) return { id, result: "missing", reason: `no ${c.op}` };
   if ("out" in c.kwargs) return { id, result: "missing", reason: "out= arguments" };
   const context: Context = {
     entry,

@@ -9,7 +9,7 @@ import { gunzipSync } from "node:zlib";
 import * as dx from "../../src/index.ts";
 import { Call, operandsOf } from "../golden/call.ts";
 import { Missing, readIndex, type Case } from "../golden/cases.ts";
-import { table, type Result } from "../golden/table/index.ts";
+import { entryOf, type Result } from "../golden/table/index.ts";
 
 const [folder, perDType = "2"] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: lowerings-program FOLDER_OF_RECORDED_CALLS [CALLS_OF_EACH_DTYPE]");
@@ -26,8 +26,8 @@ function formOf(c: Case, device: string): string | null {
       const before = JSON.stringify(dx.fallbackStats());
       try {
         const call = new Call(c, operandsOf(c));
-        if (!isTensors(dx.noGrad(() => table[c.op]!.run(call)))) return null;
-        const compiled = dx.compile(() => table[c.op]!.run(call), { name: c.op });
+        if (!isTensors(dx.noGrad(() => entryOf(c.op)!.run(call)))) return null;
+        const compiled = dx.compile(() => entryOf(c.op)!.run(call), { name: c.op });
         try {
           dx.noGrad(() => compiled());
           return compiled
@@ -56,7 +56,7 @@ function short(form: string): string {
 const count = dx.dml.deviceCount();
 const files = readIndex(folder);
 for (const { op, file } of files) {
-  if (table[op] === undefined) continue;
+  if (entryOf(op) === null) continue;
   const seen = new Map<string, number>();
   const lines = gunzipSync(readFileSync(join(folder, file)))
     .toString("utf8")

@@ -1,7 +1,8 @@
-/** From PyTorch's names to our calls. An operation is one line in the file of its theme. */
+/** From PyTorch's names to our calls. What differs by more than its name is a line in the file of its theme. */
 import { arithmetic } from "./arithmetic.ts";
+import { derivedEntry } from "./derived.ts";
 import { elementwise } from "./elementwise.ts";
-import type { Table } from "./entry.ts";
+import type { Entry, Table } from "./entry.ts";
 import { indexing } from "./indexing.ts";
 import { layers } from "./layers.ts";
 import { maskedTable } from "./masked.ts";
@@ -17,7 +18,7 @@ import { statistics } from "./statistics.ts";
 
 export type { Entry, Result } from "./entry.ts";
 
-export const table: Table = {
+const table: Table = {
   ...elementwise,
   ...movement,
   ...reduction,
@@ -33,3 +34,6 @@ export const table: Table = {
   ...maskedTable,
   ...rules,
 };
+
+/** What is run for PyTorch's operation of this name, or null where there is none. */
+export const entryOf = (name: string): Entry | null => table[name] ?? derivedEntry(name);

@@ -36,13 +36,10 @@ const resized = (mode?: dx.ResizeMode, align?: boolean): Entry => ({ run: (c) =>
   recomputeScaleFactor: c.given<boolean>("recompute_scale_factor"), antialias: c.bool("antialias"),
 }) });
 
-const fold = (c: Call): dx.FoldOptions => ({ dilation: c.given<PerAxis>("dilation"), padding: c.given<PerAxis>("padding"), stride: c.given<PerAxis>("stride") });
 const loss = (c: Call): dx.LossOptions => ({ reduction: c.given<dx.Reduction>("reduction") });
 const margin = (c: Call): { margin?: number | undefined } => ({ margin: c.given<number>("margin") });
 const unpool = (f: typeof dx.maxUnpool2d): Entry => ({ run: (c) => f(c.x, c.named("indices"), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), padding: c.given<PerAxis>("padding"), outputSize: c.given<readonly number[]>("output_size") }) });
-const lpPool = (f: typeof dx.lpPool2d): Entry => ({ run: (c) => f(c.x, c.number("norm_type", 2), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), ceilMode: c.bool("ceil_mode") }) });
 const shape = (c: Call): readonly number[] => c.list("normalized_shape");
-const lengths = (c: Call, name: string): dx.Tensor | readonly number[] => c.get(name) as dx.Tensor | readonly number[];
 
 const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIndex: c.given<number>("padding_idx"), maxNorm: c.given<number>("max_norm"), normType: c.given<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
 const fn = (name: string): string => `nn.functional.${name}`;
@@ -85,17 +82,11 @@ export const layers: Table = {
   lstm_cell: cell("lstm"), gru_cell: cell("gru"), rnn_tanh_cell: cell("tanh"), rnn_relu_cell: cell("relu"),
   [fn("scaled_dot_product_attention")]: attention, [fn("_scaled_dot_product_attention")]: privateAttention, [fn("multi_head_attention_forward")]: multiHead,
   [fn("rms_norm")]: { run: (c) => dx.rmsNorm(c.x, shape(c), c.optional("weight"), { epsilon: c.given<number>("eps") }) },
-  [fn("local_response_norm")]: { run: (c) => dx.localResponseNorm(c.x, c.number("size", 1), { alpha: c.given("alpha"), beta: c.given("beta"), k: c.given("k") }) },
   [fn("instance_norm")]: { run: (c) => dx.instanceNorm(c.x, c.optional("weight"), c.optional("bias"), { runningMean: c.optional("running_mean"), runningVariance: c.optional("running_var"), useInputStats: c.get("use_input_stats") !== false, momentum: c.number("momentum", 0.1), epsilon: c.number("eps", 1e-5) }) },
   native_batch_norm: { run: nativeBatchNorm },
-  [fn("interpolate")]: resized(), [fn("upsample_bilinear")]: resized("bilinear", true), [fn("upsample_nearest")]: resized("nearest"),
-  [fn("grid_sample")]: { run: (c) => dx.gridSample(c.x, c.named("grid"), { mode: c.given("mode"), paddingMode: c.given("padding_mode"), alignCorners: c.bool("align_corners") }) },
+  [fn("upsample_bilinear")]: resized("bilinear", true), [fn("upsample_nearest")]: resized("nearest"),
   [fn("affine_grid")]: { run: (c) => dx.affineGrid(c.x, c.list("size"), { alignCorners: c.bool("align_corners") }) },
-  [fn("pixel_shuffle")]: { run: (c) => dx.pixelShuffle(c.x, (c.get("upscale_factor") ?? c.positional[1]) as number) }, [fn("pixel_unshuffle")]: { run: (c) => dx.pixelUnshuffle(c.x, (c.get("downscale_factor") ?? c.positional[1]) as number) },
-  [fn("channel_shuffle")]: { run: (c) => dx.channelShuffle(c.x, c.number("groups", 1)) },
-  [fn("unfold")]: { run: (c) => dx.unfoldWindows(c.x, c.get("kernel_size") as PerAxis, fold(c)) }, [fn("fold")]: { run: (c) => dx.fold(c.x, c.get("output_size") as PerAxis, c.get("kernel_size") as PerAxis, fold(c)) },
-  [fn("max_unpool1d")]: unpool(dx.maxUnpool1d), [fn("max_unpool2d")]: unpool(dx.maxUnpool2d), [fn("max_unpool3d")]: unpool(dx.maxUnpool3d),
-  [fn("lp_pool1d")]: lpPool(dx.lpPool1d), [fn("lp_pool2d")]: lpPool(dx.lpPool2d),
+  [fn("max_unpool2d")]: unpool(dx.maxUnpool2d),
   [fn("bilinear")]: { run: (c) => dx.bilinear(c.x, c.named("input2"), c.named("weight"), c.optional("bias")) },
   [fn("embedding")]: { run: (c) => dx.embedding(c.x, c.named("weight"), embeddingOptions(c)) },
   [fn("embedding_bag")]: { run: (c) => dx.embeddingBag(c.x, c.named("weight"), { ...embeddingOptions(c), offsets: c.optional("offsets"), mode: c.given("mode"), perSampleWeights: c.optional("per_sample_weights"), includeLastOffset: c.bool("include_last_offset") }) },
@@ -105,16 +96,6 @@ export const layers: Table = {
     return dx.rrelu(c.x, { lower: c.given("lower"), upper: c.given("upper"), training: c.bool("training"), generator: generator() });
   } },
   [fn("gumbel_softmax")]: { run: (c) => dx.gumbelSoftmax(c.x, { tau: c.given("tau"), hard: c.bool("hard"), axis: c.given("dim"), generator: generator() }) },
-  [fn("cosine_embedding_loss")]: { run: (c) => dx.cosineEmbeddingLoss(c.x, c.named("input2"), c.named("target"), { ...loss(c), ...margin(c) }) },
-  [fn("margin_ranking_loss")]: { run: (c) => dx.marginRankingLoss(c.x, c.named("input2"), c.named("target"), { ...loss(c), ...margin(c) }) },
-  [fn("hinge_embedding_loss")]: { run: (c) => dx.hingeEmbeddingLoss(c.x, c.named("target"), { ...loss(c), ...margin(c) }) },
-  [fn("soft_margin_loss")]: { run: (c) => dx.softMarginLoss(c.x, c.named("target"), loss(c)) },
-  [fn("multi_margin_loss")]: { run: (c) => dx.multiMarginLoss(c.x, c.named("target"), { ...loss(c), ...margin(c), p: c.given("p"), weight: c.optional("weight") }) },
-  [fn("multilabel_margin_loss")]: { run: (c) => dx.multilabelMarginLoss(c.x, c.named("target"), loss(c)) },
-  [fn("multilabel_soft_margin_loss")]: { run: (c) => dx.multilabelSoftMarginLoss(c.x, c.named("target"), { ...loss(c), weight: c.optional("weight") }) },
-  [fn("poisson_nll_loss")]: { run: (c) => dx.poissonNllLoss(c.x, c.named("target"), { ...loss(c), logInput: c.given("log_input"), full: c.given("full"), epsilon: c.given("eps") }) },
-  [fn("gaussian_nll_loss")]: { run: (c) => dx.gaussianNllLoss(c.x, c.named("target"), c.named("var"), { ...loss(c), full: c.given("full"), epsilon: c.given("eps") }) },
   [fn("triplet_margin_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap"), p: c.given("p") }) },
   [fn("triplet_margin_with_distance_loss")]: { run: (c) => dx.tripletMarginLoss(c.x, c.named("positive"), c.named("negative"), { ...loss(c), ...margin(c), swap: c.bool("swap") }) },
-  [fn("ctc_loss")]: { run: (c) => dx.ctcLoss(c.x, c.named("targets"), lengths(c, "input_lengths"), lengths(c, "target_lengths"), { ...loss(c), blank: c.given("blank"), zeroInfinity: c.bool("zero_infinity") }) },
 };

@@ -20,10 +20,7 @@ export const maskedTable: Table = {
   "masked.argmin": { run: (c) => recast(c, masked.argmin(c.x, c.axes() as number | null, { ...place, mask: mask(c), keepDims: c.bool("keepdim") })) },
   "masked.var": { run: (c) => masked.variance(c.x, c.axes(), moments(c)) }, "masked.std": { run: (c) => masked.std(c.x, c.axes(), moments(c)) },
   "masked.norm": { run: (c) => masked.norm(c.x, c.number("ord", 2), c.axes(), reduce(c)) },
-  "masked.median": { run: (c) => masked.median(c.x, axis(c), { mask: mask(c), keepDims: c.bool("keepdim") }) },
   "masked.logsumexp": { run: (c) => masked.logsumexp(c.x, c.axes(), reduce(c)) },
   "masked.logaddexp": { run: (c) => masked.logaddexp(c.x, c.named("other"), { mask: c.optional("input_mask"), otherMask: c.optional("other_mask") }) },
-  "masked.cumsum": { run: (c) => masked.cumsum(c.x, axis(c), along(c)) }, "masked.cumprod": { run: (c) => masked.cumprod(c.x, axis(c), along(c)) },
-  "masked.softmax": { run: (c) => masked.softmax(c.x, axis(c), along(c)) }, "masked.log_softmax": { run: (c) => masked.logSoftmax(c.x, axis(c), along(c)) }, "masked.softmin": { run: (c) => masked.softmin(c.x, axis(c), along(c)) },
-  "masked.normalize": { run: (c) => masked.normalize(c.x, c.number("ord", 2), axis(c), { ...along(c), epsilon: c.number("eps", 1e-12) }) },
+  "masked.softmax": { run: (c) => masked.softmax(c.x, axis(c), along(c)) },
 };

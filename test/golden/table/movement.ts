@@ -21,7 +21,6 @@ const made = (c: Call): dx.TensorOptions => {
 const outDType = (c: Call): dx.DType | undefined => ({ i64: "int64", f32: "float32", bool: "bool" } as const)[(c.case.out as { t: "i64" }).t];
 
 const extent = (c: Call): readonly number[] => (Array.isArray(c.positional[0]) ? c.positional[0] : c.positional) as readonly number[];
-const like = (f: (x: dx.Tensor, options: dx.TensorOptions) => dx.Tensor): Entry => ({ run: (c) => f(c.x, c.dtype() === undefined ? {} : { dtype: c.dtype() }) });
 const pads = (c: Call): readonly number[] => c.list("pad");
 const text = (mode: string): dx.PadMode => {
   if (mode === "circular") throw new Missing("circular padding is not delivered");
@@ -35,25 +34,13 @@ export const movement: Readonly<Record<string, Entry>> = {
   view_as: { packed: true, run: (c) => dx.view(c.x, c.tensor(c.positional[1]).shape) },
   flatten: { run: (c) => dx.flatten(c.x, { start: c.number("start_dim", 0), end: c.number("end_dim", -1) }) },
   ravel: { run: (c) => dx.flatten(c.x) },
-  unflatten: { run: (c) => dx.unflatten(c.x, c.number("dim", 0), c.list("sizes", "unflattened_size")) },
   permute: { run: (c) => dx.permute(c.x, sizes(c, "dims")) },
-  transpose: { run: (c) => dx.transpose(c.x, c.number("dim0", 0), c.number("dim1", 0)) },
-  t: { run: (c) => dx.t(c.x) }, T: { run: (c) => dx.permute(c.x, c.x.shape.map((_, i) => c.x.rank - 1 - i)) },
-  movedim: { run: (c) => dx.movedim(c.x, c.axes("source")!, c.axes("destination")!) },
+  T: { run: (c) => dx.permute(c.x, c.x.shape.map((_, i) => c.x.rank - 1 - i)) },
   moveaxis: { run: (c) => dx.movedim(c.x, c.axes("source")!, c.axes("destination")!) },
   expand: { run: (c) => dx.expand(c.x, sizes(c, "size")) },
   expand_as: { run: (c) => dx.expand(c.x, c.tensor(c.positional[1]).shape) },
   broadcast_to: { run: (c) => dx.broadcastTo(c.x, sizes(c, "size", "shape")) },
-  squeeze: { run: (c) => dx.squeeze(c.x, c.has("dim") ? c.number("dim", 0) : undefined) },
-  unsqueeze: { run: (c) => dx.unsqueeze(c.x, c.number("dim", 0)) },
-  clone: { run: (c) => dx.clone(c.x) },
-  contiguous: { run: (c) => dx.contiguous(c.x) },
   diagonal: { run: (c) => dx.diagonal(c.x, { offset: c.number("offset", 0), axis0: c.number("dim1", 0), axis1: c.number("dim2", 1) }) },
-  flip: { run: (c) => dx.flip(c.x, c.list("dims")) }, flipud: { run: (c) => {
-    if (c.x.rank === 0) throw new dx.ShapeError("flipud", "x", "of at least one axis", c.x.describe());
-    return dx.flip(c.x, 0);
-  } },
-  roll: { run: (c) => dx.roll(c.x, c.axes("shifts")!, c.has("dims") ? c.axes("dims")! : undefined) },
   repeat: { run: (c) => dx.repeat(c.x, sizes(c, "repeats")) }, tile: { run: (c) => dx.tile(c.x, sizes(c, "dims")) },
   repeat_interleave: { run: (c) => {
     if (c.get("repeats") instanceof dx.Tensor) throw new Missing("counts as a tensor: the result's shape would depend on data");
@@ -62,11 +49,7 @@ export const movement: Readonly<Record<string, Entry>> = {
   numel: { run: (c) => c.x.size },
   tril: { run: (c) => dx.tril(c.x, c.number("diagonal", 0)) }, triu: { run: (c) => dx.triu(c.x, c.number("diagonal", 0)) },
   narrow: { run: (c) => dx.narrow(c.x, c.number("dim", 0), c.number("start", 0), c.number("length", 0)) },
-  select: { run: (c) => dx.select(c.x, c.number("dim", 0), c.number("index", 0)) },
-  slice: { run: (c) => dx.slice(c.x, c.number("dim", 0), c.number("start", 0), c.number("end", Number.MAX_SAFE_INTEGER), c.number("step", 1)) },
   __getitem__: { dynamic: true, run: (c) => dx.index(c.x, ...indexOf(c.case.args[0]!, ["args", 0], c.tensors)) },
-  gather: { run: (c) => dx.gather(c.x, c.number("dim", 0), c.tensor(c.get("index"))) },
-  index_select: { run: (c) => dx.indexSelect(c.x, c.number("dim", 0), c.tensor(c.get("index"))) },
   take_along_dim: { run: (c) => dx.takeAlongAxis(c.x, c.tensor(c.get("indices")), c.has("dim") ? c.number("dim", 0) : null) },
   cat: { run: (c) => dx.cat(tensors(c), c.number("dim", 0)) }, stack: { run: (c) => dx.stack(tensors(c), c.number("dim", 0)) },
   split: { run: (c) => dx.split(c.x, c.axes("split_size_or_sections", "split_size")!, c.number("dim", 0)) },
@@ -80,17 +63,10 @@ export const movement: Readonly<Record<string, Entry>> = {
     return dx.oneHot(c.x, c.number("num_classes", -1));
   } },
   arange: { run: (c) => dx.arange(c.number("end", 0), { start: c.number("start", 0), step: c.number("step", 1), ...made(c) }) },
-  linspace: { run: (c) => dx.linspace(c.number("start", 0), c.number("end", 0), c.number("steps", 100), made(c)) },
   eye: { run: (c) => dx.eye(c.number("n", 0), c.has("m") ? c.number("m", 0) : undefined, made(c)) },
   full: { run: (c) => dx.full(extent(c), c.operand("fill_value") as number, made(c)) },
-  full_like: { run: (c) => dx.fullLike(c.x, c.operand("fill_value") as number, c.dtype() === undefined ? {} : { dtype: c.dtype() }) },
   zeros: { run: (c) => dx.zeros(extent(c), made(c)) }, ones: { run: (c) => dx.ones(extent(c), made(c)) },
   empty: { run: (c) => dx.empty(extent(c), made(c)) },
-  zeros_like: like(dx.zerosLike), ones_like: like(dx.onesLike), empty_like: like(dx.emptyLike),
   fill: { run: (c) => (c.get("value") instanceof dx.Tensor ? dx.clone(dx.broadcastTo(c.tensor(c.get("value")).to(c.x.dtype), c.x.shape)) : dx.fullLike(c.x, c.operand("value") as number)) },
   zero_: { run: (c) => dx.clone(c.x).zero_(), inPlace: (c) => void c.x.zero_() },
-  promote_types: { run: (c) => {
-    const [a, b] = c.positional.map((v) => (v as { dtype: dx.DType }).dtype);
-    return dx.promoteTypes(a!, b!);
-  } },
 };

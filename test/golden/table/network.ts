@@ -4,7 +4,6 @@ import type { Call } from "../call.ts";
 import { Missing } from "../cases.ts";
 import type { Entry, Result } from "./entry.ts";
 
-type Tensors = (...inputs: dx.Tensor[]) => dx.Tensor;
 type PerAxis = number | readonly number[];
 
 /** What PyTorch finds in the data of a call is not looked for on the device. */
@@ -12,8 +11,6 @@ function unread(c: Call): void {
   if (c.case.kind === "error" && /between 0 and 1/.test(c.case.error?.message ?? "")) throw new Missing("values are not checked on the device");
 }
 
-/** A function of the tensors at the first places. */
-const product = (f: Tensors, count: number): Entry => ({ run: (c) => f(...c.positional.slice(0, count).map((v) => c.tensor(v))) });
 const optional = (c: Call, ...names: string[]): dx.Tensor | null => {
   const v = c.get(...names);
   return v === undefined || v === null ? null : c.tensor(v);
@@ -27,12 +24,6 @@ const perAxis = (c: Call, name: string): PerAxis | undefined => {
   const v = given<PerAxis>(c, name);
   return Array.isArray(v) && v.length === 1 ? (v[0] as number) : Array.isArray(v) && v.length === 0 ? undefined : v;
 };
-
-const scaled = (f: (c: dx.Tensor, a: dx.Tensor, b: dx.Tensor, o: { alpha: number; beta: number }) => dx.Tensor): Entry => ({
-  run: (c) => f(c.x, c.tensor(c.positional[1]), c.tensor(c.positional[2]), { alpha: c.number("alpha", 1), beta: c.number("beta", 1) }),
-});
-
-const soft = (f: typeof dx.softmax): Entry => ({ run: (c) => f(c.x, c.number("dim", 0), { dtype: c.dtype() }) });
 
 function floats(c: Call): void {
   if (c.case.kind === "ok" && !c.x.dtype.startsWith("float")) throw new Missing("convolution and pooling of integers are not delivered");
@@ -112,11 +103,8 @@ const embedding: Entry = { run: (c) => {
 const fn = (name: string): string => `nn.functional.${name}`;
 
 export const network: Readonly<Record<string, Entry>> = {
-  matmul: product(dx.matmul, 2), mm: product(dx.mm, 2), bmm: product(dx.bmm, 2), mv: product(dx.mv, 2), dot: product(dx.dot, 2), outer: product(dx.outer, 2),
   __rmatmul__: { run: (c) => dx.matmul(c.tensor(c.positional[1]), c.x) },
-  addmm: scaled(dx.addmm), baddbmm: scaled(dx.baddbmm),
   [fn("linear")]: { run: (c) => dx.linear(c.x, c.tensor(c.get("weight")), optional(c, "bias")) },
-  softmax: soft(dx.softmax), log_softmax: soft(dx.logSoftmax), [fn("softmax")]: soft(dx.softmax), [fn("log_softmax")]: soft(dx.logSoftmax), [fn("softmin")]: soft(dx.softmin),
   [fn("conv1d")]: convolution(dx.conv1d), [fn("conv2d")]: convolution(dx.conv2d), [fn("conv3d")]: convolution(dx.conv3d),
   [fn("conv_transpose1d")]: transposed(dx.convTranspose1d), [fn("conv_transpose2d")]: transposed(dx.convTranspose2d),
   [fn("max_pool1d")]: maxPool(dx.maxPool1d, dx.maxPool1dWithIndices), [fn("max_pool2d")]: maxPool(dx.maxPool2d, dx.maxPool2dWithIndices), [fn("max_pool3d")]: maxPool(dx.maxPool3d, dx.maxPool3dWithIndices),
@@ -129,10 +117,5 @@ export const network: Readonly<Record<string, Entry>> = {
   native_layer_norm: { run: (c) => { demandOne(c, "the statistics of the batch are no result here", true); return layerNorm(c); } },
   [fn("group_norm")]: { run: (c) => dx.groupNorm(c.x, c.number("num_groups", 1), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) }) },
   [fn("embedding")]: embedding, [fn("dropout")]: dropout,
-  [fn("mse_loss")]: loss(dx.mseLoss), [fn("l1_loss")]: loss(dx.l1Loss), [fn("kl_div")]: loss(dx.klDiv, (c) => ({ logTarget: c.bool("log_target") })),
-  [fn("smooth_l1_loss")]: loss(dx.smoothL1Loss, (c) => ({ beta: given<number>(c, "beta") })), [fn("huber_loss")]: loss(dx.huberLoss, (c) => ({ delta: given<number>(c, "delta") })),
-  [fn("nll_loss")]: loss(dx.nllLoss, (c) => ({ weight: optional(c, "weight"), ignoreIndex: given<number>(c, "ignore_index") })),
-  [fn("cross_entropy")]: loss(dx.crossEntropy, (c) => ({ weight: optional(c, "weight"), ignoreIndex: given<number>(c, "ignore_index"), labelSmoothing: given<number>(c, "label_smoothing") })),
   [fn("binary_cross_entropy")]: loss(dx.binaryCrossEntropy, (c) => ({ weight: optional(c, "weight") })),
-  [fn("binary_cross_entropy_with_logits")]: loss(dx.binaryCrossEntropyWithLogits, (c) => ({ weight: optional(c, "weight"), posWeight: optional(c, "pos_weight") })),
 };

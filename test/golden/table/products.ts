@@ -16,9 +16,9 @@ const axes = (c: Call): number | [number[], number[]] => {
 
 export const products: Table = {
   einsum: op((c) => dx.einsum(c.positional[0] as string, ...((Array.isArray(c.positional[1]) ? c.positional[1] : c.positional.slice(1)) as dx.Tensor[]))),
-  tensordot: op((c) => dx.tensordot(c.x, c.tensor(c.positional[1]), axes(c))), inner: two(dx.inner), kron: two(dx.kron), vdot: two(dx.vdot),
+  tensordot: op((c) => dx.tensordot(c.x, c.tensor(c.positional[1]), axes(c))), kron: two(dx.kron),
   "linalg.vecdot": op((c) => dx.vecdot(c.x, c.tensor(c.positional[1]), c.number("dim", -1))),
-  cross: op((c) => dx.cross(c.x, c.tensor(c.positional[1]), c.given<number>("dim"))), "linalg.cross": op((c) => dx.cross(c.x, c.tensor(c.positional[1]), c.number("dim", -1))),
+  "linalg.cross": op((c) => dx.cross(c.x, c.tensor(c.positional[1]), c.number("dim", -1))),
   "linalg.multi_dot": op((c) => dx.multiDot(...c.several())), chain_matmul: op((c) => dx.chainMatmul(...c.several())),
-  addbmm: { run: added(dx.addbmm, "addbmm_").run }, addmv: added(dx.addmv, "addmv_"), addr: added(dx.addr, "addr_"),
+  addbmm: { run: added(dx.addbmm, "addbmm_").run },
 };

@@ -40,6 +40,4 @@ export const reduction: Readonly<Record<string, Entry>> = {
   max: extremes("max"), min: extremes("min"),
   var: { run: (c) => variance(c, dx.var) }, std: { run: (c) => variance(c, dx.std) },
   norm: { run: vectorNorm }, "linalg.vector_norm": { run: vectorNorm },
-  logsumexp: { run: (c) => dx.logsumexp(c.x, c.axes(), { keepDims: c.bool("keepdim") }) },
-  cumsum: { run: (c) => dx.cumsum(c.x, c.axes() as number, c.dtype() === undefined ? {} : { dtype: c.dtype() }) },
 };

@@ -4,8 +4,6 @@ import type { Call } from "../call.ts";
 import { op, type Entry, type Table } from "./entry.ts";
 
 const sections = (c: Call): number | readonly number[] => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number;
-/** Tensors given as one list or one by one. */
-const list = (f: (tensors: readonly dx.Tensor[]) => dx.Tensor): Entry => op((c) => f(c.several()));
 const variadic = (f: (...tensors: dx.Tensor[]) => dx.Tensor | dx.Tensor[]): Entry => op((c) => f(...c.several()));
 const meshgrid = op((c) => dx.meshgrid(c.several(), { indexing: c.text("indexing", "ij") as "ij" }));
 /** Every operand, as for atleast: one gives one, several give several. */
@@ -25,24 +23,20 @@ const spacing = (c: Call): number | readonly (number | dx.Tensor)[] | undefined 
 const offset = (c: Call): number | undefined => c.given<number>("storage_offset");
 
 export const shapes: Table = {
-  H: op((c) => dx.t(c.x)), mT: op((c) => dx.mT(c.x)), swapaxes: op((c) => dx.swapaxes(c.x, c.number("axis0", 0), c.number("axis1", 0))),
+  H: op((c) => dx.t(c.x)),
   atleast_1d: each(dx.atleast1d), atleast_2d: each(dx.atleast2d), atleast_3d: each(dx.atleast3d),
-  hstack: list(dx.hstack), vstack: list(dx.vstack), dstack: list(dx.dstack), column_stack: list(dx.columnStack),
   block_diag: variadic(dx.blockDiag), broadcast_tensors: variadic(dx.broadcastTensors), cartesian_prod: variadic(dx.cartesianProd),
   combinations: op((c) => dx.combinations(c.x, c.number("r", 2), { withReplacement: c.bool("with_replacement") })), meshgrid,
-  tensor_split: op((c) => dx.tensorSplit(c.x, sections(c), c.number("dim", 0))), hsplit: op((c) => dx.hsplit(c.x, sections(c))), vsplit: op((c) => dx.vsplit(c.x, sections(c))), dsplit: op((c) => dx.dsplit(c.x, sections(c))),
-  rot90: op((c) => dx.rot90(c.x, c.number("k", 1), c.has("dims") ? c.list("dims") : [0, 1])), fliplr: op((c) => dx.fliplr(c.x)),
-  narrow_copy: op((c) => dx.narrowCopy(c.x, c.number("dim", 0), c.number("start", 0), c.number("length", 0))),
-  unfold: op((c) => dx.unfold(c.x, c.number("dimension", 0), c.number("size", 1), c.number("step", 1))),
+  tensor_split: op((c) => dx.tensorSplit(c.x, sections(c), c.number("dim", 0))),
+  rot90: op((c) => dx.rot90(c.x, c.number("k", 1), c.has("dims") ? c.list("dims") : [0, 1])),
   as_strided: { packed: true, run: (c) => dx.asStrided(c.x, c.positional[1] as number[], c.positional[2] as number[], offset(c)) },
   as_strided_scatter: { packed: true, run: (c) => dx.asStridedScatter(c.x, c.tensor(c.positional[1]), c.list("size"), c.list("stride"), offset(c)) },
   slice_scatter: op((c) => dx.sliceScatter(c.x, c.named("src"), c.number("dim", 0), c.number("start", 0), c.number("end", Number.MAX_SAFE_INTEGER), c.number("step", 1))),
   select_scatter: op((c) => dx.selectScatter(c.x, c.named("src"), c.number("dim", 0), c.number("index", 0))),
   diagonal_scatter: op((c) => dx.diagonalScatter(c.x, c.named("src"), from(c))),
   sum_to_size: op((c) => dx.sumToSize(c.x, (Array.isArray(c.positional[1]) ? c.positional[1] : c.positional.slice(1)) as number[])),
-  diag: op((c) => dx.diag(c.x, c.number("diagonal", 0))), diagflat: op((c) => dx.diagflat(c.x, c.number("offset", 0))), trace: op((c) => dx.trace(c.x)),
+  diag: op((c) => dx.diag(c.x, c.number("diagonal", 0))), diagflat: op((c) => dx.diagflat(c.x, c.number("offset", 0))),
   diag_embed: op((c) => dx.diagEmbed(c.x, { offset: c.number("offset", 0), axis0: c.number("dim1", -2), axis1: c.number("dim2", -1) })),
-  diff: op((c) => dx.diff(c.x, { n: c.number("n", 1), axis: c.number("dim", -1), prepend: c.optional("prepend"), append: c.optional("append") })),
   trapezoid, trapz: trapezoid,
   cumulative_trapezoid: op((c) => dx.cumulativeTrapezoid(c.x, { x: c.optional("x"), dx: c.number("dx", 1), axis: c.number("dim", -1) })),
   gradient: op((c) => dx.gradient(c.x, { spacing: spacing(c), axis: c.axes("dim"), edgeOrder: c.number("edge_order", 1) as 1 })),
