@@ -72,6 +72,12 @@ export class Storage {
     if (this.#writes.length > MOST_WRITES) this.#writes.shift();
   }
 
+  /** Writes after a version have not happened. */
+  forgetWrites(version: number): void {
+    this.version = version;
+    this.#writes = this.#writes?.filter((w) => w.version <= version) ?? null;
+  }
+
   /** Whether elements from `start` on, before `end`, may have been written after a version. */
   isChanged(since: number, start: number, end: number): boolean {
     const writes = this.#writes?.filter((w) => w.version > since) ?? [];

@@ -27,7 +27,7 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   if (!isGradEnabled()) return write(target, fitting(operation, target, compute()));
   const had = target.requiresGrad;
   if (had) demandWritable(operation, target);
-  const { result, nodes } = watching(() => withFreshNode(target, had, () => fitting(operation, target, compute())));
+  const { result, nodes } = watching(() => withFreshNode(target, had, () => apart(target, fitting(operation, target, compute()))));
   if (!had) {
     if (!result.requiresGrad) return write(target, result);
     demandWritable(operation, target);
@@ -128,6 +128,10 @@ function fitting(operation: string, target: Tensor, value: Tensor): Tensor {
     throw new DTypeError(operation, "result", `${target.dtype}, since it is written in place`, value.dtype);
   return arithmetic.cast(value, target.dtype);
 }
+
+/** The value; a copy where it is what the target shows: a write that is none would leave its views with their old histories. */
+const apart = (target: Tensor, value: Tensor): Tensor =>
+  value.storage === target.storage && value.desc === target.desc && value.offset === target.offset ? arithmetic.clone(value) : value;
 
 const castsInPlace = (from: DType, to: DType): boolean => (isFloat(to) ? true : isInteger(to) && !isFloat(from));
 

@@ -18,6 +18,8 @@ class Saved {
   #desc: Desc;
   #offset: number;
   #version: number;
+  /** It became another tensor in the write that it was saved for: that write does not make it stale. */
+  #isRepointed = false;
   /** What made it; null for leaves, and for outputs of the node that saves it. */
   readonly #node: TapeNode | null;
   readonly #outputIndex: number;
@@ -48,6 +50,7 @@ class Saved {
   repoint(to: Tensor): void {
     to.storage.retain();
     this.#storage.release();
+    this.#isRepointed = true;
     this.#tensor = to;
     this.#storage = to.storage;
     this.#desc = to.desc;
@@ -58,6 +61,11 @@ class Saved {
   /** Notes that a write by its own operation is part of what it is. */
   refresh(): void {
     this.#version = this.#storage.version;
+  }
+
+  /** The same for a write that happens again: what was saved as it was before stays stale. */
+  refreshRepointed(): void {
+    if (this.#isRepointed) this.refresh();
   }
 
   isLike(other: Saved): boolean {
@@ -215,12 +223,12 @@ export class TapeNode {
     this.#isFreed = false;
     this.hooks = null;
     this.retained = null;
-    this.refresh();
+    for (const s of this.#saved ?? []) s?.refresh();
   }
 
-  /** @internal What it saves is as it should be now. */
-  refresh(): void {
-    for (const s of this.#saved ?? []) s?.refresh();
+  /** @internal The write that its operation does has happened again. */
+  rewritten(): void {
+    for (const s of this.#saved ?? []) s?.refreshRepointed();
   }
 
   /** @internal Whether another node stands for the same call of user code. */

@@ -116,8 +116,8 @@ export interface Region {
   readonly continuations: readonly Continuation[];
   readonly nodes: readonly { readonly node: TapeNode; readonly retains: number }[];
   readonly freed: readonly TapeNode[];
-  /** Storages from before it that it writes to. */
-  readonly written: readonly Storage[];
+  /** What it writes to. */
+  readonly written: readonly Operand[];
   /** What a later call may see of it, to be revived then. */
   readonly seen: readonly Made[];
   readonly results: readonly (Tensor | null)[] | null;
@@ -217,13 +217,14 @@ export function revive({ tensor, ownsStorage, node, outputIndex }: Made): Tensor
 }
 
 /** Does to the tape what the write did when it was recorded; isOutside: to that of tensors outside too. */
-export function follow(event: Rewrite, wrote: (storage: Storage) => void, isOutside = true): void {
+export function follow(event: Rewrite, wrote: (target: Operand) => void, isOutside = true): void {
+  // Before the write: what they saved of its target is stale after it.
+  for (const { node } of event.after) node?.revive();
   for (const inner of event.inner) {
-    if (inner.kind === "assign") wrote(inner.target.storage);
+    if (inner.kind === "assign") wrote(inner.target);
     else for (const made of madeOf(inner)) revive(made);
   }
-  for (const node of event.nodes) node.refresh();
-  for (const { node } of event.after) node?.revive();
+  for (const node of event.nodes) node.rewritten();
   for (const { tensor, node, outputIndex } of event.after) {
     if (!isOutside && tensor.storage.trace === null) continue;
     if (tensor.ownNode !== null && node !== null && tensor.ownNode !== node)
@@ -237,7 +238,9 @@ export function follow(event: Rewrite, wrote: (storage: Storage) => void, isOuts
 /** What of a region's events is visible after it: all of them if they are on the tape, else the tensors named. */
 export function visibleOf(inner: readonly Event[], named: ReadonlySet<Tensor>): Made[] {
   const made = [...allEvents(inner)].flatMap(madeOf);
-  const seen = made.some((m) => m.node !== null) ? made : made.filter((m) => named.has(m.tensor));
+  // A write to a view gives its base a history.
+  const bases = new Set([...named].map((t) => t.viewOf?.base));
+  const seen = made.some((m) => m.node !== null) ? made : made.filter((m) => named.has(m.tensor) || bases.has(m.tensor));
   // Views that no event made, as of a gradient that became a leaf's.
   const others = [...named].filter((t) => t.storage.trace !== null && !seen.some((m) => m.tensor === t));
   return [...seen, ...others.map((t) => madeAs(t, false))];
@@ -245,10 +248,8 @@ export function visibleOf(inner: readonly Event[], named: ReadonlySet<Tensor>): 
 
 export const madeAs = (t: Tensor, ownsStorage: boolean): Made => ({ tensor: t, ownsStorage, node: t.ownNode, outputIndex: t.outputIndex });
 
-export function writtenBy(inner: readonly Event[]): Storage[] {
-  const written = new Set<Storage>();
-  for (const event of allEvents(inner)) if (event.kind === "assign") written.add(event.target.storage);
-  return [...written];
+export function writtenBy(inner: readonly Event[]): Operand[] {
+  return [...allEvents(inner)].flatMap((event) => (event.kind === "assign" ? [event.target] : []));
 }
 
 /**
@@ -256,7 +257,7 @@ export function writtenBy(inner: readonly Event[]): Storage[] {
  * they are: the path was walked once, so nothing that its gradients read was written to.
  */
 export function restore(path: readonly Event[]): void {
-  const wrote = (storage: Storage): void => {
+  const wrote = ({ storage }: Operand): void => {
     if (storage.trace !== null) storage.version++;
   };
   for (const event of path) {
@@ -264,7 +265,7 @@ export function restore(path: readonly Event[]): void {
       for (const m of event.seen) revive(m);
       for (const node of event.freed) node.free();
     } else if (event.kind === "rewrite") follow(event, wrote, false);
-    else if (event.kind === "assign") wrote(event.target.storage);
+    else if (event.kind === "assign") wrote(event.target);
     else for (const m of madeOf(event)) revive(m);
   }
 }

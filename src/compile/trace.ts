@@ -9,6 +9,7 @@ import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../errors.ts";
 import { sameData } from "../graph/key.ts";
+import { noteWrite } from "../runtime/assign.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
@@ -282,14 +283,14 @@ export class Run implements Tracer {
         const e = step.event!;
         if (e.kind === "assign" && isSame(e.target, target) && isSame(e.source, source)) {
           this.at = step;
-          this.#wrote(target.storage);
+          this.#wrote(target);
           return;
         }
       }
       this.#leave("an in-place operation");
     }
     const seen = [this.#operand("assign", target), this.#operand("assign", source)] as const;
-    this.#wrote(target.storage);
+    this.#wrote(target);
     this.#push({ kind: "assign", target: seen[0], source: seen[1], origin: originOf("assign") });
   }
 
@@ -304,7 +305,7 @@ export class Run implements Tracer {
       const e = step.event!;
       if (e.kind === "rewrite" && isSame(e.target, target) && isSame(e.value, value)) {
         this.at = step;
-        follow(e, (storage) => this.#wrote(storage));
+        follow(e, (written) => this.#wrote(written));
         return;
       }
     }
@@ -449,7 +450,7 @@ export class Run implements Tracer {
 
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
-    if (isLost) for (const [storage, version] of this.#versions) storage.version = version;
+    if (isLost) for (const [storage, version] of this.#versions) storage.forgetWrites(version);
     for (const [t, before] of this.touched) {
       t.grad = before.grad;
       t.node = before.node;
@@ -457,9 +458,10 @@ export class Run implements Tracer {
     }
   }
 
-  #wrote(storage: Storage): void {
+  #wrote(target: Pick<Operand, "storage" | "desc" | "offset">): void {
+    const { storage } = target;
     if (storage.trace === null && !this.#versions.has(storage)) this.#versions.set(storage, storage.version);
-    storage.version++;
+    noteWrite(target);
   }
 
   #touch(t: Tensor): void {
@@ -476,7 +478,7 @@ export class Run implements Tracer {
 
   #skip(region: Region): void {
     for (const m of region.seen) revive(m);
-    for (const storage of region.written) this.#wrote(storage);
+    for (const target of region.written) this.#wrote(target);
     for (const { leaf, after } of region.effects) {
       this.touchGradient(leaf);
       leaf.grad = after;

@@ -1,14 +1,17 @@
 /** Losses that compare predictions with targets. @functional */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
-import { demandSameDevice } from "../dispatch.ts";
+import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
+import type { Expr } from "../graph/graph.ts";
+import { logSigmoid } from "./activation.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { lt } from "./compare.ts";
+import { formula } from "./formula.ts";
 import { mean, sum } from "./reduce.ts";
 import { demandFloat } from "./support.ts";
-import { abs, exp, log, log1p, neg, square } from "./unary.ts";
+import { abs, emitLog1p, exp, log, log1p, neg, square } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 
 /** What becomes of the losses of all elements: their mean, their sum, or all of them. */
@@ -75,6 +78,19 @@ export interface BinaryOptions extends LossOptions {
 
 const weighted = (loss: Tensor, weight: Tensor | null | undefined): Tensor => (weight ? mul(loss, weight) : loss);
 
+const binaryCrossEntropyOp = formula("binaryCrossEntropy", {
+  emit: (f, [x, t]) => {
+    const limited = (log: Expr): Expr => f.where(f.lt(log, -100), -100, log);
+    const [yes, no] = [limited(f.log(x!)), limited(emitLog1p(f.g, f.neg(x!)))];
+    return f.neg(f.add(f.mul(t!, yes), f.mul(f.sub(1, t!), no)));
+  },
+  grad: [
+    // PyTorch's: finite at 0 and 1, where the logarithms' own derivatives are not.
+    (dy, [x, t]): Tensor => div(mul(dy, sub(x!, t!)), clampMin(mul(x!, sub(1, x!)), x!.dtype === "float16" ? 6e-8 : 1e-12)),
+    (dy, [x]): Tensor => mul(dy, sub(log1p(neg(x!)), log(x!))),
+  ],
+});
+
 /**
  * Mean of -(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; logarithms are at least -100.
  * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy.
@@ -83,9 +99,7 @@ export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOpt
   pair("binaryCrossEntropy", x, target);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
-  const yes = mul(target, clampMin(log(x), -100));
-  const no = mul(sub(1, target), clampMin(log(sub(1, x)), -100));
-  return reduceLoss("binaryCrossEntropy", weighted(neg(add(yes, no)), options.weight), options);
+  return reduceLoss("binaryCrossEntropy", weighted(call(binaryCrossEntropyOp, [x, target], undefined), options.weight), options);
 }
 
 export interface LogitsOptions extends BinaryOptions {
@@ -94,14 +108,14 @@ export interface LogitsOptions extends BinaryOptions {
 }
 
 /**
- * binaryCrossEntropy of sigmoid(x), computed stably: (1 - t) x + log(1 + exp(-|x|)) + max(-x, 0).
+ * binaryCrossEntropy of sigmoid(x), computed stably: (1 - t) x - logSigmoid(x).
  * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy_with_logits.
  */
 export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options: LogitsOptions = {}): Tensor {
   pair("binaryCrossEntropyWithLogits", x, target);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError("binaryCrossEntropyWithLogits", "target", `of x's shape ${x.describe()}`, target.describe());
-  const softplus = add(log1p(exp(neg(abs(x)))), clampMin(neg(x), 0));
+  const softplus = neg(logSigmoid(x));
   const positive = options.posWeight ? mul(softplus, add(mul(sub(options.posWeight, 1), target), 1)) : softplus;
   return reduceLoss("binaryCrossEntropyWithLogits", weighted(add(mul(sub(1, target), x), positive), options.weight), options);
 }

@@ -163,7 +163,7 @@ export function tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Te
   const near = d(anchor, positive);
   let far = d(anchor, negative);
   if (options.swap === true) far = minimum(far, d(positive, negative));
-  return reduceLoss("tripletMarginLoss", clampMin(add(sub(near, far), options.margin ?? 1), 0), options);
+  return reduceLoss("tripletMarginLoss", clampMin(sub(add(near, options.margin ?? 1), far), 0), options);
 }
 
 export interface PoissonOptions extends LossOptions {

@@ -1,14 +1,15 @@
 /** Medians, quantiles and the most frequent element: places in the order of a line. */
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul, sub } from "./binary.ts";
-import { eq, isnan, ne } from "./compare.ts";
+import { eq, isnan, logicalOr, ne } from "./compare.ts";
 import { tensor } from "./creation.ts";
 import { toDType } from "./data.ts";
-import { argmax, type Extremes } from "./extrema.ts";
+import { amax, argmax, type Extremes } from "./extrema.ts";
 import { gather } from "./gather.ts";
 import { clamp, where } from "./where.ts";
 import { expand, flatten, movedim, narrow, reshape, unsqueeze } from "./movement.ts";
@@ -46,7 +47,10 @@ function medianOf(operation: string, x: Tensor, axis: number | undefined, option
   if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
   if (axis === undefined) {
     if (x.size === 0) return scalarTensor(x.device, x.dtype, isFloat(x.dtype) ? NaN : 0);
-    return withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN));
+    if (!x.requiresGrad || !isGradEnabled()) return withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN));
+    // Without an axis all elements that are equal to the median share its gradient, as in PyTorch: amax does that.
+    const found = noGrad(() => withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN)));
+    return amax(where(logicalOr(eq(x, found), isnan(found)), x, -Infinity));
   }
   const a = normalizeAxis(operation, axis, x.rank);
   demandElements(operation, x, a);

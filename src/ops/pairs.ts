@@ -6,7 +6,7 @@ import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, binary, div, mul, operands, sub, type Arithmetic } from "./binary.ts";
-import { eq, ge, isnan, le, logicalAnd, logicalNot, logicalOr } from "./compare.ts";
+import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { Formula, formula, promotedDType } from "./formula.ts";
 import { pow } from "./power.ts";
@@ -15,6 +15,12 @@ import { emitLog1p, exp, exp2, log, log1p, neg, square } from "./unary.ts";
 import { where } from "./where.ts";
 
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
+
+/** 1 at the origin, where atan2 has no derivative: PyTorch gives 0 there. */
+function squaredDistance(y: Tensor, x: Tensor): Tensor {
+  const sum = add(square(y), square(x));
+  return where(eq(sum, 0), 1, sum);
+}
 
 const atan2Op = formula("atan2", {
   emit: (f, [y, x]) => {
@@ -26,8 +32,8 @@ const atan2Op = formula("atan2", {
     return f.where(origin, there, f.g.elementWiseAtanYx(y!, f.where(origin, 1, x!)));
   },
   grad: [
-    (dy, [y, x]): Tensor => div(mul(dy, x!), add(square(y!), square(x!))),
-    (dy, [y, x]): Tensor => neg(div(mul(dy, y!), add(square(y!), square(x!)))),
+    (dy, [y, x]): Tensor => div(mul(dy, x!), squaredDistance(y!, x!)),
+    (dy, [y, x]): Tensor => neg(div(mul(dy, y!), squaredDistance(y!, x!))),
   ],
 });
 
@@ -104,8 +110,11 @@ const extreme = (name: "fmax" | "fmin"): ReturnType<typeof binary> =>
       return g.elementWiseIf(g.elementWiseIsNan(a, nan), b, g.elementWiseIf(g.elementWiseIsNan(b, nan), a, chosen));
     },
     grad: (dy, a, b, needs) => {
-      const first = logicalOr(name === "fmax" ? ge(a, b) : le(a, b), isnan(b));
-      return [needs[0] ? where(first, dy, zero(dy)) : null, needs[1] ? where(logicalNot(first), dy, zero(dy)) : null];
+      const wins = name === "fmax" ? gt : lt;
+      const share = where(eq(a, b), mul(dy, 0.5), dy);
+      const first = logicalOr(wins(a, b), isnan(b));
+      const second = logicalAnd(logicalOr(wins(b, a), isnan(a)), logicalNot(isnan(b)));
+      return [needs[0] ? where(second, zero(dy), share) : null, needs[1] ? where(first, zero(dy), share) : null];
     },
   });
 const fmaxOp = extreme("fmax");

@@ -8,10 +8,10 @@ import { contiguousOp } from "../runtime/assign.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { add, aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
-import { eq, ge, gt, isnan, le, lt } from "./compare.ts";
+import { aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
+import { eq, ge, gt, isnan, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
-import { define } from "../definition.ts";
+import { define, type Definition, type GradRule } from "../definition.ts";
 import { comparable, compared } from "./int64.ts";
 import { cast, computable, computing, sumTo } from "./support.ts";
 
@@ -72,6 +72,15 @@ export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
 const larger = (g: GraphBuilder, a: Expr, b: Expr): Expr => compared(g, g.elementWiseMax(comparable(g, a), comparable(g, b)), a.dtype);
 const smaller = (g: GraphBuilder, a: Expr, b: Expr): Expr => compared(g, g.elementWiseMin(comparable(g, a), comparable(g, b)), a.dtype);
 
+/** The gradient of the one that is chosen; where they are equal each gets half, and where one is NaN each gets all, as in PyTorch. */
+const sharedGradient =
+  (loses: typeof lt) =>
+  (dy: Tensor, a: Tensor, b: Tensor, needs: readonly boolean[]): readonly (Tensor | null)[] => {
+    const share = where(eq(a, b), mul(dy, 0.5), dy);
+    const zero = scalarTensor(dy.device, dy.dtype, 0);
+    return [needs[0] ? where(loses(a, b), zero, share) : null, needs[1] ? where(loses(b, a), zero, share) : null];
+  };
+
 const extreme = (name: "maximum" | "minimum"): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "maximum" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
@@ -84,13 +93,7 @@ const extreme = (name: "maximum" | "minimum"): ReturnType<typeof binary> =>
       const nan = { output: { dtype: "bool" as const } };
       return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
     },
-    // Equal elements share the gradient, as in PyTorch.
-    grad: (dy, a, b, needs) => {
-      const share = where(eq(a, b), mul(dy, 0.5), dy);
-      const zero = scalarTensor(dy.device, dy.dtype, 0);
-      const wins = name === "maximum" ? ge : le;
-      return [needs[0] ? where(wins(a, b), share, zero) : null, needs[1] ? where(wins(b, a), share, zero) : null];
-    },
+    grad: name === "maximum" ? sharedGradient(lt) : sharedGradient(gt),
   });
 const maximumOp = extreme("maximum");
 const minimumOp = extreme("minimum");
@@ -101,8 +104,8 @@ export const maximum = (a: Arithmetic, b: Arithmetic): Tensor => call(maximumOp,
 export const minimum = (a: Arithmetic, b: Arithmetic): Tensor => call(minimumOp, operands("minimum", a, b), undefined);
 
 type Limit = "clampMin" | "clampMax";
-/** x limited on one side; the gradient goes to x where it is not beyond the limit, else to the limit. */
-const limit = (name: Limit): ReturnType<typeof binary> =>
+/** x limited on one side. At the limit itself x has no gradient where that is a number, as in PyTorch 2.15, and all of it where it is a tensor. */
+const limit = (name: Limit, isNumber: boolean): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "clampMin" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
     dtype: (promoted) => computing(name, promoted),
@@ -113,48 +116,66 @@ const limit = (name: Limit): ReturnType<typeof binary> =>
       const nan = { output: { dtype: "bool" as const } };
       return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
     },
-    grad: (dy, x, edge, needs) => {
-      const zero = scalarTensor(dy.device, dy.dtype, 0);
-      const stays = name === "clampMin" ? ge(x, edge) : le(x, edge);
-      return [needs[0] ? where(stays, dy, zero) : null, needs[1] ? where(name === "clampMin" ? lt(x, edge) : gt(x, edge), dy, zero) : null];
-    },
+    grad: isNumber
+      ? (dy, x, edge) => [where((name === "clampMin" ? gt : lt)(x, edge), dy, scalarTensor(dy.device, dy.dtype, 0)), null]
+      : (dy, x, edge, needs) => {
+          const zero = scalarTensor(dy.device, dy.dtype, 0);
+          const [stays, yields] = name === "clampMin" ? [ge, lt] : [le, gt];
+          return [needs[0] ? where(stays(x, edge), dy, zero) : null, needs[1] ? where(yields(x, edge), dy, zero) : null];
+        },
   });
-const clampMinOp = limit("clampMin");
-const clampMaxOp = limit("clampMax");
+const limits = {
+  clampMin: { number: limit("clampMin", true), tensor: limit("clampMin", false) },
+  clampMax: { number: limit("clampMax", true), tensor: limit("clampMax", false) },
+};
+const limited = (name: Limit, x: Tensor, edge: Arithmetic): Tensor =>
+  call(limits[name][edge instanceof Tensor ? "tensor" : "number"], operands(name, x, edge), undefined);
 
 /** x, but at least min. A number or a tensor that broadcasts. Reference: torch.clamp_min. DirectML: ELEMENT_WISE_MAX. */
-export const clampMin = (x: Tensor, min: Arithmetic): Tensor => call(clampMinOp, operands("clampMin", x, min), undefined);
+export const clampMin = (x: Tensor, min: Arithmetic): Tensor => limited("clampMin", x, min);
 /** x, but at most max. A number or a tensor that broadcasts. Reference: torch.clamp_max. DirectML: ELEMENT_WISE_MIN. */
-export const clampMax = (x: Tensor, max: Arithmetic): Tensor => call(clampMaxOp, operands("clampMax", x, max), undefined);
+export const clampMax = (x: Tensor, max: Arithmetic): Tensor => limited("clampMax", x, max);
 
-const clampOp = define({
-  name: "clamp",
-  traits: { elementwise: true },
-  infer: ([x, min, max]) => {
-    const dtype = computing(
-      "clamp",
-      resultType([x!, min!, max!].map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" }))),
-    );
-    return [{ shape: broadcastShapes("clamp", x!.shape, broadcastShapes("clamp", min!.shape, max!.shape)), dtype }];
-  },
-  lower: (g, inputs, _, [out]) => {
-    const [x, min, max] = aligned(g, inputs, out!.dtype, out!.shape);
-    const inner = computable(g, "ELEMENT_WISE_MAX", out!.dtype);
-    let result = cast(g, smaller(g, larger(g, cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
-    // NaN is kept; single limits are taken to be numbers.
-    const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
-    if (isFloat(out!.dtype))
-      for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, { output: { dtype: "bool" } }), v, result);
-    return [result];
-  },
-  grad: (dy, { inputs: [x, min, max], specs, needs }) => {
+/** At limits that are numbers there is no gradient; at tensors x has it, as in clampMin. */
+const clampGradient =
+  (isNumber: boolean): GradRule<undefined> =>
+  (dy, { inputs: [x, min, max], specs, needs }) => {
     const zero = scalarTensor(dy.device, dy.dtype, 0);
     const give = (i: number, condition: () => Tensor): Tensor | null => (needs[i] ? sumTo(where(condition(), dy, zero), specs[i]!) : null);
-    const within = (): Tensor => mul(ge(x!, min!), le(x!, max!));
-    return [give(0, within), give(1, () => mul(lt(x!, min!), lt(min!, max!))), give(2, () => add(gt(x!, max!), gt(min!, max!)))];
-  },
-  saves: { inputs: [0, 1, 2], outputs: false },
-});
+    if (isNumber) return [give(0, () => logicalAnd(gt(x!, min!), lt(x!, max!))), null, null];
+    return [
+      give(0, () => logicalAnd(ge(x!, min!), le(x!, max!))),
+      give(1, () => logicalAnd(lt(x!, min!), lt(min!, max!))),
+      give(2, () => logicalOr(gt(x!, max!), gt(min!, max!))),
+    ];
+  };
+
+const clampBetween = (isNumber: boolean): Definition<undefined> =>
+  define({
+    name: "clamp",
+    traits: { elementwise: true },
+    infer: ([x, min, max]) => {
+      const dtype = computing(
+        "clamp",
+        resultType([x!, min!, max!].map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" }))),
+      );
+      return [{ shape: broadcastShapes("clamp", x!.shape, broadcastShapes("clamp", min!.shape, max!.shape)), dtype }];
+    },
+    lower: (g, inputs, _, [out]) => {
+      const [x, min, max] = aligned(g, inputs, out!.dtype, out!.shape);
+      const inner = computable(g, "ELEMENT_WISE_MAX", out!.dtype);
+      let result = cast(g, smaller(g, larger(g, cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
+      // NaN is kept; single limits are taken to be numbers.
+      const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
+      if (isFloat(out!.dtype))
+        for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, { output: { dtype: "bool" } }), v, result);
+      return [result];
+    },
+    grad: clampGradient(isNumber),
+    saves: { inputs: [0, 1, 2], outputs: false },
+  });
+const clampToNumbersOp = clampBetween(true);
+const clampToTensorsOp = clampBetween(false);
 
 /**
  * x limited to [min, max]; one of the two may be left out. Where min > max the result is max. Numbers or tensors that
@@ -173,7 +194,7 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(x.device, dtype, v));
   const inputs = [x, made(min), made(max)];
   demandSameDevice("clamp", inputs);
-  return call(clampOp, inputs, undefined);
+  return call(scalars.length === 2 ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
 }
 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */

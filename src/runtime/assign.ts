@@ -57,9 +57,8 @@ function take(target: Tensor, value: Tensor): void {
 }
 
 /** The elements from the first to the last of a tensor were written. */
-function noteWrite(target: Tensor): void {
-  const { shape, strides } = target.desc;
-  target.storage.wrote(target.offset, target.offset + shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1));
+export function noteWrite({ storage, desc: { shape, strides }, offset }: Pick<Tensor, "storage" | "desc" | "offset">): void {
+  storage.wrote(offset, offset + shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1));
 }
 
 function scatter(native: NativeDevice, target: Tensor, packed: Tensor): void {

@@ -1,0 +1,190 @@
+/** Gradients where a function has a corner, a tie or a pole. What is right there is PyTorch's choice: the numbers are from PyTorch 2.15. */
+import { expect, test } from "vitest";
+import * as dx from "../../src/index.ts";
+import { clean, eachMode, numbers } from "../device.ts";
+
+const F = dx.nn.functional;
+const { NaN: nan, Infinity: inf } = globalThis;
+
+interface Kink {
+  readonly name: string;
+  readonly inputs: readonly (readonly number[] | readonly (readonly number[])[])[];
+  readonly of: (...inputs: dx.Tensor[]) => dx.Tensor;
+  /** The gradient of each input, flat, for a gradient of ones. */
+  readonly gradients: readonly (readonly number[])[];
+}
+
+/** Each x beside each limit, and what x and the limit get. */
+const limits = (rows: readonly (readonly [x: number, edge: number, dx: number, dEdge: number])[]): Pick<Kink, "inputs" | "gradients"> => ({
+  inputs: [rows.map((r) => r[0]), rows.map((r) => r[1])],
+  gradients: [rows.map((r) => r[2]), rows.map((r) => r[3])],
+});
+
+const KINKS: readonly Kink[] = [
+  { name: "clamp to numbers", inputs: [[-0.5, 0.25, nan, 0, -1, 1]], of: (x) => dx.clamp(x, -0.5, 0.25), gradients: [[0, 0, 0, 1, 0, 0]] },
+  { name: "clamp to one number", inputs: [[0.25, 0, 1]], of: (x) => dx.clamp(x, 0.25, 0.25), gradients: [[0, 0, 0]] },
+  { name: "clamp to numbers that crossed", inputs: [[0.25, 0, -0.5]], of: (x) => dx.clamp(x, 0.25, -0.5), gradients: [[0, 0, 0]] },
+  { name: "clampMin by a number", inputs: [[-0.5, 0.25, nan, -1]], of: (x) => dx.clampMin(x, -0.5), gradients: [[0, 1, 0, 0]] },
+  { name: "clampMax by a number", inputs: [[-0.5, 0.25, nan, 1]], of: (x) => dx.clampMax(x, 0.25), gradients: [[1, 0, 0, 0]] },
+  {
+    name: "maximum",
+    ...limits([
+      [0, 0, 0.5, 0.5],
+      [1, nan, 1, 1],
+      [nan, 1, 1, 1],
+      [2, 1, 1, 0],
+    ]),
+    of: (a, b) => dx.maximum(a, b),
+  },
+  {
+    name: "minimum",
+    ...limits([
+      [0, 0, 0.5, 0.5],
+      [1, nan, 1, 1],
+      [nan, 1, 1, 1],
+      [2, 1, 0, 1],
+    ]),
+    of: (a, b) => dx.minimum(a, b),
+  },
+  {
+    name: "fmax",
+    ...limits([
+      [0, 0, 0.5, 0.5],
+      [1, nan, 1, 0],
+      [nan, 1, 0, 1],
+      [nan, nan, 1, 0],
+    ]),
+    of: (a, b) => dx.fmax(a, b),
+  },
+  {
+    name: "fmin",
+    ...limits([
+      [0, 0, 0.5, 0.5],
+      [1, nan, 1, 0],
+      [nan, 1, 0, 1],
+      [nan, nan, 1, 0],
+    ]),
+    of: (a, b) => dx.fmin(a, b),
+  },
+  {
+    name: "atan2 at the origin",
+    ...limits([
+      [0, 0, 0, 0],
+      [1, 0, 0, -1],
+    ]),
+    of: (y, x) => dx.atan2(y, x),
+  },
+  { name: "median of equal elements", inputs: [[1, 1, 0]], of: (x) => dx.median(x), gradients: [[0.5, 0.5, 0]] },
+  { name: "nanmedian of equal elements", inputs: [[1, nan, 1, 0]], of: (x) => dx.nanmedian(x), gradients: [[0.5, 0, 0.5, 0]] },
+  { name: "amax of equal elements", inputs: [[1, 1, 0]], of: (x) => dx.amax(x), gradients: [[0.5, 0.5, 0]] },
+  {
+    name: "binaryCrossEntropy at 0 and 1",
+    inputs: [[0, 1, 0.5]],
+    of: (x) => F.binaryCrossEntropy(x, dx.tensor([0.25, 1, 0], { device: x.device }), { reduction: "none" }),
+    gradients: [[-249999998976, 0, 2]],
+  },
+  {
+    name: "binaryCrossEntropyWithLogits at 0",
+    inputs: [[0, 0, 1]],
+    of: (x) => F.binaryCrossEntropyWithLogits(x, dx.tensor([0.25, 1, 0.5], { device: x.device }), { reduction: "none" }),
+    gradients: [[0.25, -0.5, 0.2310585788]],
+  },
+  {
+    name: "binaryCrossEntropyWithLogits with posWeight at 0",
+    inputs: [[0, 1, 0.5]],
+    of: (x) =>
+      F.binaryCrossEntropyWithLogits(x, dx.tensor([0.25, 1, 0], { device: x.device }), {
+        reduction: "none",
+        posWeight: dx.tensor(3, { device: x.device }),
+      }),
+    gradients: [[0, -0.8068242073, 0.6224593322]],
+  },
+  {
+    name: "marginRankingLoss at its margin",
+    inputs: [[0, -1, 1]],
+    of: (x) => F.marginRankingLoss(x, dx.zerosLike(x), dx.onesLike(x), { margin: 0, reduction: "none" }),
+    gradients: [[0, -1, 0]],
+  },
+  {
+    name: "hingeEmbeddingLoss at its margin",
+    inputs: [[0, -1, 1]],
+    of: (x) => F.hingeEmbeddingLoss(x, dx.neg(dx.onesLike(x)), { margin: 0, reduction: "none" }),
+    gradients: [[0, -1, 0]],
+  },
+  {
+    name: "multiMarginLoss at its margin",
+    inputs: [[[1, 0, 0]]],
+    of: (x) => F.multiMarginLoss(x, dx.zeros([1], { dtype: "int64", device: x.device })),
+    gradients: [[0, 0, 0]],
+  },
+  {
+    name: "multilabelMarginLoss at its margin",
+    inputs: [[[1, 0, 0]]],
+    of: (x) => F.multilabelMarginLoss(x, dx.tensor([[0, -1, -1]], { dtype: "int64", device: x.device })),
+    gradients: [[0, 0, 0]],
+  },
+  {
+    name: "tripletMarginLoss at its margin",
+    inputs: [[[0, 0]], [[1, 0]], [[2, 0]]],
+    of: (a, p, n) => F.tripletMarginLoss(a, p, n, { margin: 1, epsilon: 0 }),
+    gradients: [
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ],
+  },
+  {
+    name: "gridSample at the border",
+    inputs: [
+      [
+        [1, 0],
+        [-1, 0],
+        [0.5, 0],
+      ],
+    ],
+    of: (grid) =>
+      F.gridSample(
+        dx.tensor(
+          [
+            [
+              [
+                [0, 1],
+                [-1, 0.5],
+              ],
+            ],
+          ],
+          { device: grid.device },
+        ),
+        grid.reshape([1, 1, 3, 2]),
+        {
+          paddingMode: "border",
+          alignCorners: true,
+        },
+      ),
+    gradients: [[0, -0.25, 0, -0.5, 0.625, -0.3125]],
+  },
+  { name: "relu", inputs: [[0, -1, 1]], of: dx.relu, gradients: [[0, 0, 1]] },
+  { name: "hardtanh", inputs: [[-1, 0, 1]], of: (x) => dx.hardtanh(x), gradients: [[0, 1, 0]] },
+  { name: "abs", inputs: [[0, -1, 1]], of: dx.abs, gradients: [[0, -1, 1]] },
+  { name: "sqrt", inputs: [[0, 1]], of: dx.sqrt, gradients: [[inf, 0.5]] },
+  { name: "norm at 0", inputs: [[0, 0]], of: (x) => dx.norm(x), gradients: [[0, 0]] },
+  { name: "std of equal elements", inputs: [[1, 1, 1]], of: (x) => dx.std(x), gradients: [[0, 0, 0]] },
+];
+
+eachMode("gradients at corners, ties and poles", (device, mode) => {
+  test.each(KINKS)("$name", ({ inputs, of, gradients }) =>
+    clean(
+      device,
+      () => {
+        const leaves = inputs.map((values) => dx.tensor(values as number[], { device, dtype: "float32" }).requiresGrad_());
+        const found = mode.run((...xs) => dx.grad(of(...xs), xs, { gradient: dx.onesLike(of(...xs)) }), ...leaves);
+        found.forEach((g, i) => {
+          const [got, want] = [numbers(g!), gradients[i]!];
+          const isNear = want.every((w, k) => Object.is(got[k], w) || Math.abs(got[k]! - w) <= 1e-6 * Math.max(1, Math.abs(w)));
+          if (!isNear || got.length !== want.length) expect(got).toEqual(want);
+        });
+      },
+      { collect: true },
+    ),
+  );
+});
