@@ -20,3 +20,4 @@ export * from "./recurrent.ts";
 export type { LayerOptions } from "./options.ts";
 export * as functional from "./functional.generated.ts";
 export * as init from "./init.ts";
+export * as utils from "./utils.ts";

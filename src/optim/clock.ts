@@ -2,9 +2,13 @@
 import type { Device } from "../device.ts";
 import { dispatch, assign } from "../dispatch.ts";
 import { define } from "../definition.ts";
+import type { Expr } from "../graph/graph.ts";
+import { Formula } from "../ops/formula.ts";
+import { emitExpm1, emitLog1p } from "../ops/unary.ts";
 import { assignEager } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
+import { runEager } from "../runtime/eager.ts";
 import { outsideScopes } from "../scope.ts";
 import { internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
@@ -25,26 +29,79 @@ export function setCell(target: Tensor, value: number): void {
   next.dispose();
 }
 
-/** A counter becomes scale * counter + bias at each step. */
+/** What a counter sees: the steps taken (with this one), the values before, and the rates of the group. */
+export interface Moment {
+  readonly steps: Expr;
+  readonly values: readonly Expr[];
+  readonly rates: readonly Expr[];
+}
+
+/** A number that follows from the steps taken. */
 export interface Counter {
-  readonly scale: number;
-  readonly bias: number;
-  /** Its value after so many steps. */
-  at(steps: number): number;
+  /** In state dicts, by PyTorch's name; null: it is not there, since it follows from the steps. */
+  readonly name: string | null;
+  /** Its value after so many steps at the given rates. */
+  start(steps: number, rates: readonly number[]): number;
+  /** Its value after one more step. */
+  next(f: Formula, before: Expr, moment: Moment): Expr;
+  /** Its value for the present rates, if they have changed. */
+  recount?(f: Formula, moment: Moment): Expr;
 }
 
 /** 0, 1, 2, … */
-export const steps: Counter = { scale: 1, bias: 1, at: (n) => n };
+export const steps: Counter = { name: "step", start: (n) => n, next: (f, x) => f.add(x, 1) };
+
+/** The logarithm of a decay; a large negative number for 0, which times 0 steps is 0. */
+export const logOf = (beta: number): number => Math.max(Math.log(beta), LEAST);
+const LEAST = -1e4;
 
 /** 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. */
-export const correction = (beta: number): Counter => ({ scale: beta, bias: 1 - beta, at: (n) => 1 - beta ** n });
-
-const tickOp = define<{ readonly rules: readonly (readonly [number, number])[] }>({
-  name: "optimizerStep",
-  infer: (inputs) => inputs,
-  lower: (g, inputs, { rules }) => inputs.map((x, i) => g.elementWiseIdentity(x, { scaleBias: rules[i]! })),
-  grad: null,
+export const correction = (beta: number): Counter => ({
+  name: null,
+  start: (n) => 1 - beta ** n,
+  next: (f, x) => f.affine(x, beta, 1 - beta),
+  recount: (f, { steps: n }) => f.neg(emitExpm1(f.g, f.mul(n, logOf(beta)))),
 });
+
+/** 1 - beta^n for a beta that may change between steps: rates[1] is beta, rates[2] is 1 - beta. */
+export const cycledCorrection: Counter = {
+  name: null,
+  start: (n, rates) => 1 - rates[1]! ** n,
+  next: (f, x, { rates }) => f.add(f.mul(x, rates[1]!), rates[2]!),
+  recount: (f, { steps: n, rates }) => f.neg(emitExpm1(f.g, f.mul(n, f.max(emitLog1p(f.g, f.neg(rates[2]!)), LEAST)))),
+};
+
+/** The counters of an optimizer under its options, as operations. */
+export interface ClockRule {
+  readonly counters: (fixed: object) => readonly Counter[];
+  readonly tick: (values: readonly Tensor[], rates: readonly Tensor[], fixed: object) => Tensor[];
+  /** At once, also while tracing. */
+  readonly recount: (values: readonly Tensor[], rates: readonly Tensor[], fixed: object) => Tensor[];
+}
+
+export function clockRule<F extends object>(name: string, counters: (fixed: F) => readonly Counter[]): ClockRule {
+  const moved = (kind: string, move: (c: Counter, f: Formula, before: Expr, moment: Moment) => Expr) =>
+    define<object>({
+      name: `${name}${kind}`,
+      infer: (inputs, fixed) => inputs.slice(0, counters(fixed as F).length),
+      lower: (g, inputs, fixed) => {
+        const f = new Formula(g, "float32", [1]);
+        const list = counters(fixed as F);
+        const values = inputs.slice(0, list.length);
+        const taken = kind === "Step" ? f.add(values[0]!, 1) : values[0]!;
+        const moment = { steps: taken, values, rates: inputs.slice(list.length) };
+        return list.map((c, i) => (i === 0 ? taken : move(c, f, values[i]!, moment)));
+      },
+      grad: null,
+    });
+  const tickOp = moved("Step", (c, f, before, moment) => c.next(f, before, moment));
+  const recountOp = moved("Recount", (c, f, before, moment) => c.recount?.(f, moment) ?? f.g.elementWiseIdentity(before));
+  return {
+    counters: (fixed) => counters(fixed as F),
+    tick: (values, rates, fixed) => dispatch(tickOp, [...values, ...rates], fixed),
+    recount: (values, rates, fixed) => outsideScopes(() => runEager(recountOp, [...values, ...rates], fixed)),
+  };
+}
 
 /** The counters of parameters that have taken the same steps. */
 export class Clock {
@@ -54,8 +111,17 @@ export class Clock {
     this.values = values;
   }
 
-  static start(device: Device, counters: readonly Counter[], stepsTaken = 0): Clock {
-    return new Clock(counters.map((c) => cell(device, c.at(stepsTaken))));
+  /** The counters after so many steps; `known`: values that do not follow from them. */
+  static start(
+    device: Device,
+    counters: readonly Counter[],
+    rates: readonly number[],
+    stepsTaken = 0,
+    known: Readonly<Record<string, number>> = {},
+  ): Clock {
+    return new Clock(
+      counters.map((c) => cell(device, (c.name === null || c === steps ? undefined : known[c.name]) ?? c.start(stepsTaken, rates))),
+    );
   }
 
   /** Another clock that shows the same now. */
@@ -65,10 +131,20 @@ export class Clock {
     return new Clock(this.values.map((t) => assign("optimizer", cell(t.device, 0), () => t)));
   }
 
-  tick(counters: readonly Counter[]): void {
+  tick(rule: ClockRule, rates: readonly Tensor[], fixed: object): void {
     if (this.values.length === 0) return;
-    const next = dispatch(tickOp, this.values, { rules: counters.map((c) => [c.scale, c.bias] as const) });
+    const next = rule.tick(this.values, rates, fixed);
     this.values.forEach((t, i) => assign("optimizer", t, () => next[i]!));
+  }
+
+  /** Brings the counters to rates that have changed. */
+  recount(rule: ClockRule, rates: readonly Tensor[], fixed: object): void {
+    if (this.values.length === 0) return;
+    const next = rule.recount(this.values, rates, fixed);
+    this.values.forEach((t, i) => {
+      assignEager(t, next[i]!, false);
+      next[i]!.dispose();
+    });
   }
 
   dispose(): void {

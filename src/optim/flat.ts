@@ -59,8 +59,8 @@ const owners = new WeakMap<Storage, object>();
 
 /** @internal The operations here run at once, also while a function is being traced: they make state, not results. */
 export const atOnce = {
-  zeros: (device: Device, dtype: DType, size: number): Tensor =>
-    outsideScopes(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value: 0 })[0]!),
+  full: (device: Device, dtype: DType, size: number, value: number): Tensor =>
+    outsideScopes(() => runCreation(fillOp, nativeDevice(device), { shape: [size], dtype, value })[0]!),
   copy: (t: Tensor): Tensor => outsideScopes(() => runEager(contiguousOp, [t], undefined)[0]!),
   gather: (tensors: readonly Tensor[]): Tensor => outsideScopes(() => runEager(gatherFlatOp, tensors, undefined)[0]!),
 };
@@ -89,6 +89,7 @@ export class Partition {
   /** The buffer of the parameters; null when all of them lie in another optimizer's. */
   data: Tensor | null = null;
   readonly state = new Map<string, Tensor>();
+  readonly #initial = new Map<string, number>();
   readonly #owner: object;
 
   constructor(owner: object, parameters: readonly Tensor[]) {
@@ -142,14 +143,23 @@ export class Partition {
     return this.parameters.every((p) => p.device === this.device && p.dtype === this.dtype);
   }
 
-  /** A named state, zeros at first. */
-  stateOf(name: string): Tensor {
+  /** A named state; at first all its elements are `initial`. */
+  stateOf(name: string, initial = 0): Tensor {
     let t = this.state.get(name);
     if (t === undefined) {
-      t = atOnce.zeros(this.device, this.dtype, this.total);
+      t = atOnce.full(this.device, this.dtype, this.total, initial);
       this.state.set(name, t);
+      this.#initial.set(name, initial);
     }
     return t;
+  }
+
+  /** Brings a state that no step has changed to another first value. */
+  restart(name: string, initial: number): void {
+    if (this.#initial.get(name) === initial) return;
+    this.state.get(name)?.dispose();
+    this.state.delete(name);
+    this.stateOf(name, initial);
   }
 
   /** The part of a state that belongs to a parameter, in its shape. */

@@ -2,3 +2,12 @@
 export { Optimizer, ParamGroup, type BaseOptions, type GroupInput, type OptimizerState, type ParametersInput } from "./optimizer.ts";
 export { SGD, sgd, type SGDOptions } from "./sgd.ts";
 export { Adam, AdamW, adam, adamW, type AdamOptions } from "./adam.ts";
+export { Adadelta, adadelta, type AdadeltaOptions } from "./adadelta.ts";
+export { Adagrad, adagrad, type AdagradOptions } from "./adagrad.ts";
+export { Adamax, adamax, type AdamaxOptions } from "./adamax.ts";
+export { ASGD, asgd, type ASGDOptions } from "./asgd.ts";
+export { NAdam, nadam, type NAdamOptions } from "./nadam.ts";
+export { RAdam, radam, type RAdamOptions } from "./radam.ts";
+export { RMSprop, rmsprop, type RMSpropOptions } from "./rmsprop.ts";
+export { Rprop, rprop, type RpropOptions } from "./rprop.ts";
+export * as lrScheduler from "./schedules/index.ts";

@@ -1,7 +1,7 @@
 /** The base of all optimizers: parameter groups, flat layouts, state, and what a step is. */
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import type { Device } from "../device.ts";
-import { call } from "../dispatch.ts";
+import { assign, call, dispatch } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { AutogradError, DTypeError, DeviceError, TraceError, ValueError } from "../errors.ts";
 import { clearGradient } from "../nn/module.ts";
@@ -10,9 +10,11 @@ import { contiguous, itemSync } from "../ops/data.ts";
 import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer, type Tracer } from "../tracer.ts";
-import { Clock, cell, setCell, type Counter } from "./clock.ts";
+import { sameData } from "../graph/key.ts";
+import { Clock, cell, setCell, steps } from "./clock.ts";
 import { Partition, gatherFlatOp } from "./flat.ts";
 import { Plan, gradientOf, type Run } from "./plan.ts";
+import type { Rule } from "./rule.ts";
 
 /** What every optimizer's options contain. */
 export interface BaseOptions {
@@ -29,14 +31,21 @@ export type ParametersInput<O extends BaseOptions> = Iterable<Tensor> | Iterable
 /** State by number of the parameter and name, and the groups' options. */
 export interface OptimizerState {
   readonly state: Readonly<Record<string, Readonly<Record<string, Tensor>>>>;
-  readonly paramGroups: readonly { readonly params: readonly number[]; readonly options: Readonly<object> }[];
+  readonly paramGroups: readonly {
+    readonly params: readonly number[];
+    readonly options: Readonly<object>;
+    /** The rate that a schedule started with. */
+    readonly initialLr?: number | undefined;
+  }[];
 }
 
 /** Parameters that share options. lr may be set at any time, also between calls of a compiled step. */
 export class ParamGroup<O extends BaseOptions> {
   readonly params: readonly Tensor[];
-  /** May be changed; a compiled step is then recorded anew (lr excepted). */
+  /** May be changed; a compiled step is then recorded anew, but for what schedules change: lr, momentum and the first of betas. */
   readonly options: O;
+  /** The rate that a schedule started with; undefined before there was one. */
+  initialLr: number | undefined;
 
   constructor(params: readonly Tensor[], options: O) {
     this.params = params;
@@ -60,22 +69,28 @@ interface Unit<O extends BaseOptions> {
   /** By parameter. */
   readonly clocks: Clock[];
   plan: Plan | null;
+  /** Has taken no step and no state: its state starts with the options of the first step. */
+  isFresh: boolean;
+  /** Values that the counters began with. */
+  starts: readonly number[];
 }
 
-/** The learning rate on a device, with what was written there. */
-interface Rate {
-  readonly cell: Tensor;
-  written: number;
-  /** The trace in which a step has read it. */
+/** The rates of a group on a device, with what was written there. */
+interface Rates {
+  readonly cells: readonly Tensor[];
+  written: readonly number[];
+  /** The options that the counters were made for. */
+  fixed: object;
+  /** The trace in which a step has read them. */
   trace: Tracer | null;
 }
 
-export abstract class Optimizer<O extends BaseOptions> {
+export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   readonly #name: string;
   readonly #defaults: O;
   readonly #groups: ParamGroup<O>[] = [];
   #units: Unit<O>[] = [];
-  readonly #rates = new Map<ParamGroup<O>, Map<Device, Rate>>();
+  readonly #rates = new Map<ParamGroup<O>, Map<Device, Rates>>();
 
   constructor(name: string, params: ParametersInput<O>, defaults: O) {
     this.#name = name;
@@ -86,14 +101,33 @@ export abstract class Optimizer<O extends BaseOptions> {
     for (const group of groups) this.addParamGroup(group);
   }
 
+  /** How it counts and moves. */
+  protected abstract get rule(): Rule;
+  /** Counters move on after the update, which reads those of the step before. */
+  protected get ticksAfter(): boolean {
+    return false;
+  }
   /** Names of the state that each parameter has, under the given options. */
   protected abstract stateNames(options: O): readonly string[];
-  /** Counters that each parameter has; the first is the number of steps. */
-  protected abstract counters(options: O): readonly Counter[];
   /** Throws for options out of their range. */
   protected abstract checkOptions(options: O): void;
-  /** Updates run.data and run.state in place; rate is the learning rate, float32 of one element. */
-  protected abstract update(run: Run, gradient: Tensor, rate: Tensor, options: O): void;
+  /** The options that programs hold fixed, as the rule knows them. */
+  protected abstract fixed(options: O): object;
+
+  /** Numbers that may be others in every step, for which no program is made anew. The first is the learning rate. */
+  protected rates(options: O): readonly number[] {
+    return [options.lr];
+  }
+
+  /** What a state is before the first step. */
+  protected initialState(_name: string, _options: O): number {
+    return 0;
+  }
+
+  /** The options that groups have unless they give their own. */
+  get defaults(): Readonly<O> {
+    return this.#defaults;
+  }
 
   get paramGroups(): readonly ParamGroup<O>[] {
     return this.#groups;
@@ -138,6 +172,14 @@ export abstract class Optimizer<O extends BaseOptions> {
     this.#units.push(...this.#layOut(group));
   }
 
+  #starts({ options }: ParamGroup<O>): readonly number[] {
+    return this.rule.clock.counters(this.fixed(options)).map((c) => c.start(0, this.rates(options)));
+  }
+
+  #newClock({ options }: ParamGroup<O>, on: Device, taken = 0, known: Readonly<Record<string, number>> = {}): Clock {
+    return Clock.start(on, this.rule.clock.counters(this.fixed(options)), this.rates(options), taken, known);
+  }
+
   /** One unit for each device and dtype, each with its parameters in one buffer. */
   #layOut(group: ParamGroup<O>): Unit<O>[] {
     const kinds = new Map<string, Tensor[]>();
@@ -149,9 +191,9 @@ export abstract class Optimizer<O extends BaseOptions> {
     return [...kinds.values()].map((parameters) => {
       const partition = new Partition(this, parameters);
       partition.arrange();
-      for (const name of this.stateNames(group.options)) partition.stateOf(name);
-      const clock = Clock.start(partition.device, this.counters(group.options));
-      return { group, partition, clocks: parameters.map(() => clock), plan: null };
+      for (const name of this.stateNames(group.options)) partition.stateOf(name, this.initialState(name, group.options));
+      const clock = this.#newClock(group, partition.device);
+      return { group, partition, clocks: parameters.map(() => clock), plan: null, isFresh: true, starts: this.#starts(group) };
     });
   }
 
@@ -171,6 +213,7 @@ export abstract class Optimizer<O extends BaseOptions> {
   }
 
   #inherit(unit: Unit<O>, old: readonly Unit<O>[]): void {
+    unit.isFresh = old.every((u) => u.isFresh);
     const moved = new Map<Clock, Clock>();
     unit.partition.parameters.forEach((p, i) => {
       const from = old.find((u) => u.partition.parameters.includes(p))!;
@@ -183,7 +226,7 @@ export abstract class Optimizer<O extends BaseOptions> {
       const clock = from.clocks[j]!;
       let here = moved.get(clock);
       if (here === undefined) {
-        here = Clock.start(unit.partition.device, this.counters(unit.group.options));
+        here = this.#newClock(unit.group, unit.partition.device);
         here.values.forEach((t, k) => copyInto(this.#name, t, clock.values[k]!));
         moved.set(clock, here);
       }
@@ -234,10 +277,21 @@ export abstract class Optimizer<O extends BaseOptions> {
   }
 
   #guards(options: O): unknown[] {
-    return Object.entries(options).flatMap(([name, value]) => (name === "lr" ? [] : [value]));
+    return Object.values(this.fixed(options));
+  }
+
+  /** State that starts with an option, such as a rate, takes what it is now, in the first step. */
+  #begin(unit: Unit<O>): void {
+    const { group, partition } = unit;
+    for (const name of this.stateNames(group.options)) partition.restart(name, this.initialState(name, group.options));
+    unit.isFresh = false;
+    if (sameData(unit.starts, this.#starts(group))) return;
+    for (const clock of new Set(unit.clocks)) clock.dispose();
+    unit.clocks.fill(this.#newClock(group, partition.device));
   }
 
   #prepare(unit: Unit<O>): void {
+    if (unit.isFresh) this.#begin(unit);
     const names = this.stateNames(unit.group.options);
     if (unit.plan !== null && unit.plan.isCurrent && unit.plan.states.length === names.length) return;
     unit.plan?.dispose();
@@ -257,9 +311,9 @@ export abstract class Optimizer<O extends BaseOptions> {
 
   /** Parameters without a gradient take no step: from now on their clock is another one than the others'. */
   #splitClocks(unit: Unit<O>): void {
-    const counters = this.counters(unit.group.options);
+    const { length } = this.rule.clock.counters(this.fixed(unit.group.options));
     // Options that count differently begin anew.
-    if (unit.clocks.some((c) => c.values.length !== counters.length)) unit.clocks.fill(Clock.start(unit.partition.device, counters));
+    if (unit.clocks.some((c) => c.values.length !== length)) unit.clocks.fill(this.#newClock(unit.group, unit.partition.device));
     for (const clock of new Set(unit.clocks)) {
       const members = unit.clocks.flatMap((c, i) => (c === clock ? [i] : []));
       const stepping = members.filter((i) => unit.partition.parameters[i]!.grad !== null);
@@ -269,44 +323,75 @@ export abstract class Optimizer<O extends BaseOptions> {
     }
   }
 
-  #rateOf(group: ParamGroup<O>, device: Device): Rate {
-    const rates = this.#rates.get(group)!;
-    let rate = rates.get(device);
-    if (rate === undefined) {
-      rate = { cell: cell(device, group.lr), written: group.lr, trace: null };
-      rates.set(device, rate);
+  #ratesOf(group: ParamGroup<O>, device: Device): Rates {
+    const all = this.#rates.get(group)!;
+    const values = this.rates(group.options);
+    let rates = all.get(device);
+    if (rates?.cells.length !== values.length) {
+      rates?.cells.forEach((c) => {
+        c.dispose();
+      });
+      rates = { cells: values.map((v) => cell(device, v)), written: values, fixed: this.fixed(group.options), trace: null };
+      all.set(device, rates);
     }
-    return rate;
+    return rates;
   }
 
   #writeRates(t: Tracer | null): void {
-    for (const { group, partition } of this.#units) {
-      const rate = this.#rateOf(group, partition.device);
-      if (rate.written !== group.lr) {
-        if (t !== null && rate.trace === t)
-          throw new TraceError({
-            operation: this.#name,
-            argument: "lr",
-            expected: "the same in all steps of one call of a compiled function",
-            received: `${group.lr} after ${rate.written}`,
-          });
-        setCell(rate.cell, group.lr);
-        rate.written = group.lr;
-      }
-      rate.trace = t;
+    for (const unit of this.#units) {
+      const { group, partition } = unit;
+      const rates = this.#ratesOf(group, partition.device);
+      const [values, fixed] = [this.rates(group.options), this.fixed(group.options)];
+      const isOther = values.some((v, i) => v !== rates.written[i]);
+      if (isOther && t !== null && rates.trace === t)
+        throw new TraceError({
+          operation: this.#name,
+          argument: values[0] === rates.written[0] ? "momentum" : "lr",
+          expected: "the same in all steps of one call of a compiled function",
+          received: `${values.join(", ")} after ${rates.written.join(", ")}`,
+        });
+      values.forEach((v, i) => {
+        if (v !== rates.written[i]) setCell(rates.cells[i]!, v);
+      });
+      if (values.some((v, i) => i > 0 && v !== rates.written[i]) || !sameData(fixed, rates.fixed)) this.#recount(group, rates, fixed);
+      rates.written = values;
+      rates.fixed = fixed;
+      rates.trace = t;
     }
+  }
+
+  /** Counters that follow from rates or options other than before. */
+  #recount(group: ParamGroup<O>, { cells }: Rates, fixed: object): void {
+    const { clock: counting } = this.rule;
+    if (counting.counters(fixed).every((c) => c.recount === undefined)) return;
+    for (const unit of this.#units)
+      if (unit.group === group && unit.partition.device === cells[0]!.device)
+        for (const clock of new Set(unit.clocks)) clock.recount(counting, cells, fixed);
   }
 
   #run(): void {
     for (const { group, partition, plan } of this.#units) {
-      const rate = this.#rateOf(group, partition.device).cell;
-      for (const clock of new Set(plan!.runs.map((r) => r.clock))) clock.tick(this.counters(group.options));
+      const rates = this.#ratesOf(group, partition.device).cells;
+      const fixed = this.fixed(group.options);
+      const tick = (): void => {
+        for (const clock of new Set(plan!.runs.map((r) => r.clock))) clock.tick(this.rule.clock, rates, fixed);
+      };
+      if (!this.ticksAfter) tick();
       for (const run of plan!.runs) {
         const gradient = gradientOf(run, (list) => call(gatherFlatOp, list, undefined), contiguous);
-        this.update(run, gradient, rate, group.options);
+        this.#update(run, gradient, rates, group.options, fixed);
         if (tracer() === null && gradient !== run.parameters[0]!.grad) gradient.dispose();
       }
+      if (this.ticksAfter) tick();
     }
+  }
+
+  #update(run: Run, gradient: Tensor, rates: readonly Tensor[], options: O, fixed: object): void {
+    const states = this.stateNames(options).map((name) => run.state.get(name)!);
+    const counters = run.clock.values;
+    const attributes = { rates: rates.length, counters: counters.length, fixed };
+    const next = dispatch(this.rule.update, [run.data, gradient, ...rates, ...counters, ...states], attributes);
+    [run.data, ...states].forEach((t, i) => assign(this.#name, t, () => next[i]!));
   }
 
   /** Takes the gradients away, or fills them with zeros. */
@@ -325,7 +410,8 @@ export abstract class Optimizer<O extends BaseOptions> {
         return first + i;
       });
       first += params.length;
-      return { params, options: { ...group.options } };
+      const { initialLr } = group;
+      return { params, options: { ...group.options }, ...(initialLr === undefined ? {} : { initialLr }) };
     });
     return { state, paramGroups };
   }
@@ -339,8 +425,10 @@ export abstract class Optimizer<O extends BaseOptions> {
     if (unit === undefined) return null;
     const i = unit.partition.parameters.indexOf(p);
     const own: Record<string, Tensor> = {};
-    const step = unit.clocks[i]!.values[0];
-    if (step !== undefined) own.step = new Tensor(step.storage, step.desc, step.offset);
+    this.rule.clock.counters(this.fixed(group.options)).forEach(({ name }, k) => {
+      const value = unit.clocks[i]!.values[k];
+      if (name !== null && value !== undefined) own[name] = new Tensor(value.storage, value.desc, value.offset);
+    });
     for (const name of this.stateNames(group.options)) {
       const view = unit.partition.stateView(name, i);
       // Unlike the optimizer's own views this one belongs to the caller's scope.
@@ -367,6 +455,7 @@ export abstract class Optimizer<O extends BaseOptions> {
     this.#groups.forEach((group, i) => {
       const given = saved.paramGroups[i]!;
       Object.assign(group.options, given.options);
+      if (given.initialLr !== undefined) group.initialLr = given.initialLr;
       this.checkOptions(group.options);
       group.params.forEach((p, j) => {
         this.#loadState(group, p, saved.state[given.params[j]!]);
@@ -378,6 +467,7 @@ export abstract class Optimizer<O extends BaseOptions> {
   #loadState(group: ParamGroup<O>, p: Tensor, own: Readonly<Record<string, Tensor>> | undefined): void {
     const unit = this.#unitOf(group, p);
     if (unit === undefined || own === undefined) return;
+    unit.isFresh = false;
     const i = unit.partition.parameters.indexOf(p);
     for (const name of this.stateNames(group.options)) {
       const value = own[name];
@@ -386,25 +476,29 @@ export abstract class Optimizer<O extends BaseOptions> {
       this.#fillState(unit, name, i, value);
     }
     if (unit.clocks[i]!.values.length === 0) return;
-    if (own.step === undefined)
+    const known: Record<string, number> = {};
+    for (const { name } of this.rule.clock.counters(this.fixed(group.options)))
+      if (name !== null && own[name] !== undefined) known[name] = itemSync(own[name]);
+    if (known[steps.name!] === undefined)
       throw new ValueError(`${this.#name}.loadStateDict`, "state", "with step for each parameter", Object.keys(own));
-    this.#loaded.set(p, itemSync(own.step));
+    this.#loaded.set(p, known);
   }
 
-  /** Steps of the parameters whose state is being loaded. */
-  readonly #loaded = new Map<Tensor, number>();
+  /** Counters of the parameters whose state is being loaded. */
+  readonly #loaded = new Map<Tensor, Readonly<Record<string, number>>>();
 
   /** New clocks for a group whose state was loaded: one for each number of steps. */
   #shareClocks(group: ParamGroup<O>): void {
     for (const unit of this.#units) {
       if (unit.group !== group) continue;
       const old = new Set(unit.clocks);
-      const made = new Map<number, Clock>();
+      const made = new Map<string, Clock>();
       unit.partition.parameters.forEach((p, i) => {
-        const n = this.#loaded.get(p);
-        if (n === undefined) return;
-        let clock = made.get(n);
-        if (clock === undefined) made.set(n, (clock = Clock.start(unit.partition.device, this.counters(group.options), n)));
+        const known = this.#loaded.get(p);
+        if (known === undefined) return;
+        const key = JSON.stringify(known);
+        let clock = made.get(key);
+        if (clock === undefined) made.set(key, (clock = this.#newClock(group, unit.partition.device, known[steps.name!], known)));
         unit.clocks[i] = clock;
       });
       for (const clock of old) if (!unit.clocks.includes(clock)) clock.dispose();
@@ -417,7 +511,7 @@ export abstract class Optimizer<O extends BaseOptions> {
   /** Frees the optimizer's state. The parameters stay. */
   dispose(): void {
     for (const unit of this.#units) this.#drop(unit);
-    for (const rates of this.#rates.values()) for (const rate of rates.values()) rate.cell.dispose();
+    for (const rates of this.#rates.values()) for (const { cells } of rates.values()) for (const c of cells) c.dispose();
     this.#units = [];
   }
 }

@@ -1,14 +1,12 @@
 /** Gradient descent. */
-import { assign, dispatch } from "../dispatch.ts";
 import { ValueError } from "../errors.ts";
-import { define } from "../definition.ts";
-import { cast, constant } from "../ops/support.ts";
-import type { Tensor } from "../tensor.ts";
-import { steps, type Counter } from "./clock.ts";
+import { steps } from "./clock.ts";
+import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
-import type { Run } from "./plan.ts";
+import { descent, movedBy, rule, type Rule } from "./rule.ts";
 
 export interface SGDOptions extends BaseOptions {
+  /** May change from step to step, as schedules cycle it; 0 leaves the buffer out. */
   momentum: number;
   /** Share of the gradient that the momentum leaves out, after the first step. */
   dampening: number;
@@ -19,60 +17,45 @@ export interface SGDOptions extends BaseOptions {
   maximize: boolean;
 }
 
-type Update = Omit<SGDOptions, "lr">;
+interface Fixed extends Omit<SGDOptions, "lr" | "momentum"> {
+  readonly hasMomentum: boolean;
+}
 
-/** Inputs p, gradient, rate and, with momentum, buffer, and, with dampening too, steps; outputs p and buffer. */
-const sgdOp = define<Update>({
-  name: "sgd",
-  infer: ([p, , , buffer]) => (buffer === undefined ? [p!] : [p!, buffer]),
-  lower: (g, [p, gradient, rate, buffer, count], o) => {
-    const wide = (x: typeof p): NonNullable<typeof p> => cast(g, x!, "float32");
-    const scaled = (x: NonNullable<typeof p>, by: number): NonNullable<typeof p> =>
-      by === 1 ? x : g.elementWiseIdentity(x, { scaleBias: [by, 0] });
-    const dtype = p!.dtype;
-    const sizes = p!.sizes;
-    const w = wide(p);
-    let d = scaled(wide(gradient), o.maximize ? -1 : 1);
-    if (o.weightDecay !== 0) d = g.elementWiseAdd(d, scaled(w, o.weightDecay));
-    let next: NonNullable<typeof p> | null = null;
-    if (buffer !== undefined) {
-      let fresh = scaled(d, 1 - o.dampening);
-      // The first step takes the gradient whole.
-      if (count !== undefined)
-        fresh = g.elementWiseIf(
-          g.expand(g.elementWiseLogicalLessThan(count, constant(g, "float32", 1.5, [1]), { output: { dtype: "uint8" } }), sizes),
-          d,
-          fresh,
-        );
-      next = g.elementWiseAdd(scaled(wide(buffer), o.momentum), fresh);
-      d = o.nesterov ? g.elementWiseAdd(d, scaled(next, o.momentum)) : next;
-    }
-    const moved = cast(g, g.elementWiseSubtract(w, g.elementWiseMultiply(d, g.expand(rate!, sizes))), dtype);
-    return next === null ? [moved] : [moved, cast(g, next, dtype)];
+const sgdRule = rule<Fixed>(
+  "sgd",
+  ({ hasMomentum, dampening }) => (hasMomentum && dampening !== 0 ? [steps] : []),
+  (q, { hasMomentum, dampening, nesterov, ...o }) => {
+    const { f, wide, rates, counters, state } = q;
+    const d = descent(q, o);
+    if (!hasMomentum) return [movedBy(q, q.p, d, rates[0]!)];
+    let fresh = d;
+    // The first step takes the gradient whole.
+    if (dampening !== 0) fresh = f.where(wide(q.one.lt(counters[0]!, 1.5)), d, f.mul(d, 1 - dampening));
+    const momentum = wide(rates[1]!);
+    const buffer = f.add(f.mul(state[0]!, momentum), fresh);
+    return [movedBy(q, q.p, nesterov ? f.add(d, f.mul(buffer, momentum)) : buffer, rates[0]!), buffer];
   },
-  grad: null,
-});
+);
 
 /**
  * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d takes d's
  * place, or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.
  */
 export class SGD extends Optimizer<SGDOptions> {
-  constructor(params: ParametersInput<SGDOptions>, options: { readonly lr: number } & Partial<SGDOptions>) {
-    super("SGD", params, { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false, ...options });
+  protected get rule(): Rule {
+    return sgdRule;
+  }
+
+  constructor(params: ParametersInput<SGDOptions>, options: Partial<SGDOptions> = {}) {
+    super("SGD", params, withDefaults({ lr: 1e-3, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false }, options));
   }
 
   protected stateNames(o: SGDOptions): readonly string[] {
     return o.momentum === 0 ? [] : ["momentum_buffer"];
   }
 
-  protected counters(o: SGDOptions): readonly Counter[] {
-    return o.momentum !== 0 && o.dampening !== 0 ? [steps] : [];
-  }
-
   protected checkOptions(o: SGDOptions): void {
-    if (!(o.momentum >= 0)) throw new ValueError("SGD", "momentum", "at least 0", o.momentum);
-    if (!(o.weightDecay >= 0)) throw new ValueError("SGD", "weightDecay", "at least 0", o.weightDecay);
+    checkAtLeast0("SGD", o, "momentum", "weightDecay");
     if (o.nesterov && (o.momentum <= 0 || o.dampening !== 0))
       throw new ValueError(
         "SGD",
@@ -82,14 +65,13 @@ export class SGD extends Optimizer<SGDOptions> {
       );
   }
 
-  protected update(run: Run, gradient: Tensor, rate: Tensor, { lr: _, ...o }: SGDOptions): void {
-    const buffer = run.state.get("momentum_buffer");
-    const inputs = buffer === undefined ? [run.data, gradient, rate] : [run.data, gradient, rate, buffer, ...run.clock.values.slice(0, 1)];
-    const [p, next] = dispatch(sgdOp, inputs, o);
-    assign("SGD", run.data, () => p!);
-    if (buffer !== undefined) assign("SGD", buffer, () => next!);
+  protected override rates({ lr, momentum }: SGDOptions): readonly number[] {
+    return momentum === 0 ? [lr] : [lr, momentum];
+  }
+
+  protected fixed({ lr: _, momentum, ...o }: SGDOptions): Fixed {
+    return { ...o, hasMomentum: momentum !== 0 };
   }
 }
 
-export const sgd = (params: ParametersInput<SGDOptions>, options: { readonly lr: number } & Partial<SGDOptions>): SGD =>
-  new SGD(params, options);
+export const sgd = (params: ParametersInput<SGDOptions>, options: Partial<SGDOptions> = {}): SGD => new SGD(params, options);

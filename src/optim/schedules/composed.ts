@@ -1,0 +1,96 @@
+/** Schedules of schedules: one after the other, or all at once. */
+import { ValueError } from "../../errors.ts";
+import { ReduceLROnPlateau } from "./plateau.ts";
+import { LRScheduler, type AnyOptimizer, type ScheduleState } from "./scheduler.ts";
+
+abstract class Composed extends LRScheduler {
+  readonly schedulers: readonly LRScheduler[];
+  protected readonly remembered: readonly string[] = [];
+
+  constructor(name: string, optimizer: AnyOptimizer, schedulers: readonly LRScheduler[]) {
+    if (schedulers.length === 0) throw new ValueError(name, "schedulers", "at least one", "none");
+    schedulers.forEach((s, i) => {
+      if (s instanceof ReduceLROnPlateau)
+        throw new ValueError(name, `schedulers[${i}]`, "one whose step() needs no metric", "a ReduceLROnPlateau");
+      if (s.optimizer !== optimizer) throw new ValueError(name, `schedulers[${i}]`, "of the same optimizer", "another one's");
+    });
+    super(name, optimizer);
+    this.schedulers = schedulers;
+  }
+
+  protected next(): readonly number[] {
+    throw new ValueError(this.name, "schedulers", "not sent to a step, as a part of another schedule", this.lastEpoch);
+  }
+
+  override undo(): void {
+    for (const s of this.schedulers) s.undo();
+  }
+
+  override stateDict(): ScheduleState {
+    return { ...super.stateDict(), schedulers: this.schedulers.map((s) => s.stateDict()) };
+  }
+
+  override loadStateDict(state: ScheduleState): void {
+    const { schedulers, ...own } = state;
+    if (!Array.isArray(schedulers) || schedulers.length !== this.schedulers.length)
+      throw new ValueError(`${this.name}.loadStateDict`, "schedulers", `of ${this.schedulers.length} schedules`, schedulers);
+    super.loadStateDict(own);
+    this.schedulers.forEach((s, i) => {
+      s.loadStateDict(schedulers[i] as ScheduleState);
+    });
+  }
+}
+
+export interface SequentialLROptions {
+  readonly schedulers: readonly LRScheduler[];
+  /** Steps at which the next schedule takes over: one less than there are schedules. */
+  readonly milestones: readonly number[];
+}
+
+/** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
+export class SequentialLR extends Composed {
+  milestones: readonly number[];
+  protected override readonly remembered = ["milestones"];
+
+  constructor(optimizer: AnyOptimizer, { schedulers, milestones }: SequentialLROptions) {
+    super("SequentialLR", optimizer, schedulers);
+    if (milestones.length !== schedulers.length - 1)
+      throw new ValueError("SequentialLR", "milestones", `${schedulers.length - 1}, one less than schedules`, milestones.length);
+    this.milestones = [...milestones];
+    this.lastEpoch = 0;
+    // Each schedule has set its first rates when it was made.
+    for (const group of this.groups) group.lr = group.initialLr!;
+    this.undo();
+    this.#current(0).begin();
+    this.noteRates();
+  }
+
+  #current(epoch: number): LRScheduler {
+    return this.schedulers[this.milestones.filter((m) => m <= epoch).length]!;
+  }
+
+  override step(): void {
+    this.lastEpoch++;
+    const schedule = this.#current(this.lastEpoch);
+    if (this.milestones.includes(this.lastEpoch)) schedule.moveTo(0);
+    else schedule.step();
+    this.noteRates();
+  }
+}
+
+export interface ChainedSchedulerOptions {
+  readonly schedulers: readonly LRScheduler[];
+}
+
+/** All schedules in each step, each upon the rates that the one before set. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
+export class ChainedScheduler extends Composed {
+  constructor({ schedulers }: ChainedSchedulerOptions) {
+    super("ChainedScheduler", schedulers[0]?.optimizer as AnyOptimizer, schedulers);
+    this.noteRates();
+  }
+
+  override step(): void {
+    for (const s of this.schedulers) s.step();
+    this.noteRates();
+  }
+}

@@ -1,0 +1,95 @@
+/** Rates that go up and down between two bounds. */
+import { ValueError } from "../../errors.ts";
+import { demandMomentum, setMomentum } from "./momentum.ts";
+import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
+
+export type CyclicMode = "triangular" | "triangular2" | "exp_range";
+
+export interface CyclicLROptions extends ScheduleOptions {
+  readonly baseLr: PerGroup;
+  readonly maxLr: PerGroup;
+  /** Steps of a rise. Default 2000. */
+  readonly stepSizeUp?: number | undefined;
+  /** Steps of a fall. Default stepSizeUp. */
+  readonly stepSizeDown?: number | undefined;
+  /** The height of a cycle: the same, half of that before, or gamma^t. Default "triangular". */
+  readonly mode?: CyclicMode | undefined;
+  /** Default 1. */
+  readonly gamma?: number | undefined;
+  /** The height of a cycle, in place of mode's; not part of the state dict. */
+  readonly scaleFn?: ((x: number) => number) | undefined;
+  /** Whether scaleFn is given the cycle, from 1, or the step. Default "cycle". */
+  readonly scaleMode?: "cycle" | "iterations" | undefined;
+  /** Move momentum (or the first of betas) too. Default true. */
+  readonly cycleMomentum?: boolean | undefined;
+  /** The least momentum, at the largest rate. Default 0.8. */
+  readonly baseMomentum?: PerGroup | undefined;
+  /** Default 0.9. */
+  readonly maxMomentum?: PerGroup | undefined;
+}
+
+const modes: Readonly<Record<CyclicMode, (x: number, gamma: number) => number>> = {
+  triangular: () => 1,
+  triangular2: (cycle) => 1 / 2 ** (cycle - 1),
+  exp_range: (t, gamma) => gamma ** t,
+};
+
+/** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
+export class CyclicLR extends LRScheduler {
+  maxLrs: readonly number[];
+  totalSize: number;
+  stepRatio: number;
+  mode: CyclicMode;
+  gamma: number;
+  scaleMode: "cycle" | "iterations";
+  cycleMomentum: boolean;
+  baseMomentums: readonly number[];
+  maxMomentums: readonly number[];
+  readonly #scale: ((x: number) => number) | null;
+  protected readonly remembered = [
+    "maxLrs",
+    "totalSize",
+    "stepRatio",
+    "mode",
+    "gamma",
+    "scaleMode",
+    "cycleMomentum",
+    "baseMomentums",
+    "maxMomentums",
+  ];
+
+  constructor(optimizer: AnyOptimizer, options: CyclicLROptions) {
+    super("CyclicLR", optimizer, options);
+    const { stepSizeUp: up = 2000, stepSizeDown: down = up, scaleFn, gamma = 1, mode = "triangular" } = options;
+    const lows = this.perGroup("baseLr", options.baseLr).map((lr) => this.demandNumber("baseLr", lr));
+    this.maxLrs = this.perGroup("maxLr", options.maxLr).map((lr) => this.demandNumber("maxLr", lr));
+    this.totalSize = this.demandNumber("stepSizeUp", up) + this.demandNumber("stepSizeDown", down);
+    this.stepRatio = up / this.totalSize;
+    if (!Object.hasOwn(modes, mode) && scaleFn === undefined)
+      throw new ValueError("CyclicLR", "mode", "triangular, triangular2 or exp_range", mode);
+    this.mode = mode;
+    this.gamma = gamma;
+    this.#scale = scaleFn ?? null;
+    this.scaleMode = scaleFn === undefined ? (mode === "exp_range" ? "iterations" : "cycle") : (options.scaleMode ?? "cycle");
+    this.cycleMomentum = options.cycleMomentum ?? true;
+    this.baseMomentums = this.perGroup("baseMomentum", options.baseMomentum ?? 0.8);
+    this.maxMomentums = this.perGroup("maxMomentum", options.maxMomentum ?? 0.9);
+    if (this.cycleMomentum) demandMomentum("CyclicLR", optimizer);
+    this.baseLrs = lows;
+    this.begin();
+  }
+
+  protected next(): readonly number[] {
+    const t = this.lastEpoch;
+    const cycle = Math.floor(1 + t / this.totalSize);
+    const x = 1 + t / this.totalSize - cycle;
+    const share = x <= this.stepRatio ? x / this.stepRatio : (x - 1) / (this.stepRatio - 1);
+    const argument = this.scaleMode === "cycle" ? cycle : t;
+    const scale = this.#scale === null ? modes[this.mode](argument, this.gamma) : this.#scale(argument);
+    return this.groups.map((group, i) => {
+      const [low, high] = [this.baseMomentums[i]!, this.maxMomentums[i]!];
+      if (this.cycleMomentum) setMomentum(group, high - (high - low) * share * scale);
+      return this.baseLrs[i]! + (this.maxLrs[i]! - this.baseLrs[i]!) * share * scale;
+    });
+  }
+}

@@ -1,0 +1,44 @@
+/** Rates by functions of the step. */
+import { ValueError } from "../../errors.ts";
+import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
+
+export type RateFunction = (epoch: number) => number;
+
+export interface LambdaLROptions extends ScheduleOptions {
+  /** The factor of a step; not part of the state dict. */
+  readonly lrLambda: PerGroup<RateFunction>;
+}
+
+abstract class ByFunction extends LRScheduler {
+  protected readonly functions: readonly RateFunction[];
+  protected readonly remembered: readonly string[] = [];
+
+  constructor(name: string, optimizer: AnyOptimizer, options: LambdaLROptions) {
+    super(name, optimizer, options);
+    this.functions = this.perGroup("lrLambda", options.lrLambda);
+    for (const f of this.functions) if (typeof f !== "function") throw new ValueError(name, "lrLambda", "a function", typeof f);
+    this.begin();
+  }
+}
+
+/** The first rates times lrLambda(t). Reference: torch.optim.lr_scheduler.LambdaLR. */
+export class LambdaLR extends ByFunction {
+  constructor(optimizer: AnyOptimizer, options: LambdaLROptions) {
+    super("LambdaLR", optimizer, options);
+  }
+
+  protected next(): readonly number[] {
+    return this.baseLrs.map((lr, i) => lr * this.functions[i]!(this.lastEpoch));
+  }
+}
+
+/** The rates before times lrLambda(t). Reference: torch.optim.lr_scheduler.MultiplicativeLR. */
+export class MultiplicativeLR extends ByFunction {
+  constructor(optimizer: AnyOptimizer, options: LambdaLROptions) {
+    super("MultiplicativeLR", optimizer, options);
+  }
+
+  protected next(): readonly number[] {
+    return this.isInitial ? this.lrs : this.lrs.map((lr, i) => lr * this.functions[i]!(this.lastEpoch));
+  }
+}

@@ -1,0 +1,108 @@
+/** Rates that begin with a share of themselves or end at zero: constant, linear, polynomial. */
+import { ValueError } from "../../errors.ts";
+import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
+
+export interface ConstantLROptions extends ScheduleOptions {
+  /** In [0, 1]. Default 1/3. */
+  readonly factor?: number | undefined;
+  /** Steps with the factor. Default 5. */
+  readonly totalIters?: number | undefined;
+}
+
+/** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
+export class ConstantLR extends LRScheduler {
+  factor: number;
+  totalIters: number;
+  protected readonly remembered = ["factor", "totalIters"];
+
+  constructor(optimizer: AnyOptimizer, options: ConstantLROptions = {}) {
+    super("ConstantLR", optimizer, options);
+    this.factor = options.factor ?? 1 / 3;
+    this.totalIters = this.demandWhole("totalIters", options.totalIters ?? 5, 0);
+    if (!(this.factor >= 0 && this.factor <= 1)) throw new ValueError("ConstantLR", "factor", "in [0, 1]", this.factor);
+    this.begin();
+  }
+
+  protected next(): readonly number[] {
+    if (this.lastEpoch === 0) return this.lrs.map((lr) => lr * this.factor);
+    return this.lastEpoch === this.totalIters ? this.lrs.map((lr) => lr * (1 / this.factor)) : this.lrs;
+  }
+
+  protected override closedForm(): readonly number[] {
+    const ended = this.lastEpoch >= this.totalIters ? 1 : 0;
+    return this.baseLrs.map((lr) => lr * (this.factor + ended * (1 - this.factor)));
+  }
+}
+
+export interface LinearLROptions extends ScheduleOptions {
+  /** In (0, 1]. Default 1/3. */
+  readonly startFactor?: number | undefined;
+  /** In [0, 1]. Default 1. */
+  readonly endFactor?: number | undefined;
+  /** Steps from one factor to the other. Default 5. */
+  readonly totalIters?: number | undefined;
+}
+
+/** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
+export class LinearLR extends LRScheduler {
+  startFactor: number;
+  endFactor: number;
+  totalIters: number;
+  protected readonly remembered = ["startFactor", "endFactor", "totalIters"];
+
+  constructor(optimizer: AnyOptimizer, options: LinearLROptions = {}) {
+    super("LinearLR", optimizer, options);
+    this.startFactor = options.startFactor ?? 1 / 3;
+    this.endFactor = options.endFactor ?? 1;
+    this.totalIters = this.demandWhole("totalIters", options.totalIters ?? 5);
+    if (!(this.startFactor > 0 && this.startFactor <= 1)) throw new ValueError("LinearLR", "startFactor", "in (0, 1]", this.startFactor);
+    if (!(this.endFactor >= 0 && this.endFactor <= 1)) throw new ValueError("LinearLR", "endFactor", "in [0, 1]", this.endFactor);
+    this.begin();
+  }
+
+  protected next(): readonly number[] {
+    const { lastEpoch, startFactor, totalIters } = this;
+    if (lastEpoch === 0) return this.lrs.map((lr) => lr * startFactor);
+    if (this.isInitial || lastEpoch > totalIters) return this.lrs;
+    const rise = this.endFactor - startFactor;
+    return this.lrs.map((lr) => lr * (1 + rise / (totalIters * startFactor + (lastEpoch - 1) * rise)));
+  }
+
+  protected override closedForm(): readonly number[] {
+    const share = Math.min(this.totalIters, this.lastEpoch) / this.totalIters;
+    return this.baseLrs.map((lr) => lr * (this.startFactor + (this.endFactor - this.startFactor) * share));
+  }
+}
+
+export interface PolynomialLROptions extends ScheduleOptions {
+  /** Steps until the rates are 0. Default 5. */
+  readonly totalIters?: number | undefined;
+  /** Default 1. */
+  readonly power?: number | undefined;
+}
+
+/** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
+export class PolynomialLR extends LRScheduler {
+  totalIters: number;
+  power: number;
+  protected readonly remembered = ["totalIters", "power"];
+
+  constructor(optimizer: AnyOptimizer, options: PolynomialLROptions = {}) {
+    super("PolynomialLR", optimizer, options);
+    this.totalIters = this.demandWhole("totalIters", options.totalIters ?? 5);
+    this.power = this.demandNumber("power", options.power ?? 1);
+    this.begin();
+  }
+
+  protected next(): readonly number[] {
+    const { lastEpoch: t, totalIters: n } = this;
+    if (this.isInitial || t > n) return this.lrs;
+    const factor = ((1 - t / n) / (1 - (t - 1) / n)) ** this.power;
+    return this.lrs.map((lr) => lr * factor);
+  }
+
+  protected override closedForm(): readonly number[] {
+    const share = 1 - Math.min(this.totalIters, this.lastEpoch) / this.totalIters;
+    return this.baseLrs.map((lr) => lr * share ** this.power);
+  }
+}
