@@ -202,8 +202,12 @@ napi_value ReadSync(Environment& environment, Arguments in) {
 napi_value Sweep(Environment& environment, Arguments in) { return js::New(in.env(), static_cast<double>(environment.buffers().Sweep())); }
 
 napi_value CreateProgram(Environment& environment, Arguments in) {
-  OpenDevice& open = environment.Device(ToId(in[0], "createProgram: device"));
-  dml::Program* program = open.device->CreateProgram(ToProgram(in[1]));
+  const uint32_t id = ToId(in[0], "createProgram: device");
+  environment.Device(id);
+  // Its getters may close the device.
+  dml::ProgramDesc desc = ToProgram(in[1]);
+  OpenDevice& open = environment.Device(id);
+  dml::Program* program = open.device->CreateProgram(desc);
   return js::New(in.env(), static_cast<double>(environment.AddProgram(open, program)));
 }
 

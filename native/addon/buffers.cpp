@@ -19,6 +19,9 @@ void Buffers::ThrowUnknown(Handle handle) {
 }
 
 Handle Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {
+  // Limits and places first, so that nothing has to be taken back.
+  if (live_ >= kMost) throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million buffers are live");
+  if (2 * (live_ + 1) > ring_.size()) Grow();
   dml::HeapPool& pool = device.device->pool();
   uint32_t block = pool.Allocate(size, use);
   napi_ref reference = nullptr;
@@ -27,11 +30,6 @@ Handle Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml:
     pool.Free(block);
     if (status == napi_object_expected || status == napi_invalid_arg) Invalid("the owner of a buffer must be an object");
     js::ThrowStatus(env_, status);
-  }
-  if (live_ >= kMost) {
-    pool.Free(block);
-    napi_delete_reference(env_, reference);
-    throw dml::Failure(dml::FailureKind::OutOfMemory, "out of memory: 16 million buffers are live");
   }
   Buffer& buffer = FreePlace();
   buffer.device = &device;
@@ -57,9 +55,9 @@ void Buffers::Report(int64_t bytes) {
   unreported_ = 0;
 }
 
-// With its handle.
+// With its handle; there is a place.
 Buffer& Buffers::FreePlace() {
-  if (2 * ++live_ > ring_.size()) Grow();
+  ++live_;
   do ++last_;
   while (ring_[last_ & mask_].device);
   Buffer& buffer = ring_[last_ & mask_];

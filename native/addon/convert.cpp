@@ -1,5 +1,6 @@
 #include "convert.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,6 +11,8 @@ namespace dxtensor::addon {
 namespace {
 
 constexpr int kDeepest = 4;  // of operators inside operators
+// An array may say any length.
+constexpr uint32_t kMostReserved = 4096;
 
 // Where a value stands, for errors: "GEMM.ATensor.sizes".
 using Place = std::string;
@@ -51,7 +54,7 @@ std::vector<T> List(const js::Value& value, const Place& place, F&& convert) {
   if (value.IsAbsent()) return list;
   js::Value array = Array(value, place);
   uint32_t length = array.Length();
-  list.reserve(length);
+  list.reserve(std::min<uint32_t>(length, kMostReserved));
   for (uint32_t i = 0; i < length; ++i) list.push_back(convert(array.At(i), place));
   return list;
 }

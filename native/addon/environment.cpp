@@ -24,10 +24,12 @@ napi_value Environment::ValueOf(napi_ref reference) const {
 }
 
 Environment::~Environment() {
+  const auto end = dml::Timeline::Clock::now() + std::chrono::milliseconds(dml::Device::kExitMs);
+  for (auto& device : devices_)
+    if (device) device->device->GiveUpAt(end);
   for (auto& device : devices_) {
     if (!device) continue;
     // The threads first: they may still settle promises.
-    device->device->GiveUpAt(dml::Timeline::Clock::now() + std::chrono::milliseconds(dml::Device::kExitMs));
     device->device->Quiesce();
     buffers_.DropDevice(*device);
     device.reset();
@@ -80,9 +82,9 @@ Handle Environment::AddProgram(OpenDevice& device, dml::Program* program) {
 }
 
 void Environment::ReleaseProgram(Handle handle) {
-  OpenProgram& open = GetProgram(handle);
-  open.device->device->ReleaseProgram(open.program);
+  const OpenProgram open = GetProgram(handle);
   programs_.Remove(handle);
+  open.device->device->ReleaseProgram(open.program);
 }
 
 Handle Environment::AddRecording(OpenDevice& device, dml::Recording* recording) {
@@ -92,9 +94,9 @@ Handle Environment::AddRecording(OpenDevice& device, dml::Recording* recording) 
 }
 
 void Environment::ReleaseRecording(Handle handle) {
-  OpenRecording& open = GetRecording(handle);
-  open.device->device->ReleaseRecording(open.recording);
+  const OpenRecording open = GetRecording(handle);
   recordings_.Remove(handle);
+  open.device->device->ReleaseRecording(open.recording);
 }
 
 }  // namespace dxtensor::addon

@@ -27,9 +27,9 @@ napi_value MakeError(napi_env env, const dml::Failure& failure) {
 
 void Throw(napi_env env, const dml::Failure& failure) noexcept {
   try {
-    napi_throw(env, MakeError(env, failure));
+    js::Check(env, napi_throw(env, MakeError(env, failure)));
   } catch (const js::Interrupted&) {
-    // The thread is being ended: nobody is there to catch anything.
+    LeaveInterrupted(env);
   } catch (const std::exception&) {
     napi_throw_error(env, nullptr, "dxtensor: a native call failed, and there is no memory to say how");
   }

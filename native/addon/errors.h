@@ -4,6 +4,7 @@
 #include <new>
 
 #include "../dml/failure.h"
+#include "interrupted.h"
 #include "js.h"
 
 namespace dxtensor::addon {
@@ -21,7 +22,7 @@ napi_value Guarded(napi_env env, F&& body) noexcept {
   try {
     return body();
   } catch (const js::Interrupted&) {
-    // What is pending stays so; a thread that is being ended needs nothing.
+    LeaveInterrupted(env);
   } catch (const dml::Failure& failure) {
     Throw(env, failure);
   } catch (const std::bad_alloc&) {

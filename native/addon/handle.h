@@ -1,5 +1,6 @@
-// The numbers by which JavaScript names what the addon keeps: a place in a table, and how often the place was used before. No number
-// is given twice, so that one that was released is always recognised. Whole numbers that a double holds; 0 is none.
+// The numbers by which JavaScript names what the addon keeps. None is given twice, so that one that was released is always recognised.
+// Whole numbers that a double holds; 0 is none. Those of programs and recordings are a place in a Table and how often the place was used
+// before; those of buffers are counted up, see buffers.h.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,10 @@ namespace dxtensor::addon {
 using Handle = uint64_t;
 
 constexpr uint32_t kIndexBits = 24, kMostIndices = 1u << kIndexBits;
-// 53 bits in all; a place that was used as often is given up.
+// 53 bits in all; a place that was used this often is never used again.
 constexpr uint32_t kGenerations = 1u << 29;
 
 constexpr uint32_t IndexOf(Handle handle) { return static_cast<uint32_t>(handle) & (kMostIndices - 1); }
-constexpr uint32_t GenerationOf(Handle handle) { return static_cast<uint32_t>(handle >> kIndexBits); }
 constexpr Handle MakeHandle(uint32_t index, uint32_t generation) { return static_cast<Handle>(generation) << kIndexBits | index; }
 
 // A table of things that have a member `device`, null where the place is free.
@@ -26,7 +26,7 @@ class Table {
     const uint32_t index = IndexOf(handle);
     if (index >= places_.size()) return nullptr;
     Place& place = places_[index];
-    return place.value.device && place.generation == GenerationOf(handle) ? &place.value : nullptr;
+    return place.value.device && MakeHandle(index, place.generation) == handle ? &place.value : nullptr;
   }
   // 0 when there is no place left.
   Handle Add(const T& value) {

@@ -114,9 +114,10 @@ class Call {
   bool done_ = false;
 };
 
-napi_value Element(napi_env env, napi_value array, uint32_t index) {
+// A getter may run, and do anything: close the device, release what the call uses, detach its arrays. So owners are read before all else.
+napi_value Element(napi_env env, napi_value array, size_t index) {
   napi_value value = nullptr;
-  napi_status status = napi_get_element(env, array, index, &value);
+  napi_status status = napi_get_element(env, array, static_cast<uint32_t>(index), &value);
   if (status == napi_object_expected) Invalid("owners: expected an array");
   js::Check(env, status);
   return value;
@@ -193,14 +194,25 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
     auto& environment = *static_cast<Environment*>(data);
-    const OpenProgram& open = environment.GetProgram(HandleOf(env, arguments[0], "execute: program"));
+    const Handle named = HandleOf(env, arguments[0], "execute: program");
+    const size_t inputs = environment.GetProgram(named).program->input_sizes.size();
+    const size_t outputs = environment.GetProgram(named).program->output_sizes.size();
+    Numbers slots;
+    auto look = [&] {
+      slots = Floats(env, arguments[1], "execute: slots");
+      if (slots.length < 2 * (inputs + outputs + 1))
+        Invalid("execute: program '" + environment.GetProgram(named).program->name + "' needs " +
+                std::to_string(2 * (inputs + outputs + 1)) + " numbers for its slots, received " + std::to_string(slots.length));
+    };
+    look();
+    std::vector<napi_value> owners(outputs, nullptr);
+    for (size_t i = 0; i < outputs; ++i)
+      if (slots.data[2 * (inputs + i)] == 0) {
+        owners[i] = Element(env, arguments[2], i);
+        look();
+      }
+    const OpenProgram& open = environment.GetProgram(named);
     open.device->device->CheckAlive();
-    dml::Program& program = *open.program;
-    Numbers slots = Floats(env, arguments[1], "execute: slots");
-    size_t inputs = program.input_sizes.size(), outputs = program.output_sizes.size();
-    if (slots.length < 2 * (inputs + outputs + 1))
-      Invalid("execute: program '" + program.name + "' needs " + std::to_string(2 * (inputs + outputs + 1)) +
-              " numbers for its slots, received " + std::to_string(slots.length));
     Call call(environment, open);
     auto handle = [&](size_t slot) { return HandleOf(slots.data[2 * slot]); };
     auto give = [&](size_t slot) { call.Give(slot, handle(slot), BytesOf(slots.data[2 * slot + 1])); };
@@ -208,7 +220,7 @@ napi_value ExecuteProgram(napi_env env, napi_callback_info info) {
     std::vector<Handle> created(outputs, 0);
     for (size_t i = 0; i < outputs; ++i) {
       if (handle(inputs + i)) give(inputs + i);
-      else created[i] = call.Create(inputs + i, Element(env, arguments[2], static_cast<uint32_t>(i)));
+      else created[i] = call.Create(inputs + i, owners[i]);
     }
     if (handle(inputs + outputs)) give(inputs + outputs);
     else call.CreateScratch();
@@ -254,12 +266,18 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
   return Guarded(env, [&]() -> napi_value {
     auto& environment = *static_cast<Environment*>(data);
-    const OpenRecording& open = environment.GetRecording(HandleOf(env, arguments[0], "replay: recording"));
+    const Handle named = HandleOf(env, arguments[0], "replay: recording");
+    environment.GetRecording(named).device->device->CheckAlive();
+    Numbers outputs = Floats(env, arguments[2], "replay: outputs");
+    const size_t output_count = outputs.length / 3;
+    std::vector<napi_value> owners;
+    for (size_t i = 0; i < output_count; ++i) owners.push_back(Element(env, arguments[3], i));
+    const OpenRecording& open = environment.GetRecording(named);
     open.device->device->CheckAlive();
-    Numbers inputs = Floats(env, arguments[1], "replay: inputs"), outputs = Floats(env, arguments[2], "replay: outputs");
-    Numbers results = Floats(env, arguments[4], "replay: results");
-    if (inputs.length % 5 || outputs.length % 3) Invalid("replay: inputs have 5 numbers each, outputs 3");
-    size_t output_count = outputs.length / 3;
+    if (output_count) outputs = Floats(env, arguments[2], "replay: outputs");
+    Numbers inputs = Floats(env, arguments[1], "replay: inputs"), results = Floats(env, arguments[4], "replay: results");
+    if (inputs.length % 5 || outputs.length % 3 || outputs.length / 3 != output_count)
+      Invalid("replay: inputs have 5 numbers each, outputs 3");
     if (results.length < output_count) Invalid("replay: results is too short");
     auto range = [&](const double* numbers, uint64_t size) {
       Buffer& buffer = environment.buffers().Get(HandleOf(numbers[0]));
@@ -281,7 +299,7 @@ napi_value ReplayRecording(napi_env env, napi_callback_info info) {
         const double* n = outputs.data + 3 * i;
         uint64_t size = BytesOf(n[2]);
         dml::Address from = range(n, size);
-        created.push_back(environment.buffers().Create(*open.device, size, Element(env, arguments[3], static_cast<uint32_t>(i))));
+        created.push_back(environment.buffers().Create(*open.device, size, owners[i]));
         if (size) work->after.push_back({from, environment.buffers().Get(created.back()).address, size});
       }
       open.device->device->Replay(*open.recording, std::move(work));

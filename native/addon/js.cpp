@@ -122,6 +122,14 @@ Object::Object(napi_env env) : Value(env, nullptr) {
   static_cast<Value&>(*this) = Value(env, value);
 }
 
+void Object::SetValue(const char* name, napi_value value) {
+  napi_property_descriptor property{};
+  property.utf8name = name;
+  property.value = value;
+  property.attributes = napi_default_jsproperty;
+  Check(env(), napi_define_properties(env(), *this, 1, &property));
+}
+
 Array::Array(napi_env env) : Value(env, nullptr) {
   napi_value value = nullptr;
   Check(env, napi_create_array(env, &value));

@@ -62,7 +62,7 @@ Value New(napi_env env, const std::string& text);
 class Object : public Value {
  public:
   explicit Object(napi_env env);
-  // Of a value, a number, a boolean or text.
+  // Of a value, a number, a boolean or text. No setter runs.
   template <typename T>
   void Set(const char* name, const T& value) {
     if constexpr (std::is_convertible_v<const T&, napi_value>) SetValue(name, value);
@@ -72,7 +72,7 @@ class Object : public Value {
   }
 
  private:
-  void SetValue(const char* name, napi_value value) { Check(env(), napi_set_named_property(env(), *this, name, value)); }
+  void SetValue(const char* name, napi_value value);
 };
 
 class Array : public Value {

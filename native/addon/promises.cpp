@@ -22,8 +22,12 @@ void Promises::Close() {
 Promises::Pending Promises::New(napi_value value) {
   auto entry = std::make_shared<Entry>();
   Pending pending;
-  js::Check(env_, napi_create_promise(env_, &entry->deferred, &pending.promise));
+  // The reference first: it can be taken back, a promise cannot.
   if (value) js::Check(env_, napi_create_reference(env_, value, 1, &entry->value));
+  if (napi_status status = napi_create_promise(env_, &entry->deferred, &pending.promise); status != napi_ok) {
+    if (entry->value) napi_delete_reference(env_, entry->value);
+    js::ThrowStatus(env_, status);
+  }
   if (pending_++ == 0) napi_ref_threadsafe_function(env_, mailbox_->wake);
   pending.settle = [entry, mailbox = mailbox_](const dml::Failure* failure) {
     if (failure) entry->failure = *failure;

@@ -27,7 +27,7 @@ class Promises {
   };
   // Resolves with `value` (kept alive until then), undefined where null. Throws js::Interrupted.
   Pending New(napi_value value);
-  // After settling all by hand nothing may be pending; for a call that failed before its work began.
+  // No promise is settled any more: those that are pending stay so, and `settle` does nothing. Again: nothing happens.
   void Close();
 
  private:

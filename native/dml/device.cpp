@@ -229,6 +229,7 @@ Device::~Device() {
 }
 
 void Device::Finish() {
+  queue_->GiveUpAt(Timeline::Clock::now() + std::chrono::milliseconds(kExitMs));
   try {
     if (!queue_->failed()) Wait();
   } catch (const Failure&) {
@@ -295,12 +296,21 @@ void Device::DropOwner(Program* program) {
   if (--program->owners) return;
   if (program->persistent_block != UINT32_MAX) pool_->Free(program->persistent_block);
   program_in_bytes_ -= program->persistent;
-  if (failed()) return;  // destroyed with the device
-  Task& task = queue_->Next();
-  task.kind = Task::Kind::ReleaseProgram;
-  task.program = program;
-  queue_->Commit();
-  programs_.erase(program);
+  if (Task* task = NextForRelease()) {
+    task->kind = Task::Kind::ReleaseProgram;
+    task->program = program;
+    queue_->Commit();
+    programs_.erase(program);
+  }
+}
+
+// Null where the queue takes no more work: what is released then is destroyed with the device.
+Task* Device::NextForRelease() {
+  try {
+    return &queue_->Next();
+  } catch (const Failure&) {
+    return nullptr;
+  }
 }
 
 void Device::ReleaseProgram(Program* program) {
@@ -385,10 +395,9 @@ void Device::ReleaseRecording(Recording* recording) {
     recording->temporary_block = UINT32_MAX;
   }
   Program* program = &recording->program();
-  if (!failed()) {
-    Task& task = queue_->Next();
-    task.kind = Task::Kind::ReleaseRecording;
-    task.recording = recording;
+  if (Task* task = NextForRelease()) {
+    task->kind = Task::Kind::ReleaseRecording;
+    task->recording = recording;
     queue_->Commit();
     recordings_.erase(recording);
   }

@@ -65,7 +65,7 @@ class Device {
   void GiveUpAt(Timeline::Clock::time_point time) { queue_->GiveUpAt(time); }
   // Any thread: stops the device's threads; the device can only be destroyed after that. For the end of the process.
   void Quiesce() { queue_->Stop(true); }
-  // Runs what is queued, then stops.
+  // Runs what is queued, but not longer than kExitMs, then stops.
   void Finish();
 
  private:
@@ -77,6 +77,7 @@ class Device {
   void InitialiseProgram(Program& program);
   void ReadLarge(Address from, void* to, uint64_t size, std::function<void(const Failure*)> done);
   void DropOwner(Program* program);
+  Task* NextForRelease();
   void InjectFault(uint32_t fault);
 
   // Tells who waits to open the adapter when all of this device is gone; so it is destroyed last.

@@ -217,10 +217,10 @@ void Queue::Process(Task& task) {
       counters_.uploads.AddAlone();
       break;
     case Task::Kind::Read: {
-      std::unique_ptr<Completion> owned(task.completion);
+      // First, so that who waits is told when the copy can't be recorded.
+      if (task.completion) pending_.emplace_back(task.completion);
       recorder_.CopyOut(task.transfer.device, task.transfer.host, task.transfer.host_offset, task.transfer.size);
       counters_.readbacks.AddAlone();
-      if (owned) pending_.push_back(std::move(owned));
       break;
     }
     case Task::Kind::ReadLarge: {

@@ -28,6 +28,13 @@ uint64_t Timeline::Signal() {
   return value;
 }
 
+void Timeline::GiveUpAt(Clock::time_point time) {
+  const Clock::rep wanted = time.time_since_epoch().count();
+  Clock::rep now = give_up_at_.load(std::memory_order_acquire);
+  while (wanted < now && !give_up_at_.compare_exchange_weak(now, wanted, std::memory_order_acq_rel)) {
+  }
+}
+
 bool Timeline::IsPastPatience() const {
   Clock::rep now = Now();
   if (now >= give_up_at_.load(std::memory_order_acquire)) return true;

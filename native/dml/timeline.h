@@ -33,8 +33,8 @@ class Timeline {
     if (Waited waited = Wait(value, event); waited != Waited::Done) throw WhyNot(waited);
   }
   Failure WhyNot(Waited waited) const;
-  // Every wait that goes on then ends as timed out, later ones too.
-  void GiveUpAt(Clock::time_point time) { give_up_at_.store(time.time_since_epoch().count(), std::memory_order_release); }
+  // Every wait that goes on then ends as timed out, later ones too. A later time than was said before changes nothing.
+  void GiveUpAt(Clock::time_point time);
   // See Context::LetGo.
   void LetGo() { fence_.Reset(); }
 

@@ -116,6 +116,8 @@ std::string IndexFault(const OperatorDesc& desc) {
     }
     case DML_OPERATOR_MULTIHEAD_ATTENTION: return desc.UInt("HeadCount") == 0 ? "HeadCount is 0" : "";
     case DML_OPERATOR_MULTIHEAD_ATTENTION1:
+      // No page says what they mean; DirectML.dll refuses most of them, and ends the process for others.
+      if (desc.Tensor("PastSequenceLengthsTensor")) return "PastSequenceLengthsTensor is not null, and nobody says what it means";
       return desc.UInt("QueryHeadCount") == 0 || desc.UInt("KeyValueHeadCount") == 0 ? "a head count is 0" : "";
     default: return "";
   }

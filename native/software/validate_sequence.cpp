@@ -131,7 +131,7 @@ void Attention(const OperatorDesc& desc, uint32_t) {
   Require(h.key_width % heads == 0 && h.value_width % heads == 0, "the head count does not divide the widths");
   const uint64_t key_size = h.key_width / heads, value_size = h.value_width / heads;
   const TensorDesc *past_key = OptionalTensor(desc, "PastKeyTensor"), *past_value = OptionalTensor(desc, "PastValueTensor");
-  // Its meaning is written nowhere, and DirectML.dll refuses it in every shape and data type.
+  // Its meaning is written nowhere; schema::UncheckedFault refuses it before DirectML is asked.
   if (desc.Has("PastSequenceLengthsTensor"))
     Require(!OptionalTensor(desc, "PastSequenceLengthsTensor"), "lengths of what is past are not supported");
   Require((past_key != nullptr) == (past_value != nullptr), "one of past key and past value is null");

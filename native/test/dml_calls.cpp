@@ -213,6 +213,41 @@ void Held() {
   CHECK(Get(*device, to, 16) == Count(16));
 }
 
+// What is released while the queue takes nothing goes with the device; nothing is freed twice.
+void ReleasedWhileHeld() {
+  auto device = Open();
+  constexpr uint32_t kCount = 64;
+  uint64_t size = kCount * sizeof(float);
+  dml::Program* program = device->CreateProgram(AccumulateProgram(kCount));
+  dml::Address at = Put(*device, Count(kCount)), other = Take(*device, size), result = Take(*device, size), scratch = Take(*device, size);
+  dml::Recording* recording = device->Record(*program, {at, other, result, scratch}, 2);
+  dml::Program* alone = device->CreateProgram(AccumulateProgram(kCount));
+  device->Wait();
+  device->Hold(true);
+  FailureOf(FailureKind::Invalid, [&] {
+    for (;;) device->Copy(at, other, size);
+  });
+  device->ReleaseRecording(recording);
+  device->ReleaseProgram(program);
+  device->ReleaseProgram(alone);
+  device->Hold(false);
+  CHECK(Get(*device, other, kCount) == Count(kCount));
+}
+
+// A device that would be waited for by the minute is waited for as long as the end of a process.
+void FinishOfAHang() {
+  auto device = Open(600'000);
+  dml::Address at = Put(*device, Count(16));
+  device->Wait();
+  std::atomic<int> told{0};
+  device->HangForTest();
+  device->Copy(at, Take(*device, 64), 64);
+  device->Synchronize([&](const dml::Failure* failure) { told += failure && Says(*failure, "was closed while it still worked"); });
+  CHECK(Says(FailureOf(FailureKind::Timeout, [&] { device->Finish(); }), "was closed while it still worked"));
+  device.reset();
+  CHECK_EQ(told.load(), 1);
+}
+
 void Removal() {
   auto first = Open(), second = Open();
   dml::Program* program = first->CreateProgram(AddProgram(16));
@@ -292,8 +327,10 @@ std::vector<std::pair<std::string, std::function<void()>>> Calls() {
           {"refusals", Refusals},
           {"memory", Memory},
           {"held", Held},
+          {"released while held", ReleasedWhileHeld},
           {"removal", Removal},
           {"hang", Hang},
+          {"finish of a hang", FinishOfAHang},
           {"loading", Loading},
           {"words", Words}};
 }

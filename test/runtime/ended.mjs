@@ -1,5 +1,6 @@
 // Ends workers inside calls of the addon. Run as a program it ends `count` workers for each case and prints what it saw; as a
 // worker it repeats one case's call for ever. Arguments: the addon, the software adapter's library, the package, count, cases.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
@@ -147,11 +148,13 @@ async function work({ addon, paths, module, name, counter }) {
   const of = { ...calls(binding, paths, reached), ...(module === "" ? {} : await uses(await import(module))) };
   if (name === "") return parentPort.postMessage(Object.keys(of));
   const call = of[name];
-  while (Atomics.load(count, 1) === 0) {
+  // Makes V8 run JavaScript inside of what makes a promise, where the end of a thread is lost without a word.
+  new AsyncLocalStorage().enterWith(name);
+  for (;;) {
     try {
       call();
     } catch {
-      // Wrong arguments; and what cannot be caught is the end.
+      // Wrong arguments. The end of the thread cannot be caught.
     }
     reached();
   }
@@ -173,14 +176,11 @@ async function reaches(counter, value) {
 }
 
 async function end(data, calls) {
-  const counter = new SharedArrayBuffer(8);
+  const counter = new SharedArrayBuffer(4);
   const worker = new Worker(new URL(import.meta.url), { workerData: { ended: { ...data, counter } }, stderr: true });
   const failed = new Promise((_, reject) => worker.once("error", reject));
   await Promise.race([reaches(counter, calls), failed]);
-  // A call may take the termination for its own failure; a loop that swallows every error then goes on, and is asked to end.
-  const late = setTimeout(() => Atomics.store(new Int32Array(counter), 1, 1), 2000);
   await worker.terminate();
-  clearTimeout(late);
 }
 
 /** Faults are of the adapter, so one worker's may meet another that is being set up. */
@@ -199,7 +199,7 @@ async function main([addon, software, module, times, ...names]) {
   const data = { addon, paths, module };
   const all = await new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), {
-      workerData: { ended: { ...data, name: "", counter: new SharedArrayBuffer(8) } },
+      workerData: { ended: { ...data, name: "", counter: new SharedArrayBuffer(4) } },
     });
     worker.once("message", resolve).once("error", reject);
   });

@@ -49,6 +49,14 @@ const faults: readonly (readonly [string, Described, RegExp])[] = [
     /HeadCount is 0/,
   ],
   [
+    "lengths of what is past of attention",
+    parse(
+      "MULTIHEAD_ATTENTION1 query=f32[2,3,8] key=f32[2,3,8] value=f32[2,3,8] pastKey=f32[2,4,6,2] pastValue=f32[2,4,6,2] " +
+        "pastSequenceLengths=i32[2] output=f32[2,3,8] scale=1 queryHeadCount=4 keyValueHeadCount=4 maskType=NONE",
+    ),
+    /PastSequenceLengthsTensor is not null/,
+  ],
+  [
     "arrays shorter than the tensor's rank",
     parse("PADDING input=f32[2,3] output=f32[2,3] paddingMode=CONSTANT startPadding=[0] endPadding=[0]"),
     /DimensionCount is 1, not 2/,
