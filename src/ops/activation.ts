@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { isFloat, isInteger } from "../dtype.ts";
+import { isInteger } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -11,11 +11,11 @@ import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
-import { toDType } from "./data.ts";
+import { asFloat } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { chunk } from "./join.ts";
 import { reshape } from "./movement.ts";
-import { constant, demandFloat } from "./support.ts";
+import { BOOL, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, where } from "./where.ts";
 
@@ -40,7 +40,7 @@ function activation<A>(name: string, { emit, grad, saves }: ActivationOptions<A>
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
 /** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
-const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, { output: { dtype: "bool" } }), x, y);
+const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, BOOL), x, y);
 
 /** dy where x is positive. DirectML: ACTIVATION_RELU_GRAD. */
 const reluGradOp: Definition<undefined> = define({
@@ -123,13 +123,12 @@ const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAtt
   const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
   const log = g.elementWiseLog(tail, { scaleBias: [1, 1] });
   // Where 1 + tail rounds to 1, ln(1 + tail) is tail.
-  const bool = { output: { dtype: "bool" } } as const;
   const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
-  const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), bool);
+  const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), BOOL);
   const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
   const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
   const soft = g.elementWiseAdd(g.activationRelu(x), rest);
-  return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), bool), x, soft);
+  return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), BOOL), x, soft);
 };
 
 const softplusOp = activation<SoftplusAttributes>("softplus", {
@@ -166,7 +165,7 @@ function floatOnly(operation: string, x: Tensor, run: () => Tensor): Tensor {
 
 /** 1 / (1 + e^-x). Whole numbers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
 export function sigmoid(x: Tensor): Tensor {
-  const real = isFloat(x.dtype) ? x : toDType(x, "float32");
+  const real = asFloat(x);
   return floatOnly("sigmoid", real, () => call(sigmoidOp, [real], undefined));
 }
 

@@ -19,7 +19,7 @@ import { arange } from "./ranges.ts";
 import { sum } from "./reduce.ts";
 import { emitSoftmax, softmax } from "./softmax.ts";
 import { detach } from "./state.ts";
-import { cast, constant, demandFloat, sumTo } from "./support.ts";
+import { alongAxis, BOOL, cast, constant, cut, demandFloat, sequence, sumTo } from "./support.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { where } from "./where.ts";
 
@@ -40,31 +40,13 @@ const batchOf = (inputs: readonly TensorSpec[]): number[] =>
     .reduce<number[]>((s, x) => broadcastShapes("scaledDotProductAttention", s, x.shape.slice(0, -2)), inputs[0]!.shape.slice(0, -2));
 
 /** The part of an expression along its second to last axis. */
-function rows(g: GraphBuilder, x: Expr, start: number, length: number): Expr {
-  const axis = x.sizes.length - 2;
-  if (x.sizes[axis] === length) return x;
-  return g.slice1(x, {
-    output: { sizes: x.sizes.map((d, i) => (i === axis ? length : d)) },
-    inputWindowOffsets: x.sizes.map((_, i) => (i === axis ? start : 0)),
-    inputWindowSizes: x.sizes.map((d, i) => (i === axis ? length : d)),
-    inputWindowStrides: x.sizes.map(() => 1),
-  });
-}
+const rows = (g: GraphBuilder, x: Expr, start: number, length: number): Expr => cut(g, x, x.sizes.length - 2, start, length);
 
 /** Where query `start` + i may see key j: j is not behind it. */
 function emitCausal(g: GraphBuilder, start: number, length: number, keys: number, sizes: readonly number[]): Expr {
-  const sequence = (from: number, count: number): Expr =>
-    g.fillValueSequence({
-      output: { sizes: [count], dtype: "int32" },
-      valueDataType: "INT32",
-      valueStart: { dtype: "int32", value: from },
-      valueDelta: { dtype: "int32", value: 1 },
-    });
-  const query = g.reinterpret(sequence(start, length), { sizes: [length, 1], strides: [1, 0] });
   const pairs = [length, keys];
-  const seen = g.elementWiseLogicalGreaterThanOrEqual(g.expand(query, pairs), g.expand(sequence(0, keys), pairs), {
-    output: { dtype: "bool" },
-  });
+  const line = (axis: number, from: number): Expr => alongAxis(g, sequence(g, "int32", [pairs[axis]!], from), pairs, axis);
+  const seen = g.elementWiseLogicalGreaterThanOrEqual(line(0, start), line(1, 0), BOOL);
   return g.expand(seen, sizes);
 }
 
@@ -92,10 +74,7 @@ const attentionOp: Definition<Attention> = define<Attention>({
       if (causal) scores = g.elementWiseIf(emitCausal(g, start, count, keys, sizes), scores, constant(g, "float32", -Infinity, sizes));
       const flat = g.reinterpret(emitSoftmax(g, g.reshape(scores, [sizeOf(sizes) / keys, keys]), 1, false), { sizes });
       // A query that sees nothing gets zeros.
-      const known =
-        mask === undefined
-          ? flat
-          : g.elementWiseIf(g.elementWiseIsNan(flat, { output: { dtype: "bool" } }), constant(g, "float32", 0, sizes), flat);
+      const known = mask === undefined ? flat : g.elementWiseIf(g.elementWiseIsNan(flat, BOOL), constant(g, "float32", 0, sizes), flat);
       const part = emitGemm(g, cast(g, known, out!.dtype), v!, null, batch, { alpha: 1, beta: 0 });
       parts.push(g.reinterpret(part, { sizes: [...batch, count, out!.shape.at(-1)!] }));
     }

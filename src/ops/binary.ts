@@ -8,7 +8,7 @@ import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
-import { cast, sumTo, widened } from "./support.ts";
+import { BOOL, cast, sumTo, widened } from "./support.ts";
 import { define, type Definition, type SavedInputs, type TensorSpec } from "../definition.ts";
 
 /** A tensor, or a number that takes part as a rank-0 tensor. @package */
@@ -81,7 +81,7 @@ const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? 
 const addOp = binary("add", {
   operator: "ELEMENT_WISE_ADD",
   dtype: numeric,
-  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, { output: { dtype: "bool" } }) : g.elementWiseAdd(a, b)),
+  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, BOOL) : g.elementWiseAdd(a, b)),
   grad: (dy) => [dy, dy],
   saves: [],
 });
@@ -95,7 +95,7 @@ const subOp = binary("sub", {
 const mulOp = binary("mul", {
   operator: "ELEMENT_WISE_MULTIPLY",
   dtype: numeric,
-  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, { output: { dtype: "bool" } }) : g.elementWiseMultiply(a, b)),
+  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, BOOL) : g.elementWiseMultiply(a, b)),
   grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null],
   saves: (needs) => [...(needs[1] ? [0] : []), ...(needs[0] ? [1] : [])],
 });

@@ -7,7 +7,8 @@ import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { binary, operands, type Arithmetic } from "./binary.ts";
 import { define, type Definition } from "../definition.ts";
-import { constant } from "./support.ts";
+import { comparable } from "./int64.ts";
+import { BOOL, constant } from "./support.ts";
 
 const whole =
   (bool: boolean) =>
@@ -42,9 +43,8 @@ function shifted(g: GraphBuilder, a: Expr, b: Expr, direction: "left" | "right")
   const seen = (x: Expr): Expr => g.reinterpret(x, { dtype });
   if (direction === "left") return g.reinterpret(shift(seen(a), seen(b)), { dtype: a.dtype });
   // Filled with the sign: the bits of a negative number are inverted, shifted with zeros, and inverted again.
-  const negative = g.elementWiseLogicalLessThan(a, constant(g, a.dtype, a.dtype === "int64" ? 0n : 0, a.sizes), {
-    output: { dtype: "bool" },
-  });
+  const zero = constant(g, a.dtype, a.dtype === "int64" ? 0n : 0, a.sizes);
+  const negative = g.elementWiseLogicalLessThan(comparable(g, a), comparable(g, zero), BOOL);
   const plain = g.elementWiseIf(negative, g.elementWiseBitNot(a), a);
   const moved = g.reinterpret(shift(seen(plain), seen(b)), { dtype: a.dtype });
   return g.elementWiseIf(negative, g.elementWiseBitNot(moved), moved);

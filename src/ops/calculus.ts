@@ -6,7 +6,7 @@ import { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ne } from "./compare.ts";
 import { ones } from "./creation.ts";
-import { toDType } from "./data.ts";
+import { asFloat, toDType } from "./data.ts";
 import { cat, flip } from "./join.ts";
 import { expand, narrow, reshape, unsqueeze } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
@@ -100,7 +100,7 @@ export function gradient(x: Tensor, { spacing = 1, axis = null, edgeOrder = 1 }:
   const steps = typeof spacing === "number" ? axes.map(() => spacing) : spacing;
   if (steps.length !== axes.length)
     throw new ValueError("gradient", "spacing", `a number, or one for each of ${axes.length} axes`, steps.length);
-  const values = isFloat(x.dtype) ? x : toDType(x, "float32");
+  const values = asFloat(x);
   return axes.map((a, i) => slope(values, a, steps[i]!, edgeOrder));
 }
 

@@ -6,7 +6,7 @@ import { sameShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, mul, sub, type Arithmetic } from "./binary.ts";
 import { eq, isfinite, isnan, le, logicalAnd, logicalNot, logicalOr } from "./compare.ts";
-import { item, itemSync, toDType } from "./data.ts";
+import { asFloat, item, itemSync } from "./data.ts";
 import { narrow, reshape, unsqueeze } from "./movement.ts";
 import { all, any } from "./reduce.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -30,8 +30,7 @@ export function isclose(a: Tensor, b: Tensor, { rtol = 1e-5, atol = 1e-8, equalN
   let close = eq(a, b);
   if (equalNan && isFloat(a.dtype)) close = logicalOr(close, logicalAnd(isnan(a), isnan(b)));
   if (rtol === 0 && atol === 0) return close;
-  const real = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : toDType(x, "float32"));
-  const [x, y] = [real(a), real(b)];
+  const [x, y] = [asFloat(a), asFloat(b)];
   const distance = abs(sub(x, y));
   return logicalOr(close, logicalAnd(isfinite(distance), le(distance, add(mul(abs(y), rtol), atol))));
 }

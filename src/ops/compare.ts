@@ -9,10 +9,9 @@ import { aligned, operands, type Arithmetic } from "./binary.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { comparable } from "./int64.ts";
-import { cast, computing, constant } from "./support.ts";
+import { BOOL, cast, computing, constant } from "./support.ts";
 
-const bool = { output: { dtype: "bool" } } as const;
-const no = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalNot(x, bool);
+const no = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalNot(x, BOOL);
 
 function comparison(name: string, emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): Definition<undefined> {
   return define({
@@ -60,15 +59,15 @@ function test(name: string, emit: (g: GraphBuilder, x: Expr) => Expr, ofIntegers
   });
 }
 
-const eqOp = comparison("eq", (g, a, b) => g.elementWiseLogicalEquals(a, b, bool));
-const neOp = comparison("ne", (g, a, b) => no(g, g.elementWiseLogicalEquals(a, b, bool)));
-const ltOp = comparison("lt", (g, a, b) => g.elementWiseLogicalLessThan(comparable(g, a), comparable(g, b), bool));
-const leOp = comparison("le", (g, a, b) => g.elementWiseLogicalLessThanOrEqual(comparable(g, a), comparable(g, b), bool));
-const gtOp = comparison("gt", (g, a, b) => g.elementWiseLogicalGreaterThan(comparable(g, a), comparable(g, b), bool));
-const geOp = comparison("ge", (g, a, b) => g.elementWiseLogicalGreaterThanOrEqual(comparable(g, a), comparable(g, b), bool));
-const andOp = logical("logicalAnd", (g, a, b) => g.elementWiseLogicalAnd(a, b, bool));
-const orOp = logical("logicalOr", (g, a, b) => g.elementWiseLogicalOr(a, b, bool));
-const xorOp = logical("logicalXor", (g, a, b) => g.elementWiseLogicalXor(a, b, bool));
+const eqOp = comparison("eq", (g, a, b) => g.elementWiseLogicalEquals(a, b, BOOL));
+const neOp = comparison("ne", (g, a, b) => no(g, g.elementWiseLogicalEquals(a, b, BOOL)));
+const ltOp = comparison("lt", (g, a, b) => g.elementWiseLogicalLessThan(comparable(g, a), comparable(g, b), BOOL));
+const leOp = comparison("le", (g, a, b) => g.elementWiseLogicalLessThanOrEqual(comparable(g, a), comparable(g, b), BOOL));
+const gtOp = comparison("gt", (g, a, b) => g.elementWiseLogicalGreaterThan(comparable(g, a), comparable(g, b), BOOL));
+const geOp = comparison("ge", (g, a, b) => g.elementWiseLogicalGreaterThanOrEqual(comparable(g, a), comparable(g, b), BOOL));
+const andOp = logical("logicalAnd", (g, a, b) => g.elementWiseLogicalAnd(a, b, BOOL));
+const orOp = logical("logicalOr", (g, a, b) => g.elementWiseLogicalOr(a, b, BOOL));
+const xorOp = logical("logicalXor", (g, a, b) => g.elementWiseLogicalXor(a, b, BOOL));
 const notOp = define({
   name: "logicalNot",
   traits: { elementwise: true },
@@ -79,14 +78,14 @@ const notOp = define({
 const infinity =
   (mode: "EITHER" | "POSITIVE" | "NEGATIVE") =>
   (g: GraphBuilder, x: Expr): Expr =>
-    g.elementWiseIsInfinity(x, { ...bool, infinityMode: mode });
-const isnanOp = test("isnan", (g, x) => g.elementWiseIsNan(x, bool), false);
+    g.elementWiseIsInfinity(x, { ...BOOL, infinityMode: mode });
+const isnanOp = test("isnan", (g, x) => g.elementWiseIsNan(x, BOOL), false);
 const isinfOp = test("isinf", infinity("EITHER"), false);
 const isposinfOp = test("isposinf", infinity("POSITIVE"), false);
 const isneginfOp = test("isneginf", infinity("NEGATIVE"), false);
 const isfiniteOp = test(
   "isfinite",
-  (g, x) => no(g, g.elementWiseLogicalOr(infinity("EITHER")(g, x), g.elementWiseIsNan(x, bool), bool)),
+  (g, x) => no(g, g.elementWiseLogicalOr(infinity("EITHER")(g, x), g.elementWiseIsNan(x, BOOL), BOOL)),
   true,
 );
 

@@ -16,7 +16,7 @@ import { demandReduction, reduceLoss, type LossOptions, type Reduction } from ".
 import { reshape } from "./movement.ts";
 import { sum } from "./reduce.ts";
 import { emitSoftmax, logSoftmax, softmax } from "./softmax.ts";
-import { cast, constant, demandFloat } from "./support.ts";
+import { cast, constant, demandFloat, sequence } from "./support.ts";
 import { neg } from "./unary.ts";
 
 interface NllAttributes {
@@ -42,13 +42,7 @@ function countedClasses(g: GraphBuilder, [n, c, p]: readonly [number, number, nu
 
 /** [N, C, P]: 1 at the class of each place that counts, else 0. */
 function hotClasses(g: GraphBuilder, classes: Expr, sizes: readonly number[], dtype: "uint8" | "float16" | "float32"): Expr {
-  const valueDataType = dtype.toUpperCase() as "UINT8" | "FLOAT16" | "FLOAT32";
-  const offOn = g.fillValueSequence({
-    output: { sizes: [1, 1, 2], dtype },
-    valueDataType,
-    valueStart: { dtype, value: 0 },
-    valueDelta: { dtype, value: 1 },
-  });
+  const offOn = sequence(g, dtype, [1, 1, 2]);
   return g.oneHot(classes, offOn, { output: { sizes: [...sizes] }, axis: 1 });
 }
 

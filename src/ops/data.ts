@@ -1,7 +1,7 @@
 /** From tensors to JavaScript: reading elements, other dtypes, other devices. */
 import { call } from "../dispatch.ts";
 import { device as deviceOf, type DeviceLike } from "../device.ts";
-import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, type DType, type TypedArray } from "../dtype.ts";
+import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, type DType, type TypedArray, isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { readBytes, readBytesSync } from "../runtime/buffers.ts";
 import { contiguousOp } from "../runtime/assign.ts";
@@ -34,6 +34,9 @@ export function toDType(x: Tensor, dtype: DType): Tensor {
   if (!isDType(dtype)) throw new DTypeError("to", "dtype", `one of ${Object.keys(DTYPES).join(", ")}`, dtype);
   return x.dtype === dtype ? x : call(castOp, [x], { dtype });
 }
+
+/** The tensor itself if its elements are real numbers, else in float32. @package */
+export const asFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : toDType(x, "float32"));
 
 /** The tensor on another device (itself when it is there), in another dtype, or both. */
 export function to(x: Tensor, target: DeviceLike | DType): Tensor {

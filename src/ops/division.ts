@@ -10,14 +10,13 @@ import { binary, div as quotient, mul, operands, sub, type Arithmetic } from "./
 import { zerosLike } from "./creation.ts";
 import { Formula } from "./formula.ts";
 import { comparable } from "./int64.ts";
-import { cast, computable, computing, constant } from "./support.ts";
+import { BOOL, cast, computable, computing, constant } from "./support.ts";
 import { floor, neg, trunc } from "./unary.ts";
 
-const bool = { output: { dtype: "bool" } } as const;
 const whole = (g: GraphBuilder, like: Expr, v: number): Expr =>
   constant(g, like.dtype, DTYPES[like.dtype].sizeInBytes === 8 ? BigInt(v) : v, like.sizes);
-const isNegative = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalLessThan(comparable(g, x), comparable(g, whole(g, x, 0)), bool);
-const isZero = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalEquals(x, whole(g, x, 0), bool);
+const isNegative = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalLessThan(comparable(g, x), comparable(g, whole(g, x, 0)), BOOL);
+const isZero = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalEquals(x, whole(g, x, 0), BOOL);
 
 /** Quotient or remainder of 64-bit numbers bit by bit, for devices (below feature level 6.0) that divide none of them. */
 function longDivision(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "remainder"): Expr {
@@ -32,13 +31,13 @@ function longDivision(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "r
   for (let bit = 63; bit >= 0; bit--) {
     const next = g.elementWiseBitAnd(g.elementWiseBitShiftRight(n, number(BigInt(bit))), one);
     rest = g.elementWiseBitOr(g.elementWiseBitShiftLeft(rest, one), next);
-    const fits = g.elementWiseLogicalGreaterThanOrEqual(rest, d, bool);
+    const fits = g.elementWiseLogicalGreaterThanOrEqual(rest, d, BOOL);
     if (wanted === "remainder" || bit > 0) rest = g.elementWiseSubtract(rest, g.elementWiseIf(fits, d, zero));
     if (wanted === "quotient") quotient = g.elementWiseBitOr(quotient, g.elementWiseIf(fits, number(1n << BigInt(bit)), zero));
   }
   const result = g.reinterpret(wanted === "quotient" ? quotient : rest, { dtype: a.dtype });
   if (!signed) return result;
-  const negative = wanted === "remainder" ? isNegative(g, a) : g.elementWiseLogicalXor(isNegative(g, a), isNegative(g, b), bool);
+  const negative = wanted === "remainder" ? isNegative(g, a) : g.elementWiseLogicalXor(isNegative(g, a), isNegative(g, b), BOOL);
   return g.elementWiseIf(negative, g.elementWiseSubtract(whole(g, result, 0), result), result);
 }
 
@@ -50,7 +49,7 @@ function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Ex
     return cast(g, floored ? g.elementWiseModulusFloor(x, y) : g.elementWiseModulusTruncate(x, y), a.dtype);
   const remainder = longDivision(g, x, y, "remainder");
   if (!floored) return cast(g, remainder, a.dtype);
-  const differs = g.elementWiseLogicalXor(isNegative(g, remainder), isNegative(g, y), bool);
+  const differs = g.elementWiseLogicalXor(isNegative(g, remainder), isNegative(g, y), BOOL);
   const moved = g.elementWiseIf(differs, g.elementWiseAdd(remainder, y), remainder);
   return cast(g, g.elementWiseIf(isZero(g, remainder), remainder, moved), a.dtype);
 }

@@ -11,14 +11,14 @@ import { div, mul } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { comparable, compared } from "./int64.ts";
+import { emitExtreme, type Which } from "./extreme-lower.ts";
+import { comparable } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
-import { emitReduce, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
-import { computing, constant } from "./support.ts";
+import { reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
+import { BOOL, computing, constant } from "./support.ts";
 import { where } from "./where.ts";
 
-type Which = "max" | "min";
 /** An index dtype; int32 by default, since JavaScript reads it as numbers. */
 export type IndexDType = "int32" | "int64" | "uint32" | "uint64";
 
@@ -28,22 +28,11 @@ export interface Extremes {
   readonly indices: Tensor;
 }
 
-/** The extreme over axes; NaN if an element is, as in PyTorch. What DirectML's REDUCE makes of NaN is not documented. */
-function emitExtreme(g: GraphBuilder, x: Expr, which: Which, axes: readonly number[]): Expr {
-  if (!x.sizes.some((d, i) => d !== 1 && axes.includes(i))) return g.elementWiseIdentity(x);
-  const found = compared(g, emitReduce(g, comparable(g, x), which === "max" ? "MAX" : "MIN", axes), x.dtype);
-  if (!isFloat(x.dtype)) return found;
-  const bool = { output: { dtype: "bool" } } as const;
-  const unordered = emitReduce(g, g.elementWiseIsNan(x, bool), "MAX", axes);
-  const nan = constant(g, x.dtype, NaN, found.sizes);
-  return g.elementWiseIf(unordered, nan, found);
-}
-
 const overAxes = (name: string, which: Which): Definition<ReduceAttributes> =>
   define<ReduceAttributes>({
     name,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: computing(name, x!.dtype) }],
-    lower: (g, [x], { axes }) => [emitExtreme(g, x!, which, axes)],
+    lower: (g, [x], { axes }) => [emitExtreme(g, which, x!, axes)],
     // Elements that are equally large share the gradient, as in PyTorch.
     grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
       const hits = toDType(eq(x!, spread(y!, x!.shape, attrs)), dy.dtype);
@@ -64,7 +53,7 @@ function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: 
   // NaN counts as the extreme: it is compared as a number beyond all others.
   let seen = comparable(g, x);
   if (isFloat(x.dtype)) {
-    const nan = g.elementWiseIsNan(x, { output: { dtype: "bool" } });
+    const nan = g.elementWiseIsNan(x, BOOL);
     const beyond = constant(g, x.dtype, which === "max" ? Infinity : -Infinity, x.sizes);
     seen = g.elementWiseIf(nan, beyond, x);
   }
@@ -86,7 +75,7 @@ const alongAxis = (name: Which): Definition<AxisAttributes> =>
         { shape, dtype: attrs.dtype },
       ];
     },
-    lower: (g, [x], { axis, dtype }) => [emitExtreme(g, x!, name, [axis]), emitIndex(g, x!, name, axis, dtype)],
+    lower: (g, [x], { axis, dtype }) => [emitExtreme(g, name, x!, [axis]), emitIndex(g, x!, name, axis, dtype)],
     grad: (dy, { specs: [x], outputs: [, indices], attrs }) => {
       const { axis, keepDims } = attrs;
       if (x!.shape.length === 0) return [dy];

@@ -12,11 +12,9 @@ import { toDType } from "./data.ts";
 import { define } from "../definition.ts";
 import { comparable } from "./int64.ts";
 import { pow } from "./power.ts";
-import { cast, computing, constant, demandFloat, floating } from "./support.ts";
+import { BOOL, cast, computing, constant, demandFloat, floating } from "./support.ts";
 import { exp2 } from "./unary.ts";
 import { maskedFill } from "./where.ts";
-
-const bool = { output: { dtype: "bool" } } as const;
 
 interface Layout {
   readonly words: DType;
@@ -36,7 +34,7 @@ const number = (g: GraphBuilder, x: Expr, v: number): Expr => constant(g, x.dtyp
 
 /** Whether the sign bit is set, of NaN and -0 too. */
 const emitSignbit = (g: GraphBuilder, x: Expr): Expr =>
-  g.elementWiseLogicalGreaterThanOrEqual(wordsOf(g, x), word(g, x, layoutOf(x.dtype).sign), bool);
+  g.elementWiseLogicalGreaterThanOrEqual(wordsOf(g, x), word(g, x, layoutOf(x.dtype).sign), BOOL);
 
 const signbitOp = define({
   name: "signbit",
@@ -45,7 +43,7 @@ const signbitOp = define({
   lower: (g, [x]) => {
     if (isFloat(x!.dtype)) return [emitSignbit(g, x!)];
     const zero = constant(g, x!.dtype, x!.dtype === "int64" || x!.dtype === "uint64" ? 0n : 0, x!.sizes);
-    return [g.elementWiseLogicalLessThan(comparable(g, x!), comparable(g, zero), bool)];
+    return [g.elementWiseLogicalLessThan(comparable(g, x!), comparable(g, zero), BOOL)];
   },
   grad: null,
 });
@@ -78,15 +76,15 @@ const nextafterOp = binary("nextafter", {
     const zero = number(g, a, 0);
     const smallest = g.elementWiseBitOr(word(g, a, 1), g.elementWiseBitAnd(wordsOf(g, b), word(g, b, sign)));
     const outward = g.elementWiseLogicalEquals(
-      g.elementWiseLogicalLessThan(a, b, bool),
-      g.elementWiseLogicalGreaterThan(a, zero, bool),
-      bool,
+      g.elementWiseLogicalLessThan(a, b, BOOL),
+      g.elementWiseLogicalGreaterThan(a, zero, BOOL),
+      BOOL,
     );
     const moved = g.elementWiseIf(outward, g.elementWiseAdd(bits, word(g, a, 1)), g.elementWiseSubtract(bits, word(g, a, 1)));
-    const isZero = g.elementWiseLogicalEquals(g.elementWiseBitAnd(bits, word(g, a, sign - 1)), word(g, a, 0), bool);
+    const isZero = g.elementWiseLogicalEquals(g.elementWiseBitAnd(bits, word(g, a, sign - 1)), word(g, a, 0), BOOL);
     const next = g.reinterpret(g.elementWiseIf(isZero, smallest, moved), { dtype: a.dtype });
-    const nan = g.elementWiseLogicalOr(g.elementWiseIsNan(a, bool), g.elementWiseIsNan(b, bool), bool);
-    return g.elementWiseIf(nan, g.elementWiseAdd(a, b), g.elementWiseIf(g.elementWiseLogicalEquals(a, b, bool), b, next));
+    const nan = g.elementWiseLogicalOr(g.elementWiseIsNan(a, BOOL), g.elementWiseIsNan(b, BOOL), BOOL);
+    return g.elementWiseIf(nan, g.elementWiseAdd(a, b), g.elementWiseIf(g.elementWiseLogicalEquals(a, b, BOOL), b, next));
   },
   grad: () => [null, null],
   saves: [],
@@ -103,12 +101,12 @@ const frexpOp = define({
       g.elementWiseBitAnd(g.elementWiseBitShiftRight(wordsOf(g, v), word(g, v, mantissaBits)), word(g, v, exponentMask));
     // Numbers without an exponent of their own are scaled first.
     const lift = mantissaBits + 2;
-    const tiny = g.elementWiseLogicalEquals(raw(x!), word(g, x!, 0), bool);
+    const tiny = g.elementWiseLogicalEquals(raw(x!), word(g, x!, 0), BOOL);
     const seen = g.elementWiseIf(tiny, g.elementWiseMultiply(x!, number(g, x!, 2 ** lift)), x!);
     const plain = g.elementWiseLogicalOr(
-      g.elementWiseLogicalEquals(seen, number(g, x!, 0), bool),
-      g.elementWiseLogicalEquals(raw(seen), word(g, x!, exponentMask), bool),
-      bool,
+      g.elementWiseLogicalEquals(seen, number(g, x!, 0), BOOL),
+      g.elementWiseLogicalEquals(raw(seen), word(g, x!, exponentMask), BOOL),
+      BOOL,
     );
     const kept = g.elementWiseBitAnd(wordsOf(g, seen), g.elementWiseBitNot(word(g, x!, exponentMask * 2 ** mantissaBits)));
     const mantissa = g.reinterpret(g.elementWiseBitOr(g.reinterpret(kept, { dtype: words }), word(g, x!, half * 2 ** mantissaBits)), {

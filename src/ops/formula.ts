@@ -7,10 +7,9 @@ import { broadcastShapes } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { aligned } from "./binary.ts";
-import { cast, computing, constant, sumTo } from "./support.ts";
+import { BOOL, cast, computing, constant, sumTo } from "./support.ts";
 
 type Value = Expr | number;
-const bool = { output: { dtype: "bool" } } as const;
 
 /** Arithmetic of expressions of one dtype and size; numbers stand for constants. */
 export class Formula {
@@ -92,37 +91,37 @@ export class Formula {
     return this.g.elementWiseMin(this.of(a), this.of(b));
   }
   eq(a: Value, b: Value): Expr {
-    return this.g.elementWiseLogicalEquals(this.of(a), this.of(b), bool);
+    return this.g.elementWiseLogicalEquals(this.of(a), this.of(b), BOOL);
   }
   lt(a: Value, b: Value): Expr {
-    return this.g.elementWiseLogicalLessThan(this.of(a), this.of(b), bool);
+    return this.g.elementWiseLogicalLessThan(this.of(a), this.of(b), BOOL);
   }
   le(a: Value, b: Value): Expr {
-    return this.g.elementWiseLogicalLessThanOrEqual(this.of(a), this.of(b), bool);
+    return this.g.elementWiseLogicalLessThanOrEqual(this.of(a), this.of(b), BOOL);
   }
   gt(a: Value, b: Value): Expr {
-    return this.g.elementWiseLogicalGreaterThan(this.of(a), this.of(b), bool);
+    return this.g.elementWiseLogicalGreaterThan(this.of(a), this.of(b), BOOL);
   }
   ge(a: Value, b: Value): Expr {
-    return this.g.elementWiseLogicalGreaterThanOrEqual(this.of(a), this.of(b), bool);
+    return this.g.elementWiseLogicalGreaterThanOrEqual(this.of(a), this.of(b), BOOL);
   }
   and(a: Expr, b: Expr): Expr {
-    return this.g.elementWiseLogicalAnd(a, b, bool);
+    return this.g.elementWiseLogicalAnd(a, b, BOOL);
   }
   or(a: Expr, b: Expr): Expr {
-    return this.g.elementWiseLogicalOr(a, b, bool);
+    return this.g.elementWiseLogicalOr(a, b, BOOL);
   }
   not(a: Expr): Expr {
-    return this.g.elementWiseLogicalNot(a, bool);
+    return this.g.elementWiseLogicalNot(a, BOOL);
   }
   xor(a: Expr, b: Expr): Expr {
-    return this.g.elementWiseLogicalXor(a, b, bool);
+    return this.g.elementWiseLogicalXor(a, b, BOOL);
   }
   isNan(x: Expr): Expr {
-    return this.g.elementWiseIsNan(x, bool);
+    return this.g.elementWiseIsNan(x, BOOL);
   }
   isInfinite(x: Expr): Expr {
-    return this.g.elementWiseIsInfinity(x, { ...bool, infinityMode: "EITHER" });
+    return this.g.elementWiseIsInfinity(x, { ...BOOL, infinityMode: "EITHER" });
   }
   where(condition: Expr, a: Value, b: Value): Expr {
     return this.g.elementWiseIf(condition, this.of(a), this.of(b));

@@ -1,12 +1,12 @@
 /** Losses of margins, rankings and likelihoods. @functional */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
-import { isFloat, isInteger } from "../dtype.ts";
+import { isInteger } from "../dtype.ts";
 import { sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { eq, gt, le, logicalAnd, logicalNot, lt, ne } from "./compare.ts";
-import { toDType } from "./data.ts";
+import { asFloat, toDType } from "./data.ts";
 import { pairwiseDistance } from "./distance.ts";
 import { gather } from "./gather.ts";
 import { reduceLoss, type LossOptions } from "./loss.ts";
@@ -25,8 +25,6 @@ function pair(operation: string, x: Tensor, target: Tensor): void {
   demandFloat(operation, x);
 }
 
-const real = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : toDType(x, "float32"));
-
 /** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. */
 export function marginRankingLoss(
   a: Tensor,
@@ -37,7 +35,7 @@ export function marginRankingLoss(
   demandSameDevice("marginRankingLoss", [a, b, y]);
   if (a.rank !== b.rank || a.rank !== y.rank)
     throw new ShapeError("marginRankingLoss", "a, b and y", "of one number of axes", [a, b, y].map((t) => t.describe()).join(", "));
-  return reduceLoss("marginRankingLoss", clampMin(add(real(mul(neg(y), sub(a, b))), options.margin ?? 0), 0), options);
+  return reduceLoss("marginRankingLoss", clampMin(add(asFloat(mul(neg(y), sub(a, b))), options.margin ?? 0), 0), options);
 }
 
 /** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. */
@@ -178,7 +176,7 @@ export interface PoissonOptions extends LossOptions {
 export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonOptions = {}): Tensor {
   demandSameDevice("poissonNllLoss", [x, target]);
   const { logInput = true, full = false, epsilon = 1e-8 } = options;
-  let loss = real(logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(real(x), epsilon)))));
+  let loss = asFloat(logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(asFloat(x), epsilon)))));
   if (full) {
     const safe = where(gt(target, 1), target, 1);
     const stirling = add(sub(mul(safe, log(safe)), safe), mul(log(mul(safe, 2 * Math.PI)), 0.5));

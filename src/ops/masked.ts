@@ -2,13 +2,13 @@
  * Reductions, scans and normalisations of the elements for which a mask is true. The others count as what changes nothing.
  * @namespace masked
  */
-import { DTYPES, isFloat, type DType } from "../dtype.ts";
+import type { DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import { broadcastShapes, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, sub } from "./binary.ts";
 import { onesLike } from "./creation.ts";
-import { toDType } from "./data.ts";
+import { asFloat, toDType } from "./data.ts";
 import { amax as amaxOp, amin as aminOp, argmax as argmaxOp, argmin as argminOp, type ArgOptions } from "./extrema.ts";
 import { broadcastTo } from "./movement.ts";
 import { nanmedian } from "./order-statistics.ts";
@@ -16,6 +16,7 @@ import { logaddexp as logaddexpOp } from "./pairs.ts";
 import { prod as prodOp, sum as sumOp, type Axes, type ReduceOptions } from "./reduce.ts";
 import { cumprod as cumprodOp, cumsum as cumsumOp } from "./scan.ts";
 import { logSoftmax as logSoftmaxOp, softmax as softmaxOp } from "./softmax.ts";
+import { identityOf } from "./scatter-lower.ts";
 import { logsumexp as logsumexpOp, norm as normOp } from "./statistics.ts";
 import { neg, sqrt, square } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
@@ -33,21 +34,15 @@ function spread(operation: string, x: Tensor, mask: Tensor): [Tensor, Tensor] {
   return [broadcastTo(x, shape), broadcastTo(mask, shape)];
 }
 /** x with a value where the mask is false. */
-function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, value: number): Tensor {
+function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, value: number | bigint): Tensor {
   if (mask == null) return x;
   const [y, m] = spread(operation, x, mask);
   return where(m, y, value);
 }
-/** The smallest and the largest value of a dtype. */
-function bounds(dtype: DType): readonly [number, number] {
-  if (isFloat(dtype)) return [-Infinity, Infinity];
-  const { sizeInBytes, isSigned } = DTYPES[dtype];
-  const bits = dtype === "bool" ? 1 : Math.min(8 * sizeInBytes, 53);
-  return isSigned ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
-}
-const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, which: 0 | 1): Tensor =>
-  mask == null ? x : toDType(filled(operation, x, mask, bounds(x.dtype)[which]), x.dtype);
-const real = (x: Tensor, dtype?: DType): Tensor => (dtype !== undefined ? toDType(x, dtype) : isFloat(x.dtype) ? x : toDType(x, "float32"));
+/** x with what changes no extreme where the mask is false. */
+const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, fold: "amax" | "amin"): Tensor =>
+  mask == null ? x : toDType(filled(operation, x, mask, identityOf(fold, x.dtype)), x.dtype);
+const real = (x: Tensor, dtype?: DType): Tensor => (dtype === undefined ? asFloat(x) : toDType(x, dtype));
 
 /** The sum of what counts. Reference: torch.masked.sum. */
 export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
@@ -61,16 +56,16 @@ export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked 
 }
 /** The largest of what counts. Reference: torch.masked.amax. */
 export const amax = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
-  amaxOp(fill("masked.amax", x, mask, 0), axis, options);
+  amaxOp(fill("masked.amax", x, mask, "amax"), axis, options);
 /** The smallest of what counts. Reference: torch.masked.amin. */
 export const amin = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
-  aminOp(fill("masked.amin", x, mask, 1), axis, options);
+  aminOp(fill("masked.amin", x, mask, "amin"), axis, options);
 /** The place of the largest of what counts. Reference: torch.masked.argmax. */
 export const argmax = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
-  argmaxOp(fill("masked.argmax", x, mask, 0), axis, options);
+  argmaxOp(fill("masked.argmax", x, mask, "amax"), axis, options);
 /** The place of the smallest of what counts. Reference: torch.masked.argmin. */
 export const argmin = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
-  argminOp(fill("masked.argmin", x, mask, 1), axis, options);
+  argminOp(fill("masked.argmin", x, mask, "amin"), axis, options);
 
 /** How many elements count. */
 const countOf = (x: Tensor, axis: Axes, mask: Tensor | null | undefined, keepDims: boolean | undefined): Tensor =>

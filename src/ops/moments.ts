@@ -4,7 +4,7 @@ import { isFloat } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { isnan, logicalNot, ne } from "./compare.ts";
-import { toDType } from "./data.ts";
+import { asFloat, toDType } from "./data.ts";
 import { diagonal, reshape, t as transposed, unsqueeze } from "./movement.ts";
 import { amax, amin } from "./extrema.ts";
 import { matmul } from "./matmul.ts";
@@ -74,7 +74,7 @@ export interface CovarianceOptions {
 /** The covariances of variables (rows of x [V, N], or [N]). Result: [V, V], a scalar for one variable. DirectML: GEMM. Reference: torch.cov. */
 export function cov(x: Tensor, { correction = 1, fweights = null, aweights = null }: CovarianceOptions = {}): Tensor {
   if (x.rank > 2) throw new ShapeError("cov", "x", "of at most two axes", x.describe());
-  const source = isFloat(x.dtype) ? x : toDType(x, "float32");
+  const source = asFloat(x);
   const rows = x.rank < 2 ? reshape(source, [1, x.size]) : source;
   const count = rows.shape[1]!;
   for (const [name, w] of [

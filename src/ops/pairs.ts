@@ -8,6 +8,7 @@ import type { Tensor } from "../tensor.ts";
 import { add, binary, div, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
+import { extremeOf } from "./extreme-lower.ts";
 import { Formula, formula, promotedDType } from "./formula.ts";
 import { pow } from "./power.ts";
 import { cast, computing } from "./support.ts";
@@ -102,13 +103,7 @@ const extreme = (name: "fmax" | "fmin"): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "fmax" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
     dtype: (promoted, n) => computing(n, promoted),
-    emit: (g, a, b) => {
-      if (a.dtype === "bool") return name === "fmax" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
-      const chosen = name === "fmax" ? g.elementWiseMax(a, b) : g.elementWiseMin(a, b);
-      if (!isFloat(a.dtype)) return chosen;
-      const nan = { output: { dtype: "bool" as const } };
-      return g.elementWiseIf(g.elementWiseIsNan(a, nan), b, g.elementWiseIf(g.elementWiseIsNan(b, nan), a, chosen));
-    },
+    emit: (g, a, b) => extremeOf(g, name === "fmax" ? "max" : "min", a, b, "yields"),
     grad: (dy, a, b, needs) => {
       const wins = name === "fmax" ? gt : lt;
       const share = where(eq(a, b), mul(dy, 0.5), dy);

@@ -9,7 +9,7 @@ import { tensor, zerosLike } from "./creation.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
 import { reshape } from "./movement.ts";
-import { cast } from "./support.ts";
+import { cast, sequence } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
 
 /** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. @package */
@@ -60,12 +60,7 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
       dilations: liftedList(w.dilation, 1),
     });
     // DirectML counts from the tensor's first element; PyTorch, from the plane's.
-    const firsts = g.fillValueSequence({
-      output: { sizes: [sizes[0]! * sizes[1]!], dtype: "int32" },
-      valueDataType: "INT32",
-      valueStart: { dtype: "int32", value: 0 },
-      valueDelta: { dtype: "int32", value: sizeOf(w.input) },
-    });
+    const firsts = sequence(g, "int32", [sizes[0]! * sizes[1]!], 0, sizeOf(w.input));
     const planes = g.reinterpret(firsts, { sizes: [sizes[0]!, sizes[1]!, ...sizes.slice(2).map(() => 1)] });
     return [y.output, g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
   },

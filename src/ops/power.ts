@@ -10,7 +10,7 @@ import { binary, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, ge, logicalAnd } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { define } from "../definition.ts";
-import { computing, constant } from "./support.ts";
+import { BOOL, computing, constant } from "./support.ts";
 import { log, square } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -22,8 +22,7 @@ function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
   const { bits, isSigned } = wholeBits(x.dtype as keyof typeof widths);
   const number = (v: bigint): Expr => constant(g, x.dtype, bits === 64 ? v : Number(v), x.sizes);
   const [zero, one] = [number(0n), number(1n)];
-  const bool = { output: { dtype: "bool" } } as const;
-  const isClear = (mask: bigint): Expr => g.elementWiseLogicalEquals(g.elementWiseBitAnd(e, number(mask)), zero, bool);
+  const isClear = (mask: bigint): Expr => g.elementWiseLogicalEquals(g.elementWiseBitAnd(e, number(mask)), zero, BOOL);
   const last = isSigned ? bits - 2 : bits - 1;
   let result = one;
   let base = x;
@@ -32,7 +31,7 @@ function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
     if (bit < last) base = g.elementWiseMultiply(base, base);
   }
   if (!isSigned) return result;
-  const isUnit = g.elementWiseLogicalOr(g.elementWiseLogicalEquals(x, one, bool), g.elementWiseLogicalEquals(x, number(-1n), bool));
+  const isUnit = g.elementWiseLogicalOr(g.elementWiseLogicalEquals(x, one, BOOL), g.elementWiseLogicalEquals(x, number(-1n), BOOL));
   const isPositive = isClear(-(2n ** BigInt(bits - 1)));
   return g.elementWiseIf(g.elementWiseLogicalOr(isPositive, isUnit), result, zero);
 }
@@ -67,14 +66,13 @@ const simplePowerOp = define<ExponentAttribute>({
 
 /** POW is exp2(e * log2(x)), which leaves 0^0, 0^-1, inf^0, 1^inf, (-2)^inf and powers of NaN open. */
 function realPower(g: GraphBuilder, x: Expr, e: Expr): Expr {
-  const bool = { output: { dtype: "bool" } } as const;
   const number = (v: number): Expr => constant(g, x.dtype, v, x.sizes);
-  const is = (a: Expr, v: number): Expr => g.elementWiseLogicalEquals(a, number(v), bool);
-  const base = g.elementWiseIf(g.elementWiseIsInfinity(e, { infinityMode: "EITHER", ...bool }), g.elementWiseAbs(x), x);
-  const isPole = g.elementWiseLogicalAnd(is(x, 0), g.elementWiseLogicalLessThan(e, number(0), bool));
+  const is = (a: Expr, v: number): Expr => g.elementWiseLogicalEquals(a, number(v), BOOL);
+  const base = g.elementWiseIf(g.elementWiseIsInfinity(e, { infinityMode: "EITHER", ...BOOL }), g.elementWiseAbs(x), x);
+  const isPole = g.elementWiseLogicalAnd(is(x, 0), g.elementWiseLogicalLessThan(e, number(0), BOOL));
   const power = g.elementWiseIf(isPole, number(Infinity), g.elementWisePow(base, e));
   const isOne = g.elementWiseLogicalOr(is(base, 1), is(e, 0));
-  return g.elementWiseIf(isOne, number(1), g.elementWiseIf(g.elementWiseIsNan(e, bool), e, power));
+  return g.elementWiseIf(isOne, number(1), g.elementWiseIf(g.elementWiseIsNan(e, BOOL), e, power));
 }
 
 const powerOf = (emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): ReturnType<typeof binary> =>

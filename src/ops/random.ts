@@ -16,7 +16,7 @@ import { add, mul } from "./binary.ts";
 import { empty, tensor, withGrad, type TensorOptions } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
 import { broadcastTo } from "./movement.ts";
-import { cast, computing } from "./support.ts";
+import { cast, computing, cut } from "./support.ts";
 import { toDType } from "./data.ts";
 import { lt } from "./compare.ts";
 
@@ -143,8 +143,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
     if (kind === "bits") return [cast(g, output, dtype), outputState!];
     if (kind === "uniform") return [unit(g, output, dtype), outputState!];
     const u = unit(g, output, "float32");
-    const part = (start: number): Expr =>
-      g.slice1(u, { output: { sizes: [half] }, inputWindowOffsets: [start], inputWindowSizes: [half], inputWindowStrides: [1] });
+    const part = (start: number): Expr => cut(g, u, 0, start, half);
     // 1 - u lies in (0, 1], so that the logarithm is finite.
     const radius = g.elementWiseSqrt(g.elementWiseLog(part(0), { scaleBias: [-1, 1] }), { scaleBias: [-2, 0] });
     const angle = g.elementWiseIdentity(part(half), { scaleBias: [2 * Math.PI, 0] });
@@ -152,11 +151,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
       output: { sizes: [count] },
       axis: 0,
     });
-    const wanted =
-      n === count
-        ? both
-        : g.slice1(both, { output: { sizes: [n] }, inputWindowOffsets: [0], inputWindowSizes: [n], inputWindowStrides: [1] });
-    return [cast(g, wanted, dtype), outputState!];
+    return [cast(g, cut(g, both, 0, 0, n), dtype), outputState!];
   },
   grad: null,
 });

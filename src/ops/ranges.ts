@@ -12,7 +12,7 @@ import { empty, withGrad, type TensorOptions } from "./creation.ts";
 import { contiguous } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { diagonal, movedim, setDiagonalGrad } from "./movement.ts";
-import { cast, computing, constant } from "./support.ts";
+import { alongAxis, BOOL, cast, computing, constant, sequence } from "./support.ts";
 
 const deviceIn = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
@@ -24,18 +24,9 @@ const sequenceOp = define<{
 }>({
   name: "arange",
   infer: (_, { length, dtype }) => [{ shape: [length], dtype }],
-  lower: (g, _, { length, start, step, dtype }) => [sequence(g, length, start, step, dtype)],
+  lower: (g, _, { length, start, step, dtype }) => [sequence(g, dtype, [length], start, step)],
   grad: null,
 });
-
-function sequence(g: GraphBuilder, length: number, start: number | bigint, step: number | bigint, dtype: DType): Expr {
-  return g.fillValueSequence({
-    output: { sizes: [length], dtype },
-    valueDataType: dataTypeName(dtype),
-    valueStart: { dtype, value: start },
-    valueDelta: { dtype, value: step },
-  });
-}
 
 interface RangeOptions extends TensorOptions {
   /** Default: 0. */
@@ -73,17 +64,14 @@ export function linspace(start: number, end: number, steps: number, options: Ten
 /** Row (or column) numbers of a matrix, from `first` on, seen with the sizes of a stack of matrices. */
 function places(g: GraphBuilder, sizes: readonly number[], which: "row" | "column", first: number): Expr {
   const axis = sizes.length - (which === "row" ? 2 : 1);
-  const line = sequence(g, sizes[axis]!, first, 1, "int32");
-  return g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
+  return alongAxis(g, sequence(g, "int32", [sizes[axis]!], first), sizes, axis);
 }
-
-const bool = { output: { dtype: "bool" } } as const;
 
 const eyeOp = define<{ readonly shape: Shape; readonly dtype: DType }>({
   name: "eye",
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   lower: (g, _, { shape, dtype }) => [
-    cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), bool), dtype),
+    cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), BOOL), dtype),
   ],
   grad: null,
 });
@@ -111,7 +99,7 @@ const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
   lower: (g, [x], { upper, diagonal }) => {
     const row = places(g, x!.sizes, "row", diagonal);
     const column = places(g, x!.sizes, "column", 0);
-    const kept = upper ? g.elementWiseLogicalGreaterThanOrEqual(column, row, bool) : g.elementWiseLogicalLessThanOrEqual(column, row, bool);
+    const kept = upper ? g.elementWiseLogicalGreaterThanOrEqual(column, row, BOOL) : g.elementWiseLogicalLessThanOrEqual(column, row, BOOL);
     return [g.elementWiseIf(kept, x!, constant(g, x!.dtype, 0, x!.sizes))];
   },
   grad: (dy, { attrs }) => [call(triangleOp, [dy], attrs)],
@@ -154,7 +142,7 @@ const diagonalEmbedOp: Definition<{ readonly shape: Shape; readonly offset: numb
         : x!;
     const step = filled.strides[filled.strides.length - 1]!;
     const seen = g.reinterpret(filled, { sizes: shape, strides: [...filled.strides.slice(0, -1), byRow ? step : 0, byRow ? 0 : step] });
-    const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), bool);
+    const on = g.elementWiseLogicalEquals(places(g, shape, "row", offset), places(g, shape, "column", 0), BOOL);
     return [g.elementWiseIf(on, seen, constant(g, x!.dtype, 0, shape))];
   },
   grad: (dy, { attrs: { offset } }) => [diagonal(dy, { offset, axis0: -2, axis1: -1 })],
@@ -177,7 +165,7 @@ const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
   lower: (g, [x], { dtype }, [out]) => {
     const sizes = out!.shape;
     const index = g.reshape(x!.dtype === "int64" || x!.dtype === "int32" ? x! : cast(g, x!, "int32"), [...sizes.slice(0, -1), 1]);
-    const ends = sequence(g, 2, 0, 1, dtype === "bool" ? "uint8" : dtype);
+    const ends = sequence(g, dtype === "bool" ? "uint8" : dtype, [2]);
     const values = g.reinterpret(ends, { sizes: [...sizes.slice(1).map(() => 1), 2], strides: sizes.map(() => 1), dtype });
     return [g.oneHot(index, values, { output: { sizes }, axis: sizes.length - 1 })];
   },

@@ -1,6 +1,5 @@
 /** Running extremes and running sums of exponentials along an axis. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../graph/describe.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -18,11 +17,9 @@ import { narrow } from "./movement.ts";
 import { recurrence } from "./scan-linear.ts";
 import { emitScan } from "./scan-lower.ts";
 import { orderedKeys } from "./sort.ts";
-import { cast, computing, constant, demandFloat } from "./support.ts";
+import { alongAxis, BOOL, cast, computing, constant, demandFloat, sequence } from "./support.ts";
 import { exp } from "./unary.ts";
 import { where } from "./where.ts";
-
-const bool = { output: { dtype: "bool" } } as const;
 
 /** Unsigned numbers in the order of x's elements, or in the opposite one; NaN comes behind all others in both. */
 function unsignedKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
@@ -35,7 +32,7 @@ function unsignedKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
   if (!descending) return up;
   const down = g.elementWiseBitNot(up);
   if (!isFloat(x.dtype)) return down;
-  return g.elementWiseIf(g.elementWiseIsNan(cast(g, x, "float32"), bool), constant(g, "uint32", 0xffffffff, up.sizes), down);
+  return g.elementWiseIf(g.elementWiseIsNan(cast(g, x, "float32"), BOOL), constant(g, "uint32", 0xffffffff, up.sizes), down);
 }
 
 interface PlaceAttributes {
@@ -51,18 +48,12 @@ const placesOp = define<PlaceAttributes>({
   grad: null,
   lower: (g, [x], { axis, descending, dtype }) => {
     const sizes = x!.sizes;
-    const line = g.fillValueSequence({
-      output: { sizes: [sizes[axis]!], dtype: "uint32" },
-      valueDataType: dataTypeName("uint32"),
-      valueStart: { dtype: "uint32", value: 0 },
-      valueDelta: { dtype: "uint32", value: 1 },
-    });
-    const own = g.packed(g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) }));
+    const own = g.packed(alongAxis(g, sequence(g, "uint32", [sizes[axis]!]), sizes, axis));
     const [, places] = emitScan(g, [g.packed(unsignedKeys(g, x!, descending)), own], {
       axis,
       identity: [0, 0],
       combine: ([k0, p0], [k1, p1]) => {
-        const stays = g.elementWiseLogicalGreaterThan(k0!, k1!, bool);
+        const stays = g.elementWiseLogicalGreaterThan(k0!, k1!, BOOL);
         return [g.elementWiseIf(stays, k0!, k1!), g.elementWiseIf(stays, p0!, p1!)];
       },
     });
@@ -97,9 +88,9 @@ interface LogSumAttributes {
 
 /** log(exp(a) + exp(b)) without overflow, for infinities too. */
 function logAddExp(g: GraphBuilder, a: Expr, b: Expr): Expr {
-  const larger = g.elementWiseIf(g.elementWiseLogicalGreaterThan(a, b, bool), a, b);
+  const larger = g.elementWiseIf(g.elementWiseLogicalGreaterThan(a, b, BOOL), a, b);
   const apart = g.elementWiseAbs(g.elementWiseSubtract(a, b));
-  const distance = g.elementWiseIf(g.elementWiseLogicalEquals(a, b, bool), constant(g, a.dtype, 0, a.sizes), apart);
+  const distance = g.elementWiseIf(g.elementWiseLogicalEquals(a, b, BOOL), constant(g, a.dtype, 0, a.sizes), apart);
   const ratio = g.elementWiseExp(distance, { scaleBias: [-1, 0] });
   return g.elementWiseAdd(larger, g.elementWiseLog(ratio, { scaleBias: [1, 1] }));
 }

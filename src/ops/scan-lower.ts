@@ -2,19 +2,14 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";
 import type { Expr } from "../graph/graph.ts";
+import { cut } from "./support.ts";
 
 /** x moved by so many places along an axis (towards its end if positive); `fill` comes in. */
 export function shifted(g: GraphBuilder, x: Expr, axis: number, by: number, fill: number): Expr {
   const n = x.sizes[axis]!;
   const kept = n - Math.abs(by);
-  const sizes = x.sizes.map((d, i) => (i === axis ? kept : d));
-  const part = g.slice1(x, {
-    output: { sizes },
-    inputWindowOffsets: sizes.map((_, i) => (i === axis && by < 0 ? -by : 0)),
-    inputWindowSizes: sizes,
-    inputWindowStrides: sizes.map(() => 1),
-  });
-  const pads = (isStart: boolean): number[] => sizes.map((_, i) => (i === axis && by > 0 === isStart ? Math.abs(by) : 0));
+  const part = cut(g, x, axis, by < 0 ? -by : 0, kept);
+  const pads = (isStart: boolean): number[] => x.sizes.map((_, i) => (i === axis && by > 0 === isStart ? Math.abs(by) : 0));
   return g.padding1(part, {
     output: { sizes: x.sizes },
     paddingMode: "CONSTANT",

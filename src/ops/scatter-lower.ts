@@ -11,17 +11,16 @@ import { dataTypeName } from "../graph/describe.ts";
 import { DTYPES, isFloat, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
-import { compared, comparable } from "./int64.ts";
+import { emitExtreme, extremeOf } from "./extreme-lower.ts";
 import { emitReduce } from "./reduce.ts";
 import { shifted } from "./scan-lower.ts";
-import { cast, constant } from "./support.ts";
+import { alongAxis, BOOL, cast, constant, cut, sequence } from "./support.ts";
 
 export type Fold = "sum" | "prod" | "amax" | "amin";
 export type Strategy = "table" | "sorted" | "sequence";
 
 /** Elements of a one-hot table that is made at once: larger ones are worked off in parts. */
 const TABLE = 2 ** 24;
-const bool = { output: { dtype: "bool" } } as const;
 
 /**
  * The cheapest way for k updates along an axis of n places, for `width` elements that share each index (else lines with an index of
@@ -55,10 +54,7 @@ export function identityOf(fold: Fold, dtype: DType): number | bigint {
 export function foldTwo(g: GraphBuilder, fold: Fold, a: Expr, b: Expr): Expr {
   if (fold === "sum") return g.elementWiseAdd(a, b);
   if (fold === "prod") return g.elementWiseMultiply(a, b);
-  const [x, y] = [comparable(g, a), comparable(g, b)];
-  const chosen = compared(g, fold === "amax" ? g.elementWiseMax(x, y) : g.elementWiseMin(x, y), a.dtype);
-  if (!isFloat(a.dtype)) return chosen;
-  return g.elementWiseIf(g.elementWiseIsNan(a, bool), a, g.elementWiseIf(g.elementWiseIsNan(b, bool), b, chosen));
+  return extremeOf(g, fold === "amax" ? "max" : "min", a, b);
 }
 
 /** The dtype that a fold is computed in: sums of halves in single precision, small integers as int32. */
@@ -67,18 +63,6 @@ export function foldingType(dtype: DType): DType {
   if (dtype === "bool") return "int32";
   const { kind, sizeInBytes, isSigned } = DTYPES[dtype];
   return kind === "int" && sizeInBytes < 4 ? "int32" : kind === "int" && sizeInBytes === 4 && !isSigned ? "uint32" : dtype;
-}
-
-/** Part of an expression along an axis, packed. */
-export function cut(g: GraphBuilder, x: Expr, axis: number, start: number, length: number): Expr {
-  if (start === 0 && length === x.sizes[axis]) return x;
-  const sizes = x.sizes.map((d, i) => (i === axis ? length : d));
-  return g.slice1(x, {
-    output: { sizes },
-    inputWindowOffsets: sizes.map((_, i) => (i === axis ? start : 0)),
-    inputWindowSizes: sizes,
-    inputWindowStrides: sizes.map(() => 1),
-  });
 }
 
 interface Job {
@@ -136,13 +120,13 @@ function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: n
   const sorted = order.outputValue;
   const NONE = 0xffffffff;
   for (let step = 1; step < k; step *= 2) {
-    const same = g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, step, NONE), bool);
+    const same = g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, step, NONE), BOOL);
     const before = shifted(g, runs, axis, step, 0);
     runs = g.elementWiseIf(g.expand(same, values.sizes), foldTwo(g, fold, before, runs), runs);
   }
   // The last of each run holds the run; all others go to a place beyond the end, which is cut off.
   const beyond = constant(g, "uint32", n, sorted.sizes);
-  const goesOn = k === 1 ? null : g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, -1, NONE), bool);
+  const goesOn = k === 1 ? null : g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, -1, NONE), BOOL);
   const target = goesOn === null ? sorted : g.elementWiseIf(goesOn, beyond, sorted);
   const sizes = values.sizes.map((d, i) => (i === axis ? n + 1 : d));
   const empty = g.packed(constant(g, values.dtype, identityOf(fold, values.dtype), sizes));
@@ -161,21 +145,16 @@ function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n:
   const rows = g.reshape(g.transpose(values, order), [k, width]);
   const line = g.reshape(places, [k, 1]);
   const number = (v: number, sizes: readonly number[]): Expr => constant(g, values.dtype, v, sizes);
-  const isNaN = g.elementWiseIsNan(rows, bool);
-  const isHigh = g.elementWiseIsInfinity(rows, { ...bool, infinityMode: "POSITIVE" });
-  const isLow = g.elementWiseIsInfinity(rows, { ...bool, infinityMode: "NEGATIVE" });
+  const isNaN = g.elementWiseIsNan(rows, BOOL);
+  const isHigh = g.elementWiseIsInfinity(rows, { ...BOOL, infinityMode: "POSITIVE" });
+  const isLow = g.elementWiseIsInfinity(rows, { ...BOOL, infinityMode: "NEGATIVE" });
   const odd = g.elementWiseIf(
     isNaN,
     number(4097, rows.sizes),
     g.elementWiseIf(isHigh, number(1, rows.sizes), g.elementWiseIf(isLow, number(4096, rows.sizes), number(0, rows.sizes))),
   );
-  const finite = g.elementWiseIf(g.elementWiseLogicalEquals(odd, number(0, rows.sizes), bool), rows, number(0, rows.sizes));
-  const ends = g.fillValueSequence({
-    output: { sizes: [1, 2], dtype: values.dtype },
-    valueDataType: dataTypeName(values.dtype),
-    valueStart: { dtype: values.dtype, value: 0 },
-    valueDelta: { dtype: values.dtype, value: 1 },
-  });
+  const finite = g.elementWiseIf(g.elementWiseLogicalEquals(odd, number(0, rows.sizes), BOOL), rows, number(0, rows.sizes));
+  const ends = sequence(g, values.dtype, [1, 2]);
   const part = Math.max(1, Math.min(k, Math.floor(TABLE / n)));
   const lift = (x: Expr): Expr => g.reinterpret(x, { sizes: [1, 1, ...x.sizes], strides: [0, 0, ...x.strides] });
   const totals: (Expr | null)[] = [null, null];
@@ -195,7 +174,7 @@ function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n:
   const [sum, counts] = totals as [Expr, Expr];
   const lows = g.elementWiseFloor(counts, { scaleBias: [1 / 4096, 0] });
   const highs = g.elementWiseSubtract(counts, g.elementWiseMultiply(lows, number(4096, counts.sizes)));
-  const isSome = (x: Expr): Expr => g.elementWiseLogicalGreaterThan(x, number(0, counts.sizes), bool);
+  const isSome = (x: Expr): Expr => g.elementWiseLogicalGreaterThan(x, number(0, counts.sizes), BOOL);
   const zero = number(0, counts.sizes);
   const up = g.elementWiseIf(isSome(highs), number(Infinity, counts.sizes), zero);
   const down = g.elementWiseIf(isSome(lows), number(-Infinity, counts.sizes), zero);
@@ -209,13 +188,8 @@ function byComparison(g: GraphBuilder, places: Expr, values: Expr, axis: number,
   const k = values.sizes[axis]!;
   const rest = sizeOf(values.sizes) / k;
   const part = Math.max(1, Math.min(k, Math.floor(TABLE / (n * rest))));
-  const line = g.fillValueSequence({
-    output: { sizes: [n], dtype: "uint32" },
-    valueDataType: "UINT32",
-    valueStart: { dtype: "uint32", value: 0 },
-    valueDelta: { dtype: "uint32", value: 1 },
-  });
   const identity = identityOf(fold, values.dtype);
+  const line = sequence(g, "uint32", [n]);
   let total: Expr | null = null;
   for (let start = 0; start < k; start += part) {
     const length = Math.min(part, k - start);
@@ -227,8 +201,7 @@ function byComparison(g: GraphBuilder, places: Expr, values: Expr, axis: number,
       );
       return g.reinterpret(seen, { sizes: wideSizes, strides: [...seen.strides.slice(0, axis), 0, ...seen.strides.slice(axis)] });
     };
-    const own = g.reinterpret(line, { sizes: wideSizes, strides: wideSizes.map((_, i) => (i === axis ? 1 : 0)) });
-    const hit = g.elementWiseLogicalEquals(wide(cut(g, places, axis, start, length)), own, bool);
+    const hit = g.elementWiseLogicalEquals(wide(cut(g, places, axis, start, length)), alongAxis(g, line, wideSizes, axis), BOOL);
     const chosen = g.elementWiseIf(hit, wide(cut(g, values, axis, start, length)), constant(g, values.dtype, identity, wideSizes));
     const reduced = g.reinterpret(reduceBy(g, chosen, fold, axis + 1), { sizes: wideSizes.filter((_, i) => i !== axis + 1) });
     total = total === null ? reduced : foldTwo(g, fold, total, reduced);
@@ -239,10 +212,7 @@ function byComparison(g: GraphBuilder, places: Expr, values: Expr, axis: number,
 function reduceBy(g: GraphBuilder, x: Expr, fold: Fold, axis: number): Expr {
   if (fold === "sum") return emitReduce(g, x, "SUM", [axis]);
   if (fold === "prod") return emitReduce(g, x, "MULTIPLY", [axis]);
-  const found = compared(g, emitReduce(g, comparable(g, x), fold === "amax" ? "MAX" : "MIN", [axis]), x.dtype);
-  if (!isFloat(x.dtype)) return found;
-  const unordered = emitReduce(g, g.elementWiseIsNan(x, bool), "MAX", [axis]);
-  return g.elementWiseIf(unordered, constant(g, x.dtype, NaN, found.sizes), found);
+  return emitExtreme(g, fold === "amax" ? "max" : "min", x, [axis]);
 }
 
 /** Indices as uint32. */

@@ -1,6 +1,5 @@
 /** Writing by index: scatter and its reductions, and the same for whole parts along an axis. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { dataTypeName } from "../graph/describe.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
@@ -18,7 +17,7 @@ import { demandIndex, gather, sumElements } from "./gather.ts";
 import { expand, reshape, sliceView } from "./movement.ts";
 import { foldTwo, foldingType, identityOf, lowerFold, placesOf } from "./scatter-lower.ts";
 import { clone } from "./state.ts";
-import { cast, constant } from "./support.ts";
+import { alongAxis, cast, constant, sequence } from "./support.ts";
 import { floor } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -33,19 +32,9 @@ function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis:
     return g.scatter(x, places, updates, { output: { sizes: x.sizes }, axis });
   // By flat places.
   const strides = packedStrides(x.sizes);
-  const line = (start: number, step: number, i: number): Expr =>
-    g.reinterpret(
-      g.fillValueSequence({
-        output: { sizes: [index.sizes[i]!], dtype: "uint32" },
-        valueDataType: dataTypeName("uint32"),
-        valueStart: { dtype: "uint32", value: start },
-        valueDelta: { dtype: "uint32", value: step },
-      }),
-      { sizes: index.sizes, strides: index.sizes.map((_, k) => (k === i ? 1 : 0)) },
-    );
   let flat = g.elementWiseMultiply(places, constant(g, "uint32", strides[axis]!, places.sizes));
   index.sizes.forEach((d, i) => {
-    if (i !== axis && d > 1) flat = g.elementWiseAdd(flat, line(0, strides[i]!, i));
+    if (i !== axis && d > 1) flat = g.elementWiseAdd(flat, alongAxis(g, sequence(g, "uint32", [d], 0, strides[i]), index.sizes, i));
   });
   const count = sizeOf(index.sizes);
   const total = sizeOf(x.sizes);

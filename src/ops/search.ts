@@ -14,7 +14,7 @@ import { gather, sumRows } from "./gather.ts";
 import { reshape } from "./movement.ts";
 import { refuseTraced } from "./nonzero.ts";
 import { orderedKeys } from "./sort.ts";
-import { cast, computing, constant, demandFloat } from "./support.ts";
+import { BOOL, cast, computing, constant, demandFloat } from "./support.ts";
 import { floor } from "./unary.ts";
 import { clamp, where } from "./where.ts";
 
@@ -36,15 +36,14 @@ const searchOp = define<SearchAttributes>({
     const keys = g.reinterpret(wanted, { sizes });
     const axis = sizes.length - 1;
     const n = lines.sizes[axis]!;
-    const bool = { output: { dtype: "bool" } } as const;
     const number = (v: number) => constant(g, "uint32", v, sizes);
     let low = g.packed(number(0));
     let high = g.packed(number(n));
     for (let span = n; span > 0; span = Math.floor(span / 2)) {
       const middle = g.elementWiseBitShiftRight(g.elementWiseAdd(low, high), number(1));
       const here = g.gatherElements(lines, g.elementWiseMin(middle, number(n - 1)), { output: { sizes }, axis });
-      const before = right ? g.elementWiseLogicalLessThanOrEqual(here, keys, bool) : g.elementWiseLogicalLessThan(here, keys, bool);
-      const open = g.elementWiseLogicalLessThan(low, high, bool);
+      const before = right ? g.elementWiseLogicalLessThanOrEqual(here, keys, BOOL) : g.elementWiseLogicalLessThan(here, keys, BOOL);
+      const open = g.elementWiseLogicalLessThan(low, high, BOOL);
       const goes = g.elementWiseLogicalAnd(before, open);
       const next = g.elementWiseIf(goes, g.elementWiseAdd(middle, number(1)), low);
       high = g.elementWiseIf(goes, high, g.elementWiseIf(open, middle, high));

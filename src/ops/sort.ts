@@ -12,7 +12,7 @@ import { gather } from "./gather.ts";
 import { comparable } from "./int64.ts";
 import { squeeze } from "./movement.ts";
 import { clone } from "./state.ts";
-import { cast, computing, constant } from "./support.ts";
+import { BOOL, cast, computing, constant } from "./support.ts";
 
 interface SortAttributes {
   readonly axis: number;
@@ -29,15 +29,14 @@ interface SortAttributes {
 export function orderedKeys(g: GraphBuilder, x: Expr): Expr {
   if (x.dtype === "bool") return g.reinterpret(x, { dtype: "uint8" });
   if (!isFloat(x.dtype)) return comparable(g, x);
-  const bool = { output: { dtype: "bool" } } as const;
   const wide = g.packed(cast(g, x, "float32"));
   const zero = constant(g, "float32", 0, wide.sizes);
   const number = (v: number): Expr => constant(g, "uint32", v, wide.sizes);
-  const plain = g.elementWiseIf(g.elementWiseLogicalEquals(wide, zero, bool), zero, wide);
+  const plain = g.elementWiseIf(g.elementWiseLogicalEquals(wide, zero, BOOL), zero, wide);
   const bits = g.reinterpret(plain, { dtype: "uint32" });
   // The sign bit set orders positive numbers behind; all bits flipped, negative ones the other way around.
-  const mask = g.elementWiseIf(g.elementWiseLogicalLessThan(plain, zero, bool), number(0xffffffff), number(0x80000000));
-  return g.elementWiseIf(g.elementWiseIsNan(wide, bool), number(0xffffffff), g.elementWiseBitXor(bits, mask));
+  const mask = g.elementWiseIf(g.elementWiseLogicalLessThan(plain, zero, BOOL), number(0xffffffff), number(0x80000000));
+  return g.elementWiseIf(g.elementWiseIsNan(wide, BOOL), number(0xffffffff), g.elementWiseBitXor(bits, mask));
 }
 
 /** A packed uint32 index as another dtype; int32 has the same bits. @package */

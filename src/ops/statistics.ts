@@ -1,12 +1,11 @@
 /** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
 import { call } from "../dispatch.ts";
-import { isFloat } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
 import { eq, logicalOr, ne } from "./compare.ts";
-import { toDType } from "./data.ts";
+import { asFloat, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { amax, amin } from "./extrema.ts";
 import { pow } from "./power.ts";
@@ -21,7 +20,7 @@ import {
   type ReduceAttributes,
   type ReduceOptions,
 } from "./reduce.ts";
-import { cast, constant, demandFloat } from "./support.ts";
+import { BOOL, cast, constant, demandFloat } from "./support.ts";
 import { abs, exp, sign, square } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -121,10 +120,9 @@ const logSumExpOp = define<ReduceAttributes>({
   lower: (g, [x], { axes }) => {
     if (axes.length === 0) return [g.elementWiseIdentity(x!)];
     const sizes = x!.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
-    const bool = { output: { dtype: "bool" } } as const;
     const largest = g.reinterpret(emitReduce(g, x!, "MAX", axes), { sizes });
     // An infinite maximum is not subtracted: inf - inf is NaN.
-    const infinite = g.elementWiseIsInfinity(largest, { ...bool, infinityMode: "EITHER" });
+    const infinite = g.elementWiseIsInfinity(largest, { ...BOOL, infinityMode: "EITHER" });
     const shift = g.elementWiseIf(infinite, constant(g, x!.dtype, 0, sizes), largest);
     const total = g.reinterpret(emitReduce(g, g.elementWiseExp(g.elementWiseSubtract(x!, g.expand(shift, x!.sizes))), "SUM", axes), {
       sizes,
@@ -137,7 +135,7 @@ const logSumExpOp = define<ReduceAttributes>({
 
 /** ln(sum e^x) over the axes, without overflow. Whole numbers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
 export function logsumexp(x: Tensor, axis: Axes, options: ReduceOptions = {}): Tensor {
-  const real = isFloat(x.dtype) ? x : toDType(x, "float32");
+  const real = asFloat(x);
   demandFloat("logsumexp", real);
   return call(logSumExpOp, [real], reduceAttributes("logsumexp", real, axis, options));
 }

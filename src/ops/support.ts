@@ -11,6 +11,9 @@ import { sameShape, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define } from "../definition.ts";
 
+/** Tests give bool. */
+export const BOOL = { output: { dtype: "bool" } } as const;
+
 /** x in another dtype. float to bool asks for x != 0; DirectML's CAST does the rest. */
 export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   if (x.dtype === dtype) return x;
@@ -20,7 +23,7 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
       g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: dmlName(x.dtype), value: { dtype: x.dtype, value: 0 } }),
       x.sizes,
     );
-    return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(x, zero, { output: { dtype: "bool" } }), { output: { dtype: "bool" } });
+    return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(x, zero, BOOL), BOOL);
   }
   if (x.dtype === "bfloat16") return cast(g, fromBfloat16(g, x), dtype);
   if (dtype === "bfloat16") return toBfloat16(g, cast(g, x, "float32"));
@@ -41,7 +44,7 @@ function toBfloat16(g: GraphBuilder, x: Expr): Expr {
   const bits = g.reinterpret(packed, { dtype: "uint32" });
   const odd = g.elementWiseBitAnd(g.elementWiseBitShiftRight(bits, number(16)), number(1));
   const rounded = g.elementWiseAdd(g.elementWiseAdd(bits, number(0x7fff)), odd);
-  const kept = g.elementWiseIf(g.elementWiseIsNan(packed, { output: { dtype: "bool" } }), number(0x7fc00000), rounded);
+  const kept = g.elementWiseIf(g.elementWiseIsNan(packed, BOOL), number(0x7fc00000), rounded);
   return g.reinterpret(g.cast(g.elementWiseBitShiftRight(kept, number(16)), { output: { dtype: "uint16" } }), { dtype: "bfloat16" });
 }
 
@@ -74,6 +77,38 @@ function narrowed(g: GraphBuilder, x: Expr, dtype: DType): Expr {
 /** A number seen with the sizes of another expression. */
 export function constant(g: GraphBuilder, dtype: DType, value: number | bigint, sizes: readonly number[]): Expr {
   return g.expand(g.fillValueConstant({ output: { sizes: [1], dtype }, valueDataType: dmlName(dtype), value: { dtype, value } }), sizes);
+}
+
+/** start, start + step, … with these sizes. */
+export function sequence(
+  g: GraphBuilder,
+  dtype: DType,
+  sizes: readonly number[],
+  start: number | bigint = 0,
+  step: number | bigint = 1,
+): Expr {
+  return g.fillValueSequence({
+    output: { sizes, dtype },
+    valueDataType: dmlName(dtype),
+    valueStart: { dtype, value: start },
+    valueDelta: { dtype, value: step },
+  });
+}
+
+/** A line seen along an axis of more. */
+export const alongAxis = (g: GraphBuilder, line: Expr, sizes: readonly number[], axis: number): Expr =>
+  g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
+
+/** Part of an expression along an axis: packed, unless it is the whole. */
+export function cut(g: GraphBuilder, x: Expr, axis: number, start: number, length: number): Expr {
+  if (start === 0 && length === x.sizes[axis]) return x;
+  const sizes = x.sizes.map((d, i) => (i === axis ? length : d));
+  return g.slice1(x, {
+    output: { sizes },
+    inputWindowOffsets: sizes.map((_, i) => (i === axis ? start : 0)),
+    inputWindowSizes: sizes,
+    inputWindowStrides: sizes.map(() => 1),
+  });
 }
 
 const WIDER: { readonly [K in DType]: readonly DType[] } = {

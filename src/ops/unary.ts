@@ -12,7 +12,7 @@ import { add, div, mul, sub } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { cast, computing, constant, floating, widened } from "./support.ts";
+import { BOOL, cast, computing, constant, floating, widened } from "./support.ts";
 
 interface UnaryOptions {
   readonly emit: (g: GraphBuilder, x: Expr) => Expr;
@@ -62,9 +62,8 @@ function rounding(name: string, emit: (g: GraphBuilder, x: Expr) => Expr): Defin
   });
 }
 
-const bool = { output: { dtype: "bool" } } as const;
 const smaller = (g: GraphBuilder, x: Expr, limit: number): Expr =>
-  g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, limit, x.sizes), bool);
+  g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, limit, x.sizes), BOOL);
 const scaled = (g: GraphBuilder, x: Expr, scale: number, bias: number): Expr => g.elementWiseIdentity(x, { scaleBias: [scale, bias] });
 
 /**

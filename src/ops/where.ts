@@ -1,9 +1,7 @@
 /** Choices between values, element by element: where, limits, the larger and the smaller. */
-import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, scalarType, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
-import type { Expr } from "../graph/graph.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, sizeOf } from "../shape.ts";
@@ -12,8 +10,8 @@ import { aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
 import { eq, ge, gt, isnan, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition, type GradRule } from "../definition.ts";
-import { comparable, compared } from "./int64.ts";
-import { cast, computable, computing, sumTo } from "./support.ts";
+import { extremeOf, extremeOfNumbers } from "./extreme-lower.ts";
+import { BOOL, cast, computable, computing, sumTo } from "./support.ts";
 
 const whereOp = define({
   name: "where",
@@ -69,9 +67,6 @@ export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
   return call(whereOp, [mask, toDType(fill, x.dtype), x], undefined);
 }
 
-const larger = (g: GraphBuilder, a: Expr, b: Expr): Expr => compared(g, g.elementWiseMax(comparable(g, a), comparable(g, b)), a.dtype);
-const smaller = (g: GraphBuilder, a: Expr, b: Expr): Expr => compared(g, g.elementWiseMin(comparable(g, a), comparable(g, b)), a.dtype);
-
 /** The gradient of the one that is chosen; where they are equal each gets half, and where one is NaN each gets all, as in PyTorch. */
 const sharedGradient =
   (loses: typeof lt) =>
@@ -85,14 +80,7 @@ const extreme = (name: "maximum" | "minimum"): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "maximum" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
     dtype: (promoted) => computing(name, promoted),
-    emit: (g, a, b) => {
-      if (a.dtype === "bool") return name === "maximum" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
-      const chosen = name === "maximum" ? larger(g, a, b) : smaller(g, a, b);
-      if (!isFloat(a.dtype)) return chosen;
-      // What DirectML makes of NaN is not documented; here NaN wins, as in PyTorch.
-      const nan = { output: { dtype: "bool" as const } };
-      return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
-    },
+    emit: (g, a, b) => extremeOf(g, name === "maximum" ? "max" : "min", a, b),
     grad: name === "maximum" ? sharedGradient(lt) : sharedGradient(gt),
   });
 const maximumOp = extreme("maximum");
@@ -109,13 +97,7 @@ const limit = (name: Limit, isNumber: boolean): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "clampMin" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
     dtype: (promoted) => computing(name, promoted),
-    emit: (g, a, b) => {
-      if (a.dtype === "bool") return name === "clampMin" ? g.elementWiseLogicalOr(a, b) : g.elementWiseLogicalAnd(a, b);
-      const chosen = name === "clampMin" ? larger(g, a, b) : smaller(g, a, b);
-      if (!isFloat(a.dtype)) return chosen;
-      const nan = { output: { dtype: "bool" as const } };
-      return g.elementWiseIf(g.elementWiseIsNan(a, nan), a, g.elementWiseIf(g.elementWiseIsNan(b, nan), b, chosen));
-    },
+    emit: (g, a, b) => extremeOf(g, name === "clampMin" ? "max" : "min", a, b),
     grad: isNumber
       ? (dy, x, edge) => [where((name === "clampMin" ? gt : lt)(x, edge), dy, scalarTensor(dy.device, dy.dtype, 0)), null]
       : (dy, x, edge, needs) => {
@@ -164,11 +146,11 @@ const clampBetween = (isNumber: boolean): Definition<undefined> =>
     lower: (g, inputs, _, [out]) => {
       const [x, min, max] = aligned(g, inputs, out!.dtype, out!.shape);
       const inner = computable(g, "ELEMENT_WISE_MAX", out!.dtype);
-      let result = cast(g, smaller(g, larger(g, cast(g, x!, inner), cast(g, min!, inner)), cast(g, max!, inner)), out!.dtype);
+      const raised = extremeOfNumbers(g, "max", cast(g, x!, inner), cast(g, min!, inner));
+      let result = cast(g, extremeOfNumbers(g, "min", raised, cast(g, max!, inner)), out!.dtype);
       // NaN is kept; single limits are taken to be numbers.
       const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
-      if (isFloat(out!.dtype))
-        for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, { output: { dtype: "bool" } }), v, result);
+      if (isFloat(out!.dtype)) for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, BOOL), v, result);
       return [result];
     },
     grad: clampGradient(isNumber),
