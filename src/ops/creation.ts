@@ -1,11 +1,11 @@
 /** Tensors from JavaScript data, and filled ones. */
-import { create } from "../dispatch.ts";
+import { call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
 import { DTYPES, dtypeOfArray, isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { upload } from "../runtime/buffers.ts";
 import { elements } from "../elements.ts";
-import { fillOp } from "../runtime/constants.ts";
+import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { noteIntegers } from "../runtime/index-check.ts";
 import { showShape, sizeOf, type Shape } from "../shape.ts";
@@ -124,8 +124,13 @@ export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): 
   const dtype = checked("full", options.dtype ?? inferred([value]));
   const dev = chosenDevice(options);
   checkedShape("full", shape);
-  const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : create(fillOp, dev, { shape: [...shape], dtype, value });
+  const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, value);
   return withGrad("full", t, options);
+}
+
+function filled(dev: Device, shape: Shape, dtype: DType, value: Scalar): Tensor {
+  if (tracer() !== null || !isReadFill(dtype, value)) return create(fillOp, dev, { shape: [...shape], dtype, value });
+  return call(fillFromOp, [scalarTensor(dev, dtype, value)], { shape: [...shape] });
 }
 
 /** A tensor of zeros. Default dtype float32. Reference: torch.zeros. */

@@ -1,6 +1,6 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
 import { dataTypeName } from "../graph/describe.ts";
-import type { DType } from "../dtype.ts";
+import { DTYPES, type DType } from "../dtype.ts";
 import { elements } from "../elements.ts";
 import type { Device } from "../device.ts";
 import { define } from "../definition.ts";
@@ -27,6 +27,25 @@ export const fillOp = define<FillAttributes>({
   ],
   grad: null,
 });
+
+/** A tensor of elements equal to a given one: one program for all numbers. DirectML: ELEMENT_WISE_IDENTITY. */
+export const fillFromOp = define<{ readonly shape: Shape }>({
+  name: "full",
+  infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
+  lower: (g, [x], _, [out]) => [g.elementWiseIdentity(g.expand(x!, out!.shape.length === 0 ? [1] : out!.shape))],
+  grad: null,
+});
+
+/** Whether a number is read from a buffer: 0 and 1 are so frequent that a program of their own, which reads nothing, pays. */
+export function isReadFill(dtype: DType, value: number | bigint | boolean): boolean {
+  const number = Number(value);
+  if (typeof value === "boolean" || Object.is(number, 0) || number === 1) return false;
+  if (dtype === "float32" || dtype === "float16") return true;
+  const { kind, sizeInBytes, isSigned } = DTYPES[dtype];
+  if (kind !== "int" || dtype === "bool" || !Number.isInteger(number)) return false;
+  const most = 2 ** (8 * sizeInBytes - (isSigned ? 1 : 0));
+  return number < most && number >= (isSigned ? -most : 0);
+}
 
 /** Kept for reuse: loops add the same few numbers again and again. */
 const kept = new Map<NativeDevice, Map<string, Tensor>>();
