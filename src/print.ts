@@ -59,8 +59,7 @@ export interface Shown {
   readonly shownShape: readonly number[];
 }
 
-function body({ shape, elements, shownShape }: Shown, float: boolean, settings: Settings): string {
-  const write = formatter(elements, float, settings);
+function body({ shape, elements, shownShape }: Shown, write: (x: Element) => string, settings: Settings): string {
   let at = 0;
   const indentOf = (depth: number): string => " ".repeat("tensor(".length + depth);
   const level = (axis: number): string => {
@@ -107,6 +106,53 @@ export function setPrinter(ends: typeof endsOf, read: typeof readAll, readSync: 
   readAllSync = readSync;
 }
 
+/** Complex elements: their real and imaginary parts, each written as a tensor's are. */
+function complexBody(shown: Omit<Shown, "elements">, re: readonly Element[], im: readonly Element[], settings: Settings): string {
+  const writeRe = formatter(re, true, settings);
+  const writeIm = formatter(im, true, settings);
+  const write = (i: Element): string => {
+    const imaginary = writeIm(im[i as number]!);
+    return `${writeRe(re[i as number]!)}${imaginary.trimStart().startsWith("-") ? "" : "+"}${imaginary.trimStart()}j`;
+  };
+  return body({ ...shown, elements: re.map((_, i) => i) }, write, settings);
+}
+
+function complexParts(
+  { real, imag }: { readonly real: Tensor; readonly imag: Tensor },
+  dtype: string,
+  options: PrintOptions,
+): { sources: readonly [Tensor, Tensor]; done: (re: Element[], im: Element[]) => string } {
+  const settings: Settings = { ...defaults, ...options };
+  for (const t of [real, imag]) t.demandLive("format");
+  const ends = (t: Tensor): Tensor => (t.size > settings.threshold ? endsOf(t, settings.edgeItems) : t);
+  const sources = [ends(real), ends(imag)] as const;
+  const done = (re: Element[], im: Element[]): string => {
+    const text = complexBody({ shape: real.shape, shownShape: sources[0].shape }, re, im, settings);
+    for (const [i, t] of [real, imag].entries()) if (sources[i] !== t) sources[i]!.dispose();
+    const rest = suffix(real).replace(/, dtype=\w+/, "");
+    return `tensor(${text}${dtype === "complex64" ? "" : `, dtype=${dtype}`}${rest})`;
+  };
+  return { sources, done };
+}
+
+interface ComplexParts {
+  readonly real: Tensor;
+  readonly imag: Tensor;
+  readonly dtype: string;
+}
+
+/** A complex tensor as PyTorch writes it: `tensor([1.+2.j, 3.-4.j])`. */
+export async function formatComplex(z: ComplexParts, options: PrintOptions = {}): Promise<string> {
+  const { sources, done } = complexParts(z, z.dtype, options);
+  return done(await readAll(sources[0]), await readAll(sources[1]));
+}
+
+/** formatComplex(), blocking. */
+export function formatComplexSync(z: ComplexParts, options: PrintOptions = {}): string {
+  const { sources, done } = complexParts(z, z.dtype, options);
+  return done(readAllSync(sources[0]), readAllSync(sources[1]));
+}
+
 function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (elements: Element[]) => string } {
   const settings: Settings = { ...defaults, ...options };
   t.demandLive("format");
@@ -114,7 +160,8 @@ function parts(t: Tensor, options: PrintOptions): { source: Tensor; done: (eleme
   return {
     source,
     done: (elements) => {
-      const shown = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, isFloat(t.dtype), settings)}`;
+      const write = formatter(elements, isFloat(t.dtype), settings);
+      const shown = `tensor(${body({ shape: t.shape, elements, shownShape: source.shape }, write, settings)}`;
       const rest = suffix(t);
       // What does not fit behind the last line goes to a line of its own.
       const fits = shown.length - shown.lastIndexOf("\n") + rest.length <= settings.lineWidth;
@@ -149,17 +196,17 @@ export function summary(t: Tensor): string {
 }
 
 /** @internal toString() and console.log show the summary. */
-export function installPrinting(prototype: object): void {
+export function installPrinting(prototype: object, text: (t: never) => string = summary): void {
   Object.defineProperty(prototype, "toString", {
     value(this: Tensor) {
-      return summary(this);
+      return text(this as never);
     },
     writable: true,
     configurable: true,
   });
   Object.defineProperty(prototype, inspect.custom, {
     value(this: Tensor) {
-      return summary(this);
+      return text(this as never);
     },
     writable: true,
     configurable: true,

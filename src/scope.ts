@@ -1,5 +1,6 @@
 /** Scopes: tensors made inside are disposed of at the end, except those that are returned. */
 import { Ambient } from "./ambient.ts";
+import { PARTS, isComposite } from "./structure.ts";
 
 export interface Disposable {
   dispose(): void;
@@ -18,7 +19,8 @@ export function track(item: Disposable): void {
 
 /** Takes a tensor out of the scopes around it: it lives on (parameters, gradients, optimizer state). */
 export function keep<T extends Disposable>(item: T): T {
-  for (const made of open) made.delete(item);
+  const parts = isComposite(item) ? (item[PARTS]() as readonly Disposable[]) : [item];
+  for (const made of open) for (const part of parts) made.delete(part);
   return item;
 }
 
@@ -29,13 +31,14 @@ function found(value: unknown, into: Set<unknown>): void {
   if (typeof value !== "object" || value === null || into.has(value)) return;
   into.add(value);
   if (Array.isArray(value)) for (const v of value) found(v, into);
+  else if (isComposite(value)) for (const v of value[PARTS]()) found(v, into);
   else if (value instanceof Map) for (const v of value.values()) found(v, into);
   else if (Object.getPrototypeOf(value) === Object.prototype) for (const v of Object.values(value)) found(v, into);
 }
 
 /**
- * Runs fn and disposes of the tensors made inside, except those in its result (a tensor, or arrays, plain objects and Maps of
- * them), which belong to the scope around this one. When fn returns a promise, the scope ends when that settles; what other code makes
+ * Runs fn and disposes of the tensors made inside, except those in its result (a tensor, a complex tensor, or arrays, plain objects and Maps
+ * of them), which belong to the scope around this one. When fn returns a promise, the scope ends when that settles; what other code makes
  * meanwhile is not in it.
  */
 export function scope<T>(fn: () => T): T {

@@ -6,6 +6,7 @@
 import { describe, expect } from "vitest";
 import * as dx from "../src/index.ts";
 import * as constants from "../src/runtime/constants.ts";
+import * as tables from "../src/runtime/tables.ts";
 import { reclaim } from "../src/runtime/buffers.ts";
 import { values } from "../src/ops/data.ts";
 import { nativeDevice } from "../src/runtime/devices.ts";
@@ -13,6 +14,12 @@ import { threeCalls } from "./three-calls.ts";
 
 /** Internal members are not part of the published types. */
 const { clearScalars } = constants as unknown as { clearScalars(): void };
+const { clearTables } = tables as unknown as { clearTables(): void };
+/** What is kept between calls is no leak. */
+function forget(): void {
+  clearScalars();
+  clearTables();
+}
 
 /** The storage that views share. */
 export const storageOf = (t: dx.Tensor): object => (t as unknown as { storage: object }).storage;
@@ -85,10 +92,10 @@ export async function clean<T>(
   fn: () => T | Promise<T>,
   { collect = false }: { readonly collect?: boolean } = {},
 ): Promise<T> {
-  clearScalars();
+  forget();
   const before = liveBuffers(device);
   const result = await dx.withDevice(device, () => dx.scope(fn));
-  clearScalars();
+  forget();
   // A collector needs some turns until everything unreachable is found.
   for (let i = 0; collect && i < 20 && liveBuffers(device) > before; i++) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -3,14 +3,21 @@ import { DTYPES } from "../dtype.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode } from "../autograd/tape.ts";
 import { Storage, internDesc } from "../storage.ts";
+import { PARTS, WITH_PARTS, isComposite } from "../structure.ts";
 import { Tensor } from "../tensor.ts";
 
-/** Replaces the tensors in a structure of arrays, plain objects and Maps. */
+/** Replaces the tensors in a structure of arrays, plain objects, Maps and composites. */
 export function mapTensors(value: unknown, fn: (t: Tensor) => unknown): unknown {
   if (value instanceof Tensor) return fn(value);
   if (Array.isArray(value)) return value.map((v) => mapTensors(v, fn));
   if (value instanceof Map) return new Map([...value].map(([k, v]) => [k, mapTensors(v, fn)]));
-  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
+  if (typeof value !== "object" || value === null) return value;
+  if (isComposite(value)) {
+    const parts = value[PARTS]().map((v) => mapTensors(v, fn));
+    // Who only looks gives no tensors back.
+    return parts.every((p) => p instanceof Tensor) ? value[WITH_PARTS](parts) : value;
+  }
+  if (Object.getPrototypeOf(value) === Object.prototype)
     return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
   return value;
 }
@@ -46,6 +53,10 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number): string {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView))
     return `${value.constructor.name}[${String(value as unknown as ArrayLike<number>)}]`;
   const object = value as object;
+  if (isComposite(object))
+    return `${object.constructor.name}(${object[PARTS]()
+      .map((v) => keyOfValue(v, index))
+      .join()})`;
   if (Object.getPrototypeOf(object) === Object.prototype)
     return `{${Object.entries(object)
       .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index)}`)

@@ -1,4 +1,5 @@
 /** Batches of a data set, in order or shuffled, the next one prepared while the last one is used. */
+import { ComplexTensor } from "../complex-tensor.ts";
 import { ValueError } from "../errors.ts";
 import { defaultGenerator, type Generator } from "../ops/random.ts";
 import { keep, outsideScopes } from "../scope.ts";
@@ -100,7 +101,7 @@ export class DataLoader<S, B = Batch<S>> implements AsyncIterable<B> {
 }
 
 function disposeAll(value: unknown): void {
-  if (value instanceof Tensor) keep(value).dispose();
+  if (value instanceof Tensor || value instanceof ComplexTensor) keep(value).dispose();
   else if (Array.isArray(value)) value.forEach(disposeAll);
   else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype)
     Object.values(value).forEach(disposeAll);

@@ -25,6 +25,10 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
   const anchor = a instanceof Tensor ? a : b instanceof Tensor ? b : null;
   if (anchor === null) throw new DTypeError(operation, "a or b", "a tensor", typeof a);
   const other = (a instanceof Tensor ? b : a) as number | bigint | boolean;
+  if (typeof other === "object" || typeof other === "string" || other === undefined) {
+    const hint = "Complex numbers have methods of their own: docs/fft.md.";
+    throw new DTypeError(operation, a instanceof Tensor ? "b" : "a", "a tensor or a number", String(other), hint);
+  }
   const dtype = resultType([operand(anchor), { dtype: scalarType(other), level: "scalar" }]);
   const number = scalarTensor(anchor.device, dtype, other);
   return a instanceof Tensor ? [a, number] : [number, b as Tensor];

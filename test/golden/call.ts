@@ -1,14 +1,14 @@
 /** A call of PyTorch's with its arguments by name, as the table's functions read them. */
 import * as dx from "../../src/index.ts";
-import { Missing, decode, elementsOf, tensorOf, type Case, type Golden, type GoldenTensor, type Path, type Value } from "./cases.ts";
+import { Missing, decode, elementsOf, isNumbers, tensorOf, withComplex, type Numbers, type Case, type Golden, type GoldenTensor, type Path, type Value } from "./cases.ts";
 
 /** Tensors by path ("[\"input\"]", "[\"args\",0]", …). */
-export type Operands = ReadonlyMap<string, dx.Tensor>;
+export type Operands = ReadonlyMap<string, Numbers>;
 
 /** The tensors of a case, each made once. */
-export function operandsOf(c: Case, make: (v: GoldenTensor) => dx.Tensor = tensorOf): Operands {
-  const made = new Map<string, dx.Tensor>();
-  const note = (v: GoldenTensor, path: Path): dx.Tensor => {
+export function operandsOf(c: Case, make: (v: GoldenTensor) => Numbers = withComplex(tensorOf)): Operands {
+  const made = new Map<string, Numbers>();
+  const note = (v: GoldenTensor, path: Path): Numbers => {
     const t = make(v);
     made.set(JSON.stringify(path), t);
     return t;
@@ -54,6 +54,12 @@ export class Call {
   /** The first operand. */
   get x(): dx.Tensor {
     return this.tensor(this.positional[0]);
+  }
+
+  /** The first operand, real or complex. */
+  get z(): Numbers {
+    const v = this.positional[0];
+    return isNumbers(v) ? v : this.tensor(v);
   }
 
   /** What TypeScript's types refuse is refused here. */
@@ -128,7 +134,7 @@ export class Call {
 
   dtype(): dx.DType | undefined {
     const v = this.get("dtype");
-    return typeof v === "object" && v !== null && "dtype" in v ? v.dtype : undefined;
+    return typeof v === "object" && v !== null && !isNumbers(v) && "dtype" in v ? (v.dtype as dx.DType) : undefined;
   }
 }
 
@@ -148,7 +154,7 @@ export function indexOf(key: Golden, path: Path, tensors: Operands): dx.Index[] 
       throw new Missing("nested lists as an index");
     }
     const tensor = tensors.get(JSON.stringify(at));
-    if (tensor !== undefined) return tensor;
+    if (tensor instanceof dx.Tensor) return tensor;
     if (typeof i === "object" && "k" in i && i.k === "ellipsis") return "...";
     if (typeof i === "object" && "k" in i && i.k === "slice") {
       const [start, end, step] = i.v as (number | null)[];

@@ -52,12 +52,33 @@ export function dtypeOf(name: string): dx.DType {
   return dtype;
 }
 
-/** Raw elements as a typed array. */
+/** Complex dtypes, as names of tensors and of their parts. */
+const COMPLEX: { readonly [name: string]: { readonly dtype: dx.ComplexDType; readonly part: string; readonly size: number } } = {
+  c64: { dtype: "complex64", part: "f32", size: 4 },
+  c32: { dtype: "complex32", part: "f16", size: 2 },
+};
+export const isComplexName = (name: string): boolean => name in COMPLEX;
+/** "float32", "complex64". */
+export const anyDtypeOf = (name: string): dx.DType | dx.ComplexDType => COMPLEX[name]?.dtype ?? dtypeOf(name);
+
+/** The real and the imaginary parts of a complex tensor. */
+function partsOf(v: GoldenTensor): [GoldenTensor, GoldenTensor] {
+  const { part, size } = COMPLEX[v.t]!;
+  const bytes = Buffer.from(v.data, "base64");
+  const every = (start: number): GoldenTensor => {
+    const own = Buffer.alloc(bytes.length / 2);
+    for (let i = 0; i < own.length; i += size) bytes.copy(own, i, 2 * i + start, 2 * i + start + size);
+    return { ...v, t: part, data: own.toString("base64") };
+  };
+  return [every(0), every(size)];
+}
+
+/** Raw elements as a typed array; of complex numbers both parts in turn. */
 export function raw(v: GoldenTensor): dx.TypedArray {
   const b = Buffer.from(v.data, "base64");
   const a = b.buffer.slice(b.byteOffset, b.byteOffset + b.byteLength) as ArrayBuffer;
   switch (v.t) {
-    case "f32": return new Float32Array(a);
+    case "f32": case "c64": return new Float32Array(a);
     case "f64": return new Float64Array(a);
     case "i64": return new BigInt64Array(a);
     case "i32": return new Int32Array(a);
@@ -72,13 +93,25 @@ export function raw(v: GoldenTensor): dx.TypedArray {
 export function elementsOf(v: GoldenTensor): (number | bigint)[] {
   const list = Array.from(raw(v) as ArrayLike<number | bigint>);
   if (v.t === "bf16") return list.map((w) => fromBfloat16(Number(w)));
-  return v.t === "f16" ? list.map((h) => fromHalf(Number(h))) : list;
+  return v.t === "f16" || v.t === "c32" ? list.map((h) => fromHalf(Number(h))) : list;
 }
+
+export type Numbers = dx.Tensor | dx.ComplexTensor;
+export const isNumbers = (v: unknown): v is Numbers => v instanceof dx.Tensor || v instanceof dx.ComplexTensor;
+
+/** make for complex numbers, too: for each of their parts. */
+export const withComplex = (make: (v: GoldenTensor) => dx.Tensor) => (v: GoldenTensor): Numbers => {
+  if (!isComplexName(v.t)) return make(v);
+  const [re, im] = partsOf(v);
+  return new dx.ComplexTensor(make(re), make(im));
+};
+
+export const packedOf = (v: GoldenTensor): dx.Tensor => dx.tensor(raw(v), { dtype: dtypeOf(v.t), shape: v.shape });
 
 /** The tensor; a transposed one in PyTorch is one here too. */
 export function tensorOf(v: GoldenTensor): dx.Tensor {
   const dtype = dtypeOf(v.t);
-  const packed = dx.tensor(raw(v), { dtype, shape: v.shape });
+  const packed = packedOf(v);
   const { stride } = v;
   if (stride === undefined || packed.size === 0 || dtype === "float64" || dtype === "bfloat16") return packed;
   const order = v.shape.map((_, i) => i).sort((a, b) => stride[b]! - stride[a]! || a - b);
@@ -112,12 +145,12 @@ export function stridedOf(v: GoldenTensor): dx.Tensor {
 
 export interface SliceValue { readonly slice: readonly (number | null)[] }
 export interface ComplexValue { readonly re: number; readonly im: number }
-export type Value = null | boolean | number | bigint | string | dx.Tensor | SliceValue | ComplexValue | readonly Value[] | { readonly dtype: dx.DType } | "...";
+export type Value = null | boolean | number | bigint | string | Numbers | SliceValue | ComplexValue | readonly Value[] | { readonly dtype: dx.DType | dx.ComplexDType } | "...";
 
 const floatOf = (v: number | string): number => (typeof v === "number" ? v : v === "inf" ? Infinity : v === "-inf" ? -Infinity : NaN);
 
 /** A value as the table's functions take it: tuples as lists, tensors by `make`, which is told the path. */
-export function decode(v: Golden, path: Path, make: (v: GoldenTensor, path: Path) => dx.Tensor): Value {
+export function decode(v: Golden, path: Path, make: (v: GoldenTensor, path: Path) => Numbers): Value {
   if (v === null || typeof v === "boolean" || typeof v === "number" || typeof v === "string") return v;
   if (Array.isArray(v)) return v.map((x, i) => decode(x, [...path, i], make));
   if (isTensor(v)) return make(v, path);
@@ -127,7 +160,7 @@ export function decode(v: Golden, path: Path, make: (v: GoldenTensor, path: Path
     case "tuple": return v.v.map((x, i) => decode(x, [...path, i], make));
     case "slice": return { slice: v.v as (number | null)[] };
     case "ellipsis": return "...";
-    case "dtype": return { dtype: dtypeOf(v.v) };
+    case "dtype": return { dtype: anyDtypeOf(v.v) };
     case "complex": return { re: floatOf(v.re), im: floatOf(v.im) };
     default: return v.k === "dict" ? null : String(v.v);
   }

@@ -3,23 +3,39 @@ import * as dx from "../../src/index.ts";
 import { values } from "../../src/ops/data.ts";
 import { near, TOLERANCE, type Tolerance } from "../tolerance.ts";
 import type { Call } from "./call.ts";
-import { dtypeOf, elementsOf, tensorsOf, type Case, type GoldenTensor } from "./cases.ts";
+import { anyDtypeOf, elementsOf, isComplexName, isNumbers, tensorsOf, type Case, type GoldenTensor, type Numbers } from "./cases.ts";
 import { looser, sumsOfProducts } from "./scope.ts";
 import type { Entry, Result } from "./table/index.ts";
 
-export type Output = dx.Tensor | number | boolean | string;
+export type Output = Numbers | number | boolean | string;
 export const flatten = (r: Result): Output[] => (Array.isArray(r) ? (r as readonly Result[]).flatMap(flatten) : [r as Output]);
 
 type Elements = readonly (number | bigint | boolean)[];
-const elements = (t: dx.Tensor): Elements => values(t.dtype, t.dataSync());
+const elements = (t: Numbers): Elements => values(t instanceof dx.Tensor ? t.dtype : t.real.dtype, t.dataSync());
+/** The tolerance of a dtype, complex numbers' as their parts'. */
+const toleranceOf = (dtype: dx.DType | dx.ComplexDType): Tolerance | undefined =>
+  TOLERANCE[dtype === "complex64" ? "float32" : dtype === "complex32" ? "float16" : dtype];
 
 /** What differs between a tensor and the expected one, or null. */
-export function difference(got: dx.Tensor, want: GoldenTensor, compare: string, bound: Tolerance, counts = false): string | null {
-  const dtype = dtypeOf(want.t);
+export function difference(got: Numbers, want: GoldenTensor, compare: string, bound: Tolerance, counts = false): string | null {
+  const dtype = anyDtypeOf(want.t);
   const fits = got.dtype === dtype || (counts && dtype === "int64" && got.dtype === "int32");
   if (!fits || got.shape.join() !== want.shape.join()) return `${got.describe()} instead of ${dtype}[${want.shape.join(", ")}]`;
   if (compare === "meta" || compare === "gauge" || compare === "index") return null;
+  if (isComplexName(want.t) && compare === "close") return pairsDiffer(elements(got) as number[], elementsOf(want) as number[], bound);
   return elementsDiffer(elements(got), elementsOf(want), compare === "close" ? bound : null);
+}
+
+/** Complex numbers are near by their distance; what is not finite by its parts. */
+function pairsDiffer(found: readonly number[], wanted: readonly number[], bound: Tolerance): string | null {
+  for (let i = 0; i < wanted.length; i += 2) {
+    const [a, b, c, d] = [found[i]!, found[i + 1]!, wanted[i]!, wanted[i + 1]!];
+    const isNear = [a, b, c, d].every(Number.isFinite)
+      ? Math.hypot(a - c, b - d) <= bound.atol + bound.rtol * Math.hypot(c, d)
+      : near(a, c, bound) && near(b, d, bound);
+    if (!isNear) return `element ${i / 2} is ${a}, ${b} instead of ${c}, ${d}`;
+  }
+  return null;
 }
 
 /** bound: null for equal elements. */
@@ -34,9 +50,9 @@ export function elementsDiffer(found: Elements, wanted: Elements, bound: Toleran
 
 /** The wider of what was recorded and what the dtype allows. */
 function boundOf(c: Case, want: GoldenTensor, recorded: Tolerance | undefined, isMicrosoft: boolean): Tolerance {
-  let own: Tolerance | undefined = TOLERANCE[dtypeOf(want.t)];
+  let own = toleranceOf(anyDtypeOf(want.t));
   if (isMicrosoft && looser[c.op] !== undefined) own = looser[c.op];
-  else if (want.t === "f32" && sumsOfProducts.test(c.op)) {
+  else if ((want.t === "f32" || want.t === "c64") && sumsOfProducts.test(c.op)) {
     const largest = Math.max(...elementsOf(want).map((v) => Math.abs(Number(v))).filter(Number.isFinite), 0);
     own = { rtol: 1e-5, atol: Math.max(1e-5, 4 * 2 ** -24 * largest) };
   }
@@ -74,7 +90,7 @@ export function checkOutputs(c: Case, call: Call, outputs: readonly Output[], en
   const wanted = tensorsOf(out);
   if (wanted.length === 0) {
     if (Array.isArray(out) || (typeof out === "object" && out !== null && "k" in out && out.k === "tuple")) return outputs.length === 0 ? null : "results instead of none";
-    const want = typeof out === "object" && out !== null && "k" in out ? ("v" in out ? (out.k === "dtype" ? dtypeOf(out.v) : out.v) : null) : out;
+    const want = typeof out === "object" && out !== null && "k" in out ? ("v" in out ? (out.k === "dtype" ? anyDtypeOf(out.v) : out.v) : null) : out;
     const first = outputs[0];
     const got = first instanceof dx.Tensor && first.rank === 0 ? elements(first)[0] : first;
     const same = typeof want === "number" && typeof got === "number" ? near(got, want, { rtol: 1e-5, atol: 1e-6 }) : got === want;
@@ -83,10 +99,10 @@ export function checkOutputs(c: Case, call: Call, outputs: readonly Output[], en
   if (wanted.length !== outputs.length) return `${outputs.length} results instead of ${wanted.length}`;
   for (const [i, want] of wanted.entries()) {
     const got = outputs[i]!;
-    if (!(got instanceof dx.Tensor)) return `${String(got)} instead of a tensor`;
+    if (!isNumbers(got)) return `${String(got)} instead of a tensor`;
     const compare = c.compare?.[i] ?? "exact";
     const bound = boundOf(c, want, c.tol, isMicrosoft);
-    const problem = difference(got, want, compare, bound, entry.counts) ?? (compare === "index" ? placesDiffer(call, got, want) : null);
+    const problem = difference(got, want, compare, bound, entry.counts) ?? (compare === "index" ? placesDiffer(call, got as dx.Tensor, want) : null);
     if (problem !== null) return wanted.length === 1 ? problem : `result ${i}: ${problem}`;
   }
   if (c.compare?.includes("gauge") && entry.gauge !== undefined) return entry.gauge(outputs as dx.Tensor[], call);
@@ -94,7 +110,7 @@ export function checkOutputs(c: Case, call: Call, outputs: readonly Output[], en
 }
 
 /** Whether a recorded gradient fits. */
-export function checkGradient(c: Case, got: dx.Tensor, want: GoldenTensor, isMicrosoft: boolean): string | null {
+export function checkGradient(c: Case, got: Numbers, want: GoldenTensor, isMicrosoft: boolean): string | null {
   return difference(got, want, "close", boundOf(c, want, c.gradTol, isMicrosoft));
 }
 
@@ -103,9 +119,9 @@ export function outputsDiffer(a: readonly Output[], b: readonly Output[]): strin
   if (a.length !== b.length) return `${a.length} results instead of ${b.length}`;
   for (const [i, x] of a.entries()) {
     const y = b[i]!;
-    if (!(x instanceof dx.Tensor) || !(y instanceof dx.Tensor)) continue;
+    if (!isNumbers(x) || !isNumbers(y)) continue;
     if (x.describe() !== y.describe()) return `${x.describe()} instead of ${y.describe()}`;
-    const bound = TOLERANCE[x.dtype] ?? null;
+    const bound = toleranceOf(x.dtype) ?? null;
     const problem = elementsDiffer(elements(x), elements(y), bound);
     if (problem !== null) return `result ${i}: ${problem}`;
   }

@@ -50,6 +50,7 @@ export const differences: readonly Difference[] = [
     ids: ["polygamma/polygamma_n_1:i32:224a9dfa3f", "polygamma/polygamma_n_4:i32:e8c4048ff7", "special.polygamma/special_polygamma_n_0:i32:e8c4048ff7"],
   },
   { reason: "The recorded gradient of log_ndtr is off by 2e-4 at -4988429, where it is 4988429 times the incoming one.", ids: ["special.log_ndtr:f32:bc2c4edad7"] },
+  { reason: "The gradient of polar by a length below zero is the derivative; PyTorch's has the opposite sign.", ids: ["polar:f32:a36a900b0c"] },
   { reason: "A transposed convolution of float16 sums in float16.", ids: ["nn.functional.conv_transpose2d:f16:58f4449345"] },
 ];
 

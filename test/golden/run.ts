@@ -3,7 +3,7 @@ import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { refusedProduct, storageOf } from "../device.ts";
 import { Call, operandsOf, type Operands } from "./call.ts";
-import { Missing, dtypeOf, elementsOf, stridedOf, tensorOf, tensorsOf, type Case, type GoldenTensor } from "./cases.ts";
+import { Missing, isNumbers, packedOf, stridedOf, tensorOf, tensorsOf, withComplex, type Case, type GoldenTensor, type Numbers } from "./cases.ts";
 import { checkGradient, checkOutputs, difference, flatten, outputsDiffer, type Output } from "./compare.ts";
 import { outOfScope } from "./scope.ts";
 import { entryOf, type Entry } from "./table/index.ts";
@@ -31,7 +31,7 @@ export interface Outcome {
 interface Context {
   readonly entry: Entry;
   readonly mode: Mode;
-  readonly make: (v: GoldenTensor) => dx.Tensor;
+  readonly make: (v: GoldenTensor) => Numbers;
   readonly isMicrosoft: boolean;
   /** PyTorch's parameter names, which refused calls do not bring. */
   readonly names: readonly string[];
@@ -47,7 +47,7 @@ export function runCase(c: Case, names: readonly string[], mode: Mode = {}, devi
   const context: Context = {
     entry,
     mode,
-    make: mode.strided === true && entry.packed !== true ? stridedOf : tensorOf,
+    make: withComplex(mode.strided === true && entry.packed !== true ? stridedOf : tensorOf),
     isMicrosoft: nativeDevice(dx.defaultDevice()).runtime === "gpu",
     names,
   };
@@ -67,7 +67,7 @@ export function runCase(c: Case, names: readonly string[], mode: Mode = {}, devi
 function refused(c: Case, { entry, make, names }: Context): Outcome {
   try {
     const call = new Call(c, operandsOf(c, make), names);
-    for (const r of flatten(entry.run(call))) if (r instanceof dx.Tensor && r.size > 0) r.dataSync();
+    for (const r of flatten(entry.run(call))) if (isNumbers(r) && r.size > 0) r.dataSync();
   } catch (error) {
     if (error instanceof Missing) throw error;
     if (error instanceof dx.DxError) return { id: c.id, result: "passed" };
@@ -109,25 +109,27 @@ function mutationsDiffer(c: Case, call: Call): string | null {
   return null;
 }
 
+const partsOf = (t: Numbers): readonly dx.Tensor[] => (t instanceof dx.Tensor ? [t] : [t.real, t.imag]);
+
 /** Results that PyTorch gives as views are views here. */
 function aliases(c: Case, { entry, make }: Context): string | null {
-  if (!(c.alias ?? []).includes(true)) return null;
+  if (!(c.alias ?? []).includes(true) || entry.copies === true) return null;
   const call = new Call(c, operandsOf(c, make));
   const outputs = flatten(dx.noGrad(() => entry.run(call)));
   const copy = c.alias!.findIndex((t, i) => {
     const out = outputs[i];
-    return t && out instanceof dx.Tensor && call.x.isContiguous && storageOf(out) !== storageOf(call.x);
+    return t && isNumbers(out) && partsOf(call.z).every((p) => p.isContiguous && partsOf(out).every((o) => storageOf(o) !== storageOf(p)));
   });
   return copy < 0 ? null : `result ${copy} is a copy instead of a view`;
 }
 
 function gradientsDiffer(c: Case, { entry, make, isMicrosoft }: Context): string | null {
   const operands = operandsOf(c, make);
-  const leaves = c.grads!.map(({ path }) => operands.get(JSON.stringify(path))!.requiresGrad_());
+  const leaves = c.grads!.map(({ path }) => operands.get(JSON.stringify(path))!.requiresGrad_() as Numbers);
   const outputs = flatten(entry.run(new Call(c, operands)));
-  const seeds = c.gradOutputs!.map((g) => (g === null ? null : dx.tensor(new Float32Array(elementsOf(g) as number[]), { shape: g.shape, dtype: dtypeOf(g.t) })));
-  const wants = (t: Output | undefined): t is dx.Tensor => t instanceof dx.Tensor && t.requiresGrad;
-  const roots = outputs.filter((t, i): t is dx.Tensor => seeds[i] != null && wants(t));
+  const seeds = c.gradOutputs!.map((g) => (g === null ? null : withComplex(packedOf)(g)));
+  const wants = (t: Output | undefined): t is Numbers => isNumbers(t) && t.requiresGrad;
+  const roots = outputs.filter((t, i): t is Numbers => seeds[i] != null && wants(t));
   const found = roots.length === 0 ? leaves.map(() => null) : dx.grad(roots, leaves, { gradient: seeds.filter((s, i) => s !== null && wants(outputs[i])), allowUnused: true });
   for (const [i, { path, grad }] of c.grads!.entries()) {
     const got = found[i] ?? null;
@@ -136,10 +138,15 @@ function gradientsDiffer(c: Case, { entry, make, isMicrosoft }: Context): string
       continue;
     }
     const leaf = leaves[i]!;
-    const problem = checkGradient(c, got ?? dx.zeros(leaf.shape, { dtype: leaf.dtype }), grad, isMicrosoft);
+    const problem = checkGradient(c, got ?? zerosOf(leaf), grad, isMicrosoft);
     if (problem !== null) return `gradient of ${JSON.stringify(path)}: ${problem}`;
   }
   return null;
+}
+
+function zerosOf(leaf: Numbers): Numbers {
+  if (leaf instanceof dx.Tensor) return dx.zeros(leaf.shape, { dtype: leaf.dtype });
+  return new dx.ComplexTensor(dx.zerosLike(leaf.real), dx.zerosLike(leaf.imag));
 }
 
 function inPlaceDiffers(c: Case, { entry, make, isMicrosoft }: Context): string | null {
@@ -155,7 +162,7 @@ function inPlaceDiffers(c: Case, { entry, make, isMicrosoft }: Context): string 
 
 /** Floating operands with their elements in the reverse order; others as they are, since they may be places. */
 function otherOf(v: GoldenTensor): GoldenTensor {
-  const size = { f32: 4, f16: 2 }[v.t];
+  const size = { f32: 4, f16: 2, c64: 8, c32: 4 }[v.t];
   if (size === undefined) return v;
   const bytes = Buffer.from(v.data, "base64");
   const turned = Buffer.alloc(bytes.length);
@@ -167,8 +174,8 @@ function compiled(c: Case, context: Context): Outcome {
   const { entry, make, isMicrosoft } = context;
   const operands = operandsOf(c, make);
   const paths = [...operands.keys()];
-  const asCall = (tensors: readonly dx.Tensor[]): Call => new Call(c, new Map(paths.map((p, i) => [p, tensors[i]!])));
-  const run = (...tensors: dx.Tensor[]): dx.Tensor[] => flatten(entry.run(asCall(tensors))) as dx.Tensor[];
+  const asCall = (tensors: readonly Numbers[]): Call => new Call(c, new Map(paths.map((p, i) => [p, tensors[i]!])));
+  const run = (...tensors: Numbers[]): Numbers[] => flatten(entry.run(asCall(tensors))) as Numbers[];
   const others = (): Operands => operandsOf(c, (v) => make(otherOf(v)));
   const program = dx.compile(run, { name: c.op });
   const before = fallbacks();

@@ -1,7 +1,7 @@
 /** Entries of operations that are ours under PyTorch's name in camelCase: they need no line in a table. */
 import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
-import { Missing, type Value } from "../cases.ts";
+import { Missing, isNumbers, type Value } from "../cases.ts";
 import type { Entry, Result } from "./entry.ts";
 
 type AnyFunction = (...args: unknown[]) => Result;
@@ -12,7 +12,7 @@ const PLACES = new Set(["device", "layout", "memory_format", "pin_memory", "requ
 const OPTIONS: Readonly<Record<string, string>> = { dim: "axis", keepdim: "keepDims", eps: "epsilon", padding_idx: "paddingIndex", negative_slope: "slope", lambd: "lambda", min_val: "min", max_val: "max" };
 
 const camel = (name: string): string => name.replaceAll(/_+([a-z0-9])/g, (_, c: string) => c.toUpperCase());
-const plain = (v: Value): unknown => (typeof v === "object" && v !== null && "dtype" in v && !(v instanceof dx.Tensor) ? v.dtype : v);
+const plain = (v: Value): unknown => (typeof v === "object" && v !== null && "dtype" in v && !isNumbers(v) ? v.dtype : v);
 
 /** Options that tell which of them were read: one that a function does not know would be left out in silence. */
 function watched(options: Readonly<Record<string, unknown>>): { readonly options: object; readonly unread: () => string[] } {

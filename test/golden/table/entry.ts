@@ -3,7 +3,7 @@ import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 
 /** What a call gives: a tensor, several, or plain values. */
-export type Result = dx.Tensor | readonly Result[] | number | boolean | string;
+export type Result = dx.Tensor | dx.ComplexTensor | readonly Result[] | number | boolean | string;
 
 export interface Entry {
   readonly run: (call: Call) => Result;
@@ -15,6 +15,8 @@ export interface Entry {
   readonly dynamic?: boolean;
   /** The call depends on its operands' strides, as PyTorch's does: they are never spread out. */
   readonly packed?: boolean;
+  /** A view in PyTorch, which lies otherwise here: complex tensors' parts lie apart. */
+  readonly copies?: boolean;
   /** Checks factors that are fixed up to sign, phase or order: what is wrong, or null. */
   readonly gauge?: (outputs: readonly dx.Tensor[], call: Call) => string | null;
 }

@@ -1,5 +1,6 @@
 /** From PyTorch's names to our calls. What differs by more than its name is a line in the file of its theme. */
 import { arithmetic } from "./arithmetic.ts";
+import { complexTable } from "./complex.ts";
 import { derivedEntry } from "./derived.ts";
 import { elementwise } from "./elementwise.ts";
 import type { Entry, Table } from "./entry.ts";
@@ -33,6 +34,7 @@ const table: Table = {
   ...layers,
   ...maskedTable,
   ...rules,
+  ...complexTable,
 };
 
 /** What is run for PyTorch's operation of this name, or null where there is none. */

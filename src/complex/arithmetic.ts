@@ -1,0 +1,137 @@
+/** Sums, products and quotients of complex numbers. */
+import { ComplexTensor } from "../complex-tensor.ts";
+import { isFloat, resultType as resultOf, type DType } from "../dtype.ts";
+import { DTypeError } from "../errors.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { add as plus, div as over, mul as times, sub as minus, type Arithmetic } from "../ops/binary.ts";
+import { eq } from "../ops/compare.ts";
+import { toDType } from "../ops/data.ts";
+import { matmul as product } from "../ops/matmul.ts";
+import { alias, broadcastTo } from "../ops/movement.ts";
+import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce.ts";
+import { cumsum as running } from "../ops/scan.ts";
+import { clone } from "../ops/state.ts";
+import { abs, neg as negative } from "../ops/unary.ts";
+import { maximum, where } from "../ops/where.ts";
+import { broadcastShapes } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+
+/** A JavaScript complex number: its real and imaginary part. */
+export type ComplexNumber = readonly [re: number, im: number];
+/** What takes part in arithmetic: complex and real tensors, numbers, and pairs of numbers. */
+export type ComplexOperand = ComplexTensor | Tensor | number | ComplexNumber;
+
+interface Operand {
+  readonly re: Arithmetic;
+  /** null: real. */
+  readonly im: Arithmetic | null;
+}
+
+function operandOf(operation: string, v: ComplexOperand): Operand {
+  if (v instanceof ComplexTensor) return { re: v.real, im: v.imag };
+  if (v instanceof Tensor || typeof v === "number") return { re: v, im: null };
+  if (Array.isArray(v) && v.length === 2 && v.every((n) => typeof n === "number")) return { re: v[0] as number, im: v[1] as number };
+  throw new DTypeError(operation, "operand", "a complex or real tensor, a number or a pair of numbers", String(v));
+}
+
+/** The real dtype that both are computed in. Numbers never widen. */
+function commonType(operation: string, a: Operand, b: Operand): DType {
+  const tensors = [a.re, b.re].filter((v): v is Tensor => v instanceof Tensor);
+  for (const t of tensors)
+    if (isFloat(t.dtype) && t.dtype !== "float32" && t.dtype !== "float16")
+      throw new DTypeError(operation, "operand", "float32, float16, or a whole number's dtype", t.describe());
+  const dtype = resultOf(tensors.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" })));
+  return isFloat(dtype) ? dtype : "float32";
+}
+
+function operands(operation: string, a: ComplexOperand, b: ComplexOperand): [Operand, Operand] {
+  const [x, y] = [operandOf(operation, a), operandOf(operation, b)];
+  const dtype = commonType(operation, x, y);
+  const cast = (v: Arithmetic): Arithmetic => (v instanceof Tensor ? toDType(v, dtype) : v);
+  const seen = ({ re, im }: Operand): Operand => ({ re: cast(re), im: im === null ? null : cast(im) });
+  return [seen(x), seen(y)];
+}
+
+/** A result of two parts; one that is an operand's own, or of a smaller shape, becomes a tensor of its own. */
+function result(re: Tensor, im: Tensor): ComplexTensor {
+  const shape = broadcastShapes("complex", re.shape, im.shape);
+  const full = (t: Tensor): Tensor =>
+    t.shape.length === shape.length && t.shape.every((d, i) => d === shape[i]) ? t : clone(broadcastTo(t, shape));
+  return new ComplexTensor(full(re), full(im));
+}
+
+const own = (t: Arithmetic): Tensor => clone(t as Tensor);
+
+/** a + b. */
+export function add(a: ComplexOperand, b: ComplexOperand): ComplexTensor {
+  const [x, y] = operands("add", a, b);
+  return result(plus(x.re, y.re), x.im === null ? own(y.im!) : y.im === null ? own(x.im) : plus(x.im, y.im));
+}
+
+/** a - b. */
+export function sub(a: ComplexOperand, b: ComplexOperand): ComplexTensor {
+  const [x, y] = operands("sub", a, b);
+  return result(minus(x.re, y.re), x.im === null ? negative(y.im as Tensor) : y.im === null ? own(x.im) : minus(x.im, y.im));
+}
+
+/** b - a. */
+export const rsub = (a: ComplexOperand, b: ComplexOperand): ComplexTensor => sub(b, a);
+
+/** a b. */
+export function mul(a: ComplexOperand, b: ComplexOperand): ComplexTensor {
+  const [x, y] = operands("mul", a, b);
+  if (x.im === null) return result(times(x.re, y.re), times(x.re, y.im!));
+  if (y.im === null) return result(times(x.re, y.re), times(x.im, y.re));
+  return result(minus(times(x.re, y.re), times(x.im, y.im)), plus(times(x.re, y.im), times(x.im, y.re)));
+}
+
+/** a / b. Both are first divided by the larger of |b|'s parts, so that no square overflows. */
+export function div(a: ComplexOperand, b: ComplexOperand): ComplexTensor {
+  const [x, y] = operands("div", a, b);
+  if (y.im === null) return result(over(x.re, y.re), over(x.im!, y.re));
+  if (!(y.re instanceof Tensor)) return mul(a, inverse(y.re as number, y.im as number));
+  const im = y.im as Tensor;
+  // A factor that cancels: no gradient flows through it.
+  const scale = noGrad(() => {
+    const larger = maximum(abs(y.re as Tensor), abs(im));
+    return where(eq(larger, 0), 1, larger);
+  });
+  const [c, d] = [over(y.re, scale), over(im, scale)];
+  const square = times(plus(times(c, c), times(d, d)), scale);
+  if (x.im === null) return result(over(times(x.re, c), square), over(negative(times(x.re, d)), square));
+  return result(over(plus(times(x.re, c), times(x.im, d)), square), over(minus(times(x.im, c), times(x.re, d)), square));
+}
+
+/** 1 / (re + i im) in float64. */
+function inverse(re: number, im: number): ComplexNumber {
+  const scale = Math.max(Math.abs(re), Math.abs(im)) || 1;
+  const [c, d] = [re / scale, im / scale];
+  const square = (c * c + d * d) * scale;
+  return [c / square, -d / square];
+}
+
+/** -z. */
+export const neg = (z: ComplexTensor): ComplexTensor => new ComplexTensor(negative(z.real), negative(z.imag));
+/** z itself, as a view. */
+export const positive = (z: ComplexTensor): ComplexTensor => new ComplexTensor(alias(z.real), alias(z.imag));
+/** 1 / z. */
+export const reciprocal = (z: ComplexTensor): ComplexTensor => div(1, z);
+/** z z. */
+export const square = (z: ComplexTensor): ComplexTensor => mul(z, z);
+
+/** The sum over axes (null: all). */
+export const sum = (z: ComplexTensor, axis: Axes = null, options: ReduceOptions = {}): ComplexTensor =>
+  new ComplexTensor(total(z.real, axis, options), total(z.imag, axis, options));
+/** The mean over axes (null: all). */
+export const mean = (z: ComplexTensor, axis: Axes = null, options: ReduceOptions = {}): ComplexTensor =>
+  new ComplexTensor(average(z.real, axis, options), average(z.imag, axis, options));
+/** Sums up to each place of an axis. */
+export const cumsum = (z: ComplexTensor, axis: number): ComplexTensor => new ComplexTensor(running(z.real, axis), running(z.imag, axis));
+
+/** The matrix product; one of both may be real. Shapes as matmul's. */
+export function matmul(a: ComplexTensor | Tensor, b: ComplexTensor | Tensor): ComplexTensor {
+  const [x, y] = operands("matmul", a, b) as [{ re: Tensor; im: Tensor | null }, { re: Tensor; im: Tensor | null }];
+  if (x.im === null) return result(product(x.re, y.re), product(x.re, y.im!));
+  if (y.im === null) return result(product(x.re, y.re), product(x.im, y.re));
+  return result(minus(product(x.re, y.re), product(x.im, y.im)), plus(product(x.re, y.im), product(x.im, y.re)));
+}

@@ -1,0 +1,160 @@
+/** Gradients of functions of complex numbers: those of the two parts, which together are PyTorch's (dL/dre + i dL/dim). */
+import * as engine from "../autograd/backward.ts";
+import * as checks from "../autograd/gradcheck.ts";
+import type { BackwardOptions } from "../autograd/backward.ts";
+import type { GradcheckOptions, GradgradcheckOptions } from "../autograd/gradcheck.ts";
+import { ComplexTensor } from "../complex-tensor.ts";
+import { AutogradError, ShapeError } from "../errors.ts";
+import { zerosLike } from "../ops/creation.ts";
+import { requiresGrad_ as requires } from "../ops/state.ts";
+import { sameShape, showShape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+
+type Any = Tensor | ComplexTensor;
+type Some<T> = T | readonly T[];
+
+export interface ComplexBackwardOptions extends Omit<BackwardOptions, "gradient"> {
+  /** Gradient of each result; needed where a result is complex or has more than one element. */
+  readonly gradient?: Some<Any | null> | undefined;
+}
+
+const listed = <T>(value: Some<T>): readonly T[] => (Array.isArray(value) ? (value as readonly T[]) : [value as T]);
+const partsOf = (x: Any): readonly Tensor[] => (x instanceof ComplexTensor ? [x.real, x.imag] : [x]);
+/** Tensors and complex ones as tensors alone; and back. */
+const flat = (list: readonly Any[]): Tensor[] => list.flatMap(partsOf);
+function regrouped(like: readonly Any[], tensors: readonly (Tensor | null)[], missing: (t: Tensor) => Tensor): (Any | null)[] {
+  let at = 0;
+  return like.map((x) => {
+    if (!(x instanceof ComplexTensor)) return tensors[at++]!;
+    const [re, im] = [tensors[at++] ?? null, tensors[at++] ?? null];
+    if (re === null && im === null) return null;
+    return new ComplexTensor(re ?? missing(x.real), im ?? missing(x.imag));
+  });
+}
+
+/** The parts of the results that depend on what requires a gradient, with the parts of their gradients. */
+function rootsOf(
+  operation: string,
+  results: readonly Any[],
+  { gradient, ...options }: ComplexBackwardOptions,
+): { roots: Tensor[]; options: BackwardOptions } {
+  const given = gradient === undefined ? [] : listed(gradient);
+  const roots: Tensor[] = [];
+  const seeds: (Tensor | null)[] = [];
+  results.forEach((result, i) => {
+    const g = given[i] ?? null;
+    if (!(result instanceof ComplexTensor)) {
+      if (g instanceof ComplexTensor)
+        throw new AutogradError({ operation, argument: "gradient", expected: "real, as the result is", received: g.describe() });
+      roots.push(result);
+      seeds.push(g);
+      return;
+    }
+    if (g === null)
+      throw new AutogradError({ operation, argument: "result", expected: "real when no gradient is given", received: result.describe() });
+    if (!sameShape(g.shape, result.shape)) throw new ShapeError(operation, "gradient", showShape(result.shape), showShape(g.shape));
+    const [re, im] = g instanceof ComplexTensor ? [g.real, g.imag] : [g, zerosLike(g)];
+    const both = [
+      [result.real, re],
+      [result.imag, im],
+    ] as const;
+    const wanting = both.filter(([part]) => part.requiresGrad);
+    for (const [part, seed] of wanting.length === 0 ? both : wanting) {
+      roots.push(part);
+      seeds.push(seed);
+    }
+  });
+  return { roots, options: gradient === undefined ? options : { ...options, gradient: seeds } };
+}
+
+/**
+ * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`. A tensor that the results
+ * do not depend on is an error, or null with allowUnused. Reference: torch.autograd.grad.
+ */
+export function grad(
+  results: Some<Tensor>,
+  inputs: readonly Tensor[],
+  options?: BackwardOptions & { readonly allowUnused?: boolean },
+): (Tensor | null)[];
+export function grad<T extends readonly Any[]>(
+  results: Some<Any>,
+  inputs: T,
+  options?: ComplexBackwardOptions & { readonly allowUnused?: boolean },
+): { -readonly [K in keyof T]: T[K] | null };
+export function grad(
+  results: Some<Any>,
+  inputs: readonly Any[],
+  options: ComplexBackwardOptions & { readonly allowUnused?: boolean } = {},
+): (Any | null)[] {
+  const all = listed(results);
+  if (![...all, ...inputs].some((x) => x instanceof ComplexTensor))
+    return engine.grad(all as readonly Tensor[], inputs as readonly Tensor[], options as BackwardOptions);
+  const { roots, options: passed } = rootsOf("grad", all, options);
+  const found = engine.grad(roots, flat(inputs), { ...passed, allowUnused: true });
+  const grouped = regrouped(inputs, found, zerosLike);
+  grouped.forEach((g, i) => {
+    if (g === null && options.allowUnused !== true)
+      throw new AutogradError({
+        operation: "grad",
+        argument: `inputs[${i}]`,
+        expected: "a tensor that the results depend on",
+        received: inputs[i]!.describe(),
+        hint: "Pass allowUnused: true to get null for it.",
+      });
+  });
+  return grouped;
+}
+
+/** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
+export function backward(result: Some<Any>, options: ComplexBackwardOptions = {}): void {
+  const all = listed(result);
+  if (!all.some((x) => x instanceof ComplexTensor)) return engine.backward(result as Some<Tensor>, options as BackwardOptions);
+  const { roots, options: passed } = rootsOf("backward", all, options);
+  return engine.backward(roots, passed);
+}
+
+/** A function of tensors for one of tensors and complex ones. */
+const taken =
+  (fn: (...inputs: never[]) => Some<Any>, inputs: readonly Any[]) =>
+  (...tensors: Tensor[]): Tensor[] => {
+    const args = regrouped(inputs, tensors.slice(0, flat(inputs).length), (t) => t);
+    return flat(listed(fn(...(args as never[]))));
+  };
+
+/**
+ * Throws AutogradError unless the gradients of fn at the inputs, real or complex, agree with finite differences by both parts; true
+ * otherwise. Inputs are float32 or complex64, of which those that require a gradient are checked. Reference: torch.autograd.gradcheck.
+ */
+export function gradcheck(fn: (...inputs: Tensor[]) => Some<Tensor>, inputs: readonly Tensor[], options?: GradcheckOptions): true;
+export function gradcheck<T extends readonly Any[]>(
+  fn: (...inputs: T) => Some<Any>,
+  inputs: readonly [...T],
+  options?: GradcheckOptions,
+): true;
+export function gradcheck(fn: (...inputs: never[]) => Some<Any>, inputs: readonly Any[], options: GradcheckOptions = {}): true {
+  return checks.gradcheck(taken(fn, inputs), flat(inputs), options);
+}
+
+/** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
+export function gradgradcheck(fn: (...inputs: Tensor[]) => Some<Tensor>, inputs: readonly Tensor[], options?: GradgradcheckOptions): true;
+export function gradgradcheck<T extends readonly Any[]>(
+  fn: (...inputs: T) => Some<Any>,
+  inputs: readonly [...T],
+  options?: GradgradcheckOptions,
+): true;
+export function gradgradcheck(fn: (...inputs: never[]) => Some<Any>, inputs: readonly Any[], options: GradgradcheckOptions = {}): true {
+  return checks.gradgradcheck(taken(fn, inputs), flat(inputs), options);
+}
+
+/** Asks for gradients of both parts. */
+export function requiresGrad_(z: ComplexTensor, wants = true): ComplexTensor {
+  requires(z.real, wants);
+  requires(z.imag, wants);
+  return z;
+}
+
+/** What backward() has added up: a complex number for each element; null before. */
+export function gradOf({ real, imag }: ComplexTensor): ComplexTensor | null {
+  if (real.grad === null && imag.grad === null) return null;
+  return new ComplexTensor(real.grad ?? zerosLike(real), imag.grad ?? zerosLike(imag));
+}

@@ -1,0 +1,82 @@
+/** From complex tensors to JavaScript: pairs of numbers. */
+import { ComplexTensor, REAL } from "../complex-tensor.ts";
+import type { DeviceLike } from "../device.ts";
+import { DTypeError } from "../errors.ts";
+import type { CloseOptions } from "../ops/closeness.ts";
+import { eq as same, isfinite as finite, isinf as infinite, isnan as nan, logicalAnd, logicalOr, ne as other, le } from "../ops/compare.ts";
+import * as reading from "../ops/data.ts";
+import { add as plus, mul as times } from "../ops/binary.ts";
+import { all } from "../ops/reduce.ts";
+import { sameShape } from "../shape.ts";
+import { isDType, type TypedArray } from "../dtype.ts";
+import type { Tensor } from "../tensor.ts";
+import { sub, type ComplexNumber } from "./arithmetic.ts";
+import { abs } from "./elementary.ts";
+import { viewAsReal } from "./make.ts";
+import { scope } from "../scope.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+
+/** Pairs [re, im] in nested arrays: one pair for rank 0. */
+export type NestedPairs = ComplexNumber | readonly NestedPairs[];
+
+const paired = (z: ComplexTensor): Tensor => noGrad(() => viewAsReal(z));
+
+/** Real and imaginary parts in turn, in row-major order; complex32 as raw 16-bit words. Does not block. */
+export function data(z: ComplexTensor): Promise<TypedArray> {
+  const both = paired(z);
+  return reading.data(both).finally(() => both.dispose());
+}
+/** data(), blocking. */
+export const dataSync = (z: ComplexTensor): TypedArray => scope(() => reading.dataSync(paired(z)));
+/** The elements as nested arrays of pairs [re, im]. */
+export function toArray(z: ComplexTensor): Promise<NestedPairs> {
+  const both = paired(z);
+  return (reading.toArray(both) as Promise<unknown> as Promise<NestedPairs>).finally(() => both.dispose());
+}
+/** toArray(), blocking. */
+export const toArraySync = (z: ComplexTensor): NestedPairs => scope(() => reading.toArraySync(paired(z)) as unknown as NestedPairs);
+/** The one element as [re, im]. Throws ShapeError for other sizes. */
+export const item = async (z: ComplexTensor): Promise<ComplexNumber> => [await reading.item(z.real), await reading.item(z.imag)];
+/** item(), blocking. */
+export const itemSync = (z: ComplexTensor): ComplexNumber => [reading.itemSync(z.real), reading.itemSync(z.imag)];
+
+/** On another device, or in another complex dtype. */
+export function to(z: ComplexTensor, target: DeviceLike): ComplexTensor {
+  if (isDType(target)) throw new DTypeError("to", "target", "complex32, complex64 or a device", target, "Take real, imag or abs() first.");
+  const real = typeof target === "string" && target in REAL ? REAL[target as keyof typeof REAL] : target;
+  return new ComplexTensor(reading.to(z.real, real), reading.to(z.imag, real));
+}
+
+const seen = (w: ComplexTensor | Tensor | number): { re: Tensor | number; im: Tensor | number } =>
+  w instanceof ComplexTensor ? { re: w.real, im: w.imag } : { re: w, im: 0 };
+/** Whether both parts are equal, element by element. */
+export const eq = (z: ComplexTensor, w: ComplexTensor | Tensor | number): Tensor =>
+  logicalAnd(same(z.real, seen(w).re), same(z.imag, seen(w).im));
+export const ne = (z: ComplexTensor, w: ComplexTensor | Tensor | number): Tensor =>
+  logicalOr(other(z.real, seen(w).re), other(z.imag, seen(w).im));
+/** Whether either part is NaN. */
+export const isnan = (z: ComplexTensor): Tensor => logicalOr(nan(z.real), nan(z.imag));
+/** Whether either part is infinite. */
+export const isinf = (z: ComplexTensor): Tensor => logicalOr(infinite(z.real), infinite(z.imag));
+/** Whether both parts are finite. */
+export const isfinite = (z: ComplexTensor): Tensor => logicalAnd(finite(z.real), finite(z.imag));
+
+/** |z - w| <= atol + rtol |w|, element by element; equal ones are close. */
+export function isclose(z: ComplexTensor, w: ComplexTensor, { rtol = 1e-5, atol = 1e-8, equalNan = false }: CloseOptions = {}): Tensor {
+  if (z.dtype !== w.dtype) throw new DTypeError("isclose", "w", `of z's dtype ${z.dtype}`, w.describe());
+  const within = le(abs(sub(z, w)), plus(times(abs(w), rtol), atol));
+  const close = logicalOr(eq(z, w), logicalAnd(isfinite(z), logicalAnd(isfinite(w), within)));
+  return equalNan ? logicalOr(close, logicalAnd(isnan(z), isnan(w))) : close;
+}
+/** Whether all elements are close: reads one number back. */
+export const allclose = async (z: ComplexTensor, w: ComplexTensor, options: CloseOptions = {}): Promise<boolean> =>
+  Boolean(await reading.item(all(isclose(z, w, options))));
+/** allclose that blocks. */
+export const allcloseSync = (z: ComplexTensor, w: ComplexTensor, options: CloseOptions = {}): boolean =>
+  Boolean(reading.itemSync(all(isclose(z, w, options))));
+/** Whether both have one shape and equal elements: reads one number back. */
+export const equal = async (z: ComplexTensor, w: ComplexTensor): Promise<boolean> =>
+  sameShape(z.shape, w.shape) && Boolean(await reading.item(all(eq(z, w))));
+/** equal that blocks. */
+export const equalSync = (z: ComplexTensor, w: ComplexTensor): boolean =>
+  sameShape(z.shape, w.shape) && Boolean(reading.itemSync(all(eq(z, w))));

@@ -1,0 +1,100 @@
+/** Lengths, angles, and the elementary functions of complex numbers. */
+import { ComplexTensor } from "../complex-tensor.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { div as over, mul as times, add as plus } from "../ops/binary.ts";
+import { eq, ge, lt, logicalAnd } from "../ops/compare.ts";
+import { atan2, hypot } from "../ops/pairs.ts";
+import * as unary from "../ops/unary.ts";
+import { where } from "../ops/where.ts";
+import type { Tensor } from "../tensor.ts";
+import { div, mul, square, type ComplexNumber, type ComplexOperand } from "./arithmetic.ts";
+import { polar } from "./make.ts";
+
+/** Where both parts are zero. */
+const origin = (z: ComplexTensor): Tensor => noGrad(() => logicalAnd(eq(z.real, 0), eq(z.imag, 0)));
+
+/** |z|; its gradient at zero is zero. */
+export function abs(z: ComplexTensor): Tensor {
+  const isZero = origin(z);
+  return where(isZero, 0, hypot(where(isZero, 1, z.real), z.imag));
+}
+
+/** The angle in (-π, π]; its gradient at zero is zero. */
+export function angle(z: ComplexTensor): Tensor {
+  const isZero = origin(z);
+  const there = noGrad(() => atan2(z.imag, z.real));
+  return where(isZero, there, atan2(z.imag, where(isZero, 1, z.real)));
+}
+
+/** z / |z|, and zero at zero. */
+export function sgn(z: ComplexTensor): ComplexTensor {
+  const length = abs(z);
+  return div(
+    z,
+    where(
+      noGrad(() => eq(length, 0)),
+      1,
+      length,
+    ),
+  );
+}
+
+/** e^z. */
+export const exp = (z: ComplexTensor): ComplexTensor => polar(unary.exp(z.real), z.imag);
+/** The principal logarithm: ln |z| + i angle(z). */
+export const log = (z: ComplexTensor): ComplexTensor => new ComplexTensor(unary.log(abs(z)), angle(z));
+
+/** The root with a real part of at least zero. */
+export function sqrt(z: ComplexTensor): ComplexTensor {
+  const isZero = origin(z);
+  const re = where(isZero, 1, z.real);
+  const length = hypot(re, z.imag);
+  // Halves are added, so that the sum does not overflow.
+  const larger = unary.sqrt(plus(times(length, 0.5), times(unary.abs(re), 0.5)));
+  const smaller = over(times(z.imag, 0.5), larger);
+  const right = noGrad(() => ge(re, 0));
+  const down = noGrad(() => lt(z.imag, 0));
+  const real = where(right, larger, unary.abs(smaller));
+  const imag = where(right, smaller, where(down, unary.neg(larger), larger));
+  return new ComplexTensor(where(isZero, 0, real), where(isZero, z.imag, imag));
+}
+
+export const sin = (z: ComplexTensor): ComplexTensor =>
+  new ComplexTensor(times(unary.sin(z.real), unary.cosh(z.imag)), times(unary.cos(z.real), unary.sinh(z.imag)));
+export const cos = (z: ComplexTensor): ComplexTensor =>
+  new ComplexTensor(times(unary.cos(z.real), unary.cosh(z.imag)), unary.neg(times(unary.sin(z.real), unary.sinh(z.imag))));
+export const sinh = (z: ComplexTensor): ComplexTensor =>
+  new ComplexTensor(times(unary.sinh(z.real), unary.cos(z.imag)), times(unary.cosh(z.real), unary.sin(z.imag)));
+export const cosh = (z: ComplexTensor): ComplexTensor =>
+  new ComplexTensor(times(unary.cosh(z.real), unary.cos(z.imag)), times(unary.sinh(z.real), unary.sin(z.imag)));
+
+/** Of t = tanh(x) and u = tan(y), so that no exponential overflows: (t (1 + u²) + i u (1 - t²)) / (1 + t² u²). */
+export function tanh(z: ComplexTensor): ComplexTensor {
+  const [t, u] = [unary.tanh(z.real), unary.tan(z.imag)];
+  // 1 - t² without cancellation.
+  const rest = unary.square(unary.reciprocal(unary.cosh(z.real)));
+  const below = plus(unary.square(times(t, u)), 1);
+  return new ComplexTensor(over(times(t, plus(unary.square(u), 1)), below), over(times(u, rest), below));
+}
+export function tan(z: ComplexTensor): ComplexTensor {
+  const { real, imag } = tanh(new ComplexTensor(unary.neg(z.imag), z.real));
+  return new ComplexTensor(imag, unary.neg(real));
+}
+
+/** z to the power of a real or complex exponent: e^(w log z), and 0 where z is zero (1 to the power of 0). */
+export function pow(z: ComplexTensor, exponent: number | ComplexNumber | ComplexTensor): ComplexTensor {
+  if (exponent === 2) return square(z);
+  if (typeof exponent === "number") {
+    const length = abs(z);
+    const isZero = noGrad(() => eq(length, 0));
+    const raised = unary.exp(times(unary.log(where(isZero, 1, length)), exponent));
+    const at = exponent === 0 ? 1 : exponent > 0 ? 0 : Infinity;
+    return polar(where(isZero, at, raised), times(angle(z), exponent));
+  }
+  const isZero = origin(z);
+  const safe = new ComplexTensor(where(isZero, 1, z.real), z.imag);
+  const raised = exp(mul(log(safe), exponent as ComplexOperand));
+  const zero = noGrad(() => (exponent instanceof ComplexTensor ? where(logicalAnd(isZero, origin(exponent)), 1, 0) : 0));
+  const both = (t: Tensor, at: Tensor | number): Tensor => where(isZero, at, t);
+  return new ComplexTensor(both(raised.real, zero), both(raised.imag, 0));
+}

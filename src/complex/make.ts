@@ -1,0 +1,64 @@
+/** Complex numbers of real ones, and back. */
+import { ComplexTensor } from "../complex-tensor.ts";
+import { demandSameDevice } from "../dispatch.ts";
+import { DTypeError, ShapeError } from "../errors.ts";
+import { mul } from "../ops/binary.ts";
+import { stack } from "../ops/join.ts";
+import { alias, broadcastTo, select } from "../ops/movement.ts";
+import { cos, neg, sin } from "../ops/unary.ts";
+import { broadcastShapes } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+
+function demandParts(operation: string, names: readonly [string, string], a: Tensor, b: Tensor): void {
+  for (const [i, t] of [a, b].entries())
+    if (!(t instanceof Tensor) || (t.dtype !== "float32" && t.dtype !== "float16"))
+      throw new DTypeError(operation, names[i]!, "a tensor of float32 or float16", t instanceof Tensor ? t.describe() : typeof t);
+  if (a.dtype !== b.dtype) throw new DTypeError(operation, names[1], `of ${a.dtype}, as ${names[0]} is`, b.describe());
+  demandSameDevice(operation, [a, b]);
+}
+
+/** real + i imag: views of both, broadcast against each other. Both float32, or both float16. Reference: torch.complex. */
+export function complex(real: Tensor, imag: Tensor): ComplexTensor {
+  demandParts("complex", ["real", "imag"], real, imag);
+  const shape = broadcastShapes("complex", real.shape, imag.shape);
+  const seen = (t: Tensor): Tensor => alias(broadcastTo(t, shape));
+  return new ComplexTensor(seen(real), seen(imag));
+}
+
+/** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */
+export function polar(length: Tensor, angle: Tensor): ComplexTensor {
+  demandParts("polar", ["length", "angle"], length, angle);
+  return new ComplexTensor(mul(length, cos(angle)), mul(length, sin(angle)));
+}
+
+/** x [..., 2] as complex numbers of its pairs: views. Reference: torch.view_as_complex. */
+export function viewAsComplex(x: Tensor): ComplexTensor {
+  if (x.dtype !== "float32" && x.dtype !== "float16") throw new DTypeError("viewAsComplex", "x", "of float32 or float16", x.describe());
+  if (x.rank === 0 || x.shape.at(-1) !== 2) throw new ShapeError("viewAsComplex", "x", "[..., 2]", x.describe());
+  return new ComplexTensor(select(x, -1, 0), select(x, -1, 1));
+}
+
+/** z as pairs of real numbers [..., 2]: a copy, since the parts lie apart. Reference: torch.view_as_real. DirectML: JOIN. */
+export const viewAsReal = (z: ComplexTensor): Tensor => stack([z.real, z.imag], -1);
+
+/** The real parts; of a real tensor the tensor itself. Reference: torch.real. */
+export const real = (x: Tensor | ComplexTensor): Tensor => (x instanceof ComplexTensor ? x.real : x);
+
+/** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
+export function imag(x: ComplexTensor): Tensor {
+  if (!(x instanceof ComplexTensor)) throw new DTypeError("imag", "x", "complex", (x as Tensor).describe());
+  return x.imag;
+}
+
+export const isComplex = (x: unknown): x is ComplexTensor => x instanceof ComplexTensor;
+
+/** real - i imag; of a real tensor the tensor itself. Reference: torch.conj. */
+export function conj<T extends Tensor | ComplexTensor>(x: T): T {
+  return (x instanceof ComplexTensor ? new ComplexTensor(alias(x.real), neg(x.imag)) : x) as T;
+}
+/** conj: nothing is put off here. Reference: torch.conj_physical. */
+export const conjPhysical = conj;
+/** x itself: nothing is put off here. Reference: torch.resolve_conj. */
+export const resolveConj = <T extends Tensor | ComplexTensor>(x: T): T => x;
+/** x itself: nothing is put off here. Reference: torch.resolve_neg. */
+export const resolveNeg = <T extends Tensor | ComplexTensor>(x: T): T => x;

@@ -1,0 +1,108 @@
+/** The complex tensor's methods: those of arithmetic, and the tensor's own that move elements, on both parts. */
+import type { TapeNode } from "../autograd/tape.ts";
+import { ComplexTensor } from "../complex-tensor.ts";
+import { formatComplex, formatComplexSync, installPrinting, type PrintOptions } from "../print.ts";
+import type { Tensor } from "../tensor.ts";
+import "../ops/index.ts";
+import * as arithmetic from "./arithmetic.ts";
+import { backward, gradOf, requiresGrad_, type ComplexBackwardOptions } from "./autograd.ts";
+import * as reading from "./data.ts";
+import * as elementary from "./elementary.ts";
+import { conj, conjPhysical, resolveConj, resolveNeg, viewAsReal } from "./make.ts";
+
+const own = {
+  ...arithmetic,
+  ...elementary,
+  ...reading,
+  conj: (z: ComplexTensor): ComplexTensor => conj(z),
+  conjPhysical: (z: ComplexTensor): ComplexTensor => conjPhysical(z),
+  resolveConj: (z: ComplexTensor): ComplexTensor => resolveConj(z),
+  resolveNeg: (z: ComplexTensor): ComplexTensor => resolveNeg(z),
+  viewAsReal,
+  requiresGrad_,
+  backward: (z: ComplexTensor, options: ComplexBackwardOptions = {}): void => backward(z, options),
+  format: (z: ComplexTensor, options: PrintOptions = {}): Promise<string> => formatComplex(z, options),
+  formatSync: (z: ComplexTensor, options: PrintOptions = {}): string => formatComplexSync(z, options),
+  print: async (z: ComplexTensor, options: PrintOptions = {}): Promise<void> => console.log(await formatComplex(z, options)),
+};
+
+/** What both parts do alike: the result is of one tensor each. */
+const EACH = [
+  "reshape",
+  "view",
+  "flatten",
+  "unflatten",
+  "permute",
+  "transpose",
+  "t",
+  "movedim",
+  "expand",
+  "broadcastTo",
+  "squeeze",
+  "unsqueeze",
+  "slice",
+  "narrow",
+  "select",
+  "diagonal",
+  "repeat",
+  "tile",
+  "repeatInterleave",
+  "flip",
+  "roll",
+  "index",
+  "at",
+  "indexSelect",
+  "gather",
+  "tril",
+  "triu",
+  "contiguous",
+  "clone",
+  "detach",
+] as const;
+/** The same of several tensors. */
+const SEVERAL = ["unbind", "split", "chunk"] as const;
+
+type Methods = {
+  [K in keyof typeof own]: (typeof own)[K] extends (z: never, ...rest: infer Rest) => infer Result ? (...rest: Rest) => Result : never;
+};
+type Each = { [K in (typeof EACH)[number]]: (...args: Parameters<Tensor[K]>) => ComplexTensor };
+type Several = { [K in (typeof SEVERAL)[number]]: (...args: Parameters<Tensor[K]>) => ComplexTensor[] };
+
+declare module "../complex-tensor.ts" {
+  interface ComplexTensor extends Methods, Each, Several {
+    /** What backward() has added up: dL/dreal + i dL/dimag; null before. */
+    readonly grad: ComplexTensor | null;
+  }
+}
+
+type AnyFunction = (...args: unknown[]) => unknown;
+const install = (name: string, value: (this: ComplexTensor, ...args: unknown[]) => unknown): void =>
+  void Object.defineProperty(ComplexTensor.prototype, name, { value, writable: true, configurable: true });
+
+for (const [name, fn] of Object.entries(own) as unknown as [string, AnyFunction][])
+  install(name, function (...args) {
+    return fn(this, ...args);
+  });
+const ofPart = (t: Tensor, name: string, args: readonly unknown[]): unknown =>
+  (t as unknown as Record<string, AnyFunction>)[name]!(...args);
+for (const name of EACH)
+  install(name, function (...args) {
+    return new ComplexTensor(ofPart(this.real, name, args) as Tensor, ofPart(this.imag, name, args) as Tensor);
+  });
+for (const name of SEVERAL)
+  install(name, function (...args) {
+    const [re, im] = [ofPart(this.real, name, args) as Tensor[], ofPart(this.imag, name, args) as Tensor[]];
+    return re.map((t, i) => new ComplexTensor(t, im[i]!));
+  });
+Object.defineProperty(ComplexTensor.prototype, "grad", {
+  get(this: ComplexTensor) {
+    return gradOf(this);
+  },
+  configurable: true,
+});
+
+const history = ({ node }: { readonly node: TapeNode | null }): string => (node === null ? "" : `, gradFn=<${node.name}>`);
+/** "ComplexTensor complex64[2, 3] on dml:0": what is known without reading the elements. */
+const summary = (z: ComplexTensor): string =>
+  `ComplexTensor ${z.describe()} on ${z.device}${history(z.real) || (z.requiresGrad ? ", requiresGrad" : "")}${z.isDisposed ? ", disposed" : ""}`;
+installPrinting(ComplexTensor.prototype, summary);

@@ -1,0 +1,51 @@
+/** Functions of the package that take real and complex tensors alike. */
+import { ComplexTensor } from "../complex-tensor.ts";
+import * as elementary from "../ops/elementary.ts";
+import * as join from "../ops/join.ts";
+import * as unary from "../ops/unary.ts";
+import * as choice from "../ops/where.ts";
+import type { Arithmetic } from "../ops/binary.ts";
+import { zerosLike } from "../ops/creation.ts";
+import type { Tensor } from "../tensor.ts";
+import * as complex from "./elementary.ts";
+
+/** |x|, element by element: real numbers either way. Keeps a real tensor's dtype. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */
+export const abs = (x: Tensor | ComplexTensor): Tensor => (x instanceof ComplexTensor ? complex.abs(x) : unary.abs(x));
+/** The angle: of real numbers 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
+export const angle = (x: Tensor | ComplexTensor): Tensor => (x instanceof ComplexTensor ? complex.angle(x) : elementary.angle(x));
+
+const partsOf = (x: Tensor | ComplexTensor): readonly [Tensor, Tensor] =>
+  x instanceof ComplexTensor ? [x.real, x.imag] : [x, zerosLike(x)];
+const each = (xs: readonly (Tensor | ComplexTensor)[], put: (parts: readonly Tensor[]) => Tensor): ComplexTensor => {
+  const parts = xs.map(partsOf);
+  return new ComplexTensor(put(parts.map((p) => p[0])), put(parts.map((p) => p[1])));
+};
+const isAnyComplex = (xs: readonly unknown[]): boolean => xs.some((x) => x instanceof ComplexTensor);
+
+/**
+ * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
+ * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
+ */
+export function cat(tensors: readonly Tensor[], axis?: number): Tensor;
+export function cat(tensors: readonly (Tensor | ComplexTensor)[], axis?: number): ComplexTensor;
+export function cat(tensors: readonly (Tensor | ComplexTensor)[], axis = 0): Tensor | ComplexTensor {
+  return isAnyComplex(tensors) ? each(tensors, (parts) => join.cat(parts, axis)) : join.cat(tensors as readonly Tensor[], axis);
+}
+
+/** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
+export function stack(tensors: readonly Tensor[], axis?: number): Tensor;
+export function stack(tensors: readonly (Tensor | ComplexTensor)[], axis?: number): ComplexTensor;
+export function stack(tensors: readonly (Tensor | ComplexTensor)[], axis = 0): Tensor | ComplexTensor {
+  return isAnyComplex(tensors) ? each(tensors, (parts) => join.stack(parts, axis)) : join.stack(tensors as readonly Tensor[], axis);
+}
+
+/** a where the condition holds, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
+export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor;
+export function where(condition: Tensor, a: Arithmetic | ComplexTensor, b: Arithmetic | ComplexTensor): ComplexTensor;
+export function where(condition: Tensor, a: Arithmetic | ComplexTensor, b: Arithmetic | ComplexTensor): Tensor | ComplexTensor {
+  if (!isAnyComplex([a, b])) return choice.where(condition, a as Arithmetic, b as Arithmetic);
+  const seen = (v: Arithmetic | ComplexTensor): readonly [Arithmetic, Arithmetic] =>
+    v instanceof ComplexTensor ? [v.real, v.imag] : [v, 0];
+  const [x, y] = [seen(a), seen(b)];
+  return new ComplexTensor(choice.where(condition, x[0], y[0]), choice.where(condition, x[1], y[1]));
+}

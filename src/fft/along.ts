@@ -1,0 +1,89 @@
+/** What all transforms share: their options, and one transform along one axis. */
+import { ComplexTensor } from "../complex-tensor.ts";
+import { isFloat } from "../dtype.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import { toDType } from "../ops/data.ts";
+import { narrow, reshape } from "../ops/movement.ts";
+import { computing } from "../ops/support.ts";
+import { asResult } from "../dispatch.ts";
+import { normalizeAxis, sizeOf } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { dft, type Parts } from "./dft.ts";
+
+/** Where the factor 1 / n goes: to the inverse ("backward"), to the transform ("forward"), or its root to both ("ortho"). */
+export type Norm = "backward" | "forward" | "ortho";
+
+/** Real or complex numbers; integers and bool count as float32. */
+export type Numbers = Tensor | ComplexTensor;
+
+/** Transforms whose exponent is negative, and those whose is positive. */
+export type Direction = "forward" | "inverse";
+
+export function scaleOf(operation: string, norm: Norm, n: number, direction: Direction): number {
+  switch (norm) {
+    case "backward":
+      return direction === "forward" ? 1 : 1 / n;
+    case "forward":
+      return direction === "forward" ? 1 / n : 1;
+    case "ortho":
+      return 1 / Math.sqrt(n);
+    default:
+      norm satisfies never;
+      throw new ValueError(operation, "norm", '"backward", "forward" or "ortho"', norm);
+  }
+}
+
+/** Real and imaginary parts in float32. */
+export function partsOf(operation: string, x: Numbers): Parts {
+  const read = (t: Tensor): Tensor => {
+    if (isFloat(t.dtype)) computing(operation, t.dtype, "x");
+    return toDType(t, "float32");
+  };
+  return x instanceof ComplexTensor ? [read(x.real), read(x.imag)] : [read(x), null];
+}
+
+/** A real x's part; complex numbers are refused. */
+export function realOf(operation: string, x: Numbers, instead: string): Tensor {
+  if (x instanceof ComplexTensor) throw new ValueError(operation, "x", "real numbers", x.describe(), `Use ${instead}.`);
+  return partsOf(operation, x)[0];
+}
+
+/** float32 in the precision of what was given: half precision is computed in float32 and rounded once. */
+const rounded = (t: Tensor, like: Numbers): Tensor =>
+  toDType(t, (like instanceof ComplexTensor ? like.real.dtype : like.dtype) === "float16" ? "float16" : "float32");
+export const complexResult = ([re, im]: Parts, like: Numbers): ComplexTensor => new ComplexTensor(rounded(re, like), rounded(im!, like));
+export const realResult = ([re]: Parts, like: Numbers): Tensor => rounded(re, like);
+
+/** The axis; scalars have none. */
+export function axisOf(operation: string, x: Numbers, axis: number): number {
+  if (x.rank === 0) throw new ShapeError(operation, "x", "of at least one axis", x.describe());
+  return normalizeAxis(operation, axis, x.rank);
+}
+
+export function lengthOf(operation: string, n: number, argument = "n"): number {
+  if (!Number.isInteger(n) || n < 1) throw new ValueError(operation, argument, "a whole number of at least 1", n);
+  return n;
+}
+
+export interface Along {
+  readonly axis: number;
+  readonly n: number;
+  readonly sign: -1 | 1;
+  readonly scale: number;
+  /** How many of the results; default n. */
+  readonly outputs?: number;
+  readonly to?: "real" | "complex";
+}
+
+/** x's first places along an axis; null stays. */
+const upTo = (x: Tensor, axis: number, length: number): Tensor => (x.shape[axis]! <= length ? x : narrow(x, axis, 0, length));
+
+/** One transform of n places: of more, the first n are taken; fewer are followed by zeros. */
+export function along([re, im]: Parts, { axis, n, sign, scale, outputs = n, to = "complex" }: Along): Parts {
+  const inputs = Math.min(n, re.shape[axis]!);
+  const [before, after] = [re.shape.slice(0, axis), re.shape.slice(axis + 1)];
+  const flat = (t: Tensor): Tensor => reshape(upTo(t, axis, inputs), [sizeOf(before), inputs, sizeOf(after)]);
+  const open = (t: Tensor): Tensor => asResult(reshape(t, [...before, outputs, ...after]));
+  const [a, b] = dft([flat(re), im === null ? null : flat(im)], { n, inputs, outputs, sign, scale, to });
+  return [open(a), b === null ? null : open(b)];
+}

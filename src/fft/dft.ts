@@ -1,0 +1,68 @@
+/**
+ * The one definition behind all transforms: sums of x_j exp(±2πi jk / n) over the first places j, for the first places k, of real or
+ * complex numbers, wholly or their real parts only. Its adjoint is of the same kind with places and sign exchanged.
+ */
+import { dispatch } from "../dispatch.ts";
+import { define, type Definition } from "../definition.ts";
+import { tableTensors } from "../runtime/tables.ts";
+import type { Tensor } from "../tensor.ts";
+import { emitTransform } from "./lower.ts";
+import { planOf } from "./plan.ts";
+import { tablesOf } from "./tables.ts";
+
+interface Attributes {
+  /** Places of the transform. */
+  readonly n: number;
+  /** Of which the input has the first ones, the rest being zero. */
+  readonly inputs: number;
+  /** And of which the first ones are wanted. */
+  readonly outputs: number;
+  /** Of the exponent. */
+  readonly sign: -1 | 1;
+  readonly scale: number;
+  /** Whether there is an imaginary part. */
+  readonly from: "real" | "complex";
+  readonly to: "real" | "complex";
+}
+
+/** A tensor's real and imaginary parts; null: it is real. */
+export type Parts = readonly [re: Tensor, im: Tensor | null];
+
+const dftOp: Definition<Attributes> = define<Attributes>({
+  name: "dft",
+  infer: ([x], { outputs, to }) => {
+    const spec = { shape: [x!.shape[0]!, outputs, x!.shape[2]!], dtype: x!.dtype };
+    return to === "real" ? [spec] : [spec, spec];
+  },
+  lower: (g, given, { n, inputs, outputs, sign, scale, from, to }) => {
+    const plan = planOf(n);
+    const parts = from === "real" ? 1 : 2;
+    const tables = new Map(
+      tablesOf(plan, inputs, outputs, sign).map(({ key }, i) => [key, [given[parts + 2 * i]!, given[parts + 2 * i + 1]!] as const]),
+    );
+    const x = { re: given[0]!, im: from === "real" ? null : given[1]! };
+    const y = emitTransform({ g, tables: (key) => tables.get(key)! }, plan, x, { outputs, sign, scale, complex: to === "complex" });
+    return to === "real" ? [y.re] : [y.re, y.im!];
+  },
+  grad: (dy, { dys, attrs, specs }) => {
+    const { inputs, outputs, sign, from } = attrs;
+    const [re, im] = dft([dy, dys[1] ?? null], {
+      ...attrs,
+      inputs: outputs,
+      outputs: inputs,
+      sign: sign === 1 ? -1 : 1,
+      to: from,
+    });
+    return [re, ...(im === null ? [] : [im]), ...new Array<null>(specs.length - (im === null ? 1 : 2)).fill(null)];
+  },
+  saves: { inputs: [], outputs: false },
+  whenEmpty: 0,
+});
+
+/** x: float32 [P, inputs, Q] to [P, outputs, Q], as the attributes say. */
+export function dft([re, im]: Parts, attrs: Omit<Attributes, "from">): Parts {
+  const full: Attributes = { ...attrs, from: im === null ? "real" : "complex" };
+  const tables = tablesOf(planOf(attrs.n), attrs.inputs, attrs.outputs, attrs.sign).flatMap((spec) => tableTensors(re.device, spec));
+  const [first, second] = dispatch(dftOp, [re, ...(im === null ? [] : [im]), ...tables], full);
+  return [first!, second ?? null];
+}

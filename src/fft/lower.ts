@@ -1,0 +1,143 @@
+/** A planned transform as nodes: GEMMs with matrices of cosines and sines, and elementwise products with factors. */
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import type { Expr } from "../graph/graph.ts";
+import { constant } from "../ops/support.ts";
+import type { Plan } from "./plan.ts";
+import { chirpTable, filterTable, matrixTable, stepTable } from "./tables.ts";
+
+/** Complex numbers as two expressions; without the imaginary one they are real. */
+export interface Pair {
+  readonly re: Expr;
+  readonly im: Expr | null;
+}
+
+/** cos and sin of a table by its key. */
+export type TableLookup = (key: string) => readonly [Expr, Expr];
+
+export interface Emission {
+  readonly g: GraphBuilder;
+  readonly tables: TableLookup;
+}
+
+/** What is asked of a transform of x [P, inputs, Q]. */
+export interface Asked {
+  readonly outputs: number;
+  readonly sign: number;
+  readonly scale: number;
+  /** false: only the real parts. */
+  readonly complex: boolean;
+}
+
+const map = ({ re, im }: Pair, fn: (x: Expr) => Expr): Pair => ({ re: fn(re), im: im === null ? null : fn(im) });
+
+/** x [P, J, Q] to [P, outputs, Q]; fewer inputs than the plan has places stand for zeros behind them. */
+export function emitTransform(e: Emission, plan: Plan, x: Pair, asked: Asked): Pair {
+  switch (plan.kind) {
+    case "matrix":
+      return product(e, plan.n, x, asked);
+    case "step":
+      return step(e, plan, x, asked);
+    case "chirp":
+      return chirp(e, plan, x, asked);
+    default:
+      return plan satisfies never;
+  }
+}
+
+/** The first rows and columns of a matrix. */
+const corner = (g: GraphBuilder, t: Expr, rows: number, columns: number): Expr =>
+  g.reinterpret(t, { sizes: [rows, columns], strides: t.strides });
+
+/** The product of the matrix of n with x along its middle axis. */
+function product({ g, tables }: Emission, n: number, x: Pair, { outputs, sign, scale, complex }: Asked): Pair {
+  const [p, inputs, q] = x.re.sizes as [number, number, number];
+  const [c, s] = tables(matrixTable(n).key).map((t) => corner(g, t, outputs, inputs)) as [Expr, Expr];
+  const rows = q === 1;
+  // Where nothing lies behind the axis, the batch is the rows of one product with the (symmetric) matrix.
+  const sizes = rows ? [1, 1, p, outputs] : [1, p, outputs, q];
+  const times = (matrix: Expr, v: Expr, alpha: number, sum: Expr | null): Expr => {
+    const m = g.reinterpret(matrix, {
+      sizes: rows ? [1, 1, inputs, outputs] : [1, p, outputs, inputs],
+      strides: rows ? [0, 0, matrix.strides[0]!, 1] : [0, 0, matrix.strides[0]!, 1],
+    });
+    const data = g.reinterpret(v, {
+      sizes: rows ? [1, 1, p, inputs] : [1, p, inputs, q],
+      strides: rows ? [0, 0, v.strides[0]!, v.strides[1]!] : [0, ...v.strides],
+    });
+    return g.gemm(rows ? data : m, rows ? m : data, {
+      c: sum,
+      output: { sizes },
+      transA: "NONE",
+      transB: "NONE",
+      alpha,
+      beta: sum === null ? 0 : 1,
+    });
+  };
+  const rotated = sign * scale;
+  const re = times(c, x.re, scale, null);
+  const result: Pair =
+    x.im === null
+      ? { re, im: complex ? times(s, x.re, rotated, null) : null }
+      : { re: times(s, x.im, -rotated, re), im: complex ? times(s, x.re, rotated, times(c, x.im, scale, null)) : null };
+  return map(result, (y) => g.reinterpret(y, { sizes: [p, outputs, q] }));
+}
+
+/** x (c + sign i s), element by element; all of the sizes of x's real part. */
+function rotate(g: GraphBuilder, x: Pair, [c, s]: readonly [Expr, Expr], sign: number, complex = true): Pair {
+  const by = (a: Expr, t: Expr): Expr => g.elementWiseMultiply(a, g.expand(t, a.sizes));
+  const sum = (plus: boolean, a: Expr, b: Expr): Expr => (plus ? g.elementWiseAdd(a, b) : g.elementWiseSubtract(a, b));
+  if (x.im === null) {
+    const im = complex ? by(x.re, s) : null;
+    return { re: by(x.re, c), im: im === null || sign > 0 ? im : g.elementWiseIdentity(im, { scaleBias: [-1, 0] }) };
+  }
+  return {
+    re: sum(sign < 0, by(x.re, c), by(x.im, s)),
+    im: complex ? sum(sign > 0, by(x.im, c), by(x.re, s)) : null,
+  };
+}
+
+/** x [P, J, Q] with zeros behind, up to `length` places. */
+function padded(g: GraphBuilder, x: Expr, length: number): Expr {
+  const [p, inputs, q] = x.sizes as [number, number, number];
+  if (inputs === length) return x;
+  return g.join([x, constant(g, x.dtype, 0, [p, length - inputs, q])], { output: { sizes: [p, length, q], dtype: x.dtype }, axis: 1 });
+}
+
+/** The first places of x's middle axis. */
+const cut = (g: GraphBuilder, x: Expr, length: number): Expr =>
+  x.sizes[1] === length ? x : g.reinterpret(x, { sizes: [x.sizes[0]!, length, x.sizes[2]!], strides: x.strides });
+
+/**
+ * One step of decimation in frequency that sorts by itself: with n = radix * rest, x as [P, radix, rest, Q], the product along the
+ * second axis, the factors of what is between, and the two axes exchanged as they are multiplied: [P, rest, radix * Q].
+ */
+function step(e: Emission, plan: Plan & { kind: "step" }, x: Pair, asked: Asked): Pair {
+  const { g, tables } = e;
+  const { n, radix } = plan;
+  const rest = n / radix;
+  const [p, inputs, q] = x.re.sizes as [number, number, number];
+  const rows = Math.ceil(inputs / rest);
+  const open = map(x, (v) => g.reshape(padded(g, v, rows * rest), [p, rows, rest * q]));
+  const first = product(e, radix, open, { outputs: radix, sign: asked.sign, scale: 1, complex: true });
+  const turned = map(first, (v) => g.reinterpret(v, { sizes: [p, rest, radix, q], strides: [radix * rest * q, q, rest * q, 1] }));
+  const factors = tables(stepTable(n, radix).key);
+  const mixed = map(rotate(g, turned, factors, asked.sign), (v) => g.reinterpret(v, { sizes: [p, rest, radix * q] }));
+  const last = emitTransform(e, plan.rest, mixed, { ...asked, outputs: Math.ceil(asked.outputs / radix) });
+  return map(last, (v) => cut(g, g.reshape(v, [p, v.sizes[1]! * radix, q]), asked.outputs));
+}
+
+/** jk = (j² + k² - (k - j)²) / 2 makes of the sum a convolution, which transforms of a longer power of two compute. */
+function chirp(e: Emission, plan: Plan & { kind: "chirp" }, x: Pair, asked: Asked): Pair {
+  const { g, tables } = e;
+  const { n, length, inner } = plan;
+  const [, inputs] = x.re.sizes as [number, number, number];
+  const { outputs, sign } = asked;
+  const wave = tables(chirpTable(n, Math.max(inputs, outputs)).key);
+  const upTo = (count: number): readonly [Expr, Expr] =>
+    wave.map((t) => g.reinterpret(t, { sizes: [count, 1], strides: t.strides })) as unknown as readonly [Expr, Expr];
+  const spread = map(rotate(g, x, upTo(inputs), sign), (v) => g.packed(v));
+  const spectrum = emitTransform(e, inner, spread, { outputs: length, sign: -1, scale: 1, complex: true });
+  const filtered = rotate(g, spectrum, tables(filterTable(n, length, inputs, outputs, sign).key), 1);
+  const back = emitTransform(e, inner, filtered, { outputs, sign: 1, scale: asked.scale / length, complex: true });
+  return rotate(g, back, upTo(outputs), sign, asked.complex);
+}

@@ -1,0 +1,185 @@
+/** Transforms of overlapping pieces of a signal, and back. */
+import { ComplexTensor } from "../complex-tensor.ts";
+import { viewAsReal } from "../complex/make.ts";
+import { asResult, demandSameDevice } from "../dispatch.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { add, div, mul } from "../ops/binary.ts";
+import { ones } from "../ops/creation.ts";
+import { toDType } from "../ops/data.ts";
+import { cat } from "../ops/join.ts";
+import { expand, narrow, reshape, transpose } from "../ops/movement.ts";
+import { pad, type PadMode } from "../ops/pad.ts";
+import { showShape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { complexResult, partsOf, realResult, type Norm, type Numbers } from "./along.ts";
+import type { Parts } from "./dft.ts";
+import { fromHalf, toHalf, whole } from "./transforms.ts";
+
+interface WindowedOptions {
+  /** From one piece to the next. Default: floor(nFft / 4). */
+  readonly hopLength?: number | undefined;
+  /** Length of the window, in the middle of a piece. Default: nFft. */
+  readonly winLength?: number | undefined;
+  /** Default: ones. */
+  readonly window?: Tensor | null | undefined;
+  /** Whether piece t has its middle at t hopLength: nFft / 2 places are put before and behind the signal. Default: true. */
+  readonly center?: boolean | undefined;
+  /** Whether each transform is divided by sqrt(nFft). Default: false. */
+  readonly normalized?: boolean | undefined;
+  /** Whether there is half of each spectrum only. Default: true for real signals. */
+  readonly onesided?: boolean | undefined;
+}
+
+export interface StftOptions extends WindowedOptions {
+  /** What is put before and behind the signal. Default: "reflect". */
+  readonly padMode?: PadMode | undefined;
+  /** false: pairs of real numbers, [..., 2]. Default: true. */
+  readonly returnComplex?: boolean | undefined;
+}
+
+export interface IstftOptions extends WindowedOptions {
+  /** Of the signal: it is cut or followed by zeros. Default: what the pieces give. */
+  readonly length?: number | undefined;
+  /** Whether the signal is complex: then the spectra must be whole. Default: false. */
+  readonly returnComplex?: boolean | undefined;
+}
+
+interface Pieces {
+  readonly nFft: number;
+  readonly hop: number;
+  /** Of nFft places; null for ones. */
+  readonly window: Tensor | null;
+  readonly norm: Norm;
+}
+
+function piecesOf(operation: string, x: Tensor, nFft: number, options: WindowedOptions): Pieces {
+  const whole = (argument: string, v: number, least: number, most: number): number => {
+    if (!Number.isInteger(v) || v < least || v > most)
+      throw new ValueError(
+        operation,
+        argument,
+        most === Infinity ? `a whole number of at least ${least}` : `a whole number in [${least}, ${most}]`,
+        v,
+      );
+    return v;
+  };
+  whole("nFft", nFft, 1, Infinity);
+  const hop = whole("hopLength", options.hopLength ?? Math.floor(nFft / 4), 1, Infinity);
+  const length = whole("winLength", options.winLength ?? nFft, 1, nFft);
+  const norm = options.normalized === true ? "ortho" : "backward";
+  const given = options.window ?? null;
+  if (given === null && length === nFft) return { nFft, hop, window: null, norm };
+  if (given !== null) {
+    demandSameDevice(operation, [x, given]);
+    if (given.rank !== 1 || given.shape[0] !== length) throw new ShapeError(operation, "window", showShape([length]), given.describe());
+  }
+  const window = toDType(given ?? ones([length], { device: x.device }), "float32");
+  const left = Math.floor((nFft - length) / 2);
+  return { nFft, hop, window: length === nFft ? window : pad(window, [left, nFft - length - left]), norm };
+}
+
+/** x [B, L] as pieces [B, T, nFft], one every `hop` places. */
+function cutUp(x: Tensor, nFft: number, hop: number): Tensor {
+  const [batch, length] = x.shape as [number, number];
+  const count = Math.floor((length - nFft) / hop) + 1;
+  // In units of hop: each piece consists of so many neighbours.
+  const units = Math.ceil(nFft / hop);
+  const needed = (count + units - 1) * hop;
+  const fitted = needed > length ? pad(x, [0, needed - length]) : narrow(x, 1, 0, needed);
+  const lines = reshape(fitted, [batch, count + units - 1, hop]);
+  const parts = Array.from({ length: units }, (_, i) => narrow(lines, 1, i, count));
+  return narrow(units === 1 ? parts[0]! : cat(parts, 2), 2, 0, nFft);
+}
+
+/** The adjoint of cutUp: pieces [B, T, nFft] added at their places, [B, nFft + (T - 1) hop]. */
+function putTogether(x: Tensor, hop: number): Tensor {
+  const [batch, count, nFft] = x.shape as [number, number, number];
+  const units = Math.ceil(nFft / hop);
+  const full = units * hop === nFft ? x : pad(x, [0, units * hop - nFft]);
+  const parts = Array.from({ length: units }, (_, i) => {
+    const part = narrow(full, 2, i * hop, hop);
+    return units === 1 ? part : pad(part, [0, 0, i, units - 1 - i]);
+  });
+  const lines = parts.reduce((sum, part) => add(sum, part));
+  return narrow(reshape(lines, [batch, (count + units - 1) * hop]), 1, 0, nFft + (count - 1) * hop);
+}
+
+const eachPart = ([re, im]: Parts, fn: (t: Tensor) => Tensor): Parts => [fn(re), im === null ? null : fn(im)];
+
+/**
+ * The spectra of x's pieces, each times the window: [..., frequencies, pieces].
+ *
+ * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a piece. DirectML: as fft. Reference: torch.stft.
+ */
+export function stft(x: Numbers, nFft: number, options: StftOptions & { readonly returnComplex: false }): Tensor;
+export function stft(x: Numbers, nFft: number, options?: StftOptions): ComplexTensor;
+export function stft(x: Numbers, nFft: number, options: StftOptions = {}): ComplexTensor | Tensor {
+  const { center = true, padMode = "reflect", onesided = !(x instanceof ComplexTensor), returnComplex = true } = options;
+  if (x.rank !== 1 && x.rank !== 2) throw new ShapeError("stft", "x", "[L] or [B, L]", x.describe());
+  if (onesided && x instanceof ComplexTensor) throw new ValueError("stft", "onesided", "false for complex numbers", onesided);
+  const given = partsOf("stft", x);
+  const { hop, window, norm } = piecesOf("stft", given[0], nFft, options);
+  const half = Math.floor(nFft / 2);
+  const batch = x.rank === 1 ? 1 : x.shape[0]!;
+  const length = x.shape.at(-1)! + (center ? 2 * half : 0);
+  if (x.size === 0 || nFft > length)
+    throw new ShapeError("stft", "x", `of at least ${nFft} places${center ? " with what is put around" : ""}`, x.describe());
+  const parts = eachPart(given, (t) => {
+    const line = reshape(t, [batch, 1, t.shape.at(-1)!]);
+    const wide = center && half > 0 ? pad(line, [half, half], { mode: padMode }) : line;
+    const pieces = cutUp(reshape(wide, [batch, length]), nFft, hop);
+    return window === null ? pieces : mul(pieces, window);
+  });
+  const single = { axis: 2, n: nFft, norm, direction: "forward" as const };
+  const spectra = onesided ? toHalf("stft", parts[0], single) : whole("stft", parts, single);
+  const result = complexResult(
+    eachPart(spectra, (t) => {
+      const turned = transpose(t, 1, 2);
+      return asResult(x.rank === 1 ? reshape(turned, turned.shape.slice(1)) : turned);
+    }),
+    x,
+  );
+  return returnComplex ? result : viewAsReal(result);
+}
+
+/**
+ * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
+ * by the sum of the windows' squares, which must not be zero where the signal is asked for.
+ *
+ * z: [frequencies, pieces] or [B, frequencies, pieces]. DirectML: as ifft, PADDING. Reference: torch.istft.
+ */
+export function istft(z: ComplexTensor, nFft: number, options: IstftOptions & { readonly returnComplex: true }): ComplexTensor;
+export function istft(z: ComplexTensor, nFft: number, options?: IstftOptions): Tensor;
+export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}): Tensor | ComplexTensor {
+  const { center = true, length, returnComplex = false } = options;
+  if (!(z instanceof ComplexTensor)) throw new DTypeError("istft", "z", "complex", (z as Tensor).describe());
+  const rank = z.rank;
+  if ((rank !== 2 && rank !== 3) || z.size === 0)
+    throw new ShapeError("istft", "z", "[frequencies, pieces] or [B, frequencies, pieces]", z.describe());
+  const { hop, window, norm } = piecesOf("istft", z.real, nFft, options);
+  const half = Math.floor(nFft / 2);
+  const [frequencies, count] = z.shape.slice(-2) as [number, number];
+  const onesided = options.onesided ?? frequencies !== nFft;
+  if (frequencies !== (onesided ? half + 1 : nFft))
+    throw new ShapeError("istft", "z", `of ${onesided ? half + 1 : nFft} frequencies`, z.describe());
+  if (returnComplex && onesided) throw new ValueError("istft", "onesided", "false where the signal is complex", onesided);
+  if (length !== undefined && (!Number.isInteger(length) || length < 1))
+    throw new ValueError("istft", "length", "a whole number of at least 1", length);
+  const batch = rank === 2 ? 1 : z.shape[0]!;
+  const spectra = eachPart(partsOf("istft", z), (t) => transpose(reshape(t, [batch, frequencies, count]), 1, 2));
+  const single = { axis: 2, n: nFft, norm, direction: "inverse" as const };
+  const pieces: Parts = onesided ? fromHalf("istft", spectra, single) : whole("istft", spectra, single);
+  const total = nFft + (count - 1) * hop;
+  const start = center ? half : 0;
+  const end = length !== undefined ? start + length : center ? total - half : total;
+  if (end <= start || start >= total) throw new ShapeError("istft", "z", "enough pieces for a signal", z.describe());
+  const asked = (t: Tensor): Tensor => narrow(t, 1, start, Math.min(end, total) - start);
+  const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
+  const weight = asked(putTogether(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
+  const signal = eachPart(returnComplex ? pieces : [pieces[0], null], (t) => {
+    const placed = div(asked(putTogether(window === null ? t : mul(t, window), hop)), weight);
+    const full = end > total ? pad(placed, [0, end - total]) : placed;
+    return asResult(rank === 2 ? reshape(full, [end - start]) : full);
+  });
+  return returnComplex ? complexResult(signal, z) : realResult(signal, z);
+}

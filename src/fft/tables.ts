@@ -1,0 +1,144 @@
+/** The constants of transforms, computed in float64 and rounded once. */
+import type { TableSpec } from "../runtime/tables.ts";
+import type { Plan } from "./plan.ts";
+
+/** cos and sin of 2π t / n, exact at every eighth of a turn. */
+export function turn(t: number, n: number): [cos: number, sin: number] {
+  const r = ((t % n) + n) % n;
+  // The angle is brought below an eighth, where neither loses digits.
+  const octant = Math.floor((8 * r) / n);
+  const near = (odd: boolean): number => (2 * Math.PI * (odd ? ((octant + 1) * n) / 8 - r : r - (octant * n) / 8)) / n;
+  const angle = near(octant % 2 === 1);
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  switch (octant) {
+    case 0:
+      return [c, s];
+    case 1:
+      return [s, c];
+    case 2:
+      return [-s, c];
+    case 3:
+      return [-c, s];
+    case 4:
+      return [-c, -s];
+    case 5:
+      return [-s, -c];
+    case 6:
+      return [s, -c];
+    default:
+      return [c, -s];
+  }
+}
+
+/** Pairs of cos and sin of 2π angle(i) / n for i below length. */
+function turns(length: number, n: number, angle: (i: number) => number): [Float32Array, Float32Array] {
+  const [cos, sin] = [new Float32Array(length), new Float32Array(length)];
+  // Few different angles: each once.
+  const all = n <= length ? Array.from({ length: n }, (_, t) => turn(t, n)) : null;
+  for (let i = 0; i < length; i++) {
+    const t = angle(i) % n;
+    const [c, s] = all === null ? turn(t, n) : all[t]!;
+    cos[i] = c + 0;
+    sin[i] = s + 0;
+  }
+  return [cos, sin];
+}
+
+/** The matrix: 2π row * column / n. */
+export const matrixTable = (n: number): TableSpec => ({
+  key: `matrix ${n}`,
+  shape: [n, n],
+  make: () => turns(n * n, n, (i) => Math.floor(i / n) * (i % n)),
+});
+
+/** What lies between two steps: 2π row * column / n for n / radix rows and `radix` columns. */
+export const stepTable = (n: number, radix: number): TableSpec => ({
+  key: `step ${n} ${radix}`,
+  shape: [n / radix, radix, 1],
+  make: () => turns(n, n, (i) => Math.floor(i / radix) * (i % radix)),
+});
+
+/** The chirp: π i² / n for i below length. */
+export const chirpTable = (n: number, length: number): TableSpec => ({
+  key: `chirp ${n} ${length}`,
+  shape: [length, 1],
+  make: () => turns(length, 2 * n, (i) => (i * i) % (2 * n)),
+});
+
+/** The transform (of `length`, a power of two, without a factor) of the chirp's inverse at places 1 - inputs to outputs - 1. */
+export const filterTable = (n: number, length: number, inputs: number, outputs: number, sign: number): TableSpec => ({
+  key: `filter ${n} ${length} ${inputs} ${outputs} ${sign}`,
+  shape: [length, 1],
+  make: () => {
+    const [re, im] = [new Float64Array(length), new Float64Array(length)];
+    const put = (place: number, m: number): void => {
+      const [c, s] = turn((m * m) % (2 * n), 2 * n);
+      re[place] = c;
+      im[place] = -sign * s;
+    };
+    for (let m = 0; m < outputs; m++) put(m, m);
+    for (let m = 1; m < inputs; m++) put(length - m, m);
+    transform(re, im);
+    return [Float32Array.from(re), Float32Array.from(im)];
+  },
+});
+
+/** In place, with exp(-2πi jk / n), of a power of two. */
+function transform(re: Float64Array, im: Float64Array): void {
+  const n = re.length;
+  for (let i = 1, j = 0; i < n; i++) {
+    let bit = n >> 1;
+    for (; (j & bit) !== 0; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i >= j) continue;
+    [re[i], re[j]] = [re[j]!, re[i]!];
+    [im[i], im[j]] = [im[j]!, im[i]!];
+  }
+  for (let half = 1; half < n; half *= 2)
+    for (let k = 0; k < half; k++) {
+      const [c, s] = turn(k, 2 * half);
+      for (let a = k; a < n; a += 2 * half) {
+        const b = a + half;
+        const [x, y] = [re[b]! * c + im[b]! * s, im[b]! * c - re[b]! * s];
+        re[b] = re[a]! - x;
+        im[b] = im[a]! - y;
+        re[a]! += x;
+        im[a]! += y;
+      }
+    }
+}
+
+/** The weights of a half spectrum's places in the whole one: the first, and for even n the last, stand for themselves alone. */
+export const halfTable = (n: number, length: number): TableSpec => ({
+  key: `half ${n} ${length}`,
+  shape: [length],
+  make: () => [Float32Array.from({ length }, (_, k) => (k === 0 || 2 * k === n ? 1 : 2))],
+});
+
+/** What a plan reads, of that many inputs and outputs. */
+export function tablesOf(plan: Plan, inputs: number, outputs: number, sign: number): TableSpec[] {
+  const found = new Map<string, TableSpec>();
+  const note = (spec: TableSpec): void => void found.set(spec.key, spec);
+  const visit = (p: Plan, from: number, to: number, direction: number): void => {
+    switch (p.kind) {
+      case "matrix":
+        note(matrixTable(p.n));
+        break;
+      case "step":
+        note(matrixTable(p.radix));
+        note(stepTable(p.n, p.radix));
+        visit(p.rest, p.n / p.radix, Math.ceil(to / p.radix), direction);
+        break;
+      case "chirp":
+        note(chirpTable(p.n, Math.max(from, to)));
+        note(filterTable(p.n, p.length, from, to, direction));
+        visit(p.inner, from, p.length, -1);
+        visit(p.inner, p.length, to, 1);
+        break;
+      default:
+        p satisfies never;
+    }
+  };
+  visit(plan, inputs, outputs, sign);
+  return [...found.values()];
+}

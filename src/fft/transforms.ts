@@ -1,0 +1,120 @@
+/** Transforms along one axis. DirectML: GEMM, ELEMENT_WISE_MULTIPLY, ELEMENT_WISE_ADD, ELEMENT_WISE_SUBTRACT. See docs/fft.md. */
+import type { ComplexTensor } from "../complex-tensor.ts";
+import { halfTable } from "./tables.ts";
+import { mul } from "../ops/binary.ts";
+import { reshape } from "../ops/movement.ts";
+import { tableTensors } from "../runtime/tables.ts";
+import type { Tensor } from "../tensor.ts";
+import {
+  along,
+  axisOf,
+  complexResult,
+  lengthOf,
+  partsOf,
+  realOf,
+  realResult,
+  scaleOf,
+  type Along,
+  type Direction,
+  type Norm,
+  type Numbers,
+} from "./along.ts";
+import type { Parts } from "./dft.ts";
+
+export interface FftOptions {
+  /** Places of the transform: x is cut or followed by zeros. Default: as many as x has, of a half spectrum of m places 2 (m - 1). */
+  readonly n?: number | undefined;
+  /** Default: the last. */
+  readonly axis?: number | undefined;
+  /** Default: "backward". */
+  readonly norm?: Norm | undefined;
+}
+
+/** What one transform along an axis needs. */
+interface Single {
+  readonly axis: number;
+  readonly n: number;
+  readonly norm: Norm;
+  readonly direction: Direction;
+}
+
+const signOf = (direction: Direction): -1 | 1 => (direction === "forward" ? -1 : 1);
+const asked = (operation: string, { axis, n, norm, direction }: Single): Along => ({
+  axis,
+  n,
+  sign: signOf(direction),
+  scale: scaleOf(operation, norm, n, direction),
+});
+
+/** Complex or real numbers to complex ones. */
+export const whole = (operation: string, x: Parts, single: Single): Parts => along(x, asked(operation, single));
+
+/** Real numbers to the first half of their spectrum. */
+export const toHalf = (operation: string, x: Tensor, single: Single): Parts =>
+  along([x, null], { ...asked(operation, single), outputs: Math.floor(single.n / 2) + 1 });
+
+/** The first half of a spectrum to real numbers: what stands for two places counts twice. */
+export function fromHalf(operation: string, [re, im]: Parts, single: Single): Parts {
+  const { axis, n } = single;
+  const half = Math.floor(n / 2) + 1;
+  const shorter = (t: Tensor): Tensor => (t.shape[axis]! <= half ? t : t.slice(axis, 0, half));
+  const first = shorter(re);
+  const length = first.shape[axis]!;
+  const [table] = length === 0 ? [first] : tableTensors(re.device, halfTable(n, length));
+  const weights = reshape(
+    table!,
+    first.shape.map((_, i) => (i === axis ? length : 1)),
+  );
+  const weighted = (t: Tensor): Tensor => (length === 0 ? t : mul(t, weights));
+  return along([weighted(first), im === null ? null : weighted(shorter(im))], { ...asked(operation, single), to: "real" });
+}
+
+function single(
+  operation: string,
+  x: Numbers,
+  { n, axis = -1, norm = "backward" }: FftOptions,
+  direction: Direction,
+  places = (d: number): number => d,
+): Single {
+  const a = axisOf(operation, x, axis);
+  return { axis: a, n: lengthOf(operation, n ?? places(x.shape[a]!)), norm, direction };
+}
+
+/** From the places of a half spectrum to those of the whole. */
+export const wholeLength = (half: number): number => 2 * (half - 1);
+
+/** sum of x_j exp(-2πi jk / n) for each k. x: real or complex. Reference: torch.fft.fft. */
+export function fft(x: Numbers, options: FftOptions = {}): ComplexTensor {
+  const s = single("fft", x, options, "forward");
+  return complexResult(whole("fft", partsOf("fft", x), s), x);
+}
+
+/** The inverse of fft: sum of x_j exp(2πi jk / n), over n. Reference: torch.fft.ifft. */
+export function ifft(x: Numbers, options: FftOptions = {}): ComplexTensor {
+  const s = single("ifft", x, options, "inverse");
+  return complexResult(whole("ifft", partsOf("ifft", x), s), x);
+}
+
+/** fft of real numbers: its first floor(n / 2) + 1 places, of which the rest are the conjugates. Reference: torch.fft.rfft. */
+export function rfft(x: Tensor, options: FftOptions = {}): ComplexTensor {
+  const s = single("rfft", x, options, "forward");
+  return complexResult(toHalf("rfft", realOf("rfft", x, "fft"), s), x);
+}
+
+/** The inverse of rfft, to n real numbers (give n where it is odd). Reference: torch.fft.irfft. */
+export function irfft(x: Numbers, options: FftOptions = {}): Tensor {
+  const s = single("irfft", x, options, "inverse", wholeLength);
+  return realResult(fromHalf("irfft", partsOf("irfft", x), s), x);
+}
+
+/** fft of n numbers of which x has the first half and whose rest are the conjugates: n real numbers. Reference: torch.fft.hfft. */
+export function hfft(x: Numbers, options: FftOptions = {}): Tensor {
+  const s = single("hfft", x, options, "forward", wholeLength);
+  return realResult(fromHalf("hfft", partsOf("hfft", x), s), x);
+}
+
+/** The inverse of hfft: the first half of ifft's result for real numbers. Reference: torch.fft.ihfft. */
+export function ihfft(x: Tensor, options: FftOptions = {}): ComplexTensor {
+  const s = single("ihfft", x, options, "inverse");
+  return complexResult(toHalf("ihfft", realOf("ihfft", x, "ifft"), s), x);
+}
