@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "hot.h"
 #include "js.h"
+#include "lapack.h"
 
 namespace dxtensor::addon {
 
@@ -307,6 +308,20 @@ napi_value InjectFault(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
+napi_value LapackOpen(Environment&, Arguments in) {
+  std::string error = OpenLapack(in[0].Text());
+  return error.empty() ? js::Null(in.env()) : js::New(in.env(), error);
+}
+
+napi_value LapackHas(Environment&, Arguments in) { return js::New(in.env(), FindLapack(in[0].Text(), in[1].Text()) != nullptr); }
+
+napi_value LapackCall(Environment&, Arguments in) {
+  void* routine = FindLapack(in[0].Text(), in[1].Text());
+  if (!routine) Invalid("lapackCall: no such routine: " + in[1].Text());
+  CallLapack(routine, in[2]);
+  return js::Undefined(in.env());
+}
+
 template <napi_value (*F)(Environment&, Arguments)>
 napi_value Cold(napi_env env, napi_callback_info info) {
   return Guarded(env, [&]() -> napi_value {
@@ -350,6 +365,9 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("memory", Cold<Memory>);
   add("hold", Cold<Hold>);
   add("injectFault", Cold<InjectFault>);
+  add("lapackOpen", Cold<LapackOpen>);
+  add("lapackHas", Cold<LapackHas>);
+  add("lapackCall", Cold<LapackCall>);
   set("version", js::New(env, std::string(DXTENSOR_VERSION)));
   set("pressure", environment->Pressure());
 }

@@ -185,6 +185,7 @@ export interface MemoryStatistics {
   readonly limitInBytes: number;
 }
 
+export type LapackArgument = number | string | Float64Array | Int32Array;
 export type Handle = number;
 export type Fault = "removeDevice" | "outOfMemory" | "hang";
 
@@ -263,4 +264,10 @@ export interface Binding {
   hold(device: number, held: boolean): void;
   /** The software adapter's faults on demand; throws "unsupported" on others. */
   injectFault(device: number, fault: Fault): void;
+
+  /** Opens a LAPACK library by its path, once for the process: null, or why it can't be. */
+  lapackOpen(path: string): string | null;
+  lapackHas(path: string, routine: string): boolean;
+  /** Calls a routine as Fortran does: numbers as 32-bit integers by address, letters, arrays. Checks nothing of what it is given. */
+  lapackCall(path: string, routine: string, args: readonly LapackArgument[]): void;
 }

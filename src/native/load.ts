@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
-import { addonPaths, deviceTimeoutOf, libraryPaths as pathsIn, takesCpuAdapters, type Surroundings } from "./paths.ts";
+import { addonPaths, deviceTimeoutOf, lapackPaths as lapackPathsIn, libraryPaths as pathsIn, takesCpuAdapters, type Surroundings } from "./paths.ts";
 
 /** The folder of this package's package.json, whether this file runs from src or from dist. */
 function packageRoot(): string {
@@ -64,3 +64,6 @@ export const deviceTimeout = (): number | undefined => deviceTimeoutOf(surroundi
 
 /** DXTENSOR_CPU_ADAPTERS=1: adapters that are not hardware join the `dml` list. */
 export const cpuAdapters = (): boolean => takesCpuAdapters(surroundings());
+
+/** Files to try for LAPACK; null: DXTENSOR_LAPACK asks for the portable routines. */
+export const lapackPaths = (): readonly string[] | null => lapackPathsIn(surroundings());

@@ -100,3 +100,19 @@ export function deviceTimeoutOf(surroundings: Surroundings): number | undefined 
     throw new ValueError("DXTENSOR_TIMEOUT_MS", "the variable", "a whole number of milliseconds from 1 to 2147483647", text);
   return ms;
 }
+
+const TRIPLETS: { readonly [arch: string]: string } = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
+
+/** Files to try for LAPACK, in order: DXTENSOR_LAPACK alone, else what distributions install. null: none is wanted ("portable"). */
+export function lapackPaths(surroundings: Surroundings): string[] | null {
+  if (surroundings.env.DXTENSOR_LAPACK === "portable") return null;
+  const explicit = fileVariable(surroundings, "DXTENSOR_LAPACK");
+  if (explicit !== undefined) return [explicit];
+  const { join } = pathOf(surroundings);
+  const { env, platform, arch } = surroundings;
+  if (platform !== "linux") return [];
+  const searched = (env.LD_LIBRARY_PATH ?? "").split(":").filter((folder) => folder.startsWith("/"));
+  const triplet = TRIPLETS[arch];
+  const folders = [...searched, "/usr/local/lib", ...(triplet === undefined ? [] : [`/usr/lib/${triplet}`]), "/usr/lib64", "/usr/lib"];
+  return folders.flatMap((folder) => ["liblapack.so.3", "libopenblas.so.0"].map((name) => join(folder, name)));
+}
