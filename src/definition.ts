@@ -30,6 +30,16 @@ export interface GradContext<A> {
 
 export type GradRule<A> = (dy: Tensor, context: GradContext<A>) => readonly (Tensor | null)[];
 
+/** An input as the host sees it: packed, floating numbers as float64. */
+export interface HostArray {
+  readonly data: Float64Array | Int32Array;
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+/** Computes outputs from inputs in JavaScript: row-major elements, rounded to the outputs' dtypes afterwards. */
+export type HostRule<A> = (inputs: readonly HostArray[], attrs: A) => readonly (Float64Array | Int32Array)[];
+
 export interface Traits {
   /** Each output element depends on the input elements at its place only. */
   readonly elementwise?: boolean;
@@ -61,6 +71,11 @@ export interface Definition<A> {
   readonly saves?: { readonly inputs?: SavedInputs; readonly outputs?: boolean | readonly number[] };
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;
+  /**
+   * Given: the operation runs on the host, over LAPACK, and `lower` only says so. For decompositions and solvers alone, which no device
+   * has (src/ops/linalg).
+   */
+  readonly host?: HostRule<A>;
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
   readonly cache: ProgramCache;
 }

@@ -69,6 +69,19 @@ export class DisposedError extends ArgumentError {}
 export class AutogradError extends DxError {}
 /** A feature that the device lacks, in strict mode or where no fallback exists. */
 export class UnsupportedError extends DxError {}
+/** A matrix that is singular, not positive definite, or whose decomposition did not converge: the batch element, and where. */
+export class LinAlgError extends DxError {
+  /** Place of the matrix in the batch, counted in row-major order; null without a batch. */
+  readonly batch: number | null;
+  /** LAPACK's number: the diagonal element, from 1; 0 where there is none. */
+  readonly info: number;
+  constructor(operation: string, batch: number | null, info: number, problem: string) {
+    super({ operation, received: problem });
+    this.message = `${operation}: ${batch === null ? "" : `(Batch element ${batch}): `}${problem}`;
+    this.batch = batch;
+    this.info = info;
+  }
+}
 /** Misuse of compile(): reading data while tracing, and the like. */
 export class TraceError extends DxError {}
 

@@ -55,6 +55,7 @@ export {
 export * as fft from "./fft/index.ts";
 export { istft, stft, type IstftOptions, type StftOptions } from "./fft/stft.ts";
 export * as dml from "./dml.ts";
+export * as linalg from "./ops/linalg/index.ts";
 export * as nn from "./nn/index.ts";
 export * as optim from "./optim/index.ts";
 export * as data from "./data/index.ts";

@@ -7,6 +7,7 @@ import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../gr
 import { elements } from "../elements.ts";
 import { fillOp } from "../runtime/constants.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
+import { hostOnly } from "../runtime/fallback.ts";
 import { sizeOf } from "../shape.ts";
 import type { Storage } from "../storage.ts";
 import { allEvents, type Constant, type Event, type Operand, type Scalar } from "./log.ts";
@@ -136,6 +137,7 @@ export class Lowering {
     attrs: unknown,
     outputs: readonly { shape: readonly number[]; dtype: DType; storage: Storage }[],
   ): void {
+    if (definition.host !== undefined) throw hostOnly(definition.name, this.#builder.origin);
     const specs: TensorSpec[] = outputs.map(({ shape, dtype }) => ({ shape, dtype }));
     if (inputs.some((x) => x.desc.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
       outputs.forEach((t, i) => {

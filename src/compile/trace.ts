@@ -158,7 +158,7 @@ export class Run implements Tracer {
       attrs,
     );
     const isEmpty = inputs.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0);
-    if (isEmpty && definition.whenEmpty === undefined && specs.some((s) => sizeOf(s.shape) !== 0))
+    if (isEmpty && definition.host === undefined && definition.whenEmpty === undefined && specs.some((s) => sizeOf(s.shape) !== 0))
       throw new ShapeError(
         definition.name,
         "tensor",

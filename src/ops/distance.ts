@@ -1,6 +1,6 @@
 /** Distances between vectors, and norms of matrices. */
 import { demandSameDevice } from "../dispatch.ts";
-import { DTypeError, ShapeError, UnsupportedError, ValueError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import { normalizeAxis, sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -9,7 +9,8 @@ import { toDType } from "./data.ts";
 import { amax, amin } from "./extrema.ts";
 import { tensor } from "./creation.ts";
 import { indexSelect } from "./gather.ts";
-import { unsqueeze } from "./movement.ts";
+import { svdvals } from "./linalg/svd.ts";
+import { movedim, unsqueeze } from "./movement.ts";
 import { sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { norm } from "./statistics.ts";
 import { demandFloat } from "./support.ts";
@@ -100,16 +101,19 @@ export function normalize(
   return div(x, clampMin(norm(x, p, axis, { keepDims: true }), epsilon));
 }
 
-/** Which norm of a matrix: of all elements ("fro"), or the largest (smallest, if negative) sum of a column (1) or a row (Infinity). */
-export type MatrixOrder = "fro" | 1 | -1 | typeof Infinity;
+/**
+ * Which norm of a matrix: of all elements ("fro"), the largest (smallest, if negative) sum of a column (1) or a row (Infinity), or singular
+ * value (2), or the sum of those ("nuc").
+ */
+export type MatrixOrder = "fro" | "nuc" | 1 | -1 | 2 | -2 | typeof Infinity;
 
 /**
- * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) are refused.
- * DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
+ * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) run on the
+ * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
  */
 export function matrixNorm(
   x: Tensor,
-  order: MatrixOrder | number | "nuc" = "fro",
+  order: MatrixOrder | number = "fro",
   axes: readonly [number, number] = [-2, -1],
   options: ReduceOptions = {},
 ): Tensor {
@@ -120,14 +124,11 @@ export function matrixNorm(
   if (row === column || axes.length !== 2) throw new ValueError("matrixNorm", "axes", "two different axes", axes);
   const keepDims = options.keepDims ?? false;
   if (order === "fro") return norm(source, 2, [row, column], { keepDims });
-  if (order === "nuc" || Math.abs(order) === 2)
-    throw new UnsupportedError({
-      operation: "matrixNorm",
-      argument: "order",
-      expected: '"fro", 1, -1, Infinity or -Infinity',
-      received: String(order),
-      hint: "DirectML has no singular values.",
-    });
+  if (order === "nuc" || Math.abs(order) === 2) {
+    const values = svdvals(movedim(source, [row, column], [-2, -1]));
+    const found = order === "nuc" ? sum(values, -1) : order > 0 ? amax(values, -1) : amin(values, -1);
+    return keepDims ? unsqueeze(unsqueeze(found, Math.min(row, column)), Math.max(row, column)) : found;
+  }
   if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity)
     throw new ValueError("matrixNorm", "order", '"fro", "nuc", ±1, ±2 or ±Infinity', order);
   const [summed, chosen] = Math.abs(order) === 1 ? [row, column] : [column, row];

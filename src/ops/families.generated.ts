@@ -19,6 +19,7 @@ import * as gather from "./gather.ts";
 import * as indexRows from "./index-rows.ts";
 import * as indexing from "./indexing.ts";
 import * as join from "./join.ts";
+import * as linalgNames from "./linalg/names.ts";
 import * as matmul from "./matmul.ts";
 import * as moments from "./moments.ts";
 import * as movement from "./movement.ts";
@@ -70,6 +71,7 @@ export const methods = {
   ...indexRows.methods,
   ...indexing.methods,
   ...join.methods,
+  ...linalgNames.methods,
   ...matmul.methods,
   ...moments.methods,
   ...movement.methods,

@@ -31,6 +31,7 @@ export { type Slice, type Index, s, index, set, indexPut } from "./indexing.ts";
 export { type InstanceNormOptions, instanceNorm } from "./instance-norm.ts";
 export { cat, stack, split, chunk, repeat, tile, repeatInterleave, flip, roll } from "./join.ts";
 export { type KernelDefinition, type Kernel, kernel } from "./kernel.ts";
+export { cholesky, choleskyInverse, choleskySolve, det, geqrf, inverse, logdet, luUnpack, matrixExp, matrixPower, ormqr, pinverse, slogdet, triangularSolve } from "./linalg/names.ts";
 export { type Reduction, type LossOptions, mseLoss, l1Loss, smoothL1Loss, huberLoss, type BinaryOptions, binaryCrossEntropy, type LogitsOptions, binaryCrossEntropyWithLogits, klDiv } from "./loss.ts";
 export { marginRankingLoss, hingeEmbeddingLoss, cosineEmbeddingLoss, softMarginLoss, type MultiMarginOptions, multiMarginLoss, multilabelMarginLoss, multilabelSoftMarginLoss, type TripletOptions, tripletMarginLoss, type PoissonOptions, poissonNllLoss, type GaussianOptions, gaussianNllLoss } from "./margin-loss.ts";
 export * as masked from "./masked.ts";

@@ -14,6 +14,7 @@ import { relieve, withMemory } from "./buffers.ts";
 import { fillOp } from "./constants.ts";
 import { nativeDevice, onClose, type NativeDevice } from "./devices.ts";
 import { fallBack, setFallbackRunner } from "./fallback.ts";
+import { runHost } from "./host.ts";
 import { demandReal } from "./traced.ts";
 import { ProgramLru } from "./operator-cache.ts";
 import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
@@ -21,7 +22,7 @@ import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
 /** What a key leads to. */
 interface EagerProgram {
   readonly native: NativeDevice;
-  /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device. */
+  /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device, -2: on the host. */
   readonly id: number;
   readonly outputs: readonly Desc[];
   /** Why it runs on the fallback device. */
@@ -137,9 +138,11 @@ export function runCreation<A>(definition: Definition<A>, native: NativeDevice, 
   return execute(definition, program, [], attrs);
 }
 
+const HOST = -2;
 let slots = new Float64Array(64);
 
 function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: readonly Tensor[], attrs: A): Tensor[] {
+  if (program.id === HOST) return runHost(definition, program.native, program.outputs, inputs, attrs);
   if (program.fill !== null)
     return program.outputs.map((d) => runCreation(fillOp, program.native, { shape: d.shape, dtype: d.dtype, value: program.fill! })[0]!);
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
@@ -198,6 +201,7 @@ function makeOn<A>(
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
   const base = { native, outputs, reason: "", fill: null, dropped: false };
+  if (definition.host !== undefined) return { ...base, id: HOST };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
     if (definition.whenEmpty === undefined)

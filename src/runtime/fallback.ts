@@ -7,6 +7,8 @@ import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { transfer } from "./transfer.ts";
 
 export interface FallbackRecord {
+  /** fallback: the device lacks something. host: a decomposition or a solver, which runs on the host wherever its tensors are. */
+  readonly kind: "fallback" | "host";
   readonly operation: string;
   readonly device: string;
   /** "float32[2, 3], float32[3]" of the first call. */
@@ -20,14 +22,20 @@ let strict: boolean | null = null;
 
 const isStrict = (): boolean => strict ?? process.env.DXTENSOR_STRICT === "1";
 
-/** Operations that ran on the software adapter because their device lacks something, with the number of calls. */
+/**
+ * Operations that ran on the software adapter because their device lacks something, and those that run on the host (`kind`), with the
+ * number of calls.
+ */
 export const fallbackStats = (): readonly FallbackRecord[] => [...records.values()];
 
 export function resetFallbackStats(): void {
   records.clear();
 }
 
-/** In strict mode a fallback throws UnsupportedError. null: as DXTENSOR_STRICT says. */
+/**
+ * In strict mode a fallback throws UnsupportedError, and so does a compiled function that would have to run eagerly. `host` operations
+ * (dx.linalg) do what they say on every device and are no fallback: they run and are counted. null: as DXTENSOR_STRICT says.
+ */
 export function setStrict(mode: boolean | null): void {
   strict = mode;
 }
@@ -43,18 +51,43 @@ export function noteFallback(operation: string, inputs: readonly Tensor[], nativ
       received: reason,
       hint: "Strict mode forbids running it elsewhere.",
     });
-  const key = `${operation}|${native.device}`;
-  const before = records.get(key);
+  const before = count("fallback", operation, described, native, reason);
   if (before === undefined)
     process.emitWarning(`${operation}(${described}) falls back: ${native.device} (${native.adapter.name}) lacks something. ${reason}`, {
       type: "FallbackWarning",
     });
+}
+
+/** @internal What makes a function with a `host` operation run eagerly instead of compiled. where: the line that asked for it. */
+export const hostOnly = (operation: string, where: string): UnsupportedError =>
+  new UnsupportedError({
+    operation,
+    received: `an operation that runs on the host, which is no part of any program${where === "" ? "" : ` (${where})`}`,
+    hint: "Call it outside of the compiled function to have the rest compiled.",
+  });
+
+/** @internal Counts a call that runs on the host by its nature. */
+export function noteHost(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
+  count("host", operation, inputs.map((t) => t.describe()).join(", "), native, reason);
+}
+
+/** Gives the record from before, if there is one. */
+function count(
+  kind: FallbackRecord["kind"],
+  operation: string,
+  inputs: string,
+  native: NativeDevice,
+  reason: string,
+): FallbackRecord | undefined {
+  const key = `${kind}|${operation}|${native.device}`;
+  const before = records.get(key);
   records.set(
     key,
     before === undefined
-      ? { operation, device: String(native.device), inputs: described, reason, calls: 1 }
+      ? { kind, operation, device: String(native.device), inputs, reason, calls: 1 }
       : { ...before, calls: before.calls + 1 },
   );
+  return before;
 }
 
 export function fallBack<A>(

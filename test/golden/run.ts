@@ -179,6 +179,7 @@ function compiled(c: Case, context: Context): Outcome {
   const others = (): Operands => operandsOf(c, (v) => make(otherOf(v)));
   const program = dx.compile(run, { name: c.op });
   const before = fallbacks();
+  const onHost = fallbacks("host");
   try {
     return dx.noGrad(() => {
       for (const round of [1, 2, 3]) {
@@ -195,7 +196,7 @@ function compiled(c: Case, context: Context): Outcome {
         const problem = checkOutputs(c, asCall([...given.values()]), outputs, entry, isMicrosoft);
         if (problem !== null) return { id: c.id, result: "failed" as const, reason: `compiled, call ${round}: ${problem}` };
       }
-      if (fallbacks() > before) return { id: c.id, result: "passed" as const, way: "fallback" };
+      if (fallbacks() > before) return { id: c.id, result: "passed" as const, way: fallbacks("host") > onHost ? ("host" as const) : ("fallback" as const) };
       const { nodes } = program.explain();
       return { id: c.id, result: "passed" as const, way: nodes.length === 0 ? "view" : nodes.length === 1 ? "operator" : "graph" };
     });

@@ -8,6 +8,7 @@ export type Way = "view" | "operator" | "graph" | "host" | "fallback";
 export function observed<T>(fn: () => T): { readonly result: T; readonly way: Way } {
   const nodes = { withInputs: 0, created: 0 };
   const before = fallbacks();
+  const onHost = fallbacks("host");
   observePrograms((inputs, count) => {
     if (inputs > 0) nodes.withInputs += count;
     else nodes.created += count;
@@ -16,11 +17,12 @@ export function observed<T>(fn: () => T): { readonly result: T; readonly way: Wa
     const result = fn();
     // Scalars and constants beside an operation are no operators of their own.
     const count = nodes.withInputs === 0 ? nodes.created : nodes.withInputs;
-    return { result, way: fallbacks() > before ? "fallback" : count === 0 ? "view" : count === 1 ? "operator" : "graph" };
+    return { result, way: fallbacks() > before ? "fallback" : fallbacks("host") > onHost ? "host" : count === 0 ? "view" : count === 1 ? "operator" : "graph" };
   } finally {
     observePrograms(null);
   }
 }
 
-/** Calls that ran on the fallback device so far. */
-export const fallbacks = (): number => dx.fallbackStats().reduce((n, r) => n + r.calls, 0);
+/** Calls that ran on the fallback device so far, or on the host by their nature. */
+export const fallbacks = (kind: dx.FallbackRecord["kind"] = "fallback"): number =>
+  dx.fallbackStats().reduce((n, r) => n + (r.kind === kind ? r.calls : 0), 0);

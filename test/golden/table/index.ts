@@ -6,6 +6,7 @@ import { elementwise } from "./elementwise.ts";
 import type { Entry, Table } from "./entry.ts";
 import { indexing } from "./indexing.ts";
 import { layers } from "./layers.ts";
+import { linalgTable } from "./linalg.ts";
 import { maskedTable } from "./masked.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
@@ -35,6 +36,7 @@ const table: Table = {
   ...maskedTable,
   ...rules,
   ...complexTable,
+  ...linalgTable,
 };
 
 /** What is run for PyTorch's operation of this name, or null where there is none. */

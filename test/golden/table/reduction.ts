@@ -29,7 +29,7 @@ function variance(c: Call, f: typeof dx.var): dx.Tensor {
 function vectorNorm(c: Call): dx.Tensor {
   const p = c.get("p", "ord");
   if (c.has("dtype") && c.dtype() === "float64") throw new Missing("float64 does not compute");
-  if (p === "nuc") throw new Missing("norms made of singular values are not delivered");
+  if (p === "nuc") return dx.matrixNorm(c.x, p, (c.axes() ?? [-2, -1]) as [number, number], keep(c));
   return dx.norm(c.x, p === undefined || p === null || p === "fro" ? 2 : (p as number), c.axes(), keep(c));
 }
 

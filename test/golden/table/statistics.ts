@@ -1,7 +1,6 @@
 /** Statistics, distances and norms. */
 import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
-import { Missing } from "../cases.ts";
 import type { Entry, Result } from "./entry.ts";
 
 const optional = (c: Call, name: string): dx.Tensor | null => (c.has(name) ? c.tensor(c.get(name)) : null);
@@ -13,18 +12,8 @@ const moments = (c: Call): dx.VarianceOptions => {
 
 /** A matrix norm: ord and two axes. */
 function matrixNorm(c: Call, order: unknown, axes: unknown): Result {
-  if (order === "nuc" || order === 2 || order === -2) throw new Missing("norms made of singular values are not delivered");
   return dx.matrixNorm(c.x, order as "fro", (axes ?? [-2, -1]) as [number, number], keep(c));
 }
-
-const linalgNorm: Entry = { run: (c) => {
-  const order = c.get("ord") ?? null;
-  const axes = c.get("dim") ?? null;
-  const two = Array.isArray(axes) ? axes.length === 2 : axes === null && c.x.rank === 2;
-  if (two && order !== null) return matrixNorm(c, order, axes);
-  if (typeof order === "string") throw new dx.ValueError("golden", "ord", "a number for vectors", order);
-  return dx.norm(c.x, (order ?? 2) as number, axes as number, keep(c));
-} };
 
 export const statistics: Readonly<Record<string, Entry>> = {
   nansum: { run: (c) => dx.nansum(c.x, c.axes(), keep(c)) }, nanmean: { run: (c) => dx.nanmean(c.x, c.axes(), keep(c)) },
@@ -36,6 +25,6 @@ export const statistics: Readonly<Record<string, Entry>> = {
   dist: { run: (c) => dx.dist(c.x, c.tensor(c.get("other")), c.number("p", 2)) },
   cdist: { run: (c) => dx.cdist(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2) }) },
   "nn.functional.pairwise_distance": { run: (c) => dx.pairwiseDistance(c.x, c.tensor(c.get("x2")), { p: c.number("p", 2), epsilon: c.number("eps", 1e-6), keepDims: c.bool("keepdim") }) },
-  "linalg.matrix_norm": { run: (c) => matrixNorm(c, c.get("ord") ?? "fro", c.get("dim")) }, "linalg.norm": linalgNorm,
+  "linalg.matrix_norm": { run: (c) => matrixNorm(c, c.get("ord") ?? "fro", c.get("dim")) },
   "linalg.vecdot": { run: (c) => dx.vecdot(c.x, c.tensor(c.positional[1] ?? c.get("y")), c.number("dim", -1)) },
 };

@@ -1,0 +1,129 @@
+/** Cholesky factors, and what is solved by them. @package */
+import { call, dispatch } from "../../dispatch.ts";
+import { engine } from "../../runtime/lapack/engine.ts";
+import type { Tensor } from "../../tensor.ts";
+import { add, mul } from "../binary.ts";
+import { matmul } from "../matmul.ts";
+import { tril } from "../ranges.ts";
+import { neg } from "../unary.ts";
+import { solveTriangular } from "./solve.ts";
+import {
+  batchOf,
+  columns,
+  countOf,
+  defineHost,
+  demandLike,
+  demandMatrices,
+  demandSquare,
+  failure,
+  mT,
+  putColumns,
+  rowsOf,
+} from "./support.ts";
+
+interface CholeskyAttributes {
+  readonly upper: boolean;
+  readonly check: string | null;
+}
+
+/** factor, info */
+const choleskyOp = defineHost<CholeskyAttributes>({
+  name: "linalg.choleskyEx",
+  infer: ([a]) => [a!, { shape: batchOf(a!.shape), dtype: "int32" }],
+  host: ([a], { upper, check }) => {
+    const n = rowsOf(a!.shape);
+    const count = countOf(a!.shape);
+    const out = new Float64Array(a!.data.length);
+    const infos = new Int32Array(count);
+    for (let b = 0; b < count && n > 0; b++) {
+      const start = b * n * n;
+      // Rows read as columns: the lower triangle of that is the upper one of A.
+      const factor = a!.data.slice(start, start + n * n) as Float64Array;
+      if (!upper) for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) factor[j * n + i] = factor[i * n + j]!;
+      infos[b] = engine().cholesky(n, factor);
+      if (infos[b] !== 0 && check !== null)
+        throw failure(
+          check,
+          a!,
+          b,
+          infos[b]!,
+          `the matrix is not positive definite: its leading minor of order ${infos[b]} is not positive`,
+        );
+      for (let i = 0; i < n; i++) for (let j = 0; j <= i; j++) out[start + (upper ? j * n + i : i * n + j)] = factor[j * n + i]!;
+    }
+    return [out, infos];
+  },
+  grad: (dy, { outputs: [factor], attrs: { upper } }) => {
+    const [l, g] = upper ? [mT(factor!), mT(dy)] : [factor!, dy];
+    const m = matmul(mT(l), g);
+    const middle = mul(add(tril(m), mT(tril(m, -1))), 0.5);
+    const left = solveTriangular(mT(l), middle, { upper: true });
+    return [solveTriangular(l, left, { upper: false, left: false })];
+  },
+  saves: { inputs: [], outputs: [0] },
+});
+
+export interface CholeskyOptions {
+  /** The factor is U of U^T U, made from A's upper triangle. Default: false, L of L L^T from the lower one. */
+  readonly upper?: boolean | undefined;
+}
+
+/**
+ * The Cholesky factors L of symmetric positive definite matrices [..., n, n]: A = L L^T. Only one triangle of A is read. Throws
+ * LinAlgError for a matrix that is not positive definite, with its place in the batch. Gradient: L^-T sym(L^T G) L^-1. Runs on the host:
+ * LAPACK potrf. Reference: torch.linalg.cholesky.
+ */
+export function cholesky(a: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
+  demandSquare("linalg.cholesky", a);
+  return call(choleskyOp, [a], { upper, check: "linalg.cholesky" });
+}
+
+/**
+ * cholesky() that does not throw: info is the order of the leading minor that is not positive, 0 where there is none.
+ * Reference: torch.linalg.cholesky_ex.
+ */
+export function choleskyEx(
+  a: Tensor,
+  { upper = false, checkErrors = false }: CholeskyOptions & { readonly checkErrors?: boolean | undefined } = {},
+): { readonly L: Tensor; readonly info: Tensor } {
+  demandSquare("linalg.choleskyEx", a);
+  const [L, info] = dispatch(choleskyOp, [a], { upper, check: checkErrors ? "linalg.choleskyEx" : null });
+  return { L: L!, info: info! };
+}
+
+/** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Reference: torch.cholesky_solve. */
+export function choleskySolve(b: Tensor, factor: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
+  demandSquare("linalg.choleskySolve", factor, "L");
+  demandMatrices("linalg.choleskySolve", b, "B");
+  demandLike("linalg.choleskySolve", factor, b);
+  const lower = upper ? mT(factor) : factor;
+  return solveTriangular(mT(lower), solveTriangular(lower, b, { upper: false }), { upper: true });
+}
+
+const inverseOp = defineHost<{ readonly upper: boolean }>({
+  name: "linalg.choleskyInverse",
+  infer: ([l]) => [l!],
+  host: ([l], { upper }) => {
+    const n = rowsOf(l!.shape);
+    const out = new Float64Array(l!.data.length);
+    for (let b = 0; b < countOf(l!.shape) && n > 0; b++) {
+      const factor = columns(l!, b, n, n);
+      const x = new Float64Array(n * n);
+      for (let j = 0; j < n; j++) x[j * n + j] = 1;
+      for (const transposed of [upper, !upper]) engine().triangularSolve(n, n, factor, x, { upper, transposed, unit: false });
+      putColumns(out, b, n, n, x);
+    }
+    return [out];
+  },
+  // As if both triangles of the factor counted, which is what PyTorch gives.
+  grad: (dy, { inputs: [factor], outputs: [x], attrs: { upper } }) => {
+    const inner = neg(matmul(matmul(x!, add(dy, mT(dy))), x!));
+    return [upper ? matmul(factor!, inner) : matmul(inner, factor!)];
+  },
+});
+
+/** The inverse of A, by A's Cholesky factor. Runs on the host: BLAS trsm. Reference: torch.cholesky_inverse. */
+export function choleskyInverse(factor: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
+  demandSquare("linalg.choleskyInverse", factor, "L");
+  return call(inverseOp, [factor], { upper });
+}

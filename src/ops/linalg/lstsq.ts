@@ -1,0 +1,140 @@
+/** Least squares. @package */
+import { dispatch } from "../../dispatch.ts";
+import { ShapeError, ValueError } from "../../errors.ts";
+import { engine } from "../../runtime/lapack/engine.ts";
+import { sameShape } from "../../shape.ts";
+import type { Tensor } from "../../tensor.ts";
+import { tracer } from "../../tracer.ts";
+import { empty } from "../creation.ts";
+import { dataSync } from "../data.ts";
+import { matmul } from "../matmul.ts";
+import { squeeze, unsqueeze } from "../movement.ts";
+import {
+  batchOf,
+  columns,
+  countOf,
+  defineHost,
+  demandConverged,
+  demandFinite,
+  demandLike,
+  demandMatrices,
+  demandReal,
+  epsilonOf,
+  mT,
+  spread,
+} from "./support.ts";
+import { pinv, pinvGradient } from "./svd.ts";
+
+export type LstsqDriver = "gels" | "gelsy" | "gelsd" | "gelss";
+
+interface LstsqAttributes {
+  /** Singular values up to it times the largest count as zero. */
+  readonly rcond: number;
+}
+
+/** solution, residuals, rank, singular values */
+const lstsqOp = defineHost<LstsqAttributes>({
+  name: "linalg.lstsq",
+  infer: ([a, b]) => {
+    const [m, n] = a!.shape.slice(-2) as [number, number];
+    const k = b!.shape.at(-1)!;
+    const batch = batchOf(a!.shape);
+    return [
+      { shape: [...batch, n, k], dtype: a!.dtype },
+      { shape: [...batch, k], dtype: a!.dtype },
+      { shape: batch, dtype: "int32" },
+      { shape: [...batch, Math.min(m, n)], dtype: a!.dtype },
+    ];
+  },
+  host: ([a, b], { rcond }) => {
+    demandFinite("linalg.lstsq", a!);
+    const [m, n] = a!.shape.slice(-2) as [number, number];
+    const k = b!.shape.at(-1)!;
+    const least = Math.min(m, n);
+    const count = countOf(a!.shape);
+    const [solution, residuals] = [new Float64Array(count * n * k), new Float64Array(count * k)];
+    const [ranks, values] = [new Int32Array(count), new Float64Array(count * least)];
+    for (let i = 0; i < count && least > 0; i++) {
+      const matrix = columns(a!, i, m, n);
+      const { s, u, vt, info } = engine().svd(m, n, matrix.slice(), "some");
+      demandConverged("linalg.lstsq", a!, i, info);
+      values.set(s, i * least);
+      const rank = s.filter((x) => x > rcond * s[0]!).length;
+      ranks[i] = rank;
+      for (let c = 0; c < k; c++) {
+        const right = Float64Array.from({ length: m }, (_, r) => b!.data[i * m * k + r * k + c]!);
+        const x = new Float64Array(n);
+        for (let p = 0; p < rank; p++) {
+          let dot = 0;
+          for (let r = 0; r < m; r++) dot += u[p * m + r]! * right[r]!;
+          for (let j = 0; j < n; j++) x[j]! += (vt[j * least + p]! * dot) / s[p]!;
+        }
+        x.forEach((value, j) => {
+          solution[i * n * k + j * k + c] = value;
+        });
+        for (let r = 0; r < m; r++) {
+          let fitted = 0;
+          for (let j = 0; j < n; j++) fitted += matrix[j * m + r]! * x[j]!;
+          residuals[i * k + c]! += (fitted - right[r]!) ** 2;
+        }
+      }
+    }
+    return [solution, residuals, ranks, values];
+  },
+  grad: (_, { inputs: [a, b], dys: [dx], attrs: { rcond }, needs }) => {
+    if (dx == null) return [null, null];
+    const inverse = pinv(a!, { rtol: rcond });
+    return [needs[0] ? pinvGradient(a!, inverse, matmul(dx, mT(b!))) : null, needs[1] ? matmul(mT(inverse), dx) : null];
+  },
+  saves: { outputs: false },
+});
+
+export interface LstsqOptions {
+  /** Singular values up to rcond times the largest count as zero. Default: max(m, n) epsilon. gels takes every matrix as of full rank. */
+  readonly rcond?: number | null | undefined;
+  /** Which results there are, by the name of LAPACK's routine. Default: "gelsy". */
+  readonly driver?: LstsqDriver | null | undefined;
+}
+
+export interface LeastSquares {
+  readonly solution: Tensor;
+  /** Sums of squares [..., k], where m > n and A has full rank, but for gelsy; else empty. */
+  readonly residuals: Tensor;
+  /** int32, but for gels. */
+  readonly rank: Tensor;
+  /** Of gelsd and gelss. */
+  readonly singularValues: Tensor;
+}
+
+/**
+ * X of least ||A X - B||, the shortest one where there are several. A: [..., m, n]; B: [..., m, k], or vectors with A's batch. All drivers
+ * go by singular values here. Gradients of the solution, by those of the pseudo-inverse. Runs on the host: LAPACK gesdd.
+ * Reference: torch.linalg.lstsq.
+ */
+export function lstsq(a: Tensor, b: Tensor, { rcond, driver }: LstsqOptions = {}): LeastSquares {
+  const operation = "linalg.lstsq";
+  demandMatrices(operation, a);
+  demandReal(operation, b, "B");
+  demandLike(operation, a, b);
+  const name = driver ?? "gelsy";
+  if (!["gels", "gelsy", "gelsd", "gelss"].includes(name))
+    throw new ValueError(operation, "driver", '"gels", "gelsy", "gelsd" or "gelss"', name);
+  const isVector = b.rank === a.rank - 1 && sameShape(b.shape, a.shape.slice(0, -1));
+  const matrix = isVector ? unsqueeze(b, -1) : b;
+  const [m, n] = a.shape.slice(-2) as [number, number];
+  if (matrix.rank < 2 || matrix.shape.at(-2) !== m) throw new ShapeError(operation, "B", `[..., ${m}, K]`, b.describe());
+  const [x, y] = spread(operation, a, matrix);
+  const relative = name === "gels" ? 0 : (rcond ?? Math.max(m, n) * epsilonOf(a.dtype));
+  const [solution, residuals, rank, singularValues] = dispatch(lstsqOp, [x, y], { rcond: relative }) as [Tensor, Tensor, Tensor, Tensor];
+  const none = (dtype: Tensor["dtype"]): Tensor => empty([0], { dtype, device: a.device });
+  const bySingularValues = name === "gelsd" || name === "gelss";
+  // A compiled function runs eagerly in the end: what it traces has the shapes of full rank.
+  const isFull = !bySingularValues || tracer() !== null || Array.from(dataSync(rank.detach()) as Int32Array).every((r) => r === n);
+  const hasResiduals = m > n && name !== "gelsy" && isFull;
+  return {
+    solution: isVector ? squeeze(solution, -1) : solution,
+    residuals: hasResiduals ? (isVector ? squeeze(residuals, -1) : residuals).detach() : none(a.dtype),
+    rank: name === "gels" ? none("int32") : rank,
+    singularValues: bySingularValues ? singularValues.detach() : none(a.dtype),
+  };
+}
