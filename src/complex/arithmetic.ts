@@ -4,14 +4,14 @@ import { isFloat, resultType as resultOf, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { add as plus, div as over, mul as times, sub as minus, type Arithmetic } from "../ops/binary.ts";
-import { eq } from "../ops/compare.ts";
+import { eq, isinf } from "../ops/compare.ts";
 import { toDType } from "../ops/data.ts";
 import { matmul as product } from "../ops/matmul.ts";
 import { alias, broadcastTo } from "../ops/movement.ts";
 import { sum as total, type Axes, type ReduceOptions, mean as average } from "../ops/reduce.ts";
 import { cumsum as running } from "../ops/scan.ts";
 import { clone } from "../ops/state.ts";
-import { abs, neg as negative } from "../ops/unary.ts";
+import { abs, neg as negative, sign } from "../ops/unary.ts";
 import { maximum, where } from "../ops/where.ts";
 import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
@@ -85,18 +85,20 @@ export function mul(a: ComplexOperand, b: ComplexOperand): ComplexTensor {
   return result(minus(times(x.re, y.re), times(x.im, y.im)), plus(times(x.re, y.im), times(x.im, y.re)));
 }
 
-/** a / b. Both are first divided by the larger of |b|'s parts, so that no square overflows. */
+/** a / b. b is first divided by the larger of its parts, so that no square overflows; by zero and by infinity as in C. */
 export function div(a: ComplexOperand, b: ComplexOperand): ComplexTensor {
   const [x, y] = operands("div", a, b);
   if (y.im === null) return result(over(x.re, y.re), over(x.im!, y.re));
   if (!(y.re instanceof Tensor)) return mul(a, inverse(y.re as number, y.im as number));
-  const im = y.im as Tensor;
+  const [re, im] = [y.re, y.im as Tensor];
   // A factor that cancels: no gradient flows through it.
-  const scale = noGrad(() => {
-    const larger = maximum(abs(y.re as Tensor), abs(im));
-    return where(eq(larger, 0), 1, larger);
+  const { scale, isZero, isEndless } = noGrad(() => {
+    const larger = maximum(abs(re), abs(im));
+    return { scale: larger, isZero: eq(larger, 0), isEndless: isinf(larger) };
   });
-  const [c, d] = [over(y.re, scale), over(im, scale)];
+  const boxed = (t: Tensor): Tensor => noGrad(() => where(isinf(t), sign(t), 0));
+  const scaled = (t: Tensor, atZero: number): Tensor => where(isZero, atZero, where(isEndless, boxed(t), over(t, where(isZero, 1, scale))));
+  const [c, d] = [scaled(re, 1), scaled(im, 0)];
   const square = times(plus(times(c, c), times(d, d)), scale);
   if (x.im === null) return result(over(times(x.re, c), square), over(negative(times(x.re, d)), square));
   return result(over(plus(times(x.re, c), times(x.im, d)), square), over(minus(times(x.im, c), times(x.re, d)), square));

@@ -1,13 +1,14 @@
 /** Lengths, angles, and the elementary functions of complex numbers. */
 import { ComplexTensor } from "../complex-tensor.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
-import { div as over, mul as times, add as plus } from "../ops/binary.ts";
-import { eq, ge, lt, logicalAnd } from "../ops/compare.ts";
+import { div as over, mul as times, add as plus, sub as minus } from "../ops/binary.ts";
+import { eq, ge, isinf, logicalAnd } from "../ops/compare.ts";
+import { signbit } from "../ops/floats.ts";
 import { atan2, hypot } from "../ops/pairs.ts";
 import * as unary from "../ops/unary.ts";
 import { where } from "../ops/where.ts";
 import type { Tensor } from "../tensor.ts";
-import { div, mul, square, type ComplexNumber, type ComplexOperand } from "./arithmetic.ts";
+import { mul, square, type ComplexNumber, type ComplexOperand } from "./arithmetic.ts";
 import { polar } from "./make.ts";
 
 /** Where both parts are zero. */
@@ -26,17 +27,12 @@ export function angle(z: ComplexTensor): Tensor {
   return where(isZero, there, atan2(z.imag, where(isZero, 1, z.real)));
 }
 
-/** z / |z|, and zero at zero. */
+/** z / |z|; zero at zero, and so is its gradient. */
 export function sgn(z: ComplexTensor): ComplexTensor {
-  const length = abs(z);
-  return div(
-    z,
-    where(
-      noGrad(() => eq(length, 0)),
-      1,
-      length,
-    ),
-  );
+  const isZero = origin(z);
+  const length = where(isZero, 1, abs(z));
+  const part = (t: Tensor): Tensor => where(isZero, 0, over(t, length));
+  return new ComplexTensor(part(z.real), part(z.imag));
 }
 
 /** e^z. */
@@ -48,14 +44,17 @@ export const log = (z: ComplexTensor): ComplexTensor => new ComplexTensor(unary.
 export function sqrt(z: ComplexTensor): ComplexTensor {
   const isZero = origin(z);
   const re = where(isZero, 1, z.real);
-  const length = hypot(re, z.imag);
-  // Halves are added, so that the sum does not overflow.
-  const larger = unary.sqrt(plus(times(length, 0.5), times(unary.abs(re), 0.5)));
-  const smaller = over(times(z.imag, 0.5), larger);
   const right = noGrad(() => ge(re, 0));
-  const down = noGrad(() => lt(z.imag, 0));
-  const real = where(right, larger, unary.abs(smaller));
-  const imag = where(right, smaller, where(down, unary.neg(larger), larger));
+  const down = signbit(z.imag);
+  const isEndless = noGrad(() => isinf(z.imag));
+  // |re|, whose slope at zero is that of re.
+  const size = where(right, re, unary.neg(re));
+  // Halves are added, so that the sum does not overflow.
+  const larger = unary.sqrt(plus(times(hypot(re, z.imag), 0.5), times(size, 0.5)));
+  const smaller = over(times(z.imag, 0.5), larger);
+  const against = (t: Tensor): Tensor => where(down, unary.neg(t), t);
+  const real = where(isEndless, Infinity, where(right, larger, against(smaller)));
+  const imag = where(isEndless, z.imag, where(right, smaller, against(larger)));
   return new ComplexTensor(where(isZero, 0, real), where(isZero, z.imag, imag));
 }
 
@@ -71,11 +70,11 @@ export const cosh = (z: ComplexTensor): ComplexTensor =>
 /** Of t = tanh(x) and u = tan(y), so that no exponential overflows: (t (1 + u²) + i u (1 - t²)) / (1 + t² u²). */
 export function tanh(z: ComplexTensor): ComplexTensor {
   const [t, u] = [unary.tanh(z.real), unary.tan(z.imag)];
-  // 1 - t² without cancellation.
-  const rest = unary.square(unary.reciprocal(unary.cosh(z.real)));
+  const rest = times(minus(1, t), plus(1, t));
   const below = plus(unary.square(times(t, u)), 1);
   return new ComplexTensor(over(times(t, plus(unary.square(u), 1)), below), over(times(u, rest), below));
 }
+/** As tanh. */
 export function tan(z: ComplexTensor): ComplexTensor {
   const { real, imag } = tanh(new ComplexTensor(unary.neg(z.imag), z.real));
   return new ComplexTensor(imag, unary.neg(real));

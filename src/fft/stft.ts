@@ -168,7 +168,8 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const batch = rank === 2 ? 1 : z.shape[0]!;
   const spectra = eachPart(partsOf("istft", z), (t) => transpose(reshape(t, [batch, frequencies, count]), 1, 2));
   const single = { axis: 2, n: nFft, norm, direction: "inverse" as const };
-  const pieces: Parts = onesided ? fromHalf("istft", spectra, single) : whole("istft", spectra, single);
+  // Of a real signal the first half of a whole spectrum says everything, and is all that PyTorch looks at.
+  const pieces: Parts = returnComplex ? whole("istft", spectra, single) : fromHalf("istft", spectra, single);
   const total = nFft + (count - 1) * hop;
   const start = center ? half : 0;
   const end = length !== undefined ? start + length : center ? total - half : total;
@@ -176,7 +177,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const asked = (t: Tensor): Tensor => narrow(t, 1, start, Math.min(end, total) - start);
   const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
   const weight = asked(putTogether(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
-  const signal = eachPart(returnComplex ? pieces : [pieces[0], null], (t) => {
+  const signal = eachPart(pieces, (t) => {
     const placed = div(asked(putTogether(window === null ? t : mul(t, window), hop)), weight);
     const full = end > total ? pad(placed, [0, end - total]) : placed;
     return asResult(rank === 2 ? reshape(full, [end - start]) : full);

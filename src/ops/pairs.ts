@@ -47,8 +47,9 @@ const hypotOp = formula("hypot", {
     const length = f.mul(large, f.sqrt(f.add(f.square(ratio), 1)));
     return f.cases(
       [f.or(f.isInfinite(x), f.isInfinite(y)), Infinity],
-      [f.eq(large, 0), 0],
+      // Before the larger is looked at, which NaN is not.
       [f.or(f.isNan(x), f.isNan(y)), f.add(x, y)],
+      [f.eq(large, 0), 0],
       length,
     );
   },

@@ -155,14 +155,30 @@ eachDevice("complex tensors", (device) => {
           [0, 0],
           [-4, 0],
           [-4, -0],
+          [0, -Infinity],
         ])
           .sqrt()
           .toArraySync(),
       ).toEqual([
         [0, 0],
         [0, 2],
-        [0, 2],
+        [0, -2],
+        [Infinity, -Infinity],
       ]);
+      const one = made([[1, 2]]);
+      expect(
+        one
+          .div(made([[Infinity, 3]]))
+          .abs()
+          .toArraySync(),
+      ).toEqual([0]);
+      expect(one.div(made([[0, 0]])).toArraySync()).toEqual([[Infinity, Infinity]]);
+      expect(dx.hypot(dx.tensor([0, NaN]), dx.tensor([NaN, 0])).toArraySync()).toEqual([NaN, NaN]);
+      expect(
+        made([[0, NaN]])
+          .abs()
+          .toArraySync(),
+      ).toEqual([NaN]);
       expect(
         made([[0, 0]])
           .pow(0)
@@ -314,8 +330,25 @@ eachDevice("complex tensors", (device) => {
       const zero = made([[0, 0]])
         .detach()
         .requiresGrad_();
-      for (const f of [(z: dx.ComplexTensor) => z.abs(), (z: dx.ComplexTensor) => z.angle()])
+      for (const f of [(z: dx.ComplexTensor) => z.abs(), (z: dx.ComplexTensor) => z.angle(), (z: dx.ComplexTensor) => z.sgn().real])
         expect(dx.grad(f(zero).sum(), [zero])[0]!.toArraySync()).toEqual([[0, 0]]);
+      const slope = (f: (z: dx.ComplexTensor) => dx.ComplexTensor, at: C): dx.ComplexTensor => {
+        const z = made([at]).detach().requiresGrad_();
+        return dx.grad(f(z), [z], { gradient: made([[1, 0]]) })[0]!;
+      };
+      // The conjugate of 1 / (2 sqrt(z)), on the axes too.
+      close(
+        slope((z) => z.sqrt(), [0, 1]),
+        [[Math.SQRT1_2 / 2, Math.SQRT1_2 / 2]],
+      );
+      close(
+        slope((z) => z.sqrt(), [-4, 0]),
+        [[0, 0.25]],
+      );
+      close(
+        slope((z) => z.tanh(), [1000, 1]),
+        [[0, 0]],
+      );
     });
   });
 

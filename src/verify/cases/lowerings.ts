@@ -139,6 +139,19 @@ const reductions = [
   normalized("softmax of float16", [half([4, 6])], (x) => dx.softmax(x!, 1)),
 ];
 
+const parts = ({ real: re, imag: im }: dx.ComplexTensor): readonly Tensor[] => [re, im];
+const transforms = [
+  sum("fft by a matrix", [real([3, 10, 2])], (x) => parts(dx.fft.fft(x!, { axis: 1 }))),
+  sum("fft in steps", [real([2, 260]), real([2, 260])], (x, y) => parts(dx.fft.fft(dx.complex(x!, y!)))),
+  sum("rfft and irfft in steps", [real([260]), real([131])], (x, y) => [...parts(dx.fft.rfft(x!)), dx.fft.irfft(y!)]),
+  sum("fft by a chirp", [real([521])], (x) => parts(dx.fft.fft(x!))),
+  sum("ifft2 of float16", [half([4, 6]), half([4, 6])], (x, y) => parts(dx.fft.ifft2(dx.complex(x!, y!)))),
+  sum("stft", [real([40]), real([16], 0.5, 2)], (x, w) => parts(dx.stft(x!, 16, { window: w!, hopLength: 5 }))),
+  fn("quotient and root of complex numbers", [real([9], 0.5, 2), real([9], 0.5, 2)], (x, y) =>
+    parts(dx.complex(x!, y!).div(dx.complex(y!, x!)).sqrt()),
+  ),
+];
+
 const products = [
   sum("matmul", [real([5, 7]), real([7, 3])], (a, b) => dx.matmul(a!, b!)),
   sum("matmul of float16", [half([5, 7]), half([7, 3])], (a, b) => dx.matmul(a!, b!)),
@@ -244,6 +257,7 @@ export const lowerings: readonly Lowering[] = [
   ...elementwise,
   ...reductions,
   ...products,
+  ...transforms,
   ...pooling,
   ...norms,
   ...losses,
