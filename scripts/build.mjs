@@ -110,8 +110,9 @@ async function bundle() {
       transform: { target: "es2023" },
       tsconfig: false,
     });
-    // commander's licence asks to be kept with its code.
-    const footer = input === "cli/main.ts" ? `/* commander\n${readFileSync(at("node_modules", "commander", "LICENSE"), "utf8")}*/` : "";
+    // Their licences ask to be kept with the code.
+    const within = input === "cli/main.ts" ? ["commander", "pbf"] : ["pbf"];
+    const footer = within.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
     await build.write({ file: `${file}.new`, format: "esm", sourcemap: false, keepNames: true, codeSplitting: false, footer });
     await build.close();
     chmodSync(`${file}.new`, 0o755);

@@ -85,6 +85,13 @@ export class LinAlgError extends DxError {
 /** Misuse of compile(): reading data while tracing, and the like. */
 export class TraceError extends DxError {}
 
+/** A file or byte sequence that breaks the rules of its format: `expected` says which, `received` what is there. */
+export class FormatError extends DxError {
+  constructor(operation: string, source: string, expected: string, received: string, hint?: string) {
+    super({ operation, argument: source, expected, received, hint });
+  }
+}
+
 /** A device index out of range, in PyTorch's words. */
 export class DeviceIndexError extends DeviceError {
   constructor(operation: string, index: number, count: number) {

@@ -14,6 +14,7 @@ const rooms = [
   "index.ts",
   "data",
   "io",
+  "onnx",
   "optim",
   "nn",
   "compile",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DeviceLike } from "../device.ts";
 import type { DType, TypedArray } from "../dtype.ts";
 import { DTYPES, arrayClass } from "../dtype.ts";
-import { FormatError } from "../io/format-error.ts";
+import { FormatError } from "../errors.ts";
 import { tensor } from "../ops/creation.ts";
 import { toDType } from "../ops/data.ts";
 import { div } from "../ops/binary.ts";

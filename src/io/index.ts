@@ -1,4 +1,5 @@
-/** Files of tensors. */
-export { FormatError } from "./format-error.ts";
+/** Files of tensors, and of models. */
+export { FormatError } from "../errors.ts";
+export * as onnx from "../onnx/index.ts";
 export * as safetensors from "./safetensors.ts";
 export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "./safetensors.ts";

@@ -1,7 +1,7 @@
 /** The header of a safetensors file: names, dtypes, shapes and places of its tensors, and texts. Pure. */
 import { DTYPES, type DType } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
-import { FormatError } from "./format-error.ts";
+import { FormatError } from "../errors.ts";
 
 const NAMES: { readonly [K in DType]: string } = {
   float32: "F32",

@@ -7,7 +7,7 @@ import { fromBytes } from "../ops/creation.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
-import { FormatError } from "./format-error.ts";
+import { FormatError } from "../errors.ts";
 import { Filling, Frozen, PIECE, bytesOf, piecesOf, readAt, type Piece } from "./pieces.ts";
 import { dataStartOf, define, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
 import { writeWhole } from "./whole-file.ts";

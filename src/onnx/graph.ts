@@ -1,0 +1,180 @@
+/** Runs a graph: its nodes in order, each by an operator of the library, a function of the model, or a graph of its own. */
+import type { Device } from "../device.ts";
+import { DxError, UnsupportedError } from "../errors.ts";
+import { toDType } from "../ops/data.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { scope } from "../scope.ts";
+import { Tensor } from "../tensor.ts";
+import { withTracer } from "../tracer.ts";
+import { Call, type Body } from "./call.ts";
+import { operatorOf, type Operator } from "./operators/index.ts";
+import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./proto.ts";
+import { constantOf, denseOf, type External } from "./tensor-message.ts";
+import { Constant, type Value } from "./value.ts";
+
+/** Constants of so many elements or fewer are computed with when they are first met, not in every call. */
+const FOLDED = 4096;
+
+/** What a model's graphs share. */
+export interface Context {
+  readonly device: Device;
+  /** Versions of the operator sets by domain. */
+  readonly opsets: ReadonlyMap<string, number>;
+  readonly functions: ReadonlyMap<string, FunctionMessage>;
+  readonly initializers: WeakMap<GraphMessage, ReadonlyMap<string, Value>>;
+  readonly folded: WeakMap<NodeMessage, Map<string, readonly Constant[]>>;
+  readonly external: External | null;
+}
+
+export const functionKey = (domain: string, name: string, overload = ""): string => `${domain} ${name} ${overload}`;
+/** "ai.onnx" is another name of "". */
+export const domainOf = (domain: string): string => (domain === "ai.onnx" ? "" : domain);
+export const versions = (opsets: readonly OpsetMessage[]): Map<string, number> =>
+  new Map(opsets.map(({ domain, version }) => [domainOf(domain), version]));
+
+/** Names and their values; those of the graphs around are seen too. */
+class Names {
+  readonly #own = new Map<string, Value>();
+  readonly #outer: Names | null;
+  constructor(outer: Names | null) {
+    this.#outer = outer;
+  }
+  set(name: string, value: Value): void {
+    this.#own.set(name, value);
+  }
+  get(name: string): Value | undefined {
+    const own = this.#own.get(name);
+    return own !== undefined || this.#own.has(name) ? own : this.#outer?.get(name);
+  }
+}
+
+type Attributes = ReadonlyMap<string, AttributeMessage>;
+const noAttributes: Attributes = new Map();
+
+/** A node's attributes; those that name one of the enclosing function's take its value, and are not there if it has none. */
+function attributesOf(node: NodeMessage, outer: Attributes): Attributes {
+  const found = new Map<string, AttributeMessage>();
+  for (const a of node.attributes) {
+    const given = a.reference === "" ? a : outer.get(a.reference);
+    if (given !== undefined) found.set(a.name, given);
+  }
+  return found;
+}
+
+/** Whether a node's results follow from its inputs alone, so that they are the same in every call. */
+const isFoldable = (operator: Operator, call: Call): boolean =>
+  operator.isPure && call.inputs.length > 0 && call.inputs.every((v) => v === null || (v instanceof Constant && v.size <= FOLDED));
+
+const keyOf = (call: Call): string =>
+  call.inputs.map((v) => (v instanceof Constant ? `${v.dtype}[${v.shape.join()}]${v.data.join()}` : "")).join(";");
+
+/** A node over small constants: computed once, outside of what compile() records, and constant again. */
+function folded(context: Context, call: Call, run: () => Value[]): readonly Value[] {
+  let known = context.folded.get(call.node);
+  if (known === undefined) context.folded.set(call.node, (known = new Map()));
+  const key = keyOf(call);
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = withTracer(null, () => noGrad(() => scope(() => run().map((v) => constantFrom(v)))));
+  if (made.some((v) => v === null)) return run();
+  const constants = made as Constant[];
+  if (known.size < 256) known.set(key, constants);
+  return constants;
+}
+
+const constantFrom = (v: Value): Constant | null =>
+  v instanceof Constant ? v : v instanceof Tensor ? new Constant(v.dtype, v.shape, v.dataSync()) : null;
+
+/** DirectML has no bfloat16: it is computed with in float32, and rounded after each operator. */
+function inSingle(call: Call, operator: Operator, make: (inputs: readonly Value[]) => Call): Value[] {
+  const isHalf = (v: Value): boolean => (v instanceof Tensor || v instanceof Constant) && v.dtype === "bfloat16";
+  if (!call.inputs.some(isHalf)) return operator.run(call);
+  const wide = make(call.inputs.map((v) => (isHalf(v) ? toDType(call.asTensor(v), "float32") : v)));
+  return operator.run(wide).map((v) => (v instanceof Tensor && v.dtype === "float32" ? toDType(v, "bfloat16") : v));
+}
+
+function runFunction(context: Context, f: FunctionMessage, call: Call, attributes: Attributes): Value[] {
+  const names = new Names(null);
+  f.inputs.forEach((name, i) => names.set(name, call.inputs[i] ?? null));
+  const own = new Map(f.defaults.map((a) => [a.name, a]));
+  for (const [name, a] of attributes) own.set(name, a);
+  const inner: Context = f.opsets.length === 0 ? context : { ...context, opsets: new Map([...context.opsets, ...versions(f.opsets)]) };
+  for (const node of f.nodes) runNode(inner, node, names, own);
+  return f.outputs.map((name) => named(names, name, call.name));
+}
+
+function named(names: Names, name: string, where: string): Value {
+  if (name === "") return null;
+  const value = names.get(name);
+  if (value === undefined) throw new UnsupportedError({ operation: where, received: `a value "${name}" that nothing makes` });
+  return value;
+}
+
+function runNode(context: Context, node: NodeMessage, names: Names, outer: Attributes): void {
+  const inputs = node.inputs.map((name) => named(names, name, `onnx.${node.type}`));
+  const attributes = attributesOf(node, outer);
+  const domain = domainOf(node.domain);
+  const body = (graph: GraphMessage): Body => ({
+    inputs: graph.inputs.map((i) => i.name),
+    run: (values) => runGraph(context, graph, values, names, outer),
+  });
+  const opset = context.opsets.get(domain) ?? 1;
+  const make = (given: readonly Value[]): Call => new Call(node, opset, given, attributes, context.device, body);
+  const call = make(inputs);
+  const f = context.functions.get(functionKey(domain, node.type, node.overload));
+  let results: readonly Value[];
+  if (f !== undefined) results = runFunction(context, f, call, attributes);
+  else {
+    const operator = operatorOf(domain, node.type);
+    if (operator === null)
+      throw new UnsupportedError({ operation: "onnx", received: `operator ${domain === "" ? "" : `${domain}.`}${node.type}` });
+    const run = (): Value[] => (operator.isRaw ? operator.run(call) : inSingle(call, operator, make));
+    results = isFoldable(operator, call) ? folded(context, call, run) : run();
+  }
+  node.outputs.forEach((name, i) => {
+    if (name !== "") names.set(name, results[i] ?? null);
+  });
+}
+
+/** A graph's initializers as constants, read once. */
+export function initializersOf(context: Context, graph: GraphMessage): ReadonlyMap<string, Value> {
+  let found = context.initializers.get(graph);
+  if (found === undefined) {
+    const made = new Map<string, Value>();
+    for (const t of graph.initializers) made.set(t.name, constantOf(t, context.external));
+    for (const s of graph.sparseInitializers) made.set(s.values?.name ?? "", denseOf(s));
+    context.initializers.set(graph, (found = made));
+  }
+  return found;
+}
+
+/** A graph's outputs. Its inputs come in its order; those that are missing are initializers. */
+export function runGraph(
+  context: Context,
+  graph: GraphMessage,
+  inputs: readonly (Value | undefined)[],
+  outer: Names | null = null,
+  attributes: Attributes = noAttributes,
+): Value[] {
+  const names = new Names(outer);
+  for (const [name, value] of initializersOf(context, graph)) names.set(name, value);
+  graph.inputs.forEach(({ name }, i) => {
+    const given = inputs[i];
+    if (given !== undefined) names.set(name, given);
+  });
+  for (const node of graph.nodes) {
+    try {
+      runNode(context, node, names, attributes);
+    } catch (error) {
+      throw located(error, node);
+    }
+  }
+  return graph.outputs.map(({ name }) => named(names, name, "onnx"));
+}
+
+/** Which node an error comes from, said once. */
+function located(error: unknown, node: NodeMessage): unknown {
+  if (error instanceof DxError && !error.message.includes(" In node "))
+    error.message += ` In node ${node.name === "" ? `${node.type} that makes ${node.outputs[0] ?? "nothing"}` : `${node.name} (${node.type})`}.`;
+  return error;
+}

@@ -1,0 +1,107 @@
+/** Boxes: choosing among them, and reading inside them. */
+import * as ops from "../../ops/index.ts";
+import { kernel } from "../../ops/kernel.ts";
+import type { Tensor } from "../../tensor.ts";
+import type { Call } from "../call.ts";
+import { Constant } from "../value.ts";
+import { family } from "./operator.ts";
+
+interface Align {
+  readonly height: number;
+  readonly width: number;
+  readonly samples: number;
+  readonly scale: number;
+  readonly isHalfPixel: boolean;
+  readonly isMaximum: boolean;
+}
+
+/** DirectML: ROI_ALIGN1. */
+const roiAlign = kernel<Align>({
+  name: "roiAlign",
+  infer: ([x, rois], { height, width }) => [{ shape: [rois!.shape[0]!, x!.shape[1]!, height, width], dtype: x!.dtype }],
+  lower: (g, [x, rois, batch], a, [out]) => [
+    g.roiAlign1(x!, g.reshape(rois!, [1, 1, ...rois!.sizes]), g.reshape(batch!, [1, 1, 1, batch!.sizes[0]!]), {
+      output: { sizes: out!.shape },
+      reductionFunction: a.isMaximum ? "MAX" : "AVERAGE",
+      interpolationMode: "LINEAR",
+      spatialScaleX: a.scale,
+      spatialScaleY: a.scale,
+      inputPixelOffset: a.isHalfPixel ? 0.5 : 0,
+      outputPixelOffset: -0.5,
+      outOfBoundsInputValue: 0,
+      minimumSamplesPerOutput: a.samples === 0 ? 1 : a.samples,
+      maximumSamplesPerOutput: a.samples === 0 ? 0xffffffff : a.samples,
+      alignRegionsToCorners: false,
+    }),
+  ],
+  grad: null,
+});
+
+function align(c: Call): Tensor {
+  const transform = c.oneOf("coordinate_transformation_mode", c.opset < 16 ? "output_half_pixel" : "half_pixel", [
+    "half_pixel",
+    "output_half_pixel",
+  ]);
+  return roiAlign([c.tensor(0), c.tensor(1), ops.to(c.tensor(2), "uint32")], {
+    height: c.int("output_height", 1),
+    width: c.int("output_width", 1),
+    samples: c.int("sampling_ratio", 0),
+    scale: c.float("spatial_scale", 1),
+    isHalfPixel: transform === "half_pixel",
+    isMaximum: c.oneOf("mode", "avg", ["avg", "max"]) === "max",
+  })[0]!;
+}
+
+type Box = readonly [y0: number, x0: number, y1: number, x1: number];
+
+/** By corners in any order, or by centre and size. */
+function boxOf(list: readonly number[], at: number, isCentred: boolean): Box {
+  const [a, b, d, e] = list.slice(at, at + 4) as [number, number, number, number];
+  if (isCentred) return [b - e / 2, a - d / 2, b + e / 2, a + d / 2];
+  return [Math.min(a, d), Math.min(b, e), Math.max(a, d), Math.max(b, e)];
+}
+
+function overlap(p: Box, q: Box): number {
+  const height = Math.min(p[2], q[2]) - Math.max(p[0], q[0]);
+  const width = Math.min(p[3], q[3]) - Math.max(p[1], q[1]);
+  if (height <= 0 || width <= 0) return 0;
+  const area = (b: Box): number => (b[2] - b[0]) * (b[3] - b[1]);
+  return (height * width) / (area(p) + area(q) - height * width);
+}
+
+/**
+ * The best boxes of each class that overlap no better one by more than the threshold. How many there are depends on the data, so boxes
+ * and scores are read back and chosen here.
+ */
+function nonMaxSuppression(c: Call): Constant {
+  const boxes = c.numbers(0);
+  const scores = c.numbers(1);
+  const [batch, classes, count] = c.numeric(1).shape as [number, number, number];
+  const most = c.number(2, 0);
+  const threshold = c.number(3, 0);
+  const least = c.has(4) ? c.number(4) : -Infinity;
+  const isCentred = c.int("center_point_box", 0) === 1;
+  const found: number[] = [];
+  for (let n = 0; n < batch; n++)
+    for (let k = 0; k < classes; k++) {
+      const score = (i: number): number => scores[(n * classes + k) * count + i]!;
+      const order = Array.from({ length: count }, (_, i) => i)
+        .filter((i) => score(i) > least)
+        .sort((a, b) => score(b) - score(a) || a - b);
+      const chosen: Box[] = [];
+      for (const i of order) {
+        if (chosen.length >= most) break;
+        const box = boxOf(boxes, (n * count + i) * 4, isCentred);
+        if (chosen.some((other) => overlap(box, other) > threshold)) continue;
+        chosen.push(box);
+        found.push(n, k, i);
+      }
+    }
+  return new Constant(
+    "int64",
+    [found.length / 3, 3],
+    BigInt64Array.from(found, (v) => BigInt(v)),
+  );
+}
+
+export const detection = family({ NonMaxSuppression: nonMaxSuppression, RoiAlign: align });

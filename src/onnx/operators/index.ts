@@ -1,0 +1,67 @@
+/** Every operator that the importer knows, by domain and name. */
+import { activation } from "./activation.ts";
+import { arithmetic } from "./arithmetic.ts";
+import { attention } from "./attention.ts";
+import { cast } from "./cast.ts";
+import { control } from "./control.ts";
+import { convolution } from "./convolution.ts";
+import { creation, random } from "./creation.ts";
+import { detection } from "./detection.ts";
+import { indexing } from "./indexing.ts";
+import { learning } from "./learning.ts";
+import { linear } from "./linear.ts";
+import { loss } from "./loss.ts";
+import { normalization, dropout } from "./normalization.ts";
+import type { Family, Operator } from "./operator.ts";
+import { pooling } from "./pooling.ts";
+import { preview } from "./preview.ts";
+import { quantization } from "./quantization.ts";
+import { recurrent } from "./recurrent.ts";
+import { reduction } from "./reduction.ts";
+import { resampling } from "./resampling.ts";
+import { sequences } from "./sequences.ts";
+import { shapes } from "./shapes.ts";
+import { signal } from "./signal.ts";
+import { training } from "./training.ts";
+import { unary } from "./unary.ts";
+
+const domains: Readonly<Record<string, Family>> = {
+  "": {
+    ...unary,
+    ...arithmetic,
+    ...activation,
+    ...reduction,
+    ...shapes,
+    ...indexing,
+    ...creation,
+    ...random,
+    ...cast,
+    ...linear,
+    ...convolution,
+    ...pooling,
+    ...normalization,
+    ...dropout,
+    ...resampling,
+    ...attention,
+    ...recurrent,
+    ...loss,
+    ...quantization,
+    ...signal,
+    ...detection,
+    ...control,
+    ...sequences,
+  },
+  "ai.onnx.ml": learning,
+  "ai.onnx.preview": preview,
+  "ai.onnx.preview.training": training,
+};
+
+export const operatorOf = (domain: string, name: string): Operator | null => {
+  const table = domains[domain];
+  return table !== undefined && Object.hasOwn(table, name) ? table[name]! : null;
+};
+
+/** Names by domain, as docs list them. */
+export const operatorNames = (): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(domains).map(([domain, table]) => [domain, Object.keys(table).toSorted()]));
+export type { Operator } from "./operator.ts";

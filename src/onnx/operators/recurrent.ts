@@ -1,0 +1,212 @@
+/** Recurrent layers of one level, in one or both directions. */
+import * as ops from "../../ops/index.ts";
+import type { Tensor } from "../../tensor.ts";
+import type { Call } from "../call.ts";
+import { family } from "./operator.ts";
+
+type Activation = (x: Tensor) => Tensor;
+
+/** Activations by name, with their parameters if they take any. */
+function activationOf(c: Call, name: string, alpha: number | undefined, beta: number | undefined): Activation {
+  switch (name.toLowerCase()) {
+    case "sigmoid":
+      return ops.sigmoid;
+    case "tanh":
+      return ops.tanh;
+    case "relu":
+      return ops.relu;
+    case "affine":
+      return (x) => ops.add(ops.mul(x, alpha ?? 1), beta ?? 0);
+    case "leakyrelu":
+      return (x) => ops.leakyRelu(x, { slope: alpha ?? 0.01 });
+    case "thresholdedrelu":
+      return (x) => ops.where(ops.gt(x, alpha ?? 1), x, ops.zerosLike(x));
+    case "scaledtanh":
+      return (x) => ops.mul(ops.tanh(ops.mul(x, beta ?? 1)), alpha ?? 1);
+    case "hardsigmoid":
+      return (x) => ops.clamp(ops.add(ops.mul(x, alpha ?? 0.2), beta ?? 0.5), 0, 1);
+    case "elu":
+      return (x) => ops.elu(x, { alpha: alpha ?? 1 });
+    case "softsign":
+      return ops.softsign;
+    case "softplus":
+      return (x) => ops.softplus(x);
+    default:
+      throw c.unsupported(`activation ${name}`);
+  }
+}
+
+/** Those that take an alpha, and those that take a beta, in the order of their lists. */
+const WITH_ALPHA = ["affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"];
+const WITH_BETA = ["affine", "scaledtanh", "hardsigmoid"];
+
+function activations(c: Call, usual: readonly string[], directions: number): Activation[] {
+  const names = c.texts("activations") ?? Array.from({ length: directions }, () => usual).flat();
+  const [alphas, betas] = [[...(c.floats("activation_alpha") ?? [])], [...(c.floats("activation_beta") ?? [])]];
+  return names.map((name) => {
+    const lower = name.toLowerCase();
+    return activationOf(
+      c,
+      name,
+      WITH_ALPHA.includes(lower) ? alphas.shift() : undefined,
+      WITH_BETA.includes(lower) ? betas.shift() : undefined,
+    );
+  });
+}
+
+interface State {
+  readonly hidden: Tensor;
+  readonly cell: Tensor | null;
+}
+
+/** One step: what the gates get from the input, and the state before. */
+type Step = (gates: Tensor, state: State) => State;
+
+/** Weights of one direction: W [gates * H, I], R [gates * H, H], both biases, peepholes. */
+interface Direction {
+  readonly input: Tensor;
+  readonly hidden: Tensor;
+  readonly inputBias: Tensor | null;
+  readonly hiddenBias: Tensor | null;
+  readonly peepholes: Tensor | null;
+  readonly functions: readonly Activation[];
+}
+
+type Cell = (c: Call, w: Direction, clip: (t: Tensor) => Tensor) => Step;
+
+const recurrentPart = (state: State, w: Direction): Tensor => {
+  const product = ops.matmul(state.hidden, ops.t(w.hidden));
+  return w.hiddenBias === null ? product : ops.add(product, w.hiddenBias);
+};
+
+const plain: Cell = (_, w, clip) => (gates, state) => ({
+  hidden: w.functions[0]!(clip(ops.add(gates, recurrentPart(state, w)))),
+  cell: null,
+});
+
+/** Gates z, r, h. */
+const gru: Cell = (c, w, clip) => {
+  const afterReset = c.flag("linear_before_reset");
+  const [f, g] = w.functions as [Activation, Activation];
+  return (gates, state) => {
+    const [xz, xr, xh] = ops.chunk(gates, 3, 1) as [Tensor, Tensor, Tensor];
+    const [hz, hr, hh] = ops.chunk(recurrentPart(state, w), 3, 1) as [Tensor, Tensor, Tensor];
+    const z = f(clip(ops.add(xz, hz)));
+    const r = f(clip(ops.add(xr, hr)));
+    const seen = afterReset ? ops.mul(r, hh) : recurrentOf(w, ops.mul(r, state.hidden), 2);
+    const h = g(clip(ops.add(xh, seen)));
+    return { hidden: ops.add(ops.mul(ops.sub(1, z), h), ops.mul(z, state.hidden)), cell: null };
+  };
+};
+
+/** One gate's product with a hidden state. */
+function recurrentOf(w: Direction, hidden: Tensor, gate: number): Tensor {
+  const size = w.hidden.shape[1]!;
+  const product = ops.matmul(hidden, ops.t(ops.narrow(w.hidden, 0, gate * size, size)));
+  return w.hiddenBias === null ? product : ops.add(product, ops.narrow(w.hiddenBias, 0, gate * size, size));
+}
+
+/** Gates i, o, f, c; peepholes i, o, f. */
+const lstm: Cell = (c, w, clip) => {
+  const [f, g, h] = w.functions as [Activation, Activation, Activation];
+  const couples = c.flag("input_forget");
+  const peeps = w.peepholes === null ? null : (ops.chunk(w.peepholes, 3, 0) as [Tensor, Tensor, Tensor]);
+  const peep = (x: Tensor, i: number, cell: Tensor): Tensor => (peeps === null ? x : ops.add(x, ops.mul(peeps[i]!, cell)));
+  return (gates, state) => {
+    const [i, o, forget, cell] = ops.chunk(ops.add(gates, recurrentPart(state, w)), 4, 1) as [Tensor, Tensor, Tensor, Tensor];
+    const before = state.cell!;
+    const input = f(clip(peep(i, 0, before)));
+    const kept = couples ? ops.sub(1, input) : f(clip(peep(forget, 2, before)));
+    const next = ops.add(ops.mul(kept, before), ops.mul(input, g(clip(cell))));
+    const output = f(clip(peep(o, 1, next)));
+    return { hidden: ops.mul(output, h(next)), cell: next };
+  };
+};
+
+function run(c: Call, gates: number, usual: readonly string[], cell: Cell, hasCell: boolean): Tensor[] {
+  const isBatchFirst = c.int("layout", 0) === 1;
+  const x = isBatchFirst ? ops.transpose(c.x, 0, 1) : c.x;
+  const [steps, batch] = x.shape as [number, number];
+  const [w, r, bias, peepholes] = [c.tensor(1), c.tensor(2), c.optional(3), hasCell ? c.optional(7) : null];
+  const direction = c.oneOf("direction", "forward", ["forward", "reverse", "bidirectional"]);
+  const count = w.shape[0]!;
+  const size = r.shape[2]!;
+  const functions = activations(c, usual, count);
+  const limit = c.float("clip", 0);
+  const clip = (t: Tensor): Tensor => (limit === 0 ? t : ops.clamp(t, -limit, limit));
+  const lengths = c.has(4) ? c.numbers(4) : null;
+  const masks = lengths === null || lengths.every((n) => n >= steps) ? null : masksOf(c, lengths, steps);
+  const laid = (i: number): Tensor | null => {
+    const t = c.optional(i);
+    return t === null ? null : isBatchFirst ? ops.transpose(t, 0, 1) : t;
+  };
+  const [firstHidden, firstCell] = [laid(5), hasCell ? laid(6) : null];
+  const zero = (): Tensor => ops.zeros([batch, size], { dtype: x.dtype, device: x.device });
+  const all: Tensor[] = [];
+  const last: State[] = [];
+  for (let d = 0; d < count; d++) {
+    const whole = bias === null ? null : ops.select(bias, 0, d);
+    const weights: Direction = {
+      input: ops.select(w, 0, d),
+      hidden: ops.select(r, 0, d),
+      inputBias: whole === null ? null : ops.narrow(whole, 0, 0, gates * size),
+      hiddenBias: whole === null ? null : ops.narrow(whole, 0, gates * size, gates * size),
+      peepholes: peepholes === null ? null : ops.select(peepholes, 0, d),
+      functions: functions.slice(d * usual.length, (d + 1) * usual.length),
+    };
+    const step = cell(c, weights, clip);
+    const start: State = {
+      hidden: firstHidden === null ? zero() : ops.select(firstHidden, 0, d),
+      cell: hasCell ? (firstCell === null ? zero() : ops.select(firstCell, 0, d)) : null,
+    };
+    const { outputs, state } = walk(x, weights, step, start, direction === "reverse" || d === 1, masks);
+    all.push(outputs);
+    last.push(state);
+  }
+  // [T, directions, N, H], or with the batch first [N, T, directions, H].
+  const y = isBatchFirst ? ops.permute(ops.stack(all, 1), 2, 0, 1, 3) : ops.stack(all, 1);
+  const end = (pick: (s: State) => Tensor): Tensor => ops.stack(last.map(pick), isBatchFirst ? 1 : 0);
+  const results = [y, end((s) => s.hidden)];
+  return hasCell ? [...results, end((s) => s.cell!)] : results;
+}
+
+/** For each step which samples are still there, [N, 1]. */
+const masksOf = (c: Call, lengths: readonly number[], steps: number): Tensor[] =>
+  Array.from({ length: steps }, (_, t) =>
+    c.make(
+      lengths.map((n) => (t < n ? 1 : 0)),
+      "bool",
+      [lengths.length, 1],
+    ),
+  );
+
+/** Steps in order; a sample that has ended keeps its state and gives zeros. */
+function walk(
+  x: Tensor,
+  w: Direction,
+  step: Step,
+  start: State,
+  isReverse: boolean,
+  masks: readonly Tensor[] | null,
+): { outputs: Tensor; state: State } {
+  const steps = x.shape[0]!;
+  const product = ops.matmul(x, ops.t(w.input));
+  const gates = w.inputBias === null ? product : ops.add(product, w.inputBias);
+  const outputs = new Array<Tensor>(steps);
+  let state = start;
+  for (let i = 0; i < steps; i++) {
+    const t = isReverse ? steps - 1 - i : i;
+    const next = step(ops.select(gates, 0, t), state);
+    const mask = masks?.[t] ?? null;
+    const kept = (a: Tensor, b: Tensor): Tensor => (mask === null ? a : ops.where(mask, a, b));
+    state = { hidden: kept(next.hidden, state.hidden), cell: next.cell === null ? null : kept(next.cell, state.cell!) };
+    outputs[t] = mask === null ? next.hidden : ops.where(mask, next.hidden, ops.zerosLike(next.hidden));
+  }
+  return { outputs: ops.stack(outputs, 0), state };
+}
+
+export const recurrent = family({
+  GRU: (c) => run(c, 3, ["Sigmoid", "Tanh"], gru, false),
+  LSTM: (c) => run(c, 4, ["Sigmoid", "Tanh", "Tanh"], lstm, true),
+  RNN: (c) => run(c, 1, ["Tanh"], plain, false),
+});

@@ -1,0 +1,135 @@
+/** What flows along a graph's edges: tensors, constants that JavaScript knows, sequences, and nothing. */
+import type { Device } from "../device.ts";
+import { arrayClass, DTYPES, type DType, type TypedArray } from "../dtype.ts";
+import { UnsupportedError } from "../errors.ts";
+import { fromBytes } from "../ops/creation.ts";
+import { values } from "../ops/data.ts";
+import { outsideScopes } from "../scope.ts";
+import { sizeOf, type Shape } from "../shape.ts";
+import { Tensor } from "../tensor.ts";
+import { tracer } from "../tracer.ts";
+
+/** Elements whose values are known without asking a device: initializers, constants, shapes. */
+export class Constant {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly data: TypedArray;
+  /** Whether it belongs to a model, and is disposed of with it. */
+  isOwned = false;
+  readonly #tensors = new Map<Device, Tensor>();
+
+  constructor(dtype: DType, shape: Shape, data: TypedArray) {
+    this.dtype = dtype;
+    this.shape = shape;
+    this.data = data;
+  }
+
+  /** Whole numbers as an int64 vector, as shapes are. */
+  static integers(list: readonly number[]): Constant {
+    return new Constant(
+      "int64",
+      [list.length],
+      BigInt64Array.from(list, (n) => BigInt(n)),
+    );
+  }
+
+  static scalar(dtype: DType, value: number | bigint): Constant {
+    const data = new (arrayClass(dtype))(1);
+    (data as { [i: number]: number | bigint })[0] = value;
+    return new Constant(dtype, [], data);
+  }
+
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+
+  describe(): string {
+    return `${this.dtype}[${this.shape.join(", ")}]`;
+  }
+
+  /** On a device. Those of a model are kept there; others are as any tensor that a call makes. */
+  on(device: Device): Tensor {
+    const kept = this.#tensors.get(device);
+    if (kept !== undefined && !kept.isDisposed) return kept;
+    const make = (): Tensor => fromBytes("onnx", device, this.dtype, this.shape, this.data);
+    if (!this.isOwned || tracer() !== null) return make();
+    const t = outsideScopes(make);
+    this.#tensors.set(device, t);
+    return t;
+  }
+
+  numbers(): number[] {
+    return values(this.dtype, this.data).map(Number);
+  }
+
+  dispose(): void {
+    for (const t of this.#tensors.values()) t.dispose();
+    this.#tensors.clear();
+  }
+}
+
+/** Texts are carried for what names them; no operator computes with them. */
+export class Texts {
+  readonly shape: Shape;
+  readonly elements: readonly string[];
+  constructor(shape: Shape, elements: readonly string[]) {
+    this.shape = shape;
+    this.elements = elements;
+  }
+}
+
+/** null: an optional value that is not there. */
+export type Value = Tensor | Constant | Texts | readonly Value[] | null;
+
+export const isNumeric = (v: Value | undefined): v is Tensor | Constant => v instanceof Tensor || v instanceof Constant;
+
+export const describe = (v: Value | undefined): string => {
+  if (v === null || v === undefined) return "nothing";
+  if (v instanceof Texts) return `string[${v.shape.join(", ")}]`;
+  return v instanceof Tensor || v instanceof Constant ? v.describe() : `a sequence of ${v.length}`;
+};
+
+/** TensorProto.DataType: the names of all, and our dtypes of those that we have. */
+const TYPES: readonly (readonly [name: string, dtype: DType | null])[] = [
+  ["undefined", null],
+  ["float", "float32"],
+  ["uint8", "uint8"],
+  ["int8", "int8"],
+  ["uint16", "uint16"],
+  ["int16", "int16"],
+  ["int32", "int32"],
+  ["int64", "int64"],
+  ["string", null],
+  ["bool", "bool"],
+  ["float16", "float16"],
+  ["double", "float64"],
+  ["uint32", "uint32"],
+  ["uint64", "uint64"],
+  ["complex64", null],
+  ["complex128", null],
+  ["bfloat16", "bfloat16"],
+  ["float8e4m3fn", null],
+  ["float8e4m3fnuz", null],
+  ["float8e5m2", null],
+  ["float8e5m2fnuz", null],
+  ["uint4", null],
+  ["int4", null],
+  ["float4e2m1", null],
+  ["float8e8m0", null],
+  ["uint2", null],
+  ["int2", null],
+];
+export const STRING = 8;
+
+export const typeName = (type: number): string => TYPES[type]?.[0] ?? `type ${type}`;
+
+/** Our dtype for ONNX's number of an element type. */
+export function dtypeOf(type: number, where: string): DType {
+  const dtype = TYPES[type]?.[1] ?? null;
+  if (dtype === null) throw new UnsupportedError({ operation: where, received: `elements of type ${typeName(type)}` });
+  return dtype;
+}
+
+export const elementTypeOf = (dtype: DType): number => TYPES.findIndex(([, d]) => d === dtype);
+
+export const byteLength = (dtype: DType, shape: Shape): number => sizeOf(shape) * DTYPES[dtype].sizeInBytes;

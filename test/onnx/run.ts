@@ -1,0 +1,81 @@
+/** One of ONNX's node tests: the model is loaded and run, and its results are compared. */
+import * as dx from "../../src/index.ts";
+import { values } from "../../src/ops/data.ts";
+import { modelFrom } from "../../src/onnx/model.ts";
+import { constantOf } from "../../src/onnx/tensor-message.ts";
+import { Constant, describe, Texts, type Value } from "../../src/onnx/value.ts";
+import { near } from "../tolerance.ts";
+import { observed, type Way } from "../golden/way.ts";
+import { type Case, type Recorded } from "./cases.ts";
+import { outOfScope } from "./scope.ts";
+
+export interface Outcome {
+  readonly id: string;
+  readonly result: "passed" | "failed" | "missing" | "outOfScope";
+  readonly reason?: string;
+  readonly way?: Way;
+}
+
+const isList = (v: Recorded): v is readonly Recorded[] => Array.isArray(v);
+const valueOf = (v: Recorded): Value => (v === null ? null : isList(v) ? v.map(valueOf) : constantOf(v));
+
+/** Inputs come as tensors on the device, as a user's do. */
+function onDevice(v: Value, device: dx.Device): Value {
+  if (v instanceof Constant) return v.on(device);
+  return Array.isArray(v) ? (v as readonly Value[]).map((x) => onDevice(x, device)) : v;
+}
+
+const elements = (v: dx.Tensor | Constant): readonly (number | bigint | boolean)[] =>
+  values(v.dtype, v instanceof Constant ? v.data : v.dataSync());
+
+/** What differs between a result and the recorded one, or null. */
+function difference(got: Value, want: Value, bound: { readonly rtol: number; readonly atol: number }): string | null {
+  if (Array.isArray(want)) {
+    const list = want as readonly Value[];
+    if (!Array.isArray(got) || got.length !== list.length) return `${describe(got)} instead of ${describe(want)}`;
+    for (const [i, w] of list.entries()) {
+      const problem = difference((got as readonly Value[])[i] ?? null, w, bound);
+      if (problem !== null) return `element ${i}: ${problem}`;
+    }
+    return null;
+  }
+  if (want === null || want instanceof Texts || got === null || got instanceof Texts || Array.isArray(got))
+    return describe(got) === describe(want) ? null : `${describe(got)} instead of ${describe(want)}`;
+  const [g, w] = [got as dx.Tensor | Constant, want as dx.Tensor | Constant];
+  if (g.describe() !== w.describe()) return `${g.describe()} instead of ${w.describe()}`;
+  const [found, wanted] = [elements(g), elements(w)];
+  const at = wanted.findIndex((e, i) =>
+    typeof e === "bigint" ? e !== found[i] && !near(Number(found[i]), Number(e), bound) : !near(Number(found[i]), Number(e), bound),
+  );
+  return at < 0 ? null : `element ${at} is ${String(found[at])} instead of ${String(wanted[at])}`;
+}
+
+/** Runs a case on a device. What the importer does not know is missing, not failed. */
+export function runCase(c: Case, device: string): Outcome {
+  const beyond = outOfScope(c);
+  if (beyond !== null) return { id: c.name, result: "outOfScope", reason: beyond };
+  try {
+    return dx.scope(() => {
+      const model = modelFrom(c.bytes, { device }, null);
+      try {
+        let way: Way = "view";
+        for (const { inputs, outputs } of c.sets) {
+          const given = inputs.map((v) => onDevice(valueOf(v), model.device));
+          const run = observed(() => model.run(given));
+          way = run.way;
+          for (const [i, want] of outputs.entries()) {
+            const problem = difference(run.result[i] ?? null, valueOf(want), c);
+            if (problem !== null)
+              return { id: c.name, result: "failed", reason: outputs.length === 1 ? problem : `output ${i}: ${problem}` };
+          }
+        }
+        return { id: c.name, result: "passed", way };
+      } finally {
+        model.dispose();
+      }
+    });
+  } catch (error) {
+    const isMissing = error instanceof dx.UnsupportedError && error.operation.startsWith("onnx");
+    return { id: c.name, result: isMissing ? "missing" : "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
