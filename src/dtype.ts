@@ -64,18 +64,22 @@ export function promoteTypes(a: DType, b: DType): DType {
   return unsigned.sizeInBytes === 1 ? "int16" : unsigned.sizeInBytes === 2 ? "int32" : "int64";
 }
 
-/** What takes part in a promotion: tensors with axes come before rank-0 tensors, these before JavaScript scalars. */
-export interface Operand {
-  readonly dtype: DType;
-  readonly level: "tensor" | "rank0" | "scalar";
-}
+/** What takes part in a promotion: a tensor (or what is known of one), or a JavaScript scalar. */
+export type Operand = { readonly dtype: DType; readonly shape: readonly number[] } | number | bigint | boolean;
 
-/** The dtype of an operation over operands (PyTorch's result_type). */
+type Level = "tensor" | "rank0" | "scalar";
+const levelOf = (o: Operand): Level => (typeof o !== "object" ? "scalar" : o.shape.length === 0 ? "rank0" : "tensor");
+
+/** The dtype of an operation over operands (PyTorch's result_type): tensors with axes come before rank-0 tensors, these before scalars. */
 export function resultType(operands: readonly Operand[]): DType {
   let result: DType | null = null;
   for (const level of ["tensor", "rank0", "scalar"] as const) {
     let here: DType | null = null;
-    for (const o of operands) if (o.level === level) here = here === null ? o.dtype : promoteTypes(here, o.dtype);
+    for (const o of operands) {
+      if (levelOf(o) !== level) continue;
+      const dtype = typeof o === "object" ? o.dtype : scalarType(o);
+      here = here === null ? dtype : promoteTypes(here, dtype);
+    }
     if (here === null) continue;
     if (result === null) result = here;
     else if (KIND_ORDER[DTYPES[here].kind] > KIND_ORDER[DTYPES[result].kind])

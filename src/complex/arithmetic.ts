@@ -40,7 +40,7 @@ function commonType(operation: string, a: Operand, b: Operand): DType {
   for (const t of tensors)
     if (isFloat(t.dtype) && t.dtype !== "float32" && t.dtype !== "float16")
       throw new DTypeError(operation, "operand", "float32, float16, or a whole number's dtype", t.describe());
-  const dtype = resultOf(tensors.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" })));
+  const dtype = resultOf(tensors);
   return isFloat(dtype) ? dtype : "float32";
 }
 

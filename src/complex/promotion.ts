@@ -1,6 +1,6 @@
 /** PyTorch's rules of dtypes, complex ones included. */
 import { COMPLEX, ComplexTensor, REAL, type ComplexDType } from "../complex-tensor.ts";
-import { isFloat, promoteTypes as promoted, resultType as resultOf, scalarType, type DType, type Operand } from "../dtype.ts";
+import { isFloat, promoteTypes as promoted, resultType as resultOf, type DType, type Operand } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Arithmetic } from "../ops/binary.ts";
 import { canCast as castable } from "../ops/promotion.ts";
@@ -33,11 +33,10 @@ export function resultType(...values: readonly (Arithmetic | ComplexTensor | Com
   let complex = false;
   const real = resultOf(
     values.map((v): Operand => {
-      if (v instanceof Tensor) return { dtype: v.dtype, level: v.rank === 0 ? "rank0" : "tensor" };
-      if (typeof v !== "object") return { dtype: scalarType(v), level: "scalar" };
+      if (v instanceof Tensor || typeof v !== "object") return v;
       complex = true;
-      if (v instanceof ComplexTensor) return { dtype: v.real.dtype, level: v.rank === 0 ? "rank0" : "tensor" };
-      return { dtype: "float32", level: "scalar" };
+      // A pair of numbers counts as a number that is not whole.
+      return v instanceof ComplexTensor ? v.real : 0.5;
     }),
   );
   return complex ? complexOf("resultType", real) : real;

@@ -1,20 +1,18 @@
 /** Arithmetic of two tensors, element by element, with broadcasting and PyTorch's promotion. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
-import { isFloat, resultType, scalarType, type DType, type Operand } from "../dtype.ts";
+import { resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
-import { BOOL, cast, sumTo, widened } from "./support.ts";
+import { BOOL, cast, computing, floating, sumTo, widened } from "./support.ts";
 import { define, type Definition, type SavedInputs, type TensorSpec } from "../definition.ts";
 
 /** A tensor, or a number that takes part as a rank-0 tensor. @package */
 export type Arithmetic = Tensor | number | bigint | boolean;
-
-const operand = (spec: TensorSpec): Operand => ({ dtype: spec.dtype, level: spec.shape.length === 0 ? "rank0" : "tensor" });
 
 /** The two operands as tensors; a number takes the dtype that the result will have. At least one must be a tensor. @package */
 export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tensor, Tensor] {
@@ -29,7 +27,7 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
     const hint = "Complex numbers have methods of their own: docs/fft.md.";
     throw new DTypeError(operation, a instanceof Tensor ? "b" : "a", "a tensor or a number", String(other), hint);
   }
-  const dtype = resultType([operand(anchor), { dtype: scalarType(other), level: "scalar" }]);
+  const dtype = resultType([anchor, other]);
   const number = scalarTensor(anchor.device, dtype, other);
   return a instanceof Tensor ? [a, number] : [number, b as Tensor];
 }
@@ -49,14 +47,14 @@ interface BinaryOptions {
   readonly grad: Rule;
   readonly saves?: SavedInputs;
   /** The dtype in which it computes, from the promoted one. */
-  readonly dtype?: (promoted: DType, name: string) => DType;
+  readonly dtype?: (name: string, promoted: DType) => DType;
 }
 
 /** An operation c = f(a, b). @package */
 export function binary(name: string, options: BinaryOptions): Definition<undefined> {
   const resultDType = (inputs: readonly TensorSpec[]): DType => {
-    const promoted = resultType(inputs.map(operand));
-    return options.dtype?.(promoted, name) ?? promoted;
+    const promoted = resultType(inputs);
+    return options.dtype?.(name, promoted) ?? promoted;
   };
   return define({
     name,
@@ -73,14 +71,8 @@ export function binary(name: string, options: BinaryOptions): Definition<undefin
   });
 }
 
-const arithmetic = (promoted: DType, name: string): DType => {
-  if (promoted === "float64" || promoted === "bfloat16")
-    throw new DTypeError(name, "dtype", "one that computes (float64 and bfloat16 are only stored and cast)", promoted);
-  return promoted;
-};
 /** Bytes add as numbers: bool becomes uint8's saturating OR in PyTorch, here an integer first. */
-const numeric = (promoted: DType, name: string): DType => (promoted === "bool" ? "bool" : arithmetic(promoted, name));
-const floating = (promoted: DType, name: string): DType => (isFloat(promoted) ? arithmetic(promoted, name) : "float32");
+const numeric = (name: string, promoted: DType): DType => (promoted === "bool" ? "bool" : computing(name, promoted));
 
 const addOp = binary("add", {
   operator: "ELEMENT_WISE_ADD",
@@ -91,7 +83,7 @@ const addOp = binary("add", {
 });
 const subOp = binary("sub", {
   operator: "ELEMENT_WISE_SUBTRACT",
-  dtype: arithmetic,
+  dtype: computing,
   emit: (g, a, b) => g.elementWiseSubtract(a, b),
   grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null],
   saves: [],

@@ -12,7 +12,7 @@ import { BOOL, constant } from "./support.ts";
 
 const whole =
   (bool: boolean) =>
-  (promoted: DType, name: string): DType => {
+  (name: string, promoted: DType): DType => {
     if (DTYPES[promoted].kind === "float" || (promoted === "bool" && !bool))
       throw new DTypeError(name, "dtype", bool ? "an integer one or bool" : "an integer one", promoted);
     return promoted;
@@ -28,7 +28,7 @@ const xorOp = bitwise("bitwiseXor", (g, a, b) => g.elementWiseBitXor(a, b));
 const notOp = define({
   name: "bitwiseNot",
   traits: { elementwise: true },
-  infer: ([x]) => [{ shape: x!.shape, dtype: whole(true)(x!.dtype, "bitwiseNot") }],
+  infer: ([x]) => [{ shape: x!.shape, dtype: whole(true)("bitwiseNot", x!.dtype) }],
   lower: (g, [x]) => [x!.dtype === "bool" ? g.elementWiseLogicalNot(x!) : g.elementWiseBitNot(x!)],
   grad: null,
 });

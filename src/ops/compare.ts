@@ -29,7 +29,7 @@ function comparison(name: string, emit: (g: GraphBuilder, a: Expr, b: Expr) => E
 /** Both in the dtype to which they promote, as PyTorch compares. */
 function promoted(name: string, x: Arithmetic, y: Arithmetic): [Tensor, Tensor] {
   const pair = operands(name, x, y);
-  const dtype = computing(name, resultType(pair.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" }))));
+  const dtype = computing(name, resultType(pair));
   return [toDType(pair[0], dtype), toDType(pair[1], dtype)];
 }
 

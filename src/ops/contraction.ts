@@ -163,7 +163,7 @@ function lengthsOf(parts: readonly Labelled[]): Map<string, number> {
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (operands.length === 0) throw new ValueError("einsum", "operands", "at least one tensor", "none");
   demandSameDevice("einsum", operands);
-  const dtype = resultType(operands.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" })));
+  const dtype = resultType(operands);
   const { operands: labels, output } = parse(equation, operands);
   const repeated = operands.map((t, i): Labelled => ({ t: toDType(t, dtype), labels: labels[i]! }));
   const lengths = lengthsOf(repeated);
@@ -232,7 +232,7 @@ export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonl
       );
   });
   const name = (prefix: string, i: number, list: readonly number[]): string => (list.includes(i) ? `=${list.indexOf(i)}` : `${prefix}${i}`);
-  const dtype = resultType([a, b].map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" })));
+  const dtype = resultType([a, b]);
   const both = [
     { t: toDType(a, dtype), labels: a.shape.map((_, i) => name("a", i, mine)) },
     { t: toDType(b, dtype), labels: b.shape.map((_, i) => name("b", i, yours)) },

@@ -77,7 +77,7 @@ function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
   return f.cases([f.eq(b, 0), ratio], [f.eq(exact, 0), f.mul(ratio, 0)], nearest);
 }
 
-const numbers = (promoted: DType, name: string): DType => {
+const numbers = (name: string, promoted: DType): DType => {
   if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", promoted);
   return computing(name, promoted);
 };
@@ -155,7 +155,7 @@ function emitGcd(g: GraphBuilder, a: Expr, b: Expr): Expr {
     [x, y] = [g.elementWiseIf(done, x, y), g.elementWiseIf(done, y, rest)];
   }
 }
-const wholeOnly = (promoted: DType, name: string): DType => {
+const wholeOnly = (name: string, promoted: DType): DType => {
   if (DTYPES[promoted].kind !== "int") throw new DTypeError(name, "dtype", "an integer one", promoted);
   return promoted;
 };

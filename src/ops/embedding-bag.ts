@@ -4,15 +4,16 @@ import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isInteger } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
-import { eq, ge, logicalAnd, ne } from "./compare.ts";
+import { eq, ge, logicalAnd, lt, ne } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { embedding, type EmbeddingOptions } from "./embedding.ts";
 import { amax } from "./extrema.ts";
-import { matmul } from "./matmul.ts";
+import { sumRows } from "./gather.ts";
 import { reshape, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
-import { any, sum } from "./reduce.ts";
-import { clampMin, where } from "./where.ts";
+import { any } from "./reduce.ts";
+import { searchsorted } from "./search.ts";
+import { clamp, clampMin, where } from "./where.ts";
 
 export interface EmbeddingBagOptions extends EmbeddingOptions {
   /** Where each bag begins, where the indices have one axis. */
@@ -27,7 +28,8 @@ export interface EmbeddingBagOptions extends EmbeddingOptions {
 
 /**
  * For each bag of indices what `mode` makes of their rows of the table [V, D]: [B, D]. indices: [B, n], or one axis with offsets;
- * those equal to paddingIndex do not count. Empty bags give zeros. DirectML: GATHER, GEMM; REDUCE MAX. Reference: torch.nn.functional.embedding_bag.
+ * those equal to paddingIndex do not count. Empty bags give zeros. DirectML: GATHER; sums by
+ * index (docs/operations.md); REDUCE MAX. Reference: torch.nn.functional.embedding_bag.
  */
 export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingBagOptions = {}): Tensor {
   const name = "embeddingBag";
@@ -59,15 +61,17 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
   const bag =
     indices.rank === 2
       ? toDType(div(at, Math.max(1, indices.shape[1]!)), "int32")
-      : sub(sum(ge(unsqueeze(at, 1), toDType(offsets!, "int32")), 1, { dtype: "int32" }), 1);
-  let members = eq(unsqueeze(arange(bags, { dtype: "int32", device: indices.device }), 1), bag);
+      : sub(searchsorted(toDType(offsets!, "int32"), at, { right: true }), 1);
+  let counts = logicalAnd(ge(bag, 0), lt(bag, bags));
   const padding = options.paddingIndex ?? null;
-  if (padding !== null) members = logicalAnd(members, ne(flat, padding < 0 ? padding + table.shape[0]! : padding));
+  if (padding !== null) counts = logicalAnd(counts, ne(flat, padding < 0 ? padding + table.shape[0]! : padding));
   if (mode === "max") {
+    const members = logicalAnd(eq(unsqueeze(arange(bags, { dtype: "int32", device: indices.device }), 1), bag), counts);
     const inside = where(unsqueeze(members, 2), rows, -Infinity);
     return where(unsqueeze(any(members, 1), 1), amax(inside, 1), 0);
   }
-  const weights = toDType(members, table.dtype);
-  const total = matmul(weights, rows);
-  return mode === "sum" ? total : div(total, clampMin(sum(weights, 1, { keepDims: true }), 1));
+  const place = clamp(bag, 0, Math.max(0, bags - 1));
+  const total = sumRows(where(unsqueeze(counts, 1), rows, 0), place, 0, [bags, table.shape[1]!]);
+  if (mode === "sum") return total;
+  return div(total, clampMin(sumRows(unsqueeze(toDType(counts, table.dtype), 1), place, 0, [bags, 1]), 1));
 }

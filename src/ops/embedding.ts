@@ -7,11 +7,12 @@ import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
 import { add, div, mul } from "./binary.ts";
-import { gt, logicalAnd } from "./compare.ts";
+import { gt, logicalAnd, ne } from "./compare.ts";
 import { full } from "./creation.ts";
-import { reshape } from "./movement.ts";
+import { indexSelect, sumRows } from "./gather.ts";
+import { reshape, unsqueeze } from "./movement.ts";
 import { norm } from "./statistics.ts";
-import { cast, constant, demandFloat } from "./support.ts";
+import { cast, demandFloat } from "./support.ts";
 import { reciprocal } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -31,47 +32,16 @@ const embeddingOp: Definition<EmbeddingAttributes> = define<EmbeddingAttributes>
     const flat = g.reshape(cast(g, indices!, indices!.dtype === "int64" ? "int64" : "int32"), [1, count]);
     return [g.gather(g.reshape(table!, [rows, width]), flat, { output: { sizes: [count, width] }, axis: 0, indexDimensions: 1 })];
   },
-  grad: (dy, { inputs: [indices], attrs, needs }) => [null, needs[1] ? call(embeddingGradOp, [indices!, dy], attrs) : null],
+  grad: (dy, { inputs: [indices], attrs }) => [null, rowGradient(dy, indices!, attrs)],
   saves: { inputs: [0], outputs: false },
 });
 
-/** Each row of dy, added to the table's row that it was read from. DirectML has no adding scatter: a product with one-hot rows. */
-const embeddingGradOp: Definition<EmbeddingAttributes> = define<EmbeddingAttributes>({
-  name: "embeddingGradient",
-  infer: ([, dy], { rows }) => [{ shape: [rows, dy!.shape.at(-1)!], dtype: dy!.dtype }],
-  lower: (g, [indices, dy], { rows, paddingIndex }) => {
-    const count = sizeOf(indices!.sizes);
-    const width = dy!.sizes.at(-1)!;
-    let places = g.reshape(cast(g, indices!, "int32"), [count, 1]);
-    // A place beyond the end gives a row of zeros.
-    if (paddingIndex !== null)
-      places = g.elementWiseIf(
-        g.elementWiseLogicalEquals(places, constant(g, "int32", paddingIndex, [count, 1]), { output: { dtype: "uint8" } }),
-        constant(g, "int32", rows, [count, 1]),
-        places,
-      );
-    const type = dy!.dtype === "float16" ? "FLOAT16" : "FLOAT32";
-    const offOn = g.fillValueSequence({
-      output: { sizes: [1, 2], dtype: dy!.dtype },
-      valueDataType: type,
-      valueStart: { dtype: dy!.dtype, value: 0 },
-      valueDelta: { dtype: dy!.dtype, value: 1 },
-    });
-    const hot = g.oneHot(places, offOn, { output: { sizes: [count, rows] }, axis: 1 });
-    return [
-      g.gemm(hot, g.reshape(dy!, [count, width]), {
-        output: { sizes: [rows, width] },
-        transA: "TRANSPOSE",
-        transB: "NONE",
-        alpha: 1,
-        beta: 0,
-      }),
-    ];
-  },
-  grad: (d, { inputs: [indices], attrs, needs }) => [null, needs[1] ? call(embeddingOp, [indices!, d], attrs) : null],
-  saves: { inputs: [0], outputs: false },
-  whenEmpty: 0,
-});
+/** Each row of dy, added to the table's row that it was read from. */
+function rowGradient(dy: Tensor, indices: Tensor, { rows, paddingIndex }: EmbeddingAttributes): Tensor {
+  const learns = paddingIndex === null ? dy : where(unsqueeze(ne(indices, paddingIndex), -1), dy, 0);
+  const width = dy.shape.at(-1)!;
+  return sumRows(reshape(learns, [indices.size, width]), reshape(indices, [indices.size]), 0, [rows, width]);
+}
 
 export interface EmbeddingOptions {
   /** A row (from the end if negative) whose gradient stays zero. */
@@ -93,19 +63,18 @@ const scaledGradientOp = define({
   saves: { inputs: [1], outputs: false },
 });
 
-/** How often each index occurs among all, [...]: counted by products with one-hot rows. */
-function frequency(indices: Tensor, table: Tensor): Tensor {
-  const ones = full([indices.size, 1], 1, { dtype: table.dtype, device: table.device });
-  const flat = reshape(indices, [indices.size]);
-  const counts = call(embeddingGradOp, [flat, ones], { rows: table.shape[0]!, paddingIndex: null });
-  return reshape(call(embeddingOp, [flat, counts], { rows: table.shape[0]!, paddingIndex: null }), [...indices.shape, 1]);
-}
+/** How often each row of the table is read: [V]. */
+const reads = (indices: Tensor, table: Tensor): Tensor =>
+  sumRows(full([indices.size], 1, { dtype: table.dtype, device: table.device }), reshape(indices, [indices.size]), 0, [table.shape[0]!]);
+
+/** The same for each index, [..., 1]. */
+const frequency = (indices: Tensor, table: Tensor): Tensor =>
+  reshape(indexSelect(reads(indices, table), 0, reshape(indices, [indices.size])), [...indices.shape, 1]);
 
 /** Scales the rows that are read down to a norm, in place. */
 function renormalize(indices: Tensor, table: Tensor, maxNorm: number, normType: number): void {
   noGrad(() => {
-    const ones = full([indices.size, 1], 1, { dtype: table.dtype, device: table.device });
-    const seen = gt(call(embeddingGradOp, [reshape(indices, [indices.size]), ones], { rows: table.shape[0]!, paddingIndex: null }), 0);
+    const seen = unsqueeze(gt(reads(indices, table), 0), 1);
     const length = norm(table, normType, 1, { keepDims: true });
     const factor = where(logicalAnd(seen, gt(length, maxNorm)), div(maxNorm, add(length, 1e-7)), 1);
     assign("embedding", table, () => mul(table, factor));
@@ -115,8 +84,8 @@ function renormalize(indices: Tensor, table: Tensor, maxNorm: number, normType: 
 /**
  * The rows of a table [V, D] (float16 or float32) whose numbers are in `indices` (int32 or int64, any shape): [..., D].
  *
- * Numbers outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; the gradient
- * is a GEMM with ONE_HOT. Reference: torch.nn.functional.embedding.
+ * Numbers outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; for
+ * the gradient see docs/operations.md, sums by index. Reference: torch.nn.functional.embedding.
  */
 export function embedding(
   indices: Tensor,

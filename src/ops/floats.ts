@@ -49,7 +49,7 @@ const signbitOp = define({
 });
 
 const copysignOp = binary("copysign", {
-  dtype: (promoted, name) => floating(name, promoted),
+  dtype: floating,
   emit: (g, a, b) => {
     const { sign, words } = layoutOf(a.dtype);
     const magnitude = g.elementWiseBitAnd(wordsOf(g, a), word(g, a, sign - 1));
@@ -66,7 +66,7 @@ const copysignOp = binary("copysign", {
 });
 
 const nextafterOp = binary("nextafter", {
-  dtype: (promoted, name) => {
+  dtype: (name, promoted) => {
     if (!isFloat(promoted)) throw new DTypeError(name, "dtype", "a floating one", promoted);
     return computing(name, promoted);
   },

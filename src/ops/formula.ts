@@ -1,13 +1,13 @@
 /** Formulas over elements: operations whose lowering is an expression of real numbers, and the arithmetic to write it in. @package */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
-import { isFloat, resultType, type DType } from "../dtype.ts";
+import { resultType, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { broadcastShapes } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type Definition, type TensorSpec } from "../definition.ts";
+import { define, type Definition } from "../definition.ts";
 import { aligned } from "./binary.ts";
-import { BOOL, cast, computing, constant, sumTo } from "./support.ts";
+import { BOOL, cast, constant, floating, sumTo } from "./support.ts";
 
 type Value = Expr | number;
 
@@ -161,24 +161,19 @@ interface FormulaOptions<A> {
   /** What the rules read. Default: the inputs. */
   readonly saves?: "inputs" | "output" | "both" | "none";
   /** The result's dtype from the promoted one. Default: floating, integers as float32. */
-  readonly dtype?: (promoted: DType, name: string) => DType;
+  readonly dtype?: (name: string, promoted: DType) => DType;
   /** Half precision computes in itself. Default: in float32, rounded once. */
   readonly ownPrecision?: boolean;
 }
 
-const realDType = (promoted: DType, name: string): DType => (isFloat(promoted) ? computing(name, promoted) : "float32");
-
-export const promotedDType = (specs: readonly TensorSpec[]): DType =>
-  resultType(specs.map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" })));
-
 /** An operation of elements: inputs broadcast and promote. */
 export function formula<A = undefined>(name: string, options: FormulaOptions<A>): Definition<A> {
-  const { emit, grad, saves = "inputs", dtype = realDType, ownPrecision = false } = options;
+  const { emit, grad, saves = "inputs", dtype = floating, ownPrecision = false } = options;
   return define<A>({
     name,
     traits: { elementwise: true },
     infer: (specs) => [
-      { shape: specs.reduce<readonly number[]>((s, x) => broadcastShapes(name, s, x.shape), []), dtype: dtype(promotedDType(specs), name) },
+      { shape: specs.reduce<readonly number[]>((s, x) => broadcastShapes(name, s, x.shape), []), dtype: dtype(name, resultType(specs)) },
     ],
     lower: (g, inputs, attrs, [out]) => {
       const inner = out!.dtype === "float16" && !ownPrecision ? "float32" : out!.dtype;

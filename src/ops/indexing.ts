@@ -6,13 +6,14 @@ import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
-import { tensor, zeros, type TensorData } from "./creation.ts";
+import { tensor, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
-import { define, type Definition } from "../definition.ts";
-import { gather, indexSelect, sumRows } from "./gather.ts";
+import { indexSelect, sumRows } from "./gather.ts";
 import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select, slice, unsqueeze } from "./movement.ts";
+
 import { nonzeroSync, wrapped } from "./nonzero.ts";
 import { arange } from "./ranges.ts";
+import { scatterOp } from "./scatter.ts";
 import { where } from "./where.ts";
 
 /** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
@@ -103,8 +104,10 @@ function indexTensor(operation: string, x: Tensor, index: Tensor | readonly numb
  * Axes not named are whole. A view, but for tensors or lists of indices, which copy. A mask blocks until the device has counted; await
  * maskedSelect() or nonzero() for what does not, and give them a `size` inside compile(). Reference: torch's x[…].
  */
-export function index(x: Tensor, ...indices: Index[]): Tensor {
-  const { part, picks } = resolve("index", x, indices);
+export const index = (x: Tensor, ...indices: Index[]): Tensor => shown("index", x, indices);
+
+function shown(operation: string, x: Tensor, indices: readonly Index[]): Tensor {
+  const { part, picks } = resolve(operation, x, indices);
   if (picks.length === 0) return part === x ? alias(x) : part;
   if (picks.length > 1) return asResult(pickedAt(part, picks));
   const { index: places, axis } = picks[0]!;
@@ -132,29 +135,17 @@ function pickedAt(part: Tensor, picks: readonly Pick[]): Tensor {
   );
 }
 
-/** Flat x with the elements at `places` replaced by values; of equal places any one wins. DirectML: SCATTER_ELEMENTS. */
-const putOp: Definition<undefined> = define({
-  name: "put",
-  infer: ([x]) => [x!],
-  lower: (g, [x, places, values]) => [
-    g.scatter(g.packed(x!), g.packed(places!), g.packed(values!), { axis: 0, output: { sizes: x!.sizes } }),
-  ],
-  grad: (dy, { inputs: [, places], needs }) => [
-    needs[0] ? call(putOp, [dy, places!, zeros(places!.shape, { dtype: dy.dtype, device: dy.device })], undefined) : null,
-    null,
-    needs[2] ? gather(dy, 0, places!) : null,
-  ],
-  saves: { inputs: [1], outputs: false },
-});
+/** The numbers of the elements that the index names: what it shows of all elements' numbers. */
+const placesOf = (operation: string, x: Tensor, indices: readonly Index[]): Tensor =>
+  shown(operation, reshape(arange(x.size, { device: x.device }), x.shape), indices);
 
 /** x with the elements that the index names replaced: another tensor, through which gradients flow to x and to value. */
-function replaced(x: Tensor, indices: readonly Index[], value: Tensor): Tensor {
-  // The same index of the elements' numbers tells which they are.
-  const target = index(reshape(arange(x.size, { device: x.device }), x.shape), ...indices);
-  demandFits("set", value, target);
+function replaced(operation: string, x: Tensor, indices: readonly Index[], value: Tensor): Tensor {
+  const target = placesOf(operation, x, indices);
+  demandFits(operation, value, target);
   if (target.size === 0) return mul(x, 1);
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
-  return reshape(call(putOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], undefined), x.shape);
+  return reshape(call(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
 }
 
 /** value without the axes of length 1 in front that are too many. */
@@ -169,9 +160,11 @@ export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor 
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
   const only = list.length === 1 ? list[0]! : null;
   if (only !== null && isMask(only) && fitsMask(x, only, source)) return assign("set", x, () => maskedBy(x, only, source));
-  const { part, picks } = resolve("set", x, list);
-  if (isGradEnabled() && (x.requiresGrad || source.requiresGrad)) return assign("set", x, () => replaced(x, list, source));
-  if (picks.length > 0) return assign("set", x, () => replaced(x, list, source));
+  // The index is resolved once only: a mask waits for the device each time.
+  const isView = !list.some((i) => i instanceof Tensor || Array.isArray(i));
+  if (!isView || (isGradEnabled() && (x.requiresGrad || source.requiresGrad)))
+    return assign("set", x, () => replaced("set", x, list, source));
+  const { part } = resolve("set", x, list);
   demandFits("set", source, part);
   if (part.size === 0) return x;
   assign("set", part, () => broadcastTo(toDType(trimmed(source, part.rank), x.dtype), part.shape));
@@ -205,8 +198,8 @@ export function indexPut(
 ): Tensor {
   const source = values instanceof Tensor ? values : scalarTensor(x.device, x.dtype, values);
   if (source.dtype !== x.dtype) throw new DTypeError("indexPut", "values", `of dtype ${x.dtype}, like x`, source.describe());
-  if (!accumulate) return replaced(x, indices, source);
-  const target = index(reshape(arange(x.size, { device: x.device }), x.shape), ...indices);
+  if (!accumulate) return replaced("indexPut", x, indices, source);
+  const target = placesOf("indexPut", x, indices);
   demandFits("indexPut", source, target);
   if (target.size === 0) return mul(x, 1);
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));

@@ -40,7 +40,7 @@ const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: num
 export function cat(tensors: readonly Tensor[], axis = 0): Tensor {
   if (tensors.length === 0) throw new ValueError("cat", "tensors", "at least one tensor", "none");
   demandSameDevice("cat", tensors);
-  const dtype = resultType(tensors.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" })));
+  const dtype = resultType(tensors);
   const shaped = tensors.filter((t) => !(t.rank === 1 && t.shape[0] === 0));
   const first = shaped[0] ?? tensors[0]!;
   if (first.rank === 0) throw new ShapeError("cat", "tensors[0]", "of at least one axis", first.describe());

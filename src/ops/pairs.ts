@@ -1,6 +1,6 @@
 /** Functions of two or three real numbers, element by element. */
 import { call, demandSameDevice } from "../dispatch.ts";
-import { isFloat, type DType } from "../dtype.ts";
+import { isFloat, resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -9,7 +9,7 @@ import { add, binary, div, mul, operands, sub, type Arithmetic } from "./binary.
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { extremeOf } from "./extreme-lower.ts";
-import { Formula, formula, promotedDType } from "./formula.ts";
+import { Formula, formula } from "./formula.ts";
 import { pow } from "./power.ts";
 import { cast, computing } from "./support.ts";
 import { emitLog1p, exp, exp2, log, log1p, neg, square } from "./unary.ts";
@@ -90,7 +90,7 @@ const xlog1pyOp = formula("xlog1py", {
 });
 
 const heavisideOp = binary("heaviside", {
-  dtype: (promoted, name) => computing(name, promoted),
+  dtype: computing,
   emit: (g, x, values) => {
     const seen = cast(g, x, "float32");
     const f = new Formula(g, "float32", x.sizes);
@@ -103,7 +103,7 @@ const heavisideOp = binary("heaviside", {
 const extreme = (name: "fmax" | "fmin"): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "fmax" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
-    dtype: (promoted, n) => computing(n, promoted),
+    dtype: computing,
     emit: (g, a, b) => extremeOf(g, name === "fmax" ? "max" : "min", a, b, "yields"),
     grad: (dy, a, b, needs) => {
       const wins = name === "fmax" ? gt : lt;
@@ -145,7 +145,7 @@ export function floatPower(a: Arithmetic, b: Arithmetic): Tensor {
   return pow(real(a), real(b));
 }
 
-const sameFloats = (promoted: DType, name: string): DType => {
+const sameFloats = (name: string, promoted: DType): DType => {
   if (!isFloat(promoted)) throw new DTypeError(name, "dtype", "a floating one", promoted);
   return computing(name, promoted);
 };
@@ -189,7 +189,7 @@ const addcdivOp = formula("addcdiv", {
 });
 /** x + value a b. Shapes broadcast; dtypes promote. Reference: torch.addcmul. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
 export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
-  const dtype = promotedDType([x, a, b]);
+  const dtype = resultType([x, a, b]);
   demandSameDevice("addcmul", [x, a, b]);
   if (!isFloat(dtype)) return add(x, value === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(value)));
   return call(addcmulOp, [x, a, b, scalarTensor(x.device, dtype, value)], undefined);
@@ -199,7 +199,7 @@ export function addcdiv(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled =
   demandSameDevice("addcdiv", [x, a, b]);
   if (!isFloat(a.dtype) && !isFloat(b.dtype))
     throw new DTypeError("addcdiv", "a or b", "of a floating dtype", `${a.describe()}, ${b.describe()}`);
-  return call(addcdivOp, [x, a, b, scalarTensor(x.device, promotedDType([x, a, b]), value)], undefined);
+  return call(addcdivOp, [x, a, b, scalarTensor(x.device, resultType([x, a, b]), value)], undefined);
 }
 
 export const methods = { atan2, hypot, logaddexp, logaddexp2, xlogy, heaviside, fmax, fmin, floatPower, lerp, addcmul, addcdiv };

@@ -78,7 +78,7 @@ function realPower(g: GraphBuilder, x: Expr, e: Expr): Expr {
 const powerOf = (emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr): ReturnType<typeof binary> =>
   binary("pow", {
     operator: "ELEMENT_WISE_MULTIPLY",
-    dtype: (promoted, name) => {
+    dtype: (name, promoted) => {
       if (promoted === "bool") throw new DTypeError(name, "dtype", "a number", "bool");
       return computing(name, promoted);
     },

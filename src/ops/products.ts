@@ -120,7 +120,7 @@ export function cross(a: Tensor, b: Tensor, axis?: number): Tensor {
   const at = axis === undefined ? a.shape.findIndex((d, i) => d === 3 && b.shape[i] === 3) : normalizeAxis("cross", axis, a.rank);
   if (at < 0 || a.shape[at] !== 3 || b.shape[at] !== 3)
     throw new ShapeError("cross", "a and b", "of length 3 along the axis", `${a.describe()}, ${b.describe()}`);
-  const dtype = resultType([a, b].map((t) => ({ dtype: t.dtype, level: "tensor" })));
+  const dtype = resultType([a, b]);
   // The two products nearly cancel: halves are multiplied in single precision.
   const inner = dtype === "float16" ? "float32" : dtype;
   const [x, y] = [toDType(a, inner), toDType(b, inner)];

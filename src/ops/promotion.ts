@@ -1,15 +1,9 @@
 /** PyTorch's rules of dtypes, as questions. */
-import { DTYPES, resultType as resultOf, scalarType, type DType, type Operand } from "../dtype.ts";
-import { Tensor } from "../tensor.ts";
+import { DTYPES, resultType as resultOf, type DType } from "../dtype.ts";
 import type { Arithmetic } from "./binary.ts";
 
 /** The dtype of an operation over tensors and numbers. Reference: torch.result_type. */
-export const resultType = (...values: readonly Arithmetic[]): DType =>
-  resultOf(
-    values.map((v): Operand =>
-      v instanceof Tensor ? { dtype: v.dtype, level: v.rank === 0 ? "rank0" : "tensor" } : { dtype: scalarType(v), level: "scalar" },
-    ),
-  );
+export const resultType = (...values: readonly Arithmetic[]): DType => resultOf(values);
 
 /** Whether values of one dtype may be written into another in place: floats into no integer, numbers into no bool. Reference: torch.can_cast. */
 export function canCast(from: DType, to: DType): boolean {

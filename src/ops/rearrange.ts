@@ -97,7 +97,7 @@ export function blockDiag(...tensors: Tensor[]): Tensor {
   demandSome("blockDiag", tensors);
   for (const t of tensors) if (t.rank > 2) throw new ShapeError("blockDiag", "tensor", "of at most two axes", t.describe());
   const blocks = tensors.map(atleast2d);
-  const dtype = resultType(blocks.map((t) => ({ dtype: t.dtype, level: "tensor" })));
+  const dtype = resultType(blocks);
   const width = blocks.reduce((n, t) => n + t.shape[1]!, 0);
   let start = 0;
   const rows = blocks.map((t) => {

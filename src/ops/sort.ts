@@ -65,7 +65,7 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
     return [g.gatherElements(x!, found.outputIndex, { output: { sizes }, axis }), asIndex(g, found.outputIndex, dtype)];
   },
   grad: (dy, { specs: [x], outputs: [, indices], attrs: { axis } }) => [call(placedOp, [dy, indices!], { axis, shape: x!.shape })],
-  saves: { inputs: [], outputs: true },
+  saves: { inputs: [], outputs: [1] },
 });
 
 /** Zeros with the elements of dy at places along an axis, no two of which are equal. DirectML: SCATTER. */

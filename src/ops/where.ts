@@ -1,6 +1,6 @@
 /** Choices between values, element by element: where, limits, the larger and the smaller. */
 import { call, demandSameDevice } from "../dispatch.ts";
-import { isFloat, resultType, scalarType, type DType } from "../dtype.ts";
+import { isFloat, resultType, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -36,11 +36,7 @@ const whereOp = define({
 
 /** Both operands in one dtype; at least one of a, b and anchor is a tensor. */
 function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): [Tensor, Tensor] {
-  const level = (v: Arithmetic) =>
-    v instanceof Tensor
-      ? ({ dtype: v.dtype, level: v.rank === 0 ? "rank0" : "tensor" } as const)
-      : ({ dtype: scalarType(v), level: "scalar" } as const);
-  const dtype = resultType([level(a), level(b)]);
+  const dtype = resultType([a, b]);
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? toDType(v, dtype) : scalarTensor(anchor.device, dtype, v));
   const both: [Tensor, Tensor] = [made(a), made(b)];
   demandSameDevice(operation, [anchor, ...both]);
@@ -79,7 +75,7 @@ const sharedGradient =
 const extreme = (name: "maximum" | "minimum"): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "maximum" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
-    dtype: (promoted) => computing(name, promoted),
+    dtype: computing,
     emit: (g, a, b) => extremeOf(g, name === "maximum" ? "max" : "min", a, b),
     grad: name === "maximum" ? sharedGradient(lt) : sharedGradient(gt),
   });
@@ -96,7 +92,7 @@ type Limit = "clampMin" | "clampMax";
 const limit = (name: Limit, isNumber: boolean): ReturnType<typeof binary> =>
   binary(name, {
     operator: name === "clampMin" ? "ELEMENT_WISE_MAX" : "ELEMENT_WISE_MIN",
-    dtype: (promoted) => computing(name, promoted),
+    dtype: computing,
     emit: (g, a, b) => extremeOf(g, name === "clampMin" ? "max" : "min", a, b),
     grad: isNumber
       ? (dy, x, edge) => [where((name === "clampMin" ? gt : lt)(x, edge), dy, scalarTensor(dy.device, dy.dtype, 0)), null]
@@ -137,10 +133,7 @@ const clampBetween = (isNumber: boolean): Definition<undefined> =>
     name: "clamp",
     traits: { elementwise: true },
     infer: ([x, min, max]) => {
-      const dtype = computing(
-        "clamp",
-        resultType([x!, min!, max!].map((s) => ({ dtype: s.dtype, level: s.shape.length === 0 ? "rank0" : "tensor" }))),
-      );
+      const dtype = computing("clamp", resultType([x!, min!, max!]));
       return [{ shape: broadcastShapes("clamp", x!.shape, broadcastShapes("clamp", min!.shape, max!.shape)), dtype }];
     },
     lower: (g, inputs, _, [out]) => {
@@ -168,15 +161,11 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
   if (min === null && max === null) throw new ValueError("clamp", "min or max", "given", "neither");
   if (max === null) return clampMin(x, min!);
   if (min === null) return clampMax(x, max);
-  const scalars = [min, max]
-    .filter((v) => !(v instanceof Tensor))
-    .map((v) => ({ dtype: scalarType(v as number), level: "scalar" }) as const);
-  const tensors = [x, min, max].filter((v): v is Tensor => v instanceof Tensor);
-  const dtype = resultType([...tensors.map((t) => ({ dtype: t.dtype, level: t.rank === 0 ? "rank0" : "tensor" }) as const), ...scalars]);
+  const dtype = resultType([x, min, max]);
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(x.device, dtype, v));
   const inputs = [x, made(min), made(max)];
   demandSameDevice("clamp", inputs);
-  return call(scalars.length === 2 ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
+  return call(!(min instanceof Tensor) && !(max instanceof Tensor) ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
 }
 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */

@@ -204,3 +204,13 @@ eachMode("gradients of order", (device, mode) => {
       { collect: true },
     ));
 });
+
+test("topk keeps its places for the gradient, not its values", () => {
+  dx.withDevice("cpu", () => {
+    const x = dx.tensor([3, 1, 2], { requiresGrad: true });
+    const { values } = dx.topk(x, 2);
+    values.mul_(10);
+    values.sum().backward();
+    expect(x.grad!.toArraySync()).toEqual([10, 0, 10]);
+  });
+});
