@@ -119,6 +119,8 @@ export class Desc {
   /** Of the elements. */
   readonly sizeInBytes: number;
   readonly isPacked: boolean;
+  /** Elements of the storage from the first to behind the last one: what a view with gaps spans. */
+  readonly extent: number;
 
   constructor(id: number, device: Device, dtype: DType, shape: Shape, strides: readonly number[]) {
     this.id = id;
@@ -129,6 +131,7 @@ export class Desc {
     this.size = sizeOf(shape);
     this.sizeInBytes = this.size * DTYPES[dtype].sizeInBytes;
     this.isPacked = isPacked(shape, strides);
+    this.extent = this.size === 0 ? 0 : shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1);
   }
 }
 

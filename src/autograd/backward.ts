@@ -149,7 +149,7 @@ export class Walk {
     for (const { output, give } of this.#search?.found.get(node) ?? []) if (dys[output]) give(dys[output]);
     if (this.#search !== null && !this.#search.leads.has(node)) return;
     const some = dys.find((d) => d !== null)!;
-    dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
+    if (!node.hasParts) dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
     tracer()?.visit(node, !retain);
     if (node.isForeign) this.#expose(dys);
     const grads = node.backward(dys);

@@ -58,6 +58,11 @@ class Saved {
     this.#version = to.storage.version;
   }
 
+  /** Whether later runs of the function that is being compiled may find another version than now. */
+  get isVersioned(): boolean {
+    return this.#storage.trace === null || this.#version !== 0;
+  }
+
   /** Notes that a write by its own operation is part of what it is. */
   refresh(): void {
     this.#version = this.#storage.version;
@@ -72,14 +77,8 @@ class Saved {
     return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
   }
 
-  /** From its first element to behind its last one. */
-  get #extent(): number {
-    const { shape, strides } = this.#desc;
-    return shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1);
-  }
-
   demandUnchanged(by: TapeNode): void {
-    if (this.#storage.version === this.#version || !this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#extent))
+    if (this.#storage.version === this.#version || !this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#desc.extent))
       return;
     throw new AutogradError({
       operation: "backward",
@@ -113,6 +112,23 @@ export type Edge = { readonly node: TapeNode; readonly output: number } | { read
 let sequence = 0;
 let watched: TapeNode[] | null = null;
 
+/** A backward pass that a compiled function makes without walking its nodes: while it is over, they are freed. */
+export interface Pass {
+  isOver: boolean;
+}
+
+/** Traced nodes that are not as they were made: with hooks, with gradients to keep, freed. */
+const changed = new Set<TapeNode>();
+
+/** @internal Traced nodes that are not as they were made. */
+export const changedNodes = (): ReadonlySet<TapeNode> => changed;
+
+/** @internal Sets traced nodes up as they were made, for another run of a compiled function. */
+export function renewNodes(): void {
+  for (const node of changed) node.renew();
+  changed.clear();
+}
+
 /** Runs fn and tells which nodes it recorded. */
 export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: readonly TapeNode[] } {
   const outer = watched;
@@ -124,12 +140,22 @@ export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: 
   }
 }
 
+/** What a pass needs of a node that stands for many: a compiled function's. */
+export interface Parts {
+  /** Places among what is saved. */
+  readonly saved: ReadonlySet<number>;
+  /** The nodes that it stands for, as far as the pass walks and frees them. */
+  readonly walked: ReadonlySet<TapeNode>;
+}
+
 interface NodeOptions {
   /** What is saved from this place on are the node's own outputs. */
   readonly outputsFrom?: number;
   readonly isForeign?: boolean;
   /** A second pass needs retainGraph, though nothing is saved. */
   readonly isOnce?: boolean;
+  /** What a pass needs that has gradients of these outputs only. */
+  readonly parts?: (dys: Gradients) => Parts;
 }
 
 /** One recorded operation. Keeps the storage of what it saves alive until backward(), or its last tensor, lets go of it. */
@@ -152,8 +178,14 @@ export class TapeNode {
   readonly #isOnce: boolean;
   #refs = 0;
   #isFreed = false;
+  #passes: Pass[] | null = null;
   #run: (dys: Gradients, saved: Gradients) => Gradients;
   #saved: readonly (Saved | null)[] | null;
+  readonly #parts: ((dys: Gradients) => Parts) | null;
+  /** Outputs and parts that passes have been through; those that have been freed. */
+  readonly #passed = new Set<number>();
+  #walked: ReadonlySet<TapeNode> = new Set();
+  readonly #freedParts = new Set<TapeNode>();
 
   constructor(
     name: string,
@@ -161,7 +193,7 @@ export class TapeNode {
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
     run: (dys: Gradients, saved: Gradients) => Gradients,
-    { outputsFrom = Infinity, isForeign = false, isOnce = false }: NodeOptions = {},
+    { outputsFrom = Infinity, isForeign = false, isOnce = false, parts }: NodeOptions = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
@@ -169,10 +201,16 @@ export class TapeNode {
     this.outputs = outputs;
     this.isForeign = isForeign;
     this.#isOnce = isOnce;
+    this.#parts = parts ?? null;
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
     watched?.push(this);
+  }
+
+  /** Whether it stands for many nodes: gradients of some of its outputs are enough for it. */
+  get hasParts(): boolean {
+    return this.#parts !== null;
   }
 
   retain(): void {
@@ -191,17 +229,24 @@ export class TapeNode {
 
   /** Gradients of the inputs, of their shapes and dtypes. Throws when what was saved has been freed or changed. */
   backward(dys: Gradients): Gradients {
-    if (this.#saved === null || this.#isFreed)
+    const parts = this.#saved === null ? null : (this.#parts?.(dys) ?? null);
+    const isFreed = this.#isFreed || this.#passes?.some((p) => p.isOver) === true;
+    if (this.#saved === null || isFreed || (parts !== null && [...parts.walked].some((p) => this.#freedParts.has(p))))
       throw new AutogradError({
         operation: "backward",
         received: `a second pass through ${this.name}, whose saved tensors have been freed`,
         hint: "Pass retainGraph: true to the first backward().",
       });
-    for (const s of this.#saved) s?.demandUnchanged(this);
+    const needed = parts === null ? this.#saved : this.#saved.map((s, i) => (parts.saved.has(i) ? s : null));
+    for (const s of needed) s?.demandUnchanged(this);
     const given = this.#run(
       dys,
-      this.#saved.map((s) => s?.tensor(this) ?? null),
+      needed.map((s) => s?.tensor(this) ?? null),
     );
+    if (parts !== null) {
+      dys.forEach((dy, i) => dy !== null && this.#passed.add(i));
+      this.#walked = parts.walked;
+    }
     return this.edges.map((edge, i) => {
       const grad = given[i] ?? null;
       return edge === null || grad === null ? null : fitted(this.name, `gradient ${i}`, grad, this.inputs[i]!);
@@ -210,19 +255,56 @@ export class TapeNode {
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
-    if (this.#saved === null || (!this.#isOnce && this.#saved.every((s) => s === null))) return;
+    if (!this.isFreeable) return;
+    if (this.#parts !== null && this.#passed.size < this.outputs.length) {
+      for (const p of this.#walked) this.#freedParts.add(p);
+      return;
+    }
     this.#isFreed = true;
-    if (this.isTraced) return;
+    if (this.isTraced) {
+      this.change();
+      return;
+    }
     const nodes: TapeNode[] = [];
     this.#letGo(nodes);
     for (const node of nodes) node.release();
   }
 
-  /** @internal As new again, for another run of the function that is being compiled. */
-  revive(): void {
+  /** @internal Whether a second pass needs retainGraph. */
+  get isFreeable(): boolean {
+    return this.#saved !== null && (this.#isOnce || this.#saved.some((s) => s !== null));
+  }
+
+  /** @internal It is freed while the pass is over. */
+  freeAfter(pass: Pass): void {
+    if (this.isFreeable) (this.#passes ??= []).push(pass);
+  }
+
+  /** @internal Hooks or gradients to keep have been added: a run of the function that is being compiled begins without them. */
+  change(): void {
+    if (this.isTraced) changed.add(this);
+  }
+
+  /** @internal As it was made. */
+  renew(): void {
     this.#isFreed = false;
     this.hooks = null;
     this.retained = null;
+  }
+
+  /** @internal As new again, for another run of the function that is being compiled. */
+  revive(): void {
+    this.renew();
+    this.refresh();
+  }
+
+  /** @internal Whether it saves what has another version in every run. */
+  get isVersioned(): boolean {
+    return this.#saved?.some((s) => s?.isVersioned) === true;
+  }
+
+  /** @internal What it saves is as it should be now. */
+  refresh(): void {
     for (const s of this.#saved ?? []) s?.refresh();
   }
 
@@ -302,6 +384,8 @@ export function edgeOf(input: Tensor): Edge {
 export function moveRetained(t: Tensor, from: TapeNode, fromOutput: number, to: TapeNode, toOutput: number): void {
   if (from.retained?.get(fromOutput) !== t) return;
   from.retained.delete(fromOutput);
+  from.change();
+  to.change();
   (to.retained ??= new Map<number, Tensor>()).set(toOutput, t);
 }
 

@@ -103,10 +103,6 @@ export class Given {
   }
 }
 
-/** Bytes of a storage that a tensor spans, from its first element on. */
-export const spanOf = (t: Tensor): number =>
-  t.size === 0 ? 0 : t.shape.reduce((n, d, axis) => n + (d - 1) * t.strides[axis]!, 1) * DTYPES[t.dtype].sizeInBytes;
-
 /** What stands for a call's tensors while the function runs: traced tensors of the same layout, over storages of their own. */
 export class Ghosts {
   readonly tensors: readonly (Tensor | null)[];
@@ -119,7 +115,7 @@ export class Ghosts {
     this.#gradients = given.gradients;
     this.tensors = given.tensors.map((t, i) => {
       if (given.direct[i]) return null;
-      const storage = new Storage(t.device, spanOf(t));
+      const storage = new Storage(t.device, t.desc.extent * DTYPES[t.dtype].sizeInBytes);
       storage.trace = owner;
       this.indices.set(storage, i);
       return new Tensor(storage, internDesc(t.device, t.dtype, t.shape, t.strides));
@@ -135,7 +131,6 @@ export class Ghosts {
       if (ghost === null) return;
       const t = given[i]!;
       ghost.revive();
-      ghost.storage.version = 0;
       ghost.leafRequiresGrad = t.leafRequiresGrad;
       ghost.node = this.#boundaries[i]!;
       ghost.outputIndex = 0;

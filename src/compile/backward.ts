@@ -4,7 +4,7 @@
  */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { Walk } from "../autograd/backward.ts";
-import type { TapeNode } from "../autograd/tape.ts";
+import type { Gradients, Parts, TapeNode } from "../autograd/tape.ts";
 import type { TensorSpec } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { AutogradError } from "../errors.ts";
@@ -16,7 +16,7 @@ import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
 import { Ghosts } from "./arguments.ts";
-import { Step, allEvents, pathTo, restore, type Event, type Operand } from "./log.ts";
+import { Step, allEvents, pathTo, renew, restore, type Event, type Operand } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import { Run } from "./trace.ts";
@@ -32,7 +32,11 @@ interface Traced {
   readonly path: readonly Event[];
   readonly ghosts: Ghosts;
   readonly gradients: readonly { readonly boundary: Boundary; readonly gradient: Tensor }[];
+  /** Nodes of the forward pass that are freed. */
+  readonly walked: ReadonlySet<TapeNode>;
 }
+
+const keyOf = (dys: Gradients): string => dys.map((d) => (d === null ? "0" : "1")).join("");
 
 export class Backward {
   /** Traced tensors of the forward pass that the gradients read: outputs of it, or arguments; and tensors outside. */
@@ -93,8 +97,16 @@ export class Backward {
     return this.#roots.findIndex((r) => r.node === node && r.outputIndex === output);
   }
 
-  /** The gradients of the boundaries; given[i] is the real tensor of saved[i]. */
-  run(dys: readonly (Tensor | null)[], given: readonly Tensor[]): (Tensor | null)[] {
+  /** What the gradients of a choice of results need. */
+  partsOf(dys: Gradients): Parts {
+    if (this.#error !== null) return { saved: new Set(), walked: new Set() };
+    const traced = this.#tracedOf(dys);
+    const read = new Set(readsOf(traced).map((t) => t.storage));
+    return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), walked: traced.walked };
+  }
+
+  /** The gradients of the boundaries; given[i] is the real tensor of saved[i], null where this choice does not need it. */
+  run(dys: Gradients, given: Gradients): (Tensor | null)[] {
     if (this.#error !== null) throw this.#error;
     if (isGradEnabled())
       throw new AutogradError({
@@ -104,18 +116,13 @@ export class Backward {
         received: "true",
         hint: "Call grad() with createGraph inside the compiled function, and compile what uses its results with it.",
       });
-    const key = dys.map((d) => (d === null ? "0" : "1")).join("");
-    let traced = this.#traced.get(key);
-    if (traced === undefined) {
-      restore(this.#path);
-      traced = this.#trace(dys.map((d) => d !== null));
-      this.#traced.set(key, traced);
-    }
+    const key = keyOf(dys);
+    const traced = this.#tracedOf(dys);
     return outsideScopes(() => {
       const wanted = dys.flatMap((d) => (d === null ? [] : [d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!]));
       let program = this.#programs.get(key);
       if (program === undefined) this.#programs.set(key, (program = this.#compile(traced, wanted.length)));
-      const outputs = program.replay([...wanted, ...given], new Map());
+      const outputs = program.replay([...wanted, ...given] as Tensor[], new Map());
       const storages = outputsOf(traced);
       const results = this.boundaries.map((b) => {
         const found = traced.gradients.find((g) => isEqual(g.boundary, b))?.gradient;
@@ -130,6 +137,21 @@ export class Backward {
       for (const t of wanted) if (!dys.includes(t)) t.dispose();
       return results;
     });
+  }
+
+  #tracedOf(dys: Gradients): Traced {
+    const key = keyOf(dys);
+    let traced = this.#traced.get(key);
+    if (traced === undefined) {
+      restore(this.#path);
+      try {
+        traced = this.#trace(dys.map((d) => d !== null));
+      } finally {
+        renew();
+      }
+      this.#traced.set(key, traced);
+    }
+    return traced;
   }
 
   dispose(): void {
@@ -154,6 +176,7 @@ export class Backward {
       ghosts,
       templates,
     );
+    const walked = new Set<TapeNode>();
     const found: { boundary: Boundary; gradient: Tensor | null; readonly sum: Tensor[] }[] = [];
     const add = (boundary: Boundary, grad: Tensor): void => {
       const before = found.find((f) => isEqual(f.boundary, boundary));
@@ -164,7 +187,10 @@ export class Backward {
       noGrad(() =>
         withTracer(run, () => {
           const walk = new Walk(null, (node, output, grad) => {
-            if (node.isTraced) return false;
+            if (node.isTraced) {
+              if (node.isFreeable) walked.add(node);
+              return false;
+            }
             add({ node, output }, grad);
             return true;
           });
@@ -175,7 +201,7 @@ export class Backward {
         }),
       ),
     );
-    return { path: pathTo(run.at), ghosts, gradients };
+    return { path: pathTo(run.at), ghosts, gradients, walked };
   }
 
   #compile(traced: Traced, count: number): CompiledProgram {

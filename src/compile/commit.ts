@@ -69,7 +69,9 @@ export function commit(
       outer.outputIndex = b.output;
       return outer;
     });
-    node = new TapeNode(name, inputs, backward.specs, saved, (dys, kept) => backward.run(dys, kept as Tensor[]));
+    node = new TapeNode(name, inputs, backward.specs, saved, (dys, kept) => backward.run(dys, kept), {
+      parts: (dys) => backward.partsOf(dys),
+    });
     for (const t of [...saved, ...outers]) t.dispose();
   }
   const attach = (ghost: Tensor, t: Tensor): void => {

@@ -13,7 +13,7 @@ import { Ghosts, Given, mapTensors } from "./arguments.ts";
 import { commit } from "./commit.ts";
 import { Ending, type Effect } from "./ending.ts";
 import { explain as explainProgram, type Explanation } from "./explain.ts";
-import { Step } from "./log.ts";
+import { Step, renew } from "./log.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
 import type { CompiledProgram } from "./program.ts";
 import { Restart, Run, type Recorded } from "./trace.ts";
@@ -92,11 +92,13 @@ function effectsOf(run: Run, recorded: Recorded): Effect[] {
   for (const leaf of recorded.leaves)
     if (leaf.grad !== null && leaf.grad.storage.trace !== null && !run.touched.has(leaf))
       run.touched.set(leaf, { grad: null, node: leaf.ownNode, outputIndex: leaf.outputIndex });
-  return [...run.touched].flatMap(([tensor, before]) => {
+  const effects: Effect[] = [];
+  for (const [tensor, before] of run.touched) {
     const grad = tensor.grad === before.grad ? undefined : tensor.grad;
     const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
-    return grad === undefined && node === undefined ? [] : [{ tensor, grad, node, outputIndex: tensor.outputIndex }];
-  });
+    if (grad !== undefined || node !== undefined) effects.push({ tensor, grad, node, outputIndex: tensor.outputIndex });
+  }
+  return effects;
 }
 
 class CompiledFunction {
@@ -129,6 +131,15 @@ class CompiledFunction {
   }
 
   #once(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
+    try {
+      return this.#run(args, isDirect);
+    } finally {
+      // Nothing that a run used is kept by what has to be renewed.
+      renew();
+    }
+  }
+
+  #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
     const given = new Given(args, isDirect);
     given.tensors.forEach((t, i) => t.demandLive(this.#name, `argument ${i}`));
     demandReal(this.#name, given.tensors);
@@ -139,6 +150,7 @@ class CompiledFunction {
       return this.#finish(root, root.recent, root.recent.result, given, new Map(), null);
     }
     const { ghosts } = root;
+    renew();
     ghosts.begin(given.tensors);
     const run = new Run(root.recorded, root.start, ghosts, given.tensors);
     let ending: Ending;

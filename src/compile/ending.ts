@@ -5,7 +5,7 @@ import type { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
 import { tensorsIn, type Ghosts } from "./arguments.ts";
 import { Backward } from "./backward.ts";
-import { isSame, isSameOrNull, operand, pathTo, type Event, type Operand, type Step } from "./log.ts";
+import { isSame, isSameOrNull, operand, pathTo, type Event, type GradientEffect, type Operand, type Step } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import type { Continuation, Run } from "./trace.ts";
@@ -53,6 +53,8 @@ export class Ending {
   #program: CompiledProgram | null = null;
   readonly device: Device | null;
   readonly #path: readonly Event[];
+  /** Gradients of leaves outside that the path begins with. */
+  readonly #begins: readonly GradientEffect[];
   readonly #lacks = new Map<Tensor, unknown>();
   readonly #isTraced: (t: Tensor) => boolean;
 
@@ -64,6 +66,10 @@ export class Ending {
     this.effects = effects;
     this.continuations = [...run.continuations];
     this.#path = pathTo(run.at);
+    const seen = new Set<Tensor>(run.replaced);
+    this.#begins = this.#path
+      .flatMap((event) => (event.kind === "region" ? event.effects : []))
+      .filter(({ leaf }) => leaf.storage.trace === null && !seen.has(leaf) && seen.add(leaf));
     const returned = tensorsIn(result);
     this.results = returned.map((t) => operand(t, !run.isTraced(t)));
     const handed = new Set<Tensor>();
@@ -122,16 +128,7 @@ export class Ending {
 
   /** Whether the gradients that the path begins with are there as they were: for calls that are not checked. */
   get isApplicable(): boolean {
-    const seen = new Set<Tensor>();
-    return this.#path.every(
-      (event) =>
-        event.kind !== "region" ||
-        event.effects.every(({ leaf, before }) => {
-          if (seen.has(leaf) || leaf.storage.trace !== null) return true;
-          seen.add(leaf);
-          return isSameOrNull(before, leaf.grad);
-        }),
-    );
+    return this.#begins.every(({ leaf, before }) => isSameOrNull(before, leaf.grad));
   }
 
   isTraced(t: Tensor): boolean {

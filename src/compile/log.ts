@@ -2,7 +2,7 @@
  * The log of a compiled function: what its JavaScript asked for, in order, as a tree. Calls that ask for the same share a path; where
  * a call differs, a branch begins. A path knows no program: lower.ts makes the graph of it.
  */
-import { moveRetained, type TapeNode } from "../autograd/tape.ts";
+import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/tape.ts";
 import type { Definition, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
@@ -25,6 +25,9 @@ export interface Operand {
   readonly isOuter: boolean;
 }
 
+/** What is written to: a tensor, or one as an event remembers it. */
+export type Target = Pick<Operand, "storage" | "desc" | "offset">;
+
 /** A tensor that an event made, with its place on the tape. */
 export interface Made {
   readonly tensor: Tensor;
@@ -32,6 +35,8 @@ export interface Made {
   readonly ownsStorage: boolean;
   readonly node: TapeNode | null;
   readonly outputIndex: number;
+  /** The node saves what has another version in every run, or at another place of it. */
+  isVersioned: boolean;
 }
 
 /** A leaf's gradient before and after a region. */
@@ -114,10 +119,14 @@ export interface Region {
   readonly inner: readonly Event[];
   readonly effects: readonly GradientEffect[];
   readonly continuations: readonly Continuation[];
-  readonly nodes: readonly { readonly node: TapeNode; readonly retains: number }[];
-  readonly freed: readonly TapeNode[];
-  /** What it writes to. */
-  readonly written: readonly Operand[];
+  /** Nodes that it walks, with how many gradients each keeps. */
+  readonly nodes: ReadonlyMap<TapeNode, number>;
+  /** Those that keep some. */
+  readonly retaining: readonly TapeNode[];
+  /** Frees the nodes that it frees. */
+  readonly pass: Pass;
+  /** What it writes to, once for each write. */
+  readonly written: readonly Target[];
   /** What a later call may see of it, to be revived then. */
   readonly seen: readonly Made[];
   readonly results: readonly (Tensor | null)[] | null;
@@ -144,12 +153,22 @@ export type Event = Operation | View | Creation | Scalar | Constant | Assignment
 export class Step {
   readonly event: Event | null;
   readonly parent: Step | null;
-  readonly next: Step[] = [];
+  /** The first of those that may follow, and the next that may follow the same as this one. */
+  first: Step | null = null;
+  sibling: Step | null = null;
   readonly endings: Ending[] = [];
 
   constructor(event: Event | null, parent: Step | null) {
     this.event = event;
     this.parent = parent;
+  }
+
+  /** One more that may follow. */
+  add(event: Event): Step {
+    const step = new Step(event, this);
+    step.sibling = this.first;
+    this.first = step;
+    return step;
   }
 }
 
@@ -196,32 +215,54 @@ export const isSameOrNull = (o: Operand | null, t: Tensor | null): boolean => (o
 /** Objects with an identity are compared by it, plain data by value. */
 export const isSameGuard = (a: unknown, b: unknown): boolean => a === b || (typeof a !== "function" && sameData(a, b));
 
-const madeOf = (event: Event): readonly Made[] =>
+/** Tensors that an event made by itself. */
+export const madeOf = (event: Event): readonly Made[] =>
   event.kind === "operation"
     ? event.outputs
     : event.kind === "view" || event.kind === "create" || event.kind === "scalar" || event.kind === "constant"
       ? [event.output]
       : [];
 
+/** Traced storages that were written to, and passes that are over. */
+const written = new Set<Storage>();
+const over = new Set<Pass>();
+
+/** Counts a write to a traced storage. */
+export function wrote(storage: Storage): void {
+  storage.version++;
+  written.add(storage);
+}
+
+/** A pass is over: its nodes are freed. */
+export function finish(pass: Pass): void {
+  pass.isOver = true;
+  over.add(pass);
+}
+
+/** Before a run: traced storages, nodes and passes become what they were when they were made. Tensors do as the run comes to them. */
+export function renew(): void {
+  for (const storage of written) storage.version = 0;
+  written.clear();
+  for (const pass of over) pass.isOver = false;
+  over.clear();
+  renewNodes();
+}
+
 /** A traced tensor becomes what it was when the event made it, whatever an earlier call did to it since. */
-export function revive({ tensor, ownsStorage, node, outputIndex }: Made): Tensor {
-  if (ownsStorage) {
-    tensor.storage.version = 0;
-    tensor.storage.birth = Storage.made++;
-  }
+export function revive({ tensor, node, outputIndex, isVersioned }: Made): Tensor {
   tensor.revive();
   tensor.node = node;
   tensor.outputIndex = outputIndex;
-  node?.revive();
+  if (isVersioned) node!.refresh();
   return tensor;
 }
 
 /** Does to the tape what the write did when it was recorded; isOutside: to that of tensors outside too. */
-export function follow(event: Rewrite, wrote: (target: Operand) => void, isOutside = true): void {
+export function follow(event: Rewrite, write: (target: Target) => void, isOutside = true): void {
   // Before the write: what they saved of its target is stale after it.
   for (const { node } of event.after) node?.revive();
   for (const inner of event.inner) {
-    if (inner.kind === "assign") wrote(inner.target);
+    if (inner.kind === "assign") write(inner.target);
     else for (const made of madeOf(inner)) revive(made);
   }
   for (const node of event.nodes) node.rewritten();
@@ -246,26 +287,34 @@ export function visibleOf(inner: readonly Event[], named: ReadonlySet<Tensor>): 
   return [...seen, ...others.map((t) => madeAs(t, false))];
 }
 
-export const madeAs = (t: Tensor, ownsStorage: boolean): Made => ({ tensor: t, ownsStorage, node: t.ownNode, outputIndex: t.outputIndex });
+export const madeAs = (t: Tensor, ownsStorage: boolean): Made => ({
+  tensor: t,
+  ownsStorage,
+  node: t.ownNode,
+  outputIndex: t.outputIndex,
+  isVersioned: t.ownNode?.isVersioned === true,
+});
 
-export function writtenBy(inner: readonly Event[]): Operand[] {
-  return [...allEvents(inner)].flatMap((event) => (event.kind === "assign" ? [event.target] : []));
-}
+/** What events write to, once for each write. */
+export const writtenBy = (inner: readonly Event[]): Target[] =>
+  [...allEvents(inner)].flatMap((event) => (event.kind === "assign" ? [event.target] : []));
 
 /**
  * Sets the tape of a path up as it is after a run of it: what other paths share may have been changed by theirs. Tensors outside stay as
  * they are: the path was walked once, so nothing that its gradients read was written to.
  */
 export function restore(path: readonly Event[]): void {
-  const wrote = ({ storage }: Operand): void => {
-    if (storage.trace !== null) storage.version++;
+  renew();
+  const write = ({ storage }: Target): void => {
+    if (storage.trace !== null) wrote(storage);
   };
   for (const event of path) {
     if (event.kind === "region") {
       for (const m of event.seen) revive(m);
-      for (const node of event.freed) node.free();
-    } else if (event.kind === "rewrite") follow(event, wrote, false);
-    else if (event.kind === "assign") wrote(event.target);
+      for (const target of event.written) write(target);
+      finish(event.pass);
+    } else if (event.kind === "rewrite") follow(event, write, false);
+    else if (event.kind === "assign") write(event.target);
     else for (const m of madeOf(event)) revive(m);
   }
 }

@@ -191,10 +191,9 @@ export class CompiledProgram {
     this.written.forEach((index, i) => {
       const { storage, offset, desc } = given[index]!;
       const size = DTYPES[desc.dtype].sizeInBytes;
-      const last = desc.shape.reduce((n, d, axis) => n + (d - 1) * desc.strides[axis]!, 1);
       const buffer = this.#buffers[this.#outputs[fresh + i]!.slot]!;
-      withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, last * size));
-      storage.version++;
+      withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, desc.extent * size));
+      storage.wrote(offset, offset + desc.extent);
     });
     return storages;
   }

@@ -3,7 +3,7 @@
  * from where it differs on, the run records a branch. Nothing is computed either way.
  */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { record, type TapeNode } from "../autograd/tape.ts";
+import { changedNodes, record, type TapeNode } from "../autograd/tape.ts";
 import type { Definition, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
@@ -17,21 +17,26 @@ import type { Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 import {
   Step,
+  finish,
   follow,
   isSame,
   isSameGuard,
   isSameOrNull,
   madeAs,
+  madeOf,
   operand,
+  pathTo,
   revive,
   visibleOf,
   writtenBy,
+  wrote,
   type Event,
   type GradientEffect,
   type Made,
   type Operand,
   type Region,
   type Scalar,
+  type Target,
 } from "./log.ts";
 import { callerPlace } from "./place.ts";
 
@@ -106,6 +111,10 @@ export class Run implements Tracer {
   #visited: TapeNode[] = [];
   #freed: TapeNode[] = [];
   #hasCode = false;
+  /** The run has begun a backward pass that walks its nodes. */
+  #isOpen = false;
+  /** Leaves outside whose gradient the function itself set before any pass. */
+  readonly replaced = new Set<Tensor>();
   /** Gradients of leaves as they were before it. */
   #gradients = new Map<Tensor, Tensor | null>();
 
@@ -137,7 +146,7 @@ export class Run implements Tracer {
 
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[] {
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (
           e.kind === "operation" &&
@@ -147,7 +156,7 @@ export class Run implements Tracer {
           sameData(e.attrs, attrs)
         ) {
           this.at = step;
-          return e.outputs.map(revive);
+          return e.outputs.length === 1 ? [this.#again(e.outputs[0]!)] : e.outputs.map((m) => this.#again(m));
         }
       }
       this.#leave(definition.name);
@@ -184,7 +193,7 @@ export class Run implements Tracer {
   view<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, make: () => Tensor): Tensor {
     const records = isGradEnabled();
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (
           e.kind === "view" &&
@@ -194,7 +203,7 @@ export class Run implements Tracer {
           sameData(e.attrs, attrs)
         ) {
           this.at = step;
-          return revive(e.output);
+          return this.#again(e.output);
         }
       }
       this.#leave(definition.name);
@@ -215,11 +224,11 @@ export class Run implements Tracer {
 
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (e.kind === "create" && (e.definition as unknown) === definition && e.device === device && sameData(e.attrs, attrs)) {
           this.at = step;
-          return revive(e.output);
+          return this.#again(e.output);
         }
       }
       this.#leave(definition.name);
@@ -239,13 +248,14 @@ export class Run implements Tracer {
 
   scalar(device: Device, dtype: DType, value: Number): Tensor {
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device) continue;
-        if (!e.varies && !Object.is(e.value, value)) this.varied.add(e);
-        if (e.varies || this.varied.has(e)) this.values.set(e, value);
+        const differs = !Object.is(e.value, value);
+        if (differs && !e.varies) this.varied.add(e);
+        if (e.varies || differs || this.varied.has(e)) this.values.set(e, value);
         this.at = step;
-        return revive(e.output);
+        return this.#again(e.output);
       }
       this.#leave(`the number ${value}`);
     }
@@ -258,12 +268,12 @@ export class Run implements Tracer {
   constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView): Tensor {
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (e.kind === "constant" && e.dtype === dtype && e.device === device && sameData(e.shape, shape)) {
           this.at = step;
           this.values.set(e, data);
-          return revive(e.output);
+          return this.#again(e.output);
         }
       }
       this.#leave("data");
@@ -279,7 +289,7 @@ export class Run implements Tracer {
     if (source.storage === target.storage && source.desc === target.desc && source.offset === target.offset) return;
     this.#touchTarget(target);
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (e.kind === "assign" && isSame(e.target, target) && isSame(e.source, source)) {
           this.at = step;
@@ -301,7 +311,7 @@ export class Run implements Tracer {
       run();
       return;
     }
-    for (const step of this.at.next) {
+    for (let step = this.at.first; step !== null; step = step.sibling) {
       const e = step.event!;
       if (e.kind === "rewrite" && isSame(e.target, target) && isSame(e.value, value)) {
         this.at = step;
@@ -324,6 +334,8 @@ export class Run implements Tracer {
       outputIndex: t.outputIndex,
     }));
     this.#push({ kind: "rewrite", target: seen[0], value: seen[1], inner, nodes, after });
+    // What they save has another version before the write.
+    for (const m of pathTo(this.at).flatMap(madeOf)) if (m.node !== null && nodes.includes(m.node)) m.isVersioned = true;
   }
 
   #touchTarget(target: Tensor): void {
@@ -348,7 +360,7 @@ export class Run implements Tracer {
 
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
     if (this.#inner === null) {
-      for (const step of this.at.next) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
         if (e.kind === "custom" && e.node.isLike(node) && areSame(e.inputs, inputs)) {
           this.at = step;
@@ -383,12 +395,13 @@ export class Run implements Tracer {
     run: () => T,
   ): T {
     if (this.#inner !== null) return run();
-    for (const step of this.at.next) {
+    for (let step = this.at.first; step !== null; step = step.sibling) {
       const e = step.event!;
       if ((e.kind !== "region" && e.kind !== "opening") || e.owner !== owner || !areSameOrNull(e.tensors, tensors)) continue;
       if (e.guards.length !== guards.length || !e.guards.every((g, i) => isSameGuard(g, guards[i]))) continue;
       if (e.kind === "opening") {
         this.at = step;
+        this.#isOpen = true;
         return run();
       }
       if (!this.#applies(e)) continue;
@@ -425,6 +438,9 @@ export class Run implements Tracer {
       }));
       const named = new Set<Tensor>(effects.flatMap((e) => e.after ?? []));
       for (const t of (results as readonly (Tensor | null)[] | undefined) ?? []) if (t !== null) named.add(t);
+      const nodes = new Map(visited.map((node) => [node, node.retained?.size ?? 0]));
+      const pass = { isOver: false };
+      for (const node of freed) node.freeAfter(pass);
       this.#push({
         kind: "region",
         owner,
@@ -433,8 +449,9 @@ export class Run implements Tracer {
         inner,
         effects,
         continuations: this.continuations.slice(flowed),
-        nodes: visited.map((node) => ({ node, retains: node.retained?.size ?? 0 })),
-        freed,
+        nodes,
+        retaining: [...nodes.keys()].filter((node) => nodes.get(node)! > 0),
+        pass,
         seen: visibleOf(inner, named),
         written: writtenBy(inner),
         results: (results as readonly (Tensor | null)[] | undefined) ?? null,
@@ -444,6 +461,11 @@ export class Run implements Tracer {
   }
 
   touchGradient(leaf: Tensor): void {
+    if (this.#inner === null && !this.#isOpen && !this.touched.has(leaf)) this.replaced.add(leaf);
+    this.#noteGradient(leaf);
+  }
+
+  #noteGradient(leaf: Tensor): void {
     if (this.#inner !== null && !this.#gradients.has(leaf)) this.#gradients.set(leaf, leaf.grad);
     if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.#touch(leaf);
   }
@@ -458,10 +480,20 @@ export class Run implements Tracer {
     }
   }
 
-  #wrote(target: Pick<Operand, "storage" | "desc" | "offset">): void {
+  #wrote(target: Target): void {
     const { storage } = target;
-    if (storage.trace === null && !this.#versions.has(storage)) this.#versions.set(storage, storage.version);
+    if (storage.trace !== null) {
+      wrote(storage);
+      return;
+    }
+    if (!this.#versions.has(storage)) this.#versions.set(storage, storage.version);
     noteWrite(target);
+  }
+
+  #again(made: Made): Tensor {
+    // A pass that walks nodes tells what it made by its age.
+    if (this.#isOpen && made.ownsStorage) made.tensor.storage.birth = Storage.made++;
+    return revive(made);
   }
 
   #touch(t: Tensor): void {
@@ -472,19 +504,23 @@ export class Run implements Tracer {
   #applies(region: Region): boolean {
     return (
       region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.grad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
-      region.nodes.every(({ node, retains }) => node.hooks === null && (node.retained?.size ?? 0) === retains)
+      region.retaining.every((node) => node.retained?.size === region.nodes.get(node)) &&
+      [...changedNodes()].every((node) => {
+        const retains = region.nodes.get(node);
+        return retains === undefined || (node.hooks === null && (node.retained?.size ?? 0) === retains);
+      })
     );
   }
 
   #skip(region: Region): void {
-    for (const m of region.seen) revive(m);
+    for (const m of region.seen) this.#again(m);
     for (const target of region.written) this.#wrote(target);
     for (const { leaf, after } of region.effects) {
-      this.touchGradient(leaf);
+      this.#noteGradient(leaf);
       leaf.grad = after;
     }
     this.continuations.push(...region.continuations);
-    for (const node of region.freed) node.free();
+    finish(region.pass);
   }
 
   #leave(what: string): void {
@@ -496,9 +532,7 @@ export class Run implements Tracer {
       this.#inner.push(event);
       return;
     }
-    const step = new Step(event, this.at);
-    this.at.next.push(step);
-    this.at = step;
+    this.at = this.at.add(event);
   }
 
   #ghost(device: Device, { dtype, shape }: TensorSpec): Tensor {
@@ -529,7 +563,11 @@ const made = (t: Tensor): Made => madeAs(t, true);
 
 function areSame(seen: readonly Operand[], tensors: readonly Tensor[]): boolean {
   if (seen.length !== tensors.length) return false;
-  for (let i = 0; i < seen.length; i++) if (!isSame(seen[i]!, tensors[i]!)) return false;
+  for (let i = 0; i < seen.length; i++) {
+    const o = seen[i]!;
+    const t = tensors[i]!;
+    if (t === o.tensor && !o.isOuter ? t.requiresGrad !== o.requiresGrad : !isSame(o, t)) return false;
+  }
   return true;
 }
 

@@ -238,10 +238,10 @@ export function replace(t: Tensor, next: Tensor): void {
 
 /** @internal Takes a gradient away, or fills it with zeros. */
 export function clearGradient(p: Tensor, setToNull: boolean): void {
-  if (p.grad === null) return;
   const t = tracer();
+  if (setToNull) t?.touchGradient(p);
+  if (p.grad === null) return;
   if (setToNull) {
-    t?.touchGradient(p);
     if (t === null) p.grad.dispose();
     p.grad = null;
   } else {

@@ -87,6 +87,7 @@ export function registerHook(x: Tensor, fn: Hook): HookHandle {
   if (node === null) {
     list = x.hooks ??= [];
   } else {
+    node.change();
     const hooks = (node.hooks ??= new Map<number, Hook[]>());
     list = hooks.get(x.outputIndex) ?? [];
     hooks.set(x.outputIndex, list);
@@ -110,6 +111,7 @@ export function retainGrad(x: Tensor): Tensor {
       received: x.describe(),
     });
   const node = x.node;
+  node?.change();
   if (node !== null) (node.retained ??= new Map<number, Tensor>()).set(x.outputIndex, x);
   return x;
 }

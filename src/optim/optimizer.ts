@@ -258,7 +258,6 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       if (t === null) this.#arrange();
       for (const unit of this.#units) this.#prepare(unit);
       this.#writeRates(t);
-      const guards = this.#units.flatMap((u) => [u.plan!.id, ...this.#guards(u.group.options)]);
       if (t === null)
         outsideScopes(() => {
           this.#run();
@@ -267,7 +266,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         t.region(
           this,
           this.#units.flatMap((u) => u.partition.parameters.map((p) => p.grad)),
-          guards,
+          this.#guards(),
           () => {
             this.#run();
           },
@@ -276,8 +275,11 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     return result;
   }
 
-  #guards(options: O): unknown[] {
-    return Object.values(this.fixed(options));
+  /** What a step depends on besides gradients and rates. */
+  #guards(): unknown[] {
+    const guards: unknown[] = [];
+    for (const { plan, group } of this.#units) guards.push(plan!.id, ...Object.values(this.fixed(group.options)));
+    return guards;
   }
 
   /** State that starts with an option, such as a rate, takes what it is now, in the first step. */

@@ -57,9 +57,8 @@ function take(target: Tensor, value: Tensor): void {
 }
 
 /** The elements from the first to the last of a tensor were written. */
-export function noteWrite({ storage, desc: { shape, strides }, offset }: Pick<Tensor, "storage" | "desc" | "offset">): void {
-  storage.wrote(offset, offset + shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1));
-}
+export const noteWrite = ({ storage, offset, desc }: Pick<Tensor, "storage" | "desc" | "offset">): void =>
+  storage.wrote(offset, offset + desc.extent);
 
 function scatter(native: NativeDevice, target: Tensor, packed: Tensor): void {
   outsideScopes(() => {

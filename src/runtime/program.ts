@@ -41,11 +41,7 @@ export function lowerDefinition<A>(
 
 /** Bytes from the aligned offset to the last element. */
 function spanOf(desc: Desc, residue: number): number {
-  let last = 1;
-  desc.shape.forEach((d, i) => {
-    last += (d - 1) * desc.strides[i]!;
-  });
-  return Math.ceil((residue + last * DTYPES[desc.dtype].sizeInBytes) / 4) * 4;
+  return Math.ceil((residue + desc.extent * DTYPES[desc.dtype].sizeInBytes) / 4) * 4;
 }
 
 /** An output must be the whole of a value that a node wrote, packed, and not shared with another output. */

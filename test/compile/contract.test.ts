@@ -443,6 +443,127 @@ describe.each(devices)("the contract of compile on %s", (device) => {
       }
       f.dispose();
     });
+    it("a number that differs in a call that throws", async () => {
+      let [k, fails] = [1, false];
+      const f = dx.compile((x: dx.Tensor) => {
+        const y = x.mul(k);
+        if (fails) throw new Error("no");
+        return y;
+      });
+      expect(await f(input(1)).toArray()).toEqual([2, -1]);
+      [k, fails] = [2, true];
+      expect(() => f(input(1))).toThrow("no");
+      [k, fails] = [1, false];
+      expect(await f(input(1)).toArray()).toEqual([2, -1]);
+      expect(f.explain().recordings.length).toBe(1);
+      k = 3;
+      expect(await f(input(1)).toArray()).toEqual([6, -3]);
+      f.dispose();
+    });
+    it("what a call that throws had written", async () => {
+      const w = at([1, 2], true);
+      const y = w.mul(w);
+      const f = dx.compile(() => {
+        dx.noGrad(() => w.mul_(5));
+        throw new Error("no");
+      });
+      expect(() => f()).toThrow("no");
+      expect(await w.toArray()).toEqual([1, 2]);
+      y.sum().backward();
+      expect(await w.grad!.toArray()).toEqual([2, 4]);
+      f.dispose();
+    });
+    it("what was saved beside the elements that it writes", async () => {
+      const [v, w] = [at([1, 2], true), at([3, 4], true)];
+      const optimizer = new dx.optim.SGD([v, w], { lr: 0 });
+      v.mul(w).sum().backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      expect(v.storage).toBe(w.storage);
+      const y = v.mul(v);
+      const f = dx.compile(() => {
+        dx.noGrad(() => w.mul_(2));
+      });
+      for (let i = 0; i < 3; i++) f();
+      y.sum().backward();
+      expect(await v.grad!.toArray()).toEqual([2, 4]);
+      const z = v.mul(w);
+      f();
+      expect(() => z.sum().backward()).toThrow(/unchanged since mul saved it/);
+      f.dispose();
+    });
+    it("with hooks, and a write to what a node has saved", () =>
+      agrees(
+        () => ({ w: at([0.5, 0.25], true) }),
+        ({ w }, x) => {
+          w.grad = null;
+          const z = x.mul(w);
+          z.registerHook((g) => g.mul(3));
+          z.sum().backward({ retainGraph: true });
+          z.mul_(w);
+          z.mul(z).sum().backward({ retainGraph: true });
+          z.sum().backward();
+          return z;
+        },
+        input,
+      ));
+    it("when only some results are followed back, and what lies outside has moved on", () =>
+      agrees(
+        () => {
+          const w = at([1, 2], true);
+          return { w, h: w.mul(2) };
+        },
+        ({ h }, x) => {
+          h.mul_(x);
+          return [h.sum(), h.mul(h).sum()];
+        },
+        input,
+        {
+          after: ({ h }, result) => {
+            (result as dx.Tensor[])[0]!.backward({ retainGraph: true });
+            h.sum().backward({ retainGraph: true });
+          },
+        },
+      ));
+    it("when results are followed back one after the other", async () => {
+      const [v, w] = [at([1, 2], true), at([3, 4], true)];
+      const f = dx.compile((x: dx.Tensor) => {
+        const y = w.mul(w);
+        return [v.mul(v).mul(x).sum(), y.mul(x).sum(), y.mul(3).sum()];
+      });
+      for (let i = 0; i < 3; i++) {
+        v.grad = w.grad = null;
+        const [a, b, c] = f(at([1, 1]));
+        a!.backward();
+        b!.backward();
+        expect(await v.grad!.toArray()).toEqual([2, 4]);
+        expect(await w.grad!.toArray()).toEqual([6, 8]);
+        expect(() => a!.backward()).toThrow(/second pass/);
+        expect(() => c!.backward()).toThrow(/second pass/);
+      }
+      f.dispose();
+    });
+    it("without a check: nothing of the function runs", async () => {
+      let runs = 0;
+      const w = at([1, 2], true);
+      const optimizer = new dx.optim.SGD([w], { lr: 1 });
+      const step = dx.compile(
+        (x: dx.Tensor) => {
+          runs++;
+          optimizer.zeroGrad();
+          const loss = w.mul(x).sum();
+          loss.backward();
+          optimizer.step();
+          return loss;
+        },
+        { check: false },
+      );
+      for (let i = 0; i < 5; i++) step(at([1, 1]));
+      expect(runs).toBeLessThanOrEqual(2);
+      expect(await w.toArray()).toEqual([-4, -3]);
+      expect(await w.grad!.toArray()).toEqual([1, 1]);
+      step.dispose();
+    });
     it("hooks do not pile up", async () => {
       const w = at([1], true);
       let calls = 0;
