@@ -6,7 +6,8 @@ import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/
 import type { Definition, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
-import { Storage, type Desc } from "../storage.ts";
+import type { Storage } from "../storage.ts";
+import { type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import { sameData } from "../graph/key.ts";
 import type { Ending } from "./ending.ts";

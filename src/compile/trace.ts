@@ -15,8 +15,8 @@ import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import type { Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
+import type { Step } from "./log.ts";
 import {
-  Step,
   finish,
   follow,
   isSame,
