@@ -15,7 +15,7 @@ class Reader {
       : desc_(desc), level_(feature_level), graph_(*graph), slots_(*slots) {}
 
   HRESULT Read() {
-    bool good = ReadNodes() && ReadInputEdges() && ReadEdges() && ReadOutputEdges() && CheckConnected() && Sort();
+    bool good = ReadNodes() && ReadInputEdges() && ReadEdges() && ReadOutputEdges() && CheckConnected() && CheckOverwriting() && Sort();
     if (good) return S_OK;
     Trace("CompileGraph: " + why_);
     return E_INVALIDARG;
@@ -26,6 +26,7 @@ class Reader {
     const schema::OperatorDesc* desc = nullptr;  // null: a constant
     std::vector<const schema::TensorDesc*> input_tensors, output_tensors;
     std::vector<int> inputs, outputs;  // values
+    std::vector<int> sources;          // of each input: the node that an edge comes from, -1 for a graph input
     std::vector<size_t> before;        // nodes whose outputs it reads
     bool used = false;                 // of a constant
   };
@@ -60,6 +61,7 @@ class Reader {
         node.output_tensors = node.desc->Outputs();
         node.inputs.assign(node.input_tensors.size(), -1);
         node.outputs.assign(node.output_tensors.size(), -1);
+        node.sources.assign(node.input_tensors.size(), -1);
       } else if (static_cast<UINT>(from.Type) == DML_GRAPH_NODE_TYPE_CONSTANT && level_ >= 0x6200) {
         auto* constant = static_cast<const DML_CONSTANT_DATA_GRAPH_NODE_DESC*>(from.Desc);
         if (!constant->Data || !constant->DataSize) return Fail("a constant node has no data");
@@ -137,6 +139,46 @@ class Reader {
     return true;
   }
 
+  static bool SameLayout(const schema::TensorDesc* a, const schema::TensorDesc* b) {
+    if (!a || !b || a->data_type != b->data_type || a->rank != b->rank) return false;
+    for (uint32_t i = 0; i < a->rank; ++i)
+      if (a->sizes[i] != b->sizes[i] || (a->sizes[i] != 1 && a->strides[i] != b->strides[i])) return false;
+    return true;
+  }
+
+  // A slice of what another node makes whose elements lie side by side there.
+  bool IsPart(const Node& node) const {
+    if (node.sources.empty() || node.sources[0] < 0 || !nodes_[static_cast<size_t>(node.sources[0])].desc) return false;
+    const auto type = node.desc->type();
+    if (type != DML_OPERATOR_SLICE && type != DML_OPERATOR_SLICE1 && type != DML_OPERATOR_SPLIT) return false;
+    const schema::TensorDesc *whole = node.input_tensors[0], *part = node.output_tensors[0];
+    uint32_t first = 0;  // of what is not cut
+    for (uint32_t i = 0; i < whole->rank; ++i)
+      if (part->sizes[i] != whole->sizes[i]) first = i;
+    for (uint32_t i = 0; i < first; ++i)
+      if (part->sizes[i] != 1) return false;
+    if (type == DML_OPERATOR_SLICE1 && part->sizes[first] > 1 && node.desc->Get<std::vector<int32_t>>("InputWindowStrides")[first] != 1)
+      return false;
+    if (type == DML_OPERATOR_SLICE && part->sizes[first] > 1 && node.desc->UInts("Strides")[first] != 1) return false;
+    return part->ElementCount() < whole->ElementCount();
+  }
+
+  // DirectML lets a node that can run in place write over what it reads, slices seen through, and refuses the graph where the sizes of the
+  // two differ.
+  bool CheckOverwriting() {
+    for (const Node& node : nodes_) {
+      if (!node.desc || !node.desc->schema->supports_in_place) continue;
+      for (size_t i = 0; i < node.sources.size(); ++i) {
+        if (node.sources[i] < 0 || !nodes_[static_cast<size_t>(node.sources[i])].desc) continue;
+        if (!SameLayout(node.input_tensors[i], node.output_tensors[0])) continue;
+        if (node.input_tensors[i]->size_in_bytes != node.output_tensors[0]->size_in_bytes ||
+            IsPart(nodes_[static_cast<size_t>(node.sources[i])]))
+          return Fail(std::string(node.desc->schema->name) + ", which can run in place, reads a part of what an edge holds");
+      }
+    }
+    return true;
+  }
+
   bool ReadEdges() {
     for (UINT i = 0; i < desc_.IntermediateEdgeCount; ++i) {
       const DML_GRAPH_EDGE_DESC& edge = desc_.IntermediateEdges[i];
@@ -152,6 +194,7 @@ class Reader {
       // A constant may be larger than what is read of it.
       if (from.desc ? size != tensor->size_in_bytes : size < tensor->size_in_bytes) return Fail("an edge connects tensors of unequal size");
       to.inputs[e->ToNodeInputIndex] = value;
+      to.sources[e->ToNodeInputIndex] = static_cast<int>(e->FromNodeIndex);
       from.used = true;
       if (from.desc) to.before.push_back(e->FromNodeIndex);
     }

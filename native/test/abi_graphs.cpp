@@ -45,6 +45,74 @@ const char* const kExp = "ELEMENT_WISE_EXP InputTensor=f32[1,1,4,8] OutputTensor
 
 }  // namespace
 
+// A node that could write over what it reads wants the whole of it, as it lies.
+TEST(graph_part_of_an_edge) {
+  Gpu& gpu = suite.gpu();
+  auto compile = [&](const std::string& text, uint32_t whole) {
+    GraphBuilder graph(gpu);
+    schema::OperatorDesc part = Parse(text);
+    std::get<std::optional<schema::TensorDesc>>(part.fields[0])->size_in_bytes = whole;
+    const UINT add = graph.Node("ELEMENT_WISE_ADD ATensor=f32[1,1,1,8] BTensor=f32[1,1,1,8] OutputTensor=f32[1,1,1,8]"),
+               to = graph.Node(part);
+    graph.Input(0, add, 0);
+    graph.Input(1, add, 1);
+    graph.Link(add, 0, to, 0);
+    graph.Output(to, 0, 0);
+    Ref<IDMLCompiledOperator> compiled;
+    return graph.Compile(compiled);
+  };
+  for (const char* name : {"ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_EXP", "ACTIVATION_RELU"}) {
+    const std::string op = name;
+    CHECK_EQ(compile(op + " InputTensor=f32[1,1,1,4] OutputTensor=f32[1,1,1,4]", 32), E_INVALIDARG);
+    CHECK_EQ(compile(op + " InputTensor=f32[1,1,1,1] OutputTensor=f32[1,1,1,1]", 32), E_INVALIDARG);
+    CHECK_OK(compile(op + " InputTensor=f32[1,1,1,8] OutputTensor=f32[1,1,1,8]", 32));
+    CHECK_OK(compile(op + " InputTensor=f32[1,1,2,4] OutputTensor=f32[1,1,2,4]", 32));
+    CHECK_OK(compile(op + " InputTensor=f32[1,1,1,4]/[8,8,8,2] OutputTensor=f32[1,1,1,4]", 32));
+    CHECK_OK(compile(op + " InputTensor=f32[1,1,1,8]/[0,0,0,0] OutputTensor=f32[1,1,1,8]", 32));
+  }
+  CHECK_OK(compile("CAST InputTensor=f32[1,1,1,4] OutputTensor=i32[1,1,1,4]", 32));
+}
+
+// Slices are seen through; a copy is not. From a graph input there is no edge.
+TEST(graph_slice_of_an_edge) {
+  Gpu& gpu = suite.gpu();
+  const std::string slice =
+      "SLICE1 InputTensor=f32[8] OutputTensor=f32[4] DimensionCount=1 InputWindowOffsets=[OFFSET] InputWindowSizes=[SIZE] "
+      "InputWindowStrides=[STEP]";
+  auto compile = [&](bool is_edge, const char* offset, const char* size, const char* step, const char* between) {
+    std::string text = slice;
+    for (auto [name, value] : {std::pair("OFFSET", offset), std::pair("SIZE", size), std::pair("STEP", step)})
+      text.replace(text.find(name), std::strlen(name), value);
+    GraphBuilder graph(gpu);
+    const UINT cut = graph.Node(text);
+    if (is_edge) {
+      const UINT add = graph.Node("ELEMENT_WISE_ADD ATensor=f32[8] BTensor=f32[8] OutputTensor=f32[8]");
+      graph.Input(0, add, 0);
+      graph.Input(1, add, 1);
+      graph.Link(add, 0, cut, 0);
+    } else {
+      graph.Input(0, cut, 0);
+    }
+    UINT last = cut;
+    for (const char* node : {between, "ELEMENT_WISE_EXP InputTensor=f32[4] OutputTensor=f32[4]"}) {
+      if (!node) continue;
+      const UINT next = graph.Node(node);
+      graph.Link(last, 0, next, 0);
+      last = next;
+    }
+    graph.Output(last, 0, 0);
+    Ref<IDMLCompiledOperator> compiled;
+    return graph.Compile(compiled);
+  };
+  const char* copy = "CAST InputTensor=f32[4] OutputTensor=f32[4]";
+  for (const char* offset : {"0", "4"}) {
+    CHECK_EQ(compile(true, offset, "4", "1", nullptr), E_INVALIDARG);
+    CHECK_OK(compile(true, offset, "4", "1", copy));
+    CHECK_OK(compile(false, offset, "4", "1", nullptr));
+  }
+  CHECK_OK(compile(true, "0", "8", "2", nullptr));
+}
+
 TEST(graph_chain) {
   Gpu& gpu = suite.gpu();
   GraphBuilder graph(gpu);

@@ -7,7 +7,7 @@ import { describeNode } from "../describe.ts";
 import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
 import { keyOf } from "../key.ts";
-import { materializeOffsets } from "../passes/materialize-offsets.ts";
+import { materializeParts } from "../passes/materialize-parts.ts";
 import { describeRegion, regionBytes } from "./region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
@@ -64,7 +64,7 @@ function subgraph(graph: Graph, nodes: ReadonlySet<GraphNode>): Graph {
   const sub = withNodes(graph, [...nodes], (x) => x);
   const made = new Set([...nodes].flatMap((n) => n.outputs.flatMap((x) => (x === null ? [] : [x.value]))));
   sub.inputs = [...new Set([...nodes].flatMap((n) => n.inputs.flatMap((x) => (x === null || made.has(x.value) ? [] : [x.value]))))];
-  return materializeOffsets(sub);
+  return materializeParts(sub);
 }
 
 /**

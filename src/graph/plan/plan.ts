@@ -5,7 +5,7 @@
  */
 import type { Capabilities } from "../../dml/capabilities.ts";
 import type { Graph } from "../graph.ts";
-import { materializeOffsets } from "../passes/materialize-offsets.ts";
+import { materializeParts } from "../passes/materialize-parts.ts";
 import { planList } from "./list.ts";
 import { planRegion } from "./region.ts";
 import type { Plan } from "./slots.ts";
@@ -25,7 +25,7 @@ export type Regions = "whole" | "head" | "none";
 const GRAPH_NODES = 128;
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
-  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) return { ...planRegion(materializeOffsets(graph), name), presets: [] };
+  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) return { ...planRegion(materializeParts(graph), name), presets: [] };
   return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
 }
 
