@@ -166,7 +166,17 @@ class Reader {
   // DirectML lets a node that can run in place write over what it reads, slices seen through, and refuses the graph where the sizes of the
   // two differ.
   bool CheckOverwriting() {
+    std::vector<int> readers(graph_.values.size(), 0);
+    for (const Node& node : nodes_)
+      for (int value : node.inputs)
+        if (value >= 0) ++readers[static_cast<size_t>(value)];
     for (const Node& node : nodes_) {
+      // It leaves such a node out, and then finds the readers of its input at odds.
+      if (node.desc && node.desc->type() == DML_OPERATOR_ELEMENT_WISE_IDENTITY && node.sources[0] < 0 &&
+          !node.desc->Get<std::optional<DML_SCALE_BIAS>>("ScaleBias") && readers[static_cast<size_t>(node.inputs[0])] > 1 &&
+          SameLayout(node.input_tensors[0], node.output_tensors[0]) &&
+          node.input_tensors[0]->size_in_bytes != node.output_tensors[0]->size_in_bytes)
+        return Fail("an identity reads a part of a graph input that other nodes read too");
       if (!node.desc || !node.desc->schema->supports_in_place) continue;
       for (size_t i = 0; i < node.sources.size(); ++i) {
         if (node.sources[i] < 0 || !nodes_[static_cast<size_t>(node.sources[i])].desc) continue;

@@ -73,6 +73,27 @@ TEST(graph_part_of_an_edge) {
   CHECK_OK(compile("CAST InputTensor=f32[1,1,1,4] OutputTensor=i32[1,1,1,4]", 32));
 }
 
+// An identity of a part of a graph input is left out, and then does not fit beside the input's other readers.
+TEST(graph_identity_of_a_part) {
+  Gpu& gpu = suite.gpu();
+  auto compile = [&](const std::string& text, UINT other) {
+    GraphBuilder graph(gpu);
+    schema::OperatorDesc part = Parse(text);
+    std::get<std::optional<schema::TensorDesc>>(part.fields[0])->size_in_bytes = 32;
+    const UINT first = graph.Node(part), second = graph.Node("ELEMENT_WISE_EXP InputTensor=f32[8] OutputTensor=f32[8]");
+    graph.Input(0, first, 0);
+    graph.Input(other, second, 0);
+    graph.Output(first, 0, 0);
+    graph.Output(second, 0, 1);
+    Ref<IDMLCompiledOperator> compiled;
+    return graph.Compile(compiled);
+  };
+  CHECK_EQ(compile("ELEMENT_WISE_IDENTITY InputTensor=f32[4] OutputTensor=f32[4]", 0), E_INVALIDARG);
+  CHECK_OK(compile("ELEMENT_WISE_IDENTITY InputTensor=f32[4] OutputTensor=f32[4]", 1));
+  CHECK_OK(compile("ELEMENT_WISE_ABS InputTensor=f32[4] OutputTensor=f32[4]", 0));
+  CHECK_OK(compile("CAST InputTensor=f32[4] OutputTensor=f32[4]", 0));
+}
+
 // Slices are seen through; a copy is not. From a graph input there is no edge.
 TEST(graph_slice_of_an_edge) {
   Gpu& gpu = suite.gpu();

@@ -3,7 +3,7 @@
  *
  * A node that could write its result over what it reads demands all of what an edge holds: CompileGraph of Microsoft's library gives
  * E_INVALIDARG where that is a part of a value as it lies, or came out of a slice, which it takes for such a part. A CAST to the same type
- * is a copy to it.
+ * is a copy to it. It gives that for an IDENTITY of a part of an input as well, which it leaves out: a CAST stands for those.
  */
 import { OPERATORS } from "../../dml/operators.generated.ts";
 import { Expr, packedBytes, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
@@ -11,6 +11,8 @@ import { DTYPES } from "../../dtype.ts";
 import { isPacked, packedStrides } from "../../shape.ts";
 
 const SLICES: ReadonlySet<string> = new Set(["SLICE", "SLICE1", "SPLIT"]);
+
+const isCopy = (node: GraphNode): boolean => node.operator === "ELEMENT_WISE_IDENTITY" && (node.attributes["scaleBias"] ?? null) === null;
 
 export function materializeParts(graph: Graph): Graph {
   const inputs = new Set<Value>(graph.inputs);
@@ -39,7 +41,8 @@ export function materializeParts(graph: Graph): Graph {
   const isPart = (x: Expr): boolean =>
     isPacked(x.sizes, x.strides) && (slices.has(x.value) || packedBytes(x.dtype, x.sizes) < x.value.sizeInBytes);
 
-  for (const node of graph.nodes) {
+  for (const given of graph.nodes) {
+    const node = isCopy(given) && isPart(given.inputs[0]!) ? { ...given, operator: "CAST" as const, attributes: {} } : given;
     const mayOverwrite = OPERATORS[node.operator].supportsInPlace;
     const seen = node.inputs.map((x) => {
       if (x === null || inputs.has(x.value)) return x;

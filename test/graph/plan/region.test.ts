@@ -59,11 +59,19 @@ eachDevice("regions", (device) => {
       (t: dx.Tensor) => {
         const whole = dx.cat([t.slice(0, 3, 6), t.slice(0, 0, 3)]);
         const first = whole.slice(0, 0, 3);
-        return [first.add(1), first.neg(), first.mul(first), whole.reshape([2, 3]).select(0, 0).clamp(5, 9), whole.slice(0, 0, 1).abs()];
+        return [
+          t.slice(0, 0, 3).clone(),
+          t.add(0),
+          first.add(1),
+          first.neg(),
+          first.mul(first),
+          whole.reshape([2, 3]).select(0, 0).clamp(5, 9),
+          whole.slice(0, 0, 1).abs(),
+        ];
       },
       { regions },
     );
-    const want = [[5, 6, 7], [-4, -5, -6], [16, 25, 36], [5, 5, 6], [4]];
+    const want = [[1, 2, 3], [1, 2, 3, 4, 5, 6], [5, 6, 7], [-4, -5, -6], [16, 25, 36], [5, 5, 6], [4]];
     for (let call = 0; call < 3; call++) expect(f(x).map((t) => numbers(t))).toEqual(want);
     f.dispose();
     x.dispose();
