@@ -72,6 +72,9 @@ export function first(x: Float64Array, shape: readonly number[], axis: number, c
   return [...x].filter((_, i) => Math.floor(i / after) % length < count);
 }
 
+/** The elements with one zero only: its sign is a device's own affair. */
+export const unsigned = (z: dx.ComplexTensor): unknown => JSON.parse(JSON.stringify(z.toArraySync())) as unknown;
+
 const numbersOf = (t: dx.Tensor): ArrayLike<number> => t.to("float32").dataSync() as Float32Array;
 
 /** The largest error of a result, as a share of the root of the mean square of what is expected. */
