@@ -70,6 +70,28 @@ async function convolutions(device: dx.Device, sizes: Sizes, add: (f: Figure) =>
   }
 }
 
+const TRANSFORMS = [
+  [1, 1024],
+  [64, 1024],
+  [1, 65536],
+  [16, 65536],
+] as const;
+
+async function transforms(device: dx.Device, { least }: Sizes, add: (f: Figure) => void): Promise<void> {
+  for (const [batch, n] of TRANSFORMS) {
+    const generator = new dx.Generator(n);
+    const [re, im] = [0, 1].map(() => dx.rand([batch, n], { device, generator })) as [dx.Tensor, dx.Tensor];
+    const z = dx.complex(re, im);
+    const real = (y: dx.ComplexTensor): dx.Tensor => {
+      y.imag.dispose();
+      return y.real;
+    };
+    add({ name: `fft complex64 ${batch}x${n}`, value: (await seconds(device, () => real(dx.fft.fft(z)), least)) * 1e3, unit: "ms" });
+    add({ name: `rfft float32 ${batch}x${n}`, value: (await seconds(device, () => real(dx.fft.rfft(re)), least)) * 1e3, unit: "ms" });
+    for (const t of [z, re, im]) t.dispose();
+  }
+}
+
 async function bandwidth(device: dx.Device, { elements, least }: Sizes, add: (f: Figure) => void): Promise<void> {
   const generator = new dx.Generator(2);
   const a = dx.rand([elements], { device, generator });
@@ -172,6 +194,7 @@ async function calls(device: dx.Device, count: number, add: (f: Figure) => void)
 export async function measureKernels(device: dx.Device, sizes: Sizes, add: (f: Figure) => void): Promise<void> {
   await gemms(device, "float32", sizes, add);
   await convolutions(device, sizes, add);
+  await transforms(device, sizes, add);
   await bandwidth(device, sizes, add);
   await calls(device, sizes === SMALL ? 2_000 : 20_000, add);
 }

@@ -44,42 +44,66 @@ export function emitTransform(e: Emission, plan: Plan, x: Pair, asked: Asked): P
   }
 }
 
-/** The first rows and columns of a matrix. */
-const corner = (g: GraphBuilder, t: Expr, rows: number, columns: number): Expr =>
-  g.reinterpret(t, { sizes: [rows, columns], strides: t.strides });
+/** A product with a matrix of cosines or sines: alpha * matrix * v, plus sum. */
+type Times = (matrix: Expr, v: Expr, alpha: number, sum: Expr | null) => Expr;
+
+/** (c + sign i s) x scale, of complex or real x, of which only the real part may be wanted. */
+function combined(times: Times, [c, s]: readonly [Expr, Expr], x: Pair, sign: number, scale: number, complex: boolean): Pair {
+  const rotated = sign * scale;
+  const re = times(c, x.re, scale, null);
+  if (x.im === null) return { re, im: complex ? times(s, x.re, rotated, null) : null };
+  return {
+    re: times(s, x.im, -rotated, re),
+    im: complex ? times(s, x.re, rotated, times(c, x.im, scale, null)) : null,
+  };
+}
+
+function gemm(g: GraphBuilder, a: Expr, b: Expr, sizes: readonly number[], alpha: number, sum: Expr | null, turned = false): Expr {
+  return g.gemm(a, b, {
+    c: sum,
+    output: { sizes },
+    transA: turned ? "TRANSPOSE" : "NONE",
+    transB: "NONE",
+    alpha,
+    beta: sum === null ? 0 : 1,
+  });
+}
+
+/** The first rows and columns of a matrix, for each of a batch. */
+const matrix = (g: GraphBuilder, t: Expr, batch: readonly number[], rows: number, columns: number): Expr =>
+  g.reinterpret(t, { sizes: [...batch, rows, columns], strides: [0, 0, t.strides[0]!, 1] });
 
 /** The product of the matrix of n with x along its middle axis. */
 function product({ g, tables }: Emission, n: number, x: Pair, { outputs, sign, scale, complex }: Asked): Pair {
   const [p, inputs, q] = x.re.sizes as [number, number, number];
-  const [c, s] = tables(matrixTable(n).key).map((t) => corner(g, t, outputs, inputs)) as [Expr, Expr];
-  const rows = q === 1;
   // Where nothing lies behind the axis, the batch is the rows of one product with the (symmetric) matrix.
-  const sizes = rows ? [1, 1, p, outputs] : [1, p, outputs, q];
-  const times = (matrix: Expr, v: Expr, alpha: number, sum: Expr | null): Expr => {
-    const m = g.reinterpret(matrix, {
-      sizes: rows ? [1, 1, inputs, outputs] : [1, p, outputs, inputs],
-      strides: rows ? [0, 0, matrix.strides[0]!, 1] : [0, 0, matrix.strides[0]!, 1],
-    });
-    const data = g.reinterpret(v, {
-      sizes: rows ? [1, 1, p, inputs] : [1, p, inputs, q],
-      strides: rows ? [0, 0, v.strides[0]!, v.strides[1]!] : [0, ...v.strides],
-    });
-    return g.gemm(rows ? data : m, rows ? m : data, {
-      c: sum,
-      output: { sizes },
-      transA: "NONE",
-      transB: "NONE",
-      alpha,
-      beta: sum === null ? 0 : 1,
-    });
-  };
-  const rotated = sign * scale;
-  const re = times(c, x.re, scale, null);
-  const result: Pair =
-    x.im === null
-      ? { re, im: complex ? times(s, x.re, rotated, null) : null }
-      : { re: times(s, x.im, -rotated, re), im: complex ? times(s, x.re, rotated, times(c, x.im, scale, null)) : null };
+  const times: Times =
+    q === 1
+      ? (m, v, alpha, sum) => {
+          const rows = g.reinterpret(v, { sizes: [1, 1, p, inputs], strides: [0, 0, v.strides[0]!, v.strides[1]!] });
+          return gemm(g, rows, matrix(g, m, [1, 1], inputs, outputs), [1, 1, p, outputs], alpha, sum);
+        }
+      : (m, v, alpha, sum) => {
+          const columns = g.reinterpret(v, { sizes: [1, p, inputs, q], strides: [0, ...v.strides] });
+          return gemm(g, matrix(g, m, [1, p], outputs, inputs), columns, [1, p, outputs, q], alpha, sum);
+        };
+  const result = combined(times, tables(matrixTable(n).key), x, sign, scale, complex);
   return map(result, (y) => g.reinterpret(y, { sizes: [p, outputs, q] }));
+}
+
+/** The product of the matrix of `radix` with packed x [P, rows, rest, Q] along its second axis, as [P, rest, radix, Q]. */
+function exchanged({ g, tables }: Emission, radix: number, rest: number, x: Pair, sign: number): Pair {
+  const [p, rows, columns] = x.re.sizes as [number, number, number];
+  const q = columns / rest;
+  const times: Times =
+    q === 1
+      ? (m, v, alpha, sum) =>
+          gemm(g, g.reinterpret(v, { sizes: [1, p, rows, rest] }), matrix(g, m, [1, p], rows, radix), [1, p, rest, radix], alpha, sum, true)
+      : (m, v, alpha, sum) => {
+          const lines = g.reinterpret(v, { sizes: [p, rest, rows, q], strides: [rows * rest * q, q, rest * q, 1] });
+          return gemm(g, matrix(g, m, [p, rest], radix, rows), lines, [p, rest, radix, q], alpha, sum);
+        };
+  return map(combined(times, tables(matrixTable(radix).key), x, sign, 1, true), (y) => g.reinterpret(y, { sizes: [p, rest, radix, q] }));
 }
 
 /** x (c + sign i s), element by element; all of the sizes of x's real part. */
@@ -109,7 +133,7 @@ const cut = (g: GraphBuilder, x: Expr, length: number): Expr =>
 
 /**
  * One step of decimation in frequency that sorts by itself: with n = radix * rest, x as [P, radix, rest, Q], the product along the
- * second axis, the factors of what is between, and the two axes exchanged as they are multiplied: [P, rest, radix * Q].
+ * second axis, which exchanges it with the third, and the factors of what is between: [P, rest, radix * Q].
  */
 function step(e: Emission, plan: Plan & { kind: "step" }, x: Pair, asked: Asked): Pair {
   const { g, tables } = e;
@@ -118,10 +142,10 @@ function step(e: Emission, plan: Plan & { kind: "step" }, x: Pair, asked: Asked)
   const [p, inputs, q] = x.re.sizes as [number, number, number];
   const rows = Math.ceil(inputs / rest);
   const open = map(x, (v) => g.reshape(padded(g, v, rows * rest), [p, rows, rest * q]));
-  const first = product(e, radix, open, { outputs: radix, sign: asked.sign, scale: 1, complex: true });
-  const turned = map(first, (v) => g.reinterpret(v, { sizes: [p, rest, radix, q], strides: [radix * rest * q, q, rest * q, 1] }));
-  const factors = tables(stepTable(n, radix).key);
-  const mixed = map(rotate(g, turned, factors, asked.sign), (v) => g.reinterpret(v, { sizes: [p, rest, radix * q] }));
+  const first = exchanged(e, radix, rest, open, asked.sign);
+  const mixed = map(rotate(g, first, tables(stepTable(n, radix).key), asked.sign), (v) =>
+    g.reinterpret(v, { sizes: [p, rest, radix * q] }),
+  );
   const last = emitTransform(e, plan.rest, mixed, { ...asked, outputs: Math.ceil(asked.outputs / radix) });
   return map(last, (v) => cut(g, g.reshape(v, [p, v.sizes[1]! * radix, q]), asked.outputs));
 }

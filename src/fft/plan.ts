@@ -10,8 +10,8 @@ export type Plan =
 
 /** The largest matrix: twice 1 MiB. */
 const LARGEST = 512;
-/** What passing over all elements once more costs beside a product's terms: a guess from measurements on processors and an H100. */
-const PASS = 64;
+/** What a step costs besides its products, in terms of a sum: its factors, and dispatches of its own. */
+const PASS = 128;
 
 interface Costed {
   readonly plan: Plan;

@@ -165,6 +165,11 @@ def kernels(add):
         x = torch.rand(batch, channels, size, size, device=DEVICE)
         w = torch.rand(channels, channels, kernel, kernel, device=DEVICE)
         add(f"conv2d float32 {batch}x{channels}x{size}x{size} {kernel}x{kernel}", kernel_ms(lambda: F.conv2d(x, w, padding=kernel // 2)), "ms")
+    for batch, n in ((1, 1024), (64, 1024), (1, 65536), (16, 65536)):
+        z = torch.rand(batch, n, dtype=torch.complex64, device=DEVICE)
+        x = torch.rand(batch, n, device=DEVICE)
+        add(f"fft complex64 {batch}x{n}", kernel_ms(lambda: torch.fft.fft(z)), "ms")
+        add(f"rfft float32 {batch}x{n}", kernel_ms(lambda: torch.fft.rfft(x)), "ms")
     n = 64 << 20
     a, b = torch.rand(n, device=DEVICE), torch.rand(n, device=DEVICE)
     for name, moved, once in (("add", 3, lambda: a + b), ("relu", 2, lambda: F.relu(a)), ("clone", 2, lambda: a.clone()), ("sum", 1, lambda: a.sum())):
