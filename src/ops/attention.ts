@@ -11,7 +11,7 @@ import { eq, ge } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { amax } from "./extrema.ts";
 import { demandProbability, dropout } from "./dropout.ts";
-import { cat, repeatInterleave } from "./join.ts";
+import { cat, repeatEach } from "./join.ts";
 import { emitGemm, matmul } from "./matmul.ts";
 import { narrow, transpose, unsqueeze } from "./movement.ts";
 import type { Generator } from "./random.ts";
@@ -180,5 +180,5 @@ function additive(mask: Tensor, q: Tensor): Tensor {
 function grouped(operation: string, q: Tensor, x: Tensor): Tensor {
   const [heads, own] = [q.shape.at(-3) ?? 1, x.shape.at(-3) ?? 1];
   if (heads % own !== 0) throw new ShapeError(operation, "k and v", `of a number of heads that divides q's ${heads}`, x.describe());
-  return heads === own ? x : repeatInterleave(x, heads / own, x.rank - 3);
+  return heads === own ? x : repeatEach(x, heads / own, x.rank - 3);
 }

@@ -2,11 +2,13 @@
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
+import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { expandList, sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
+import { integerConv, integerConvTranspose } from "./integer-windows.ts";
 import { sum } from "./reduce.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
 
@@ -217,7 +219,7 @@ function checked(
   biasLength: number,
 ): void {
   demandSameDevice(operation, bias === null ? [x, weight] : [x, weight, bias]);
-  demandSpatial(operation, x, spatial);
+  demandSpatial(operation, x, spatial, true);
   for (const [name, t] of [
     ["weight", weight],
     ["bias", bias],
@@ -264,7 +266,11 @@ function convolve(operation: string, spatial: number, x: Tensor, weight: Tensor,
       x.describe(),
     );
   const geometry: Geometry = { input, kernel, output, stride, dilation, padding, groups };
-  return batched(operation, x, spatial, (b) => call(convOp, bias === null ? [b, weight] : [b, weight, bias], geometry));
+  return batched(operation, x, spatial, (b) =>
+    isInteger(x.dtype) && b.size > 0
+      ? integerConv(b, weight, bias, geometry)
+      : call(convOp, bias === null ? [b, weight] : [b, weight, bias], geometry),
+  );
 }
 
 function convolveTransposed(
@@ -289,12 +295,16 @@ function convolveTransposed(
   if (input.some((d) => d < 1))
     throw new ShapeError(operation, "x", `large enough to leave a result after padding ${showShape(padding)}`, x.describe());
   const geometry: Geometry = { input, kernel, output, stride, dilation, padding, groups };
-  return batched(operation, x, spatial, (b) => call(convTransposeOp, bias === null ? [b, weight] : [b, weight, bias], geometry));
+  return batched(operation, x, spatial, (b) =>
+    isInteger(x.dtype) && b.size > 0
+      ? integerConvTranspose(b, weight, bias, geometry)
+      : call(convTransposeOp, bias === null ? [b, weight] : [b, weight, bias], geometry),
+  );
 }
 
 /**
  * Cross-correlation of x with a kernel over one spatial axis. x: [N, Ci, W] or [Ci, W]; weight: [Co, Ci/groups, k]; bias: [Co] or
- * none; float32 or float16. Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
+ * none; float32, float16, or integers (exact modulo 2^bits, by their own products). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
  * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
  */
 export const conv1d = (x: Tensor, weight: Tensor, bias: Tensor | null = null, options: ConvOptions = {}): Tensor =>

@@ -1,7 +1,7 @@
 /** From tensors to JavaScript: reading elements, other dtypes, other devices. */
 import { call } from "../dispatch.ts";
 import { device as deviceOf, type DeviceLike } from "../device.ts";
-import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, type DType, type TypedArray, isFloat } from "../dtype.ts";
+import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, isFloat, isInteger, type DType, type TypedArray } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { readBytes, readBytesSync } from "../runtime/buffers.ts";
 import { contiguousOp } from "../runtime/assign.ts";
@@ -13,7 +13,7 @@ import { TapeNode } from "../autograd/tape.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { demandReal } from "../runtime/traced.ts";
 import { tracer } from "../tracer.ts";
-import { cast } from "./support.ts";
+import { cast, whole } from "./support.ts";
 import { define } from "../definition.ts";
 
 /** x in another dtype, element by element. DirectML: CAST. Reference: torch.Tensor.to. @package */
@@ -21,7 +21,7 @@ export const castOp = define<{ readonly dtype: DType }>({
   name: "to",
   traits: { elementwise: true },
   infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
-  lower: (g, [x], { dtype }) => [cast(g, x!, dtype)],
+  lower: (g, [x], { dtype }) => [isFloat(x!.dtype) && isInteger(dtype) ? whole(g, cast(g, x!, "float32"), dtype) : cast(g, x!, dtype)],
   grad: (dy, { specs: [x] }) => [toDType(dy, x!.dtype)],
   saves: { inputs: [], outputs: false },
 });

@@ -4,7 +4,7 @@ import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
-import type { Tensor } from "../tensor.ts";
+import { Tensor } from "../tensor.ts";
 import type { Definition } from "../definition.ts";
 import { binary, div as quotient, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
@@ -127,11 +127,20 @@ export function div(a: Arithmetic, b: Arithmetic, { roundingMode = null }: DivOp
   return call(roundingMode === "floor" ? floorOp : truncOp, operands("div", a, b), undefined);
 }
 /** floor(a / b). Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
-export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor => call(floorOp, operands("floorDivide", a, b), undefined);
+export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor =>
+  call(floorOp, operands("floorDivide", a, divisor("floorDivide", a, b)), undefined);
+/** b, which is not 0 where whole numbers are divided: there is no such number, and PyTorch refuses it too. A tensor is not read for it. */
+function divisor(operation: string, a: Arithmetic, b: Arithmetic): Arithmetic {
+  const isWhole = a instanceof Tensor ? !isFloat(a.dtype) : Number.isInteger(Number(a));
+  if (isWhole && !(b instanceof Tensor) && Number(b) === 0) throw new ValueError(operation, "b", "other than 0 for integers", b);
+  return b;
+}
+
 /** a - b floor(a / b): the remainder with the sign of b. Reference: torch.remainder. DirectML: ELEMENT_WISE_MODULUS_FLOOR. */
-export const remainder = (a: Arithmetic, b: Arithmetic): Tensor => call(remainderOp, operands("remainder", a, b), undefined);
+export const remainder = (a: Arithmetic, b: Arithmetic): Tensor =>
+  call(remainderOp, operands("remainder", a, divisor("remainder", a, b)), undefined);
 /** a - b trunc(a / b): the remainder with the sign of a. Reference: torch.fmod. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
-export const fmod = (a: Arithmetic, b: Arithmetic): Tensor => call(fmodOp, operands("fmod", a, b), undefined);
+export const fmod = (a: Arithmetic, b: Arithmetic): Tensor => call(fmodOp, operands("fmod", a, divisor("fmod", a, b)), undefined);
 /** b - alpha * a. Reference: torch.rsub. DirectML: ELEMENT_WISE_SUBTRACT. */
 export const rsub = (a: Tensor, b: Arithmetic, { alpha = 1 }: { readonly alpha?: number | undefined } = {}): Tensor =>
   sub(b, alpha === 1 ? a : mul(a, alpha));

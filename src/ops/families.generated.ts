@@ -1,5 +1,6 @@
 // Made by scripts/generate-operations.mjs from the families in src/ops.
 import * as activation from "./activation.ts";
+import * as aliases from "./aliases.ts";
 import * as binary from "./binary.ts";
 import * as bits from "./bits.ts";
 import * as calculus from "./calculus.ts";
@@ -15,7 +16,9 @@ import * as division from "./division.ts";
 import * as elementary from "./elementary.ts";
 import * as extrema from "./extrema.ts";
 import * as floats from "./floats.ts";
+import * as fresh from "./fresh.ts";
 import * as gather from "./gather.ts";
+import * as histogram from "./histogram.ts";
 import * as indexRows from "./index-rows.ts";
 import * as indexing from "./indexing.ts";
 import * as join from "./join.ts";
@@ -24,19 +27,23 @@ import * as matmul from "./matmul.ts";
 import * as moments from "./moments.ts";
 import * as movement from "./movement.ts";
 import * as nonzero from "./nonzero.ts";
+import * as oneHot from "./one-hot.ts";
 import * as orderStatistics from "./order-statistics.ts";
 import * as pad from "./pad.ts";
 import * as pairs from "./pairs.ts";
 import * as power from "./power.ts";
 import * as products from "./products.ts";
+import * as put from "./put.ts";
 import * as random from "./random.ts";
 import * as ranges from "./ranges.ts";
 import * as rearrange from "./rearrange.ts";
 import * as reduce from "./reduce.ts";
+import * as repeats from "./repeats.ts";
 import * as running from "./running.ts";
 import * as scan from "./scan.ts";
 import * as scatter from "./scatter.ts";
 import * as search from "./search.ts";
+import * as segment from "./segment.ts";
 import * as softmax from "./softmax.ts";
 import * as sort from "./sort.ts";
 import * as specialBessel from "./special/bessel.ts";
@@ -45,6 +52,8 @@ import * as specialGamma from "./special/gamma.ts";
 import * as specialIncompleteGamma from "./special/incomplete-gamma.ts";
 import * as state from "./state.ts";
 import * as statistics from "./statistics.ts";
+import * as storageSize from "./storage-size.ts";
+import * as truth from "./truth.ts";
 import * as unary from "./unary.ts";
 import * as unique from "./unique.ts";
 import * as where from "./where.ts";
@@ -52,6 +61,7 @@ import * as windows from "./windows.ts";
 
 export const methods = {
   ...activation.methods,
+  ...aliases.methods,
   ...binary.methods,
   ...bits.methods,
   ...calculus.methods,
@@ -67,7 +77,9 @@ export const methods = {
   ...elementary.methods,
   ...extrema.methods,
   ...floats.methods,
+  ...fresh.methods,
   ...gather.methods,
+  ...histogram.methods,
   ...indexRows.methods,
   ...indexing.methods,
   ...join.methods,
@@ -76,19 +88,23 @@ export const methods = {
   ...moments.methods,
   ...movement.methods,
   ...nonzero.methods,
+  ...oneHot.methods,
   ...orderStatistics.methods,
   ...pad.methods,
   ...pairs.methods,
   ...power.methods,
   ...products.methods,
+  ...put.methods,
   ...random.methods,
   ...ranges.methods,
   ...rearrange.methods,
   ...reduce.methods,
+  ...repeats.methods,
   ...running.methods,
   ...scan.methods,
   ...scatter.methods,
   ...search.methods,
+  ...segment.methods,
   ...softmax.methods,
   ...sort.methods,
   ...specialBessel.methods,
@@ -97,6 +113,8 @@ export const methods = {
   ...specialIncompleteGamma.methods,
   ...state.methods,
   ...statistics.methods,
+  ...storageSize.methods,
+  ...truth.methods,
   ...unary.methods,
   ...unique.methods,
   ...where.methods,
@@ -104,6 +122,7 @@ export const methods = {
 };
 export const inPlaceMethods = {
   ...activation.inPlaceMethods,
+  ...aliases.inPlaceMethods,
   ...binary.inPlaceMethods,
   ...division.inPlaceMethods,
   ...elementary.inPlaceMethods,
@@ -114,6 +133,7 @@ export const inPlaceMethods = {
   ...pairs.inPlaceMethods,
   ...power.inPlaceMethods,
   ...products.inPlaceMethods,
+  ...put.inPlaceMethods,
   ...scatter.inPlaceMethods,
   ...specialBessel.inPlaceMethods,
   ...specialErrorFunctions.inPlaceMethods,
@@ -125,5 +145,7 @@ export const inPlaceMethods = {
 export const overloaded = {
   ...extrema.overloaded,
   ...nonzero.overloaded,
+  ...oneHot.overloaded,
   ...orderStatistics.overloaded,
+  ...repeats.overloaded,
 };

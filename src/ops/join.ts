@@ -137,10 +137,10 @@ export function tile(x: Tensor, ...times: number[] | [Shape]): Tensor {
   return repeat(x, [...new Array<number>(Math.max(0, x.rank - list.length)).fill(1), ...list]);
 }
 
-/** Each element so many times in a row along an axis; without an axis of the flattened tensor. Reference: torch.repeat_interleave. */
-export function repeatInterleave(x: Tensor, times: number, axis: number | null = null): Tensor {
+/** Each element so many times in a row. @package */
+export function repeatEach(x: Tensor, times: number, axis: number | null = null): Tensor {
   if (!Number.isInteger(times) || times < 0) throw new ValueError("repeatInterleave", "times", "a whole number of at least 0", times);
-  if (axis === null) return repeatInterleave(flatten(x), times, 0);
+  if (axis === null) return repeatEach(flatten(x), times, 0);
   const a = existingAxis("repeatInterleave", x, axis);
   const target = x.shape.map((d, i) => (i === a ? d * times : d));
   if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x);
@@ -195,4 +195,4 @@ export function roll(x: Tensor, shifts: number | readonly number[], axes?: numbe
   );
 }
 
-export const methods = { split, chunk, repeat, tile, repeatInterleave, flip, roll };
+export const methods = { split, chunk, repeat, tile, flip, roll };

@@ -5,6 +5,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { asResult, assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
+import { contiguousOp } from "../runtime/assign.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul, sub } from "./binary.ts";
@@ -155,6 +156,8 @@ export function batchNorm(
 ): Tensor {
   const { training = false, momentum = 0.1, epsilon = 1e-5 } = options;
   demandFloat("batchNorm", x);
+  // Nothing to normalise: PyTorch lets an empty vector through.
+  if (x.rank === 1 && x.size === 0) return call(contiguousOp, [x], undefined);
   if (x.rank < 2) throw new ShapeError("batchNorm", "x", "[N, C, ...]", x.describe());
   demandChannels("batchNorm", x, [
     ["runningMean", runningMean],

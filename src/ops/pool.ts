@@ -1,6 +1,7 @@
 /** Maxima and means over windows of one to three spatial axes. @functional */
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, dispatch } from "../dispatch.ts";
+import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { expandList, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -8,6 +9,7 @@ import { mul } from "./binary.ts";
 import { tensor, zerosLike } from "./creation.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
+import { integerAverage, integerMaximum } from "./integer-windows.ts";
 import { reshape } from "./movement.ts";
 import { cast, sequence } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
@@ -170,9 +172,9 @@ function windows(operation: string, x: Tensor, spatial: number, size: PerAxis, o
 }
 
 function maxPool(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Tensor {
-  demandSpatial(operation, x, spatial);
+  demandSpatial(operation, x, spatial, true);
   const w = windows(operation, x, spatial, size, options);
-  return batched(operation, x, spatial, (b) => call(maxPoolOp, [b], w));
+  return batched(operation, x, spatial, (b) => (isInteger(x.dtype) && b.size > 0 ? integerMaximum(b, w) : call(maxPoolOp, [b], w)));
 }
 
 /** Values and places of the maxima. */
@@ -195,12 +197,14 @@ function maxPoolWithIndices(operation: string, spatial: number, x: Tensor, size:
 }
 
 function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, options: AvgPoolOptions): Tensor {
-  demandSpatial(operation, x, spatial);
+  demandSpatial(operation, x, spatial, true);
   const w = windows(operation, x, spatial, size, options);
   const include = options.countIncludePad ?? true;
   const over = options.divisorOverride ?? null;
   if (over !== null && (!Number.isInteger(over) || over === 0))
     throw new ValueError(operation, "divisorOverride", "a whole number other than 0", over);
+  if (isInteger(x.dtype) && x.size > 0)
+    return batched(operation, x, spatial, (b) => integerAverage(b, w, over === null ? cellCounts(w, include) : [over]));
   const uneven = w.end.some((e, i) => e > w.start[i]!);
   // DirectML divides by all padded cells, PyTorch by those within the padding that was asked for.
   const corrected = over !== null || (include && uneven);
@@ -208,6 +212,20 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   if (!corrected) return y;
   if (over !== null) return mul(y, sizeOf(w.kernel) / over);
   return mul(y, tensor(factors(w), { shape: w.output, dtype: x.dtype, device: x.device }));
+}
+
+/** For each window: the number of its cells that lie in the input, or in the padding asked for too. */
+function cellCounts(w: Windows, include: boolean): number[] {
+  let all = [1];
+  w.output.forEach((length, i) => {
+    const pad = include ? w.start[i]! : 0;
+    const along = Array.from({ length }, (_, o) => {
+      const first = o * w.stride[i]! - w.start[i]!;
+      return Math.min(first + w.kernel[i]!, w.input[i]! + pad) - Math.max(first, -pad);
+    });
+    all = all.flatMap((f) => along.map((a) => f * a));
+  });
+  return all;
 }
 
 /** For each window: its size over the number of its cells that lie in the input or the padding asked for. */

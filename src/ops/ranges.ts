@@ -172,16 +172,8 @@ const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
   grad: null,
 });
 
-/**
- * 1 at the place that x names along a new last axis of `classes`, 0 elsewhere. x: integers; numbers out of range give zeros only.
- * Default dtype int64, as in PyTorch. DirectML: ONE_HOT. Reference: torch.nn.functional.one_hot.
- * @functional
- */
-export function oneHot(x: Tensor, classes: number, { dtype = "int64" }: { readonly dtype?: DType } = {}): Tensor {
-  if (!isInteger(x.dtype)) throw new DTypeError("oneHot", "x", "of an integer dtype", x.describe());
-  if (!Number.isInteger(classes) || classes < 1) throw new ValueError("oneHot", "classes", "a whole number of at least 1", classes);
-  return call(oneHotOp, [x], { classes, dtype: computing("oneHot", dtype) });
-}
+/** 1 at the place that x names along a new last axis, 0 elsewhere. @package */
+export const oneHotOf = (x: Tensor, classes: number, dtype: DType): Tensor => call(oneHotOp, [x], { classes, dtype });
 
 /** @internal An axis that must exist. */
 export const existingAxis = (operation: string, x: Tensor, axis: number): number => {
@@ -189,4 +181,4 @@ export const existingAxis = (operation: string, x: Tensor, axis: number): number
   return normalizeAxis(operation, axis, x.rank);
 };
 
-export const methods = { tril, triu, oneHot };
+export const methods = { tril, triu };

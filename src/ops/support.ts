@@ -74,6 +74,20 @@ function narrowed(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   return g.cast(isSigned ? g.elementWiseSubtract(g.elementWiseBitXor(low, number(sign)), number(sign)) : low, { output: { dtype } });
 }
 
+/**
+ * Real numbers in an integer dtype, rounded towards zero. What lies outside 32 (for int64: 64) bits, and NaN, is the least number of these,
+ * and shorter dtypes take the low bits, as PyTorch has it on x86; DirectML's CAST alone gives the nearest number or 0.
+ */
+export function whole(g: GraphBuilder, x: Expr, dtype: DType): Expr {
+  if (dtype === "uint32" || dtype === "uint64") return g.cast(x, { output: { dtype } });
+  const wide = dtype === "int64" ? "int64" : "int32";
+  const end = dtype === "int64" ? 2 ** 63 : 2 ** 31;
+  const least = constant(g, wide, dtype === "int64" ? -(2n ** 63n) : -(2 ** 31), x.sizes);
+  const inside = g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, end, x.sizes), BOOL);
+  const seen = g.elementWiseIf(inside, g.cast(x, { output: { dtype: wide } }), least);
+  return wide === dtype ? seen : narrowed(g, seen, dtype);
+}
+
 /** A number seen with the sizes of another expression. */
 export function constant(g: GraphBuilder, dtype: DType, value: number | bigint, sizes: readonly number[]): Expr {
   return g.expand(g.fillValueConstant({ output: { sizes: [1], dtype }, valueDataType: dmlName(dtype), value: { dtype, value } }), sizes);

@@ -4,6 +4,7 @@
  */
 import { asResult } from "../dispatch.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
@@ -26,14 +27,16 @@ export const extent = (k: number, d: number): number => (k - 1) * d + 1;
 
 /** Runs an operation on x with a batch axis, which is added and taken away again where x has none. */
 export function batched(operation: string, x: Tensor, spatial: number, run: (x: Tensor) => Tensor): Tensor {
-  demandSpatial(operation, x, spatial);
+  demandSpatial(operation, x, spatial, true);
   if (x.rank === spatial + 2) return run(x);
   const y = run(reshape(x, [1, ...x.shape]));
   return asResult(reshape(y, y.shape.slice(1)));
 }
 
-export function demandSpatial(operation: string, x: Tensor, spatial: number): void {
-  if (x.dtype !== "float32" && x.dtype !== "float16") throw new DTypeError(operation, "x", "float32 or float16", x.dtype);
+/** integers: those are taken too. */
+export function demandSpatial(operation: string, x: Tensor, spatial: number, integers = false): void {
+  if (x.dtype !== "float32" && x.dtype !== "float16" && !(integers && isInteger(x.dtype)))
+    throw new DTypeError(operation, "x", integers ? "float32, float16 or integers" : "float32 or float16", x.dtype);
   const axes = ["W", "H, W", "D, H, W"][spatial - 1]!;
   if (x.rank !== spatial + 2 && x.rank !== spatial + 1)
     throw new ShapeError(operation, "x", `[N, C, ${axes}] or [C, ${axes}]`, x.describe());

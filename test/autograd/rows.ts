@@ -146,5 +146,39 @@ export const ROWS: readonly Row[] = [
   ],
   ["indexSelect", (x) => [dx.indexSelect(x!, 0, places(x!.device)), dx.indexSelect(x!, 1, places(x!.device))], [[3, 3]]],
   ["index and set", (x, v) => x!.mul(1).set([":", 1], v!).index([1, 0], ":"), [[2, 3], [2]]],
+  [
+    "segmentReduce",
+    (x) =>
+      (["sum", "mean", "max", "min", "prod"] as const).map((how) =>
+        dx.segmentReduce(x!, how, {
+          lengths: dx.tensor([2, 0, 3], { dtype: "int32", device: x!.device }),
+          initial: how === "prod" ? 2 : how === "max" ? -9 : how === "min" ? 9 : 0,
+        }),
+      ),
+    [[5, 2]],
+    0.5,
+    1.5,
+  ],
+  [
+    "put",
+    (x, v) => [
+      dx.put(x!, places(x!.device), v!, { accumulate: true }),
+      dx.put(x!, places(x!.device).mul(-1).sub(1).index([0, 1]), v!.index([0, 1])),
+    ],
+    [[2, 3], [3]],
+  ],
+  [
+    "repeatInterleave",
+    (x) => [dx.repeatInterleaveSync(x!, places(x!.device), 1), dx.repeatInterleaveSync(x!, places(x!.device).index([0]))],
+    [[2, 3]],
+  ],
+  [
+    "layerNorm and groupNorm with their statistics",
+    (x, w) =>
+      [...Object.values(dx.nativeLayerNorm(x!, [4], w!)), ...Object.values(dx.nativeGroupNorm(x!.reshape(1, 2, 4), 2))] as dx.Tensor[],
+    [[2, 4], [4]],
+    0.5,
+    1.5,
+  ],
   ["contiguous and clone", (x) => [x!.t().contiguous(), x!.t().clone()], [[2, 3]]],
 ];

@@ -109,6 +109,24 @@ const elementwise = [
     dx.bitwiseLeftShift(a!, b!),
     dx.bitwiseRightShift(a!, b!),
   ]),
+  exact("numbers that fill", [whole([3, 5])], (x) => [
+    dx.fullLike(x!, 7),
+    dx.full([2, 3], -0.3, { device: x!.device }),
+    x!.clone().fill_(5),
+    dx.full([3], 2 ** 40, { dtype: "int64", device: x!.device }),
+  ]),
+  exact("casts of numbers out of range", [real([4, 5], -900, 900)], (x) => [
+    x!.to("uint8"),
+    x!.to("int8"),
+    x!.mul(1e9).to("int32"),
+    x!.mul(70).to("int16"),
+  ]),
+  exact("convolution and pooling of integers", [whole([1, 2, 4, 5], -9, 9), whole([3, 2, 2, 2], -9, 9)], (x, w) => [
+    dx.conv2d(x!, w!, null, { padding: 1 }),
+    dx.convTranspose2d(x!, w!.transpose(0, 1), null, { stride: 2 }),
+    dx.avgPool2d(x!, 2),
+    dx.maxPool2d(x!, 2),
+  ]),
   exact("isfinite and its like", [real([3, 4])], (a) => [
     dx.isnan(dx.log(a!)),
     dx.isinf(dx.div(1, a!)),

@@ -1,8 +1,7 @@
 /** Shapes, parts, joins, indices, padding and creation. */
 import * as dx from "../../../src/index.ts";
 import { indexOf, type Call } from "../call.ts";
-import { Missing } from "../cases.ts";
-import type { Entry } from "./entry.ts";
+import { method, type Entry } from "./entry.ts";
 
 /** The list of tensors that is the first operand. */
 const tensors = (c: Call): dx.Tensor[] => c.positional[0] as unknown as dx.Tensor[];
@@ -18,14 +17,12 @@ const made = (c: Call): dx.TensorOptions => {
   const dtype = c.dtype() ?? (c.case.kind === "ok" ? outDType(c) : undefined);
   return dtype === undefined ? {} : { dtype };
 };
+const own = (c: Call): dx.TensorOptions => ({ dtype: c.dtype() });
 const outDType = (c: Call): dx.DType | undefined => ({ i64: "int64", f32: "float32", bool: "bool" } as const)[(c.case.out as { t: "i64" }).t];
 
 const extent = (c: Call): readonly number[] => (Array.isArray(c.positional[0]) ? c.positional[0] : c.positional) as readonly number[];
 const pads = (c: Call): readonly number[] => c.list("pad");
-const text = (mode: string): dx.PadMode => {
-  if (mode === "circular") throw new Missing("circular padding is not delivered");
-  return mode as dx.PadMode;
-};
+const text = (mode: string): dx.PadMode => mode as dx.PadMode;
 
 export const movement: Readonly<Record<string, Entry>> = {
   reshape: { run: (c) => dx.reshape(c.x, sizes(c, "shape")) },
@@ -42,9 +39,10 @@ export const movement: Readonly<Record<string, Entry>> = {
   broadcast_to: { run: (c) => dx.broadcastTo(c.x, sizes(c, "size", "shape")) },
   diagonal: { run: (c) => dx.diagonal(c.x, { offset: c.number("offset", 0), axis0: c.number("dim1", 0), axis1: c.number("dim2", 1) }) },
   repeat: { run: (c) => dx.repeat(c.x, sizes(c, "repeats")) }, tile: { run: (c) => dx.tile(c.x, sizes(c, "dims")) },
-  repeat_interleave: { run: (c) => {
-    if (c.get("repeats") instanceof dx.Tensor) throw new Missing("counts as a tensor: the result's shape would depend on data");
-    return dx.repeatInterleave(c.x, c.number("repeats", 1), c.has("dim") ? c.number("dim", 0) : null);
+  repeat_interleave: { dynamic: true, run: (c) => {
+    const times = c.get("repeats");
+    const axis = c.has("dim") ? c.number("dim", 0) : null;
+    return times instanceof dx.Tensor ? dx.repeatInterleaveSync(c.x, times, axis) : dx.repeatInterleave(c.x, c.number("repeats", 1), axis);
   } },
   numel: { run: (c) => c.x.size },
   tril: { run: (c) => dx.tril(c.x, c.number("diagonal", 0)) }, triu: { run: (c) => dx.triu(c.x, c.number("diagonal", 0)) },
@@ -58,10 +56,16 @@ export const movement: Readonly<Record<string, Entry>> = {
   unbind: { run: (c) => dx.unbind(c.x, c.number("dim", 0)) },
   "nn.functional.pad": { run: (c) => dx.pad(c.x, pads(c), { mode: text(c.text("mode", "constant")), value: c.number("value", 0) }) },
   constant_pad_nd: { run: (c) => dx.pad(c.x, pads(c), { value: c.number("value", 0) }) },
-  "nn.functional.one_hot": { run: (c) => {
-    if (c.number("num_classes", -1) === -1) throw new Missing("the number of classes would depend on data");
-    return dx.oneHot(c.x, c.number("num_classes", -1));
-  } },
+  "nn.functional.one_hot": { dynamic: true, run: (c) => { const classes = (c.get("num_classes") ?? c.positional[1] ?? -1) as number; return classes === -1 ? dx.oneHotSync(c.x) : dx.oneHot(c.x, classes); } },
+  tril_indices: { counts: true, run: (c) => dx.trilIndices(c.positional[0] as number, c.number("col", 0), { offset: c.number("offset", 0), dtype: c.dtype() as "int64" }) },
+  triu_indices: { counts: true, run: (c) => dx.triuIndices(c.positional[0] as number, c.number("col", 0), { offset: c.number("offset", 0), dtype: c.dtype() as "int64" }) },
+  new_empty_strided: { run: (c) => dx.newEmptyStrided(c.x, c.list("size"), c.list("stride"), own(c)) },
+  new_empty: { run: (c) => dx.newEmpty(c.x, c.list("size"), own(c)) }, new_ones: { run: (c) => dx.newOnes(c.x, c.list("size"), own(c)) }, new_zeros: { run: (c) => dx.newZeros(c.x, c.list("size"), own(c)) },
+  new_full: { run: (c) => dx.newFull(c.x, c.list("size"), c.operand("fill_value") as number, own(c)) },
+  resize_: { packed: true, run: (c) => dx.resize_(dx.clone(c.x), sizes(c, "size")), inPlace: (c) => void dx.resize_(c.x, sizes(c, "size")) },
+  resize_as_: { packed: true, run: (c) => dx.resizeAs_(dx.clone(c.x), c.named("the_template")), inPlace: (c) => void dx.resizeAs_(c.x, c.named("the_template")) },
+  is_nonzero: { run: (c) => dx.isNonzeroSync(c.x) },
+  put: { run: (c) => dx.put(c.x, c.named("index"), c.named("source"), { accumulate: c.bool("accumulate") }), inPlace: (c) => method(c, "put_", c.named("index"), c.named("source"), { accumulate: c.bool("accumulate") }) },
   arange: { run: (c) => dx.arange(c.number("end", 0), { start: c.number("start", 0), step: c.number("step", 1), ...made(c) }) },
   eye: { run: (c) => dx.eye(c.number("n", 0), c.has("m") ? c.number("m", 0) : undefined, made(c)) },
   full: { run: (c) => dx.full(extent(c), c.operand("fill_value") as number, made(c)) },

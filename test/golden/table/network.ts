@@ -25,17 +25,11 @@ const perAxis = (c: Call, name: string): PerAxis | undefined => {
   return Array.isArray(v) && v.length === 1 ? (v[0] as number) : Array.isArray(v) && v.length === 0 ? undefined : v;
 };
 
-function floats(c: Call): void {
-  if (c.case.kind === "ok" && !c.x.dtype.startsWith("float")) throw new Missing("convolution and pooling of integers are not delivered");
-}
-
 const convolution = (f: typeof dx.conv2d): Entry => ({ run: (c) => {
-  floats(c);
   return f(c.x, c.tensor(c.get("weight")), optional(c, "bias"), { stride: perAxis(c, "stride"), padding: perAxis(c, "padding") as number | "same" | undefined, dilation: perAxis(c, "dilation"), groups: given<number>(c, "groups") });
 } });
 
 const transposed = (f: typeof dx.convTranspose2d): Entry => ({ run: (c) => {
-  floats(c);
   return f(c.x, c.tensor(c.get("weight")), optional(c, "bias"), { stride: perAxis(c, "stride"), padding: perAxis(c, "padding"), outputPadding: perAxis(c, "output_padding"), dilation: perAxis(c, "dilation"), groups: given<number>(c, "groups") });
 } });
 
@@ -44,13 +38,11 @@ const size = (c: Call): PerAxis => perAxis(c, "kernel_size") as PerAxis;
 const int64 = ({ values, indices }: dx.Pooled): Result => [values, indices.to("int64")];
 
 const maxPool = (f: typeof dx.maxPool2d, g: typeof dx.maxPool2dWithIndices): Entry => ({ run: (c) => {
-  floats(c);
   const options = { ...poolOptions(c), dilation: perAxis(c, "dilation") };
   return c.bool("return_indices") ? int64(g(c.x, size(c), options)) : f(c.x, size(c), options);
 } });
 
 const avgPool = (f: typeof dx.avgPool2d): Entry => ({ run: (c) => {
-  floats(c);
   return f(c.x, size(c), { ...poolOptions(c), countIncludePad: given<boolean>(c, "count_include_pad"), divisorOverride: given<number>(c, "divisor_override") });
 } });
 
@@ -67,10 +59,7 @@ function demandOne(c: Call, reason: string, excluded: boolean): void {
   if (c.case.kind === "ok" && excluded) throw new Missing(reason);
 }
 
-const batchNorm: Entry = { run: (c) => {
-  demandOne(c, "batch norm takes [N, C, ...]", c.x.rank < 2);
-  return batchNormOf(c);
-} };
+const batchNorm: Entry = { run: (c) => batchNormOf(c) };
 const batchNormOf = (c: Call): dx.Tensor => dx.batchNorm(c.x, optional(c, "running_mean"), optional(c, "running_var"), optional(c, "weight"), optional(c, "bias"), { training: c.bool("training"), momentum: c.number("momentum", 0.1), epsilon: c.number("eps", 1e-5) });
 
 const instanceNorm: Entry = { run: (c) => {
@@ -114,7 +103,7 @@ export const network: Readonly<Record<string, Entry>> = {
   [fn("adaptive_max_pool2d")]: adaptiveMax(dx.adaptiveMaxPool2d, dx.adaptiveMaxPool2dWithIndices, 2),
   [fn("adaptive_max_pool3d")]: adaptiveMax(dx.adaptiveMaxPool3d, dx.adaptiveMaxPool3dWithIndices, 3),
   [fn("batch_norm")]: batchNorm, [fn("instance_norm")]: instanceNorm, [fn("layer_norm")]: { run: layerNorm },
-  native_layer_norm: { run: (c) => { demandOne(c, "the statistics of the batch are no result here", true); return layerNorm(c); } },
+  native_layer_norm: { run: (c) => { const r = dx.nativeLayerNorm(c.x, c.list("normalized_shape"), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) }); return [r.output, r.mean, r.rstd]; } },
   [fn("group_norm")]: { run: (c) => dx.groupNorm(c.x, c.number("num_groups", 1), optional(c, "weight"), optional(c, "bias"), { epsilon: c.number("eps", 1e-5) }) },
   [fn("embedding")]: embedding, [fn("dropout")]: dropout,
   [fn("binary_cross_entropy")]: loss(dx.binaryCrossEntropy, (c) => ({ weight: optional(c, "weight") })),

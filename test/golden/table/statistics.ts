@@ -16,6 +16,13 @@ function matrixNorm(c: Call, order: unknown, axes: unknown): Result {
 }
 
 export const statistics: Readonly<Record<string, Entry>> = {
+  histogram: { run: (c) => {
+    const { hist, binEdges } = dx.histogram(c.x, (c.get("bins") ?? 100) as number, { range: c.given("range"), weight: optional(c, "weight"), density: c.bool("density") });
+    return [hist, binEdges];
+  } },
+  segment_reduce: { run: (c) => dx.segmentReduce(c.x, c.text("reduce", "sum") as "sum", {
+    lengths: optional(c, "lengths"), offsets: optional(c, "offsets"), axis: c.number("axis", 0), initial: c.given("initial"), unsafe: c.bool("unsafe"),
+  }) },
   nansum: { run: (c) => dx.nansum(c.x, c.axes(), keep(c)) }, nanmean: { run: (c) => dx.nanmean(c.x, c.axes(), keep(c)) },
   count_nonzero: { run: (c) => dx.countNonzero(c.x, c.axes()) },
   aminmax: { run: (c) => { const r = dx.aminmax(c.x, { axis: c.axes() as number | null, keepDims: c.bool("keepdim") }); return [r.min, r.max]; } },

@@ -1,0 +1,91 @@
+/** New tensors like one that is there, and places of triangles. */
+import { device as deviceOf, defaultDevice } from "../device.ts";
+import type { Device } from "../device.ts";
+import type { DType } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import { sizeOf, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { empty, full, fromBytes, ones, zeros, type TensorOptions } from "./creation.ts";
+import { elements } from "../elements.ts";
+import { asResult } from "../dispatch.ts";
+import { asStrided } from "./windows.ts";
+
+const like = (x: Tensor, options: TensorOptions): TensorOptions => ({
+  ...options,
+  dtype: options.dtype ?? x.dtype,
+  device: options.device ?? x.device,
+});
+
+/** empty() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty. */
+export const newEmpty = (x: Tensor, shape: Shape, options: TensorOptions = {}): Tensor => empty(shape, like(x, options));
+/** zeros() with the dtype and device of x, unless given. Reference: torch.Tensor.new_zeros. */
+export const newZeros = (x: Tensor, shape: Shape, options: TensorOptions = {}): Tensor => zeros(shape, like(x, options));
+/** ones() with the dtype and device of x, unless given. Reference: torch.Tensor.new_ones. */
+export const newOnes = (x: Tensor, shape: Shape, options: TensorOptions = {}): Tensor => ones(shape, like(x, options));
+/** full() with the dtype and device of x, unless given. Reference: torch.Tensor.new_full. */
+export const newFull = (x: Tensor, shape: Shape, value: number | bigint | boolean, options: TensorOptions = {}): Tensor =>
+  full(shape, value, like(x, options));
+
+/** A tensor of a shape with strides of one's own, over a storage that holds them; its elements are whatever the memory holds. Reference: torch.empty_strided. */
+export function emptyStrided(shape: Shape, strides: readonly number[], options: TensorOptions = {}): Tensor {
+  if (shape.length !== strides.length || !strides.every((s) => Number.isInteger(s) && s >= 0))
+    throw new ValueError("emptyStrided", "strides", `${shape.length} whole numbers of at least 0`, strides);
+  if (sizeOf(shape) === 0) return empty(shape, options);
+  const span = shape.reduce((n, d, i) => n + (d - 1) * strides[i]!, 1);
+  const made = asResult(asStrided(empty([span], { ...options, requiresGrad: false }), shape, strides));
+  return options.requiresGrad === true ? made.requiresGrad_() : made;
+}
+
+/** emptyStrided() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty_strided. */
+export const newEmptyStrided = (x: Tensor, shape: Shape, strides: readonly number[], options: TensorOptions = {}): Tensor =>
+  emptyStrided(shape, strides, like(x, options));
+
+/** A scalar as a tensor of no axes. Default dtype float32. Reference: torch.scalar_tensor. */
+export const scalarTensor = (value: number | bigint | boolean, options: TensorOptions = {}): Tensor =>
+  full([], value, { ...options, dtype: options.dtype ?? "float32" });
+
+export interface TriangleOptions {
+  /** Diagonal that bounds the triangle, 0 the main one. Default: 0. */
+  readonly offset?: number | undefined;
+  /** Default: int32. */
+  readonly dtype?: "int32" | "int64" | undefined;
+  readonly device?: TensorOptions["device"];
+}
+
+function triangle(
+  operation: string,
+  rows: number,
+  columns: number,
+  { offset = 0, dtype = "int32", device }: TriangleOptions,
+  isUpper: boolean,
+): Tensor {
+  for (const [name, n] of [
+    ["rows", rows],
+    ["columns", columns],
+  ] as const)
+    if (!Number.isInteger(n) || n < 0) throw new ValueError(operation, name, "a whole number of at least 0", n);
+  if (!Number.isInteger(offset)) throw new ValueError(operation, "offset", "a whole number", offset);
+  const from = (i: number): number => (isUpper ? Math.min(columns, Math.max(0, i + offset)) : 0);
+  const to = (i: number): number => (isUpper ? columns : Math.min(columns, Math.max(0, i + offset + 1)));
+  let count = 0;
+  for (let i = 0; i < rows; i++) count += to(i) - from(i);
+  const at = new Array<number>(2 * count);
+  let k = 0;
+  for (let i = 0; i < rows; i++)
+    for (let j = from(i); j < to(i); j++) {
+      at[k] = i;
+      at[count + k++] = j;
+    }
+  const on: Device = device === undefined ? defaultDevice() : deviceOf(device);
+  const type: DType = dtype;
+  return count === 0 ? empty([2, 0], { dtype: type, device: on }) : fromBytes(operation, on, type, [2, count], elements(type, at));
+}
+
+/** Rows and columns of the lower triangle of a matrix, row by row: [2, count]. Reference: torch.tril_indices. */
+export const trilIndices = (rows: number, columns: number, options: TriangleOptions = {}): Tensor =>
+  triangle("trilIndices", rows, columns, options, false);
+/** Rows and columns of the upper triangle of a matrix, row by row: [2, count]. Reference: torch.triu_indices. */
+export const triuIndices = (rows: number, columns: number, options: TriangleOptions = {}): Tensor =>
+  triangle("triuIndices", rows, columns, options, true);
+
+export const methods = { newEmpty, newZeros, newOnes, newFull, newEmptyStrided };

@@ -1,0 +1,77 @@
+/** Normalisations that give the statistics they used, as PyTorch's inner functions do. */
+import { demandSameDevice } from "../dispatch.ts";
+import type { Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add } from "./binary.ts";
+import { zeros } from "./creation.ts";
+import { reshape } from "./movement.ts";
+import { batchNorm, groupNorm, layerNorm, type BatchNormOptions } from "./norm.ts";
+import { mean } from "./reduce.ts";
+import { variance } from "./statistics.ts";
+import { rsqrt } from "./unary.ts";
+
+export interface Normalized {
+  readonly output: Tensor;
+  readonly mean: Tensor;
+  /** 1 / sqrt(variance + epsilon), of the population variance. */
+  readonly rstd: Tensor;
+}
+
+interface Epsilon {
+  readonly epsilon?: number | undefined;
+}
+
+const statistics = (x: Tensor, axes: readonly number[], epsilon: number, keepDims: boolean): { mean: Tensor; rstd: Tensor } => ({
+  mean: mean(x, axes, { keepDims }),
+  rstd: rsqrt(add(variance(x, axes, { keepDims, correction: 0 }), epsilon)),
+});
+
+/** layerNorm() with its statistics, which have length 1 along the normalised axes. Reference: torch.native_layer_norm. */
+export function nativeLayerNorm(
+  x: Tensor,
+  normalizedShape: Shape,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  { epsilon = 1e-5 }: Epsilon = {},
+): Normalized {
+  const output = layerNorm(x, normalizedShape, weight, bias, { epsilon });
+  const axes = normalizedShape.map((_, i) => x.rank - normalizedShape.length + i);
+  return { output, ...statistics(x, axes, epsilon, true) };
+}
+
+/** groupNorm() with its statistics [N, groups]. Reference: torch.native_group_norm. */
+export function nativeGroupNorm(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  { epsilon = 1e-5 }: Epsilon = {},
+): Normalized {
+  const output = groupNorm(x, groups, weight, bias, { epsilon });
+  return { output, ...statistics(reshape(x, [x.shape[0]!, groups, x.size / (x.shape[0]! * groups)]), [2], epsilon, false) };
+}
+
+/**
+ * batchNorm() with the batch's statistics [C] in training; else they are empty, as the running ones were used.
+ * Reference: torch.native_batch_norm.
+ */
+export function nativeBatchNorm(
+  x: Tensor,
+  runningMean: Tensor | null,
+  runningVariance: Tensor | null,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  options: BatchNormOptions = {},
+): Normalized {
+  demandSameDevice(
+    "nativeBatchNorm",
+    [x, runningMean, runningVariance, weight, bias].filter((t) => t !== null),
+  );
+  const output = batchNorm(x, runningMean, runningVariance, weight, bias, options);
+  if (options.training === true) {
+    const axes = x.shape.flatMap((_, i) => (i === 1 ? [] : [i]));
+    return { output, ...statistics(x, axes, options.epsilon ?? 1e-5, false) };
+  }
+  const none = (): Tensor => zeros([0], { dtype: x.dtype, device: x.device });
+  return { output, mean: none(), rstd: none() };
+}

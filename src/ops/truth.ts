@@ -1,0 +1,23 @@
+/** The truth of a single element. */
+import { ShapeError } from "../errors.ts";
+import type { Tensor } from "../tensor.ts";
+import { item, itemSync } from "./data.ts";
+
+function demandOne(operation: string, x: Tensor): void {
+  if (x.size !== 1) throw new ShapeError(operation, "x", "of one element", x.describe());
+}
+
+/** Whether the only element of x is not 0; NaN is not. A promise of it. Reference: torch.is_nonzero. */
+export async function isNonzero(x: Tensor): Promise<boolean> {
+  demandOne("isNonzero", x);
+  return Boolean(Number.isNaN(await item(x)) || (await item(x)));
+}
+
+/** isNonzero(), blocking until the device is done. */
+export function isNonzeroSync(x: Tensor): boolean {
+  demandOne("isNonzeroSync", x);
+  const value = itemSync(x);
+  return Number.isNaN(value) || Boolean(value);
+}
+
+export const methods = { isNonzero, isNonzeroSync };
