@@ -1,11 +1,12 @@
 // npm run generate: the generated files, from native/schema/directml.json and from the families of operations.
 import { parseArgs } from "node:util";
-import { main } from "./lib/project.mjs";
+import { ScriptError, main } from "./lib/project.mjs";
 
 const help = `npm run generate [-- OPTIONS]
 
 Writes what is made from native/schema/directml.json: the operator table for C++, and for TypeScript, and the typed graph builder;
-and from src/ops: the package's exports, the tensor's methods and nn.functional.
+and from src/ops: the package's exports, the tensor's methods and nn.functional. In docs/operators.json it adds new operations and takes out old ones; what
+recorded cases say of them comes by npm run operators.
 
   --check  writes nothing, and fails where a file is out of date
   --help   this text`;
@@ -17,4 +18,8 @@ await main(async () => {
   await import("./generate-builder.mjs");
   const { generateOperations } = await import("./generate-operations.mjs");
   generateOperations({ isCheck: values.check });
+  const { refresh, staleness } = await import("./lib/operators-page.mjs");
+  if (!values.check) refresh();
+  const stale = values.check ? staleness() : null;
+  if (stale !== null) throw new ScriptError("OUT_OF_DATE", stale, "Run: npm run operators");
 }, help);

@@ -44,8 +44,8 @@ let attributeCount = 0;
 /** @internal For tests: how many attributes are remembered. */
 export const knownAttributes = (): number => attributeIds.size;
 
-/** Told of the number of an operation's inputs and of its nodes whenever a program is made. */
-type Observer = (inputs: number, nodes: number) => void;
+/** Told of the number of an operation's inputs and of its nodes' operators whenever a program is made. */
+type Observer = (inputs: number, operators: readonly string[]) => void;
 let observer: Observer | null = null;
 
 /** @internal For tests: from now on every operation makes its program anew and is observed; null ends that. */
@@ -215,7 +215,10 @@ function makeOn<A>(
   }
   try {
     const graph = lowerDefinition(native, definition, inputs, attrs, specs);
-    observer?.(inputs.length, graph.nodes.length);
+    observer?.(
+      inputs.length,
+      graph.nodes.map((n) => n.operator),
+    );
     const program = compileGraph(native, graph, definition.name, definition.traits.asGraph);
     return { ...base, ...program };
   } catch (error) {

@@ -26,6 +26,8 @@ export interface Outcome {
   /** What was compared besides the result. */
   readonly gradients?: boolean;
   readonly inPlace?: boolean;
+  /** DirectML operators of the call; of those that passed eagerly. */
+  readonly operators?: readonly string[];
 }
 
 interface Context {
@@ -82,7 +84,7 @@ function ok(c: Case, context: Context): Outcome {
   const { entry, make, isMicrosoft } = context;
   const operands = operandsOf(c, make);
   const call = new Call(c, operands);
-  const { result: outputs, way } = observed(() => flatten(dx.noGrad(() => entry.run(call))));
+  const { result: outputs, way, operators } = observed(() => flatten(dx.noGrad(() => entry.run(call))));
   const problem = checkOutputs(c, call, outputs, entry, isMicrosoft) ?? mutationsDiffer(c, call);
   if (problem !== null) return failed(problem);
   const copied = aliases(c, context);
@@ -97,7 +99,7 @@ function ok(c: Case, context: Context): Outcome {
     const wrong = inPlaceDiffers(c, context);
     if (wrong !== null) return failed(`in place: ${wrong}`);
   }
-  return { id: c.id, result: "passed", way, gradients, inPlace };
+  return { id: c.id, result: "passed", way, operators, gradients, inPlace };
 }
 
 /** Operands that the call changes, such as running statistics. */

@@ -1,20 +1,31 @@
 /** The recorded cases of this folder as tests: one for each operation, on each device, in one mode. */
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { clean, devices, isMicrosoft } from "../device.ts";
-import { readIndex, readCases } from "./cases.ts";
+import { readIndex, readCases, type Case } from "./cases.ts";
 import { differences } from "./differences.ts";
 import { goldenFolder } from "./folder.ts";
+import { factsOf, nameOf, type Facts } from "./operations.ts";
 import { reportOf } from "./report.ts";
 import { runCase, type Mode, type Outcome } from "./run.ts";
 import { microsoft } from "./scope.ts";
 
 
+/** Bundled for another machine the tests travel without the documentation. */
+const table = join(goldenFolder, "..", "..", "docs", "operators.json");
+interface Operations {
+  readonly families: readonly { readonly operations: readonly ({ readonly name: string } & Facts)[] }[];
+}
+
 /** Declares the tests. least: cases that pass at least, so that none goes missing in silence. */
 export function goldenTests(mode: Mode, least: number): void {
+  const isPlain = Object.keys(mode).length === 0;
   const known = new Set(differences.flatMap((d) => d.ids));
   for (const device of devices) {
     const all: Outcome[] = [];
+    const groups = new Map<string, { ops: string[]; cases: Case[]; outcomes: Outcome[] }>();
     const elsewhere = isMicrosoft(device) ? microsoft : [];
     describe(`golden cases on ${device}`, () => {
       for (const { op, file } of readIndex(goldenFolder)) {
@@ -26,6 +37,8 @@ export function goldenTests(mode: Mode, least: number): void {
               const names = cases.reduce<readonly string[]>((best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best), []);
               const outcomes = cases.map((c) => runCase(c, names, mode, device));
               all.push(...outcomes);
+              const group = groups.get(nameOf(op)) ?? { ops: [], cases: [], outcomes: [] };
+              groups.set(nameOf(op), { ops: [...group.ops, op], cases: [...group.cases, ...cases], outcomes: [...group.outcomes, ...outcomes] });
               expect(outcomes.filter((o) => o.result === "failed" && !known.has(o.id))).toEqual([]);
               // A case that passes everywhere is no difference: it leaves the list.
               if (mode.compiled !== true && !isMicrosoft(device)) expect(outcomes.filter((o) => o.result === "passed" && known.has(o.id)).map((o) => o.id)).toEqual([]);
@@ -34,6 +47,18 @@ export function goldenTests(mode: Mode, least: number): void {
           );
         });
       }
+      for (const file of isPlain && device === "cpu" && existsSync(table) ? [table] : [])
+        test("docs/operators.json tells what was found (npm run operators makes it anew)", () => {
+          const known = new Map((JSON.parse(readFileSync(file, "utf8")) as Operations).families.flatMap((f) => f.operations).map((o) => [o.name, o]));
+          const stale = [...groups].flatMap(([name, { ops, cases, outcomes }]) => {
+            const { operators, dtypes, gradient, passed, failed, missing } = factsOf(name, ops, cases, outcomes);
+            const row = known.get(name);
+            if (row === undefined) return [];
+            const listed = { operators: row.operators, dtypes: row.dtypes, gradient: row.gradient, passed: row.passed, failed: row.failed, missing: row.missing };
+            return isDeepStrictEqual(listed, { operators, dtypes, gradient, passed, failed, missing }) ? [] : [name];
+          });
+          expect(stale).toEqual([]);
+        });
       test("counts", () => {
         expect(all.filter((o) => o.result === "passed").length).toBeGreaterThanOrEqual(least);
       });

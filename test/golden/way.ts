@@ -4,20 +4,23 @@ import { observePrograms } from "../../src/runtime/eager.ts";
 
 export type Way = "view" | "operator" | "graph" | "host" | "fallback";
 
-/** Runs fn and tells its way. */
-export function observed<T>(fn: () => T): { readonly result: T; readonly way: Way } {
+/** Runs fn and tells its way, and which DirectML operators it was made of. */
+export function observed<T>(fn: () => T): { readonly result: T; readonly way: Way; readonly operators: readonly string[] } {
   const nodes = { withInputs: 0, created: 0 };
+  const operators = new Set<string>();
   const before = fallbacks();
   const onHost = fallbacks("host");
-  observePrograms((inputs, count) => {
-    if (inputs > 0) nodes.withInputs += count;
-    else nodes.created += count;
+  observePrograms((inputs, made) => {
+    for (const name of made) operators.add(name);
+    if (inputs > 0) nodes.withInputs += made.length;
+    else nodes.created += made.length;
   });
   try {
     const result = fn();
     // Scalars and constants beside an operation are no operators of their own.
     const count = nodes.withInputs === 0 ? nodes.created : nodes.withInputs;
-    return { result, way: fallbacks() > before ? "fallback" : fallbacks("host") > onHost ? "host" : count === 0 ? "view" : count === 1 ? "operator" : "graph" };
+    const way = fallbacks() > before ? "fallback" : fallbacks("host") > onHost ? "host" : count === 0 ? "view" : count === 1 ? "operator" : "graph";
+    return { result, way, operators: [...operators] };
   } finally {
     observePrograms(null);
   }

@@ -1,0 +1,29 @@
+/** Writes what docs/operators.json is made of: the facts of each operation, and on which feature levels it falls back. Run by scripts/operators.mjs. */
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
+import { allFacts, fallingBack } from "./operations.ts";
+
+/** Simulated adapters of feature levels that rise, "rtx-3070@5.0", …; the software adapter's own level is above them. */
+const levels = process.env["DXTENSOR_SIMULATE"]!.split(",").map((name) => name.split("@")[1]!);
+const HIGHEST = "6.4";
+
+const numberOf = (level: string): number => {
+  const [major, minor] = level.split(".").map(Number) as [number, number];
+  return (major << 12) + (minor << 8);
+};
+
+const folder = resolve("test/golden");
+const facts = dx.withDevice("cpu", () => allFacts(folder));
+const lowest: Record<string, string> = Object.fromEntries(Object.keys(facts).map((name) => [name, HIGHEST]));
+for (const level of levels.toReversed()) {
+  const device = levels.map((_, i) => `dml:${i}`).find((d) => nativeDevice(dx.device(d)).capabilities.featureLevel === numberOf(level));
+  if (device === undefined) throw new Error(`No simulated adapter of feature level ${level}.`);
+  const falls = fallingBack(folder, device);
+  // What falls back on one level says nothing of those below.
+  const above = levels[levels.indexOf(level) + 1] ?? HIGHEST;
+  for (const name of Object.keys(facts)) if (!falls.has(name) && lowest[name] === above) lowest[name] = level;
+}
+const spaces = Object.fromEntries((["fft", "linalg", "masked"] as const).map((space) => [space, Object.keys(dx[space])]));
+writeFileSync(process.argv[2]!, JSON.stringify({ facts, lowest, spaces }));

@@ -1,0 +1,220 @@
+/** Whole models: functions, initializers, graphs inside nodes, files, compile, and what is refused. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import * as dx from "../../src/index.ts";
+import { clean, eachDevice } from "../device.ts";
+import { attribute, graph, model, node, tensor, value } from "./write.ts";
+
+const FLOAT = 1;
+const INT64 = 7;
+const floats = (...v: number[]): Float32Array => Float32Array.from(v);
+const longs = (...v: number[]): BigInt64Array => BigInt64Array.from(v, BigInt);
+
+/** relu(x w + b), then reshaped to its own shape turned round: shapes are computed in the graph. */
+const dense = (external: { location: string; offset: number; length: number } | null = null): Uint8Array =>
+  model({
+    opset: 18,
+    graph: graph({
+      inputs: [value("x", FLOAT, ["batch", 2])],
+      outputs: [value("y", FLOAT, ["batch", 3]), value("z", FLOAT, [3, "batch"])],
+      initializers: [
+        tensor("w", [2, 3], external === null ? floats(1, 2, 3, 4, 5, 6) : external),
+        tensor("b", [3], floats(-10, 0, 1)),
+        tensor("order", [2], longs(1, 0)),
+      ],
+      nodes: [
+        node("MatMul", ["x", "w"], ["p"]),
+        node("Add", ["p", "b"], ["s"]),
+        node("Relu", ["s"], ["y"]),
+        node("Shape", ["y"], ["shape"]),
+        node("Gather", ["shape", "order"], ["turned"]),
+        node("Reshape", ["y", "turned"], ["z"]),
+      ],
+    }),
+  });
+
+const wanted = [
+  [0, 2 + 10, 3 + 12 + 1],
+  [0, 0, 1],
+];
+
+eachDevice("an ONNX model", (device) => {
+  test("gives its outputs by name, whatever the batch, and keeps its weights between calls", async () => {
+    await clean(device, async () => {
+      using loaded = await dx.io.onnx.load(dense());
+      expect(loaded.inputs).toEqual([{ name: "x", dtype: "float32", shape: ["batch", 2] }]);
+      expect(loaded.outputs.map((o) => o.name)).toEqual(["y", "z"]);
+      const { y, z } = loaded.call({
+        x: dx.tensor([
+          [1, 2],
+          [0, 0],
+        ]),
+      });
+      expect(y!.toArraySync()).toEqual(wanted);
+      expect(z!.toArraySync()).toEqual([
+        [0, 12],
+        [16, 0],
+        [0, 1],
+      ]);
+      expect(loaded.call(dx.tensor([[0, 0]])).y!.toArraySync()).toEqual([[0, 0, 1]]);
+      expect(
+        loaded
+          .call(
+            dx.tensor([
+              [1, 2],
+              [0, 0],
+            ]),
+          )
+          .y!.toArraySync(),
+      ).toEqual(wanted);
+    });
+  });
+
+  test("compiles, shapes computed in the graph included, and follows other data", async () => {
+    await clean(
+      device,
+      async () => {
+        using loaded = await dx.io.onnx.load(dense());
+        const compiled = dx.compile((x: dx.Tensor) => loaded.call(x).z!);
+        for (const [a, b] of [
+          [1, 2],
+          [1, 2],
+          [3, -1],
+        ] as const) {
+          const x = dx.tensor([
+            [a, b],
+            [b, a],
+          ]);
+          expect(compiled(x).toArraySync()).toEqual(loaded.call(x).z!.toArraySync());
+        }
+        compiled.dispose();
+      },
+      { collect: true },
+    );
+  });
+
+  test("lets gradients through to its input", async () => {
+    await clean(
+      device,
+      async () => {
+        using loaded = await dx.io.onnx.load(dense());
+        const x = dx.tensor([[1, 2]], { requiresGrad: true });
+        loaded.call(x).y!.sum().backward();
+        expect(x.grad!.toArraySync()).toEqual([[2 + 3, 5 + 6]]);
+        x.grad!.dispose();
+        x.grad = null;
+      },
+      { collect: true },
+    );
+  });
+
+  test("runs functions of its own, whose attributes take the caller's values", async () => {
+    await clean(device, async () => {
+      const bytes = model({
+        opset: 18,
+        domains: { own: 1 },
+        functions: [
+          {
+            name: "LeakyTwice",
+            domain: "own",
+            inputs: ["a"],
+            outputs: ["c"],
+            attributes: ["slope"],
+            nodes: [
+              node("LeakyRelu", ["a"], ["b"], [attribute.reference("alpha", "slope", 1)]),
+              node("LeakyRelu", ["b"], ["c"], [attribute.reference("alpha", "slope", 1)]),
+            ],
+          },
+        ],
+        graph: graph({
+          inputs: [value("x", FLOAT, [2])],
+          outputs: [value("y", FLOAT, [2]), value("z", FLOAT, [2])],
+          nodes: [node("LeakyTwice", ["x"], ["y"], [attribute.float("slope", 0.5)], "own"), node("LeakyTwice", ["x"], ["z"], [], "own")],
+        }),
+      });
+      using loaded = await dx.io.onnx.load(bytes);
+      const { y, z } = loaded.call(dx.tensor([-4, 2]));
+      expect(y!.toArraySync()).toEqual([-1, 2]);
+      // Not given, the attribute is not there: LeakyRelu's own default.
+      expect((z!.toArraySync() as number[])[0]).toBeCloseTo(-4e-4, 9);
+    });
+  });
+
+  test("runs branches and loops that see the values around them", async () => {
+    await clean(device, async () => {
+      const step = graph({
+        inputs: [value("i", INT64, []), value("going", 9, []), value("sum", FLOAT, [2])],
+        outputs: [value("on", 9, []), value("next", FLOAT, [2]), value("seen", FLOAT, [2])],
+        nodes: [node("Identity", ["going"], ["on"]), node("Add", ["sum", "x"], ["next"]), node("Mul", ["next", "x"], ["seen"])],
+      });
+      const bytes = model({
+        opset: 18,
+        graph: graph({
+          inputs: [value("x", FLOAT, [2])],
+          outputs: [value("total", FLOAT, [2]), value("trail", FLOAT, [3, 2])],
+          initializers: [tensor("count", [], longs(3)), tensor("zero", [2], floats(0, 0))],
+          nodes: [node("Loop", ["count", "", "zero"], ["total", "trail"], [attribute.graph("body", step)])],
+        }),
+      });
+      using loaded = await dx.io.onnx.load(bytes);
+      const { total, trail } = loaded.call(dx.tensor([1, 2]));
+      expect(total!.toArraySync()).toEqual([3, 6]);
+      expect(trail!.toArraySync()).toEqual([
+        [1, 4],
+        [2, 8],
+        [3, 12],
+      ]);
+    });
+  });
+
+  test("reads weights that lie beside the file, and none from elsewhere", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "dxtensor-onnx-"));
+    try {
+      await clean(device, async () => {
+        writeFileSync(join(folder, "weights.bin"), Buffer.concat([Buffer.alloc(8), Buffer.from(floats(1, 2, 3, 4, 5, 6).buffer)]));
+        writeFileSync(join(folder, "m.onnx"), dense({ location: "weights.bin", offset: 8, length: 24 }));
+        using loaded = await dx.io.onnx.load(join(folder, "m.onnx"));
+        expect(
+          loaded
+            .call(
+              dx.tensor([
+                [1, 2],
+                [0, 0],
+              ]),
+            )
+            .y!.toArraySync(),
+        ).toEqual(wanted);
+        writeFileSync(join(folder, "bad.onnx"), dense({ location: "../weights.bin", offset: 8, length: 24 }));
+        await expect(dx.io.onnx.load(join(folder, "bad.onnx"))).rejects.toThrow(/in the model's folder/);
+        writeFileSync(join(folder, "short.onnx"), dense({ location: "weights.bin", offset: 16, length: 24 }));
+        await expect(dx.io.onnx.load(join(folder, "short.onnx"))).rejects.toThrow(dx.FormatError);
+        await expect(dx.io.onnx.load(dense({ location: "weights.bin", offset: 8, length: 24 }))).rejects.toThrow(/by its path/);
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("refuses what it cannot do by name", async () => {
+    await clean(device, async () => {
+      using loaded = await dx.io.onnx.load(dense());
+      const x = dx.tensor([[1, 2]]);
+      expect(() => loaded.call({ q: x })).toThrow(/input must be one of x; received q/);
+      expect(() => loaded.call({})).toThrow(/input x must be given/);
+      expect(() => loaded.call(dx.tensor([[1n, 2n]]))).toThrow(dx.DTypeError);
+      expect(() => loaded.call(dx.tensor([1, 2]))).toThrow(dx.ShapeError);
+      await expect(dx.io.onnx.load(new Uint8Array([1, 2, 3]))).rejects.toThrow(dx.FormatError);
+      await expect(dx.io.onnx.load(new Uint8Array(0))).rejects.toThrow(dx.FormatError);
+      await expect(dx.io.onnx.load(dense().subarray(0, 90))).rejects.toThrow(dx.DxError);
+      const unknown = graph({
+        inputs: [value("x", FLOAT, [2])],
+        outputs: [value("y", FLOAT, [2])],
+        nodes: [node("NoSuchThing", ["x"], ["y"])],
+      });
+      using strange = await dx.io.onnx.load(model({ opset: 18, graph: unknown }));
+      expect(() => strange.call(dx.tensor([1, 2]))).toThrow(/operator NoSuchThing.* In node NoSuchThing that makes y/);
+    });
+  });
+});
