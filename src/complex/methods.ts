@@ -1,6 +1,7 @@
 /** The complex tensor's methods: those of arithmetic, and the tensor's own that move elements, on both parts. */
 import type { TapeNode } from "../autograd/tape.ts";
 import { ComplexTensor } from "../complex-tensor.ts";
+import { DTypeError } from "../errors.ts";
 import { formatComplex, formatComplexSync, installPrinting, type PrintOptions } from "../print.ts";
 import type { Tensor } from "../tensor.ts";
 import "../ops/index.ts";
@@ -100,6 +101,15 @@ Object.defineProperty(ComplexTensor.prototype, "grad", {
   },
   configurable: true,
 });
+
+/** What operations on real tensors look at first: a complex one in their place is refused by name. */
+for (const name of ["desc", "storage"])
+  Object.defineProperty(ComplexTensor.prototype, name, {
+    get(this: ComplexTensor) {
+      const hint = "Complex numbers have methods of their own: docs/fft.md.";
+      throw new DTypeError("operation", "operand", "a real tensor", this.describe(), hint);
+    },
+  });
 
 const history = ({ node }: { readonly node: TapeNode | null }): string => (node === null ? "" : `, gradFn=<${node.name}>`);
 /** "ComplexTensor complex64[2, 3] on dml:0": what is known without reading the elements. */

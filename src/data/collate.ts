@@ -1,20 +1,23 @@
 /** From samples to a batch. */
+import { ComplexTensor } from "../complex-tensor.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { stack } from "../ops/join.ts";
 import { tensor } from "../ops/creation.ts";
 import { scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 
-/** Samples of which batches can be made: numbers, tensors, and arrays and plain objects of them. */
-export type Sample = number | bigint | boolean | Tensor | readonly Sample[] | { readonly [key: string]: Sample };
+/** Samples of which batches can be made: numbers, real and complex tensors, and arrays and plain objects of them. */
+export type Sample = number | bigint | boolean | Tensor | ComplexTensor | readonly Sample[] | { readonly [key: string]: Sample };
 /** The same structure, a tensor with a new first axis in place of each number and tensor. */
 export type Batch<S> = S extends number | bigint | boolean | Tensor
   ? Tensor
-  : S extends readonly unknown[]
-    ? { -readonly [K in keyof S]: Batch<S[K]> }
-    : S extends object
+  : S extends ComplexTensor
+    ? ComplexTensor
+    : S extends readonly unknown[]
       ? { -readonly [K in keyof S]: Batch<S[K]> }
-      : never;
+      : S extends object
+        ? { -readonly [K in keyof S]: Batch<S[K]> }
+        : never;
 
 /**
  * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; arrays and
@@ -27,6 +30,10 @@ export function collate<S>(samples: readonly S[]): Batch<S> {
 function stacked(samples: readonly unknown[]): unknown {
   const first = samples[0];
   if (first instanceof Tensor) return stack(samples.map((s) => demand(s, s instanceof Tensor, "a tensor") as Tensor));
+  if (first instanceof ComplexTensor) {
+    const all = samples.map((s) => demand(s, s instanceof ComplexTensor, "a complex tensor") as ComplexTensor);
+    return new ComplexTensor(stack(all.map((z) => z.real)), stack(all.map((z) => z.imag)));
+  }
   if (typeof first === "number" || typeof first === "bigint" || typeof first === "boolean") {
     const list = samples.map((s) => demand(s, typeof s === typeof first, `a ${typeof first}`) as number | bigint | boolean);
     return tensor(list, typeof first === "number" && list.every((v) => Number.isInteger(v)) ? { dtype: "int32" } : {});

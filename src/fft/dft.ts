@@ -62,7 +62,7 @@ const dftOp: Definition<Attributes> = define<Attributes>({
 /** x: float32 [P, inputs, Q] to [P, outputs, Q], as the attributes say. */
 export function dft([re, im]: Parts, attrs: Omit<Attributes, "from">): Parts {
   const full: Attributes = { ...attrs, from: im === null ? "real" : "complex" };
-  const tables = tablesOf(planOf(attrs.n), attrs.inputs, attrs.outputs, attrs.sign).flatMap((spec) => tableTensors(re.device, spec));
+  const tables = tableTensors(re.device, tablesOf(planOf(attrs.n), attrs.inputs, attrs.outputs, attrs.sign));
   const [first, second] = dispatch(dftOp, [re, ...(im === null ? [] : [im]), ...tables], full);
   return [first!, second ?? null];
 }

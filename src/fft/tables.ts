@@ -34,7 +34,7 @@ export function turn(t: number, n: number): [cos: number, sin: number] {
 function turns(length: number, n: number, angle: (i: number) => number): [Float32Array, Float32Array] {
   const [cos, sin] = [new Float32Array(length), new Float32Array(length)];
   // Few different angles: each once.
-  const all = n <= length ? Array.from({ length: n }, (_, t) => turn(t, n)) : null;
+  const all = 4 * n <= length ? Array.from({ length: n }, (_, t) => turn(t, n)) : null;
   for (let i = 0; i < length; i++) {
     const t = angle(i) % n;
     const [c, s] = all === null ? turn(t, n) : all[t]!;

@@ -60,7 +60,7 @@ export function fromHalf(operation: string, [re, im]: Parts, single: Single): Pa
   const shorter = (t: Tensor): Tensor => (t.shape[axis]! <= half ? t : t.slice(axis, 0, half));
   const first = shorter(re);
   const length = first.shape[axis]!;
-  const [table] = length === 0 ? [first] : tableTensors(re.device, halfTable(n, length));
+  const [table] = length === 0 ? [first] : tableTensors(re.device, [halfTable(n, length)]);
   const weights = reshape(
     table!,
     first.shape.map((_, i) => (i === axis ? length : 1)),

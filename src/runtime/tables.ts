@@ -20,7 +20,7 @@ interface Kept {
   readonly bytes: number;
 }
 
-/** Bytes that are kept on each device; one table more may be, if it alone is larger. */
+/** Bytes that are kept on each device; more only where one call needs more. */
 const BUDGET = 64 * 2 ** 20;
 
 class Tables {
@@ -31,7 +31,22 @@ class Tables {
     return this.#bytes;
   }
 
-  get(native: NativeDevice, { key, shape, make }: TableSpec): readonly Tensor[] {
+  /** In the specs' order. What was used last is kept longest. */
+  get(native: NativeDevice, specs: readonly TableSpec[]): Tensor[] {
+    const tensors = specs.flatMap((spec) => this.#one(native, spec));
+    if (this.#bytes <= BUDGET) return tensors;
+    const asked = new Set(specs.map((spec) => spec.key));
+    for (const [key, { bytes }] of this.#kept) {
+      if (this.#bytes <= BUDGET) break;
+      if (asked.has(key)) continue;
+      // Only let go of, not disposed of: a compiled program may still read it.
+      this.#kept.delete(key);
+      this.#bytes -= bytes;
+    }
+    return tensors;
+  }
+
+  #one(native: NativeDevice, { key, shape, make }: TableSpec): readonly Tensor[] {
     let found = this.#kept.get(key);
     if (found === undefined) {
       const arrays = make();
@@ -43,12 +58,6 @@ class Tables {
       });
       found = { tensors, bytes: arrays.reduce((n, a) => n + a.byteLength, 0) };
       this.#bytes += found.bytes;
-      // Only let go of, not disposed of: a compiled program may still read it.
-      for (const [oldest, old] of this.#kept) {
-        if (this.#bytes <= BUDGET) break;
-        this.#kept.delete(oldest);
-        this.#bytes -= old.bytes;
-      }
     } else this.#kept.delete(key);
     this.#kept.set(key, found);
     return found.tensors;
@@ -64,12 +73,12 @@ class Tables {
 const devices = new Map<NativeDevice, Tables>();
 onClose((native) => devices.delete(native));
 
-/** The tensors of a table, which are shared: never to be written or disposed of by the caller. */
-export function tableTensors(device: Device, spec: TableSpec): readonly Tensor[] {
+/** The tensors of tables, which are shared: never to be written or disposed of by the caller. */
+export function tableTensors(device: Device, specs: readonly TableSpec[]): Tensor[] {
   const native = nativeDevice(device, "table");
   let tables = devices.get(native);
   if (tables === undefined) devices.set(native, (tables = new Tables()));
-  return tables.get(native, spec);
+  return tables.get(native, specs);
 }
 
 /** @internal For tests: bytes of the tables that are kept on a device. */

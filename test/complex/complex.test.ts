@@ -393,6 +393,14 @@ eachDevice("complex tensors", (device) => {
     );
   });
 
+  test("samples of a data set become a batch", async () => {
+    await clean(device, () => {
+      const batch = dx.data.collate([0, 1].map((i) => ({ z: made(Z).select(0, i), label: i })));
+      expect(batch.z.toArraySync()).toEqual([Z[0], Z[1]]);
+      expect(() => dx.data.collate([made(Z), made(Z).real])).toThrow(/complex tensor/);
+    });
+  });
+
   test("scopes keep both parts of what is returned, and dispose of the rest", async () => {
     await clean(device, () => {
       const z = dx.scope(() => made(Z).mul(made(W)));
@@ -432,6 +440,12 @@ describe("refused", () => {
     ["an operand that is none", () => z.add("1" as unknown as number), /complex or real tensor/],
     ["one element of two", () => z.itemSync(), /one element/],
     ["float64 beside complex numbers", () => z.add(dx.zeros([2], { dtype: "float64" })), /float64/],
+    ["complex numbers in a real function", () => dx.exp(z as unknown as dx.Tensor), /a real tensor.*complex64/],
+    [
+      "complex numbers in a compiled real function",
+      () => dx.compile(() => dx.exp(z as unknown as dx.Tensor))(),
+      /a real tensor.*complex64/,
+    ],
     ["complex numbers in real arithmetic", () => dx.add(t, z as unknown as dx.Tensor), /a tensor or a number.*docs\/fft.md/],
     ["a complex dtype of float64", () => dx.promoteTypes("float64", "complex64"), /complex32 or complex64/],
   ])("%s", (_, call, message) => {
