@@ -23,8 +23,8 @@ const CARRIES = new Set([
   "permute", "transpose", "t", "T", "movedim", "moveaxis", "expand", "expand_as", "broadcast_to", "squeeze", "unsqueeze", "diagonal", "narrow", "select", "slice", "split", "split_with_sizes",
   "chunk", "unbind", "numel", "promote_types", "result_type", "can_cast",
 ]);
-/** Where complex numbers belong: transforms, and what their results are made of and read by. */
-const COMPLEX = /^(fft\.|stft$|istft$|complex$|polar$|real$|imag$|angle$|abs$|view_as_(real|complex)$|conj|resolve_|is_complex$|promote_types$|result_type$|can_cast$)/;
+/** Where complex numbers belong: transforms, eigenvalues, and what their results are made of and read by. */
+const COMPLEX = /^(fft\.|linalg\.eig(vals)?$|stft$|istft$|complex$|polar$|real$|imag$|angle$|abs$|view_as_(real|complex)$|conj|resolve_|is_complex$|promote_types$|result_type$|can_cast$)/;
 
 /** Why a case is out of scope, or null. */
 export function outOfScope(c: Case): string | null {

@@ -126,10 +126,15 @@ describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
     [3, 5],
     [8, 8],
     [2, 9],
+    [6, 6],
+    [5, 8],
+    [20, 12],
   ])("SVD of [%i, %i], of full rank and not", (m, n) => {
     const full = numbers(m * n, m + n);
     const flat = times(numbers(m, 1), numbers(n, 2), m, 1, n);
-    for (const a of [full, flat, new Float64Array(m * n), full.map((x) => x * 1e-200), full.map((x) => x * 1e200)])
+    // Columns that repeat, as in [A, A].
+    const twice = full.map((x, i) => (i % (2 * m) < m || n % 2 === 1 ? x : full[i - m]!));
+    for (const a of [full, flat, twice, new Float64Array(m * n), full.map((x) => x * 1e-200), full.map((x) => x * 1e200)])
       for (const vectors of ["all", "some"] as const) {
         const { s, u, vt, info } = e.svd(m, n, a.slice(), vectors);
         expect(info).toBe(0);

@@ -1,6 +1,7 @@
 /** Eigenvalues and eigenvectors. @package */
+import { ComplexTensor } from "../../complex-tensor.ts";
 import { dispatch } from "../../dispatch.ts";
-import { ValueError } from "../../errors.ts";
+import { DTypeError, ValueError } from "../../errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
 import type { Tensor } from "../../tensor.ts";
 import { add, mul, sub } from "../binary.ts";
@@ -68,8 +69,8 @@ export function eigh(a: Tensor, { uplo = "L" }: EighOptions = {}): { readonly ei
 /** The eigenvalues of symmetric matrices, ascending. Gradient: V diag(G) V^T. Reference: torch.linalg.eigvalsh. */
 export const eigvalsh = (a: Tensor, options: EighOptions = {}): Tensor => eigh(a, options).eigenvalues;
 
-/** A complex tensor as two real ones. */
-export interface ComplexPair {
+/** Complex numbers inside of rules, of any dtype. */
+interface ComplexPair {
   readonly real: Tensor;
   readonly imag: Tensor;
 }
@@ -160,20 +161,21 @@ function eigGradient(l: ComplexPair, v: ComplexPair, gl: ComplexPair | null, gv:
 }
 
 export interface Eigen {
-  readonly eigenvalues: ComplexPair;
-  readonly eigenvectors: ComplexPair;
+  readonly eigenvalues: ComplexTensor;
+  readonly eigenvectors: ComplexTensor;
 }
 
 /**
- * A V = V diag(w) of real square matrices [..., n, n]: complex eigenvalues [..., n] in no order (conjugate pairs side by side) and
+ * A V = V diag(w) of real square matrices [..., n, n] of float32: complex eigenvalues [..., n] in no order (conjugate pairs side by side) and
  * eigenvectors as columns of length one, fixed up to a factor of size one. Gradients of losses that do not depend on that factor. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK geev. Reference: torch.linalg.eig.
  */
 export function eig(a: Tensor): Eigen {
   demandSquare("linalg.eig", a);
+  if (a.dtype !== "float32") throw new DTypeError("linalg.eig", "A", "of dtype float32: there is no complex128", a.describe());
   const [lr, li, vr, vi] = dispatch(eigOp, [a], undefined);
-  return { eigenvalues: { real: lr!, imag: li! }, eigenvectors: { real: vr!, imag: vi! } };
+  return { eigenvalues: new ComplexTensor(lr!, li!), eigenvectors: new ComplexTensor(vr!, vi!) };
 }
 
 /** The eigenvalues of real square matrices, complex. Reference: torch.linalg.eigvals. */
-export const eigvals = (a: Tensor): ComplexPair => eig(a).eigenvalues;
+export const eigvals = (a: Tensor): ComplexTensor => eig(a).eigenvalues;

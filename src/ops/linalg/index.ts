@@ -1,7 +1,7 @@
 /** torch.linalg. What runs on the host, and what on the device: docs/linalg.md. */
 export { cholesky, choleskyEx, choleskyInverse, choleskySolve, type CholeskyOptions } from "./cholesky.ts";
 export { det, logdet, slogdet } from "./det.ts";
-export { eig, eigh, eigvals, eigvalsh, type ComplexPair, type Eigen, type EighOptions } from "./eigen.ts";
+export { eig, eigh, eigvals, eigvalsh, type Eigen, type EighOptions } from "./eigen.ts";
 export { cond, matrixExp, matrixPower, norm, type CondOrder, type NormOrder } from "./functions.ts";
 export { ldlFactor, ldlFactorEx, ldlSolve, type LDLFactors } from "./ldl.ts";
 export { lstsq, type LeastSquares, type LstsqDriver, type LstsqOptions } from "./lstsq.ts";

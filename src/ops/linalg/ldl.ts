@@ -1,6 +1,6 @@
 /** L D L^T factors of symmetric matrices that need not be definite. @package */
 import { call, dispatch } from "../../dispatch.ts";
-import { ShapeError } from "../../errors.ts";
+import { ShapeError, ValueError } from "../../errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
 import { broadcastShapes } from "../../shape.ts";
 import type { Tensor } from "../../tensor.ts";
@@ -69,6 +69,17 @@ export function ldlFactorEx(
   return { LD: LD!, pivots: pivots!, info: info! };
 }
 
+/** Throws unless pivots are such as ldlFactor() gives: LAPACK would write beyond the matrix. */
+function demandRows(pivots: Int32Array): void {
+  const n = pivots.length;
+  for (let i = 0; i < n; i++) {
+    const p = pivots[i]!;
+    const isRow = p !== 0 && Math.abs(p) <= n && (p > 0 || pivots[i + 1] === p);
+    if (!isRow) throw new ValueError("linalg.ldlSolve", "pivots", `rows from 1 to ${n}, or pairs of equal negative ones`, p);
+    if (p < 0) i++;
+  }
+}
+
 const ldlSolveOp = defineHost({
   name: "linalg.ldlSolve",
   infer: ([, , b]) => [b!],
@@ -77,7 +88,9 @@ const ldlSolveOp = defineHost({
     const out = new Float64Array(b!.data.length);
     for (let i = 0; i < countOf(b!.shape) && n * k > 0; i++) {
       const x = columns(b!, i, n, k);
-      engine().ldlSolve(n, k, columns(factors!, i, n, n), (pivots!.data as Int32Array).slice(i * n, (i + 1) * n), x);
+      const rows = (pivots!.data as Int32Array).slice(i * n, (i + 1) * n);
+      demandRows(rows);
+      engine().ldlSolve(n, k, columns(factors!, i, n, n), rows, x);
       putColumns(out, i, n, k, x);
     }
     return [out];

@@ -65,7 +65,7 @@ const luOp = defineHost<{ readonly check: string | null }>({
 function luGradient(factors: Tensor, pivots: Tensor, dy: Tensor): Tensor {
   const [m, n] = factors.shape.slice(-2) as [number, number];
   const k = Math.min(m, n);
-  const p = call(permutationOp, [pivots], { rows: m, dtype: factors.dtype });
+  const p = call(permutationOp, [pivots.detach()], { rows: m, dtype: factors.dtype });
   const square = narrow(narrow(factors, -2, 0, k), -1, 0, k);
   const l = add(tril(square, -1), eyeLike(factors, k));
   const u = triu(square);
@@ -158,7 +158,7 @@ export function luUnpack(factors: Tensor, pivots: Tensor): PLU {
   const [m, n] = factors.shape.slice(-2) as [number, number];
   const k = Math.min(m, n);
   const L = add(tril(narrow(factors, -1, 0, k), -1), eyeLike(factors, m, k));
-  return { P: call(permutationOp, [pivots], { rows: m, dtype: factors.dtype }), L, U: triu(narrow(factors, -2, 0, k)) };
+  return { P: call(permutationOp, [pivots.detach()], { rows: m, dtype: factors.dtype }), L, U: triu(narrow(factors, -2, 0, k)) };
 }
 
 export function demandPivots(operation: string, factors: Tensor, pivots: Tensor): void {
@@ -194,7 +194,7 @@ export function luSolve(factors: Tensor, pivots: Tensor, b: Tensor, { left = tru
   if (!left) return mT(luSolve(factors, pivots, mT(b), { adjoint: !adjoint }));
   const [lu, right] = spread(operation, factors, b);
   if (right.size === 0) return broadcastTo(zeros([1, 1], { dtype: b.dtype, device: b.device }), right.shape);
-  const p = call(permutationOp, [pivots], { rows: n, dtype: factors.dtype });
+  const p = call(permutationOp, [pivots.detach()], { rows: n, dtype: factors.dtype });
   const lower = { upper: false, unitriangular: true };
   if (!adjoint) return solveTriangular(lu, solveTriangular(lu, matmul(mT(p), right), lower), { upper: true });
   const first = solveTriangular(mT(lu), right, { upper: false });

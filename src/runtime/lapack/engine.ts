@@ -91,3 +91,8 @@ function choose(): Engine {
 
 /** The engine of this thread. Throws NativeLoadError when DXTENSOR_LAPACK names a file that can't be used. */
 export const engine = (): Engine => (chosen ??= choose());
+
+/** @internal For tests: these routines from now on; null: as the surroundings say. */
+export function useEngine(given: Engine | null): void {
+  chosen = given ?? undefined;
+}

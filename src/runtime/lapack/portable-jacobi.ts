@@ -32,8 +32,11 @@ function angle(a: number, b: number, c: number): readonly [number, number] {
   return [cos, cos * tan];
 }
 
-/** Makes the columns of a [m, n] orthogonal by rotations, which v [n, n] takes part in. False: it did not converge. */
-function orthogonalise(m: number, n: number, a: Float64Array, v: Float64Array): boolean {
+/**
+ * Makes the columns of a [m, n] that are longer than `noise` orthogonal by rotations, which v [n, n] takes part in: what is left of a
+ * dependent column is rounding, whose direction never settles. False: it did not converge.
+ */
+function orthogonalise(m: number, n: number, a: Float64Array, v: Float64Array, noise: number): boolean {
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     let isDone = true;
     for (let p = 0; p < n - 1; p++)
@@ -41,7 +44,7 @@ function orthogonalise(m: number, n: number, a: Float64Array, v: Float64Array): 
         const alpha = dot(a, p * m, a, p * m, m);
         const beta = dot(a, q * m, a, q * m, m);
         const gamma = dot(a, p * m, a, q * m, m);
-        if (!(Math.abs(gamma) > EPSILON * Math.sqrt(alpha * beta)) || gamma === 0) continue;
+        if (!(Math.abs(gamma) > EPSILON * Math.sqrt(alpha * beta)) || Math.min(alpha, beta) <= noise * noise) continue;
         isDone = false;
         const [cos, sin] = angle(alpha, beta, gamma);
         rotate(a, m, p, q, cos, sin);
@@ -88,7 +91,8 @@ function tallSvd(m: number, n: number, a: Float64Array, columns: number) {
   const work = a.map((x) => x / scale);
   const v = new Float64Array(n * n);
   for (let i = 0; i < n; i++) v[i * n + i] = 1;
-  const info = orthogonalise(m, n, work, v) ? 0 : 1;
+  const noise = EPSILON * lengthOf(work, 0, m * n);
+  const info = orthogonalise(m, n, work, v, noise) ? 0 : 1;
   const lengths = Array.from({ length: n }, (_, j) => lengthOf(work, j * m, (j + 1) * m));
   const order = lengths.map((_, j) => j).sort((x, y) => lengths[y]! - lengths[x]!);
   const s = Float64Array.from(order, (j) => lengths[j]! * scale);
@@ -97,8 +101,7 @@ function tallSvd(m: number, n: number, a: Float64Array, columns: number) {
   let rank = 0;
   order.forEach((j, place) => {
     right.set(v.subarray(j * n, (j + 1) * n), place * n);
-    // What is left of a dependent column has no direction of its own.
-    if (place >= columns || !(lengths[j]! > EPSILON * EPSILON)) return;
+    if (place >= columns || !(lengths[j]! > noise)) return;
     rank = place + 1;
     for (let i = 0; i < m; i++) u[place * m + i] = work[j * m + i]! / lengths[j]!;
   });

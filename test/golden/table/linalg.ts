@@ -45,6 +45,13 @@ const eighGauge = ([w, v]: readonly dx.Tensor[], c: Call): string | null => {
   const x = lower ? dx.add(dx.tril(c.x), dx.mT(dx.tril(c.x, -1))) : dx.add(dx.triu(c.x), dx.mT(dx.triu(c.x, 1)));
   return orthonormal(v!) ?? productDiffers(dx.matmul(dx.mul(v!, dx.unsqueeze(w!, -2)), dx.mT(v!)), x);
 };
+/** A V = V diag(w), and columns of length one. */
+const eigGauge = (outputs: readonly unknown[], c: Call): string | null => {
+  const [w, v] = outputs as unknown as [dx.ComplexTensor, dx.ComplexTensor];
+  const lengths = v.abs().square().sum(-2);
+  const right = v.mul(w.unsqueeze(-2));
+  return productDiffers(dx.matmul(c.x, v.real), right.real) ?? productDiffers(dx.matmul(c.x, v.imag), right.imag) ?? productDiffers(lengths, dx.onesLike(lengths));
+};
 const svd = (run: (c: Call) => [dx.Tensor, dx.Tensor, dx.Tensor], isTransposed: boolean): Entry => ({ run, gauge: ([u, s, v], c) => svdGauge(u!, s!, isTransposed ? dx.mT(v!) : v!, c.x) });
 
 const list = (v: object): dx.Tensor[] => Object.values(v) as dx.Tensor[];
@@ -65,6 +72,8 @@ export const linalgTable: Table = {
   "linalg.svd": svd((c) => { const { U, S, Vh } = linalg.svd(c.x, { fullMatrices: c.get("full_matrices") !== false }); return [U, S, Vh]; }, false),
   "linalg.svdvals": op((c) => linalg.svdvals(c.x)),
   "linalg.eigh": { run: (c) => list(linalg.eigh(c.x, { uplo: c.text("UPLO", "L") as "L" | "U" })), gauge: eighGauge },
+  "linalg.eig": { run: (c) => { const { eigenvalues, eigenvectors } = linalg.eig(c.x); return [eigenvalues, eigenvectors]; }, gauge: eigGauge },
+  "linalg.eigvals": { run: (c) => linalg.eigvals(c.x), gauge: ([w], c) => eigGauge([w, linalg.eig(c.x).eigenvectors], c) },
   "linalg.eigvalsh": op((c) => linalg.eigvalsh(c.x, { uplo: c.text("UPLO", "L") as "L" | "U" })),
   "linalg.det": op((c) => linalg.det(c.x)), det: op((c) => dx.det(c.x)), logdet: op((c) => dx.logdet(c.x)),
   "linalg.slogdet": op((c) => list(linalg.slogdet(c.x))), slogdet: op((c) => list(dx.slogdet(c.x))),
