@@ -43,6 +43,34 @@ function near(got: ArrayLike<number>, want: ArrayLike<number>, bound = 1e-10): v
 const identity = (n: number): Float64Array => Float64Array.from({ length: n * n }, (_, i) => (i % (n + 1) === 0 ? 1 : 0));
 const sizes = [1, 2, 3, 5, 8, 17];
 
+test("the addon says why a library can't be opened, and refuses what it can't call", () => {
+  const binding = loadBinding();
+  expect(binding.lapackOpen("/no/such/library.so")).toBe("no such file");
+  expect(binding.lapackOpen(process.execPath)).toMatch(/./);
+  expect(binding.lapackHas("/no/such/library.so", "dgetrf_")).toBe(false);
+  expect(() => binding.lapackCall("/no/such/library.so", "dgetrf_", [1])).toThrow(/no such routine: dgetrf_/);
+  for (const { name } of engines.slice(1)) {
+    const path = /\((.*)\)/.exec(name)![1]!;
+    expect(binding.lapackHas(path, "no_such_routine_")).toBe(false);
+    expect(() => binding.lapackCall(path, "dgetrf_", new Array(30).fill(1))).toThrow(/too many arguments/);
+    expect(() => binding.lapackCall(path, "dgetrf_", ["LU"])).toThrow(/one letter/);
+    expect(() => binding.lapackCall(path, "dgetrf_", [null as unknown as number])).toThrow(/numbers, letters and typed arrays/);
+  }
+});
+
+test("DXTENSOR_LAPACK stands for all other places", () => {
+  const where = { ...surroundings(), platform: "linux", arch: "x64", cwd: "/here", env: {} };
+  expect(lapackPaths({ ...where, env: { DXTENSOR_LAPACK: "portable" } })).toBe(null);
+  expect(lapackPaths({ ...where, env: { DXTENSOR_LAPACK: "lib/mine.so" } })).toEqual(["/here/lib/mine.so"]);
+  expect(lapackPaths({ ...where, platform: "win32" })).toEqual([]);
+  expect(lapackPaths({ ...where, env: { LD_LIBRARY_PATH: "relative:/opt/lib" } })!.slice(0, 3)).toEqual([
+    "/opt/lib/liblapack.so.3",
+    "/opt/lib/libopenblas.so.0",
+    "/usr/local/lib/liblapack.so.3",
+  ]);
+  expect(lapackPaths(where)).toContain("/usr/lib/x86_64-linux-gnu/liblapack.so.3");
+});
+
 describe.each(engines.map((e) => [e.name, e] as const))("%s", (_, e) => {
   test.each(sizes)("cholesky, lu and triangular systems of order %i", (n) => {
     const b = numbers(n * n, n);
