@@ -308,17 +308,20 @@ napi_value InjectFault(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
+std::string ToText(const js::Value& value, const char* what) {
+  if (!value.IsString()) Invalid(std::string(what) + ": expected text");
+  return value.Text();
+}
+
 napi_value LapackOpen(Environment&, Arguments in) {
-  std::string error = OpenLapack(in[0].Text());
+  std::string error = OpenLapack(ToText(in[0], "path"));
   return error.empty() ? js::Null(in.env()) : js::New(in.env(), error);
 }
 
-napi_value LapackHas(Environment&, Arguments in) { return js::New(in.env(), FindLapack(in[0].Text(), in[1].Text()) != nullptr); }
+napi_value LapackHas(Environment&, Arguments in) { return js::New(in.env(), HasLapack(ToText(in[0], "path"), ToText(in[1], "routine"))); }
 
 napi_value LapackCall(Environment&, Arguments in) {
-  void* routine = FindLapack(in[0].Text(), in[1].Text());
-  if (!routine) Invalid("lapackCall: no such routine: " + in[1].Text());
-  CallLapack(routine, in[2]);
+  CallLapack(ToText(in[0], "path"), ToText(in[1], "routine"), in[2]);
   return js::Undefined(in.env());
 }
 

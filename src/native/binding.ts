@@ -267,7 +267,8 @@ export interface Binding {
 
   /** Opens a LAPACK library by its path, once for the process: null, or why it can't be. */
   lapackOpen(path: string): string | null;
+  /** Whether it has a routine ("dgetrf"), however it spells it. */
   lapackHas(path: string, routine: string): boolean;
-  /** Calls a routine as Fortran does: numbers as 32-bit integers by address, letters, arrays. Checks nothing of what it is given. */
+  /** Calls a routine as Fortran does: numbers as 32-bit integers, letters, arrays. What would write beyond an array is refused. */
   lapackCall(path: string, routine: string, args: readonly LapackArgument[]): void;
 }

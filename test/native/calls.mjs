@@ -1,5 +1,6 @@
 // Calls of the addon with good, wrong and absurd arguments, in random order. Prints what it saw as JSON; what must not be ends it with a
 // message. Arguments: the addon, the software adapter's library, the first seed, how many calls.
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const [addon, software, firstSeed, times] = process.argv.slice(2);
@@ -175,8 +176,30 @@ const keep = (list, value) => {
 };
 const swallow = (promise) => void promise?.then?.(undefined, check);
 
+/** A machine without LAPACK tries these calls too; they name no library then. */
+const lapack = ["/usr/lib/x86_64-linux-gnu/liblapack.so.3", "/usr/lib/aarch64-linux-gnu/liblapack.so.3", "/usr/lib64/liblapack.so.3"].find((path) => existsSync(path)) ?? "/nowhere";
+const matrix = () => Float64Array.from({ length: 9 }, () => next(100) - 50);
+const doubles = (count) => new Float64Array(count);
+const whole = (count) => new Int32Array(count).fill(1);
+const routines = [
+  () => ["dpotrf", ["L", 3, matrix(), 3, whole(1)]],
+  () => ["dgetrf", [3, 3, matrix(), 3, whole(3), whole(1)]],
+  () => ["dgetrs", ["N", 3, 2, matrix(), 3, whole(3), doubles(6), 3, whole(1)]],
+  () => ["dtrsm", ["L", "U", "N", "N", 3, 2, Float64Array.of(1), matrix(), 3, doubles(6), 3]],
+  () => ["dsytrf", ["L", 3, matrix(), 3, whole(3), doubles(8), one([8, -1]), whole(1)]],
+  () => ["dsytrs", ["L", 3, 2, matrix(), 3, Int32Array.of(1, one([2, -3]), -3), doubles(6), 3, whole(1)]],
+  () => ["dgeqrf", [3, 3, matrix(), 3, doubles(3), doubles(8), 8, whole(1)]],
+  () => ["dorgqr", [3, 2, 2, matrix(), 3, doubles(2), doubles(8), 8, whole(1)]],
+  () => ["dgesdd", [one(["A", "S", "N"]), 3, 3, matrix(), 3, doubles(3), doubles(9), 3, doubles(9), 3, doubles(200), 200, whole(24), whole(1)]],
+  () => ["dsyevd", ["V", "L", 3, matrix(), 3, doubles(3), doubles(40), 40, whole(20), 20, whole(1)]],
+  () => ["dgeev", ["N", "V", 3, matrix(), 3, doubles(3), doubles(3), doubles(1), 1, doubles(9), 3, doubles(40), 40, whole(1)]],
+];
+
 /** Arguments that are good when everything that they name is there. */
 const args = {
+  lapackOpen: () => [lapack],
+  lapackHas: () => [lapack, "dgetrf"],
+  lapackCall: () => [lapack, ...one(routines)()],
   load: () => [one(["software", "gpu"]), { ...PATHS, folders: ["/nowhere"] }],
   adapters: () => [one(["software", "gpu"])],
   openDevice: () => ["software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }],

@@ -47,14 +47,24 @@ test("the addon says why a library can't be opened, and refuses what it can't ca
   const binding = loadBinding();
   expect(binding.lapackOpen("/no/such/library.so")).toBe("no such file");
   expect(binding.lapackOpen(process.execPath)).toMatch(/./);
-  expect(binding.lapackHas("/no/such/library.so", "dgetrf_")).toBe(false);
-  expect(() => binding.lapackCall("/no/such/library.so", "dgetrf_", [1])).toThrow(/no such routine: dgetrf_/);
+  expect(binding.lapackHas("/no/such/library.so", "dgetrf")).toBe(false);
+  expect(() => binding.lapackCall("/no/such/library.so", "dgetrf", [1])).toThrow(/no such routine: dgetrf/);
   for (const { name } of engines.slice(1)) {
     const path = /\((.*)\)/.exec(name)![1]!;
-    expect(binding.lapackHas(path, "no_such_routine_")).toBe(false);
-    expect(() => binding.lapackCall(path, "dgetrf_", new Array(30).fill(1))).toThrow(/too many arguments/);
-    expect(() => binding.lapackCall(path, "dgetrf_", ["LU"])).toThrow(/one letter/);
-    expect(() => binding.lapackCall(path, "dgetrf_", [null as unknown as number])).toThrow(/numbers, letters and typed arrays/);
+    expect([binding.lapackHas(path, "dgetrf"), binding.lapackHas(path, "dgesv")]).toEqual([true, false]);
+    const refused = (routine: string, args: readonly unknown[], text: RegExp): void =>
+      expect(() => binding.lapackCall(path, routine, args as never)).toThrow(text);
+    const [a, rows, info] = [new Float64Array(4), new Int32Array(2), new Int32Array(1)];
+    refused("dgetrf", [2, 2, a, 2, rows], /dgetrf takes 6 arguments/);
+    refused("dgetrf", [2, 3, a, 2, rows, info], /sizes that dgetrf does not take/);
+    refused("dgetrf", [2, 2, a, 2, rows, new Int32Array(0)], /sizes that dgetrf does not take/);
+    refused("dgetrf", [2, 2, new Float32Array(9), 2, rows, info], /expected a Float64Array/);
+    refused("dgetrf", [2.5, 2, a, 2, rows, info], /whole number/);
+    refused("dpotrf", ["X", 2, a, 2, info], /options or sizes/);
+    refused("dpotrf", ["LU", 2, a, 2, info], /one letter/);
+    refused("dgetrs", ["N", 2, 2, a, 2, Int32Array.of(1, 3), a.slice(), 2, info], /options or sizes/);
+    refused("dsytrs", ["L", 2, 2, a, 2, Int32Array.of(-1, 1), a.slice(), 2, info], /options or sizes/);
+    refused("dgeev", ["N", "V", 2, a, 2, a, a, a, 1, a, 2, new Float64Array(7), 7, info], /options or sizes/);
   }
 });
 

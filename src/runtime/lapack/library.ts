@@ -5,27 +5,22 @@ import type { Engine, SingularVectors } from "./engine.ts";
 const ROUTINES = ["dpotrf", "dgetrf", "dgetrs", "dtrsm", "dsytrf", "dsytrs", "dgeqrf", "dorgqr", "dgesdd", "dsyevd", "dgeev"] as const;
 type Routine = (typeof ROUTINES)[number];
 
-/** How builds spell a routine's name: Fortran's way, and that of the OpenBLAS in Python's packages. */
-const SPELLINGS: readonly ((routine: string) => string)[] = [(r) => `${r}_`, (r) => `scipy_${r}_`, (r) => r];
-
 const letter = (condition: boolean, yes: string, no: string): string => (condition ? yes : no);
 
 class Library implements Engine {
   readonly name: string;
   readonly #binding: Binding;
   readonly #path: string;
-  readonly #spell: (routine: string) => string;
   readonly #info = new Int32Array(1);
 
-  constructor(binding: Binding, path: string, spell: (routine: string) => string) {
+  constructor(binding: Binding, path: string) {
     this.name = `LAPACK (${path})`;
     this.#binding = binding;
     this.#path = path;
-    this.#spell = spell;
   }
 
   #call(routine: Routine, ...args: LapackArgument[]): void {
-    this.#binding.lapackCall(this.#path, this.#spell(routine), args);
+    this.#binding.lapackCall(this.#path, routine, args);
   }
 
   /** Calls a routine that reports how it went as its last argument. */
@@ -34,11 +29,14 @@ class Library implements Engine {
     return this.#info[0]!;
   }
 
-  /** Calls a routine with as much working space as it says it wants: `call` is given the space and its length, -1 for the question. */
-  #spacious(call: (work: Float64Array, length: number) => number): number {
+  /**
+   * Calls a routine with as much working space as it says it wants, or the addon's least: `call` is given the space and its length, -1 for
+   * the question.
+   */
+  #spacious(call: (work: Float64Array, length: number) => number, least = 1): number {
     const question = new Float64Array(1);
     call(question, -1);
-    const length = Math.max(1, question[0]!);
+    const length = Math.max(least, Math.ceil(question[0]!));
     return call(new Float64Array(length), length);
   }
 
@@ -86,8 +84,9 @@ class Library implements Engine {
     const some = new Float64Array(1);
     const places = new Int32Array(8 * k);
     const [left, right] = vectors === "none" ? [some, some] : [u, vt];
-    const info = this.#spacious((work, length) =>
-      this.#ask("dgesdd", job, m, n, a, m, s, left, m, right, Math.max(1, rows), work, length, places),
+    const info = this.#spacious(
+      (work, length) => this.#ask("dgesdd", job, m, n, a, m, s, left, m, right, Math.max(1, rows), work, length, places),
+      4 * k * k + 10 * k + Math.max(m, n),
     );
     return { s, u, vt, info };
   }
@@ -126,7 +125,6 @@ class Library implements Engine {
 export function libraryEngine(binding: Binding, path: string): Engine | string {
   const error = binding.lapackOpen(path);
   if (error !== null) return error;
-  const missing = (spell: (routine: string) => string): readonly string[] => ROUTINES.filter((r) => !binding.lapackHas(path, spell(r)));
-  const spell = SPELLINGS.find((s) => missing(s).length === 0);
-  return spell === undefined ? `lacks ${missing(SPELLINGS[0]!).join(", ")}` : new Library(binding, path, spell);
+  const missing = ROUTINES.filter((routine) => !binding.lapackHas(path, routine));
+  return missing.length > 0 ? `lacks ${missing.join(", ")}` : new Library(binding, path);
 }

@@ -8,7 +8,7 @@ const { linalg } = dx;
 type F = (...inputs: dx.Tensor[]) => dx.Tensor;
 const mT = dx.mT;
 /** Far from singular, and its rows are exchanged the same way nearby. */
-const firm = (x: dx.Tensor): dx.Tensor => x.mul(0.3).add(dx.eye(x.shape.at(-2), x.shape.at(-1)).mul(2));
+const firm = (x: dx.Tensor): dx.Tensor => x.mul(0.3).add(dx.eye(x.shape.at(-2)!, x.shape.at(-1)).mul(2));
 const spd = (x: dx.Tensor): dx.Tensor => firm(x).matmul(mT(firm(x)));
 /** Symmetric, with eigenvalues apart. */
 const apart = (x: dx.Tensor): dx.Tensor =>
