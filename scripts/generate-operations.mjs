@@ -3,26 +3,121 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { readFamilies } from "./lib/families.mjs";
 import { ScriptError, at } from "./lib/project.mjs";
+import { Kinds, formOf } from "./lib/public-forms.mjs";
+import { docOf, ofValue, signature } from "./lib/signatures.mjs";
 
 const header = "// Made by scripts/generate-operations.mjs from the families in src/ops.\n";
 
-function exportsText(families) {
-  const lines = families.flatMap(({ file, namespace, exports }) => {
-    if (namespace !== null) return [`export * as ${namespace} from "./${file}";`];
-    if (exports.length === 0) return [];
-    const names = exports.map(({ name, as, isType }) => `${isType ? "type " : ""}${name}${as === name ? "" : ` as ${as}`}`);
-    return [`export { ${names.join(", ")} } from "./${file}";`];
-  });
-  return `${header}${lines.join("\n")}\n`;
+const isFunction = (family, { name, isType }) => !isType && !family.classes.includes(name);
+
+/** Words that name no constant. */
+const reserved = new Set(["var", "with", "in", "new", "delete", "default", "switch", "case"]);
+
+/** `export const sum = …`: the function that checks its arguments and calls the family's. */
+function publicText(kinds, { file, name: family, docs }, { name }, as) {
+  const doc = name in docs ? `${docs[name]}\n` : "";
+  const found = signature(`ops/${file}`, name);
+  if (found === null)
+    throw new ScriptError("FAMILY", `src/ops/${file}: ${name} has no types that can be read.`, "Name its parameters' types.");
+  const { parameters, isAsync, body } = formOf(kinds, as, found, (given) => `$${family}.${name}(${given.join(", ")})`);
+  const own = reserved.has(as) ? `${as}$` : as;
+  const exported = own === as ? "" : `\nexport { ${own} as ${as} };`;
+  return `${doc}${own === as ? "export " : ""}const ${own} = (${isAsync ? "async " : ""}(${parameters.join(", ")}) => { ${body} }) as typeof $${family}.${name};${exported}`;
 }
 
-function functionalText(families) {
-  const lines = families.flatMap(({ file, exports }) => {
-    const names = exports.flatMap(({ name, functional }) => functional.map((as) => (as === name ? name : `${name} as ${as}`)));
-    return names.length === 0 ? [] : [`export { ${names.join(", ")} } from "../ops/${file}";`];
+const importsOf = (families, folder) => families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
+const checks = (folder) => [
+  `import { isTensor, refused, under } from "${folder}checked.ts";`,
+  `import * as kinds from "${folder}kinds.generated.ts";`,
+];
+
+function exportsText(families, kinds) {
+  const plain = families.filter((f) => f.namespace === null && f.exports.some((e) => isFunction(f, e)));
+  const lines = families.flatMap((f) => {
+    if (f.namespace !== null) return [`export * as ${f.namespace} from "./${f.file}";`];
+    const others = f.exports.filter((e) => !isFunction(f, e));
+    const names = others.map(({ name, as, isType }) => `${isType ? "type " : ""}${name}${as === name ? "" : ` as ${as}`}`);
+    return [
+      ...(names.length === 0 ? [] : [`export { ${names.join(", ")} } from "./${f.file}";`]),
+      ...f.exports.filter((e) => isFunction(f, e)).map((e) => publicText(kinds, f, e, e.as)),
+    ];
   });
+  return `${header}${[...checks("./"), ...importsOf(plain, "./"), ...lines].join("\n")}\n`;
+}
+
+function functionalText(families, kinds) {
+  const plain = families
+    .map((f) => ({ ...f, exports: f.exports.filter((e) => e.functional.length > 0) }))
+    .filter((f) => f.exports.length > 0);
+  const same = plain.flatMap((f) => f.exports.flatMap((e) => e.functional.filter((as) => as === e.as)));
+  const others = plain.flatMap((f) =>
+    f.exports.flatMap((e) => e.functional.filter((as) => as !== e.as).map((as) => publicText(kinds, f, e, as))),
+  );
+  const used = plain.filter((f) => f.exports.some((e) => e.functional.some((as) => as !== e.as)));
+  const lines = [
+    ...checks("../ops/"),
+    ...importsOf(used, "../ops/"),
+    `export { ${same.join(", ")} } from "../ops/index.generated.ts";`,
+    ...others,
+  ];
   return `${header}/** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */\n${lines.join("\n")}\n`;
 }
+
+/** What the prototype gets: methods that check, of the same names and types as those that the families list. */
+function methodsText(families, kinds) {
+  const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
+  const rows = withMethods.flatMap((f) =>
+    Object.entries(f.parts).flatMap(([part, list]) =>
+      list.map((name) => {
+        const found = ofValue(`ops/${f.file}`, f.methods[name]);
+        if (found === null)
+          throw new ScriptError("FAMILY", `src/ops/${f.file}: the method ${name} has no types that can be read.`, "Name them.");
+        const run = (given) => `$${f.name}.${part}.${name}(${given.join(", ")})`;
+        const call = part === "inPlaceMethods" ? (given) => `assign("${name}", this, () => ${run(given)})` : run;
+        const { parameters, isAsync, body } = formOf(kinds, name, found, call, { isMethod: true });
+        return `  ${isAsync ? "async " : ""}${name}(${["this: never", ...parameters].join(", ")}) { ${body} },`;
+      }),
+    ),
+  );
+  const head = [`import { assign } from "../dispatch.ts";`, ...checks("./"), ...importsOf(withMethods, "./")];
+  return `${header}${head.join("\n")}\n\nexport const forms = {\n${rows.join("\n")}\n};\n`;
+}
+
+/** Functions beside the operations; whether they run code of the user's. */
+const others = [
+  ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
+  ["autograd/function.ts", ["defineFunction"], true],
+  ["compile/compile.ts", ["compile"], true],
+  ["complex/autograd.ts", ["backward", "grad", "gradcheck", "gradgradcheck"], true],
+  ["complex/make.ts", ["complex", "imag", "polar", "real", "viewAsComplex", "viewAsReal"], false],
+  ["complex/promotion.ts", ["canCast", "promoteTypes"], false],
+  ["complex/several.ts", ["abs", "angle", "cat", "stack", "where"], false],
+  ["fft/stft.ts", ["istft", "stft"], false],
+  ["device.ts", ["setDefaultDevice", "withDevice"], true],
+  ["scope.ts", ["scope"], true],
+  ["print.ts", ["setPrintOptions"], false],
+  ["runtime/devices.ts", ["closeDevice", "deviceInfo", "setDeviceTimeout", "setMemoryLimit"], false],
+  ["runtime/fallback.ts", ["setStrict"], false],
+  ["runtime/statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],
+];
+
+function othersText(kinds) {
+  const imports = [];
+  const lines = others.flatMap(([file, names, runsCode], i) => {
+    imports.push(`import * as from${i} from "./${file}";`);
+    return names.map((name) => {
+      const { parameters, isAsync, body } = formOf(kinds, name, signature(file, name), (given) => `from${i}.${name}(${given.join(", ")})`, {
+        runsCode,
+      });
+      const doc = docOf(file, name);
+      return `${doc}export const ${name} = (${isAsync ? "async " : ""}(${parameters.join(", ")}) => { ${body} }) as unknown as typeof from${i}.${name};`;
+    });
+  });
+  return `${header}${[...checks("./ops/"), ...imports, ...lines].join("\n")}\n`;
+}
+
+const kindsText = (kinds) =>
+  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isTensor, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
 
 function familiesText(families) {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
@@ -37,10 +132,14 @@ function familiesText(families) {
 /** Writes the files that differ; with isCheck it writes nothing, and throws. */
 export function generateOperations({ isCheck = false } = {}) {
   const families = readFamilies();
+  const kinds = new Kinds();
   for (const [file, text] of [
-    ["src/ops/index.generated.ts", exportsText(families)],
+    ["src/ops/index.generated.ts", exportsText(families, kinds)],
     ["src/ops/families.generated.ts", familiesText(families)],
-    ["src/nn/functional.generated.ts", functionalText(families)],
+    ["src/ops/methods.generated.ts", methodsText(families, kinds)],
+    ["src/public.generated.ts", othersText(kinds)],
+    ["src/nn/functional.generated.ts", functionalText(families, kinds)],
+    ["src/ops/kinds.generated.ts", kindsText(kinds)],
   ]) {
     let known = null;
     try {

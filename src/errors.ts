@@ -25,7 +25,7 @@ function show(value: unknown): string {
 
 /** Base of all errors of this library. */
 export class DxError extends Error {
-  readonly operation: string;
+  operation: string;
   readonly argument: string | undefined;
   readonly expected: string | undefined;
   readonly received: string | undefined;
@@ -43,6 +43,20 @@ export class DxError extends Error {
     this.expected = data.expected;
     this.received = data.received;
     this.hint = data.hint;
+  }
+
+  /** @internal The user called another function, which is made of the one that failed. */
+  rename(operation: string): this {
+    const [before, after] = [`${this.operation}: `, `${operation}: `];
+    this.operation = operation;
+    if (!this.message.startsWith(before)) return this;
+    // The stack holds the text as it was.
+    const { stack } = this;
+    const place = stack?.indexOf(this.message) ?? -1;
+    const text = after + this.message.slice(before.length);
+    if (stack !== undefined && place >= 0) this.stack = stack.slice(0, place) + text + stack.slice(place + this.message.length);
+    this.message = text;
+    return this;
   }
 }
 

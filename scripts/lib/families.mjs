@@ -24,14 +24,16 @@ function declared(file, node) {
   return names.map((name) => ({ name, isType, declaration: d }));
 }
 
-/** The keys of `export const methods = { … }`. */
-function keysOf(file, declaration, part) {
+/** The keys of `export const methods = { … }`, each with the expression behind it. */
+function entriesOf(file, declaration, part) {
   const [{ init }] = declaration.declarations;
   if (init.type !== "ObjectExpression") refuse(file, `${part} is an object with the methods' names.`);
-  return init.properties.map((p) => (p.type === "Property" && p.key.type === "Identifier" ? p.key.name : refuse(file, `${part} spreads.`)));
+  return init.properties.map((p) =>
+    p.type === "Property" && p.key.type === "Identifier" ? { name: p.key.name, value: p.value } : refuse(file, `${part} spreads.`),
+  );
 }
 
-/** One file: { file, name, namespace, exports: [{ name, as, isType, functional }], parts: { methods: [names], … } }. */
+/** One file: { file, name, namespace, exports: [{ name, as, isType, functional }], parts: { methods: [names], … }, docs: { name: comment }, classes: [names], methods: { name: expression } }. */
 export function readFamily(file, text) {
   const { program, comments, errors } = parseSync(file, text, { lang: "ts" });
   if (errors.length > 0) refuse(file, errors[0].message);
@@ -44,6 +46,9 @@ export function readFamily(file, text) {
     namespace: ofAll("namespace"),
     exports: [],
     parts: {},
+    docs: {},
+    classes: [],
+    methods: {},
   };
   for (const node of program.body) {
     if (node.type === "ExportAllDeclaration" || node.type === "ExportDefaultDeclaration")
@@ -52,7 +57,9 @@ export function readFamily(file, text) {
     const doc = docs.findLast((c) => c !== head && c.end <= node.start && text.slice(c.end, node.start).trim() === "")?.value ?? "";
     for (const { name, isType, declaration } of declared(file, node)) {
       if (parts.includes(name)) {
-        family.parts[name] = keysOf(file, declaration, name);
+        const entries = entriesOf(file, declaration, name);
+        family.parts[name] = entries.map((m) => m.name);
+        Object.assign(family.methods, Object.fromEntries(entries.map((m) => [m.name, m.value])));
         continue;
       }
       if (
@@ -64,6 +71,8 @@ export function readFamily(file, text) {
       if (family.exports.some((e) => e.name === name)) continue;
       const as = tag(doc, "name") ?? name;
       const functional = isType ? null : (tag(doc, "functional") ?? ofAll("functional"));
+      if (doc !== "") family.docs[name] = `/*${doc}*/`;
+      if (declaration.type === "ClassDeclaration") family.classes.push(name);
       family.exports.push({ name, as, isType, functional: functional === null ? [] : functional === "" ? [as] : functional.split(/ +/) });
     }
   }

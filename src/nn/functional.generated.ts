@@ -1,30 +1,19 @@
 // Made by scripts/generate-operations.mjs from the families in src/ops.
 /** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */
-export { relu, sigmoid, leakyRelu, elu, selu, celu, silu, gelu, softplus, logSigmoid, mish, softsign, hardtanh, relu6, hardSigmoid, hardSwish, hardshrink, softshrink, tanhshrink, threshold, prelu, glu } from "../ops/activation.ts";
-export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, adaptiveMaxPool1d, adaptiveMaxPool2d, adaptiveMaxPool3d } from "../ops/adaptive-pool.ts";
-export { scaledDotProductAttention } from "../ops/attention.ts";
-export { conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d } from "../ops/conv.ts";
-export { nllLoss, crossEntropy } from "../ops/cross-entropy.ts";
-export { ctcLoss } from "../ops/ctc-loss.ts";
-export { pdist, pairwiseDistance, cosineSimilarity, normalize } from "../ops/distance.ts";
-export { dropout, alphaDropout, featureAlphaDropout, dropoutChannels as dropout1d, dropoutChannels as dropout2d, dropoutChannels as dropout3d } from "../ops/dropout.ts";
-export { embeddingBag } from "../ops/embedding-bag.ts";
-export { embedding } from "../ops/embedding.ts";
-export { unfoldWindows as unfold, fold } from "../ops/fold.ts";
-export { gridSample, affineGrid } from "../ops/grid-sample.ts";
-export { instanceNorm } from "../ops/instance-norm.ts";
-export { mseLoss, l1Loss, smoothL1Loss, huberLoss, binaryCrossEntropy, binaryCrossEntropyWithLogits, klDiv } from "../ops/loss.ts";
-export { marginRankingLoss, hingeEmbeddingLoss, cosineEmbeddingLoss, softMarginLoss, multiMarginLoss, multilabelMarginLoss, multilabelSoftMarginLoss, tripletMarginLoss, poissonNllLoss, gaussianNllLoss } from "../ops/margin-loss.ts";
-export { linear } from "../ops/matmul.ts";
-export { multiHeadAttention, rotaryEmbedding } from "../ops/multihead.ts";
-export { rrelu, gumbelSoftmax, bilinear } from "../ops/noisy.ts";
-export { batchNorm, layerNorm, groupNorm } from "../ops/norm.ts";
-export { oneHot } from "../ops/one-hot.ts";
-export { pad } from "../ops/pad.ts";
-export { maxPool1d, maxPool2d, maxPool3d, maxPool1dWithIndices, maxPool2dWithIndices, maxPool3dWithIndices, avgPool1d, avgPool2d, avgPool3d } from "../ops/pool.ts";
-export { interpolate } from "../ops/resize.ts";
-export { rmsNorm, localResponseNorm } from "../ops/rms-norm.ts";
-export { pixelShuffle, pixelUnshuffle, channelShuffle } from "../ops/shuffle.ts";
-export { softmax, logSoftmax, softmin } from "../ops/softmax.ts";
-export { tanh } from "../ops/unary.ts";
-export { maxUnpool1d, maxUnpool2d, maxUnpool3d, lpPool1d, lpPool2d, lpPool3d, fractionalMaxPool2d, fractionalMaxPool2dWithIndices, fractionalMaxPool3d, fractionalMaxPool3dWithIndices } from "../ops/unpool.ts";
+import { isTensor, refused, under } from "../ops/checked.ts";
+import * as kinds from "../ops/kinds.generated.ts";
+import * as $dropout from "../ops/dropout.ts";
+import * as $fold from "../ops/fold.ts";
+export { relu, sigmoid, leakyRelu, elu, selu, celu, silu, gelu, softplus, logSigmoid, mish, softsign, hardtanh, relu6, hardSigmoid, hardSwish, hardshrink, softshrink, tanhshrink, threshold, prelu, glu, adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, adaptiveMaxPool1d, adaptiveMaxPool2d, adaptiveMaxPool3d, scaledDotProductAttention, conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d, nllLoss, crossEntropy, ctcLoss, pdist, pairwiseDistance, cosineSimilarity, normalize, dropout, alphaDropout, featureAlphaDropout, embeddingBag, embedding, fold, gridSample, affineGrid, instanceNorm, mseLoss, l1Loss, smoothL1Loss, huberLoss, binaryCrossEntropy, binaryCrossEntropyWithLogits, klDiv, marginRankingLoss, hingeEmbeddingLoss, cosineEmbeddingLoss, softMarginLoss, multiMarginLoss, multilabelMarginLoss, multilabelSoftMarginLoss, tripletMarginLoss, poissonNllLoss, gaussianNllLoss, linear, multiHeadAttention, rotaryEmbedding, rrelu, gumbelSoftmax, bilinear, batchNorm, layerNorm, groupNorm, oneHot, pad, maxPool1d, maxPool2d, maxPool3d, maxPool1dWithIndices, maxPool2dWithIndices, maxPool3dWithIndices, avgPool1d, avgPool2d, avgPool3d, interpolate, rmsNorm, localResponseNorm, pixelShuffle, pixelUnshuffle, channelShuffle, softmax, logSoftmax, softmin, tanh, maxUnpool1d, maxUnpool2d, maxUnpool3d, lpPool1d, lpPool2d, lpPool3d, fractionalMaxPool2d, fractionalMaxPool2dWithIndices, fractionalMaxPool3d, fractionalMaxPool3dWithIndices } from "../ops/index.generated.ts";
+/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
+export const dropout1d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("dropout1d", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.dropoutChannels($0, $1); } catch (error) { throw under("dropout1d", error); } }) as typeof $dropout.dropoutChannels;
+/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
+export const dropout2d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("dropout2d", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.dropoutChannels($0, $1); } catch (error) { throw under("dropout2d", error); } }) as typeof $dropout.dropoutChannels;
+/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
+export const dropout3d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("dropout3d", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.dropoutChannels($0, $1); } catch (error) { throw under("dropout3d", error); } }) as typeof $dropout.dropoutChannels;
+/**
+ * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows]. Floating dtypes.
+ * DirectML: PADDING1, ELEMENT_WISE_IDENTITY with strides. Reference: torch.nn.functional.unfold.
+ * @functional unfold
+ */
+export const unfold = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind111.is($2))) throw refused("unfold", [["x", kinds.kind0], ["kernelSize", kinds.kind109], ["options", kinds.kind111]], [$0, $1, $2]); try { return $fold.unfoldWindows($0, $1, $2); } catch (error) { throw under("unfold", error); } }) as typeof $fold.unfoldWindows;

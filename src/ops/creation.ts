@@ -1,7 +1,7 @@
 /** Tensors from JavaScript data, and filled ones. */
 import { call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
-import { DTYPES, dtypeOfArray, isDType, isFloat, type DType } from "../dtype.ts";
+import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { upload } from "../runtime/buffers.ts";
 import { elements } from "../elements.ts";
@@ -114,15 +114,23 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
     for (const v of read.flat)
       if (typeof v !== "number" && typeof v !== "bigint" && typeof v !== "boolean")
         throw new DTypeError("tensor", "data", "numbers, bigints or booleans", typeof v);
+      else demandHeld("tensor", "data", dtype, v);
     bytes = elements(dtype, read.flat);
   }
   return withGrad("tensor", fromBytes("tensor", chosenDevice(options), dtype, shape, bytes), options);
+}
+
+/** NaN and infinities are no whole numbers. */
+function demandHeld(operation: string, argument: string, dtype: DType, value: Scalar): void {
+  if (typeof value === "number" && !Number.isFinite(value) && isInteger(dtype))
+    throw new DTypeError(operation, argument, `a number that ${dtype} holds`, value);
 }
 
 /** A tensor of a shape whose elements are all `value`. DirectML: FILL_VALUE_CONSTANT. Reference: torch.full. */
 export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): Tensor {
   const dtype = checked("full", options.dtype ?? inferred([value]));
   const dev = chosenDevice(options);
+  demandHeld("full", "value", dtype, value);
   checkedShape("full", shape);
   const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, value);
   return withGrad("full", t, options);

@@ -1,88 +1,1484 @@
 // Made by scripts/generate-operations.mjs from the families in src/ops.
-export { relu, sigmoid, leakyRelu, elu, selu, celu, silu, gelu, softplus, logSigmoid, mish, softsign, hardtanh, relu6, hardSigmoid, hardSwish, hardshrink, softshrink, tanhshrink, threshold, prelu, glu } from "./activation.ts";
-export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, adaptiveMaxPool1d, adaptiveMaxPool2d, adaptiveMaxPool3d, adaptiveMaxPool1dWithIndices, adaptiveMaxPool2dWithIndices, adaptiveMaxPool3dWithIndices } from "./adaptive-pool.ts";
-export { expandAs, reshapeAs, viewAs, typeAs, clip, absolute, fix, ger, takeAlongDim, splitWithSizes, constantPadNd } from "./aliases.ts";
-export { type AttentionOptions, scaledDotProductAttention } from "./attention.ts";
-export { add, sub, mul } from "./binary.ts";
-export { bitwiseAnd, bitwiseOr, bitwiseXor, bitwiseNot, bitwiseLeftShift, bitwiseRightShift } from "./bits.ts";
-export { type DiffOptions, diff, type TrapezoidOptions, trapezoid, cumulativeTrapezoid, type GradientOptions, gradient, type VanderOptions, vander } from "./calculus.ts";
-export { type CloseOptions, isclose, allclose, allcloseSync, equal, equalSync, isin } from "./closeness.ts";
-export { eq, ne, lt, le, gt, ge, logicalAnd, logicalOr, logicalXor, logicalNot, isnan, isinf, isposinf, isneginf, isfinite } from "./compare.ts";
-export { einsum, tensordot, inner } from "./contraction.ts";
-export { type ConvOptions, type ConvTransposeOptions, conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d } from "./conv.ts";
-export { type TensorOptions, type TensorData, tensor, full, zeros, ones, empty, fullLike, zerosLike, onesLike, emptyLike } from "./creation.ts";
-export { type NllOptions, nllLoss, type CrossEntropyOptions, crossEntropy } from "./cross-entropy.ts";
-export { type CtcOptions, ctcLoss } from "./ctc-loss.ts";
-export { contiguous, to, data, dataSync, toArray, toArraySync, item, itemSync } from "./data.ts";
-export { type DiagonalOptions, diagEmbed, diag, diagflat, trace } from "./diagonals.ts";
-export { dist, cdist, pdist, pairwiseDistance, cosineSimilarity, normalize, type MatrixOrder, matrixNorm, vecdot } from "./distance.ts";
-export { normal, randintLike, multinomial, poisson } from "./distributions.ts";
-export { type DivOptions, div, floorDivide, remainder, fmod, rsub, trueDivide, gcd, lcm } from "./division.ts";
-export { type DropoutOptions, dropout, alphaDropout, featureAlphaDropout, dropoutChannels } from "./dropout.ts";
-export { rad2deg, deg2rad, sinc, logit, sgn, positive, angle, isreal } from "./elementary.ts";
-export { type EmbeddingBagOptions, embeddingBag } from "./embedding-bag.ts";
-export { type EmbeddingOptions, embedding } from "./embedding.ts";
-export { type IndexDType, type Extremes, type ArgOptions, amax, amin, max, min, argmax, argmin } from "./extrema.ts";
-export { signbit, copysign, nextafter, frexp, ldexp } from "./floats.ts";
-export { type FoldOptions, unfoldWindows, fold } from "./fold.ts";
-export { newEmpty, newZeros, newOnes, newFull, emptyStrided, newEmptyStrided, scalarTensor, type TriangleOptions, trilIndices, triuIndices } from "./fresh.ts";
-export { gather, indexSelect, takeAlongAxis } from "./gather.ts";
-export { type GridSampleOptions, gridSample, affineGrid } from "./grid-sample.ts";
-export { type HistogramBinOptions, type Histogram, histogram, type HistogramDd, histogramdd } from "./histogram.ts";
-export { indexAdd, indexCopy, indexFill, indexReduce } from "./index-rows.ts";
-export { type Slice, type Index, s, index, set, indexPut } from "./indexing.ts";
-export { type InstanceNormOptions, instanceNorm } from "./instance-norm.ts";
-export { cat, stack, split, chunk, repeat, tile, flip, roll } from "./join.ts";
-export { type KernelDefinition, type Kernel, kernel } from "./kernel.ts";
-export { cholesky, choleskyInverse, choleskySolve, det, geqrf, inverse, logdet, luUnpack, matrixExp, matrixPower, ormqr, pinverse, slogdet, triangularSolve } from "./linalg/names.ts";
-export { type Reduction, type LossOptions, mseLoss, l1Loss, smoothL1Loss, huberLoss, type BinaryOptions, binaryCrossEntropy, type LogitsOptions, binaryCrossEntropyWithLogits, klDiv } from "./loss.ts";
-export { marginRankingLoss, hingeEmbeddingLoss, cosineEmbeddingLoss, softMarginLoss, type MultiMarginOptions, multiMarginLoss, multilabelMarginLoss, multilabelSoftMarginLoss, type TripletOptions, tripletMarginLoss, type PoissonOptions, poissonNllLoss, type GaussianOptions, gaussianNllLoss } from "./margin-loss.ts";
+import { isTensor, refused, under } from "./checked.ts";
+import * as kinds from "./kinds.generated.ts";
+import * as $activation from "./activation.ts";
+import * as $adaptivePool from "./adaptive-pool.ts";
+import * as $aliases from "./aliases.ts";
+import * as $attention from "./attention.ts";
+import * as $binary from "./binary.ts";
+import * as $bits from "./bits.ts";
+import * as $calculus from "./calculus.ts";
+import * as $closeness from "./closeness.ts";
+import * as $compare from "./compare.ts";
+import * as $contraction from "./contraction.ts";
+import * as $conv from "./conv.ts";
+import * as $creation from "./creation.ts";
+import * as $crossEntropy from "./cross-entropy.ts";
+import * as $ctcLoss from "./ctc-loss.ts";
+import * as $data from "./data.ts";
+import * as $diagonals from "./diagonals.ts";
+import * as $distance from "./distance.ts";
+import * as $distributions from "./distributions.ts";
+import * as $division from "./division.ts";
+import * as $dropout from "./dropout.ts";
+import * as $elementary from "./elementary.ts";
+import * as $embeddingBag from "./embedding-bag.ts";
+import * as $embedding from "./embedding.ts";
+import * as $extrema from "./extrema.ts";
+import * as $floats from "./floats.ts";
+import * as $fold from "./fold.ts";
+import * as $fresh from "./fresh.ts";
+import * as $gather from "./gather.ts";
+import * as $gridSample from "./grid-sample.ts";
+import * as $histogram from "./histogram.ts";
+import * as $indexRows from "./index-rows.ts";
+import * as $indexing from "./indexing.ts";
+import * as $instanceNorm from "./instance-norm.ts";
+import * as $join from "./join.ts";
+import * as $kernel from "./kernel.ts";
+import * as $linalgNames from "./linalg/names.ts";
+import * as $loss from "./loss.ts";
+import * as $marginLoss from "./margin-loss.ts";
+import * as $matmul from "./matmul.ts";
+import * as $moments from "./moments.ts";
+import * as $movement from "./movement.ts";
+import * as $multihead from "./multihead.ts";
+import * as $nativeNorm from "./native-norm.ts";
+import * as $noisy from "./noisy.ts";
+import * as $nonzero from "./nonzero.ts";
+import * as $norm from "./norm.ts";
+import * as $oneHot from "./one-hot.ts";
+import * as $orderStatistics from "./order-statistics.ts";
+import * as $pad from "./pad.ts";
+import * as $pairs from "./pairs.ts";
+import * as $pool from "./pool.ts";
+import * as $power from "./power.ts";
+import * as $products from "./products.ts";
+import * as $promotion from "./promotion.ts";
+import * as $put from "./put.ts";
+import * as $random from "./random.ts";
+import * as $ranges from "./ranges.ts";
+import * as $rearrange from "./rearrange.ts";
+import * as $recurrent from "./recurrent.ts";
+import * as $reduce from "./reduce.ts";
+import * as $repeats from "./repeats.ts";
+import * as $resize from "./resize.ts";
+import * as $rmsNorm from "./rms-norm.ts";
+import * as $running from "./running.ts";
+import * as $scan from "./scan.ts";
+import * as $scatter from "./scatter.ts";
+import * as $search from "./search.ts";
+import * as $segment from "./segment.ts";
+import * as $shuffle from "./shuffle.ts";
+import * as $signalWindows from "./signal-windows.ts";
+import * as $softmax from "./softmax.ts";
+import * as $sort from "./sort.ts";
+import * as $specialBessel from "./special/bessel.ts";
+import * as $specialErrorFunctions from "./special/error-functions.ts";
+import * as $specialGamma from "./special/gamma.ts";
+import * as $specialIncompleteGamma from "./special/incomplete-gamma.ts";
+import * as $specialPolynomials from "./special/polynomials.ts";
+import * as $state from "./state.ts";
+import * as $statistics from "./statistics.ts";
+import * as $storageSize from "./storage-size.ts";
+import * as $truth from "./truth.ts";
+import * as $unary from "./unary.ts";
+import * as $unique from "./unique.ts";
+import * as $unpool from "./unpool.ts";
+import * as $where from "./where.ts";
+import * as $windows from "./windows.ts";
+/** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
+export const relu = (($0: never) => { if (!(isTensor($0))) throw refused("relu", [["x", kinds.kind0]], [$0]); try { return $activation.relu($0); } catch (error) { throw under("relu", error); } }) as typeof $activation.relu;
+/** 1 / (1 + e^-x). Whole numbers give float32. DirectML: ACTIVATION_SIGMOID. Reference: torch.sigmoid. */
+export const sigmoid = (($0: never) => { if (!(isTensor($0))) throw refused("sigmoid", [["x", kinds.kind0]], [$0]); try { return $activation.sigmoid($0); } catch (error) { throw under("sigmoid", error); } }) as typeof $activation.sigmoid;
+/** x where x > 0, slope * x elsewhere. slope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
+export const leakyRelu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind3.is($1))) throw refused("leakyRelu", [["x", kinds.kind0], ["options", kinds.kind3]], [$0, $1]); try { return $activation.leakyRelu($0, $1); } catch (error) { throw under("leakyRelu", error); } }) as typeof $activation.leakyRelu;
+/** x where x > 0, alpha * (e^x - 1) elsewhere. DirectML: ACTIVATION_ELU. Reference: torch.nn.functional.elu. */
+export const elu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind5.is($1))) throw refused("elu", [["x", kinds.kind0], ["options", kinds.kind5]], [$0, $1]); try { return $activation.elu($0, $1); } catch (error) { throw under("elu", error); } }) as typeof $activation.elu;
+/** 1.0507 * elu(x, 1.6733). DirectML: ACTIVATION_SCALED_ELU. Reference: torch.nn.functional.selu. */
+export const selu = (($0: never) => { if (!(isTensor($0))) throw refused("selu", [["x", kinds.kind0]], [$0]); try { return $activation.selu($0); } catch (error) { throw under("selu", error); } }) as typeof $activation.selu;
+/** max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)). DirectML: ACTIVATION_CELU. Reference: torch.nn.functional.celu. */
+export const celu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind5.is($1))) throw refused("celu", [["x", kinds.kind0], ["options", kinds.kind5]], [$0, $1]); try { return $activation.celu($0, $1); } catch (error) { throw under("celu", error); } }) as typeof $activation.celu;
+/** x * sigmoid(x). DirectML: ACTIVATION_SWISH, or SIGMOID and MULTIPLY. Reference: torch.nn.functional.silu. */
+export const silu = (($0: never) => { if (!(isTensor($0))) throw refused("silu", [["x", kinds.kind0]], [$0]); try { return $activation.silu($0); } catch (error) { throw under("silu", error); } }) as typeof $activation.silu;
+/** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF. Reference: torch.nn.functional.gelu. */
+export const gelu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind8.is($1))) throw refused("gelu", [["x", kinds.kind0], ["options", kinds.kind8]], [$0, $1]); try { return $activation.gelu($0, $1); } catch (error) { throw under("gelu", error); } }) as typeof $activation.gelu;
+/** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
+export const softplus = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind10.is($1))) throw refused("softplus", [["x", kinds.kind0], ["options", kinds.kind10]], [$0, $1]); try { return $activation.softplus($0, $1); } catch (error) { throw under("softplus", error); } }) as typeof $activation.softplus;
+/** ln(sigmoid(x)), exact for large negative x too. Reference: torch.nn.functional.logsigmoid. */
+export const logSigmoid = (($0: never) => { if (!(isTensor($0))) throw refused("logSigmoid", [["x", kinds.kind0]], [$0]); try { return $activation.logSigmoid($0); } catch (error) { throw under("logSigmoid", error); } }) as typeof $activation.logSigmoid;
+/** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
+export const mish = (($0: never) => { if (!(isTensor($0))) throw refused("mish", [["x", kinds.kind0]], [$0]); try { return $activation.mish($0); } catch (error) { throw under("mish", error); } }) as typeof $activation.mish;
+/** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
+export const softsign = (($0: never) => { if (!(isTensor($0))) throw refused("softsign", [["x", kinds.kind0]], [$0]); try { return $activation.softsign($0); } catch (error) { throw under("softsign", error); } }) as typeof $activation.softsign;
+/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
+export const hardtanh = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind12.is($1))) throw refused("hardtanh", [["x", kinds.kind0], ["options", kinds.kind12]], [$0, $1]); try { return $activation.hardtanh($0, $1); } catch (error) { throw under("hardtanh", error); } }) as typeof $activation.hardtanh;
+/** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
+export const relu6 = (($0: never) => { if (!(isTensor($0))) throw refused("relu6", [["x", kinds.kind0]], [$0]); try { return $activation.relu6($0); } catch (error) { throw under("relu6", error); } }) as typeof $activation.relu6;
+/** x / 6 + 1 / 2, limited to [0, 1]. DirectML: ACTIVATION_HARD_SIGMOID. Reference: torch.nn.functional.hardsigmoid. */
+export const hardSigmoid = (($0: never) => { if (!(isTensor($0))) throw refused("hardSigmoid", [["x", kinds.kind0]], [$0]); try { return $activation.hardSigmoid($0); } catch (error) { throw under("hardSigmoid", error); } }) as typeof $activation.hardSigmoid;
+/** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
+export const hardSwish = (($0: never) => { if (!(isTensor($0))) throw refused("hardSwish", [["x", kinds.kind0]], [$0]); try { return $activation.hardSwish($0); } catch (error) { throw under("hardSwish", error); } }) as typeof $activation.hardSwish;
+/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. */
+export const hardshrink = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind14.is($1))) throw refused("hardshrink", [["x", kinds.kind0], ["options", kinds.kind14]], [$0, $1]); try { return $activation.hardshrink($0, $1); } catch (error) { throw under("hardshrink", error); } }) as typeof $activation.hardshrink;
+/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. */
+export const softshrink = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind14.is($1))) throw refused("softshrink", [["x", kinds.kind0], ["options", kinds.kind14]], [$0, $1]); try { return $activation.softshrink($0, $1); } catch (error) { throw under("softshrink", error); } }) as typeof $activation.softshrink;
+/** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
+export const tanhshrink = (($0: never) => { if (!(isTensor($0))) throw refused("tanhshrink", [["x", kinds.kind0]], [$0]); try { return $activation.tanhshrink($0); } catch (error) { throw under("tanhshrink", error); } }) as typeof $activation.tanhshrink;
+/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
+export const threshold = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2))) throw refused("threshold", [["x", kinds.kind0], ["limit", kinds.kind1], ["value", kinds.kind1]], [$0, $1, $2]); try { return $activation.threshold($0, $1, $2); } catch (error) { throw under("threshold", error); } }) as typeof $activation.threshold;
+/** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
+export const prelu = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("prelu", [["x", kinds.kind0], ["weight", kinds.kind0]], [$0, $1]); try { return $activation.prelu($0, $1); } catch (error) { throw under("prelu", error); } }) as typeof $activation.prelu;
+/** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
+export const glu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("glu", [["x", kinds.kind0], ["axis", kinds.kind15]], [$0, $1]); try { return $activation.glu($0, $1); } catch (error) { throw under("glu", error); } }) as typeof $activation.glu;
+/**
+ * Means of windows that divide x [N, C, W] or [C, W] (float16 or float32) into outputSize parts, which overlap where the lengths do not divide evenly.
+ * DirectML: AVERAGE_POOLING where they do, else GEMM. Reference: torch.nn.functional.adaptive_avg_pool1d.
+ * @functional
+ */
+export const adaptiveAvgPool1d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveAvgPool1d", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveAvgPool1d($0, $1); } catch (error) { throw under("adaptiveAvgPool1d", error); } }) as typeof $adaptivePool.adaptiveAvgPool1d;
+/** adaptiveAvgPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_avg_pool2d. @functional */
+export const adaptiveAvgPool2d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveAvgPool2d", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveAvgPool2d($0, $1); } catch (error) { throw under("adaptiveAvgPool2d", error); } }) as typeof $adaptivePool.adaptiveAvgPool2d;
+/** adaptiveAvgPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_avg_pool3d. @functional */
+export const adaptiveAvgPool3d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveAvgPool3d", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveAvgPool3d($0, $1); } catch (error) { throw under("adaptiveAvgPool3d", error); } }) as typeof $adaptivePool.adaptiveAvgPool3d;
+/**
+ * Maxima of the windows of adaptiveAvgPool1d. DirectML: MAX_POOLING2, GATHER. Reference: torch.nn.functional.adaptive_max_pool1d.
+ * @functional
+ */
+export const adaptiveMaxPool1d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveMaxPool1d", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveMaxPool1d($0, $1); } catch (error) { throw under("adaptiveMaxPool1d", error); } }) as typeof $adaptivePool.adaptiveMaxPool1d;
+/** adaptiveMaxPool1d over two spatial axes. Reference: torch.nn.functional.adaptive_max_pool2d. @functional */
+export const adaptiveMaxPool2d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveMaxPool2d", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveMaxPool2d($0, $1); } catch (error) { throw under("adaptiveMaxPool2d", error); } }) as typeof $adaptivePool.adaptiveMaxPool2d;
+/** adaptiveMaxPool1d over three spatial axes. Reference: torch.nn.functional.adaptive_max_pool3d. @functional */
+export const adaptiveMaxPool3d = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveMaxPool3d", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveMaxPool3d($0, $1); } catch (error) { throw under("adaptiveMaxPool3d", error); } }) as typeof $adaptivePool.adaptiveMaxPool3d;
+/** adaptiveMaxPool1d that also says where the maxima are: int32 places within the plane. */
+export const adaptiveMaxPool1dWithIndices = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveMaxPool1dWithIndices", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveMaxPool1dWithIndices($0, $1); } catch (error) { throw under("adaptiveMaxPool1dWithIndices", error); } }) as typeof $adaptivePool.adaptiveMaxPool1dWithIndices;
+/** adaptiveMaxPool2d that also says where the maxima are. */
+export const adaptiveMaxPool2dWithIndices = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveMaxPool2dWithIndices", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveMaxPool2dWithIndices($0, $1); } catch (error) { throw under("adaptiveMaxPool2dWithIndices", error); } }) as typeof $adaptivePool.adaptiveMaxPool2dWithIndices;
+/** adaptiveMaxPool3d that also says where the maxima are. */
+export const adaptiveMaxPool3dWithIndices = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind17.is($1))) throw refused("adaptiveMaxPool3dWithIndices", [["x", kinds.kind0], ["outputSize", kinds.kind17]], [$0, $1]); try { return $adaptivePool.adaptiveMaxPool3dWithIndices($0, $1); } catch (error) { throw under("adaptiveMaxPool3dWithIndices", error); } }) as typeof $adaptivePool.adaptiveMaxPool3dWithIndices;
+/** x seen with the shape of another tensor, by repeating. Reference: torch.Tensor.expand_as. */
+export const expandAs = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("expandAs", [["x", kinds.kind0], ["other", kinds.kind0]], [$0, $1]); try { return $aliases.expandAs($0, $1); } catch (error) { throw under("expandAs", error); } }) as typeof $aliases.expandAs;
+/** x with the shape of another tensor. Reference: torch.Tensor.reshape_as. */
+export const reshapeAs = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("reshapeAs", [["x", kinds.kind0], ["other", kinds.kind0]], [$0, $1]); try { return $aliases.reshapeAs($0, $1); } catch (error) { throw under("reshapeAs", error); } }) as typeof $aliases.reshapeAs;
+/** x seen with the shape of another tensor. Reference: torch.Tensor.view_as. */
+export const viewAs = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("viewAs", [["x", kinds.kind0], ["other", kinds.kind0]], [$0, $1]); try { return $aliases.viewAs($0, $1); } catch (error) { throw under("viewAs", error); } }) as typeof $aliases.viewAs;
+/** x in the dtype of another tensor. Reference: torch.Tensor.type_as. */
+export const typeAs = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("typeAs", [["x", kinds.kind0], ["other", kinds.kind0]], [$0, $1]); try { return $aliases.typeAs($0, $1); } catch (error) { throw under("typeAs", error); } }) as typeof $aliases.typeAs;
+/** clamp(). Reference: torch.clip. */
+export const clip = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind18.is($1) && kinds.kind18.is($2))) throw refused("clip", [["x", kinds.kind0], ["min", kinds.kind18], ["max", kinds.kind18]], [$0, $1, $2]); try { return $aliases.clip($0, $1, $2); } catch (error) { throw under("clip", error); } }) as typeof $aliases.clip;
+/** abs(). Reference: torch.absolute. */
+export const absolute = (($0: never) => { if (!(isTensor($0))) throw refused("absolute", [["x", kinds.kind0]], [$0]); try { return $aliases.absolute($0); } catch (error) { throw under("absolute", error); } }) as typeof $aliases.absolute;
+/** trunc(). Reference: torch.fix. */
+export const fix = (($0: never) => { if (!(isTensor($0))) throw refused("fix", [["x", kinds.kind0]], [$0]); try { return $aliases.fix($0); } catch (error) { throw under("fix", error); } }) as typeof $aliases.fix;
+/** outer(). Reference: torch.ger. */
+export const ger = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("ger", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $aliases.ger($0, $1); } catch (error) { throw under("ger", error); } }) as typeof $aliases.ger;
+/** takeAlongAxis(). Reference: torch.take_along_dim. */
+export const takeAlongDim = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind19.is($2))) throw refused("takeAlongDim", [["x", kinds.kind0], ["index", kinds.kind0], ["axis", kinds.kind19]], [$0, $1, $2]); try { return $aliases.takeAlongDim($0, $1, $2); } catch (error) { throw under("takeAlongDim", error); } }) as typeof $aliases.takeAlongDim;
+/** split() into parts of given lengths. Reference: torch.split_with_sizes. */
+export const splitWithSizes = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind15.is($2))) throw refused("splitWithSizes", [["x", kinds.kind0], ["lengths", kinds.kind20], ["axis", kinds.kind15]], [$0, $1, $2]); try { return $aliases.splitWithSizes($0, $1, $2); } catch (error) { throw under("splitWithSizes", error); } }) as typeof $aliases.splitWithSizes;
+/** pad() by a constant. Reference: torch.constant_pad_nd. */
+export const constantPadNd = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind15.is($2))) throw refused("constantPadNd", [["x", kinds.kind0], ["pads", kinds.kind20], ["value", kinds.kind15]], [$0, $1, $2]); try { return $aliases.constantPadNd($0, $1, $2); } catch (error) { throw under("constantPadNd", error); } }) as typeof $aliases.constantPadNd;
+export { type AttentionOptions } from "./attention.ts";
+/**
+ * softmax(q kᵀ scale + mask) v. q: [..., L, E]; k: [..., S, E]; v: [..., S, D]; batches broadcast. Result: [..., L, D]. A query that
+ * sees no key gives zeros. DirectML: GEMM, ACTIVATION_SOFTMAX1. Reference: torch.nn.functional.scaled_dot_product_attention.
+ */
+export const scaledDotProductAttention = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind25.is($3))) throw refused("scaledDotProductAttention", [["q", kinds.kind0], ["k", kinds.kind0], ["v", kinds.kind0], ["options", kinds.kind25]], [$0, $1, $2, $3]); try { return $attention.scaledDotProductAttention($0, $1, $2, $3); } catch (error) { throw under("scaledDotProductAttention", error); } }) as typeof $attention.scaledDotProductAttention;
+/** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
+export const add = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("add", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $binary.add($0, $1); } catch (error) { throw under("add", error); } }) as typeof $binary.add;
+/** a - b. Reference: torch.sub. DirectML: ELEMENT_WISE_SUBTRACT. Shapes broadcast; dtypes promote; bool is refused. */
+export const sub = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("sub", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $binary.sub($0, $1); } catch (error) { throw under("sub", error); } }) as typeof $binary.sub;
+/** a * b. Reference: torch.mul. DirectML: ELEMENT_WISE_MULTIPLY. Shapes broadcast; dtypes promote; bool is AND. */
+export const mul = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("mul", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $binary.mul($0, $1); } catch (error) { throw under("mul", error); } }) as typeof $binary.mul;
+/** a & b. Integers or bool; shapes broadcast; dtypes promote. Reference: torch.bitwise_and. DirectML: ELEMENT_WISE_BIT_AND. */
+export const bitwiseAnd = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("bitwiseAnd", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $bits.bitwiseAnd($0, $1); } catch (error) { throw under("bitwiseAnd", error); } }) as typeof $bits.bitwiseAnd;
+/** a | b. Reference: torch.bitwise_or. DirectML: ELEMENT_WISE_BIT_OR. */
+export const bitwiseOr = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("bitwiseOr", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $bits.bitwiseOr($0, $1); } catch (error) { throw under("bitwiseOr", error); } }) as typeof $bits.bitwiseOr;
+/** a ^ b. Reference: torch.bitwise_xor. DirectML: ELEMENT_WISE_BIT_XOR. */
+export const bitwiseXor = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("bitwiseXor", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $bits.bitwiseXor($0, $1); } catch (error) { throw under("bitwiseXor", error); } }) as typeof $bits.bitwiseXor;
+/** ~x; of bool, not x. Reference: torch.bitwise_not. DirectML: ELEMENT_WISE_BIT_NOT. */
+export const bitwiseNot = (($0: never) => { if (!(isTensor($0))) throw refused("bitwiseNot", [["x", kinds.kind0]], [$0]); try { return $bits.bitwiseNot($0); } catch (error) { throw under("bitwiseNot", error); } }) as typeof $bits.bitwiseNot;
+/** a << b, for b in [0, bits). Integers. Reference: torch.bitwise_left_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_LEFT. */
+export const bitwiseLeftShift = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("bitwiseLeftShift", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $bits.bitwiseLeftShift($0, $1); } catch (error) { throw under("bitwiseLeftShift", error); } }) as typeof $bits.bitwiseLeftShift;
+/** a >> b, keeping the sign, for b in [0, bits). Integers. Reference: torch.bitwise_right_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_RIGHT. */
+export const bitwiseRightShift = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("bitwiseRightShift", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $bits.bitwiseRightShift($0, $1); } catch (error) { throw under("bitwiseRightShift", error); } }) as typeof $bits.bitwiseRightShift;
+export { type DiffOptions, type TrapezoidOptions, type GradientOptions, type VanderOptions } from "./calculus.ts";
+/** Differences of neighbours along an axis, n times. Of bool: whether they differ. Reference: torch.diff. */
+export const diff = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind28.is($1))) throw refused("diff", [["x", kinds.kind0], ["options", kinds.kind28]], [$0, $1]); try { return $calculus.diff($0, $1); } catch (error) { throw under("diff", error); } }) as typeof $calculus.diff;
+/** The integral along an axis by the trapezoidal rule. Reference: torch.trapezoid. */
+export const trapezoid = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind30.is($1))) throw refused("trapezoid", [["y", kinds.kind0], ["options", kinds.kind30]], [$0, $1]); try { return $calculus.trapezoid($0, $1); } catch (error) { throw under("trapezoid", error); } }) as typeof $calculus.trapezoid;
+/** The integral up to each place of an axis but the first. Reference: torch.cumulative_trapezoid. */
+export const cumulativeTrapezoid = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind30.is($1))) throw refused("cumulativeTrapezoid", [["y", kinds.kind0], ["options", kinds.kind30]], [$0, $1]); try { return $calculus.cumulativeTrapezoid($0, $1); } catch (error) { throw under("cumulativeTrapezoid", error); } }) as typeof $calculus.cumulativeTrapezoid;
+/** Slopes along axes by central differences, one tensor for each. x: floating, or integers, which give float32. Reference: torch.gradient. */
+export const gradient = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind36.is($1))) throw refused("gradient", [["x", kinds.kind0], ["options", kinds.kind36]], [$0, $1]); try { return $calculus.gradient($0, $1); } catch (error) { throw under("gradient", error); } }) as typeof $calculus.gradient;
+/** The powers of a vector's elements as rows (of several vectors, as matrices). Reference: torch.vander, torch.linalg.vander. */
+export const vander = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind38.is($1))) throw refused("vander", [["x", kinds.kind0], ["options", kinds.kind38]], [$0, $1]); try { return $calculus.vander($0, $1); } catch (error) { throw under("vander", error); } }) as typeof $calculus.vander;
+export { type CloseOptions } from "./closeness.ts";
+/** |a - b| <= atol + rtol |b|, element by element; equal infinities are close. One dtype. Reference: torch.isclose. */
+export const isclose = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind40.is($2))) throw refused("isclose", [["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind40]], [$0, $1, $2]); try { return $closeness.isclose($0, $1, $2); } catch (error) { throw under("isclose", error); } }) as typeof $closeness.isclose;
+/** Whether all elements are close: reads one number back. Reference: torch.allclose. */
+export const allclose = (async ($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind40.is($2))) throw refused("allclose", [["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind40]], [$0, $1, $2]); try { return await $closeness.allclose($0, $1, $2); } catch (error) { throw under("allclose", error); } }) as typeof $closeness.allclose;
+/** allclose that blocks until the device is done. */
+export const allcloseSync = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind40.is($2))) throw refused("allcloseSync", [["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind40]], [$0, $1, $2]); try { return $closeness.allcloseSync($0, $1, $2); } catch (error) { throw under("allcloseSync", error); } }) as typeof $closeness.allcloseSync;
+/** Whether both have one shape and equal elements: reads one number back. Reference: torch.equal. */
+export const equal = (async ($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("equal", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return await $closeness.equal($0, $1); } catch (error) { throw under("equal", error); } }) as typeof $closeness.equal;
+/** equal that blocks until the device is done. */
+export const equalSync = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("equalSync", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $closeness.equalSync($0, $1); } catch (error) { throw under("equalSync", error); } }) as typeof $closeness.equalSync;
+/** Whether each element of x is one of `values`; with invert, is none of them. Reference: torch.isin. DirectML: LOGICAL_EQUALS, REDUCE MAX. */
+export const isin = (($0: never, $1: never, $2: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1) && kinds.kind42.is($2))) throw refused("isin", [["x", kinds.kind26], ["values", kinds.kind26], ["options", kinds.kind42]], [$0, $1, $2]); try { return $closeness.isin($0, $1, $2); } catch (error) { throw under("isin", error); } }) as typeof $closeness.isin;
+/** a == b. Shapes broadcast; dtypes promote. Reference: torch.eq. DirectML: ELEMENT_WISE_LOGICAL_EQUALS. */
+export const eq = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("eq", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $compare.eq($0, $1); } catch (error) { throw under("eq", error); } }) as typeof $compare.eq;
+/** a != b; true where one is NaN. Reference: torch.ne. DirectML: ELEMENT_WISE_LOGICAL_EQUALS and NOT. */
+export const ne = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("ne", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $compare.ne($0, $1); } catch (error) { throw under("ne", error); } }) as typeof $compare.ne;
+/** a < b. Reference: torch.lt. DirectML: ELEMENT_WISE_LOGICAL_LESS_THAN. */
+export const lt = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("lt", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $compare.lt($0, $1); } catch (error) { throw under("lt", error); } }) as typeof $compare.lt;
+/** a <= b. Reference: torch.le. DirectML: ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL. */
+export const le = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("le", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $compare.le($0, $1); } catch (error) { throw under("le", error); } }) as typeof $compare.le;
+/** a > b. Reference: torch.gt. DirectML: ELEMENT_WISE_LOGICAL_GREATER_THAN. */
+export const gt = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("gt", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $compare.gt($0, $1); } catch (error) { throw under("gt", error); } }) as typeof $compare.gt;
+/** a >= b. Reference: torch.ge. DirectML: ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL. */
+export const ge = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("ge", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $compare.ge($0, $1); } catch (error) { throw under("ge", error); } }) as typeof $compare.ge;
+/** Both are not zero. Shapes broadcast; any dtypes. Reference: torch.logical_and. DirectML: ELEMENT_WISE_LOGICAL_AND. */
+export const logicalAnd = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind26.is($1))) throw refused("logicalAnd", [["a", kinds.kind0], ["b", kinds.kind26]], [$0, $1]); try { return $compare.logicalAnd($0, $1); } catch (error) { throw under("logicalAnd", error); } }) as typeof $compare.logicalAnd;
+/** One is not zero. Reference: torch.logical_or. DirectML: ELEMENT_WISE_LOGICAL_OR. */
+export const logicalOr = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind26.is($1))) throw refused("logicalOr", [["a", kinds.kind0], ["b", kinds.kind26]], [$0, $1]); try { return $compare.logicalOr($0, $1); } catch (error) { throw under("logicalOr", error); } }) as typeof $compare.logicalOr;
+/** Exactly one is not zero. Reference: torch.logical_xor. DirectML: ELEMENT_WISE_LOGICAL_XOR. */
+export const logicalXor = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind26.is($1))) throw refused("logicalXor", [["a", kinds.kind0], ["b", kinds.kind26]], [$0, $1]); try { return $compare.logicalXor($0, $1); } catch (error) { throw under("logicalXor", error); } }) as typeof $compare.logicalXor;
+/** x is zero. Reference: torch.logical_not. DirectML: ELEMENT_WISE_LOGICAL_NOT. */
+export const logicalNot = (($0: never) => { if (!(isTensor($0))) throw refused("logicalNot", [["x", kinds.kind0]], [$0]); try { return $compare.logicalNot($0); } catch (error) { throw under("logicalNot", error); } }) as typeof $compare.logicalNot;
+/** x is NaN; false for integers. Reference: torch.isnan. DirectML: ELEMENT_WISE_IS_NAN. */
+export const isnan = (($0: never) => { if (!(isTensor($0))) throw refused("isnan", [["x", kinds.kind0]], [$0]); try { return $compare.isnan($0); } catch (error) { throw under("isnan", error); } }) as typeof $compare.isnan;
+/** x is an infinity; false for integers. Reference: torch.isinf. DirectML: ELEMENT_WISE_IS_INFINITY. */
+export const isinf = (($0: never) => { if (!(isTensor($0))) throw refused("isinf", [["x", kinds.kind0]], [$0]); try { return $compare.isinf($0); } catch (error) { throw under("isinf", error); } }) as typeof $compare.isinf;
+/** x is +infinity. Reference: torch.isposinf. DirectML: ELEMENT_WISE_IS_INFINITY. */
+export const isposinf = (($0: never) => { if (!(isTensor($0))) throw refused("isposinf", [["x", kinds.kind0]], [$0]); try { return $compare.isposinf($0); } catch (error) { throw under("isposinf", error); } }) as typeof $compare.isposinf;
+/** x is -infinity. Reference: torch.isneginf. DirectML: ELEMENT_WISE_IS_INFINITY. */
+export const isneginf = (($0: never) => { if (!(isTensor($0))) throw refused("isneginf", [["x", kinds.kind0]], [$0]); try { return $compare.isneginf($0); } catch (error) { throw under("isneginf", error); } }) as typeof $compare.isneginf;
+/** x is neither NaN nor an infinity; true for integers. Reference: torch.isfinite. */
+export const isfinite = (($0: never) => { if (!(isTensor($0))) throw refused("isfinite", [["x", kinds.kind0]], [$0]); try { return $compare.isfinite($0); } catch (error) { throw under("isfinite", error); } }) as typeof $compare.isfinite;
+/**
+ * The sum of the operands' products over the letters that the output leaves out: einsum("bij,bjk->bik", a, b). Without -> the output has
+ * the letters that occur once, in alphabetical order; ... stands for further axes, which broadcast. Operands are multiplied two at a time,
+ * in the order that costs least, as matrix products that read transposed and strided operands in place. DirectML: GEMM, REDUCE.
+ * Reference: torch.einsum.
+ */
+export const einsum = (($0: never, ...rest: never[]) => { if (!(kinds.kind43.is($0) && kinds.kind44.is(rest))) throw refused("einsum", [["equation", kinds.kind43], ["operands", kinds.kind44]], [$0, rest]); try { return $contraction.einsum($0, ...rest); } catch (error) { throw under("einsum", error); } }) as typeof $contraction.einsum;
+/**
+ * The sum of a's and b's products over axes: the last n of a with the first n of b, or lists of axes of each. DirectML: GEMM.
+ * Reference: torch.tensordot.
+ */
+export const tensordot = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind45.is($2))) throw refused("tensordot", [["a", kinds.kind0], ["b", kinds.kind0], ["axes", kinds.kind45]], [$0, $1, $2]); try { return $contraction.tensordot($0, $1, $2); } catch (error) { throw under("tensordot", error); } }) as typeof $contraction.tensordot;
+/** Sums of products over the last axes; of a scalar the product. Reference: torch.inner. */
+export const inner = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("inner", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $contraction.inner($0, $1); } catch (error) { throw under("inner", error); } }) as typeof $contraction.inner;
+export { type ConvOptions, type ConvTransposeOptions } from "./conv.ts";
+/**
+ * Cross-correlation of x with a kernel over one spatial axis. x: [N, Ci, W] or [Ci, W]; weight: [Co, Ci/groups, k]; bias: [Co] or
+ * none; float32, float16, or integers (exact modulo 2^bits, by their own products). Result: [N, Co, (W + 2 padding - dilation (k - 1) - 1) / stride + 1], rounded down.
+ * Throws ShapeError, DTypeError, ValueError. DirectML: CONVOLUTION. Reference: torch.nn.functional.conv1d.
+ */
+export const conv1d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2) && kinds.kind49.is($3))) throw refused("conv1d", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21], ["options", kinds.kind49]], [$0, $1, $2, $3]); try { return $conv.conv1d($0, $1, $2, $3); } catch (error) { throw under("conv1d", error); } }) as typeof $conv.conv1d;
+/** conv1d over two spatial axes: x [N, Ci, H, W] or [Ci, H, W], weight [Co, Ci/groups, kH, kW]. Reference: torch.nn.functional.conv2d. */
+export const conv2d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2) && kinds.kind49.is($3))) throw refused("conv2d", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21], ["options", kinds.kind49]], [$0, $1, $2, $3]); try { return $conv.conv2d($0, $1, $2, $3); } catch (error) { throw under("conv2d", error); } }) as typeof $conv.conv2d;
+/** conv1d over three spatial axes: x [N, Ci, D, H, W] or [Ci, D, H, W], weight [Co, Ci/groups, kD, kH, kW]. Reference: torch.nn.functional.conv3d. */
+export const conv3d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2) && kinds.kind49.is($3))) throw refused("conv3d", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21], ["options", kinds.kind49]], [$0, $1, $2, $3]); try { return $conv.conv3d($0, $1, $2, $3); } catch (error) { throw under("conv3d", error); } }) as typeof $conv.conv3d;
+/**
+ * The transpose of conv1d: what its gradient does to its input. x: [N, Ci, W] or [Ci, W]; weight: [Ci, Co/groups, k]; bias: [Co]
+ * or none. Result: [N, Co, (W - 1) stride - 2 padding + dilation (k - 1) + outputPadding + 1].
+ * DirectML: CONVOLUTION, BACKWARD. Reference: torch.nn.functional.conv_transpose1d.
+ */
+export const convTranspose1d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2) && kinds.kind51.is($3))) throw refused("convTranspose1d", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21], ["options", kinds.kind51]], [$0, $1, $2, $3]); try { return $conv.convTranspose1d($0, $1, $2, $3); } catch (error) { throw under("convTranspose1d", error); } }) as typeof $conv.convTranspose1d;
+/** convTranspose1d over two spatial axes. Reference: torch.nn.functional.conv_transpose2d. */
+export const convTranspose2d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2) && kinds.kind51.is($3))) throw refused("convTranspose2d", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21], ["options", kinds.kind51]], [$0, $1, $2, $3]); try { return $conv.convTranspose2d($0, $1, $2, $3); } catch (error) { throw under("convTranspose2d", error); } }) as typeof $conv.convTranspose2d;
+/** convTranspose1d over three spatial axes. Reference: torch.nn.functional.conv_transpose3d. */
+export const convTranspose3d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2) && kinds.kind51.is($3))) throw refused("convTranspose3d", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21], ["options", kinds.kind51]], [$0, $1, $2, $3]); try { return $conv.convTranspose3d($0, $1, $2, $3); } catch (error) { throw under("convTranspose3d", error); } }) as typeof $conv.convTranspose3d;
+export { type TensorOptions, type TensorData } from "./creation.ts";
+/**
+ * A tensor with the given elements.
+ *
+ * data: a number, bigint or boolean, nested arrays of them, or a typed array (of any shape, see `shape`). Copied.
+ * shape: default that of the data. dtype: default float32 for numbers, int64 for bigints, bool for booleans, the array's own for
+ * typed arrays; float16 and bfloat16 take numbers or a Uint16Array of raw words.
+ * Throws ShapeError when the data are not rectangular or do not fill the shape. Reference: torch.tensor.
+ */
+export const tensor = (($0: never, $1: never) => { if (!(kinds.kind56.is($1))) throw refused("tensor", [["options", kinds.kind56]], [$1]); try { return $creation.tensor($0, $1); } catch (error) { throw under("tensor", error); } }) as typeof $creation.tensor;
+/** A tensor of a shape whose elements are all `value`. DirectML: FILL_VALUE_CONSTANT. Reference: torch.full. */
+export const full = (($0: never, $1: never, $2: never) => { if (!(kinds.kind20.is($0) && kinds.kind57.is($1) && kinds.kind59.is($2))) throw refused("full", [["shape", kinds.kind20], ["value", kinds.kind57], ["options", kinds.kind59]], [$0, $1, $2]); try { return $creation.full($0, $1, $2); } catch (error) { throw under("full", error); } }) as typeof $creation.full;
+/** A tensor of zeros. Default dtype float32. Reference: torch.zeros. */
+export const zeros = (($0: never, $1: never) => { if (!(kinds.kind20.is($0) && kinds.kind59.is($1))) throw refused("zeros", [["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1]); try { return $creation.zeros($0, $1); } catch (error) { throw under("zeros", error); } }) as typeof $creation.zeros;
+/** A tensor of ones. Default dtype float32. Reference: torch.ones. */
+export const ones = (($0: never, $1: never) => { if (!(kinds.kind20.is($0) && kinds.kind59.is($1))) throw refused("ones", [["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1]); try { return $creation.ones($0, $1); } catch (error) { throw under("ones", error); } }) as typeof $creation.ones;
+/** A tensor whose elements are whatever the memory holds. Default dtype float32. Reference: torch.empty. */
+export const empty = (($0: never, $1: never) => { if (!(kinds.kind20.is($0) && kinds.kind59.is($1))) throw refused("empty", [["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1]); try { return $creation.empty($0, $1); } catch (error) { throw under("empty", error); } }) as typeof $creation.empty;
+/** full() with the shape of x, and its dtype and device unless given. */
+export const fullLike = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind57.is($1) && kinds.kind59.is($2))) throw refused("fullLike", [["x", kinds.kind0], ["value", kinds.kind57], ["options", kinds.kind59]], [$0, $1, $2]); try { return $creation.fullLike($0, $1, $2); } catch (error) { throw under("fullLike", error); } }) as typeof $creation.fullLike;
+export const zerosLike = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind59.is($1))) throw refused("zerosLike", [["x", kinds.kind0], ["options", kinds.kind59]], [$0, $1]); try { return $creation.zerosLike($0, $1); } catch (error) { throw under("zerosLike", error); } }) as typeof $creation.zerosLike;
+export const onesLike = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind59.is($1))) throw refused("onesLike", [["x", kinds.kind0], ["options", kinds.kind59]], [$0, $1]); try { return $creation.onesLike($0, $1); } catch (error) { throw under("onesLike", error); } }) as typeof $creation.onesLike;
+export const emptyLike = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind59.is($1))) throw refused("emptyLike", [["x", kinds.kind0], ["options", kinds.kind59]], [$0, $1]); try { return $creation.emptyLike($0, $1); } catch (error) { throw under("emptyLike", error); } }) as typeof $creation.emptyLike;
+export { type NllOptions, type CrossEntropyOptions } from "./cross-entropy.ts";
+/**
+ * Mean of -weight[t] x[t] for logarithms x of probabilities, divided by the total weight.
+ *
+ * x: [C], [N, C] or [N, C, ...], float16 or float32; target: [], [N] or [N, ...], int32 or int64. Classes outside [0, C) are an
+ * IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1; without it they count as ignored. The mean of nothing is NaN. DirectML: ONE_HOT, ELEMENT_WISE_IF, REDUCE.
+ * Reference: torch.nn.functional.nll_loss.
+ */
+export const nllLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind62.is($2))) throw refused("nllLoss", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind62]], [$0, $1, $2]); try { return $crossEntropy.nllLoss($0, $1, $2); } catch (error) { throw under("nllLoss", error); } }) as typeof $crossEntropy.nllLoss;
+/**
+ * nllLoss of logSoftmax(x): x are logits. Without weight and label smoothing it is one operation, whose gradient is
+ * dy / total (softmax(x) - onehot(target)) at the places that count.
+ *
+ * x: [C], [N, C] or [N, C, ...], float16 or float32. target: classes (int32 or int64) as for nllLoss, or probabilities of x's
+ * shape and a floating dtype. DirectML: ACTIVATION_LOG_SOFTMAX1, ACTIVATION_SOFTMAX1, ONE_HOT, ELEMENT_WISE_IF, REDUCE.
+ * Reference: torch.nn.functional.cross_entropy.
+ */
+export const crossEntropy = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind64.is($2))) throw refused("crossEntropy", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind64]], [$0, $1, $2]); try { return $crossEntropy.crossEntropy($0, $1, $2); } catch (error) { throw under("crossEntropy", error); } }) as typeof $crossEntropy.crossEntropy;
+export { type CtcOptions } from "./ctc-loss.ts";
+/**
+ * -ln of the probability that logarithms of probabilities x [T, N, C] (or [T, C]) give to the labels.
+ *
+ * targets: [N, S] or all one after the other; inputLengths and targetLengths: numbers or tensors [N]. "mean" divides each sample's
+ * loss by its number of labels first. The gradient is that of PyTorch, which takes x to come from logSoftmax.
+ * DirectML: GATHER_ELEMENTS, EXP, LOG, step by step. Reference: torch.nn.functional.ctc_loss.
+ */
+export const ctcLoss = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind65.is($2) && kinds.kind65.is($3) && kinds.kind67.is($4))) throw refused("ctcLoss", [["x", kinds.kind0], ["targets", kinds.kind0], ["inputLengths", kinds.kind65], ["targetLengths", kinds.kind65], ["options", kinds.kind67]], [$0, $1, $2, $3, $4]); try { return $ctcLoss.ctcLoss($0, $1, $2, $3, $4); } catch (error) { throw under("ctcLoss", error); } }) as typeof $ctcLoss.ctcLoss;
+/** The tensor with packed elements: itself when it is so already. */
+export const contiguous = (($0: never) => { if (!(isTensor($0))) throw refused("contiguous", [["x", kinds.kind0]], [$0]); try { return $data.contiguous($0); } catch (error) { throw under("contiguous", error); } }) as typeof $data.contiguous;
+/** The tensor on another device (itself when it is there), in another dtype, or both. */
+export const to = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind68.is($1))) throw refused("to", [["x", kinds.kind0], ["target", kinds.kind68]], [$0, $1]); try { return $data.to($0, $1); } catch (error) { throw under("to", error); } }) as typeof $data.to;
+/**
+ * The elements in row-major order, without blocking the event loop. float16 and bfloat16 come as raw 16-bit words (see
+ * toArray for numbers), bool as bytes, int64 and uint64 as BigInts.
+ */
+export const data = (async ($0: never) => { if (!(isTensor($0))) throw refused("data", [["x", kinds.kind0]], [$0]); try { return await $data.data($0); } catch (error) { throw under("data", error); } }) as typeof $data.data;
+/** data(), blocking until the work queued before is done. */
+export const dataSync = (($0: never) => { if (!(isTensor($0))) throw refused("dataSync", [["x", kinds.kind0]], [$0]); try { return $data.dataSync($0); } catch (error) { throw under("dataSync", error); } }) as typeof $data.dataSync;
+/** The elements as nested arrays: a number for rank 0. */
+export const toArray = (async ($0: never) => { if (!(isTensor($0))) throw refused("toArray", [["x", kinds.kind0]], [$0]); try { return await $data.toArray($0); } catch (error) { throw under("toArray", error); } }) as typeof $data.toArray;
+/** toArray(), blocking. */
+export const toArraySync = (($0: never) => { if (!(isTensor($0))) throw refused("toArraySync", [["x", kinds.kind0]], [$0]); try { return $data.toArraySync($0); } catch (error) { throw under("toArraySync", error); } }) as typeof $data.toArraySync;
+/** The one element as a number (bigints and booleans as numbers). Throws ShapeError for other sizes. */
+export const item = (async ($0: never) => { if (!(isTensor($0))) throw refused("item", [["x", kinds.kind0]], [$0]); try { return await $data.item($0); } catch (error) { throw under("item", error); } }) as typeof $data.item;
+/** item(), blocking. */
+export const itemSync = (($0: never) => { if (!(isTensor($0))) throw refused("itemSync", [["x", kinds.kind0]], [$0]); try { return $data.itemSync($0); } catch (error) { throw under("itemSync", error); } }) as typeof $data.itemSync;
+export { type DiagonalOptions } from "./diagonals.ts";
+/** Square matrices with x's last axis on a diagonal, zeros elsewhere. Reference: torch.diag_embed. */
+export const diagEmbed = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind70.is($1))) throw refused("diagEmbed", [["x", kinds.kind0], ["options", kinds.kind70]], [$0, $1]); try { return $diagonals.diagEmbed($0, $1); } catch (error) { throw under("diagEmbed", error); } }) as typeof $diagonals.diagEmbed;
+/** A vector as the diagonal of a matrix, or a matrix's diagonal as a vector. Reference: torch.diag. */
+export const diag = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("diag", [["x", kinds.kind0], ["offset", kinds.kind15]], [$0, $1]); try { return $diagonals.diag($0, $1); } catch (error) { throw under("diag", error); } }) as typeof $diagonals.diag;
+/** All elements as the diagonal of a matrix. Reference: torch.diagflat. */
+export const diagflat = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("diagflat", [["x", kinds.kind0], ["offset", kinds.kind15]], [$0, $1]); try { return $diagonals.diagflat($0, $1); } catch (error) { throw under("diagflat", error); } }) as typeof $diagonals.diagflat;
+/** The sum of a matrix's diagonal. Integers give int64. Reference: torch.trace. */
+export const trace = (($0: never) => { if (!(isTensor($0))) throw refused("trace", [["x", kinds.kind0]], [$0]); try { return $diagonals.trace($0); } catch (error) { throw under("trace", error); } }) as typeof $diagonals.trace;
+export { type MatrixOrder } from "./distance.ts";
+/** The p-norm of a - b. Shapes broadcast. Reference: torch.dist. DirectML: REDUCE L2. */
+export const dist = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind15.is($2))) throw refused("dist", [["a", kinds.kind0], ["b", kinds.kind0], ["p", kinds.kind15]], [$0, $1, $2]); try { return $distance.dist($0, $1, $2); } catch (error) { throw under("dist", error); } }) as typeof $distance.dist;
+/**
+ * The p-norms of all differences of a row of a [..., P, M] and one of b [..., R, M]: [..., P, R]. Batches broadcast.
+ * DirectML: REDUCE L2. Reference: torch.cdist.
+ */
+export const cdist = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind72.is($2))) throw refused("cdist", [["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind72]], [$0, $1, $2]); try { return $distance.cdist($0, $1, $2); } catch (error) { throw under("cdist", error); } }) as typeof $distance.cdist;
+/** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
+export const pdist = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("pdist", [["x", kinds.kind0], ["p", kinds.kind15]], [$0, $1]); try { return $distance.pdist($0, $1); } catch (error) { throw under("pdist", error); } }) as typeof $distance.pdist;
+/** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
+export const pairwiseDistance = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind74.is($2))) throw refused("pairwiseDistance", [["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind74]], [$0, $1, $2]); try { return $distance.pairwiseDistance($0, $1, $2); } catch (error) { throw under("pairwiseDistance", error); } }) as typeof $distance.pairwiseDistance;
+/**
+ * The cosine of the angle between a and b along an axis; each length counts at least sqrt(epsilon) towards their product.
+ * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
+ * @functional
+ */
+export const cosineSimilarity = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind76.is($2))) throw refused("cosineSimilarity", [["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind76]], [$0, $1, $2]); try { return $distance.cosineSimilarity($0, $1, $2); } catch (error) { throw under("cosineSimilarity", error); } }) as typeof $distance.cosineSimilarity;
+/** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. @functional */
+export const normalize = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind78.is($1))) throw refused("normalize", [["x", kinds.kind0], ["options", kinds.kind78]], [$0, $1]); try { return $distance.normalize($0, $1); } catch (error) { throw under("normalize", error); } }) as typeof $distance.normalize;
+/**
+ * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) run on the
+ * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
+ */
+export const matrixNorm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind79.is($1) && kinds.kind54.is($2) && kinds.kind81.is($3))) throw refused("matrixNorm", [["x", kinds.kind0], ["order", kinds.kind79], ["axes", kinds.kind54], ["options", kinds.kind81]], [$0, $1, $2, $3]); try { return $distance.matrixNorm($0, $1, $2, $3); } catch (error) { throw under("matrixNorm", error); } }) as typeof $distance.matrixNorm;
+/** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */
+export const vecdot = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind15.is($2))) throw refused("vecdot", [["a", kinds.kind0], ["b", kinds.kind0], ["axis", kinds.kind15]], [$0, $1, $2]); try { return $distance.vecdot($0, $1, $2); } catch (error) { throw under("vecdot", error); } }) as typeof $distance.vecdot;
+/**
+ * Normal numbers; mean and deviation are numbers or tensors that broadcast. Without a tensor, `shape` says how many.
+ * Reference: torch.normal. DirectML: RANDOM_GENERATOR, LOG, COS, SIN.
+ */
+export const normal = (($0: never, $1: never, $2: never) => { if (!(kinds.kind82.is($0) && kinds.kind83.is($1) && kinds.kind85.is($2))) throw refused("normal", [["mean", kinds.kind82], ["std", kinds.kind83], ["options", kinds.kind85]], [$0, $1, $2]); try { return $distributions.normal($0, $1, $2); } catch (error) { throw under("normal", error); } }) as typeof $distributions.normal;
+/** randint() with the shape of x, and its dtype and device unless given. Reference: torch.randint_like. */
+export const randintLike = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind87.is($3))) throw refused("randintLike", [["x", kinds.kind0], ["low", kinds.kind1], ["high", kinds.kind1], ["options", kinds.kind87]], [$0, $1, $2, $3]); try { return $distributions.randintLike($0, $1, $2, $3); } catch (error) { throw under("randintLike", error); } }) as typeof $distributions.randintLike;
+/**
+ * Places drawn with the probabilities that weights [..., C] are proportional to: int32 [..., count]. Without replacement (default)
+ * no place is drawn twice. DirectML: CUMULATIVE_SUMMATION, or TOP_K1 of weights with Gumbel noise. Reference: torch.multinomial.
+ */
+export const multinomial = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind89.is($2))) throw refused("multinomial", [["weights", kinds.kind0], ["count", kinds.kind1], ["options", kinds.kind89]], [$0, $1, $2]); try { return $distributions.multinomial($0, $1, $2); } catch (error) { throw under("multinomial", error); } }) as typeof $distributions.multinomial;
+/**
+ * Poisson numbers of the given rates, in their dtype: the inverse of the distribution function Q(k + 1, rate) at uniform numbers,
+ * by bisection. DirectML: RANDOM_GENERATOR and igammac's. Reference: torch.poisson.
+ */
+export const poisson = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind91.is($1))) throw refused("poisson", [["rate", kinds.kind0], ["options", kinds.kind91]], [$0, $1]); try { return $distributions.poisson($0, $1); } catch (error) { throw under("poisson", error); } }) as typeof $distributions.poisson;
+export { type DivOptions } from "./division.ts";
+/**
+ * a / b; without a rounding mode integers give float32. Shapes broadcast; dtypes promote. A whole number divided by zero is
+ * unspecified. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
+ */
+export const div = (($0: never, $1: never, $2: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1) && kinds.kind94.is($2))) throw refused("div", [["a", kinds.kind26], ["b", kinds.kind26], ["options", kinds.kind94]], [$0, $1, $2]); try { return $division.div($0, $1, $2); } catch (error) { throw under("div", error); } }) as typeof $division.div;
+/** floor(a / b). Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
+export const floorDivide = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("floorDivide", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $division.floorDivide($0, $1); } catch (error) { throw under("floorDivide", error); } }) as typeof $division.floorDivide;
+/** a - b floor(a / b): the remainder with the sign of b. Reference: torch.remainder. DirectML: ELEMENT_WISE_MODULUS_FLOOR. */
+export const remainder = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("remainder", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $division.remainder($0, $1); } catch (error) { throw under("remainder", error); } }) as typeof $division.remainder;
+/** a - b trunc(a / b): the remainder with the sign of a. Reference: torch.fmod. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
+export const fmod = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("fmod", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $division.fmod($0, $1); } catch (error) { throw under("fmod", error); } }) as typeof $division.fmod;
+/** b - alpha * a. Reference: torch.rsub. DirectML: ELEMENT_WISE_SUBTRACT. */
+export const rsub = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind26.is($1) && kinds.kind96.is($2))) throw refused("rsub", [["a", kinds.kind0], ["b", kinds.kind26], ["options", kinds.kind96]], [$0, $1, $2]); try { return $division.rsub($0, $1, $2); } catch (error) { throw under("rsub", error); } }) as typeof $division.rsub;
+/** a / b as real numbers. Reference: torch.true_divide. */
+export const trueDivide = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("trueDivide", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $division.trueDivide($0, $1); } catch (error) { throw under("trueDivide", error); } }) as typeof $division.trueDivide;
+/** The greatest common divisor. Integers; gcd(0, 0) is 0. Reference: torch.gcd. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
+export const gcd = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("gcd", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $division.gcd($0, $1); } catch (error) { throw under("gcd", error); } }) as typeof $division.gcd;
+/** The least common multiple. Integers; 0 where one is 0. Reference: torch.lcm. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE, DIVIDE. */
+export const lcm = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("lcm", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $division.lcm($0, $1); } catch (error) { throw under("lcm", error); } }) as typeof $division.lcm;
+export { type DropoutOptions } from "./dropout.ts";
+/**
+ * x with elements set to zero at random, the others scaled by 1 / (1 - p). x: float16 or float32.
+ * DirectML: RANDOM_GENERATOR, ELEMENT_WISE_IF, ELEMENT_WISE_MULTIPLY. Reference: torch.nn.functional.dropout.
+ * @functional
+ */
+export const dropout = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("dropout", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.dropout($0, $1); } catch (error) { throw under("dropout", error); } }) as typeof $dropout.dropout;
+/**
+ * Elements of x set to SELU's saturation at random, such that mean and variance stay. Reference: torch.nn.functional.alpha_dropout.
+ * @functional
+ */
+export const alphaDropout = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("alphaDropout", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.alphaDropout($0, $1); } catch (error) { throw under("alphaDropout", error); } }) as typeof $dropout.alphaDropout;
+/** alphaDropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.feature_alpha_dropout. @functional */
+export const featureAlphaDropout = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("featureAlphaDropout", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.featureAlphaDropout($0, $1); } catch (error) { throw under("featureAlphaDropout", error); } }) as typeof $dropout.featureAlphaDropout;
+/** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
+export const dropoutChannels = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind98.is($1))) throw refused("dropoutChannels", [["x", kinds.kind0], ["options", kinds.kind98]], [$0, $1]); try { return $dropout.dropoutChannels($0, $1); } catch (error) { throw under("dropoutChannels", error); } }) as typeof $dropout.dropoutChannels;
+/** Degrees of radians. Integers give float32. Reference: torch.rad2deg. DirectML: ELEMENT_WISE_IDENTITY. */
+export const rad2deg = (($0: never) => { if (!(isTensor($0))) throw refused("rad2deg", [["x", kinds.kind0]], [$0]); try { return $elementary.rad2deg($0); } catch (error) { throw under("rad2deg", error); } }) as typeof $elementary.rad2deg;
+/** Radians of degrees. Integers give float32. Reference: torch.deg2rad. DirectML: ELEMENT_WISE_IDENTITY. */
+export const deg2rad = (($0: never) => { if (!(isTensor($0))) throw refused("deg2rad", [["x", kinds.kind0]], [$0]); try { return $elementary.deg2rad($0); } catch (error) { throw under("deg2rad", error); } }) as typeof $elementary.deg2rad;
+/** sin(π x) / (π x), 1 at 0. Reference: torch.sinc. DirectML: ELEMENT_WISE_SIN. */
+export const sinc = (($0: never) => { if (!(isTensor($0))) throw refused("sinc", [["x", kinds.kind0]], [$0]); try { return $elementary.sinc($0); } catch (error) { throw under("sinc", error); } }) as typeof $elementary.sinc;
+/** ln(x / (1 - x)); with epsilon x is first limited to [epsilon, 1 - epsilon]. Reference: torch.logit. DirectML: ELEMENT_WISE_LOG. */
+export const logit = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind100.is($1))) throw refused("logit", [["x", kinds.kind0], ["options", kinds.kind100]], [$0, $1]); try { return $elementary.logit($0, $1); } catch (error) { throw under("logit", error); } }) as typeof $elementary.logit;
+/** sign(x), by PyTorch's other name for it. Reference: torch.sgn. */
+export const sgn = (($0: never) => { if (!(isTensor($0))) throw refused("sgn", [["x", kinds.kind0]], [$0]); try { return $elementary.sgn($0); } catch (error) { throw under("sgn", error); } }) as typeof $elementary.sgn;
+/** x itself. Reference: torch.positive. */
+export const positive = (($0: never) => { if (!(isTensor($0))) throw refused("positive", [["x", kinds.kind0]], [$0]); try { return $elementary.positive($0); } catch (error) { throw under("positive", error); } }) as typeof $elementary.positive;
+/** The angle of real numbers: 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
+export const angle = (($0: never) => { if (!(isTensor($0))) throw refused("angle", [["x", kinds.kind0]], [$0]); try { return $elementary.angle($0); } catch (error) { throw under("angle", error); } }) as typeof $elementary.angle;
+/** Whether an element is a real number: always. Reference: torch.isreal. */
+export const isreal = (($0: never) => { if (!(isTensor($0))) throw refused("isreal", [["x", kinds.kind0]], [$0]); try { return $elementary.isreal($0); } catch (error) { throw under("isreal", error); } }) as typeof $elementary.isreal;
+export { type EmbeddingBagOptions } from "./embedding-bag.ts";
+/**
+ * For each bag of indices what `mode` makes of their rows of the table [V, D]: [B, D]. indices: [B, n], or one axis with offsets;
+ * those equal to paddingIndex do not count. Empty bags give zeros. DirectML: GATHER; sums by
+ * index (docs/operations.md); REDUCE MAX. Reference: torch.nn.functional.embedding_bag.
+ */
+export const embeddingBag = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind103.is($2))) throw refused("embeddingBag", [["indices", kinds.kind0], ["table", kinds.kind0], ["options", kinds.kind103]], [$0, $1, $2]); try { return $embeddingBag.embeddingBag($0, $1, $2); } catch (error) { throw under("embeddingBag", error); } }) as typeof $embeddingBag.embeddingBag;
+export { type EmbeddingOptions } from "./embedding.ts";
+/**
+ * The rows of a table [V, D] (float16 or float32) whose numbers are in `indices` (int32 or int64, any shape): [..., D].
+ *
+ * Numbers outside the table are an IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: GATHER; for
+ * the gradient see docs/operations.md, sums by index. Reference: torch.nn.functional.embedding.
+ */
+export const embedding = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind105.is($2))) throw refused("embedding", [["indices", kinds.kind0], ["table", kinds.kind0], ["options", kinds.kind105]], [$0, $1, $2]); try { return $embedding.embedding($0, $1, $2); } catch (error) { throw under("embedding", error); } }) as typeof $embedding.embedding;
+export { type IndexDType, type Extremes, type ArgOptions } from "./extrema.ts";
+/** The largest element over the axes (all of them by default). Reference: torch.amax. DirectML: REDUCE MAX. */
+export const amax = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("amax", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $extrema.amax($0, $1, $2); } catch (error) { throw under("amax", error); } }) as typeof $extrema.amax;
+/** The smallest element over the axes (all of them by default). Reference: torch.amin. DirectML: REDUCE MIN. */
+export const amin = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("amin", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $extrema.amin($0, $1, $2); } catch (error) { throw under("amin", error); } }) as typeof $extrema.amin;
+/** The largest element of all, or with an axis the largest along it and their places: {values, indices}. Reference: torch.max. DirectML: REDUCE MAX, ARGMAX. */
+export const max = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind108.is($2))) throw refused("max", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2]); try { return $extrema.max($0, $1, $2); } catch (error) { throw under("max", error); } }) as typeof $extrema.max;
+/** The smallest element of all, or with an axis the smallest along it and their places: {values, indices}. Reference: torch.min. DirectML: REDUCE MIN, ARGMIN. */
+export const min = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind108.is($2))) throw refused("min", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2]); try { return $extrema.min($0, $1, $2); } catch (error) { throw under("min", error); } }) as typeof $extrema.min;
+/** The place of the largest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmax. DirectML: ARGMAX. */
+export const argmax = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind19.is($1) && kinds.kind108.is($2))) throw refused("argmax", [["x", kinds.kind0], ["axis", kinds.kind19], ["options", kinds.kind108]], [$0, $1, $2]); try { return $extrema.argmax($0, $1, $2); } catch (error) { throw under("argmax", error); } }) as typeof $extrema.argmax;
+/** The place of the smallest element (the first of equal ones) along an axis, or in row-major order of all. Reference: torch.argmin. DirectML: ARGMIN. */
+export const argmin = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind19.is($1) && kinds.kind108.is($2))) throw refused("argmin", [["x", kinds.kind0], ["axis", kinds.kind19], ["options", kinds.kind108]], [$0, $1, $2]); try { return $extrema.argmin($0, $1, $2); } catch (error) { throw under("argmin", error); } }) as typeof $extrema.argmin;
+/** Whether the sign bit is set (of -0 and NaN too). Reference: torch.signbit. DirectML: ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL. */
+export const signbit = (($0: never) => { if (!(isTensor($0))) throw refused("signbit", [["x", kinds.kind0]], [$0]); try { return $floats.signbit($0); } catch (error) { throw under("signbit", error); } }) as typeof $floats.signbit;
+/** |a| with the sign of b. Integers give float32. Reference: torch.copysign. DirectML: ELEMENT_WISE_BIT_AND and BIT_OR. */
+export const copysign = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("copysign", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $floats.copysign($0, $1); } catch (error) { throw under("copysign", error); } }) as typeof $floats.copysign;
+/** The number next to a in the direction of b. Floating dtypes. Reference: torch.nextafter. DirectML: ELEMENT_WISE_ADD of the bits. */
+export const nextafter = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("nextafter", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $floats.nextafter($0, $1); } catch (error) { throw under("nextafter", error); } }) as typeof $floats.nextafter;
+/** {mantissa, exponent}: x = mantissa * 2^exponent, the mantissa in ±[0.5, 1), the exponent int32. Reference: torch.frexp. */
+export const frexp = (($0: never) => { if (!(isTensor($0))) throw refused("frexp", [["x", kinds.kind0]], [$0]); try { return $floats.frexp($0); } catch (error) { throw under("frexp", error); } }) as typeof $floats.frexp;
+/** x * 2^exponent. Reference: torch.ldexp. DirectML: ELEMENT_WISE_POW. */
+export const ldexp = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind26.is($1))) throw refused("ldexp", [["x", kinds.kind0], ["exponent", kinds.kind26]], [$0, $1]); try { return $floats.ldexp($0, $1); } catch (error) { throw under("ldexp", error); } }) as typeof $floats.ldexp;
+export { type FoldOptions } from "./fold.ts";
+/**
+ * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows]. Floating dtypes.
+ * DirectML: PADDING1, ELEMENT_WISE_IDENTITY with strides. Reference: torch.nn.functional.unfold.
+ * @functional unfold
+ */
+export const unfoldWindows = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind111.is($2))) throw refused("unfoldWindows", [["x", kinds.kind0], ["kernelSize", kinds.kind109], ["options", kinds.kind111]], [$0, $1, $2]); try { return $fold.unfoldWindows($0, $1, $2); } catch (error) { throw under("unfoldWindows", error); } }) as typeof $fold.unfoldWindows;
+/**
+ * Columns [N, C * kernel, windows] (or without N) added into planes of outputSize: [N, C, H, W].
+ * DirectML: SLICE_GRAD, ELEMENT_WISE_ADD. Reference: torch.nn.functional.fold.
+ * @functional
+ */
+export const fold = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind109.is($2) && kinds.kind111.is($3))) throw refused("fold", [["x", kinds.kind0], ["outputSize", kinds.kind109], ["kernelSize", kinds.kind109], ["options", kinds.kind111]], [$0, $1, $2, $3]); try { return $fold.fold($0, $1, $2, $3); } catch (error) { throw under("fold", error); } }) as typeof $fold.fold;
+export { type TriangleOptions } from "./fresh.ts";
+/** empty() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty. */
+export const newEmpty = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind59.is($2))) throw refused("newEmpty", [["x", kinds.kind0], ["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1, $2]); try { return $fresh.newEmpty($0, $1, $2); } catch (error) { throw under("newEmpty", error); } }) as typeof $fresh.newEmpty;
+/** zeros() with the dtype and device of x, unless given. Reference: torch.Tensor.new_zeros. */
+export const newZeros = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind59.is($2))) throw refused("newZeros", [["x", kinds.kind0], ["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1, $2]); try { return $fresh.newZeros($0, $1, $2); } catch (error) { throw under("newZeros", error); } }) as typeof $fresh.newZeros;
+/** ones() with the dtype and device of x, unless given. Reference: torch.Tensor.new_ones. */
+export const newOnes = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind59.is($2))) throw refused("newOnes", [["x", kinds.kind0], ["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1, $2]); try { return $fresh.newOnes($0, $1, $2); } catch (error) { throw under("newOnes", error); } }) as typeof $fresh.newOnes;
+/** full() with the dtype and device of x, unless given. Reference: torch.Tensor.new_full. */
+export const newFull = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind57.is($2) && kinds.kind59.is($3))) throw refused("newFull", [["x", kinds.kind0], ["shape", kinds.kind20], ["value", kinds.kind57], ["options", kinds.kind59]], [$0, $1, $2, $3]); try { return $fresh.newFull($0, $1, $2, $3); } catch (error) { throw under("newFull", error); } }) as typeof $fresh.newFull;
+/** A tensor of a shape with strides of one's own, over a storage that holds them; its elements are whatever the memory holds. Reference: torch.empty_strided. */
+export const emptyStrided = (($0: never, $1: never, $2: never) => { if (!(kinds.kind20.is($0) && kinds.kind20.is($1) && kinds.kind59.is($2))) throw refused("emptyStrided", [["shape", kinds.kind20], ["strides", kinds.kind20], ["options", kinds.kind59]], [$0, $1, $2]); try { return $fresh.emptyStrided($0, $1, $2); } catch (error) { throw under("emptyStrided", error); } }) as typeof $fresh.emptyStrided;
+/** emptyStrided() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty_strided. */
+export const newEmptyStrided = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind20.is($2) && kinds.kind59.is($3))) throw refused("newEmptyStrided", [["x", kinds.kind0], ["shape", kinds.kind20], ["strides", kinds.kind20], ["options", kinds.kind59]], [$0, $1, $2, $3]); try { return $fresh.newEmptyStrided($0, $1, $2, $3); } catch (error) { throw under("newEmptyStrided", error); } }) as typeof $fresh.newEmptyStrided;
+/** A scalar as a tensor of no axes. Default dtype float32. Reference: torch.scalar_tensor. */
+export const scalarTensor = (($0: never, $1: never) => { if (!(kinds.kind57.is($0) && kinds.kind59.is($1))) throw refused("scalarTensor", [["value", kinds.kind57], ["options", kinds.kind59]], [$0, $1]); try { return $fresh.scalarTensor($0, $1); } catch (error) { throw under("scalarTensor", error); } }) as typeof $fresh.scalarTensor;
+/** Rows and columns of the lower triangle of a matrix, row by row: [2, count]. Reference: torch.tril_indices. */
+export const trilIndices = (($0: never, $1: never, $2: never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind114.is($2))) throw refused("trilIndices", [["rows", kinds.kind1], ["columns", kinds.kind1], ["options", kinds.kind114]], [$0, $1, $2]); try { return $fresh.trilIndices($0, $1, $2); } catch (error) { throw under("trilIndices", error); } }) as typeof $fresh.trilIndices;
+/** Rows and columns of the upper triangle of a matrix, row by row: [2, count]. Reference: torch.triu_indices. */
+export const triuIndices = (($0: never, $1: never, $2: never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind114.is($2))) throw refused("triuIndices", [["rows", kinds.kind1], ["columns", kinds.kind1], ["options", kinds.kind114]], [$0, $1, $2]); try { return $fresh.triuIndices($0, $1, $2); } catch (error) { throw under("triuIndices", error); } }) as typeof $fresh.triuIndices;
+/**
+ * out[i][j] = x[index[i][j]][j] for axis 0, and so on for other axes. index: integers, as many axes as x, not longer than x on
+ * the others. Throws IndexError for indices out of range on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. Reference: torch.gather. DirectML: GATHER_ELEMENTS.
+ */
+export const gather = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2))) throw refused("gather", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0]], [$0, $1, $2]); try { return $gather.gather($0, $1, $2); } catch (error) { throw under("gather", error); } }) as typeof $gather.gather;
+/** The parts of x at the places of a 1-axis index along an axis. Reference: torch.index_select. DirectML: GATHER. */
+export const indexSelect = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2))) throw refused("indexSelect", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0]], [$0, $1, $2]); try { return $gather.indexSelect($0, $1, $2); } catch (error) { throw under("indexSelect", error); } }) as typeof $gather.indexSelect;
+/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Reference: torch.take_along_dim. */
+export const takeAlongAxis = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind19.is($2))) throw refused("takeAlongAxis", [["x", kinds.kind0], ["index", kinds.kind0], ["axis", kinds.kind19]], [$0, $1, $2]); try { return $gather.takeAlongAxis($0, $1, $2); } catch (error) { throw under("takeAlongAxis", error); } }) as typeof $gather.takeAlongAxis;
+export { type GridSampleOptions } from "./grid-sample.ts";
+/**
+ * x [N, C, H, W] (or with a depth) at the places of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
+ * Result: [N, C, h, w]. Floating dtypes. DirectML: GATHER_ELEMENTS, arithmetic. Reference: torch.nn.functional.grid_sample.
+ */
+export const gridSample = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind118.is($2))) throw refused("gridSample", [["x", kinds.kind0], ["grid", kinds.kind0], ["options", kinds.kind118]], [$0, $1, $2]); try { return $gridSample.gridSample($0, $1, $2); } catch (error) { throw under("gridSample", error); } }) as typeof $gridSample.gridSample;
+/**
+ * The grid that gridSample reads for affine maps theta [N, 2, 3] ([N, 3, 4] for volumes) and results of `size` [N, C, H, W].
+ * DirectML: GEMM. Reference: torch.nn.functional.affine_grid.
+ */
+export const affineGrid = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind120.is($2))) throw refused("affineGrid", [["theta", kinds.kind0], ["size", kinds.kind20], ["options", kinds.kind120]], [$0, $1, $2]); try { return $gridSample.affineGrid($0, $1, $2); } catch (error) { throw under("affineGrid", error); } }) as typeof $gridSample.affineGrid;
+export { type HistogramBinOptions, type Histogram, type HistogramDd } from "./histogram.ts";
+/**
+ * How many elements fall into each bin: counts (or sums of weights) and the bins' edges. bins: how many equal ones, or their edges, rising.
+ * Every bin has its lower edge, the last one its upper edge too; what lies outside is left out. x: floating.
+ * Reference: torch.histogram.
+ */
+export const histogram = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind123.is($2))) throw refused("histogram", [["x", kinds.kind0], ["bins", kinds.kind31], ["options", kinds.kind123]], [$0, $1, $2]); try { return $histogram.histogram($0, $1, $2); } catch (error) { throw under("histogram", error); } }) as typeof $histogram.histogram;
+/**
+ * A histogram over several axes: x [..., D] holds points, bins how many equal ones along each axis (one number for all) or their edges.
+ * range: least and largest edge for each axis, 2 D numbers. Result: [bins of axis 0, bins of axis 1, ...]. Reference: torch.histogramdd.
+ */
+export const histogramdd = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind124.is($1) && kinds.kind123.is($2))) throw refused("histogramdd", [["x", kinds.kind0], ["bins", kinds.kind124], ["options", kinds.kind123]], [$0, $1, $2]); try { return $histogram.histogramdd($0, $1, $2); } catch (error) { throw under("histogramdd", error); } }) as typeof $histogram.histogramdd;
+/**
+ * x with alpha times source's parts added along an axis at the places of a 1-axis index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
+ * with SCATTER. Reference: torch.index_add.
+ */
+export const indexAdd = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3) && kinds.kind5.is($4))) throw refused("indexAdd", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0], ["options", kinds.kind5]], [$0, $1, $2, $3, $4]); try { return $indexRows.indexAdd($0, $1, $2, $3, $4); } catch (error) { throw under("indexAdd", error); } }) as typeof $indexRows.indexAdd;
+/** x with source's parts along an axis at the places of a 1-axis index. DirectML: SCATTER. Reference: torch.index_copy. */
+export const indexCopy = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3))) throw refused("indexCopy", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0]], [$0, $1, $2, $3]); try { return $indexRows.indexCopy($0, $1, $2, $3); } catch (error) { throw under("indexCopy", error); } }) as typeof $indexRows.indexCopy;
+/** x with a value at the places of a 1-axis index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
+export const indexFill = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && kinds.kind26.is($3))) throw refused("indexFill", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["value", kinds.kind26]], [$0, $1, $2, $3]); try { return $indexRows.indexFill($0, $1, $2, $3); } catch (error) { throw under("indexFill", error); } }) as typeof $indexRows.indexFill;
+/** x's parts along an axis reduced with source's at the places of a 1-axis index. Reference: torch.index_reduce. */
+export const indexReduce = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3) && kinds.kind126.is($5))) throw refused("indexReduce", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0], ["options", kinds.kind126]], [$0, $1, $2, $3, $5]); try { return $indexRows.indexReduce($0, $1, $2, $3, $4, $5); } catch (error) { throw under("indexReduce", error); } }) as typeof $indexRows.indexReduce;
+export { type Slice, type Index } from "./indexing.ts";
+/** A Slice from start to end. */
+export const s = (($0: never, $1: never, $2: never) => { if (!(kinds.kind19.is($0) && kinds.kind19.is($1) && kinds.kind15.is($2))) throw refused("s", [["start", kinds.kind19], ["end", kinds.kind19], ["step", kinds.kind15]], [$0, $1, $2]); try { return $indexing.s($0, $1, $2); } catch (error) { throw under("s", error); } }) as typeof $indexing.s;
+/**
+ * Part of x: `x.index(0)`, `x.index(":", s(1, 3))`, `x.index("...", null)`, `x.index([2, 0])`, `x.index(rows, columns)`, `x.index(mask)`.
+ * Axes not named are whole. A view, but for tensors or lists of indices, which copy. A mask blocks until the device has counted; await
+ * maskedSelect() or nonzero() for what does not, and give them a `size` inside compile(). Reference: torch's x[…].
+ */
+export const index = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind129.is(rest))) throw refused("index", [["x", kinds.kind0], ["indices", kinds.kind129]], [$0, rest]); try { return $indexing.index($0, ...rest); } catch (error) { throw under("index", error); } }) as typeof $indexing.index;
+/**
+ * The elements that the index names take the value (broadcast to their shape, cast to x's dtype). x is changed in place; while
+ * gradients are recorded for x or value, they flow on. The index comes as a list. Returns x. Reference: torch's x[…] = value.
+ */
+export const set = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind130.is($1))) throw refused("set", [["x", kinds.kind0], ["indices", kinds.kind130]], [$0, $1]); try { return $indexing.set($0, $1, $2); } catch (error) { throw under("set", error); } }) as typeof $indexing.set;
+/**
+ * x with values at the places that tensors of indices (or a mask) name, as set() but as another tensor. accumulate: added, those of equal
+ * places all. Reference: torch.index_put.
+ */
+export const indexPut = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind129.is($1) && kinds.kind82.is($2) && kinds.kind132.is($3))) throw refused("indexPut", [["x", kinds.kind0], ["indices", kinds.kind129], ["values", kinds.kind82], ["options", kinds.kind132]], [$0, $1, $2, $3]); try { return $indexing.indexPut($0, $1, $2, $3); } catch (error) { throw under("indexPut", error); } }) as typeof $indexing.indexPut;
+export { type InstanceNormOptions } from "./instance-norm.ts";
+/**
+ * (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel of each sample, over the spatial axes. x: [N, C, ...],
+ * floating. DirectML: MEAN_VARIANCE_NORMALIZATION1; BATCH_NORMALIZATION by running statistics. Reference: torch.nn.functional.instance_norm.
+ */
+export const instanceNorm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind21.is($1) && kinds.kind21.is($2) && kinds.kind134.is($3))) throw refused("instanceNorm", [["x", kinds.kind0], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind134]], [$0, $1, $2, $3]); try { return $instanceNorm.instanceNorm($0, $1, $2, $3); } catch (error) { throw under("instanceNorm", error); } }) as typeof $instanceNorm.instanceNorm;
+/**
+ * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
+ * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
+ */
+export const cat = (($0: never, $1: never) => { if (!(kinds.kind44.is($0) && kinds.kind15.is($1))) throw refused("cat", [["tensors", kinds.kind44], ["axis", kinds.kind15]], [$0, $1]); try { return $join.cat($0, $1); } catch (error) { throw under("cat", error); } }) as typeof $join.cat;
+/** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
+export const stack = (($0: never, $1: never) => { if (!(kinds.kind44.is($0) && kinds.kind15.is($1))) throw refused("stack", [["tensors", kinds.kind44], ["axis", kinds.kind15]], [$0, $1]); try { return $join.stack($0, $1); } catch (error) { throw under("stack", error); } }) as typeof $join.stack;
+/** Views of x along an axis: parts of `size` elements (the last may be shorter), or of the sizes listed. Reference: torch.split. */
+export const split = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind15.is($2))) throw refused("split", [["x", kinds.kind0], ["size", kinds.kind109], ["axis", kinds.kind15]], [$0, $1, $2]); try { return $join.split($0, $1, $2); } catch (error) { throw under("split", error); } }) as typeof $join.split;
+/** Views of x along an axis: at most `count` equal parts, the last perhaps shorter. Reference: torch.chunk. */
+export const chunk = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2))) throw refused("chunk", [["x", kinds.kind0], ["count", kinds.kind1], ["axis", kinds.kind15]], [$0, $1, $2]); try { return $join.chunk($0, $1, $2); } catch (error) { throw under("chunk", error); } }) as typeof $join.chunk;
+/** x so many times along each axis; new axes come in front. Reference: torch.Tensor.repeat. */
+export const repeat = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("repeat", [["x", kinds.kind0], ["times", kinds.kind135]], [$0, rest]); try { return $join.repeat($0, ...rest); } catch (error) { throw under("repeat", error); } }) as typeof $join.repeat;
+/** repeat() in which missing counts are 1, in front. Reference: torch.tile. */
+export const tile = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("tile", [["x", kinds.kind0], ["times", kinds.kind135]], [$0, rest]); try { return $join.tile($0, ...rest); } catch (error) { throw under("tile", error); } }) as typeof $join.tile;
+/** x in reverse order along the axes. Reference: torch.flip. DirectML: SLICE1. */
+export const flip = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind109.is($1))) throw refused("flip", [["x", kinds.kind0], ["axes", kinds.kind109]], [$0, $1]); try { return $join.flip($0, $1); } catch (error) { throw under("flip", error); } }) as typeof $join.flip;
+/** x moved along axes, what leaves at the end coming in at the start. Without axes: of the flattened tensor. Reference: torch.roll. */
+export const roll = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind46.is($2))) throw refused("roll", [["x", kinds.kind0], ["shifts", kinds.kind109], ["axes", kinds.kind46]], [$0, $1, $2]); try { return $join.roll($0, $1, $2); } catch (error) { throw under("roll", error); } }) as typeof $join.roll;
+export { type KernelDefinition, type Kernel } from "./kernel.ts";
+/**
+ * An operation of one's own. It runs eagerly as one program, takes part in compile() like any other, and is differentiable if
+ * it has a `grad`. attrs must be plain data (undefined for none). Throws what `infer` throws, UnsupportedError when a device
+ * lacks an operator (outside strict mode it then runs on the software adapter), NativeError when DirectML refuses a node.
+ */
+export const kernel = (($0: never) => { if (!(kinds.kind140.is($0))) throw refused("kernel", [["definition", kinds.kind140]], [$0]); try { return $kernel.kernel($0); } catch (error) { throw under("kernel", error); } }) as typeof $kernel.kernel;
+/** linalg.cholesky(). Reference: torch.cholesky. */
+export const cholesky = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind142.is($1))) throw refused("cholesky", [["a", kinds.kind0], ["options", kinds.kind142]], [$0, $1]); try { return $linalgNames.cholesky($0, $1); } catch (error) { throw under("cholesky", error); } }) as typeof $linalgNames.cholesky;
+/** linalg.choleskyInverse(). Reference: torch.cholesky_inverse. */
+export const choleskyInverse = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind142.is($1))) throw refused("choleskyInverse", [["factor", kinds.kind0], ["options", kinds.kind142]], [$0, $1]); try { return $linalgNames.choleskyInverse($0, $1); } catch (error) { throw under("choleskyInverse", error); } }) as typeof $linalgNames.choleskyInverse;
+/** linalg.choleskySolve(). Reference: torch.cholesky_solve. */
+export const choleskySolve = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind142.is($2))) throw refused("choleskySolve", [["b", kinds.kind0], ["factor", kinds.kind0], ["options", kinds.kind142]], [$0, $1, $2]); try { return $linalgNames.choleskySolve($0, $1, $2); } catch (error) { throw under("choleskySolve", error); } }) as typeof $linalgNames.choleskySolve;
+/** linalg.det(). Reference: torch.det. */
+export const det = (($0: never) => { if (!(isTensor($0))) throw refused("det", [["a", kinds.kind0]], [$0]); try { return $linalgNames.det($0); } catch (error) { throw under("det", error); } }) as typeof $linalgNames.det;
+/** linalg.geqrf(). Reference: torch.geqrf. */
+export const geqrf = (($0: never) => { if (!(isTensor($0))) throw refused("geqrf", [["x", kinds.kind0]], [$0]); try { return $linalgNames.geqrf($0); } catch (error) { throw under("geqrf", error); } }) as typeof $linalgNames.geqrf;
+/** linalg.inv(). Reference: torch.inverse. */
+export const inverse = (($0: never) => { if (!(isTensor($0))) throw refused("inverse", [["a", kinds.kind0]], [$0]); try { return $linalgNames.inverse($0); } catch (error) { throw under("inverse", error); } }) as typeof $linalgNames.inverse;
+/** linalg.logdet(). Reference: torch.logdet. */
+export const logdet = (($0: never) => { if (!(isTensor($0))) throw refused("logdet", [["a", kinds.kind0]], [$0]); try { return $linalgNames.logdet($0); } catch (error) { throw under("logdet", error); } }) as typeof $linalgNames.logdet;
+/** linalg.luUnpack(). Reference: torch.lu_unpack. */
+export const luUnpack = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("luUnpack", [["factors", kinds.kind0], ["pivots", kinds.kind0]], [$0, $1]); try { return $linalgNames.luUnpack($0, $1); } catch (error) { throw under("luUnpack", error); } }) as typeof $linalgNames.luUnpack;
+/** linalg.matrixExp(). Reference: torch.matrix_exp. */
+export const matrixExp = (($0: never) => { if (!(isTensor($0))) throw refused("matrixExp", [["a", kinds.kind0]], [$0]); try { return $linalgNames.matrixExp($0); } catch (error) { throw under("matrixExp", error); } }) as typeof $linalgNames.matrixExp;
+/** linalg.matrixPower(). Reference: torch.matrix_power. */
+export const matrixPower = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("matrixPower", [["a", kinds.kind0], ["n", kinds.kind1]], [$0, $1]); try { return $linalgNames.matrixPower($0, $1); } catch (error) { throw under("matrixPower", error); } }) as typeof $linalgNames.matrixPower;
+/** linalg.ormqr(). Reference: torch.ormqr. */
+export const ormqr = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind144.is($3))) throw refused("ormqr", [["a", kinds.kind0], ["tau", kinds.kind0], ["other", kinds.kind0], ["options", kinds.kind144]], [$0, $1, $2, $3]); try { return $linalgNames.ormqr($0, $1, $2, $3); } catch (error) { throw under("ormqr", error); } }) as typeof $linalgNames.ormqr;
+/** linalg.pinv(). Reference: torch.pinverse. */
+export const pinverse = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind147.is($1))) throw refused("pinverse", [["a", kinds.kind0], ["options", kinds.kind147]], [$0, $1]); try { return $linalgNames.pinverse($0, $1); } catch (error) { throw under("pinverse", error); } }) as typeof $linalgNames.pinverse;
+/** linalg.slogdet(). Reference: torch.slogdet. */
+export const slogdet = (($0: never) => { if (!(isTensor($0))) throw refused("slogdet", [["a", kinds.kind0]], [$0]); try { return $linalgNames.slogdet($0); } catch (error) { throw under("slogdet", error); } }) as typeof $linalgNames.slogdet;
+/** linalg.triangularSolve(). Reference: torch.triangular_solve. */
+export const triangularSolve = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind149.is($2))) throw refused("triangularSolve", [["b", kinds.kind0], ["a", kinds.kind0], ["options", kinds.kind149]], [$0, $1, $2]); try { return $linalgNames.triangularSolve($0, $1, $2); } catch (error) { throw under("triangularSolve", error); } }) as typeof $linalgNames.triangularSolve;
+export { type Reduction, type LossOptions, type BinaryOptions, type LogitsOptions } from "./loss.ts";
+/** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */
+export const mseLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind151.is($2))) throw refused("mseLoss", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind151]], [$0, $1, $2]); try { return $loss.mseLoss($0, $1, $2); } catch (error) { throw under("mseLoss", error); } }) as typeof $loss.mseLoss;
+/** Mean of |x - target|. Reference: torch.nn.functional.l1_loss. */
+export const l1Loss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind151.is($2))) throw refused("l1Loss", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind151]], [$0, $1, $2]); try { return $loss.l1Loss($0, $1, $2); } catch (error) { throw under("l1Loss", error); } }) as typeof $loss.l1Loss;
+/** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. */
+export const smoothL1Loss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind153.is($2))) throw refused("smoothL1Loss", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind153]], [$0, $1, $2]); try { return $loss.smoothL1Loss($0, $1, $2); } catch (error) { throw under("smoothL1Loss", error); } }) as typeof $loss.smoothL1Loss;
+/** Mean of d^2 / 2 where d = |x - target| < delta, else of delta (d - delta / 2). delta: default 1. Reference: torch.nn.functional.huber_loss. */
+export const huberLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind155.is($2))) throw refused("huberLoss", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind155]], [$0, $1, $2]); try { return $loss.huberLoss($0, $1, $2); } catch (error) { throw under("huberLoss", error); } }) as typeof $loss.huberLoss;
+/**
+ * Mean of -(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; logarithms are at least -100.
+ * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy.
+ */
+export const binaryCrossEntropy = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind157.is($2))) throw refused("binaryCrossEntropy", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind157]], [$0, $1, $2]); try { return $loss.binaryCrossEntropy($0, $1, $2); } catch (error) { throw under("binaryCrossEntropy", error); } }) as typeof $loss.binaryCrossEntropy;
+/**
+ * binaryCrossEntropy of sigmoid(x), computed stably: (1 - t) x - logSigmoid(x).
+ * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy_with_logits.
+ */
+export const binaryCrossEntropyWithLogits = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind159.is($2))) throw refused("binaryCrossEntropyWithLogits", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind159]], [$0, $1, $2]); try { return $loss.binaryCrossEntropyWithLogits($0, $1, $2); } catch (error) { throw under("binaryCrossEntropyWithLogits", error); } }) as typeof $loss.binaryCrossEntropyWithLogits;
+/**
+ * Mean of t (log t - x) for logarithms x of probabilities; with logTarget the targets are logarithms too. "batchmean" divides the
+ * sum by the first axis. Reference: torch.nn.functional.kl_div.
+ */
+export const klDiv = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind162.is($2))) throw refused("klDiv", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind162]], [$0, $1, $2]); try { return $loss.klDiv($0, $1, $2); } catch (error) { throw under("klDiv", error); } }) as typeof $loss.klDiv;
+export { type MultiMarginOptions, type TripletOptions, type PoissonOptions, type GaussianOptions } from "./margin-loss.ts";
+/** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. */
+export const marginRankingLoss = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind164.is($3))) throw refused("marginRankingLoss", [["a", kinds.kind0], ["b", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind164]], [$0, $1, $2, $3]); try { return $marginLoss.marginRankingLoss($0, $1, $2, $3); } catch (error) { throw under("marginRankingLoss", error); } }) as typeof $marginLoss.marginRankingLoss;
+/** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. */
+export const hingeEmbeddingLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind164.is($2))) throw refused("hingeEmbeddingLoss", [["x", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind164]], [$0, $1, $2]); try { return $marginLoss.hingeEmbeddingLoss($0, $1, $2); } catch (error) { throw under("hingeEmbeddingLoss", error); } }) as typeof $marginLoss.hingeEmbeddingLoss;
+/** Mean of 1 - cos(a, b) where y is 1, of max(0, cos(a, b) - margin) where it is -1. a, b: [N, E] or [E]. Reference: torch.nn.functional.cosine_embedding_loss. */
+export const cosineEmbeddingLoss = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind164.is($3))) throw refused("cosineEmbeddingLoss", [["a", kinds.kind0], ["b", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind164]], [$0, $1, $2, $3]); try { return $marginLoss.cosineEmbeddingLoss($0, $1, $2, $3); } catch (error) { throw under("cosineEmbeddingLoss", error); } }) as typeof $marginLoss.cosineEmbeddingLoss;
+/** Mean of ln(1 + e^(-y x)). Reference: torch.nn.functional.soft_margin_loss. */
+export const softMarginLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind151.is($2))) throw refused("softMarginLoss", [["x", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind151]], [$0, $1, $2]); try { return $marginLoss.softMarginLoss($0, $1, $2); } catch (error) { throw under("softMarginLoss", error); } }) as typeof $marginLoss.softMarginLoss;
+/** Mean over samples of the mean over classes of max(0, margin - x[y] + x[i])^p. x: [N, C] or [C]. Reference: torch.nn.functional.multi_margin_loss. */
+export const multiMarginLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind166.is($2))) throw refused("multiMarginLoss", [["x", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind166]], [$0, $1, $2]); try { return $marginLoss.multiMarginLoss($0, $1, $2); } catch (error) { throw under("multiMarginLoss", error); } }) as typeof $marginLoss.multiMarginLoss;
+/** Mean over samples of the sums over pairs of max(0, 1 - (x[target] - x[other])) / C; targets end at the first -1. Reference: torch.nn.functional.multilabel_margin_loss. */
+export const multilabelMarginLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind151.is($2))) throw refused("multilabelMarginLoss", [["x", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind151]], [$0, $1, $2]); try { return $marginLoss.multilabelMarginLoss($0, $1, $2); } catch (error) { throw under("multilabelMarginLoss", error); } }) as typeof $marginLoss.multilabelMarginLoss;
+/** Mean over classes of the binary cross entropy of sigmoid(x), then over samples. x, y: [..., C]. Reference: torch.nn.functional.multilabel_soft_margin_loss. */
+export const multilabelSoftMarginLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind157.is($2))) throw refused("multilabelSoftMarginLoss", [["x", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind157]], [$0, $1, $2]); try { return $marginLoss.multilabelSoftMarginLoss($0, $1, $2); } catch (error) { throw under("multilabelSoftMarginLoss", error); } }) as typeof $marginLoss.multilabelSoftMarginLoss;
+/** Mean of max(0, d(anchor, positive) - d(anchor, negative) + margin). Reference: torch.nn.functional.triplet_margin_loss, …_with_distance_loss. */
+export const tripletMarginLoss = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind169.is($3))) throw refused("tripletMarginLoss", [["anchor", kinds.kind0], ["positive", kinds.kind0], ["negative", kinds.kind0], ["options", kinds.kind169]], [$0, $1, $2, $3]); try { return $marginLoss.tripletMarginLoss($0, $1, $2, $3); } catch (error) { throw under("tripletMarginLoss", error); } }) as typeof $marginLoss.tripletMarginLoss;
+/** Mean of rate - target ln rate. Reference: torch.nn.functional.poisson_nll_loss. */
+export const poissonNllLoss = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind171.is($2))) throw refused("poissonNllLoss", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind171]], [$0, $1, $2]); try { return $marginLoss.poissonNllLoss($0, $1, $2); } catch (error) { throw under("poissonNllLoss", error); } }) as typeof $marginLoss.poissonNllLoss;
+/** Mean of (ln variance + (x - target)² / variance) / 2. variance: x's shape, without its last axis, or with 1 there. Reference: torch.nn.functional.gaussian_nll_loss. */
+export const gaussianNllLoss = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind173.is($3))) throw refused("gaussianNllLoss", [["x", kinds.kind0], ["target", kinds.kind0], ["variance", kinds.kind0], ["options", kinds.kind173]], [$0, $1, $2, $3]); try { return $marginLoss.gaussianNllLoss($0, $1, $2, $3); } catch (error) { throw under("gaussianNllLoss", error); } }) as typeof $marginLoss.gaussianNllLoss;
 export * as masked from "./masked.ts";
-export { matmul, mm, bmm, mv, dot, outer, addmm, baddbmm, linear } from "./matmul.ts";
-export { nansum, nanmean, countNonzero, aminmax, varMean, stdMean, renorm, type CovarianceOptions, cov, corrcoef } from "./moments.ts";
-export { reshape, view, flatten, unflatten, permute, transpose, t, movedim, expand, broadcastTo, squeeze, unsqueeze, slice, narrow, select, unbind, diagonal } from "./movement.ts";
-export { type Projections, type MultiHeadOptions, multiHeadAttention, rotaryEmbedding } from "./multihead.ts";
-export { type Normalized, nativeLayerNorm, nativeGroupNorm, nativeBatchNorm } from "./native-norm.ts";
-export { rrelu, type GumbelOptions, gumbelSoftmax, bilinear } from "./noisy.ts";
-export { type NonzeroOptions, type SizedOptions, nonzero, nonzeroSync, argwhere, argwhereSync, type MaskedOptions, maskedSelect, maskedSelectSync, maskedScatter, take } from "./nonzero.ts";
-export { type BatchNormOptions, batchNorm, layerNorm, groupNorm } from "./norm.ts";
-export { type OneHotOptions, oneHot, oneHotSync } from "./one-hot.ts";
-export { median, nanmedian, mode, type Interpolation, type QuantileOptions, quantile, nanquantile } from "./order-statistics.ts";
-export { type PadMode, pad } from "./pad.ts";
-export { atan2, hypot, logaddexp, logaddexp2, xlogy, xlog1py, heaviside, fmax, fmin, floatPower, lerp, addcmul, addcdiv } from "./pairs.ts";
-export { type PoolOptions, type MaxPoolOptions, type AvgPoolOptions, type Pooled, maxPool1d, maxPool2d, maxPool3d, maxPool1dWithIndices, maxPool2dWithIndices, maxPool3dWithIndices, avgPool1d, avgPool2d, avgPool3d } from "./pool.ts";
-export { pow } from "./power.ts";
-export { addbmm, addmv, addr, vdot, multiDot, chainMatmul, kron, cross } from "./products.ts";
-export { resultType, canCast } from "./promotion.ts";
-export { put } from "./put.ts";
-export { Generator, defaultGenerator, manualSeed, type RandomOptions, rand, randn, randLike, randnLike, randint, randperm, bernoulli } from "./random.ts";
-export { arange, linspace, eye, tril, triu } from "./ranges.ts";
-export { atleast1d, atleast2d, atleast3d, hstack, vstack, dstack, columnStack, tensorSplit, hsplit, vsplit, dsplit, broadcastTensors, blockDiag, meshgrid, cartesianProd, combinations, rot90, fliplr, flipud, mT, swapaxes, narrowCopy } from "./rearrange.ts";
-export { type RecurrentKind, type RecurrentWeights, type RecurrentOptions, type RecurrentResult, recurrent, recurrentCell } from "./recurrent.ts";
-export { type ReduceOptions, type Axes, sum, mean, prod, any, all } from "./reduce.ts";
-export { type RepeatOptions, repeatInterleave, repeatInterleaveSync } from "./repeats.ts";
-export { type ResizeMode, type InterpolateOptions, interpolate } from "./resize.ts";
-export { rmsNorm, type LocalResponseOptions, localResponseNorm } from "./rms-norm.ts";
-export { type RunningOptions, cummax, cummin, logcumsumexp } from "./running.ts";
-export { cumsum, cumprod } from "./scan.ts";
-export { scatter, scatterAdd, type ScatterReduction, type ScatterReduceOptions, scatterReduce } from "./scatter.ts";
-export { type SearchOptions, searchsorted, bucketize, type HistogramOptions, histc, type BincountOptions, bincount } from "./search.ts";
-export { type SegmentReduction, type SegmentOptions, segmentReduce } from "./segment.ts";
-export { pixelShuffle, pixelUnshuffle, channelShuffle } from "./shuffle.ts";
-export { type WindowOptions, hannWindow, hammingWindow, blackmanWindow, bartlettWindow, kaiserWindow, logspace } from "./signal-windows.ts";
-export { type SoftmaxOptions, softmax, logSoftmax, softmin } from "./softmax.ts";
-export { type SortOptions, type TopKOptions, sort, argsort, msort, topk, type KthOptions, kthvalue } from "./sort.ts";
-export { i0, i0e, i1, i1e, modifiedBesselK0, modifiedBesselK1, scaledModifiedBesselK0, scaledModifiedBesselK1, modifiedBesselI0, modifiedBesselI1, besselJ0, besselJ1, besselY0, besselY1, sphericalBesselJ0 } from "./special/bessel.ts";
-export { erfc, erfcx, erfinv, ndtr, logNdtr, ndtri, entr } from "./special/error-functions.ts";
-export { lgamma, digamma, polygamma, mvlgamma, zeta } from "./special/gamma.ts";
-export { igamma, igammac } from "./special/incomplete-gamma.ts";
-export { chebyshevPolynomialT, chebyshevPolynomialU, chebyshevPolynomialV, chebyshevPolynomialW, shiftedChebyshevPolynomialT, shiftedChebyshevPolynomialU, shiftedChebyshevPolynomialV, shiftedChebyshevPolynomialW, hermitePolynomialH, hermitePolynomialHe, laguerrePolynomialL, legendrePolynomialP } from "./special/polynomials.ts";
-export { clone, detach, type HookHandle, registerHook, retainGrad } from "./state.ts";
-export { type VarianceOptions, variance as var, std, norm, logsumexp } from "./statistics.ts";
-export { resize_, resizeAs_, isSameSize, isSetTo } from "./storage-size.ts";
-export { isNonzero, isNonzeroSync } from "./truth.ts";
-export { abs, neg, sign, square, floor, ceil, trunc, frac, round, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf } from "./unary.ts";
-export { type UniqueOptions, type Unique, unique, uniqueConsecutive } from "./unique.ts";
-export { type UnpoolOptions, maxUnpool1d, maxUnpool2d, maxUnpool3d, lpPool1d, lpPool2d, lpPool3d, type FractionalOptions, fractionalMaxPool2d, fractionalMaxPool2dWithIndices, fractionalMaxPool3d, fractionalMaxPool3dWithIndices } from "./unpool.ts";
-export { where, maskedFill, maximum, minimum, clampMin, clampMax, clamp, nanToNum } from "./where.ts";
-export { unfold, asStrided, sliceScatter, selectScatter, diagonalScatter, asStridedScatter, sumToSize } from "./windows.ts";
+/**
+ * The matrix product with PyTorch's rules: vectors are rows on the left and columns on the right and lose that axis again; axes
+ * before the last two are batches and broadcast.
+ *
+ * a: [K] or [..., M, K]; b: [K] or [..., K, N]; of one dtype. Result: [..., M, N] without the axes that vectors lack.
+ * Integers are multiplied and added exactly, modulo 2^bits. Throws ShapeError when the inner lengths differ, DTypeError for bool,
+ * float64, bfloat16 and mixed dtypes. DirectML: GEMM; MULTIPLY and REDUCE for integers. Reference: torch.matmul.
+ */
+export const matmul = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("matmul", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $matmul.matmul($0, $1); } catch (error) { throw under("matmul", error); } }) as typeof $matmul.matmul;
+/** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */
+export const mm = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("mm", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $matmul.mm($0, $1); } catch (error) { throw under("mm", error); } }) as typeof $matmul.mm;
+/** a [B, M, K] times b [B, K, N], batch by batch. Nothing broadcasts. DirectML: GEMM. Reference: torch.bmm. */
+export const bmm = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("bmm", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $matmul.bmm($0, $1); } catch (error) { throw under("bmm", error); } }) as typeof $matmul.bmm;
+/** a [M, K] times the vector b [K]. DirectML: GEMM. Reference: torch.mv. */
+export const mv = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("mv", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $matmul.mv($0, $1); } catch (error) { throw under("mv", error); } }) as typeof $matmul.mv;
+/** Sum of a * b for two vectors [K], as a scalar. DirectML: GEMM. Reference: torch.dot. */
+export const dot = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("dot", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $matmul.dot($0, $1); } catch (error) { throw under("dot", error); } }) as typeof $matmul.dot;
+/** a [M] and b [N] to the matrix [M, N] of all products. DirectML: ELEMENT_WISE_MULTIPLY. Reference: torch.outer. */
+export const outer = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("outer", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $matmul.outer($0, $1); } catch (error) { throw under("outer", error); } }) as typeof $matmul.outer;
+/**
+ * beta * c + alpha * a b. a: [M, K]; b: [K, N]; c: broadcastable to [M, N]. beta 0 leaves c out, whatever it holds.
+ * DirectML: GEMM. Reference: torch.addmm.
+ */
+export const addmm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind175.is($3))) throw refused("addmm", [["c", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind175]], [$0, $1, $2, $3]); try { return $matmul.addmm($0, $1, $2, $3); } catch (error) { throw under("addmm", error); } }) as typeof $matmul.addmm;
+/** beta * c + alpha * a b for batches: a [B, M, K], b [B, K, N], c broadcastable to [B, M, N]. DirectML: GEMM. Reference: torch.baddbmm. */
+export const baddbmm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind175.is($3))) throw refused("baddbmm", [["c", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind175]], [$0, $1, $2, $3]); try { return $matmul.baddbmm($0, $1, $2, $3); } catch (error) { throw under("baddbmm", error); } }) as typeof $matmul.baddbmm;
+/**
+ * x W^T + bias. x: [..., I]; weight: [O, I]; bias: [O] or none. Result: [..., O].
+ * DirectML: GEMM, the bias as its C. Reference: torch.nn.functional.linear.
+ * @functional
+ */
+export const linear = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind21.is($2))) throw refused("linear", [["x", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21]], [$0, $1, $2]); try { return $matmul.linear($0, $1, $2); } catch (error) { throw under("linear", error); } }) as typeof $matmul.linear;
+export { type CovarianceOptions } from "./moments.ts";
+/** The sum without NaN. Reference: torch.nansum. DirectML: IS_NAN, REDUCE SUM. */
+export const nansum = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("nansum", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $moments.nansum($0, $1, $2); } catch (error) { throw under("nansum", error); } }) as typeof $moments.nansum;
+/** The mean of what is not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
+export const nanmean = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("nanmean", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $moments.nanmean($0, $1, $2); } catch (error) { throw under("nanmean", error); } }) as typeof $moments.nanmean;
+/** How many elements are not zero: int64. Reference: torch.count_nonzero. DirectML: REDUCE SUM. */
+export const countNonzero = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind33.is($1))) throw refused("countNonzero", [["x", kinds.kind0], ["axis", kinds.kind33]], [$0, $1]); try { return $moments.countNonzero($0, $1); } catch (error) { throw under("countNonzero", error); } }) as typeof $moments.countNonzero;
+/** The smallest and the largest element over one axis, or all. Reference: torch.aminmax. DirectML: REDUCE MIN and MAX. */
+export const aminmax = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind177.is($1))) throw refused("aminmax", [["x", kinds.kind0], ["options", kinds.kind177]], [$0, $1]); try { return $moments.aminmax($0, $1); } catch (error) { throw under("aminmax", error); } }) as typeof $moments.aminmax;
+/** Variance and mean. Reference: torch.var_mean. */
+export const varMean = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind179.is($2))) throw refused("varMean", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind179]], [$0, $1, $2]); try { return $moments.varMean($0, $1, $2); } catch (error) { throw under("varMean", error); } }) as typeof $moments.varMean;
+/** Standard deviation and mean. Reference: torch.std_mean. */
+export const stdMean = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind179.is($2))) throw refused("stdMean", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind179]], [$0, $1, $2]); try { return $moments.stdMean($0, $1, $2); } catch (error) { throw under("stdMean", error); } }) as typeof $moments.stdMean;
+/** Slices along an axis scaled down to the p-norm maxNorm where theirs is larger. Reference: torch.renorm. DirectML: REDUCE. */
+export const renorm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind1.is($3))) throw refused("renorm", [["x", kinds.kind0], ["p", kinds.kind1], ["axis", kinds.kind1], ["maxNorm", kinds.kind1]], [$0, $1, $2, $3]); try { return $moments.renorm($0, $1, $2, $3); } catch (error) { throw under("renorm", error); } }) as typeof $moments.renorm;
+/** The covariances of variables (rows of x [V, N], or [N]). Result: [V, V], a scalar for one variable. DirectML: GEMM. Reference: torch.cov. */
+export const cov = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind181.is($1))) throw refused("cov", [["x", kinds.kind0], ["options", kinds.kind181]], [$0, $1]); try { return $moments.cov($0, $1); } catch (error) { throw under("cov", error); } }) as typeof $moments.cov;
+/** The correlation coefficients of variables (rows of x [V, N], or [N]). Reference: torch.corrcoef. */
+export const corrcoef = (($0: never) => { if (!(isTensor($0))) throw refused("corrcoef", [["x", kinds.kind0]], [$0]); try { return $moments.corrcoef($0); } catch (error) { throw under("corrcoef", error); } }) as typeof $moments.corrcoef;
+/**
+ * x with another shape of as many elements; one length may be -1. A view where the strides allow it, else a copy.
+ * shape: a list, or the lengths one by one. Throws ShapeError when the numbers of elements differ. Reference: torch.reshape.
+ */
+export const reshape = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("reshape", [["x", kinds.kind0], ["shape", kinds.kind135]], [$0, rest]); try { return $movement.reshape($0, ...rest); } catch (error) { throw under("reshape", error); } }) as typeof $movement.reshape;
+/** reshape() that never copies. Throws ShapeError where it would have to. Reference: torch.Tensor.view. */
+export const view = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("view", [["x", kinds.kind0], ["shape", kinds.kind135]], [$0, rest]); try { return $movement.view($0, ...rest); } catch (error) { throw under("view", error); } }) as typeof $movement.view;
+/** Axes `start` to `end`, both included, as one: x itself where that is one axis. Reference: torch.flatten. */
+export const flatten = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind183.is($1))) throw refused("flatten", [["x", kinds.kind0], ["options", kinds.kind183]], [$0, $1]); try { return $movement.flatten($0, $1); } catch (error) { throw under("flatten", error); } }) as typeof $movement.flatten;
+/** One axis as several of the given lengths, one of which may be -1. Reference: torch.unflatten. */
+export const unflatten = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind20.is($2))) throw refused("unflatten", [["x", kinds.kind0], ["axis", kinds.kind1], ["lengths", kinds.kind20]], [$0, $1, $2]); try { return $movement.unflatten($0, $1, $2); } catch (error) { throw under("unflatten", error); } }) as typeof $movement.unflatten;
+/** x with its axes in another order. axes: each axis once. Reference: torch.permute. */
+export const permute = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("permute", [["x", kinds.kind0], ["axes", kinds.kind135]], [$0, rest]); try { return $movement.permute($0, ...rest); } catch (error) { throw under("permute", error); } }) as typeof $movement.permute;
+/** x with two axes exchanged. Reference: torch.transpose. */
+export const transpose = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2))) throw refused("transpose", [["x", kinds.kind0], ["axis0", kinds.kind1], ["axis1", kinds.kind1]], [$0, $1, $2]); try { return $movement.transpose($0, $1, $2); } catch (error) { throw under("transpose", error); } }) as typeof $movement.transpose;
+/** The transpose of a matrix; vectors and scalars are what they are. Reference: torch.t. */
+export const t = (($0: never) => { if (!(isTensor($0))) throw refused("t", [["x", kinds.kind0]], [$0]); try { return $movement.t($0); } catch (error) { throw under("t", error); } }) as typeof $movement.t;
+/** x with axes moved from places `from` to places `to`; the others keep their order. Reference: torch.movedim. */
+export const movedim = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind109.is($2))) throw refused("movedim", [["x", kinds.kind0], ["from", kinds.kind109], ["to", kinds.kind109]], [$0, $1, $2]); try { return $movement.movedim($0, $1, $2); } catch (error) { throw under("movedim", error); } }) as typeof $movement.movedim;
+/** x repeated along axes of length 1, and along new axes in front; -1 keeps a length. No copy. Reference: torch.Tensor.expand. */
+export const expand = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("expand", [["x", kinds.kind0], ["shape", kinds.kind135]], [$0, rest]); try { return $movement.expand($0, ...rest); } catch (error) { throw under("expand", error); } }) as typeof $movement.expand;
+/** x repeated to a shape by broadcasting. No copy. Throws ShapeError when it does not fit. Reference: torch.broadcast_to. */
+export const broadcastTo = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind184.is($2))) throw refused("broadcastTo", [["x", kinds.kind0], ["shape", kinds.kind20], ["operation", kinds.kind184]], [$0, $1, $2]); try { return $movement.broadcastTo($0, $1, $2); } catch (error) { throw under("broadcastTo", error); } }) as typeof $movement.broadcastTo;
+/** x without its axes of length 1, or without those named that have length 1. Reference: torch.squeeze. */
+export const squeeze = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind46.is($1))) throw refused("squeeze", [["x", kinds.kind0], ["axis", kinds.kind46]], [$0, $1]); try { return $movement.squeeze($0, $1); } catch (error) { throw under("squeeze", error); } }) as typeof $movement.squeeze;
+/** x with a new axis of length 1 at a place in [-rank-1, rank]. Reference: torch.unsqueeze. */
+export const unsqueeze = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("unsqueeze", [["x", kinds.kind0], ["axis", kinds.kind1]], [$0, $1]); try { return $movement.unsqueeze($0, $1); } catch (error) { throw under("unsqueeze", error); } }) as typeof $movement.unsqueeze;
+/** Every step-th element from start on, before end, along an axis; negative places count from the end. Reference: torch's slice. */
+export const slice = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2) && kinds.kind15.is($3) && kinds.kind15.is($4))) throw refused("slice", [["x", kinds.kind0], ["axis", kinds.kind1], ["start", kinds.kind15], ["end", kinds.kind15], ["step", kinds.kind15]], [$0, $1, $2, $3, $4]); try { return $movement.slice($0, $1, $2, $3, $4); } catch (error) { throw under("slice", error); } }) as typeof $movement.slice;
+/** `length` elements from `start` on along an axis. Throws ValueError when they are not all there. Reference: torch.narrow. */
+export const narrow = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind1.is($3))) throw refused("narrow", [["x", kinds.kind0], ["axis", kinds.kind1], ["start", kinds.kind1], ["length", kinds.kind1]], [$0, $1, $2, $3]); try { return $movement.narrow($0, $1, $2, $3); } catch (error) { throw under("narrow", error); } }) as typeof $movement.narrow;
+/** The part at one place of an axis, without that axis. Reference: torch.select. */
+export const select = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2))) throw refused("select", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind1]], [$0, $1, $2]); try { return $movement.select($0, $1, $2); } catch (error) { throw under("select", error); } }) as typeof $movement.select;
+/** The parts along an axis, without that axis. Reference: torch.unbind. */
+export const unbind = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("unbind", [["x", kinds.kind0], ["axis", kinds.kind15]], [$0, $1]); try { return $movement.unbind($0, $1); } catch (error) { throw under("unbind", error); } }) as typeof $movement.unbind;
+/** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */
+export const diagonal = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind186.is($1))) throw refused("diagonal", [["x", kinds.kind0], ["options", kinds.kind186]], [$0, $1]); try { return $movement.diagonal($0, $1); } catch (error) { throw under("diagonal", error); } }) as typeof $movement.diagonal;
+export { type Projections, type MultiHeadOptions } from "./multihead.ts";
+/** Multi-head attention of [L, B, E], [S, B, E], [S, B, E]. Reference: torch.nn.functional.multi_head_attention_forward. */
+export const multiHeadAttention = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind1.is($3) && kinds.kind190.is($4) && kinds.kind193.is($5))) throw refused("multiHeadAttention", [["query", kinds.kind0], ["key", kinds.kind0], ["value", kinds.kind0], ["heads", kinds.kind1], ["projections", kinds.kind190], ["options", kinds.kind193]], [$0, $1, $2, $3, $4, $5]); try { return $multihead.multiHeadAttention($0, $1, $2, $3, $4, $5); } catch (error) { throw under("multiHeadAttention", error); } }) as typeof $multihead.multiHeadAttention;
+/**
+ * Rotary position embedding: pairs of x's last axis, turned by angles. x: [..., L, E]; cosine and sine: broadcast to [..., L, E / 2].
+ * interleaved: whether neighbours are pairs, instead of places half the axis apart (default).
+ */
+export const rotaryEmbedding = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind195.is($3))) throw refused("rotaryEmbedding", [["x", kinds.kind0], ["cosine", kinds.kind0], ["sine", kinds.kind0], ["options", kinds.kind195]], [$0, $1, $2, $3]); try { return $multihead.rotaryEmbedding($0, $1, $2, $3); } catch (error) { throw under("rotaryEmbedding", error); } }) as typeof $multihead.rotaryEmbedding;
+export { type Normalized } from "./native-norm.ts";
+/** layerNorm() with its statistics, which have length 1 along the normalised axes. Reference: torch.native_layer_norm. */
+export const nativeLayerNorm = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind21.is($2) && kinds.kind21.is($3) && kinds.kind197.is($4))) throw refused("nativeLayerNorm", [["x", kinds.kind0], ["normalizedShape", kinds.kind20], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind197]], [$0, $1, $2, $3, $4]); try { return $nativeNorm.nativeLayerNorm($0, $1, $2, $3, $4); } catch (error) { throw under("nativeLayerNorm", error); } }) as typeof $nativeNorm.nativeLayerNorm;
+/** groupNorm() with its statistics [N, groups]. Reference: torch.native_group_norm. */
+export const nativeGroupNorm = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind21.is($2) && kinds.kind21.is($3) && kinds.kind197.is($4))) throw refused("nativeGroupNorm", [["x", kinds.kind0], ["groups", kinds.kind1], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind197]], [$0, $1, $2, $3, $4]); try { return $nativeNorm.nativeGroupNorm($0, $1, $2, $3, $4); } catch (error) { throw under("nativeGroupNorm", error); } }) as typeof $nativeNorm.nativeGroupNorm;
+/**
+ * batchNorm() with the batch's statistics [C] in training; else they are empty, as the running ones were used.
+ * Reference: torch.native_batch_norm.
+ */
+export const nativeBatchNorm = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) => { if (!(isTensor($0) && kinds.kind187.is($1) && kinds.kind187.is($2) && kinds.kind21.is($3) && kinds.kind21.is($4) && kinds.kind200.is($5))) throw refused("nativeBatchNorm", [["x", kinds.kind0], ["runningMean", kinds.kind187], ["runningVariance", kinds.kind187], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind200]], [$0, $1, $2, $3, $4, $5]); try { return $nativeNorm.nativeBatchNorm($0, $1, $2, $3, $4, $5); } catch (error) { throw under("nativeBatchNorm", error); } }) as typeof $nativeNorm.nativeBatchNorm;
+export { type GumbelOptions } from "./noisy.ts";
+/** x where x > 0, a slope drawn uniformly from [lower, upper) times x elsewhere. Reference: torch.nn.functional.rrelu. */
+export const rrelu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind202.is($1))) throw refused("rrelu", [["x", kinds.kind0], ["options", kinds.kind202]], [$0, $1]); try { return $noisy.rrelu($0, $1); } catch (error) { throw under("rrelu", error); } }) as typeof $noisy.rrelu;
+/** softmax((x + Gumbel noise) / tau): a differentiable draw of a class. Reference: torch.nn.functional.gumbel_softmax. */
+export const gumbelSoftmax = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind204.is($1))) throw refused("gumbelSoftmax", [["x", kinds.kind0], ["options", kinds.kind204]], [$0, $1]); try { return $noisy.gumbelSoftmax($0, $1); } catch (error) { throw under("gumbelSoftmax", error); } }) as typeof $noisy.gumbelSoftmax;
+/** y[..., o] = a W[o] b + bias[o]. a: [..., I]; b: [..., J]; weight: [O, I, J]. DirectML: GEMM. Reference: torch.nn.functional.bilinear. */
+export const bilinear = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind21.is($3))) throw refused("bilinear", [["a", kinds.kind0], ["b", kinds.kind0], ["weight", kinds.kind0], ["bias", kinds.kind21]], [$0, $1, $2, $3]); try { return $noisy.bilinear($0, $1, $2, $3); } catch (error) { throw under("bilinear", error); } }) as typeof $noisy.bilinear;
+export { type NonzeroOptions, type SizedOptions, type MaskedOptions } from "./nonzero.ts";
+/**
+ * The coordinates of the nonzero elements in row-major order: [count, rank]. A promise of them, or with `size` that many rows at once.
+ * DirectML: NONZERO_COORDINATES. Reference: torch.nonzero.
+ */
+export const nonzero = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind207.is($1))) throw refused("nonzero", [["x", kinds.kind0], ["options", kinds.kind207]], [$0, $1]); try { return $nonzero.nonzero($0, $1); } catch (error) { throw under("nonzero", error); } }) as typeof $nonzero.nonzero;
+/** nonzero(), blocking until the device has counted. */
+export const nonzeroSync = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind208.is($1))) throw refused("nonzeroSync", [["x", kinds.kind0], ["options", kinds.kind208]], [$0, $1]); try { return $nonzero.nonzeroSync($0, $1); } catch (error) { throw under("nonzeroSync", error); } }) as typeof $nonzero.nonzeroSync;
+/** nonzero() by NumPy's name. Reference: torch.argwhere. */
+export const argwhere = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind207.is($1))) throw refused("argwhere", [["x", kinds.kind0], ["options", kinds.kind207]], [$0, $1]); try { return $nonzero.argwhere($0, $1); } catch (error) { throw under("argwhere", error); } }) as typeof $nonzero.argwhere;
+/** nonzeroSync() by NumPy's name. */
+export const argwhereSync = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind208.is($1))) throw refused("argwhereSync", [["x", kinds.kind0], ["options", kinds.kind208]], [$0, $1]); try { return $nonzero.argwhereSync($0, $1); } catch (error) { throw under("argwhereSync", error); } }) as typeof $nonzero.argwhereSync;
+/**
+ * The elements where a mask holds, in one line. A promise of them, or with `size` that many at once, padded. Shapes broadcast; gradients
+ * flow to x. DirectML: NONZERO_COORDINATES, GATHER. Reference: torch.masked_select.
+ */
+export const maskedSelect = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind210.is($2))) throw refused("maskedSelect", [["x", kinds.kind0], ["mask", kinds.kind0], ["options", kinds.kind210]], [$0, $1, $2]); try { return $nonzero.maskedSelect($0, $1, $2); } catch (error) { throw under("maskedSelect", error); } }) as typeof $nonzero.maskedSelect;
+/** maskedSelect(), blocking until the device has counted. */
+export const maskedSelectSync = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("maskedSelectSync", [["x", kinds.kind0], ["mask", kinds.kind0]], [$0, $1]); try { return $nonzero.maskedSelectSync($0, $1); } catch (error) { throw under("maskedSelectSync", error); } }) as typeof $nonzero.maskedSelectSync;
+/**
+ * x with source's elements, in their order, where the mask holds. The shape is that of x and the mask. Gradients flow to both.
+ * Throws ShapeError when source has fewer elements than the result. Reference: torch.Tensor.masked_scatter.
+ */
+export const maskedScatter = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2))) throw refused("maskedScatter", [["x", kinds.kind0], ["mask", kinds.kind0], ["source", kinds.kind0]], [$0, $1, $2]); try { return $nonzero.maskedScatter($0, $1, $2); } catch (error) { throw under("maskedScatter", error); } }) as typeof $nonzero.maskedScatter;
+/** The elements of flattened x at places, which may count from the end; the result has their shape. Reference: torch.take. */
+export const take = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("take", [["x", kinds.kind0], ["index", kinds.kind0]], [$0, $1]); try { return $nonzero.take($0, $1); } catch (error) { throw under("take", error); } }) as typeof $nonzero.take;
+export { type BatchNormOptions } from "./norm.ts";
+/**
+ * (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel, over batch and spatial axes.
+ *
+ * x: [N, C, ...], float16 or float32; the others [C] or null. In training, mean and population variance are the batch's, and
+ * runningMean and runningVariance (with the sample variance) are updated in place; else they are the running ones.
+ * DirectML: BATCH_NORMALIZATION_TRAINING, BATCH_NORMALIZATION. Reference: torch.nn.functional.batch_norm.
+ */
+export const batchNorm = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) => { if (!(isTensor($0) && kinds.kind187.is($1) && kinds.kind187.is($2) && kinds.kind21.is($3) && kinds.kind21.is($4) && kinds.kind200.is($5))) throw refused("batchNorm", [["x", kinds.kind0], ["runningMean", kinds.kind187], ["runningVariance", kinds.kind187], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind200]], [$0, $1, $2, $3, $4, $5]); try { return $norm.batchNorm($0, $1, $2, $3, $4, $5); } catch (error) { throw under("batchNorm", error); } }) as typeof $norm.batchNorm;
+/**
+ * (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axes, whose lengths are normalizedShape.
+ *
+ * x: [..., normalizedShape], float16 or float32; weight and bias: normalizedShape or null. epsilon: default 1e-5.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.layer_norm.
+ */
+export const layerNorm = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind21.is($2) && kinds.kind21.is($3) && kinds.kind197.is($4))) throw refused("layerNorm", [["x", kinds.kind0], ["normalizedShape", kinds.kind20], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind197]], [$0, $1, $2, $3, $4]); try { return $norm.layerNorm($0, $1, $2, $3, $4); } catch (error) { throw under("layerNorm", error); } }) as typeof $norm.layerNorm;
+/**
+ * Normalises each of `groups` groups of channels of each sample, then scales and shifts each channel.
+ *
+ * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
+ */
+export const groupNorm = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind21.is($2) && kinds.kind21.is($3) && kinds.kind197.is($4))) throw refused("groupNorm", [["x", kinds.kind0], ["groups", kinds.kind1], ["weight", kinds.kind21], ["bias", kinds.kind21], ["options", kinds.kind197]], [$0, $1, $2, $3, $4]); try { return $norm.groupNorm($0, $1, $2, $3, $4); } catch (error) { throw under("groupNorm", error); } }) as typeof $norm.groupNorm;
+export { type OneHotOptions } from "./one-hot.ts";
+/**
+ * 1 at the place that x names along a new last axis of `classes`, 0 elsewhere. x: integers; those out of range are an
+ * IndexError on `cpu` (elsewhere with DXTENSOR_CHECK_INDICES=1), else give zeros only. Without
+ * classes a promise of the result for one more than the largest number. DirectML: ONE_HOT. Reference: torch.nn.functional.one_hot.
+ * @functional
+ */
+export const oneHot = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind19.is($1) && kinds.kind212.is($2))) throw refused("oneHot", [["x", kinds.kind0], ["classes", kinds.kind19], ["options", kinds.kind212]], [$0, $1, $2]); try { return $oneHot.oneHot($0, $1, $2); } catch (error) { throw under("oneHot", error); } }) as typeof $oneHot.oneHot;
+/** oneHot() for one more class than the largest number, blocking until that is known. */
+export const oneHotSync = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind212.is($1))) throw refused("oneHotSync", [["x", kinds.kind0], ["options", kinds.kind212]], [$0, $1]); try { return $oneHot.oneHotSync($0, $1); } catch (error) { throw under("oneHotSync", error); } }) as typeof $oneHot.oneHotSync;
+export { type Interpolation, type QuantileOptions } from "./order-statistics.ts";
+/**
+ * The median, the lower of two; along an axis with its place: {values, indices}. NaN if an element is. DirectML: TOP_K1.
+ * Reference: torch.median.
+ */
+export const median = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind108.is($2))) throw refused("median", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2]); try { return $orderStatistics.median($0, $1, $2); } catch (error) { throw under("median", error); } }) as typeof $orderStatistics.median;
+/** The median of the elements that are not NaN. Reference: torch.nanmedian. DirectML: TOP_K1. */
+export const nanmedian = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind108.is($2))) throw refused("nanmedian", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2]); try { return $orderStatistics.nanmedian($0, $1, $2); } catch (error) { throw under("nanmedian", error); } }) as typeof $orderStatistics.nanmedian;
+/**
+ * The most frequent element along an axis (the smallest of several) and a place of it, the last: {values, indices}. DirectML: TOP_K1.
+ * Reference: torch.mode.
+ */
+export const mode = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind108.is($2))) throw refused("mode", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2]); try { return $orderStatistics.mode($0, $1, $2); } catch (error) { throw under("mode", error); } }) as typeof $orderStatistics.mode;
+/**
+ * What a share q of the elements (a number, or a tensor of several in [0, 1]) lies below. NaN where an element is. Several q are the
+ * result's first axis. x: floating. DirectML: TOP_K1, GATHER_ELEMENTS. Reference: torch.quantile.
+ */
+export const quantile = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind215.is($2))) throw refused("quantile", [["x", kinds.kind0], ["q", kinds.kind31], ["options", kinds.kind215]], [$0, $1, $2]); try { return $orderStatistics.quantile($0, $1, $2); } catch (error) { throw under("quantile", error); } }) as typeof $orderStatistics.quantile;
+/** quantile() of the elements that are not NaN. Reference: torch.nanquantile. */
+export const nanquantile = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind215.is($2))) throw refused("nanquantile", [["x", kinds.kind0], ["q", kinds.kind31], ["options", kinds.kind215]], [$0, $1, $2]); try { return $orderStatistics.nanquantile($0, $1, $2); } catch (error) { throw under("nanquantile", error); } }) as typeof $orderStatistics.nanquantile;
+export { type PadMode } from "./pad.ts";
+/**
+ * x with elements added before and behind along its last axes.
+ *
+ * pads: [before, behind] of the last axis, then of the one before it, and so on; negative numbers take elements away.
+ * mode: "constant" with `value` (default 0), "reflect" (mirrored without the edge; each pad shorter than the axis), "replicate",
+ * "circular" (from the other end; each pad at most the axis). Throws ValueError for an odd list, ShapeError for one that does not fit. DirectML: PADDING1. Reference: torch.nn.functional.pad.
+ */
+export const pad = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind218.is($2))) throw refused("pad", [["x", kinds.kind0], ["pads", kinds.kind20], ["options", kinds.kind218]], [$0, $1, $2]); try { return $pad.pad($0, $1, $2); } catch (error) { throw under("pad", error); } }) as typeof $pad.pad;
+/** The angle of the point (x, y) in (-π, π]; integers give float32. Reference: torch.atan2. DirectML: ELEMENT_WISE_ATAN_YX. */
+export const atan2 = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("atan2", [["y", kinds.kind26], ["x", kinds.kind26]], [$0, $1]); try { return $pairs.atan2($0, $1); } catch (error) { throw under("atan2", error); } }) as typeof $pairs.atan2;
+/** sqrt(a² + b²), without overflow. Reference: torch.hypot. DirectML: ELEMENT_WISE_SQRT. */
+export const hypot = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("hypot", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $pairs.hypot($0, $1); } catch (error) { throw under("hypot", error); } }) as typeof $pairs.hypot;
+/** ln(e^a + e^b). Reference: torch.logaddexp. DirectML: ELEMENT_WISE_EXP and LOG. */
+export const logaddexp = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("logaddexp", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $pairs.logaddexp($0, $1); } catch (error) { throw under("logaddexp", error); } }) as typeof $pairs.logaddexp;
+/** log2(2^a + 2^b). Reference: torch.logaddexp2. DirectML: ELEMENT_WISE_POW and LOG. */
+export const logaddexp2 = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("logaddexp2", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $pairs.logaddexp2($0, $1); } catch (error) { throw under("logaddexp2", error); } }) as typeof $pairs.logaddexp2;
+/** x ln(y), 0 where x is 0. Reference: torch.xlogy. DirectML: ELEMENT_WISE_LOG. */
+export const xlogy = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("xlogy", [["x", kinds.kind26], ["y", kinds.kind26]], [$0, $1]); try { return $pairs.xlogy($0, $1); } catch (error) { throw under("xlogy", error); } }) as typeof $pairs.xlogy;
+/** x ln(1 + y), 0 where x is 0. Reference: torch.special.xlog1py. DirectML: ELEMENT_WISE_LOG. */
+export const xlog1py = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("xlog1py", [["x", kinds.kind26], ["y", kinds.kind26]], [$0, $1]); try { return $pairs.xlog1py($0, $1); } catch (error) { throw under("xlog1py", error); } }) as typeof $pairs.xlog1py;
+/** 0 for negative x, 1 for positive, `values` where x is 0. One dtype for both. Reference: torch.heaviside. DirectML: ELEMENT_WISE_SIGN. */
+export const heaviside = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("heaviside", [["x", kinds.kind0], ["values", kinds.kind0]], [$0, $1]); try { return $pairs.heaviside($0, $1); } catch (error) { throw under("heaviside", error); } }) as typeof $pairs.heaviside;
+/** The larger of a and b, the other one where one is NaN. Reference: torch.fmax. DirectML: ELEMENT_WISE_MAX. */
+export const fmax = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("fmax", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $pairs.fmax($0, $1); } catch (error) { throw under("fmax", error); } }) as typeof $pairs.fmax;
+/** The smaller of a and b, the other one where one is NaN. Reference: torch.fmin. DirectML: ELEMENT_WISE_MIN. */
+export const fmin = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("fmin", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $pairs.fmin($0, $1); } catch (error) { throw under("fmin", error); } }) as typeof $pairs.fmin;
+/** a^b in floating point: whole numbers are float32 first (float64 in PyTorch). Reference: torch.float_power. DirectML: ELEMENT_WISE_POW. */
+export const floatPower = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("floatPower", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $pairs.floatPower($0, $1); } catch (error) { throw under("floatPower", error); } }) as typeof $pairs.floatPower;
+/** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
+export const lerp = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind82.is($2))) throw refused("lerp", [["a", kinds.kind0], ["b", kinds.kind0], ["weight", kinds.kind82]], [$0, $1, $2]); try { return $pairs.lerp($0, $1, $2); } catch (error) { throw under("lerp", error); } }) as typeof $pairs.lerp;
+/** x + value a b. Shapes broadcast; dtypes promote. Reference: torch.addcmul. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
+export const addcmul = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind220.is($3))) throw refused("addcmul", [["x", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind220]], [$0, $1, $2, $3]); try { return $pairs.addcmul($0, $1, $2, $3); } catch (error) { throw under("addcmul", error); } }) as typeof $pairs.addcmul;
+/** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. */
+export const addcdiv = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind220.is($3))) throw refused("addcdiv", [["x", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind220]], [$0, $1, $2, $3]); try { return $pairs.addcdiv($0, $1, $2, $3); } catch (error) { throw under("addcdiv", error); } }) as typeof $pairs.addcdiv;
+export { type PoolOptions, type MaxPoolOptions, type AvgPoolOptions, type Pooled } from "./pool.ts";
+/**
+ * Maximum of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32; result: the same with
+ * (W + 2 padding - dilation (size - 1) - 1) / stride + 1 cells, rounded down (up with ceilMode). The gradient goes to the first
+ * maximum of each window. DirectML: MAX_POOLING2, MAX_POOLING_GRAD. Reference: torch.nn.functional.max_pool1d.
+ */
+export const maxPool1d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind222.is($2))) throw refused("maxPool1d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind222]], [$0, $1, $2]); try { return $pool.maxPool1d($0, $1, $2); } catch (error) { throw under("maxPool1d", error); } }) as typeof $pool.maxPool1d;
+/** maxPool1d over two spatial axes: x [N, C, H, W] or [C, H, W]. Reference: torch.nn.functional.max_pool2d. */
+export const maxPool2d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind222.is($2))) throw refused("maxPool2d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind222]], [$0, $1, $2]); try { return $pool.maxPool2d($0, $1, $2); } catch (error) { throw under("maxPool2d", error); } }) as typeof $pool.maxPool2d;
+/** maxPool1d over three spatial axes: x [N, C, D, H, W] or [C, D, H, W]. Reference: torch.nn.functional.max_pool3d. */
+export const maxPool3d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind222.is($2))) throw refused("maxPool3d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind222]], [$0, $1, $2]); try { return $pool.maxPool3d($0, $1, $2); } catch (error) { throw under("maxPool3d", error); } }) as typeof $pool.maxPool3d;
+/** maxPool1d that also says where the maxima are. */
+export const maxPool1dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind222.is($2))) throw refused("maxPool1dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind222]], [$0, $1, $2]); try { return $pool.maxPool1dWithIndices($0, $1, $2); } catch (error) { throw under("maxPool1dWithIndices", error); } }) as typeof $pool.maxPool1dWithIndices;
+/** maxPool2d that also says where the maxima are. */
+export const maxPool2dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind222.is($2))) throw refused("maxPool2dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind222]], [$0, $1, $2]); try { return $pool.maxPool2dWithIndices($0, $1, $2); } catch (error) { throw under("maxPool2dWithIndices", error); } }) as typeof $pool.maxPool2dWithIndices;
+/** maxPool3d that also says where the maxima are. */
+export const maxPool3dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind222.is($2))) throw refused("maxPool3dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind222]], [$0, $1, $2]); try { return $pool.maxPool3dWithIndices($0, $1, $2); } catch (error) { throw under("maxPool3dWithIndices", error); } }) as typeof $pool.maxPool3dWithIndices;
+/**
+ * Mean of each window of `size` cells. x: [N, C, W] or [C, W], float16 or float32. Shapes as for maxPool1d, without dilation.
+ * DirectML: AVERAGE_POOLING, AVERAGE_POOLING_GRAD. Reference: torch.nn.functional.avg_pool1d.
+ */
+export const avgPool1d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind224.is($2))) throw refused("avgPool1d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind224]], [$0, $1, $2]); try { return $pool.avgPool1d($0, $1, $2); } catch (error) { throw under("avgPool1d", error); } }) as typeof $pool.avgPool1d;
+/** avgPool1d over two spatial axes. Reference: torch.nn.functional.avg_pool2d. */
+export const avgPool2d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind224.is($2))) throw refused("avgPool2d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind224]], [$0, $1, $2]); try { return $pool.avgPool2d($0, $1, $2); } catch (error) { throw under("avgPool2d", error); } }) as typeof $pool.avgPool2d;
+/** avgPool1d over three spatial axes. Reference: torch.nn.functional.avg_pool3d. */
+export const avgPool3d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind224.is($2))) throw refused("avgPool3d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind224]], [$0, $1, $2]); try { return $pool.avgPool3d($0, $1, $2); } catch (error) { throw under("avgPool3d", error); } }) as typeof $pool.avgPool3d;
+/**
+ * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, roots and reciprocals take their own operators.
+ * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
+ */
+export const pow = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("pow", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $power.pow($0, $1); } catch (error) { throw under("pow", error); } }) as typeof $power.pow;
+/** beta c + alpha times the sum of a [B, M, K] times b [B, K, N] over the batch, as one product. DirectML: GEMM. Reference: torch.addbmm. */
+export const addbmm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind226.is($3))) throw refused("addbmm", [["c", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind226]], [$0, $1, $2, $3]); try { return $products.addbmm($0, $1, $2, $3); } catch (error) { throw under("addbmm", error); } }) as typeof $products.addbmm;
+/** beta c + alpha times a matrix times a vector. DirectML: GEMM. Reference: torch.addmv. */
+export const addmv = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind226.is($3))) throw refused("addmv", [["c", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind226]], [$0, $1, $2, $3]); try { return $products.addmv($0, $1, $2, $3); } catch (error) { throw under("addmv", error); } }) as typeof $products.addmv;
+/** beta c + alpha times the outer product of two vectors. Reference: torch.addr. */
+export const addr = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind226.is($3))) throw refused("addr", [["c", kinds.kind0], ["a", kinds.kind0], ["b", kinds.kind0], ["options", kinds.kind226]], [$0, $1, $2, $3]); try { return $products.addr($0, $1, $2, $3); } catch (error) { throw under("addr", error); } }) as typeof $products.addr;
+/** The dot product of two vectors; of complex ones the first would be conjugated. Reference: torch.vdot. */
+export const vdot = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("vdot", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $products.vdot($0, $1); } catch (error) { throw under("vdot", error); } }) as typeof $products.vdot;
+/**
+ * The product of several matrices in the order that costs least; the first and the last may be vectors. DirectML: GEMM.
+ * Reference: torch.linalg.multi_dot.
+ */
+export const multiDot = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("multiDot", [["tensors", kinds.kind44]], [rest]); try { return $products.multiDot(...rest); } catch (error) { throw under("multiDot", error); } }) as typeof $products.multiDot;
+/** multiDot() by its older name. Reference: torch.chain_matmul. */
+export const chainMatmul = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("chainMatmul", [["tensors", kinds.kind44]], [rest]); try { return $products.chainMatmul(...rest); } catch (error) { throw under("chainMatmul", error); } }) as typeof $products.chainMatmul;
+/** Every element of a times the whole of b, as blocks. Axes are aligned at the last. Reference: torch.kron. */
+export const kron = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("kron", [["a", kinds.kind0], ["b", kinds.kind0]], [$0, $1]); try { return $products.kron($0, $1); } catch (error) { throw under("kron", error); } }) as typeof $products.kron;
+/**
+ * The cross product of vectors of three elements along an axis; the other axes broadcast. Without an axis the first of length 3 is taken.
+ * Reference: torch.cross.
+ */
+export const cross = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind15.is($2))) throw refused("cross", [["a", kinds.kind0], ["b", kinds.kind0], ["axis", kinds.kind15]], [$0, $1, $2]); try { return $products.cross($0, $1, $2); } catch (error) { throw under("cross", error); } }) as typeof $products.cross;
+/** The dtype of an operation over tensors and numbers. Reference: torch.result_type. */
+export const resultType = ((...rest: never[]) => { if (!(kinds.kind227.is(rest))) throw refused("resultType", [["values", kinds.kind227]], [rest]); try { return $promotion.resultType(...rest); } catch (error) { throw under("resultType", error); } }) as typeof $promotion.resultType;
+/** Whether values of one dtype may be written into another in place: floats into no integer, numbers into no bool. Reference: torch.can_cast. */
+export const canCast = (($0: never, $1: never) => { if (!(kinds.kind228.is($0) && kinds.kind228.is($1))) throw refused("canCast", [["from", kinds.kind228], ["to", kinds.kind228]], [$0, $1]); try { return $promotion.canCast($0, $1); } catch (error) { throw under("canCast", error); } }) as typeof $promotion.canCast;
+/**
+ * x with source's elements at places of flattened x, which may count from the end; index and source have as many elements. Of equal places
+ * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
+ */
+export const put = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind132.is($3))) throw refused("put", [["x", kinds.kind0], ["index", kinds.kind0], ["source", kinds.kind0], ["options", kinds.kind132]], [$0, $1, $2, $3]); try { return $put.put($0, $1, $2, $3); } catch (error) { throw under("put", error); } }) as typeof $put.put;
+export { Generator, type RandomOptions } from "./random.ts";
+/** The generator that is used when none is named. */
+export const defaultGenerator = (() => { try { return $random.defaultGenerator(); } catch (error) { throw under("defaultGenerator", error); } }) as typeof $random.defaultGenerator;
+/** Seeds the default generator. Reference: torch.manual_seed. */
+export const manualSeed = (($0: never) => { if (!(kinds.kind229.is($0))) throw refused("manualSeed", [["seed", kinds.kind229]], [$0]); try { return $random.manualSeed($0); } catch (error) { throw under("manualSeed", error); } }) as typeof $random.manualSeed;
+/** Uniform numbers in [0, 1), multiples of 2^-24. Default dtype float32. Reference: torch.rand. DirectML: RANDOM_GENERATOR. */
+export const rand = (($0: never, $1: never) => { if (!(kinds.kind20.is($0) && kinds.kind87.is($1))) throw refused("rand", [["shape", kinds.kind20], ["options", kinds.kind87]], [$0, $1]); try { return $random.rand($0, $1); } catch (error) { throw under("rand", error); } }) as typeof $random.rand;
+/** Normal numbers of mean 0 and deviation 1. Default dtype float32. Reference: torch.randn. DirectML: RANDOM_GENERATOR, LOG, COS, SIN. */
+export const randn = (($0: never, $1: never) => { if (!(kinds.kind20.is($0) && kinds.kind87.is($1))) throw refused("randn", [["shape", kinds.kind20], ["options", kinds.kind87]], [$0, $1]); try { return $random.randn($0, $1); } catch (error) { throw under("randn", error); } }) as typeof $random.randn;
+/** rand() with the shape of x, and its dtype and device unless given. */
+export const randLike = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind87.is($1))) throw refused("randLike", [["x", kinds.kind0], ["options", kinds.kind87]], [$0, $1]); try { return $random.randLike($0, $1); } catch (error) { throw under("randLike", error); } }) as typeof $random.randLike;
+/** randn() with the shape of x, and its dtype and device unless given. */
+export const randnLike = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind87.is($1))) throw refused("randnLike", [["x", kinds.kind0], ["options", kinds.kind87]], [$0, $1]); try { return $random.randnLike($0, $1); } catch (error) { throw under("randnLike", error); } }) as typeof $random.randnLike;
+/** Whole numbers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
+export const randint = (($0: never, $1: never, $2: never, $3: never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind20.is($2) && kinds.kind87.is($3))) throw refused("randint", [["low", kinds.kind1], ["high", kinds.kind1], ["shape", kinds.kind20], ["options", kinds.kind87]], [$0, $1, $2, $3]); try { return $random.randint($0, $1, $2, $3); } catch (error) { throw under("randint", error); } }) as typeof $random.randint;
+/** 0 to n - 1 in a random order, drawn by the host. Default dtype int32. Reference: torch.randperm. */
+export const randperm = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind87.is($1))) throw refused("randperm", [["n", kinds.kind1], ["options", kinds.kind87]], [$0, $1]); try { return $random.randperm($0, $1); } catch (error) { throw under("randperm", error); } }) as typeof $random.randperm;
+/** 1 with the probability that p names for each element, else 0, in p's dtype. Reference: torch.bernoulli. */
+export const bernoulli = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind91.is($1))) throw refused("bernoulli", [["p", kinds.kind0], ["options", kinds.kind91]], [$0, $1]); try { return $random.bernoulli($0, $1); } catch (error) { throw under("bernoulli", error); } }) as typeof $random.bernoulli;
+/**
+ * start, start + step, … before end. Dtype: int32 if all three are whole numbers, else float32.
+ * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
+ */
+export const arange = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind231.is($1))) throw refused("arange", [["end", kinds.kind1], ["options", kinds.kind231]], [$0, $1]); try { return $ranges.arange($0, $1); } catch (error) { throw under("arange", error); } }) as typeof $ranges.arange;
+/** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
+export const linspace = (($0: never, $1: never, $2: never, $3: never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind59.is($3))) throw refused("linspace", [["start", kinds.kind1], ["end", kinds.kind1], ["steps", kinds.kind1], ["options", kinds.kind59]], [$0, $1, $2, $3]); try { return $ranges.linspace($0, $1, $2, $3); } catch (error) { throw under("linspace", error); } }) as typeof $ranges.linspace;
+/** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
+export const eye = (($0: never, $1: never, $2: never) => { if (!(kinds.kind1.is($0) && kinds.kind59.is($2))) throw refused("eye", [["rows", kinds.kind1], ["options", kinds.kind59]], [$0, $2]); try { return $ranges.eye($0, $1, $2); } catch (error) { throw under("eye", error); } }) as typeof $ranges.eye;
+/** x with zeros above a diagonal (0: the main one) of its last two axes. Reference: torch.tril. */
+export const tril = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("tril", [["x", kinds.kind0], ["diagonal", kinds.kind15]], [$0, $1]); try { return $ranges.tril($0, $1); } catch (error) { throw under("tril", error); } }) as typeof $ranges.tril;
+/** x with zeros below a diagonal (0: the main one) of its last two axes. Reference: torch.triu. */
+export const triu = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("triu", [["x", kinds.kind0], ["diagonal", kinds.kind15]], [$0, $1]); try { return $ranges.triu($0, $1); } catch (error) { throw under("triu", error); } }) as typeof $ranges.triu;
+/** x with at least one axis. Reference: torch.atleast_1d. */
+export const atleast1d = (($0: never) => { if (!(isTensor($0))) throw refused("atleast1d", [["x", kinds.kind0]], [$0]); try { return $rearrange.atleast1d($0); } catch (error) { throw under("atleast1d", error); } }) as typeof $rearrange.atleast1d;
+/** x with at least two axes, new ones in front. Reference: torch.atleast_2d. */
+export const atleast2d = (($0: never) => { if (!(isTensor($0))) throw refused("atleast2d", [["x", kinds.kind0]], [$0]); try { return $rearrange.atleast2d($0); } catch (error) { throw under("atleast2d", error); } }) as typeof $rearrange.atleast2d;
+/** x with at least three axes: a matrix gets one behind, a vector one on each side. Reference: torch.atleast_3d. */
+export const atleast3d = (($0: never) => { if (!(isTensor($0))) throw refused("atleast3d", [["x", kinds.kind0]], [$0]); try { return $rearrange.atleast3d($0); } catch (error) { throw under("atleast3d", error); } }) as typeof $rearrange.atleast3d;
+/** The tensors side by side: along the second axis, vectors along the first. Reference: torch.hstack. */
+export const hstack = (($0: never) => { if (!(kinds.kind44.is($0))) throw refused("hstack", [["tensors", kinds.kind44]], [$0]); try { return $rearrange.hstack($0); } catch (error) { throw under("hstack", error); } }) as typeof $rearrange.hstack;
+/** The tensors below each other, vectors as rows. Reference: torch.vstack. */
+export const vstack = (($0: never) => { if (!(kinds.kind44.is($0))) throw refused("vstack", [["tensors", kinds.kind44]], [$0]); try { return $rearrange.vstack($0); } catch (error) { throw under("vstack", error); } }) as typeof $rearrange.vstack;
+/** The tensors behind each other along the third axis. Reference: torch.dstack. */
+export const dstack = (($0: never) => { if (!(kinds.kind44.is($0))) throw refused("dstack", [["tensors", kinds.kind44]], [$0]); try { return $rearrange.dstack($0); } catch (error) { throw under("dstack", error); } }) as typeof $rearrange.dstack;
+/** The tensors side by side, vectors as columns. Reference: torch.column_stack. */
+export const columnStack = (($0: never) => { if (!(kinds.kind44.is($0))) throw refused("columnStack", [["tensors", kinds.kind44]], [$0]); try { return $rearrange.columnStack($0); } catch (error) { throw under("columnStack", error); } }) as typeof $rearrange.columnStack;
+/**
+ * Views of x along an axis: so many parts, of which the first are longer by one if need be, or parts between the places listed.
+ * Reference: torch.tensor_split.
+ */
+export const tensorSplit = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind15.is($2))) throw refused("tensorSplit", [["x", kinds.kind0], ["sections", kinds.kind109], ["axis", kinds.kind15]], [$0, $1, $2]); try { return $rearrange.tensorSplit($0, $1, $2); } catch (error) { throw under("tensorSplit", error); } }) as typeof $rearrange.tensorSplit;
+/** Equal parts (or parts between places) along the second axis, of a vector along the first. Reference: torch.hsplit. */
+export const hsplit = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind109.is($1))) throw refused("hsplit", [["x", kinds.kind0], ["sections", kinds.kind109]], [$0, $1]); try { return $rearrange.hsplit($0, $1); } catch (error) { throw under("hsplit", error); } }) as typeof $rearrange.hsplit;
+/** Equal parts (or parts between places) along the first axis. Reference: torch.vsplit. */
+export const vsplit = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind109.is($1))) throw refused("vsplit", [["x", kinds.kind0], ["sections", kinds.kind109]], [$0, $1]); try { return $rearrange.vsplit($0, $1); } catch (error) { throw under("vsplit", error); } }) as typeof $rearrange.vsplit;
+/** Equal parts (or parts between places) along the third axis. Reference: torch.dsplit. */
+export const dsplit = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind109.is($1))) throw refused("dsplit", [["x", kinds.kind0], ["sections", kinds.kind109]], [$0, $1]); try { return $rearrange.dsplit($0, $1); } catch (error) { throw under("dsplit", error); } }) as typeof $rearrange.dsplit;
+/** The tensors broadcast to their common shape, as views. Reference: torch.broadcast_tensors. */
+export const broadcastTensors = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("broadcastTensors", [["tensors", kinds.kind44]], [rest]); try { return $rearrange.broadcastTensors(...rest); } catch (error) { throw under("broadcastTensors", error); } }) as typeof $rearrange.broadcastTensors;
+/** Matrices along the diagonal of a large one of zeros; vectors count as rows. Reference: torch.block_diag. */
+export const blockDiag = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("blockDiag", [["tensors", kinds.kind44]], [rest]); try { return $rearrange.blockDiag(...rest); } catch (error) { throw under("blockDiag", error); } }) as typeof $rearrange.blockDiag;
+/** Each of some vectors along an axis of its own, as views of one shape. indexing: "ij", or "xy", which exchanges the first two. Reference: torch.meshgrid. */
+export const meshgrid = (($0: never, $1: never) => { if (!(kinds.kind44.is($0) && kinds.kind234.is($1))) throw refused("meshgrid", [["tensors", kinds.kind44], ["options", kinds.kind234]], [$0, $1]); try { return $rearrange.meshgrid($0, $1); } catch (error) { throw under("meshgrid", error); } }) as typeof $rearrange.meshgrid;
+/** Every combination of one element of each vector, as rows. Reference: torch.cartesian_prod. */
+export const cartesianProd = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("cartesianProd", [["tensors", kinds.kind44]], [rest]); try { return $rearrange.cartesianProd(...rest); } catch (error) { throw under("cartesianProd", error); } }) as typeof $rearrange.cartesianProd;
+/** Every choice of r elements of a vector in their order, as rows; withReplacement: an element more than once. Reference: torch.combinations. */
+export const combinations = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind236.is($2))) throw refused("combinations", [["x", kinds.kind0], ["r", kinds.kind15], ["options", kinds.kind236]], [$0, $1, $2]); try { return $rearrange.combinations($0, $1, $2); } catch (error) { throw under("combinations", error); } }) as typeof $rearrange.combinations;
+/** x turned by k quarter turns in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
+export const rot90 = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind54.is($2))) throw refused("rot90", [["x", kinds.kind0], ["k", kinds.kind15], ["axes", kinds.kind54]], [$0, $1, $2]); try { return $rearrange.rot90($0, $1, $2); } catch (error) { throw under("rot90", error); } }) as typeof $rearrange.rot90;
+/** x in reverse order along the second axis. Reference: torch.fliplr. */
+export const fliplr = (($0: never) => { if (!(isTensor($0))) throw refused("fliplr", [["x", kinds.kind0]], [$0]); try { return $rearrange.fliplr($0); } catch (error) { throw under("fliplr", error); } }) as typeof $rearrange.fliplr;
+/** x in reverse order along the first axis. Reference: torch.flipud. */
+export const flipud = (($0: never) => { if (!(isTensor($0))) throw refused("flipud", [["x", kinds.kind0]], [$0]); try { return $rearrange.flipud($0); } catch (error) { throw under("flipud", error); } }) as typeof $rearrange.flipud;
+/** Matrices with their last two axes exchanged, as a view. Reference: torch.Tensor.mT. */
+export const mT = (($0: never) => { if (!(isTensor($0))) throw refused("mT", [["x", kinds.kind0]], [$0]); try { return $rearrange.mT($0); } catch (error) { throw under("mT", error); } }) as typeof $rearrange.mT;
+/** transpose() by NumPy's name. Reference: torch.swapaxes. */
+export const swapaxes = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2))) throw refused("swapaxes", [["x", kinds.kind0], ["axis0", kinds.kind1], ["axis1", kinds.kind1]], [$0, $1, $2]); try { return $rearrange.swapaxes($0, $1, $2); } catch (error) { throw under("swapaxes", error); } }) as typeof $rearrange.swapaxes;
+/** narrow() as a copy. Reference: torch.narrow_copy. */
+export const narrowCopy = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind1.is($3))) throw refused("narrowCopy", [["x", kinds.kind0], ["axis", kinds.kind1], ["start", kinds.kind1], ["length", kinds.kind1]], [$0, $1, $2, $3]); try { return $rearrange.narrowCopy($0, $1, $2, $3); } catch (error) { throw under("narrowCopy", error); } }) as typeof $rearrange.narrowCopy;
+export { type RecurrentKind, type RecurrentWeights, type RecurrentOptions, type RecurrentResult } from "./recurrent.ts";
+/**
+ * A recurrent network over x [T, N, I] (or [T, I]; [N, T, I] with batchFirst). weights: per layer, and per direction within it.
+ *
+ * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML: GEMM,
+ * ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
+ */
+export const recurrent = (($0: never, $1: never, $2: never, $3: never) => { if (!(kinds.kind237.is($0) && isTensor($1) && kinds.kind240.is($2) && kinds.kind243.is($3))) throw refused("recurrent", [["kind", kinds.kind237], ["x", kinds.kind0], ["weights", kinds.kind240], ["options", kinds.kind243]], [$0, $1, $2, $3]); try { return $recurrent.recurrent($0, $1, $2, $3); } catch (error) { throw under("recurrent", error); } }) as typeof $recurrent.recurrent;
+/** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. */
+export const recurrentCell = (($0: never, $1: never, $2: never, $3: never) => { if (!(kinds.kind237.is($0) && isTensor($1) && kinds.kind239.is($2) && kinds.kind245.is($3))) throw refused("recurrentCell", [["kind", kinds.kind237], ["x", kinds.kind0], ["weights", kinds.kind239], ["options", kinds.kind245]], [$0, $1, $2, $3]); try { return $recurrent.recurrentCell($0, $1, $2, $3); } catch (error) { throw under("recurrentCell", error); } }) as typeof $recurrent.recurrentCell;
+export { type ReduceOptions, type Axes } from "./reduce.ts";
+/**
+ * The sum over the axes (all of them by default). Integers and bool give int64; an empty sum is 0.
+ * axis: one, several, or null for all. Reference: torch.sum. DirectML: REDUCE SUM.
+ */
+export const sum = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("sum", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.sum($0, $1, $2); } catch (error) { throw under("sum", error); } }) as typeof $reduce.sum;
+/** The mean over the axes (all of them by default). Floating dtypes; NaN when empty. Reference: torch.mean. DirectML: REDUCE AVERAGE. */
+export const mean = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("mean", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.mean($0, $1, $2); } catch (error) { throw under("mean", error); } }) as typeof $reduce.mean;
+/** The product over one axis (or all). Integers and bool give int64; an empty product is 1. Reference: torch.prod. DirectML: REDUCE MULTIPLY. */
+export const prod = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind19.is($1) && kinds.kind81.is($2))) throw refused("prod", [["x", kinds.kind0], ["axis", kinds.kind19], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.prod($0, $1, $2); } catch (error) { throw under("prod", error); } }) as typeof $reduce.prod;
+/** Whether some element is not zero: bool (uint8 for uint8). False when empty. Reference: torch.any. DirectML: REDUCE MAX. */
+export const any = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("any", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.any($0, $1, $2); } catch (error) { throw under("any", error); } }) as typeof $reduce.any;
+/** Whether all elements are not zero: bool (uint8 for uint8). True when empty. Reference: torch.all. DirectML: REDUCE MIN. */
+export const all = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("all", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.all($0, $1, $2); } catch (error) { throw under("all", error); } }) as typeof $reduce.all;
+export { type RepeatOptions } from "./repeats.ts";
+/**
+ * Each element so many times in a row along an axis; without an axis of the flattened tensor. times: a number, or a tensor of one for each
+ * place, which gives a promise, since the length depends on it; or with `size` a result of that length at once. Gradients flow to x.
+ * Reference: torch.repeat_interleave.
+ */
+export const repeatInterleave = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind19.is($2) && kinds.kind247.is($3))) throw refused("repeatInterleave", [["x", kinds.kind0], ["times", kinds.kind31], ["axis", kinds.kind19], ["options", kinds.kind247]], [$0, $1, $2, $3]); try { return $repeats.repeatInterleave($0, $1, $2, $3); } catch (error) { throw under("repeatInterleave", error); } }) as typeof $repeats.repeatInterleave;
+/** repeatInterleave() by a tensor of numbers, blocking until they are known. */
+export const repeatInterleaveSync = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind19.is($2))) throw refused("repeatInterleaveSync", [["x", kinds.kind0], ["times", kinds.kind0], ["axis", kinds.kind19]], [$0, $1, $2]); try { return $repeats.repeatInterleaveSync($0, $1, $2); } catch (error) { throw under("repeatInterleaveSync", error); } }) as typeof $repeats.repeatInterleaveSync;
+export { type ResizeMode, type InterpolateOptions } from "./resize.ts";
+/**
+ * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
+ *
+ * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: GATHER,
+ * MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
+ */
+export const interpolate = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind251.is($1))) throw refused("interpolate", [["x", kinds.kind0], ["options", kinds.kind251]], [$0, $1]); try { return $resize.interpolate($0, $1); } catch (error) { throw under("interpolate", error); } }) as typeof $resize.interpolate;
+export { type LocalResponseOptions } from "./rms-norm.ts";
+/**
+ * x / sqrt(mean(x²) + epsilon) * weight over the last axes, whose lengths are normalizedShape. epsilon: default the dtype's own.
+ * DirectML: REDUCE AVERAGE, SQRT. Reference: torch.nn.functional.rms_norm.
+ */
+export const rmsNorm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind21.is($2) && kinds.kind100.is($3))) throw refused("rmsNorm", [["x", kinds.kind0], ["normalizedShape", kinds.kind20], ["weight", kinds.kind21], ["options", kinds.kind100]], [$0, $1, $2, $3]); try { return $rmsNorm.rmsNorm($0, $1, $2, $3); } catch (error) { throw under("rmsNorm", error); } }) as typeof $rmsNorm.rmsNorm;
+/**
+ * x / (k + alpha times the mean of the squares of `size` neighbouring channels)^beta. x: [N, C, ...].
+ * DirectML: AVERAGE_POOLING, POW. Reference: torch.nn.functional.local_response_norm.
+ */
+export const localResponseNorm = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind253.is($2))) throw refused("localResponseNorm", [["x", kinds.kind0], ["size", kinds.kind1], ["options", kinds.kind253]], [$0, $1, $2]); try { return $rmsNorm.localResponseNorm($0, $1, $2); } catch (error) { throw under("localResponseNorm", error); } }) as typeof $rmsNorm.localResponseNorm;
+export { type RunningOptions } from "./running.ts";
+/**
+ * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
+ * DirectML: compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
+ */
+export const cummax = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind208.is($2))) throw refused("cummax", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind208]], [$0, $1, $2]); try { return $running.cummax($0, $1, $2); } catch (error) { throw under("cummax", error); } }) as typeof $running.cummax;
+/** The smallest element up to each one along an axis, and its place: {values, indices}. NaN wins. Reference: torch.cummin. */
+export const cummin = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind208.is($2))) throw refused("cummin", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind208]], [$0, $1, $2]); try { return $running.cummin($0, $1, $2); } catch (error) { throw under("cummin", error); } }) as typeof $running.cummin;
+/** log of the running sum of exp(x) along an axis, without overflow. x: floating. Reference: torch.logcumsumexp. */
+export const logcumsumexp = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("logcumsumexp", [["x", kinds.kind0], ["axis", kinds.kind1]], [$0, $1]); try { return $running.logcumsumexp($0, $1); } catch (error) { throw under("logcumsumexp", error); } }) as typeof $running.logcumsumexp;
+/** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. */
+export const cumsum = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind212.is($2))) throw refused("cumsum", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind212]], [$0, $1, $2]); try { return $scan.cumsum($0, $1, $2); } catch (error) { throw under("cumsum", error); } }) as typeof $scan.cumsum;
+/** The running product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
+export const cumprod = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind212.is($2))) throw refused("cumprod", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind212]], [$0, $1, $2]); try { return $scan.cumprod($0, $1, $2); } catch (error) { throw under("cumprod", error); } }) as typeof $scan.cumprod;
+export { type ScatterReduction, type ScatterReduceOptions } from "./scatter.ts";
+/**
+ * x with source's elements at the places that the index names along an axis: out[index[i][j]][j] = source[i][j] for axis 0. source: a
+ * tensor at least as large as the index, or a number. Of equal places any one wins. reduce: "add" or "multiply" instead of replacing.
+ * Gradients flow to x and source. DirectML: SCATTER. Reference: torch.scatter.
+ */
+export const scatter = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && kinds.kind26.is($3) && kinds.kind256.is($4))) throw refused("scatter", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind26], ["options", kinds.kind256]], [$0, $1, $2, $3, $4]); try { return $scatter.scatter($0, $1, $2, $3, $4); } catch (error) { throw under("scatter", error); } }) as typeof $scatter.scatter;
+/** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */
+export const scatterAdd = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3))) throw refused("scatterAdd", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0]], [$0, $1, $2, $3]); try { return $scatter.scatterAdd($0, $1, $2, $3); } catch (error) { throw under("scatterAdd", error); } }) as typeof $scatter.scatterAdd;
+/**
+ * x's elements reduced with source's at the places that the index names along an axis. Places that no index names keep x. Integers'
+ * means are rounded down. DirectML: by size ONE_HOT and GEMM, comparisons, or TOP_K1 with SCATTER; see docs/operations.md.
+ * Reference: torch.scatter_reduce.
+ */
+export const scatterReduce = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never, $6: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3) && kinds.kind257.is($4) && kinds.kind126.is($5) && kinds.kind184.is($6))) throw refused("scatterReduce", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0], ["reduce", kinds.kind257], ["options", kinds.kind126], ["operation", kinds.kind184]], [$0, $1, $2, $3, $4, $5, $6]); try { return $scatter.scatterReduce($0, $1, $2, $3, $4, $5, $6); } catch (error) { throw under("scatterReduce", error); } }) as typeof $scatter.scatterReduce;
+export { type SearchOptions, type HistogramOptions, type BincountOptions } from "./search.ts";
+/**
+ * Where values would be inserted into sorted lines (one line for all, or one for each line of values), so that these stay sorted. NaN
+ * counts as the largest. DirectML: GATHER_ELEMENTS in log2(n) steps. Reference: torch.searchsorted.
+ */
+export const searchsorted = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind82.is($1) && kinds.kind259.is($2))) throw refused("searchsorted", [["sorted", kinds.kind0], ["values", kinds.kind82], ["options", kinds.kind259]], [$0, $1, $2]); try { return $search.searchsorted($0, $1, $2); } catch (error) { throw under("searchsorted", error); } }) as typeof $search.searchsorted;
+/** The buckets between sorted boundaries that values fall into. right: boundaries belong to the bucket below. Reference: torch.bucketize. */
+export const bucketize = (($0: never, $1: never, $2: never) => { if (!(kinds.kind82.is($0) && isTensor($1) && kinds.kind261.is($2))) throw refused("bucketize", [["values", kinds.kind82], ["boundaries", kinds.kind0], ["options", kinds.kind261]], [$0, $1, $2]); try { return $search.bucketize($0, $1, $2); } catch (error) { throw under("bucketize", error); } }) as typeof $search.bucketize;
+/** How many elements lie in each of so many equal parts of [min, max]; others are left out. x: floating. Reference: torch.histc. */
+export const histc = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind263.is($1))) throw refused("histc", [["x", kinds.kind0], ["options", kinds.kind263]], [$0, $1]); try { return $search.histc($0, $1); } catch (error) { throw under("histc", error); } }) as typeof $search.histc;
+/**
+ * How often each whole number occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
+ * blocks until the largest number is known. Reference: torch.bincount.
+ */
+export const bincount = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind265.is($1))) throw refused("bincount", [["x", kinds.kind0], ["options", kinds.kind265]], [$0, $1]); try { return $search.bincount($0, $1); } catch (error) { throw under("bincount", error); } }) as typeof $search.bincount;
+export { type SegmentReduction, type SegmentOptions } from "./segment.ts";
+/**
+ * x reduced over runs of rows along an axis: [..., segments, ...]. reduce: "sum", "mean", "max", "min" or "prod". x: floating. Rows behind
+ * the last segment are left out. Gradients flow to x. DirectML: as scatterReduce. Reference: torch.segment_reduce.
+ */
+export const segmentReduce = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind266.is($1) && kinds.kind268.is($2))) throw refused("segmentReduce", [["x", kinds.kind0], ["reduce", kinds.kind266], ["options", kinds.kind268]], [$0, $1, $2]); try { return $segment.segmentReduce($0, $1, $2); } catch (error) { throw under("segmentReduce", error); } }) as typeof $segment.segmentReduce;
+/** [..., C r², H, W] to [..., C, H r, W r]. Reference: torch.nn.functional.pixel_shuffle. DirectML: ELEMENT_WISE_IDENTITY. */
+export const pixelShuffle = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("pixelShuffle", [["x", kinds.kind0], ["factor", kinds.kind1]], [$0, $1]); try { return $shuffle.pixelShuffle($0, $1); } catch (error) { throw under("pixelShuffle", error); } }) as typeof $shuffle.pixelShuffle;
+/** [..., C, H r, W r] to [..., C r², H, W]. Reference: torch.nn.functional.pixel_unshuffle. DirectML: ELEMENT_WISE_IDENTITY. */
+export const pixelUnshuffle = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("pixelUnshuffle", [["x", kinds.kind0], ["factor", kinds.kind1]], [$0, $1]); try { return $shuffle.pixelUnshuffle($0, $1); } catch (error) { throw under("pixelUnshuffle", error); } }) as typeof $shuffle.pixelUnshuffle;
+/** Channels [N, C, ...] in `groups` groups, dealt out one of each in turn. Reference: torch.nn.functional.channel_shuffle. */
+export const channelShuffle = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("channelShuffle", [["x", kinds.kind0], ["groups", kinds.kind1]], [$0, $1]); try { return $shuffle.channelShuffle($0, $1); } catch (error) { throw under("channelShuffle", error); } }) as typeof $shuffle.channelShuffle;
+export { type WindowOptions } from "./signal-windows.ts";
+/** Hann's window. Reference: torch.hann_window. DirectML: ELEMENT_WISE_COS. */
+export const hannWindow = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind270.is($1))) throw refused("hannWindow", [["length", kinds.kind1], ["options", kinds.kind270]], [$0, $1]); try { return $signalWindows.hannWindow($0, $1); } catch (error) { throw under("hannWindow", error); } }) as typeof $signalWindows.hannWindow;
+/** alpha - beta cos(2π n / span). Reference: torch.hamming_window. DirectML: ELEMENT_WISE_COS. */
+export const hammingWindow = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind272.is($1))) throw refused("hammingWindow", [["length", kinds.kind1], ["options", kinds.kind272]], [$0, $1]); try { return $signalWindows.hammingWindow($0, $1); } catch (error) { throw under("hammingWindow", error); } }) as typeof $signalWindows.hammingWindow;
+/** Blackman's window. Reference: torch.blackman_window. DirectML: ELEMENT_WISE_COS. */
+export const blackmanWindow = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind270.is($1))) throw refused("blackmanWindow", [["length", kinds.kind1], ["options", kinds.kind270]], [$0, $1]); try { return $signalWindows.blackmanWindow($0, $1); } catch (error) { throw under("blackmanWindow", error); } }) as typeof $signalWindows.blackmanWindow;
+/** A triangle. Reference: torch.bartlett_window. DirectML: ELEMENT_WISE_ABS. */
+export const bartlettWindow = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind270.is($1))) throw refused("bartlettWindow", [["length", kinds.kind1], ["options", kinds.kind270]], [$0, $1]); try { return $signalWindows.bartlettWindow($0, $1); } catch (error) { throw under("bartlettWindow", error); } }) as typeof $signalWindows.bartlettWindow;
+/** Kaiser's window: I0(beta sqrt(1 - t²)) / I0(beta). beta: default 12. Reference: torch.kaiser_window. DirectML: as i0. */
+export const kaiserWindow = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && kinds.kind274.is($1))) throw refused("kaiserWindow", [["length", kinds.kind1], ["options", kinds.kind274]], [$0, $1]); try { return $signalWindows.kaiserWindow($0, $1); } catch (error) { throw under("kaiserWindow", error); } }) as typeof $signalWindows.kaiserWindow;
+/** `steps` numbers from base^start to base^end, evenly apart in their logarithms. Reference: torch.logspace. DirectML: ELEMENT_WISE_POW. */
+export const logspace = (($0: never, $1: never, $2: never, $3: never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind276.is($3))) throw refused("logspace", [["start", kinds.kind1], ["end", kinds.kind1], ["steps", kinds.kind1], ["options", kinds.kind276]], [$0, $1, $2, $3]); try { return $signalWindows.logspace($0, $1, $2, $3); } catch (error) { throw under("logspace", error); } }) as typeof $signalWindows.logspace;
+export { type SoftmaxOptions } from "./softmax.ts";
+/**
+ * exp(x) / sum of exp(x) along the axis. x: float16 or float32, of any shape. Result: the same shape.
+ * DirectML: ACTIVATION_SOFTMAX1 (ACTIVATION_SOFTMAX over rows below feature level 5.1). Reference: torch.softmax.
+ */
+export const softmax = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind212.is($2))) throw refused("softmax", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind212]], [$0, $1, $2]); try { return $softmax.softmax($0, $1, $2); } catch (error) { throw under("softmax", error); } }) as typeof $softmax.softmax;
+/** log(softmax(x)), computed stably. DirectML: ACTIVATION_LOG_SOFTMAX1 (ACTIVATION_LOG_SOFTMAX below 5.1). Reference: torch.log_softmax. */
+export const logSoftmax = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind212.is($2))) throw refused("logSoftmax", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind212]], [$0, $1, $2]); try { return $softmax.logSoftmax($0, $1, $2); } catch (error) { throw under("logSoftmax", error); } }) as typeof $softmax.logSoftmax;
+/** softmax(-x). Reference: torch.nn.functional.softmin. */
+export const softmin = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind212.is($2))) throw refused("softmin", [["x", kinds.kind0], ["axis", kinds.kind1], ["options", kinds.kind212]], [$0, $1, $2]); try { return $softmax.softmin($0, $1, $2); } catch (error) { throw under("softmin", error); } }) as typeof $softmax.softmin;
+export { type SortOptions, type TopKOptions, type KthOptions } from "./sort.ts";
+/**
+ * The elements in order along an axis, and their places before: {values, indices}. Equal elements keep their order, NaN counts as
+ * the largest. Gradients flow to x. DirectML: TOP_K1. Reference: torch.sort.
+ */
+export const sort = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind278.is($2))) throw refused("sort", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind278]], [$0, $1, $2]); try { return $sort.sort($0, $1, $2); } catch (error) { throw under("sort", error); } }) as typeof $sort.sort;
+/** The places of the elements in order along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
+export const argsort = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind278.is($2))) throw refused("argsort", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind278]], [$0, $1, $2]); try { return $sort.argsort($0, $1, $2); } catch (error) { throw under("argsort", error); } }) as typeof $sort.argsort;
+/** The elements in order along the first axis. Reference: torch.msort. DirectML: TOP_K1. */
+export const msort = (($0: never) => { if (!(isTensor($0))) throw refused("msort", [["x", kinds.kind0]], [$0]); try { return $sort.msort($0); } catch (error) { throw under("msort", error); } }) as typeof $sort.msort;
+/**
+ * The k largest (or smallest) elements along an axis in order, and their places: {values, indices}. NaN counts as the largest.
+ * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
+ */
+export const topk = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2) && kinds.kind280.is($3))) throw refused("topk", [["x", kinds.kind0], ["k", kinds.kind1], ["axis", kinds.kind15], ["options", kinds.kind280]], [$0, $1, $2, $3]); try { return $sort.topk($0, $1, $2, $3); } catch (error) { throw under("topk", error); } }) as typeof $sort.topk;
+/** The k-th smallest element (counted from 1) along an axis, and its place: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
+export const kthvalue = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2) && kinds.kind108.is($3))) throw refused("kthvalue", [["x", kinds.kind0], ["k", kinds.kind1], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2, $3]); try { return $sort.kthvalue($0, $1, $2, $3); } catch (error) { throw under("kthvalue", error); } }) as typeof $sort.kthvalue;
+/** I0(x), the modified Bessel function. Integers give float32 (as in all functions of this file). Reference: torch.i0. DirectML: EXP, SQRT. */
+export const i0 = (($0: never) => { if (!(isTensor($0))) throw refused("i0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.i0($0); } catch (error) { throw under("i0", error); } }) as typeof $specialBessel.i0;
+/** exp(-|x|) I0(x). Reference: torch.special.i0e. */
+export const i0e = (($0: never) => { if (!(isTensor($0))) throw refused("i0e", [["x", kinds.kind0]], [$0]); try { return $specialBessel.i0e($0); } catch (error) { throw under("i0e", error); } }) as typeof $specialBessel.i0e;
+/** I1(x). Reference: torch.special.i1. */
+export const i1 = (($0: never) => { if (!(isTensor($0))) throw refused("i1", [["x", kinds.kind0]], [$0]); try { return $specialBessel.i1($0); } catch (error) { throw under("i1", error); } }) as typeof $specialBessel.i1;
+/** exp(-|x|) I1(x). Reference: torch.special.i1e. */
+export const i1e = (($0: never) => { if (!(isTensor($0))) throw refused("i1e", [["x", kinds.kind0]], [$0]); try { return $specialBessel.i1e($0); } catch (error) { throw under("i1e", error); } }) as typeof $specialBessel.i1e;
+/** K0(x). No gradient, as in PyTorch (and for the functions below). Reference: torch.special.modified_bessel_k0. */
+export const modifiedBesselK0 = (($0: never) => { if (!(isTensor($0))) throw refused("modifiedBesselK0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.modifiedBesselK0($0); } catch (error) { throw under("modifiedBesselK0", error); } }) as typeof $specialBessel.modifiedBesselK0;
+/** K1(x). Reference: torch.special.modified_bessel_k1. */
+export const modifiedBesselK1 = (($0: never) => { if (!(isTensor($0))) throw refused("modifiedBesselK1", [["x", kinds.kind0]], [$0]); try { return $specialBessel.modifiedBesselK1($0); } catch (error) { throw under("modifiedBesselK1", error); } }) as typeof $specialBessel.modifiedBesselK1;
+/** exp(x) K0(x). Reference: torch.special.scaled_modified_bessel_k0. */
+export const scaledModifiedBesselK0 = (($0: never) => { if (!(isTensor($0))) throw refused("scaledModifiedBesselK0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.scaledModifiedBesselK0($0); } catch (error) { throw under("scaledModifiedBesselK0", error); } }) as typeof $specialBessel.scaledModifiedBesselK0;
+/** exp(x) K1(x). Reference: torch.special.scaled_modified_bessel_k1. */
+export const scaledModifiedBesselK1 = (($0: never) => { if (!(isTensor($0))) throw refused("scaledModifiedBesselK1", [["x", kinds.kind0]], [$0]); try { return $specialBessel.scaledModifiedBesselK1($0); } catch (error) { throw under("scaledModifiedBesselK1", error); } }) as typeof $specialBessel.scaledModifiedBesselK1;
+/** I0(x) without a gradient. Reference: torch.special.modified_bessel_i0. */
+export const modifiedBesselI0 = (($0: never) => { if (!(isTensor($0))) throw refused("modifiedBesselI0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.modifiedBesselI0($0); } catch (error) { throw under("modifiedBesselI0", error); } }) as typeof $specialBessel.modifiedBesselI0;
+/** I1(x) without a gradient. Reference: torch.special.modified_bessel_i1. */
+export const modifiedBesselI1 = (($0: never) => { if (!(isTensor($0))) throw refused("modifiedBesselI1", [["x", kinds.kind0]], [$0]); try { return $specialBessel.modifiedBesselI1($0); } catch (error) { throw under("modifiedBesselI1", error); } }) as typeof $specialBessel.modifiedBesselI1;
+/** J0(x). Reference: torch.special.bessel_j0. DirectML: SIN, COS, SQRT. */
+export const besselJ0 = (($0: never) => { if (!(isTensor($0))) throw refused("besselJ0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.besselJ0($0); } catch (error) { throw under("besselJ0", error); } }) as typeof $specialBessel.besselJ0;
+/** J1(x). Reference: torch.special.bessel_j1. */
+export const besselJ1 = (($0: never) => { if (!(isTensor($0))) throw refused("besselJ1", [["x", kinds.kind0]], [$0]); try { return $specialBessel.besselJ1($0); } catch (error) { throw under("besselJ1", error); } }) as typeof $specialBessel.besselJ1;
+/** Y0(x). Reference: torch.special.bessel_y0. */
+export const besselY0 = (($0: never) => { if (!(isTensor($0))) throw refused("besselY0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.besselY0($0); } catch (error) { throw under("besselY0", error); } }) as typeof $specialBessel.besselY0;
+/** Y1(x). Reference: torch.special.bessel_y1. */
+export const besselY1 = (($0: never) => { if (!(isTensor($0))) throw refused("besselY1", [["x", kinds.kind0]], [$0]); try { return $specialBessel.besselY1($0); } catch (error) { throw under("besselY1", error); } }) as typeof $specialBessel.besselY1;
+/** sin(x) / x. Reference: torch.special.spherical_bessel_j0. */
+export const sphericalBesselJ0 = (($0: never) => { if (!(isTensor($0))) throw refused("sphericalBesselJ0", [["x", kinds.kind0]], [$0]); try { return $specialBessel.sphericalBesselJ0($0); } catch (error) { throw under("sphericalBesselJ0", error); } }) as typeof $specialBessel.sphericalBesselJ0;
+/** 1 - erf(x), exact for large x too. Reference: torch.erfc. DirectML: ERF, EXP. */
+export const erfc = (($0: never) => { if (!(isTensor($0))) throw refused("erfc", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.erfc($0); } catch (error) { throw under("erfc", error); } }) as typeof $specialErrorFunctions.erfc;
+/** exp(x²) erfc(x). Reference: torch.special.erfcx. DirectML: EXP. */
+export const erfcx = (($0: never) => { if (!(isTensor($0))) throw refused("erfcx", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.erfcx($0); } catch (error) { throw under("erfcx", error); } }) as typeof $specialErrorFunctions.erfcx;
+/** The inverse of erf. Reference: torch.erfinv. DirectML: LOG, SQRT. */
+export const erfinv = (($0: never) => { if (!(isTensor($0))) throw refused("erfinv", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.erfinv($0); } catch (error) { throw under("erfinv", error); } }) as typeof $specialErrorFunctions.erfinv;
+/** The probability of at most x under the normal distribution. Reference: torch.special.ndtr. DirectML: ERF, EXP. */
+export const ndtr = (($0: never) => { if (!(isTensor($0))) throw refused("ndtr", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.ndtr($0); } catch (error) { throw under("ndtr", error); } }) as typeof $specialErrorFunctions.ndtr;
+/** ln ndtr(x), exact for large negative x too. Reference: torch.special.log_ndtr. DirectML: ERF, EXP, LOG. */
+export const logNdtr = (($0: never) => { if (!(isTensor($0))) throw refused("logNdtr", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.logNdtr($0); } catch (error) { throw under("logNdtr", error); } }) as typeof $specialErrorFunctions.logNdtr;
+/** The inverse of ndtr. Reference: torch.special.ndtri. DirectML: LOG, SQRT. */
+export const ndtri = (($0: never) => { if (!(isTensor($0))) throw refused("ndtri", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.ndtri($0); } catch (error) { throw under("ndtri", error); } }) as typeof $specialErrorFunctions.ndtri;
+/** -x ln(x), 0 at 0, -Infinity for negative x. Reference: torch.special.entr. DirectML: LOG. */
+export const entr = (($0: never) => { if (!(isTensor($0))) throw refused("entr", [["x", kinds.kind0]], [$0]); try { return $specialErrorFunctions.entr($0); } catch (error) { throw under("entr", error); } }) as typeof $specialErrorFunctions.entr;
+/** ln |Γ(x)|. Integers give float32 (as in all functions of this file). Reference: torch.lgamma. DirectML: LOG, SIN, arithmetic. */
+export const lgamma = (($0: never) => { if (!(isTensor($0))) throw refused("lgamma", [["x", kinds.kind0]], [$0]); try { return $specialGamma.lgamma($0); } catch (error) { throw under("lgamma", error); } }) as typeof $specialGamma.lgamma;
+/** ψ(x) = d ln Γ(x) / dx. Reference: torch.digamma. DirectML: LOG, SIN, COS, arithmetic. */
+export const digamma = (($0: never) => { if (!(isTensor($0))) throw refused("digamma", [["x", kinds.kind0]], [$0]); try { return $specialGamma.digamma($0); } catch (error) { throw under("digamma", error); } }) as typeof $specialGamma.digamma;
+/** The n-th derivative of ψ. Reference: torch.polygamma. DirectML: POW, SIN, COS. */
+export const polygamma = (($0: never, $1: never) => { if (!(kinds.kind1.is($0) && isTensor($1))) throw refused("polygamma", [["n", kinds.kind1], ["x", kinds.kind0]], [$0, $1]); try { return $specialGamma.polygamma($0, $1); } catch (error) { throw under("polygamma", error); } }) as typeof $specialGamma.polygamma;
+/** ln of the multivariate gamma function of p dimensions, for x above (p - 1) / 2. Reference: torch.mvlgamma. */
+export const mvlgamma = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("mvlgamma", [["x", kinds.kind0], ["p", kinds.kind1]], [$0, $1]); try { return $specialGamma.mvlgamma($0, $1); } catch (error) { throw under("mvlgamma", error); } }) as typeof $specialGamma.mvlgamma;
+/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. NaN for negative q that are not whole. Reference: torch.special.zeta. */
+export const zeta = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("zeta", [["s", kinds.kind26], ["q", kinds.kind26]], [$0, $1]); try { return $specialGamma.zeta($0, $1); } catch (error) { throw under("zeta", error); } }) as typeof $specialGamma.zeta;
+/** P(a, x), the share of Γ(a) below x; a and x at least 0. No gradient flows to a, as in PyTorch. Reference: torch.igamma. */
+export const igamma = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("igamma", [["a", kinds.kind26], ["x", kinds.kind26]], [$0, $1]); try { return $specialIncompleteGamma.igamma($0, $1); } catch (error) { throw under("igamma", error); } }) as typeof $specialIncompleteGamma.igamma;
+/** Q(a, x) = 1 - P(a, x). Reference: torch.igammac. */
+export const igammac = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("igammac", [["a", kinds.kind26], ["x", kinds.kind26]], [$0, $1]); try { return $specialIncompleteGamma.igammac($0, $1); } catch (error) { throw under("igammac", error); } }) as typeof $specialIncompleteGamma.igammac;
+/** T_n(x), Chebyshev's polynomial of the first kind; 0 for negative n. No gradient, as in PyTorch (and below). Reference: torch.special.chebyshev_polynomial_t. */
+export const chebyshevPolynomialT = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("chebyshevPolynomialT", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.chebyshevPolynomialT($0, $1); } catch (error) { throw under("chebyshevPolynomialT", error); } }) as typeof $specialPolynomials.chebyshevPolynomialT;
+/** U_n(x), of the second kind. Reference: torch.special.chebyshev_polynomial_u. */
+export const chebyshevPolynomialU = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("chebyshevPolynomialU", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.chebyshevPolynomialU($0, $1); } catch (error) { throw under("chebyshevPolynomialU", error); } }) as typeof $specialPolynomials.chebyshevPolynomialU;
+/** V_n(x), of the third kind. Reference: torch.special.chebyshev_polynomial_v. */
+export const chebyshevPolynomialV = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("chebyshevPolynomialV", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.chebyshevPolynomialV($0, $1); } catch (error) { throw under("chebyshevPolynomialV", error); } }) as typeof $specialPolynomials.chebyshevPolynomialV;
+/** W_n(x), of the fourth kind. Reference: torch.special.chebyshev_polynomial_w. */
+export const chebyshevPolynomialW = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("chebyshevPolynomialW", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.chebyshevPolynomialW($0, $1); } catch (error) { throw under("chebyshevPolynomialW", error); } }) as typeof $specialPolynomials.chebyshevPolynomialW;
+/** T_n(2x - 1). Reference: torch.special.shifted_chebyshev_polynomial_t. */
+export const shiftedChebyshevPolynomialT = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("shiftedChebyshevPolynomialT", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.shiftedChebyshevPolynomialT($0, $1); } catch (error) { throw under("shiftedChebyshevPolynomialT", error); } }) as typeof $specialPolynomials.shiftedChebyshevPolynomialT;
+/** U_n(2x - 1). Reference: torch.special.shifted_chebyshev_polynomial_u. */
+export const shiftedChebyshevPolynomialU = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("shiftedChebyshevPolynomialU", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.shiftedChebyshevPolynomialU($0, $1); } catch (error) { throw under("shiftedChebyshevPolynomialU", error); } }) as typeof $specialPolynomials.shiftedChebyshevPolynomialU;
+/** V_n(2x - 1). Reference: torch.special.shifted_chebyshev_polynomial_v. */
+export const shiftedChebyshevPolynomialV = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("shiftedChebyshevPolynomialV", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.shiftedChebyshevPolynomialV($0, $1); } catch (error) { throw under("shiftedChebyshevPolynomialV", error); } }) as typeof $specialPolynomials.shiftedChebyshevPolynomialV;
+/** W_n(2x - 1). Reference: torch.special.shifted_chebyshev_polynomial_w. */
+export const shiftedChebyshevPolynomialW = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("shiftedChebyshevPolynomialW", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.shiftedChebyshevPolynomialW($0, $1); } catch (error) { throw under("shiftedChebyshevPolynomialW", error); } }) as typeof $specialPolynomials.shiftedChebyshevPolynomialW;
+/** H_n(x), Hermite's polynomial of the physicists. Reference: torch.special.hermite_polynomial_h. */
+export const hermitePolynomialH = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("hermitePolynomialH", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.hermitePolynomialH($0, $1); } catch (error) { throw under("hermitePolynomialH", error); } }) as typeof $specialPolynomials.hermitePolynomialH;
+/** He_n(x), Hermite's polynomial of the statisticians. Reference: torch.special.hermite_polynomial_he. */
+export const hermitePolynomialHe = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("hermitePolynomialHe", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.hermitePolynomialHe($0, $1); } catch (error) { throw under("hermitePolynomialHe", error); } }) as typeof $specialPolynomials.hermitePolynomialHe;
+/** L_n(x), Laguerre's polynomial. Reference: torch.special.laguerre_polynomial_l. */
+export const laguerrePolynomialL = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("laguerrePolynomialL", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.laguerrePolynomialL($0, $1); } catch (error) { throw under("laguerrePolynomialL", error); } }) as typeof $specialPolynomials.laguerrePolynomialL;
+/** P_n(x), Legendre's polynomial. Reference: torch.special.legendre_polynomial_p. */
+export const legendrePolynomialP = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("legendrePolynomialP", [["x", kinds.kind26], ["n", kinds.kind26]], [$0, $1]); try { return $specialPolynomials.legendrePolynomialP($0, $1); } catch (error) { throw under("legendrePolynomialP", error); } }) as typeof $specialPolynomials.legendrePolynomialP;
+export { type HookHandle } from "./state.ts";
+/** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
+export const clone = (($0: never) => { if (!(isTensor($0))) throw refused("clone", [["x", kinds.kind0]], [$0]); try { return $state.clone($0); } catch (error) { throw under("clone", error); } }) as typeof $state.clone;
+/** The same elements, as a leaf without a gradient. Reference: torch.Tensor.detach. */
+export const detach = (($0: never) => { if (!(isTensor($0))) throw refused("detach", [["x", kinds.kind0]], [$0]); try { return $state.detach($0); } catch (error) { throw under("detach", error); } }) as typeof $state.detach;
+/**
+ * Calls fn with the gradient of x whenever backward() has it; what fn returns takes its place. Reference: torch.Tensor.register_hook.
+ */
+export const registerHook = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind136.is($1))) throw refused("registerHook", [["x", kinds.kind0], ["fn", kinds.kind136]], [$0, $1]); try { return $state.registerHook($0, $1); } catch (error) { throw under("registerHook", error); } }) as typeof $state.registerHook;
+/** backward() accumulates the gradient of x in x.grad, though x is no leaf. Reference: torch.Tensor.retain_grad. */
+export const retainGrad = (($0: never) => { if (!(isTensor($0))) throw refused("retainGrad", [["x", kinds.kind0]], [$0]); try { return $state.retainGrad($0); } catch (error) { throw under("retainGrad", error); } }) as typeof $state.retainGrad;
+export { type VarianceOptions } from "./statistics.ts";
+/**
+ * The variance over the axes (all of them by default). Floating dtypes. Reference: torch.var. DirectML: REDUCE AVERAGE and SUM.
+ * @name var
+ */
+const var$ = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind179.is($2))) throw refused("var", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind179]], [$0, $1, $2]); try { return $statistics.variance($0, $1, $2); } catch (error) { throw under("var", error); } }) as typeof $statistics.variance;
+export { var$ as var };
+/** The standard deviation over the axes (all of them by default). Floating dtypes. Reference: torch.std. */
+export const std = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind179.is($2))) throw refused("std", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind179]], [$0, $1, $2]); try { return $statistics.std($0, $1, $2); } catch (error) { throw under("std", error); } }) as typeof $statistics.std;
+/**
+ * The p-norm over the axes (all of them by default): (sum |x|^p)^(1/p); for p = 0 the number of elements that are not 0, for
+ * ±Infinity the largest or smallest |x|. Floating dtypes. Reference: torch.linalg.vector_norm. DirectML: REDUCE L2, L1.
+ */
+export const norm = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind33.is($2) && kinds.kind81.is($3))) throw refused("norm", [["x", kinds.kind0], ["p", kinds.kind15], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2, $3]); try { return $statistics.norm($0, $1, $2, $3); } catch (error) { throw under("norm", error); } }) as typeof $statistics.norm;
+/** ln(sum e^x) over the axes, without overflow. Whole numbers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
+export const logsumexp = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind281.is($1) && kinds.kind81.is($2))) throw refused("logsumexp", [["x", kinds.kind0], ["axis", kinds.kind281], ["options", kinds.kind81]], [$0, $1, $2]); try { return $statistics.logsumexp($0, $1, $2); } catch (error) { throw under("logsumexp", error); } }) as typeof $statistics.logsumexp;
+/**
+ * x gets another shape over its own storage, packed from its first element on. Where the storage holds fewer elements x gets a larger one,
+ * with zeros behind; other views keep the old one. Throws AutogradError where x requires a gradient, and inside compile().
+ * Reference: torch.Tensor.resize_.
+ */
+export const resize_ = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind20.is($1))) throw refused("resize_", [["x", kinds.kind0], ["shape", kinds.kind20]], [$0, $1]); try { return $storageSize.resize_($0, $1); } catch (error) { throw under("resize_", error); } }) as typeof $storageSize.resize_;
+/** resize_() to the shape of another tensor. Reference: torch.Tensor.resize_as_. */
+export const resizeAs_ = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("resizeAs_", [["x", kinds.kind0], ["template", kinds.kind0]], [$0, $1]); try { return $storageSize.resizeAs_($0, $1); } catch (error) { throw under("resizeAs_", error); } }) as typeof $storageSize.resizeAs_;
+/** Whether two tensors have one shape. Reference: torch.is_same_size. */
+export const isSameSize = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("isSameSize", [["x", kinds.kind0], ["other", kinds.kind0]], [$0, $1]); try { return $storageSize.isSameSize($0, $1); } catch (error) { throw under("isSameSize", error); } }) as typeof $storageSize.isSameSize;
+/** Whether two tensors show the same elements of one storage in the same way. Reference: torch.Tensor.is_set_to. */
+export const isSetTo = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("isSetTo", [["x", kinds.kind0], ["other", kinds.kind0]], [$0, $1]); try { return $storageSize.isSetTo($0, $1); } catch (error) { throw under("isSetTo", error); } }) as typeof $storageSize.isSetTo;
+/** Whether the only element of x is not 0; NaN is not. A promise of it. Reference: torch.is_nonzero. */
+export const isNonzero = (async ($0: never) => { if (!(isTensor($0))) throw refused("isNonzero", [["x", kinds.kind0]], [$0]); try { return await $truth.isNonzero($0); } catch (error) { throw under("isNonzero", error); } }) as typeof $truth.isNonzero;
+/** isNonzero(), blocking until the device is done. */
+export const isNonzeroSync = (($0: never) => { if (!(isTensor($0))) throw refused("isNonzeroSync", [["x", kinds.kind0]], [$0]); try { return $truth.isNonzeroSync($0); } catch (error) { throw under("isNonzeroSync", error); } }) as typeof $truth.isNonzeroSync;
+/** |x|. Any dtype but bool; kept. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */
+export const abs = (($0: never) => { if (!(isTensor($0))) throw refused("abs", [["x", kinds.kind0]], [$0]); try { return $unary.abs($0); } catch (error) { throw under("abs", error); } }) as typeof $unary.abs;
+/** -x. Any dtype but bool; kept (unsigned integers wrap). Reference: torch.neg. DirectML: ELEMENT_WISE_NEGATE. */
+export const neg = (($0: never) => { if (!(isTensor($0))) throw refused("neg", [["x", kinds.kind0]], [$0]); try { return $unary.neg($0); } catch (error) { throw under("neg", error); } }) as typeof $unary.neg;
+/** -1, 0 or 1 by the sign of x. Any dtype; kept. Reference: torch.sign. DirectML: ELEMENT_WISE_SIGN. */
+export const sign = (($0: never) => { if (!(isTensor($0))) throw refused("sign", [["x", kinds.kind0]], [$0]); try { return $unary.sign($0); } catch (error) { throw under("sign", error); } }) as typeof $unary.sign;
+/** x * x. Any dtype; kept, but for bool, which gives int64. Reference: torch.square. DirectML: ELEMENT_WISE_MULTIPLY. */
+export const square = (($0: never) => { if (!(isTensor($0))) throw refused("square", [["x", kinds.kind0]], [$0]); try { return $unary.square($0); } catch (error) { throw under("square", error); } }) as typeof $unary.square;
+/** The largest whole number not above x; integers are kept. Reference: torch.floor. DirectML: ELEMENT_WISE_FLOOR. */
+export const floor = (($0: never) => { if (!(isTensor($0))) throw refused("floor", [["x", kinds.kind0]], [$0]); try { return $unary.floor($0); } catch (error) { throw under("floor", error); } }) as typeof $unary.floor;
+/** The smallest whole number not below x; integers are kept. Reference: torch.ceil. DirectML: ELEMENT_WISE_CEIL. */
+export const ceil = (($0: never) => { if (!(isTensor($0))) throw refused("ceil", [["x", kinds.kind0]], [$0]); try { return $unary.ceil($0); } catch (error) { throw under("ceil", error); } }) as typeof $unary.ceil;
+/** x without its fraction; integers are kept. Reference: torch.trunc. DirectML: ELEMENT_WISE_ROUND. */
+export const trunc = (($0: never) => { if (!(isTensor($0))) throw refused("trunc", [["x", kinds.kind0]], [$0]); try { return $unary.trunc($0); } catch (error) { throw under("trunc", error); } }) as typeof $unary.trunc;
+/** x - trunc(x): the fraction with the sign of x. Floating dtypes. Reference: torch.frac. */
+export const frac = (($0: never) => { if (!(isTensor($0))) throw refused("frac", [["x", kinds.kind0]], [$0]); try { return $unary.frac($0); } catch (error) { throw under("frac", error); } }) as typeof $unary.frac;
+/**
+ * The nearest whole number, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
+ * Integers are kept. Reference: torch.round. DirectML: ELEMENT_WISE_ROUND.
+ */
+export const round = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind283.is($1))) throw refused("round", [["x", kinds.kind0], ["options", kinds.kind283]], [$0, $1]); try { return $unary.round($0, $1); } catch (error) { throw under("round", error); } }) as typeof $unary.round;
+/** e^x. Result floating: integers give float32 (as in all functions below). Reference: torch.exp. DirectML: ELEMENT_WISE_EXP. */
+export const exp = (($0: never) => { if (!(isTensor($0))) throw refused("exp", [["x", kinds.kind0]], [$0]); try { return $unary.exp($0); } catch (error) { throw under("exp", error); } }) as typeof $unary.exp;
+/** 2^x. Reference: torch.exp2. DirectML: ELEMENT_WISE_POW. */
+export const exp2 = (($0: never) => { if (!(isTensor($0))) throw refused("exp2", [["x", kinds.kind0]], [$0]); try { return $unary.exp2($0); } catch (error) { throw under("exp2", error); } }) as typeof $unary.exp2;
+/** e^x - 1, exact for small x too. Reference: torch.expm1. DirectML: ELEMENT_WISE_EXP and LOG. */
+export const expm1 = (($0: never) => { if (!(isTensor($0))) throw refused("expm1", [["x", kinds.kind0]], [$0]); try { return $unary.expm1($0); } catch (error) { throw under("expm1", error); } }) as typeof $unary.expm1;
+/** ln(x). Reference: torch.log. DirectML: ELEMENT_WISE_LOG. */
+export const log = (($0: never) => { if (!(isTensor($0))) throw refused("log", [["x", kinds.kind0]], [$0]); try { return $unary.log($0); } catch (error) { throw under("log", error); } }) as typeof $unary.log;
+/** Logarithm to base 2. Reference: torch.log2. DirectML: ELEMENT_WISE_LOG. */
+export const log2 = (($0: never) => { if (!(isTensor($0))) throw refused("log2", [["x", kinds.kind0]], [$0]); try { return $unary.log2($0); } catch (error) { throw under("log2", error); } }) as typeof $unary.log2;
+/** Logarithm to base 10. Reference: torch.log10. DirectML: ELEMENT_WISE_LOG. */
+export const log10 = (($0: never) => { if (!(isTensor($0))) throw refused("log10", [["x", kinds.kind0]], [$0]); try { return $unary.log10($0); } catch (error) { throw under("log10", error); } }) as typeof $unary.log10;
+/** ln(1 + x), exact for small x too. Reference: torch.log1p. DirectML: ELEMENT_WISE_LOG. */
+export const log1p = (($0: never) => { if (!(isTensor($0))) throw refused("log1p", [["x", kinds.kind0]], [$0]); try { return $unary.log1p($0); } catch (error) { throw under("log1p", error); } }) as typeof $unary.log1p;
+/** Square root. Reference: torch.sqrt. DirectML: ELEMENT_WISE_SQRT. */
+export const sqrt = (($0: never) => { if (!(isTensor($0))) throw refused("sqrt", [["x", kinds.kind0]], [$0]); try { return $unary.sqrt($0); } catch (error) { throw under("sqrt", error); } }) as typeof $unary.sqrt;
+/** 1 / sqrt(x). Reference: torch.rsqrt. DirectML: ELEMENT_WISE_SQRT and RECIP. */
+export const rsqrt = (($0: never) => { if (!(isTensor($0))) throw refused("rsqrt", [["x", kinds.kind0]], [$0]); try { return $unary.rsqrt($0); } catch (error) { throw under("rsqrt", error); } }) as typeof $unary.rsqrt;
+/** 1 / x. Reference: torch.reciprocal. DirectML: ELEMENT_WISE_RECIP. */
+export const reciprocal = (($0: never) => { if (!(isTensor($0))) throw refused("reciprocal", [["x", kinds.kind0]], [$0]); try { return $unary.reciprocal($0); } catch (error) { throw under("reciprocal", error); } }) as typeof $unary.reciprocal;
+/** Sine of radians. Reference: torch.sin. DirectML: ELEMENT_WISE_SIN. */
+export const sin = (($0: never) => { if (!(isTensor($0))) throw refused("sin", [["x", kinds.kind0]], [$0]); try { return $unary.sin($0); } catch (error) { throw under("sin", error); } }) as typeof $unary.sin;
+/** Cosine of radians. Reference: torch.cos. DirectML: ELEMENT_WISE_COS. */
+export const cos = (($0: never) => { if (!(isTensor($0))) throw refused("cos", [["x", kinds.kind0]], [$0]); try { return $unary.cos($0); } catch (error) { throw under("cos", error); } }) as typeof $unary.cos;
+/** Tangent of radians. Reference: torch.tan. DirectML: ELEMENT_WISE_TAN. */
+export const tan = (($0: never) => { if (!(isTensor($0))) throw refused("tan", [["x", kinds.kind0]], [$0]); try { return $unary.tan($0); } catch (error) { throw under("tan", error); } }) as typeof $unary.tan;
+/** Inverse sine, in radians. Reference: torch.asin. DirectML: ELEMENT_WISE_ASIN. */
+export const asin = (($0: never) => { if (!(isTensor($0))) throw refused("asin", [["x", kinds.kind0]], [$0]); try { return $unary.asin($0); } catch (error) { throw under("asin", error); } }) as typeof $unary.asin;
+/** Inverse cosine, in radians. Reference: torch.acos. DirectML: ELEMENT_WISE_ACOS. */
+export const acos = (($0: never) => { if (!(isTensor($0))) throw refused("acos", [["x", kinds.kind0]], [$0]); try { return $unary.acos($0); } catch (error) { throw under("acos", error); } }) as typeof $unary.acos;
+/** Inverse tangent, in radians. Reference: torch.atan. DirectML: ELEMENT_WISE_ATAN. */
+export const atan = (($0: never) => { if (!(isTensor($0))) throw refused("atan", [["x", kinds.kind0]], [$0]); try { return $unary.atan($0); } catch (error) { throw under("atan", error); } }) as typeof $unary.atan;
+/** Hyperbolic sine. Reference: torch.sinh. DirectML: ELEMENT_WISE_SINH. */
+export const sinh = (($0: never) => { if (!(isTensor($0))) throw refused("sinh", [["x", kinds.kind0]], [$0]); try { return $unary.sinh($0); } catch (error) { throw under("sinh", error); } }) as typeof $unary.sinh;
+/** Hyperbolic cosine. Reference: torch.cosh. DirectML: ELEMENT_WISE_COSH. */
+export const cosh = (($0: never) => { if (!(isTensor($0))) throw refused("cosh", [["x", kinds.kind0]], [$0]); try { return $unary.cosh($0); } catch (error) { throw under("cosh", error); } }) as typeof $unary.cosh;
+/** Hyperbolic tangent. Reference: torch.tanh. DirectML: ELEMENT_WISE_TANH. @functional */
+export const tanh = (($0: never) => { if (!(isTensor($0))) throw refused("tanh", [["x", kinds.kind0]], [$0]); try { return $unary.tanh($0); } catch (error) { throw under("tanh", error); } }) as typeof $unary.tanh;
+/** Inverse hyperbolic sine. Reference: torch.asinh. DirectML: ELEMENT_WISE_ASINH. */
+export const asinh = (($0: never) => { if (!(isTensor($0))) throw refused("asinh", [["x", kinds.kind0]], [$0]); try { return $unary.asinh($0); } catch (error) { throw under("asinh", error); } }) as typeof $unary.asinh;
+/** Inverse hyperbolic cosine. Reference: torch.acosh. DirectML: ELEMENT_WISE_ACOSH. */
+export const acosh = (($0: never) => { if (!(isTensor($0))) throw refused("acosh", [["x", kinds.kind0]], [$0]); try { return $unary.acosh($0); } catch (error) { throw under("acosh", error); } }) as typeof $unary.acosh;
+/** Inverse hyperbolic tangent. Reference: torch.atanh. DirectML: ELEMENT_WISE_ATANH. */
+export const atanh = (($0: never) => { if (!(isTensor($0))) throw refused("atanh", [["x", kinds.kind0]], [$0]); try { return $unary.atanh($0); } catch (error) { throw under("atanh", error); } }) as typeof $unary.atanh;
+/** The error function. Reference: torch.erf. DirectML: ELEMENT_WISE_ERF. */
+export const erf = (($0: never) => { if (!(isTensor($0))) throw refused("erf", [["x", kinds.kind0]], [$0]); try { return $unary.erf($0); } catch (error) { throw under("erf", error); } }) as typeof $unary.erf;
+export { type UniqueOptions, type Unique } from "./unique.ts";
+/**
+ * The distinct elements in order, with the place of each element's value and how often each occurs. With an axis: the distinct parts along
+ * it, in lexicographic order. NaN are distinct from each other. Blocks until the device has counted. Reference: torch.unique.
+ */
+export const unique = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind285.is($1))) throw refused("unique", [["x", kinds.kind0], ["options", kinds.kind285]], [$0, $1]); try { return $unique.unique($0, $1); } catch (error) { throw under("unique", error); } }) as typeof $unique.unique;
+/** unique() of neighbours only: runs of equal elements, in their order. Reference: torch.unique_consecutive. */
+export const uniqueConsecutive = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind285.is($1))) throw refused("uniqueConsecutive", [["x", kinds.kind0], ["options", kinds.kind285]], [$0, $1]); try { return $unique.uniqueConsecutive($0, $1); } catch (error) { throw under("uniqueConsecutive", error); } }) as typeof $unique.uniqueConsecutive;
+export { type UnpoolOptions, type FractionalOptions } from "./unpool.ts";
+/** Values at the places that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
+export const maxUnpool1d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind287.is($3))) throw refused("maxUnpool1d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind287]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool1d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool1d", error); } }) as typeof $unpool.maxUnpool1d;
+/** maxUnpool1d over two spatial axes. Reference: torch.nn.functional.max_unpool2d. */
+export const maxUnpool2d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind287.is($3))) throw refused("maxUnpool2d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind287]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool2d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool2d", error); } }) as typeof $unpool.maxUnpool2d;
+/** maxUnpool1d over three spatial axes. Reference: torch.nn.functional.max_unpool3d. */
+export const maxUnpool3d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind287.is($3))) throw refused("maxUnpool3d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind287]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool3d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool3d", error); } }) as typeof $unpool.maxUnpool3d;
+/** (sum of x^p over each window)^(1/p). Reference: torch.nn.functional.lp_pool1d. DirectML: POW, AVERAGE_POOLING. */
+export const lpPool1d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind289.is($3))) throw refused("lpPool1d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $unpool.lpPool1d($0, $1, $2, $3); } catch (error) { throw under("lpPool1d", error); } }) as typeof $unpool.lpPool1d;
+/** lpPool1d over two spatial axes. Reference: torch.nn.functional.lp_pool2d. */
+export const lpPool2d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind289.is($3))) throw refused("lpPool2d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $unpool.lpPool2d($0, $1, $2, $3); } catch (error) { throw under("lpPool2d", error); } }) as typeof $unpool.lpPool2d;
+/** lpPool1d over three spatial axes. Reference: torch.nn.functional.lp_pool3d. */
+export const lpPool3d = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind289.is($3))) throw refused("lpPool3d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $unpool.lpPool3d($0, $1, $2, $3); } catch (error) { throw under("lpPool3d", error); } }) as typeof $unpool.lpPool3d;
+/** Maxima of windows whose distances vary at random. x: [N, C, H, W] or [C, H, W]. Reference: torch.nn.functional.fractional_max_pool2d. DirectML: GATHER_ELEMENTS, REDUCE MAX. */
+export const fractionalMaxPool2d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool2d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool2d($0, $1, $2); } catch (error) { throw under("fractionalMaxPool2d", error); } }) as typeof $unpool.fractionalMaxPool2d;
+/** fractionalMaxPool2d that also says where the maxima are. */
+export const fractionalMaxPool2dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool2dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool2dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool2dWithIndices", error); } }) as typeof $unpool.fractionalMaxPool2dWithIndices;
+/** fractionalMaxPool2d over three spatial axes. Reference: torch.nn.functional.fractional_max_pool3d. */
+export const fractionalMaxPool3d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool3d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool3d($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3d", error); } }) as typeof $unpool.fractionalMaxPool3d;
+/** fractionalMaxPool3d that also says where the maxima are. */
+export const fractionalMaxPool3dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool3dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool3dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3dWithIndices", error); } }) as typeof $unpool.fractionalMaxPool3dWithIndices;
+/**
+ * a where the condition holds, b elsewhere. Shapes broadcast; a and b promote to one dtype.
+ * condition: bool. Throws DTypeError for another dtype. DirectML: ELEMENT_WISE_IF. Reference: torch.where.
+ */
+export const where = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind26.is($1) && kinds.kind26.is($2))) throw refused("where", [["condition", kinds.kind0], ["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1, $2]); try { return $where.where($0, $1, $2); } catch (error) { throw under("where", error); } }) as typeof $where.where;
+/** x with `value` where the mask holds. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
+export const maskedFill = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind26.is($2))) throw refused("maskedFill", [["x", kinds.kind0], ["mask", kinds.kind0], ["value", kinds.kind26]], [$0, $1, $2]); try { return $where.maskedFill($0, $1, $2); } catch (error) { throw under("maskedFill", error); } }) as typeof $where.maskedFill;
+/** The larger of a and b; NaN if one is. Shapes broadcast; dtypes promote. Reference: torch.maximum. DirectML: ELEMENT_WISE_MAX. */
+export const maximum = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("maximum", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $where.maximum($0, $1); } catch (error) { throw under("maximum", error); } }) as typeof $where.maximum;
+/** The smaller of a and b; NaN if one is. Shapes broadcast; dtypes promote. Reference: torch.minimum. DirectML: ELEMENT_WISE_MIN. */
+export const minimum = (($0: never, $1: never) => { if (!(kinds.kind26.is($0) && kinds.kind26.is($1))) throw refused("minimum", [["a", kinds.kind26], ["b", kinds.kind26]], [$0, $1]); try { return $where.minimum($0, $1); } catch (error) { throw under("minimum", error); } }) as typeof $where.minimum;
+/** x, but at least min. A number or a tensor that broadcasts. Reference: torch.clamp_min. DirectML: ELEMENT_WISE_MAX. */
+export const clampMin = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind26.is($1))) throw refused("clampMin", [["x", kinds.kind0], ["min", kinds.kind26]], [$0, $1]); try { return $where.clampMin($0, $1); } catch (error) { throw under("clampMin", error); } }) as typeof $where.clampMin;
+/** x, but at most max. A number or a tensor that broadcasts. Reference: torch.clamp_max. DirectML: ELEMENT_WISE_MIN. */
+export const clampMax = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind26.is($1))) throw refused("clampMax", [["x", kinds.kind0], ["max", kinds.kind26]], [$0, $1]); try { return $where.clampMax($0, $1); } catch (error) { throw under("clampMax", error); } }) as typeof $where.clampMax;
+/**
+ * x limited to [min, max]; one of the two may be left out. Where min > max the result is max. Numbers or tensors that
+ * broadcast; dtypes promote; NaN stays. Throws ValueError without a limit. Reference: torch.clamp. DirectML: ELEMENT_WISE_MAX and MIN.
+ */
+export const clamp = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind18.is($1) && kinds.kind18.is($2))) throw refused("clamp", [["x", kinds.kind0], ["min", kinds.kind18], ["max", kinds.kind18]], [$0, $1, $2]); try { return $where.clamp($0, $1, $2); } catch (error) { throw under("clamp", error); } }) as typeof $where.clamp;
+/** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */
+export const nanToNum = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind293.is($1))) throw refused("nanToNum", [["x", kinds.kind0], ["options", kinds.kind293]], [$0, $1]); try { return $where.nanToNum($0, $1); } catch (error) { throw under("nanToNum", error); } }) as typeof $where.nanToNum;
+/**
+ * Windows of `size` elements at every step-th place of an axis, as a view with a last axis of its own. Gradients of overlapping windows
+ * are added. Reference: torch.Tensor.unfold.
+ */
+export const unfold = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind1.is($3))) throw refused("unfold", [["x", kinds.kind0], ["axis", kinds.kind1], ["size", kinds.kind1], ["step", kinds.kind1]], [$0, $1, $2, $3]); try { return $windows.unfold($0, $1, $2, $3); } catch (error) { throw under("unfold", error); } }) as typeof $windows.unfold;
+/**
+ * Any view of x's storage: sizes, strides and the first element's place, in elements from the storage's start. Gradients flow where x is
+ * packed and the view lies within it. Throws ShapeError where it would leave the storage. Reference: torch.as_strided.
+ */
+export const asStrided = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind20.is($2) && kinds.kind15.is($3))) throw refused("asStrided", [["x", kinds.kind0], ["shape", kinds.kind20], ["strides", kinds.kind20], ["storageOffset", kinds.kind15]], [$0, $1, $2, $3]); try { return $windows.asStrided($0, $1, $2, $3); } catch (error) { throw under("asStrided", error); } }) as typeof $windows.asStrided;
+/** x with source in place of a slice. Reference: torch.slice_scatter. */
+export const sliceScatter = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind15.is($2) && kinds.kind15.is($3) && kinds.kind15.is($5))) throw refused("sliceScatter", [["x", kinds.kind0], ["source", kinds.kind0], ["axis", kinds.kind15], ["start", kinds.kind15], ["step", kinds.kind15]], [$0, $1, $2, $3, $5]); try { return $windows.sliceScatter($0, $1, $2, $3, $4, $5); } catch (error) { throw under("sliceScatter", error); } }) as typeof $windows.sliceScatter;
+/** x with source at one place of an axis. Reference: torch.select_scatter. */
+export const selectScatter = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind1.is($2) && kinds.kind1.is($3))) throw refused("selectScatter", [["x", kinds.kind0], ["source", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind1]], [$0, $1, $2, $3]); try { return $windows.selectScatter($0, $1, $2, $3); } catch (error) { throw under("selectScatter", error); } }) as typeof $windows.selectScatter;
+/** x with source on a diagonal. Reference: torch.diagonal_scatter. */
+export const diagonalScatter = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind186.is($2))) throw refused("diagonalScatter", [["x", kinds.kind0], ["source", kinds.kind0], ["options", kinds.kind186]], [$0, $1, $2]); try { return $windows.diagonalScatter($0, $1, $2); } catch (error) { throw under("diagonalScatter", error); } }) as typeof $windows.diagonalScatter;
+/** x with source in a view of its storage that no element is in twice. Reference: torch.as_strided_scatter. */
+export const asStridedScatter = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind20.is($2) && kinds.kind20.is($3) && kinds.kind15.is($4))) throw refused("asStridedScatter", [["x", kinds.kind0], ["source", kinds.kind0], ["shape", kinds.kind20], ["strides", kinds.kind20], ["storageOffset", kinds.kind15]], [$0, $1, $2, $3, $4]); try { return $windows.asStridedScatter($0, $1, $2, $3, $4); } catch (error) { throw under("asStridedScatter", error); } }) as typeof $windows.asStridedScatter;
+/** x summed over the axes that broadcasting it from `shape` would make. Reference: torch.Tensor.sum_to_size. */
+export const sumToSize = (($0: never, ...rest: never[]) => { if (!(isTensor($0) && kinds.kind135.is(rest))) throw refused("sumToSize", [["x", kinds.kind0], ["shape", kinds.kind135]], [$0, rest]); try { return $windows.sumToSize($0, ...rest); } catch (error) { throw under("sumToSize", error); } }) as typeof $windows.sumToSize;
