@@ -87,10 +87,10 @@ const SPACES = new Set(["fft", "linalg", "masked"]);
 
 /** Our name of PyTorch's operation: "relu", "fft.rfft". */
 export function nameOf(op: string): string {
-  const other = OTHER_NAMES[op];
-  if (other !== undefined) return other;
   const path = op.split(".");
   const own = camel(path.at(-1)!);
+  const other = OTHER_NAMES[op];
+  if (other !== undefined && !(own in dx)) return other;
   const space = path.length > 1 ? path[0]! : "";
   const inner = SPACES.has(space) ? (dx as unknown as Record<string, Record<string, unknown> | undefined>)[space] : undefined;
   return inner?.[own] === undefined ? own : `${space}.${own}`;

@@ -1,11 +1,21 @@
 /** Whole models: functions, initializers, graphs inside nodes, files, compile, and what is refused. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice } from "../device.ts";
+import { clean, eachDevice, numbers } from "../device.ts";
 import { attribute, graph, model, node, tensor, value } from "./write.ts";
+
+/** What models.py recorded. */
+interface Exported {
+  readonly name: string;
+  readonly model: string;
+  readonly x: { readonly dtype: string; readonly shape: number[]; readonly data: number[] };
+  readonly y: readonly { readonly shape: number[]; readonly data: number[] }[];
+}
+const exported = JSON.parse(gunzipSync(readFileSync(new URL("models.json.gz", import.meta.url))).toString("utf8")) as Exported[];
 
 const FLOAT = 1;
 const INT64 = 7;
@@ -196,6 +206,80 @@ eachDevice("an ONNX model", (device) => {
       rmSync(folder, { recursive: true });
     }
   });
+
+  test("walks trees of any depth, with sets of numbers and what is no number", async () => {
+    await clean(device, async () => {
+      // Node 0: x0 <= 1 ? node 1 : leaf 2. Node 1: x1 in {2, 5} ? leaf 0 : leaf 1. A second tree: x1 > 3 ? leaf 3 : leaf 4.
+      const bytes = model({
+        opset: 18,
+        domains: { "ai.onnx.ml": 5 },
+        graph: graph({
+          inputs: [value("x", FLOAT, ["n", 2])],
+          outputs: [value("y", FLOAT, ["n", 2])],
+          nodes: [
+            node(
+              "TreeEnsemble",
+              ["x"],
+              ["y"],
+              [
+                attribute.int("n_targets", 2),
+                attribute.ints("tree_roots", [0, 2]),
+                attribute.ints("nodes_featureids", [0, 1, 1]),
+                attribute.tensor("nodes_splits", tensor("s", [3], floats(1, 0, 3))),
+                attribute.tensor("nodes_modes", tensor("m", [3], Uint8Array.of(0, 6, 3))),
+                attribute.tensor("membership_values", tensor("v", [2], floats(2, 5))),
+                attribute.ints("nodes_truenodeids", [1, 0, 3]),
+                attribute.ints("nodes_trueleafs", [0, 1, 1]),
+                attribute.ints("nodes_falsenodeids", [2, 1, 4]),
+                attribute.ints("nodes_falseleafs", [1, 1, 1]),
+                attribute.ints("nodes_missing_value_tracks_true", [1, 0, 0]),
+                attribute.ints("leaf_targetids", [0, 1, 0, 1, 1]),
+                attribute.tensor("leaf_weights", tensor("w", [5], floats(1, 10, 100, 1000, 10000))),
+              ],
+              "ai.onnx.ml",
+            ),
+          ],
+        }),
+      });
+      using loaded = await dx.io.onnx.load(bytes);
+      const x = dx.tensor([
+        [0, 2],
+        [0, 4],
+        [2, 5],
+        [NaN, 5],
+      ]);
+      expect(loaded.call(x).y!.toArraySync()).toEqual([
+        [1, 10000],
+        [0, 1010],
+        [100, 1000],
+        [1, 1000],
+      ]);
+    });
+  });
+
+  test.each(exported.map((m): [string, Exported] => [m.name, m]))(
+    "of PyTorch gives PyTorch's results: %s",
+    async (_, { model: bytes, x, y }) => {
+      await clean(
+        device,
+        async () => {
+          using loaded = await dx.io.onnx.load(Buffer.from(bytes, "base64"));
+          const input = dx.tensor(x.dtype === "int64" ? BigInt64Array.from(x.data, BigInt) : Float32Array.from(x.data), { shape: x.shape });
+          const compiled = dx.compile((t: dx.Tensor) => loaded.call(t));
+          const check = (results: Record<string, dx.Tensor>): void =>
+            y.forEach(({ shape, data }, i) => {
+              const found = results[`y${i}`]!;
+              expect(found.shape).toEqual(shape);
+              numbers(found).forEach((v, k) => expect(Math.abs(v - data[k]!)).toBeLessThan(1e-4 * Math.max(1, Math.abs(data[k]!))));
+            });
+          check(loaded.call(input));
+          for (let i = 0; i < 3; i++) check(compiled(input));
+          compiled.dispose();
+        },
+        { collect: true },
+      );
+    },
+  );
 
   test("refuses what it cannot do by name", async () => {
     await clean(device, async () => {

@@ -27,9 +27,9 @@ interface Elsewhere {
   readonly length: number;
 }
 
-export function tensor(name: string, dims: readonly number[], data: Float32Array | BigInt64Array | Elsewhere): Message {
+export function tensor(name: string, dims: readonly number[], data: Float32Array | BigInt64Array | Uint8Array | Elsewhere): Message {
   const bytes = ArrayBuffer.isView(data) ? new Uint8Array(data.buffer) : null;
-  const type = data instanceof BigInt64Array ? 7 : 1;
+  const type = data instanceof BigInt64Array ? 7 : data instanceof Uint8Array ? 2 : 1;
   const pair = (key: string, v: string | number): Message => message(13, all(text(1, key), text(2, String(v))));
   const content: Message =
     bytes === null
@@ -39,6 +39,9 @@ export function tensor(name: string, dims: readonly number[], data: Float32Array
 }
 
 export const attribute = {
+  int: (name: string, v: number): Message => all(text(1, name), whole(3, v), whole(20, 2)),
+  ints: (name: string, list: readonly number[]): Message => all(text(1, name), ...list.map((v) => whole(8, v)), whole(20, 7)),
+  tensor: (name: string, t: Message): Message => all(text(1, name), message(5, t), whole(20, 4)),
   float: (name: string, v: number): Message => all(text(1, name), (pbf) => pbf.writeFloatField(2, v), whole(20, 1)),
   graph: (name: string, g: Message): Message => all(text(1, name), message(6, g), whole(20, 5)),
   reference: (name: string, of: string, type: number): Message => all(text(1, name), whole(20, type), text(21, of)),

@@ -47,7 +47,7 @@ function stacked(c: Call, list: readonly Value[], axis: number): Value {
 
 /** States that go from step to step, and slices of the scanned inputs. */
 function scan(c: Call): Value[] {
-  if (c.opset < 9) throw c.unsupported("version 8, which scans batches");
+  if (c.opset < 9) return scanBatches(c);
   const body = c.body("body");
   const count = c.int("num_scan_inputs", 1);
   let states: Value[] = c.inputs.slice(0, c.inputs.length - count).map((v) => v ?? null);
@@ -68,6 +68,35 @@ function scan(c: Call): Value[] {
     return stacked(c, ordered, c.axis(c.ints("scan_output_axes")?.[k] ?? 0, rank));
   });
   return [...states, ...joined];
+}
+
+/** Version 8: an optional list of lengths, then states and scanned inputs with a batch in front, each sample on its own. */
+function scanBatches(c: Call): Value[] {
+  if (c.has(0)) throw c.unsupported("version 8 with lengths of its sequences");
+  const body = c.body("body");
+  const count = c.int("num_scan_inputs", 1);
+  const given = c.inputs.slice(1).map((v) => c.asTensor(v ?? null));
+  const states = given.length - count;
+  const backwards = c.ints("directions") ?? [];
+  const samples = Array.from({ length: given[0]!.shape[0]! }, (_, n) => {
+    let current: Value[] = given.slice(0, states).map((t) => ops.select(t, 0, n));
+    const scanned = given.slice(states).map((t) => ops.select(t, 0, n));
+    const steps = scanned[0]!.shape[0]!;
+    const outputs: Value[][] = Array.from({ length: c.node.outputs.length - states }, () => []);
+    for (let step = 0; step < steps; step++) {
+      const results = body.run([...current, ...scanned.map((t, i) => ops.select(t, 0, backwards[i] === 1 ? steps - 1 - step : step))]);
+      outputs.forEach((list, k) => list.push(results[states + k] ?? null));
+      current = results.slice(0, states);
+    }
+    return [...current, ...outputs.map((list) => stacked(c, list, 0))];
+  });
+  return c.node.outputs.map((_, k) =>
+    stacked(
+      c,
+      samples.map((s) => s[k]!),
+      0,
+    ),
+  );
 }
 
 /** A graph over the elements of sequences; tensors among the inputs are the same for all. */

@@ -22,6 +22,7 @@ import { resampling } from "./resampling.ts";
 import { sequences } from "./sequences.ts";
 import { shapes } from "./shapes.ts";
 import { signal } from "./signal.ts";
+import { text } from "./text.ts";
 import { training } from "./training.ts";
 import { unary } from "./unary.ts";
 
@@ -50,6 +51,7 @@ const domains: Readonly<Record<string, Family>> = {
     ...detection,
     ...control,
     ...sequences,
+    ...text,
   },
   "ai.onnx.ml": learning,
   "ai.onnx.preview": preview,

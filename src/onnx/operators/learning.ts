@@ -5,6 +5,7 @@ import type { Tensor } from "../../tensor.ts";
 import type { Call } from "../call.ts";
 import { Constant, Texts } from "../value.ts";
 import { family } from "./operator.ts";
+import { evaluate, forestOf, oldForestOf } from "./trees.ts";
 
 /** Columns of the last axis. */
 function extract(c: Call): Tensor {
@@ -30,9 +31,14 @@ function normalizer(c: Call): Tensor {
   return ops.where(ops.eq(divisor, 0), x, ops.div(x, divisor));
 }
 
+const AGGREGATES = ["AVERAGE", "SUM", "MIN", "MAX"] as const;
+const TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"] as const;
+
 /** What the scores of a model pass through. */
-function transformed(c: Call, scores: Tensor): Tensor {
-  switch (c.oneOf("post_transform", "NONE", ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"])) {
+const transformed = (c: Call, scores: Tensor): Tensor => passed(c.oneOf("post_transform", "NONE", TRANSFORMS), scores);
+
+function passed(transform: (typeof TRANSFORMS)[number], scores: Tensor): Tensor {
+  switch (transform) {
     case "SOFTMAX":
       return ops.softmax(scores, -1);
     case "LOGISTIC":
@@ -107,6 +113,19 @@ function listOf(c: Call, name: string): { readonly list: readonly number[]; read
   return whole === null ? { list: c.floats(`${name}_floats`) ?? [], dtype: "float32" } : { list: whole, dtype: "int64" };
 }
 
+function treeEnsemble(c: Call): Tensor {
+  const aggregate = AGGREGATES[c.int("aggregate_function", 1)] ?? "SUM";
+  const scores = evaluate(c, rows(c), forestOf(c), c.int("n_targets", 1), aggregate);
+  return passed(TRANSFORMS[c.int("post_transform", 0)] ?? "NONE", scores);
+}
+
+function treeRegressor(c: Call): Tensor {
+  const aggregate = c.oneOf("aggregate_function", "SUM", AGGREGATES);
+  const scores = evaluate(c, rows(c), oldForestOf(c), c.int("n_targets", 1), aggregate);
+  const base = c.floats("base_values");
+  return transformed(c, base === null ? scores : ops.add(scores, c.make(base, "float32")));
+}
+
 export const learning = family({
   ArrayFeatureExtractor: extract,
   Binarizer: (c) => ops.to(ops.gt(c.x, c.float("threshold", 0)), c.x.dtype),
@@ -116,4 +135,6 @@ export const learning = family({
   LinearRegressor: (c) => transformed(c, linearScores(c, c.int("targets", 1))),
   Normalizer: normalizer,
   Scaler: scaler,
+  TreeEnsemble: treeEnsemble,
+  TreeEnsembleRegressor: treeRegressor,
 });

@@ -1,0 +1,45 @@
+/** What reads sequences of tokens, which come as whole numbers. */
+import type { Call } from "../call.ts";
+import { Constant } from "../value.ts";
+import { family } from "./operator.ts";
+
+/** Counts of n-grams of a pool; up to max_skip_count tokens may lie between neighbours, as many between all of them. */
+function tfIdf(c: Call): Constant {
+  const pool = c.ints("pool_int64s");
+  if (pool === null) throw c.unsupported("a pool of texts");
+  const mode = c.oneOf("mode", "TF", ["TF", "IDF", "TFIDF"]);
+  const [least, most, skips] = [c.int("min_gram_length", 1), c.int("max_gram_length", 1), c.int("max_skip_count", 0)];
+  const places = c.ints("ngram_indexes") ?? [];
+  const starts = c.ints("ngram_counts") ?? [];
+  const weights = c.floats("weights");
+  // The n-gram of each length's part of the pool, with its number among all.
+  const grams = new Map<string, number>();
+  let number = 0;
+  starts.forEach((from, i) => {
+    const n = i + 1;
+    const end = starts[i + 1] ?? pool.length;
+    for (let at = from; at + n <= end; at += n) grams.set(pool.slice(at, at + n).join(), number++);
+  });
+  const { shape } = c.numeric(0);
+  const tokens = c.numbers(0);
+  const [rows, length] = shape.length === 2 ? [shape[0]!, shape[1]!] : [1, tokens.length];
+  const width = Math.max(-1, ...places) + 1;
+  const counts = new Float32Array(rows * width);
+  for (let row = 0; row < rows; row++) {
+    const line = tokens.slice(row * length, (row + 1) * length);
+    for (let n = least; n <= most; n++)
+      // A single token has no neighbours to skip to.
+      for (let step = 1; step <= (n === 1 ? 1 : skips + 1); step++)
+        for (let at = 0; at + (n - 1) * step < length; at++) {
+          const found = grams.get(Array.from({ length: n }, (_, k) => line[at + k * step]!).join());
+          if (found === undefined) continue;
+          const to = row * width + places[found]!;
+          const weight = weights?.[found] ?? 1;
+          if (mode === "IDF") counts[to] = weight;
+          else counts[to]! += mode === "TF" ? 1 : weight;
+        }
+  }
+  return new Constant("float32", shape.length === 2 ? [rows, width] : [width], counts);
+}
+
+export const text = family({ TfIdfVectorizer: tfIdf });

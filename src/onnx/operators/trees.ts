@@ -1,0 +1,164 @@
+/** Ensembles of trees: all samples walk all trees at once, one level at a time. */
+import * as ops from "../../ops/index.ts";
+import type { Tensor } from "../../tensor.ts";
+import type { Call } from "../call.ts";
+import { Constant } from "../value.ts";
+
+const MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER"] as const;
+export type Aggregate = "AVERAGE" | "SUM" | "MIN" | "MAX";
+
+/** Nodes first, leaves behind them; a leaf leads to itself. */
+export interface Forest {
+  readonly roots: readonly number[];
+  readonly features: readonly number[];
+  readonly splits: readonly number[];
+  /** Places in MODES. */
+  readonly modes: readonly number[];
+  readonly whenTrue: readonly number[];
+  readonly whenFalse: readonly number[];
+  /** Where what is not a number goes the way of true. */
+  readonly missing: readonly number[];
+  /** For BRANCH_MEMBER: the numbers of each node. */
+  readonly members: readonly (readonly number[])[];
+  readonly leaves: readonly { readonly target: number; readonly weight: number }[];
+}
+
+/** Steps from the roots to the farthest leaf. */
+function depthOf({ roots, whenTrue, whenFalse, features }: Forest): number {
+  const deepest = (node: number, seen: number): number => {
+    if (node >= features.length) return 0;
+    if (seen > features.length) throw new RangeError("a tree that never ends");
+    return 1 + Math.max(deepest(whenTrue[node]!, seen + 1), deepest(whenFalse[node]!, seen + 1));
+  };
+  return Math.max(0, ...roots.map((r) => deepest(r, 0)));
+}
+
+/** [N, trees]: the leaf where each sample ends. */
+function leavesOf(c: Call, x: Tensor, f: Forest): Tensor {
+  const [n, trees, nodes] = [x.shape[0]!, f.roots.length, f.features.length];
+  const table = (list: readonly number[], filler: number, dtype: "int32" | "float32"): Tensor =>
+    c.make([...list, ...f.leaves.map(() => filler)], dtype);
+  const self = f.leaves.map((_, i) => nodes + i);
+  const [features, splits, modes, missing] = [
+    table(f.features, 0, "int32"),
+    table(f.splits, 0, "float32"),
+    table(f.modes, 0, "int32"),
+    table(f.missing, 0, "int32"),
+  ];
+  const [whenTrue, whenFalse] = [c.make([...f.whenTrue, ...self], "int32"), c.make([...f.whenFalse, ...self], "int32")];
+  const width = Math.max(0, ...f.members.map((m) => m.length));
+  const filled = [...f.members, ...f.leaves.map((): readonly number[] => [])].flatMap((m) => [
+    ...m,
+    ...new Array<number>(width - m.length).fill(NaN),
+  ]);
+  const members = width === 0 ? null : c.make(filled, "float32", [nodes + f.leaves.length, width]);
+  const used = new Set(f.modes);
+  const at = (list: Tensor, places: Tensor): Tensor => ops.reshape(ops.indexSelect(list, 0, ops.reshape(places, [-1])), [n, trees]);
+  let place = ops.contiguous(ops.expand(c.make(f.roots, "int32", [1, trees]), [n, trees]));
+  for (let step = depthOf(f); step > 0; step--) {
+    const value = ops.gather(x, 1, at(features, place));
+    const [split, mode] = [at(splits, place), at(modes, place)];
+    const tests = [ops.le, ops.lt, ops.ge, ops.gt, ops.eq, ops.ne].map((test) => (): Tensor => test(value, split));
+    const isMember = (): Tensor => {
+      const rows = ops.reshape(ops.indexSelect(members!, 0, ops.reshape(place, [-1])), [n, trees, width]);
+      return ops.any(ops.eq(ops.unsqueeze(value, 2), rows), 2);
+    };
+    let holds: Tensor | null = null;
+    for (const kind of used) {
+      const result = MODES[kind] === "BRANCH_MEMBER" ? isMember() : tests[kind]!();
+      holds = holds === null ? result : ops.where(ops.eq(mode, kind), result, holds);
+    }
+    if (f.missing.includes(1)) holds = ops.logicalOr(holds!, ops.logicalAnd(ops.isnan(value), ops.eq(at(missing, place), 1)));
+    place = ops.where(holds!, at(whenTrue, place), at(whenFalse, place));
+  }
+  return ops.sub(place, nodes);
+}
+
+/** [N, targets]: what the leaves say of each target. */
+export function evaluate(c: Call, x: Tensor, forest: Forest, targets: number, aggregate: Aggregate): Tensor {
+  const found = leavesOf(c, x, forest);
+  const flat = ops.reshape(found, [-1]);
+  const pick = (list: readonly number[], dtype: "int32" | "float32"): Tensor =>
+    ops.reshape(ops.indexSelect(c.make(list, dtype), 0, flat), [...found.shape, 1]);
+  const weights = pick(
+    forest.leaves.map((l) => l.weight),
+    "float32",
+  );
+  const names = pick(
+    forest.leaves.map((l) => l.target),
+    "int32",
+  );
+  const own = ops.eq(names, ops.reshape(ops.arange(targets, { dtype: "int32", device: x.device }), [1, 1, targets]));
+  if (aggregate === "MIN" || aggregate === "MAX") {
+    const isMinimum = aggregate === "MIN";
+    const extreme = (isMinimum ? ops.amin : ops.amax)(ops.where(own, weights, isMinimum ? Infinity : -Infinity), 1);
+    return ops.where(ops.isfinite(extreme), extreme, ops.zerosLike(extreme));
+  }
+  const sums = ops.sum(ops.where(own, weights, ops.zerosLike(weights)), 1);
+  return aggregate === "AVERAGE" ? ops.div(sums, forest.roots.length) : sums;
+}
+
+const numbersOf = (c: Call, name: string): readonly number[] | null => {
+  const t = c.constant(name);
+  return t instanceof Constant ? t.numbers() : null;
+};
+
+/** TreeEnsemble's attributes. */
+export function forestOf(c: Call): Forest {
+  const list = (name: string): number[] => c.ints(name) ?? [];
+  const modes = numbersOf(c, "nodes_modes") ?? [];
+  const nodes = modes.length;
+  const sets: number[][] = [[]];
+  for (const v of numbersOf(c, "membership_values") ?? []) {
+    if (Number.isNaN(v)) sets.push([]);
+    else sets.at(-1)!.push(v);
+  }
+  const branch = (way: "true" | "false"): number[] => {
+    const isLeaf = list(`nodes_${way}leafs`);
+    return list(`nodes_${way}nodeids`).map((to, i) => (isLeaf[i] === 1 ? nodes + to : to));
+  };
+  let member = 0;
+  const weights = numbersOf(c, "leaf_weights") ?? [];
+  return {
+    roots: list("tree_roots"),
+    features: list("nodes_featureids"),
+    splits: numbersOf(c, "nodes_splits") ?? [],
+    modes,
+    whenTrue: branch("true"),
+    whenFalse: branch("false"),
+    missing: c.ints("nodes_missing_value_tracks_true") ?? modes.map(() => 0),
+    members: modes.map((m) => (MODES[m] === "BRANCH_MEMBER" ? (sets[member++] ?? []) : [])),
+    leaves: list("leaf_targetids").map((target, i) => ({ target, weight: weights[i]! })),
+  };
+}
+
+/** TreeEnsembleRegressor's: nodes by tree and number, leaves among them. */
+export function oldForestOf(c: Call): Forest {
+  const list = (name: string): number[] => c.ints(name) ?? [];
+  const [trees, ids, names] = [list("nodes_treeids"), list("nodes_nodeids"), c.texts("nodes_modes") ?? []];
+  const isLeaf = names.map((m) => m === "LEAF");
+  const inner = names.flatMap((_, i) => (isLeaf[i] ? [] : [i]));
+  const ends: { tree: number; id: number; target: number; weight: number }[] = [];
+  const [targetTrees, targetNodes, targetIds] = [list("target_treeids"), list("target_nodeids"), list("target_ids")];
+  const weights = c.floats("target_weights") ?? [];
+  targetTrees.forEach((tree, i) => ends.push({ tree, id: targetNodes[i]!, target: targetIds[i]!, weight: weights[i]! }));
+  const keys = ends.map((e) => `${e.tree} ${e.id}`);
+  if (new Set(keys).size !== keys.length) throw c.unsupported("leaves of several targets");
+  const place = new Map<string, number>();
+  inner.forEach((i, at) => place.set(`${trees[i]} ${ids[i]}`, at));
+  keys.forEach((key, at) => place.set(key, inner.length + at));
+  const to = (name: string): number[] => inner.map((i) => place.get(`${trees[i]} ${list(name)[i]}`)!);
+  const first = [...new Set(trees)].map((tree) => trees.indexOf(tree));
+  const missing = list("nodes_missing_value_tracks_true");
+  return {
+    roots: first.map((i) => place.get(`${trees[i]} ${ids[i]}`)!),
+    features: inner.map((i) => list("nodes_featureids")[i]!),
+    splits: inner.map((i) => (c.floats("nodes_values") ?? [])[i]!),
+    modes: inner.map((i) => (MODES as readonly string[]).indexOf(names[i]!)),
+    whenTrue: to("nodes_truenodeids"),
+    whenFalse: to("nodes_falsenodeids"),
+    missing: inner.map((i) => missing[i] ?? 0),
+    members: inner.map(() => []),
+    leaves: ends,
+  };
+}
