@@ -49,6 +49,7 @@ async function build(name, { flags }, tools) {
       `-DCMAKE_CXX_FLAGS=-O1 -g1 ${flags}`,
       `-DDXTENSOR_HEADERS=${headers}`,
       "-DDXTENSOR_TESTS=ON",
+      `-DCMAKE_JS_INC=${at("node_modules", "node-api-headers", "include")}`,
       `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${join(folder, "Release")}`,
     ],
     ["--build", folder, "--parallel", String(availableParallelism())],

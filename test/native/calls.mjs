@@ -169,6 +169,12 @@ const owner = () => {
   if (state.owners.length > 200) state.owners.splice(0, 100);
   return object;
 };
+/** Now and then one of them is a getter that calls the addon. */
+const owners = (count) => {
+  const array = Array.from({ length: count }, owner);
+  if (count > 0 && next(25) === 0) Object.defineProperty(array, next(count), { get: act, enumerable: true });
+  return array;
+};
 const buffer = () => one(state.buffers) ?? 0;
 const keep = (list, value) => {
   list.push(value);
@@ -205,14 +211,13 @@ const args = {
   openDevice: () => ["software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }],
   closeDevice: () => [state.device],
   run: () => [one(state.programs) ?? 0, owner(), buffer(), buffer()],
-  execute: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, one([0, buffer()]), 0, one([0, buffer()]), 0), [owner()]],
+  execute: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, one([0, buffer()]), 0, one([0, buffer()]), 0), owners(1)],
   record: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, buffer(), 0, buffer(), 0), 1 + next(4)],
   replay: () => {
     const count = next(3);
     const outputs = Array.from({ length: count }, () => [buffer(), 16 * next(3), SIZE / 2]).flat();
     const inputs = next(2) === 0 ? [] : [buffer(), 0, buffer(), 64, 32];
-    const owners = Array.from({ length: count }, owner);
-    return [one(state.recordings) ?? 0, Float64Array.from(inputs), Float64Array.from(outputs), owners, new Float64Array(count)];
+    return [one(state.recordings) ?? 0, Float64Array.from(inputs), Float64Array.from(outputs), owners(count), new Float64Array(count)];
   },
   profile: () => [one(state.recordings) ?? 0],
   release: () => [buffer()],
@@ -223,7 +228,11 @@ const args = {
   read: () => [buffer(), 4 * next(4), next(SIZE)],
   readSync: () => [buffer(), 4 * next(4), next(SIZE)],
   sweep: () => [],
-  createProgram: () => [state.device, one([good, others])()],
+  createProgram: () => {
+    const description = one([good, others])();
+    if (next(25) === 0) Object.defineProperty(description, "steps", { get: () => act() ?? good().steps, enumerable: true });
+    return [state.device, description];
+  },
   releaseProgram: () => [one(state.programs) ?? 0],
   programInfo: () => [one(state.programs) ?? 0],
   releaseRecording: () => [one(state.recordings) ?? 0],
@@ -235,13 +244,20 @@ const args = {
   hold: () => [state.device, next(4) === 0],
   injectFault: () => [state.device, next(60) === 0 ? one(["removeDevice", "hang"]) : "outOfMemory"],
 };
+// A routine of a library would trust what it is given: none is opened, so that none is called.
+const lapack = () => one(["/nowhere/liblapack.so", "nowhere.so"]);
+Object.assign(args, {
+  lapackOpen: () => [lapack()],
+  lapackHas: () => [lapack(), "dgetrf_"],
+  lapackCall: () => [lapack(), "dgetrf_", [2, "N", new Float64Array(4), new Int32Array(2)]],
+});
 /** What became of a call that went well. */
 const after = {
   run: (handle) => keep(state.buffers, handle),
   allocate: (handle) => keep(state.buffers, handle),
   upload: (handle) => keep(state.buffers, handle),
   execute: (_, [, slots]) => slots[4] > 0 && !state.buffers.includes(slots[4]) && keep(state.buffers, slots[4]),
-  replay: (_, [, , , , results]) => results.forEach((handle) => keep(state.buffers, handle)),
+  replay: (_, [, , , , results]) => results.length > 0 && results.forEach((handle) => keep(state.buffers, handle)),
   createProgram: (handle) => keep(state.programs, handle),
   record: (handle) => keep(state.recordings, handle),
   read: swallow,
@@ -264,18 +280,37 @@ const exported = Object.keys(binding).filter((name) => typeof binding[name] === 
 const missing = exported.filter((name) => !names.includes(name));
 if (missing.length > 0) throw new Error(`exported calls without arguments here: ${missing}`);
 
+/** Pulls away what the call that runs uses. */
+function destroy() {
+  const ask = (name, handle) => {
+    try {
+      binding[name](handle);
+    } catch (error) {
+      check(error);
+    }
+  };
+  one([
+    () => reopen(),
+    () => state.buffers.forEach((handle) => ask("release", handle)),
+    () => state.programs.forEach((handle) => ask("releaseProgram", handle)),
+    () => state.recordings.forEach((handle) => ask("releaseRecording", handle)),
+  ])();
+}
+
 let depth = 0;
+/** What a getter does: calls inside of a call. */
 function act() {
   if (++depth > 2) {
     depth--;
     return undefined;
   }
   try {
-    call();
+    if (next(2) === 0) destroy();
+    else call();
   } finally {
     depth--;
   }
-  return undefined;
+  return one([undefined, {}]);
 }
 
 function isLimited(options) {
