@@ -1,10 +1,12 @@
 // npm run test:sanitizers [-- address | thread] [--minutes N]: the native test programs under AddressSanitizer with
-// UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built the same way.
-import { existsSync } from "node:fs";
+// UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built the same way; and the addon under the former
+// inside Node.
+import { existsSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { ScriptError, at, headers, main, root, say } from "./lib/project.mjs";
+import { ScriptError, at, headers, main, root, say, tool } from "./lib/project.mjs";
+import { buildTypeScript } from "./build.mjs";
 import { close, runProgram } from "./lib/counts.mjs";
 import { ensureSetup } from "./lib/ensure.mjs";
 import { findTools, missingTools, explainMissing } from "./lib/tools.mjs";
@@ -13,9 +15,10 @@ import { softwareName } from "./lib/native-files.mjs";
 const help = `npm run test:sanitizers [-- address | thread] [--minutes N]
 
 Runs the native test programs under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer, against the software adapter built
-the same way; without a name under both.
+the same way; without a name under both. Under the former also the addon inside Node: random calls, and those tests in TypeScript that reach
+most of it.
 
-  --minutes N  then N minutes of native/dml under many threads in each build, every run with another seed
+  --minutes N  then N minutes of native/dml under many threads in each build, every run with another seed; and more random calls of the addon
   --help       this text`;
 
 const builds = {
@@ -71,6 +74,40 @@ async function stress(name, file, args, minutes, env) {
   return counts;
 }
 
+/** What reaches most of native/addon, and takes no minutes under a sanitizer. */
+const inNode = [
+  "test/native",
+  "test/runtime/removed.test.ts",
+  "test/runtime/refused.test.ts",
+  "test/runtime/eager.test.ts",
+  "test/compile/compile.test.ts",
+  "test/compile/stateful.test.ts",
+  "test/graph/plan",
+];
+
+/** The tests in TypeScript over the addon of this build. Node itself is not instrumented: the runtime is loaded before it. */
+async function runInNode(name, folder, tools, minutes) {
+  await buildTypeScript();
+  const runtimes = [];
+  for (const library of ["libasan.so", "libstdc++.so"]) {
+    const { stdout } = await execa(tools.compiler.command, [`-print-file-name=${library}`]);
+    if (!existsSync(stdout)) throw new ScriptError("RUNTIME_MISSING", `${tools.compiler.command} has no ${library}.`);
+    runtimes.push(realpathSync(stdout));
+  }
+  const env = {
+    ...builds[name].env,
+    // V8's memory is nobody's leak, and its stacks are its own.
+    ASAN_OPTIONS: "detect_leaks=0",
+    LD_PRELOAD: runtimes.join(" "),
+    DXTENSOR_NATIVE: join(folder, "Release", "dxtensor.node"),
+    DXTENSOR_SOFTWARE: join(folder, "Release", softwareName()),
+    DXTENSOR_FUZZ_PROGRAMS: "100",
+    DXTENSOR_FUZZ_CALLS: String(5000 + 20_000 * minutes),
+  };
+  if (!existsSync(env.DXTENSOR_NATIVE)) throw new ScriptError("NOT_BUILT", `${env.DXTENSOR_NATIVE} was not built.`);
+  return runProgram(`the addon in Node (${name})`, tool("vitest"), ["run", "--reporter=dot", ...inNode], { env });
+}
+
 await main(async () => {
   const asked = process.argv.slice(2);
   const option = asked.indexOf("--minutes");
@@ -102,6 +139,9 @@ await main(async () => {
       if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
       counts.push(await runProgram(`${program} (${name})`, file, args, { env: builds[name].env }));
     }
+    // clang's runtime is in each program, not a library that another program could load first.
+    if (name === "address" && tools.compiler.family === "clang") say("== the addon in Node: needs g++, was not run");
+    else if (name === "address") counts.push(await runInNode(name, folder, tools, minutes));
     const { env } = builds[name];
     if (minutes > 0) counts.push(...(await stress(name, join(folder, "native", "test", "dml_stress"), software, minutes, env)));
   }
