@@ -244,13 +244,6 @@ const args = {
   hold: () => [state.device, next(4) === 0],
   injectFault: () => [state.device, next(60) === 0 ? one(["removeDevice", "hang"]) : "outOfMemory"],
 };
-// A routine of a library would trust what it is given: none is opened, so that none is called.
-const lapack = () => one(["/nowhere/liblapack.so", "nowhere.so"]);
-Object.assign(args, {
-  lapackOpen: () => [lapack()],
-  lapackHas: () => [lapack(), "dgetrf_"],
-  lapackCall: () => [lapack(), "dgetrf_", [2, "N", new Float64Array(4), new Int32Array(2)]],
-});
 /** What became of a call that went well. */
 const after = {
   run: (handle) => keep(state.buffers, handle),
