@@ -95,7 +95,7 @@ function suffix(t: Tensor): string {
   return parts.map((p) => `, ${p}`).join("");
 }
 
-/** Makes a small tensor of the ends of a large one; set by ops/index.ts. */
+/** Makes a small tensor of the ends of a large one; set by ops/wiring.ts. */
 let endsOf: (t: Tensor, edgeItems: number) => Tensor;
 let readAll: (t: Tensor) => Promise<Element[]>;
 let readAllSync: (t: Tensor) => Element[];

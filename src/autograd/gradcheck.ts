@@ -13,7 +13,7 @@ export interface GradcheckOptions {
   readonly relative?: number;
 }
 
-/** @internal The operations that the check needs; set by ops/index.ts, which this file may not import. */
+/** @internal The operations that the check needs; set by ops/wiring.ts, which this file may not import. */
 export const means = {
   data: null as unknown as (t: Tensor) => TypedArray,
   tensor: null as unknown as (data: Float32Array, like: Tensor) => Tensor,

@@ -2,8 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeviceLike } from "../device.ts";
-import type { DType, TypedArray } from "../dtype.ts";
-import { DTYPES, arrayClass } from "../dtype.ts";
+import { type DType, type TypedArray, DTYPES, arrayClass } from "../dtype.ts";
 import { FormatError } from "../errors.ts";
 import { tensor } from "../ops/creation.ts";
 import { toDType } from "../ops/data.ts";

@@ -2,12 +2,11 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
 import { DTYPES } from "../dtype.ts";
-import { DTypeError, ValueError } from "../errors.ts";
+import { DTypeError, ValueError, FormatError } from "../errors.ts";
 import { fromBytes } from "../ops/creation.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
-import { FormatError } from "../errors.ts";
 import { Filling, Frozen, PIECE, bytesOf, piecesOf, readAt, type Piece } from "./pieces.ts";
 import { dataStartOf, define, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
 import { writeWhole } from "./whole-file.ts";

@@ -2,7 +2,7 @@
 import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/ctc-loss.ts";
 import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss.ts";
 import * as functions from "../ops/margin-loss.ts";
-import type { GaussianOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/margin-loss.ts";
+import type { GaussianOptions, MarginOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/margin-loss.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 
@@ -17,8 +17,8 @@ abstract class Loss<Options> extends Module {
 }
 
 /** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
-export class MarginRankingLoss extends Loss<LossOptions & { readonly margin?: number | undefined }> {
-  constructor(options: LossOptions & { readonly margin?: number | undefined } = {}) {
+export class MarginRankingLoss extends Loss<MarginOptions> {
+  constructor(options: MarginOptions = {}) {
     super(options);
   }
 
@@ -28,8 +28,8 @@ export class MarginRankingLoss extends Loss<LossOptions & { readonly margin?: nu
 }
 
 /** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
-export class HingeEmbeddingLoss extends Loss<LossOptions & { readonly margin?: number | undefined }> {
-  constructor(options: LossOptions & { readonly margin?: number | undefined } = {}) {
+export class HingeEmbeddingLoss extends Loss<MarginOptions> {
+  constructor(options: MarginOptions = {}) {
     super(options);
   }
 
@@ -39,8 +39,8 @@ export class HingeEmbeddingLoss extends Loss<LossOptions & { readonly margin?: n
 }
 
 /** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
-export class CosineEmbeddingLoss extends Loss<LossOptions & { readonly margin?: number | undefined }> {
-  constructor(options: LossOptions & { readonly margin?: number | undefined } = {}) {
+export class CosineEmbeddingLoss extends Loss<MarginOptions> {
+  constructor(options: MarginOptions = {}) {
     super(options);
   }
 
@@ -149,12 +149,9 @@ export class CTCLoss extends Loss<CtcOptions> {
   }
 }
 
-export const marginRankingLoss = (options: LossOptions & { readonly margin?: number | undefined } = {}): MarginRankingLoss =>
-  new MarginRankingLoss(options);
-export const hingeEmbeddingLoss = (options: LossOptions & { readonly margin?: number | undefined } = {}): HingeEmbeddingLoss =>
-  new HingeEmbeddingLoss(options);
-export const cosineEmbeddingLoss = (options: LossOptions & { readonly margin?: number | undefined } = {}): CosineEmbeddingLoss =>
-  new CosineEmbeddingLoss(options);
+export const marginRankingLoss = (options: MarginOptions = {}): MarginRankingLoss => new MarginRankingLoss(options);
+export const hingeEmbeddingLoss = (options: MarginOptions = {}): HingeEmbeddingLoss => new HingeEmbeddingLoss(options);
+export const cosineEmbeddingLoss = (options: MarginOptions = {}): CosineEmbeddingLoss => new CosineEmbeddingLoss(options);
 export const softMarginLoss = (options: LossOptions = {}): SoftMarginLoss => new SoftMarginLoss(options);
 export const multiMarginLoss = (options: MultiMarginOptions = {}): MultiMarginLoss => new MultiMarginLoss(options);
 export const multilabelMarginLoss = (options: LossOptions = {}): MultiLabelMarginLoss => new MultiLabelMarginLoss(options);

@@ -1,6 +1,11 @@
 /** Layers that move, resize and fold planes, and that compare vectors. */
 import { fold as foldOp, unfoldWindows, type FoldOptions } from "../ops/fold.ts";
-import { cosineSimilarity as cosineOp, pairwiseDistance as distanceOp } from "../ops/distance.ts";
+import {
+  cosineSimilarity as cosineOp,
+  pairwiseDistance as distanceOp,
+  type PairwiseOptions,
+  type SimilarityOptions,
+} from "../ops/distance.ts";
 import { interpolate, type InterpolateOptions } from "../ops/resize.ts";
 import { localResponseNorm as localResponseOp, type LocalResponseOptions } from "../ops/rms-norm.ts";
 import { channelShuffle as channelShuffleOp, pixelShuffle as pixelShuffleOp, pixelUnshuffle as pixelUnshuffleOp } from "../ops/shuffle.ts";
@@ -143,9 +148,9 @@ export class LocalResponseNorm extends Module {
 
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
 export class CosineSimilarity extends Module {
-  readonly options: { readonly axis?: number; readonly epsilon?: number };
+  readonly options: SimilarityOptions;
 
-  constructor(options: { readonly axis?: number; readonly epsilon?: number } = {}) {
+  constructor(options: SimilarityOptions = {}) {
     super();
     this.options = options;
   }
@@ -156,9 +161,9 @@ export class CosineSimilarity extends Module {
 }
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
 export class PairwiseDistance extends Module {
-  readonly options: { readonly p?: number; readonly epsilon?: number; readonly keepDims?: boolean };
+  readonly options: PairwiseOptions;
 
-  constructor(options: { readonly p?: number; readonly epsilon?: number; readonly keepDims?: boolean } = {}) {
+  constructor(options: PairwiseOptions = {}) {
     super();
     this.options = options;
   }
@@ -180,8 +185,5 @@ export const maxUnpool2d = (kernelSize: PerAxis, options: UnpoolOptions = {}): M
 export const maxUnpool3d = (kernelSize: PerAxis, options: UnpoolOptions = {}): MaxUnpool3d => new MaxUnpool3d(kernelSize, options);
 export const localResponseNorm = (size: number, options: LocalResponseOptions = {}): LocalResponseNorm =>
   new LocalResponseNorm(size, options);
-export const cosineSimilarity = (options: { readonly axis?: number; readonly epsilon?: number } = {}): CosineSimilarity =>
-  new CosineSimilarity(options);
-export const pairwiseDistance = (
-  options: { readonly p?: number; readonly epsilon?: number; readonly keepDims?: boolean } = {},
-): PairwiseDistance => new PairwiseDistance(options);
+export const cosineSimilarity = (options: SimilarityOptions = {}): CosineSimilarity => new CosineSimilarity(options);
+export const pairwiseDistance = (options: PairwiseOptions = {}): PairwiseDistance => new PairwiseDistance(options);

@@ -2,6 +2,7 @@
 import { ValueError } from "../errors.ts";
 import type { Generator as RandomGenerator } from "../ops/random.ts";
 import {
+  GATES,
   recurrent,
   recurrentCell,
   type RecurrentKind,
@@ -34,8 +35,6 @@ export interface RNNOptions extends RecurrentLayerOptions {
   /** Default: "tanh". */
   readonly nonlinearity?: "tanh" | "relu" | undefined;
 }
-
-const GATES: { readonly [K in RecurrentKind]: number } = { lstm: 4, gru: 3, tanh: 1, relu: 1 };
 
 /** What a call may say beside the sequence. */
 export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;

@@ -1,5 +1,5 @@
 /** Whether tensors are equal, close, or among given values. */
-import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { DTypeError, ValueError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { sameShape } from "../shape.ts";
@@ -41,19 +41,20 @@ export const allclose = async (a: Tensor, b: Tensor, options: CloseOptions = {})
 /** allclose that blocks until the device is done. */
 export const allcloseSync = (a: Tensor, b: Tensor, options: CloseOptions = {}): boolean => Boolean(itemSync(all(isclose(a, b, options))));
 
-function comparable(a: Tensor, b: Tensor): Tensor | null {
+/** Whether all elements are equal, or null where the shapes differ. */
+function sameElements(a: Tensor, b: Tensor): Tensor | null {
   demandSameDevice("equal", [a, b]);
   if (a.dtype !== b.dtype) throw new DTypeError("equal", "b", `of a's dtype ${a.dtype}`, b.describe());
   return sameShape(a.shape, b.shape) ? all(eq(a, b)) : null;
 }
 /** Whether both have one shape and equal elements: reads one number back. Reference: torch.equal. */
 export async function equal(a: Tensor, b: Tensor): Promise<boolean> {
-  const test = comparable(a, b);
+  const test = sameElements(a, b);
   return test !== null && Boolean(await item(test));
 }
 /** equal that blocks until the device is done. */
 export function equalSync(a: Tensor, b: Tensor): boolean {
-  const test = comparable(a, b);
+  const test = sameElements(a, b);
   return test !== null && Boolean(itemSync(test));
 }
 
@@ -68,7 +69,6 @@ export function isin(x: Arithmetic, values: Arithmetic, { invert = false }: { re
   const [a, list] = [made(x), made(values)];
   if (a.dtype === "bool" || list.dtype === "bool")
     throw new DTypeError("isin", "x and values", "numbers", `${a.describe()}, ${list.describe()}`);
-  if (a.size === 0 && a.rank === 0) throw new ShapeError("isin", "x", "a tensor", a.describe());
   const flat = reshape(list, [list.size]);
   const step = Math.max(1, Math.floor(PAIRS / Math.max(1, a.size)));
   let found: Tensor | null = null;

@@ -56,16 +56,22 @@ export function pdist(x: Tensor, p = 2): Tensor {
   return norm(sub(rows(first), rows(second)), p, 1);
 }
 
+export interface PairwiseOptions {
+  /** Order of the norm. Default: 2. */
+  readonly p?: number | undefined;
+  /** Added to each difference. Default: 1e-6. */
+  readonly epsilon?: number | undefined;
+  readonly keepDims?: boolean | undefined;
+}
+export interface SimilarityOptions {
+  /** Default: 1. */
+  readonly axis?: number | undefined;
+  /** Least product of the lengths. Default: 1e-8. */
+  readonly epsilon?: number | undefined;
+}
+
 /** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
-export function pairwiseDistance(
-  a: Tensor,
-  b: Tensor,
-  {
-    p = 2,
-    epsilon = 1e-6,
-    keepDims = false,
-  }: { readonly p?: number | undefined; readonly epsilon?: number | undefined; readonly keepDims?: boolean | undefined } = {},
-): Tensor {
+export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, epsilon = 1e-6, keepDims = false }: PairwiseOptions = {}): Tensor {
   demandOrder("pairwiseDistance", p);
   return norm(add(sub(a, b), epsilon), p, -1, { keepDims });
 }
@@ -75,11 +81,7 @@ export function pairwiseDistance(
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
  * @functional
  */
-export function cosineSimilarity(
-  a: Tensor,
-  b: Tensor,
-  { axis = 1, epsilon = 1e-8 }: { readonly axis?: number | undefined; readonly epsilon?: number | undefined } = {},
-): Tensor {
+export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, epsilon = 1e-8 }: SimilarityOptions = {}): Tensor {
   demandSameDevice("cosineSimilarity", [a, b]);
   const product = mul(a, b);
   if (!isFloat(product.dtype)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());

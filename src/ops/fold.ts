@@ -1,11 +1,10 @@
 /** Windows of a plane as columns, and columns added back into a plane. */
 import { call } from "../dispatch.ts";
 import { ShapeError } from "../errors.ts";
-import { expandList, showShape, sizeOf } from "../shape.ts";
+import { expandList, showShape, sizeOf, packedStrides } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
 import { dataTypeName } from "../graph/describe.ts";
-import { packedStrides } from "../shape.ts";
 import { reshape } from "./movement.ts";
 import { demandFloat } from "./support.ts";
 import { extent, type PerAxis } from "./window.ts";

@@ -369,7 +369,7 @@ export const diag = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kin
 export const diagflat = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("diagflat", [["x", kinds.kind0], ["offset", kinds.kind15]], [$0, $1]); try { return $diagonals.diagflat($0, $1); } catch (error) { throw under("diagflat", error); } }) as typeof $diagonals.diagflat;
 /** The sum of a matrix's diagonal. Integers give int64. Reference: torch.trace. */
 export const trace = (($0: never) => { if (!(isTensor($0))) throw refused("trace", [["x", kinds.kind0]], [$0]); try { return $diagonals.trace($0); } catch (error) { throw under("trace", error); } }) as typeof $diagonals.trace;
-export { type MatrixOrder } from "./distance.ts";
+export { type PairwiseOptions, type SimilarityOptions, type MatrixOrder } from "./distance.ts";
 /** The p-norm of a - b. Shapes broadcast. Reference: torch.dist. DirectML: REDUCE L2. */
 export const dist = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind15.is($2))) throw refused("dist", [["a", kinds.kind0], ["b", kinds.kind0], ["p", kinds.kind15]], [$0, $1, $2]); try { return $distance.dist($0, $1, $2); } catch (error) { throw under("dist", error); } }) as typeof $distance.dist;
 /**
@@ -681,7 +681,7 @@ export const binaryCrossEntropyWithLogits = (($0: never, $1: never, $2: never) =
  * sum by the first axis. Reference: torch.nn.functional.kl_div.
  */
 export const klDiv = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind162.is($2))) throw refused("klDiv", [["x", kinds.kind0], ["target", kinds.kind0], ["options", kinds.kind162]], [$0, $1, $2]); try { return $loss.klDiv($0, $1, $2); } catch (error) { throw under("klDiv", error); } }) as typeof $loss.klDiv;
-export { type MultiMarginOptions, type TripletOptions, type PoissonOptions, type GaussianOptions } from "./margin-loss.ts";
+export { type MarginOptions, type MultiMarginOptions, type TripletOptions, type PoissonOptions, type GaussianOptions } from "./margin-loss.ts";
 /** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. */
 export const marginRankingLoss = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind164.is($3))) throw refused("marginRankingLoss", [["a", kinds.kind0], ["b", kinds.kind0], ["y", kinds.kind0], ["options", kinds.kind164]], [$0, $1, $2, $3]); try { return $marginLoss.marginRankingLoss($0, $1, $2, $3); } catch (error) { throw under("marginRankingLoss", error); } }) as typeof $marginLoss.marginRankingLoss;
 /** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. */

@@ -25,13 +25,13 @@ function pair(operation: string, x: Tensor, target: Tensor): void {
   demandFloat(operation, x);
 }
 
+export interface MarginOptions extends LossOptions {
+  /** By how much what is apart must be so at least. */
+  readonly margin?: number | undefined;
+}
+
 /** Mean of max(0, -y (a - b) + margin): a is to rank above b where y is 1, below where it is -1. Reference: torch.nn.functional.margin_ranking_loss. */
-export function marginRankingLoss(
-  a: Tensor,
-  b: Tensor,
-  y: Tensor,
-  options: LossOptions & { readonly margin?: number | undefined } = {},
-): Tensor {
+export function marginRankingLoss(a: Tensor, b: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   demandSameDevice("marginRankingLoss", [a, b, y]);
   if (a.rank !== b.rank || a.rank !== y.rank)
     throw new ShapeError("marginRankingLoss", "a, b and y", "of one number of axes", [a, b, y].map((t) => t.describe()).join(", "));
@@ -39,19 +39,14 @@ export function marginRankingLoss(
 }
 
 /** Mean of x where y is 1, of max(0, margin - x) where it is -1. margin: default 1. Reference: torch.nn.functional.hinge_embedding_loss. */
-export function hingeEmbeddingLoss(x: Tensor, y: Tensor, options: LossOptions & { readonly margin?: number | undefined } = {}): Tensor {
+export function hingeEmbeddingLoss(x: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   pair("hingeEmbeddingLoss", x, y);
   const apart = where(ne(y, 1), clampMin(sub(options.margin ?? 1, x), 0), 0);
   return reduceLoss("hingeEmbeddingLoss", add(apart, where(ne(y, -1), x, 0)), options);
 }
 
 /** Mean of 1 - cos(a, b) where y is 1, of max(0, cos(a, b) - margin) where it is -1. a, b: [N, E] or [E]. Reference: torch.nn.functional.cosine_embedding_loss. */
-export function cosineEmbeddingLoss(
-  a: Tensor,
-  b: Tensor,
-  y: Tensor,
-  options: LossOptions & { readonly margin?: number | undefined } = {},
-): Tensor {
+export function cosineEmbeddingLoss(a: Tensor, b: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   demandSameDevice("cosineEmbeddingLoss", [a, b, y]);
   if (y.rank > 1 || a.rank !== y.rank + 1 || b.rank !== y.rank + 1)
     throw new ShapeError(

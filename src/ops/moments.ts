@@ -3,7 +3,7 @@ import { ShapeError, ValueError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { isnan, logicalNot, ne } from "./compare.ts";
+import { isnan, logicalNot, ne, gt } from "./compare.ts";
 import { asFloat, toDType } from "./data.ts";
 import { diagonal, reshape, t as transposed, unsqueeze } from "./movement.ts";
 import { amax, amin } from "./extrema.ts";
@@ -13,7 +13,6 @@ import { norm, std, variance, type VarianceOptions } from "./statistics.ts";
 import { normalizeAxis } from "../shape.ts";
 import { sqrt } from "./unary.ts";
 import { clamp, clampMin, where } from "./where.ts";
-import { gt } from "./compare.ts";
 
 const known = (x: Tensor): Tensor => (isFloat(x.dtype) ? where(isnan(x), 0, x) : x);
 

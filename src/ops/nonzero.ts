@@ -45,13 +45,14 @@ const coordinatesOp = define({
 });
 
 /** Throws inside compile(), where a shape can't wait for data. @package */
-export function refuseTraced(operation: string, option = "size", hint = "The result is then of that length, padded."): void {
+export function refuseTraced(operation: string, option: string | null = "size", hint = "The result is then of that length, padded."): void {
   if (tracer() === null) return;
+  const reason = "the result's shape depends on data";
   throw new TraceError({
     operation,
-    argument: option,
-    expected: `given inside compile(): without it the result's shape depends on data`,
-    received: "none",
+    argument: option ?? "x",
+    expected: option === null ? `outside compile(): ${reason}` : `given inside compile(): without it ${reason}`,
+    received: option === null ? "a traced tensor" : "none",
     hint,
   });
 }

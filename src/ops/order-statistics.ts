@@ -27,7 +27,7 @@ function demandElements(operation: string, x: Tensor, axis: number): void {
   if (x.shape[axis] === 0) throw new ShapeError(operation, "x", "of at least one element along the axis", x.describe());
 }
 
-/** The place (n - 1) / 2 of the order for a line of n elements; counted: of so many as `count` says. */
+/** The element at (n - 1) / 2 of a line in order, rounded down; NaN where there is one, or (skipNaN) of the n that are numbers. */
 function middle(x: Tensor, axis: number, { keepDims = false, dtype = "int32" }: KthOptions, skipNaN: boolean): Extremes {
   const n = x.shape[axis] ?? 1;
   const line = ordered(x, axis, n, false, dtype);
@@ -126,11 +126,10 @@ function quantileOf(operation: string, x: Tensor, q: number | Tensor, options: Q
   const n = lines.shape.at(-1)!;
   const sorted = ordered(lines, lines.rank - 1, n, false).values;
   const nan = isnan(lines);
-  const absent = sum(nan, -1, { keepDims: true });
   // The last axis: one place for each q.
-  const last = skipNaN ? clamp(toDType(sub(n - 1, absent), x.dtype), 0, null) : toDType(mul(absent, 0), x.dtype);
-  const span = skipNaN ? last : add(last, n - 1);
-  const wanted = mul(parts.rank === 0 ? unsqueeze(parts, 0) : parts, span);
+  const q1 = parts.rank === 0 ? unsqueeze(parts, 0) : parts;
+  const span = skipNaN ? clamp(toDType(sub(n - 1, sum(nan, -1, { keepDims: true })), x.dtype), 0, null) : n - 1;
+  const wanted = mul(q1, span);
   const rank = skipNaN ? wanted : where(any(nan, -1, { keepDims: true }), scalarTensor(x.device, x.dtype, n - 1), wanted);
   const at = (place: Tensor): Tensor => gather(sorted, sorted.rank - 1, toDType(place, "int32"));
   const found = between(at, rank, interpolation);
@@ -138,15 +137,10 @@ function quantileOf(operation: string, x: Tensor, q: number | Tensor, options: Q
   const kept = keepDims
     ? axis === null || x.rank === 0
       ? reshape(found, [...x.shape.map(() => 1), found.shape.at(-1)!])
-      : restored(found, a)
+      : unsqueeze(found, a)
     : found;
   if (parts.rank === 0) return reshape(kept, kept.shape.slice(0, -1));
   return movedim(kept, -1, 0);
-}
-
-/** The axis of the lines as one of length 1 again, with the quantiles last. */
-function restored(found: Tensor, axis: number): Tensor {
-  return unsqueeze(found, axis);
 }
 
 function between(at: (place: Tensor) => Tensor, rank: Tensor, interpolation: Interpolation): Tensor {

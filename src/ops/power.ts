@@ -1,7 +1,7 @@
 /** Powers. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
-import { isFloat, isInteger, scalarType } from "../dtype.ts";
+import { DTYPES, isFloat, isInteger, scalarType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -19,7 +19,8 @@ import { where } from "./where.ts";
  * exponents, 1 and -1 have powers, which the exponent's last bit decides; all others give 0, as in PyTorch.
  */
 function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
-  const { bits, isSigned } = wholeBits(x.dtype as keyof typeof widths);
+  const { sizeInBytes, isSigned } = DTYPES[x.dtype];
+  const bits = 8 * sizeInBytes;
   const number = (v: bigint): Expr => constant(g, x.dtype, bits === 64 ? v : Number(v), x.sizes);
   const [zero, one] = [number(0n), number(1n)];
   const isClear = (mask: bigint): Expr => g.elementWiseLogicalEquals(g.elementWiseBitAnd(e, number(mask)), zero, BOOL);
@@ -35,12 +36,6 @@ function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
   const isPositive = isClear(-(2n ** BigInt(bits - 1)));
   return g.elementWiseIf(g.elementWiseLogicalOr(isPositive, isUnit), result, zero);
 }
-
-const widths = { int8: 8, int16: 16, int32: 32, int64: 64, uint8: 8, uint16: 16, uint32: 32, uint64: 64 } as const;
-const wholeBits = (dtype: keyof typeof widths): { bits: number; isSigned: boolean } => ({
-  bits: widths[dtype],
-  isSigned: dtype.startsWith("i"),
-});
 
 interface ExponentAttribute {
   readonly exponent: 1 | 0 | 0.5 | -1;

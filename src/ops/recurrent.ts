@@ -103,7 +103,8 @@ export interface RecurrentResult {
   readonly cell: Tensor | null;
 }
 
-const GATES: { readonly [K in RecurrentKind]: number } = { lstm: 4, gru: 3, tanh: 1, relu: 1 };
+/** How many gates of each cell lie behind each other in its weights. @package */
+export const GATES: { readonly [K in RecurrentKind]: number } = { lstm: 4, gru: 3, tanh: 1, relu: 1 };
 
 function demandWeights(kind: RecurrentKind, index: number, width: number, w: RecurrentWeights): number {
   const states = w.hidden.shape[0]! / GATES[kind];

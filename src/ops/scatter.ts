@@ -1,4 +1,4 @@
-/** Writing by index: scatter and its reductions, and the same for whole parts along an axis. */
+/** Writing single elements by index: scatter, and what reduces them with those that are there. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";

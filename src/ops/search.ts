@@ -5,12 +5,13 @@ import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { eq, ge, le } from "./compare.ts";
+import { eq, ge, le, logicalAnd, lt } from "./compare.ts";
 import { ones, zeros } from "./creation.ts";
-import { itemSync, toDType } from "./data.ts";
+import { toArraySync, toDType } from "./data.ts";
 import { define } from "../definition.ts";
 import { amax, amin, type IndexDType } from "./extrema.ts";
 import { gather, sumRows } from "./gather.ts";
+import { cat } from "./join.ts";
 import { reshape } from "./movement.ts";
 import { refuseTraced } from "./nonzero.ts";
 import { orderedKeys } from "./sort.ts";
@@ -143,12 +144,16 @@ export function bincount(x: Tensor, { weights = null, minLength = 0, size }: Bin
   const dtype = weights === null ? "int32" : isInteger(weights.dtype) ? "float32" : weights.dtype;
   if (size === undefined) refuseTraced("bincount");
   if (x.size === 0) return zeros([size ?? minLength], { dtype, device: x.device });
-  if (size === undefined && itemSync(amin(x)) < 0) throw new ValueError("bincount", "x", "numbers of at least 0", "negative ones");
-  const n = size ?? Math.max(minLength, itemSync(amax(x)) + 1);
   const values = weights === null ? ones([x.size], { dtype, device: x.device }) : toDType(weights, dtype);
-  const inside = mul(ge(x, 0), le(x, n - 1));
-  const kept = size === undefined ? values : where(inside, values, scalarTensor(x.device, dtype, 0));
-  return sumRows(kept, size === undefined ? x : where(inside, x, scalarTensor(x.device, x.dtype, 0)), 0, [n]);
+  if (size === undefined) {
+    // Both ends at once: the device is waited for once.
+    const ends = toArraySync(cat([reshape(amin(x), [1]), reshape(amax(x), [1])])) as (number | bigint)[];
+    const [low, high] = ends.map(Number);
+    if (low! < 0) throw new ValueError("bincount", "x", "numbers of at least 0", low);
+    return sumRows(values, x, 0, [Math.max(minLength, high! + 1)]);
+  }
+  const inside = logicalAnd(ge(x, 0), lt(x, size));
+  return sumRows(where(inside, values, 0), where(inside, x, 0), 0, [size]);
 }
 
 export const methods = { bucketize, histc, bincount };

@@ -47,7 +47,7 @@ function runsOf(rows: Tensor): { starts: Tensor; numbers: Tensor } {
 }
 
 function distinct(operation: string, x: Tensor, { axis = null }: UniqueOptions, isSorted: boolean): Unique {
-  refuseTraced(operation, "size", "Distinct elements of a fixed number are sort(x), compared with its neighbours by where().");
+  refuseTraced(operation, null, "Of a fixed number are the elements of sort(x) that differ from the one before them, chosen by where().");
   const a = axis === null ? 0 : existingAxis(operation, x, axis);
   const parts = axis === null ? flatten(x) : movedim(x, a, 0);
   const n = parts.shape[0]!;

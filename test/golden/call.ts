@@ -1,6 +1,19 @@
 /** A call of PyTorch's with its arguments by name, as the table's functions read them. */
 import * as dx from "../../src/index.ts";
-import { Missing, decode, elementsOf, isNumbers, tensorOf, withComplex, type Numbers, type Case, type Golden, type GoldenTensor, type Path, type Value } from "./cases.ts";
+import {
+  Missing,
+  decode,
+  elementsOf,
+  isNumbers,
+  tensorOf,
+  withComplex,
+  type Numbers,
+  type Case,
+  type Golden,
+  type GoldenTensor,
+  type Path,
+  type Value,
+} from "./cases.ts";
 
 /** Tensors by path ("[\"input\"]", "[\"args\",0]", …). */
 export type Operands = ReadonlyMap<string, Numbers>;
@@ -32,7 +45,9 @@ export class Call {
     this.tensors = tensors;
     const value = (v: Golden, path: Path): Value => decode(v, path, (_, at) => tensors.get(JSON.stringify(at))!);
     this.positional = [value(c.input, ["input"]), ...c.args.map((v, i) => value(v, ["args", i]))];
-    (c.names ?? names).forEach((name, i) => { if (i < this.positional.length) this.#named.set(name, this.positional[i]!); });
+    (c.names ?? names).forEach((name, i) => {
+      if (i < this.positional.length) this.#named.set(name, this.positional[i]!);
+    });
     for (const [name, v] of Object.entries(c.kwargs)) this.#named.set(name, value(v, ["kwargs", name]));
   }
 
@@ -100,7 +115,10 @@ export class Call {
 
   #item(t: dx.Tensor, name: string): number {
     const [path] = [...this.tensors].find(([, found]) => found === t)!;
-    const recorded = (JSON.parse(path) as Path).reduce<unknown>((at, key) => (at as Record<string | number, unknown>)[key], this.case) as GoldenTensor;
+    const recorded = (JSON.parse(path) as Path).reduce<unknown>(
+      (at, key) => (at as Record<string | number, unknown>)[key],
+      this.case,
+    ) as GoldenTensor;
     if (t.size !== 1) throw new dx.DTypeError(this.case.op, name, "a number", t.describe());
     return Number(elementsOf(recorded)[0]);
   }
@@ -123,7 +141,9 @@ export class Call {
   /** `dim`: one axis, several, or none. */
   axes(...names: string[]): number | readonly number[] | null {
     // A lone second positional argument of a reduction is its axis.
-    const v = this.get(...(names.length > 0 ? names : ["dim", "axis"])) ?? (names.length === 0 && this.case.names === undefined ? this.positional[1] : undefined);
+    const v =
+      this.get(...(names.length > 0 ? names : ["dim", "axis"])) ??
+      (names.length === 0 && this.case.names === undefined ? this.positional[1] : undefined);
     return v === undefined || v === null ? null : (v as number | readonly number[]);
   }
 

@@ -5,31 +5,68 @@ import { gunzipSync } from "node:zlib";
 import * as dx from "../../src/index.ts";
 import { fromBfloat16, fromHalf } from "../../src/dtype.ts";
 
-export interface GoldenTensor { readonly t: string; readonly shape: number[]; readonly data: string; readonly stride?: number[] }
+export interface GoldenTensor {
+  readonly t: string;
+  readonly shape: number[];
+  readonly data: string;
+  readonly stride?: number[];
+}
 export type Golden =
-  | null | boolean | number | string | Golden[] | GoldenTensor
-  | { readonly k: "float"; readonly v: number | "inf" | "-inf" | "nan" } | { readonly k: "int"; readonly v: string }
+  | null
+  | boolean
+  | number
+  | string
+  | Golden[]
+  | GoldenTensor
+  | { readonly k: "float"; readonly v: number | "inf" | "-inf" | "nan" }
+  | { readonly k: "int"; readonly v: string }
   | { readonly k: "complex"; readonly re: number | string; readonly im: number | string }
-  | { readonly k: "tuple"; readonly v: Golden[]; readonly names?: string[] } | { readonly k: "slice"; readonly v: Golden[] } | { readonly k: "ellipsis" }
-  | { readonly k: "dtype" | "device" | "layout" | "memory_format"; readonly v: string } | { readonly k: "dict"; readonly v: Record<string, Golden> };
+  | { readonly k: "tuple"; readonly v: Golden[]; readonly names?: string[] }
+  | { readonly k: "slice"; readonly v: Golden[] }
+  | { readonly k: "ellipsis" }
+  | { readonly k: "dtype" | "device" | "layout" | "memory_format"; readonly v: string }
+  | { readonly k: "dict"; readonly v: Record<string, Golden> };
 export type Path = readonly (string | number)[];
 export type Comparison = "exact" | "close" | "index" | "gauge" | "meta";
 export interface Case {
-  readonly id: string; readonly kind: "ok" | "error"; readonly op: string; readonly variant?: string; readonly dtype: string;
+  readonly id: string;
+  readonly kind: "ok" | "error";
+  readonly op: string;
+  readonly variant?: string;
+  readonly dtype: string;
   readonly form: "function" | "method" | "property" | "operator";
-  readonly input: Golden; readonly args: Golden[]; readonly kwargs: Record<string, Golden>; readonly names?: string[];
-  readonly out?: Golden; readonly compare?: Comparison[]; readonly tol?: { rtol: number; atol: number; from: string }; readonly computedIn?: string;
-  readonly inplace?: "ok" | "throws"; readonly alias?: boolean[]; readonly mutated?: { path: Path; value: GoldenTensor }[];
-  readonly gradOutputs?: (GoldenTensor | null)[]; readonly grads?: { path: Path; grad: GoldenTensor | null }[]; readonly gradTol?: { rtol: number; atol: number };
-  readonly tags?: string[]; readonly error?: { type: string; message: string };
+  readonly input: Golden;
+  readonly args: Golden[];
+  readonly kwargs: Record<string, Golden>;
+  readonly names?: string[];
+  readonly out?: Golden;
+  readonly compare?: Comparison[];
+  readonly tol?: { rtol: number; atol: number; from: string };
+  readonly computedIn?: string;
+  readonly inplace?: "ok" | "throws";
+  readonly alias?: boolean[];
+  readonly mutated?: { path: Path; value: GoldenTensor }[];
+  readonly gradOutputs?: (GoldenTensor | null)[];
+  readonly grads?: { path: Path; grad: GoldenTensor | null }[];
+  readonly gradTol?: { rtol: number; atol: number };
+  readonly tags?: string[];
+  readonly error?: { type: string; message: string };
 }
 
 /** What a folder of recorded cases says of an operator. */
-export interface OpEntry { readonly op: string; readonly file: string }
-export const readIndex = (folder: string): readonly OpEntry[] => (JSON.parse(readFileSync(join(folder, "index.json"), "utf8")) as { ops: OpEntry[] }).ops;
+export interface OpEntry {
+  readonly op: string;
+  readonly file: string;
+}
+export const readIndex = (folder: string): readonly OpEntry[] =>
+  (JSON.parse(readFileSync(join(folder, "index.json"), "utf8")) as { ops: OpEntry[] }).ops;
 
 export const readCases = (file: string): Case[] =>
-  gunzipSync(readFileSync(file)).toString("utf8").split("\n").filter((l) => l.length > 0).map((l) => JSON.parse(l) as Case);
+  gunzipSync(readFileSync(file))
+    .toString("utf8")
+    .split("\n")
+    .filter((l) => l.length > 0)
+    .map((l) => JSON.parse(l) as Case);
 
 export const isTensor = (v: Golden | undefined): v is GoldenTensor => typeof v === "object" && v !== null && !Array.isArray(v) && "t" in v;
 
@@ -41,7 +78,18 @@ export function tensorsOf(v: Golden): GoldenTensor[] {
   return [];
 }
 
-const DTYPES: { readonly [name: string]: dx.DType } = { f32: "float32", f64: "float64", f16: "float16", bf16: "bfloat16", i64: "int64", i32: "int32", i16: "int16", i8: "int8", u8: "uint8", bool: "bool" };
+const DTYPES: { readonly [name: string]: dx.DType } = {
+  f32: "float32",
+  f64: "float64",
+  f16: "float16",
+  bf16: "bfloat16",
+  i64: "int64",
+  i32: "int32",
+  i16: "int16",
+  i8: "int8",
+  u8: "uint8",
+  bool: "bool",
+};
 
 /** The operation or the option does not exist here. */
 export class Missing extends Error {}
@@ -78,14 +126,24 @@ export function raw(v: GoldenTensor): dx.TypedArray {
   const b = Buffer.from(v.data, "base64");
   const a = b.buffer.slice(b.byteOffset, b.byteOffset + b.byteLength) as ArrayBuffer;
   switch (v.t) {
-    case "f32": case "c64": return new Float32Array(a);
-    case "f64": return new Float64Array(a);
-    case "i64": return new BigInt64Array(a);
-    case "i32": return new Int32Array(a);
-    case "i16": return new Int16Array(a);
-    case "i8": return new Int8Array(a);
-    case "u8": case "bool": return new Uint8Array(a);
-    default: return new Uint16Array(a);
+    case "f32":
+    case "c64":
+      return new Float32Array(a);
+    case "f64":
+      return new Float64Array(a);
+    case "i64":
+      return new BigInt64Array(a);
+    case "i32":
+      return new Int32Array(a);
+    case "i16":
+      return new Int16Array(a);
+    case "i8":
+      return new Int8Array(a);
+    case "u8":
+    case "bool":
+      return new Uint8Array(a);
+    default:
+      return new Uint16Array(a);
   }
 }
 
@@ -100,11 +158,13 @@ export type Numbers = dx.Tensor | dx.ComplexTensor;
 export const isNumbers = (v: unknown): v is Numbers => v instanceof dx.Tensor || v instanceof dx.ComplexTensor;
 
 /** make for complex numbers, too: for each of their parts. */
-export const withComplex = (make: (v: GoldenTensor) => dx.Tensor) => (v: GoldenTensor): Numbers => {
-  if (!isComplexName(v.t)) return make(v);
-  const [re, im] = partsOf(v);
-  return new dx.ComplexTensor(make(re), make(im));
-};
+export const withComplex =
+  (make: (v: GoldenTensor) => dx.Tensor) =>
+  (v: GoldenTensor): Numbers => {
+    if (!isComplexName(v.t)) return make(v);
+    const [re, im] = partsOf(v);
+    return new dx.ComplexTensor(make(re), make(im));
+  };
 
 export const packedOf = (v: GoldenTensor): dx.Tensor => dx.tensor(raw(v), { dtype: dtypeOf(v.t), shape: v.shape });
 
@@ -137,15 +197,36 @@ export function stridedOf(v: GoldenTensor): dx.Tensor {
   const spread = new Class((rows + 1) * width);
   const gap = dtype === "bool" ? 1 : dtype === "int64" ? 77n : 77;
   for (let i = 0; i < spread.length; i++) (spread as { [i: number]: number | bigint })[i] = gap;
-  for (let r = 0; r < rows; r++) for (let i = 0; i < last; i++) (spread as { [i: number]: number | bigint })[(r + 1) * width + 2 * i + 1] = elements[r * last + i]!;
+  for (let r = 0; r < rows; r++)
+    for (let i = 0; i < last; i++) (spread as { [i: number]: number | bigint })[(r + 1) * width + 2 * i + 1] = elements[r * last + i]!;
   const whole = dx.tensor(spread, { dtype, shape: [rows + 1, width] });
   const part = whole.slice(0, 1).slice(1, 1, undefined, 2);
-  return v.shape.length === 0 ? part.select(0, 0).select(0, 0) : v.shape.length === 1 ? part.select(0, 0) : part.unflatten(0, v.shape.slice(0, -1));
+  return v.shape.length === 0
+    ? part.select(0, 0).select(0, 0)
+    : v.shape.length === 1
+      ? part.select(0, 0)
+      : part.unflatten(0, v.shape.slice(0, -1));
 }
 
-export interface SliceValue { readonly slice: readonly (number | null)[] }
-export interface ComplexValue { readonly re: number; readonly im: number }
-export type Value = null | boolean | number | bigint | string | Numbers | SliceValue | ComplexValue | readonly Value[] | { readonly dtype: dx.DType | dx.ComplexDType } | "...";
+export interface SliceValue {
+  readonly slice: readonly (number | null)[];
+}
+export interface ComplexValue {
+  readonly re: number;
+  readonly im: number;
+}
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Numbers
+  | SliceValue
+  | ComplexValue
+  | readonly Value[]
+  | { readonly dtype: dx.DType | dx.ComplexDType }
+  | "...";
 
 const floatOf = (v: number | string): number => (typeof v === "number" ? v : v === "inf" ? Infinity : v === "-inf" ? -Infinity : NaN);
 
@@ -155,13 +236,21 @@ export function decode(v: Golden, path: Path, make: (v: GoldenTensor, path: Path
   if (Array.isArray(v)) return v.map((x, i) => decode(x, [...path, i], make));
   if (isTensor(v)) return make(v, path);
   switch (v.k) {
-    case "float": return floatOf(v.v);
-    case "int": return BigInt(v.v);
-    case "tuple": return v.v.map((x, i) => decode(x, [...path, i], make));
-    case "slice": return { slice: v.v as (number | null)[] };
-    case "ellipsis": return "...";
-    case "dtype": return { dtype: anyDtypeOf(v.v) };
-    case "complex": return { re: floatOf(v.re), im: floatOf(v.im) };
-    default: return v.k === "dict" ? null : String(v.v);
+    case "float":
+      return floatOf(v.v);
+    case "int":
+      return BigInt(v.v);
+    case "tuple":
+      return v.v.map((x, i) => decode(x, [...path, i], make));
+    case "slice":
+      return { slice: v.v as (number | null)[] };
+    case "ellipsis":
+      return "...";
+    case "dtype":
+      return { dtype: anyDtypeOf(v.v) };
+    case "complex":
+      return { re: floatOf(v.re), im: floatOf(v.im) };
+    default:
+      return v.k === "dict" ? null : String(v.v);
   }
 }

@@ -11,7 +11,11 @@ describe("differences", () => {
   test.each(shown)("$code: $reason", ({ code, here }) =>
     clean("cpu", () => {
       const result: unknown = runInNewContext(code, { dx });
-      expect(typeof result === "string" ? result : inspect(result, { depth: null, compact: 100, breakLength: Infinity }).replaceAll(/\[ | \]/g, (bracket) => bracket.trim())).toBe(here);
+      expect(
+        typeof result === "string"
+          ? result
+          : inspect(result, { depth: null, compact: 100, breakLength: Infinity }).replaceAll(/\[ | \]/g, (bracket) => bracket.trim()),
+      ).toBe(here);
     }),
   );
 });

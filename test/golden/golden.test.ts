@@ -15,7 +15,9 @@ const device = devices.find((d) => !isMicrosoft(d)) ?? devices[0]!;
 const casesOf = (op: string) => readCases(join(goldenFolder, readIndex(goldenFolder).find((e) => e.op === op)!.file));
 
 test("a report says which way each call ran", () => {
-  const report = dx.withDevice(device, () => reportOf(runFolder(goldenFolder, {}, { ops: (op) => op === "transpose" || op === "sqrt" }), {}));
+  const report = dx.withDevice(device, () =>
+    reportOf(runFolder(goldenFolder, {}, { ops: (op) => op === "transpose" || op === "sqrt" }), {}),
+  );
   expect(report.failed + report.missing).toBe(0);
   expect(report.passed).toBeGreaterThan(10);
   expect(report.passes[casesOf("transpose").find((c) => c.kind === "ok")!.id]).toBe("view");
@@ -43,7 +45,16 @@ test("an operation of ours under PyTorch's name needs no line in a table, and no
     expect(derivedEntry("nn.functional.leaky_relu")).not.toBeNull();
     expect(derivedEntry("special.bessel_j0")).not.toBeNull();
     // Classes, other modules and what is nowhere are no operations.
-    expect(["Tensor", "nn.functional.logsumexp", "linalg.abs", "nn.linear.weight", "no_such"].filter((name) => derivedEntry(name) !== null)).toEqual([]);
+    expect(
+      ["Tensor", "nn.functional.logsumexp", "linalg.abs", "nn.linear.weight", "no_such"].filter((name) => derivedEntry(name) !== null),
+    ).toEqual([]);
+  });
+});
+
+test("factors that only a gauge can judge do not pass without one", () => {
+  dx.withDevice(device, () => {
+    const good = casesOf("sqrt").find((c) => c.kind === "ok" && c.dtype === "f32")!;
+    expect(runCase({ ...good, compare: ["gauge"] }, [])).toMatchObject({ result: "missing", reason: "no gauge tells whether factors fit" });
   });
 });
 

@@ -24,26 +24,30 @@ Exit status 0 when nothing failed but what differences.ts lists, 1 otherwise.`;
 
 function print(report: Report, listMissing: boolean): void {
   for (const { id, reason } of report.failures) console.log(`failed ${id}: ${reason.split("\n")[0]}`);
-  if (listMissing) for (const [reason, n] of Object.entries(report.missingByReason).toSorted(([, a], [, b]) => b - a)) console.log(`missing ${n}: ${reason}`);
+  if (listMissing)
+    for (const [reason, n] of Object.entries(report.missingByReason).toSorted(([, a], [, b]) => b - a))
+      console.log(`missing ${n}: ${reason}`);
   const ways = Object.entries(report.ways).map(([way, n]) => `${n} ${way}`);
-  console.log(`golden on ${report.device}: ${(100 * report.share).toFixed(2)} % of what is in scope; ${report.gradients} with gradients, ${report.inPlace} in place; ways: ${ways.join(", ")}`);
+  console.log(
+    `golden on ${report.device}: ${(100 * report.share).toFixed(2)} % of what is in scope; ${report.gradients} with gradients, ${report.inPlace} in place; ways: ${ways.join(", ")}`,
+  );
   console.log(`${report.passed} passed, ${report.failed} failed, ${report.missing} missing, ${report.outOfScope} out of scope`);
 }
 
 const readOptions = () =>
   parseArgs({
-  options: {
-    device: { type: "string", default: "cpu" },
-    cases: { type: "string", default: "test/golden" },
-    json: { type: "string" },
-    compiled: { type: "boolean", default: false },
-    strided: { type: "boolean", default: false },
-    ops: { type: "string" },
-    missing: { type: "boolean", default: false },
-    differences: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
-});
+    options: {
+      device: { type: "string", default: "cpu" },
+      cases: { type: "string", default: "test/golden" },
+      json: { type: "string" },
+      compiled: { type: "boolean", default: false },
+      strided: { type: "boolean", default: false },
+      ops: { type: "string" },
+      missing: { type: "boolean", default: false },
+      differences: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
 
 function optionsOrExit(): ReturnType<typeof readOptions>["values"] {
   try {

@@ -97,7 +97,9 @@ export function nameOf(op: string): string {
 }
 
 /** Operations that gradgradcheck or its like is run on, by the first word of the row's name. */
-const twice = new Set([...ROWS.map(([name]) => name), ...SMOOTH.filter((s) => s.once !== true).map((s) => s.name)].map((n) => n.split(/[ ,]/)[0]!));
+const twice = new Set(
+  [...ROWS.map(([name]) => name), ...SMOOTH.filter((s) => s.once !== true).map((s) => s.name)].map((n) => n.split(/[ ,]/)[0]!),
+);
 
 const dtypeIn = (c: Case): string | null => (isTensor(c.input) && /^(f|bf|i|u|bool)/.test(c.input.t) ? dtypeOf(c.input.t) : null);
 
@@ -126,7 +128,10 @@ export function operationsOf(folder: string): Map<string, { readonly ops: string
   for (const { op, file } of readIndex(folder)) {
     const name = nameOf(op);
     const cases = readCases(join(folder, file));
-    const names = cases.reduce<readonly string[]>((best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best), []);
+    const names = cases.reduce<readonly string[]>(
+      (best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best),
+      [],
+    );
     const entry = found.get(name) ?? { ops: [], cases: [], names: [] };
     entry.ops.push(op);
     entry.cases.push(...cases);

@@ -50,7 +50,8 @@ export function runFolder(folder: string, mode: Mode, { ops = () => true, onOp }
   }
   clearScalars();
   const traces = join(folder, "traces");
-  if (existsSync(traces) && ops("traces")) for (const file of traceFiles(traces)) outcomes.push(runTrace(readTrace(join(traces, file)), mode));
+  if (existsSync(traces) && ops("traces"))
+    for (const file of traceFiles(traces)) outcomes.push(runTrace(readTrace(join(traces, file)), mode));
   return outcomes;
 }
 

@@ -3,7 +3,18 @@ import * as dx from "../../src/index.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
 import { refusedProduct, storageOf } from "../device.ts";
 import { Call, operandsOf, type Operands } from "./call.ts";
-import { Missing, isNumbers, packedOf, stridedOf, tensorOf, tensorsOf, withComplex, type Case, type GoldenTensor, type Numbers } from "./cases.ts";
+import {
+  Missing,
+  isNumbers,
+  packedOf,
+  stridedOf,
+  tensorOf,
+  tensorsOf,
+  withComplex,
+  type Case,
+  type GoldenTensor,
+  type Numbers,
+} from "./cases.ts";
 import { checkGradient, checkOutputs, difference, flatten, outputsDiffer, type Output } from "./compare.ts";
 import { outOfScope } from "./scope.ts";
 import { entryOf, type Entry } from "./table/index.ts";
@@ -61,7 +72,11 @@ export function runCase(c: Case, names: readonly string[], mode: Mode = {}, devi
     if (product !== null) return { id, result: "missing", reason: product };
     const text = error instanceof Error ? error.message : String(error);
     if (error instanceof dx.DTypeError && /only stored and cast/.test(text)) return { id, result: "missing", reason: text };
-    return { id, result: "failed", reason: error instanceof dx.DxError ? `${error.name}: ${text}` : error instanceof Error ? (error.stack ?? text) : text };
+    return {
+      id,
+      result: "failed",
+      reason: error instanceof dx.DxError ? `${error.name}: ${text}` : error instanceof Error ? (error.stack ?? text) : text,
+    };
   }
 }
 
@@ -132,7 +147,10 @@ function gradientsDiffer(c: Case, { entry, make, isMicrosoft }: Context): string
   const seeds = c.gradOutputs!.map((g) => (g === null ? null : withComplex(packedOf)(g)));
   const wants = (t: Output | undefined): t is Numbers => isNumbers(t) && t.requiresGrad;
   const roots = outputs.filter((t, i): t is Numbers => seeds[i] != null && wants(t));
-  const found = roots.length === 0 ? leaves.map(() => null) : dx.grad(roots, leaves, { gradient: seeds.filter((s, i) => s !== null && wants(outputs[i])), allowUnused: true });
+  const found =
+    roots.length === 0
+      ? leaves.map(() => null)
+      : dx.grad(roots, leaves, { gradient: seeds.filter((s, i) => s !== null && wants(outputs[i])), allowUnused: true });
   for (const [i, { path, grad }] of c.grads!.entries()) {
     const got = found[i] ?? null;
     if (grad === null) {
@@ -198,7 +216,8 @@ function compiled(c: Case, context: Context): Outcome {
         const problem = checkOutputs(c, asCall([...given.values()]), outputs, entry, isMicrosoft);
         if (problem !== null) return { id: c.id, result: "failed" as const, reason: `compiled, call ${round}: ${problem}` };
       }
-      if (fallbacks() > before) return { id: c.id, result: "passed" as const, way: fallbacks("host") > onHost ? ("host" as const) : ("fallback" as const) };
+      if (fallbacks() > before)
+        return { id: c.id, result: "passed" as const, way: fallbacks("host") > onHost ? ("host" as const) : ("fallback" as const) };
       const { nodes } = program.explain();
       return { id: c.id, result: "passed" as const, way: nodes.length === 0 ? "view" : nodes.length === 1 ? "operator" : "graph" };
     });
@@ -217,12 +236,12 @@ function attempt<T>(run: () => T): T | null {
   }
 }
 
-/** Null where a result whose shape depends on data is refused with the name of the form that has a fixed one. */
+/** Null where what compile() can not do is refused by name, such as a shape that depends on data. */
 function attemptDynamic<T>(entry: Entry, run: () => T): T | null {
   try {
     return run();
   } catch (error) {
-    if (entry.dynamic === true && error instanceof dx.DxError && /\bsize\b/.test(error.message)) return null;
+    if (entry.dynamic === true && error instanceof dx.DxError && /side compile\(\)/.test(error.message)) return null;
     throw error;
   }
 }

@@ -19,12 +19,53 @@ const dtypes = (c: Case): string[] =>
 
 /** Operations that move or convert elements only: they take dtypes that compute nothing, too. */
 const CARRIES = new Set([
-  "bool", "byte", "char", "short", "int", "long", "half", "float", "double", "bfloat16", "to", "clone", "contiguous", "reshape", "reshape_as", "view", "view_as", "flatten", "ravel", "unflatten",
-  "permute", "transpose", "t", "T", "movedim", "moveaxis", "expand", "expand_as", "broadcast_to", "squeeze", "unsqueeze", "diagonal", "narrow", "select", "slice", "split", "split_with_sizes",
-  "chunk", "unbind", "numel", "promote_types", "result_type", "can_cast",
+  "bool",
+  "byte",
+  "char",
+  "short",
+  "int",
+  "long",
+  "half",
+  "float",
+  "double",
+  "bfloat16",
+  "to",
+  "clone",
+  "contiguous",
+  "reshape",
+  "reshape_as",
+  "view",
+  "view_as",
+  "flatten",
+  "ravel",
+  "unflatten",
+  "permute",
+  "transpose",
+  "t",
+  "T",
+  "movedim",
+  "moveaxis",
+  "expand",
+  "expand_as",
+  "broadcast_to",
+  "squeeze",
+  "unsqueeze",
+  "diagonal",
+  "narrow",
+  "select",
+  "slice",
+  "split",
+  "split_with_sizes",
+  "chunk",
+  "unbind",
+  "numel",
+  "promote_types",
+  "result_type",
+  "can_cast",
 ]);
 /** Where complex numbers belong: transforms, eigenvalues, and what their results are made of and read by. */
-const COMPLEX = /^(fft\.|linalg\.eig(vals)?$|stft$|istft$|complex$|polar$|real$|imag$|angle$|abs$|view_as_(real|complex)$|conj|resolve_|is_complex$|promote_types$|result_type$|can_cast$)/;
+const COMPLEX =
+  /^(fft\.|linalg\.eig(vals)?$|stft$|istft$|complex$|polar$|real$|imag$|angle$|abs$|view_as_(real|complex)$|conj|resolve_|is_complex$|promote_types$|result_type$|can_cast$)/;
 
 /** Why a case is out of scope, or null. */
 export function outOfScope(c: Case): string | null {
@@ -39,16 +80,27 @@ const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfin
 
 /** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
 export const microsoft: readonly { readonly reason: string; readonly applies: (c: Case) => boolean }[] = [
-  { reason: "ASINH of large negative numbers is not finite", applies: (c) => c.op === "asinh" && ((c.tags ?? []).includes("large") || nonfinite(c)) },
-  { reason: "CAST gives float16's largest number for what lies beyond", applies: (c) => c.op === "half" && isTensor(c.input) && elementsOf(c.input).some((v) => Math.abs(Number(v)) > 65504) },
+  {
+    reason: "ASINH of large negative numbers is not finite",
+    applies: (c) => c.op === "asinh" && ((c.tags ?? []).includes("large") || nonfinite(c)),
+  },
+  {
+    reason: "CAST gives float16's largest number for what lies beyond",
+    applies: (c) => c.op === "half" && isTensor(c.input) && elementsOf(c.input).some((v) => Math.abs(Number(v)) > 65504),
+  },
 ];
 
 /** Results that are less exact there. HLSL's asin and acos are polynomials good to 7e-5, and its tangent is the quotient of a sine and a cosine with bounded absolute errors. */
-export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = { asin: { rtol: 1e-3, atol: 1e-4 }, acos: { rtol: 1e-4, atol: 1e-4 }, tan: { rtol: 2e-2, atol: 1e-3 }, asinh: { rtol: 2e-3, atol: 1e-4 } };
+export const looser: { readonly [op: string]: { readonly rtol: number; readonly atol: number } } = {
+  asin: { rtol: 1e-3, atol: 1e-4 },
+  acos: { rtol: 1e-4, atol: 1e-4 },
+  tan: { rtol: 2e-2, atol: 1e-3 },
+  asinh: { rtol: 2e-3, atol: 1e-4 },
+};
 
 /**
  * Sums of products: each product rounds relative to itself, so where large ones cancel the error is one of the largest
  * result's last places, whatever the order of summation.
  */
-export const sumsOfProducts = /(^|\.)(conv|matmul|mm|bmm|addmm|addbmm|baddbmm|linear|bilinear|einsum|dot|mv|inner|tensordot|multi_dot|cdist)/;
-
+export const sumsOfProducts =
+  /(^|\.)(conv|matmul|mm|bmm|addmm|addbmm|baddbmm|linear|bilinear|einsum|dot|mv|inner|tensordot|multi_dot|cdist)/;

@@ -12,7 +12,6 @@ import { reportOf } from "./report.ts";
 import { runCase, type Mode, type Outcome } from "./run.ts";
 import { microsoft } from "./scope.ts";
 
-
 /** Bundled for another machine the tests travel without the documentation. */
 const table = join(goldenFolder, "..", "..", "docs", "operators.json");
 interface Operations {
@@ -34,14 +33,22 @@ export function goldenTests(mode: Mode, least: number): void {
             device,
             () => {
               const cases = readCases(join(goldenFolder, file)).filter((c) => !elsewhere.some((e) => e.applies(c)));
-              const names = cases.reduce<readonly string[]>((best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best), []);
+              const names = cases.reduce<readonly string[]>(
+                (best, c) => (c.names !== undefined && c.names.length > best.length ? c.names : best),
+                [],
+              );
               const outcomes = cases.map((c) => runCase(c, names, mode, device));
               all.push(...outcomes);
               const group = groups.get(nameOf(op)) ?? { ops: [], cases: [], outcomes: [] };
-              groups.set(nameOf(op), { ops: [...group.ops, op], cases: [...group.cases, ...cases], outcomes: [...group.outcomes, ...outcomes] });
+              groups.set(nameOf(op), {
+                ops: [...group.ops, op],
+                cases: [...group.cases, ...cases],
+                outcomes: [...group.outcomes, ...outcomes],
+              });
               expect(outcomes.filter((o) => o.result === "failed" && !known.has(o.id))).toEqual([]);
               // A case that passes everywhere is no difference: it leaves the list.
-              if (mode.compiled !== true && !isMicrosoft(device)) expect(outcomes.filter((o) => o.result === "passed" && known.has(o.id)).map((o) => o.id)).toEqual([]);
+              if (mode.compiled !== true && !isMicrosoft(device))
+                expect(outcomes.filter((o) => o.result === "passed" && known.has(o.id)).map((o) => o.id)).toEqual([]);
             },
             { collect: true },
           );
@@ -49,12 +56,21 @@ export function goldenTests(mode: Mode, least: number): void {
       }
       for (const file of isPlain && device === "cpu" && existsSync(table) ? [table] : [])
         test("docs/operators.json tells what was found (npm run operators makes it anew)", () => {
-          const known = new Map((JSON.parse(readFileSync(file, "utf8")) as Operations).families.flatMap((f) => f.operations).map((o) => [o.name, o]));
+          const known = new Map(
+            (JSON.parse(readFileSync(file, "utf8")) as Operations).families.flatMap((f) => f.operations).map((o) => [o.name, o]),
+          );
           const stale = [...groups].flatMap(([name, { ops, cases, outcomes }]) => {
             const { operators, dtypes, gradient, passed, failed, missing } = factsOf(name, ops, cases, outcomes);
             const row = known.get(name);
             if (row === undefined) return [];
-            const listed = { operators: row.operators, dtypes: row.dtypes, gradient: row.gradient, passed: row.passed, failed: row.failed, missing: row.missing };
+            const listed = {
+              operators: row.operators,
+              dtypes: row.dtypes,
+              gradient: row.gradient,
+              passed: row.passed,
+              failed: row.failed,
+              missing: row.missing,
+            };
             return isDeepStrictEqual(listed, { operators, dtypes, gradient, passed, failed, missing }) ? [] : [name];
           });
           expect(stale).toEqual([]);
@@ -65,7 +81,9 @@ export function goldenTests(mode: Mode, least: number): void {
     });
     afterAll(() => {
       const r = reportOf(all, mode);
-      console.log(`golden on ${device} ${JSON.stringify(mode)}: ${r.passed} passed (${r.gradients} with gradients, ${r.inPlace} in place), ${r.failed} failed, ${r.missing} missing, ${r.outOfScope} out of scope`);
+      console.log(
+        `golden on ${device} ${JSON.stringify(mode)}: ${r.passed} passed (${r.gradients} with gradients, ${r.inPlace} in place), ${r.failed} failed, ${r.missing} missing, ${r.outOfScope} out of scope`,
+      );
     });
   }
 }

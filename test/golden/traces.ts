@@ -50,15 +50,31 @@ interface ScheduleTrace {
   readonly tol: Tolerance;
 }
 
-export const traceFiles = (folder: string): string[] => readdirSync(folder).filter((f) => f.endsWith(".json.gz")).toSorted();
+export const traceFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((f) => f.endsWith(".json.gz"))
+    .toSorted();
 export const readTrace = (file: string): TrainingTrace => JSON.parse(gunzipSync(readFileSync(file)).toString("utf8")) as TrainingTrace;
 export const traceIn = (folder: string, id: string): TrainingTrace => readTrace(join(folder, `${id}.json.gz`));
 
 /** PyTorch's name of an option in ours: T_max is tMax, max_lr is maxLr. */
-const camel = (name: string): string => (name.startsWith("T_") ? `t_${name.slice(2)}` : name).replace(/_(\w)/g, (_, c: string) => c.toUpperCase());
-const optionsOf = (options: Options): Record<string, unknown> => Object.fromEntries(Object.entries(options).filter(([k]) => k !== "name").map(([k, v]) => [camel(k), plain(v)]));
+const camel = (name: string): string =>
+  (name.startsWith("T_") ? `t_${name.slice(2)}` : name).replace(/_(\w)/g, (_, c: string) => c.toUpperCase());
+const optionsOf = (options: Options): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(options)
+      .filter(([k]) => k !== "name")
+      .map(([k, v]) => [camel(k), plain(v)]),
+  );
 
-const plain = (v: Wrapped): number | boolean | string | readonly unknown[] => (typeof v !== "object" ? v : Array.isArray(v) ? (v as Wrapped[]).map(plain) : Array.isArray(v.v) ? (v.v as Wrapped[]).map(plain) : (v.v as number));
+const plain = (v: Wrapped): number | boolean | string | readonly unknown[] =>
+  typeof v !== "object"
+    ? v
+    : Array.isArray(v)
+      ? (v as Wrapped[]).map(plain)
+      : Array.isArray(v.v)
+        ? (v.v as Wrapped[]).map(plain)
+        : (v.v as number);
 
 const { nn } = dx;
 
@@ -66,21 +82,37 @@ const { nn } = dx;
 function layerOf(text: string): dx.nn.Layer {
   const [, name, inner] = /^(\w+)(?:\((.*)\))?$/.exec(text) ?? [];
   if (name === undefined) throw new Missing(`a model of "${text}"`);
-  const parts = (inner ?? "").split(",").map((p) => p.trim()).filter((p) => p !== "");
+  const parts = (inner ?? "")
+    .split(",")
+    .map((p) => p.trim())
+    .filter((p) => p !== "");
   const numbers = parts.filter((p) => !p.includes("=")).map(Number);
-  const options = Object.fromEntries(parts.filter((p) => p.includes("=")).map((p) => [p.split("=")[0]!.replace("output_padding", "outputPadding"), Number(p.split("=")[1])]));
+  const options = Object.fromEntries(
+    parts.filter((p) => p.includes("=")).map((p) => [p.split("=")[0]!.replace("output_padding", "outputPadding"), Number(p.split("=")[1])]),
+  );
   switch (name) {
-    case "Linear": return nn.linear(numbers[0]!, numbers[1]!);
-    case "Conv2d": return nn.conv2d(numbers[0]!, numbers[1]!, numbers[2]!, options);
-    case "ConvTranspose2d": return nn.convTranspose2d(numbers[0]!, numbers[1]!, numbers[2]!, options);
-    case "ReLU": return nn.relu();
-    case "ELU": return nn.elu();
-    case "SiLU": return nn.silu();
-    case "Tanh": return nn.tanh();
-    case "GELU": return nn.gelu();
-    case "Sigmoid": return nn.sigmoid();
-    case "LeakyReLU": return nn.leakyRelu({ slope: numbers[0]! });
-    default: throw new Missing(`a layer ${text}`);
+    case "Linear":
+      return nn.linear(numbers[0]!, numbers[1]!);
+    case "Conv2d":
+      return nn.conv2d(numbers[0]!, numbers[1]!, numbers[2]!, options);
+    case "ConvTranspose2d":
+      return nn.convTranspose2d(numbers[0]!, numbers[1]!, numbers[2]!, options);
+    case "ReLU":
+      return nn.relu();
+    case "ELU":
+      return nn.elu();
+    case "SiLU":
+      return nn.silu();
+    case "Tanh":
+      return nn.tanh();
+    case "GELU":
+      return nn.gelu();
+    case "Sigmoid":
+      return nn.sigmoid();
+    case "LeakyReLU":
+      return nn.leakyRelu({ slope: numbers[0]! });
+    default:
+      throw new Missing(`a layer ${text}`);
   }
 }
 
@@ -140,7 +172,8 @@ export function modelOf(trace: TrainingTrace): dx.nn.Layer {
   return model;
 }
 
-const tensorsOf = (weights: Weights): Record<string, dx.Tensor> => Object.fromEntries(Object.entries(weights).map(([name, t]) => [name, tensorOf(t)]));
+const tensorsOf = (weights: Weights): Record<string, dx.Tensor> =>
+  Object.fromEntries(Object.entries(weights).map(([name, t]) => [name, tensorOf(t)]));
 const numbersOf = (t: GoldenTensor): number[] => elementsOf(t).map(Number);
 
 const optimizers: Readonly<Record<string, ((p: readonly dx.Tensor[], o: object) => dx.optim.Optimizer) | undefined>> = {
@@ -165,7 +198,12 @@ function optimizerOf(trace: TrainingTrace, parameters: readonly dx.Tensor[]): dx
 
 /** A schedule by PyTorch's name and options. */
 function scheduleOf(optimizer: dx.optim.Optimizer, name: string, options: Options): dx.optim.lrScheduler.LRScheduler {
-  const Schedule = (dx.optim.lrScheduler as unknown as Record<string, (new (o: dx.optim.Optimizer, options: object) => dx.optim.lrScheduler.LRScheduler) | undefined>)[name];
+  const Schedule = (
+    dx.optim.lrScheduler as unknown as Record<
+      string,
+      (new (o: dx.optim.Optimizer, options: object) => dx.optim.lrScheduler.LRScheduler) | undefined
+    >
+  )[name];
   if (Schedule === undefined) throw new Missing(`a schedule ${name}`);
   return new Schedule(optimizer, optionsOf(options));
 }
@@ -254,10 +292,12 @@ function trained(trace: TrainingTrace, model: dx.nn.Layer, compiled: boolean): s
     let loss: dx.Tensor;
     if (i === 0) {
       loss = forwardBackward(bx, by);
-      for (const [name, p] of model.namedParameters()) problems.push(away(`gradient of ${name}`, p.grad!, trace.gradsStep1[name]!, { rtol: 1e-4, atol: 1e-5 }));
+      for (const [name, p] of model.namedParameters())
+        problems.push(away(`gradient of ${name}`, p.grad!, trace.gradsStep1[name]!, { rtol: 1e-4, atol: 1e-5 }));
       clip();
       optimizer.step();
-      for (const [name, p] of model.namedParameters()) problems.push(away(`${name} after one step`, p, trace.afterStep1[name]!, trace.tol.weights));
+      for (const [name, p] of model.namedParameters())
+        problems.push(away(`${name} after one step`, p, trace.afterStep1[name]!, trace.tol.weights));
       optimizer.zeroGrad();
     } else {
       loss = step(bx, by);
@@ -271,7 +311,14 @@ function trained(trace: TrainingTrace, model: dx.nn.Layer, compiled: boolean): s
   for (const [name, p] of model.namedParameters())
     problems.push(away(`${name} at the end`, p, trace.final[name]!, trace.tol.weights, chance?.name === name ? chance : undefined));
   model.eval();
-  problems.push(away("the output", dx.noGrad(() => model.forward(x)), trace.evalOutput, trace.tol.weights));
+  problems.push(
+    away(
+      "the output",
+      dx.noGrad(() => model.forward(x)),
+      trace.evalOutput,
+      trace.tol.weights,
+    ),
+  );
   if (compiled) (step as dx.Compiled<[dx.Tensor, dx.Tensor], dx.Tensor>).dispose();
   optimizer.dispose();
   return problems.find((p) => p !== null) ?? null;

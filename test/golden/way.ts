@@ -19,7 +19,8 @@ export function observed<T>(fn: () => T): { readonly result: T; readonly way: Wa
     const result = fn();
     // Scalars and constants beside an operation are no operators of their own.
     const count = nodes.withInputs === 0 ? nodes.created : nodes.withInputs;
-    const way = fallbacks() > before ? "fallback" : fallbacks("host") > onHost ? "host" : count === 0 ? "view" : count === 1 ? "operator" : "graph";
+    const way =
+      fallbacks() > before ? "fallback" : fallbacks("host") > onHost ? "host" : count === 0 ? "view" : count === 1 ? "operator" : "graph";
     return { result, way, operators: [...operators] };
   } finally {
     observePrograms(null);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachMode, numbers, storageOf } from "../device.ts";
+import { eachDevice, clean, eachMode, numbers, storageOf } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const rows = (): dx.Tensor =>
@@ -167,7 +167,9 @@ eachMode("elements by index", (device, mode) => {
       expect(() => dx.indexSelect(rows(), 0, dx.zeros([1, 1], { dtype: "int32" }))).toThrow(dx.ShapeError);
       expect(() => dx.indexSelect(rows(), 2, places(0))).toThrow(dx.ValueError);
     }));
+});
 
+eachDevice("gradients of elements by index", (device) => {
   test("gradients add up where places repeat", () =>
     clean(device, () => {
       const x = rows().requiresGrad_();

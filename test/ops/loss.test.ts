@@ -1,7 +1,7 @@
 /** Losses, embeddings and dropout against their definitions in float64. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachMode, numbers } from "../device.ts";
+import { eachDevice, clean, eachMode, numbers } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
@@ -196,21 +196,6 @@ eachMode("loss", (device, mode) => {
       expect(numbers(gradient)).toEqual([0, 0, 0]);
     }));
 
-  test("gradients of gradients of nllLoss", () =>
-    clean(
-      device,
-      () => {
-        const target = dx.tensor(Int32Array.of(1, 2));
-        const twice = (a: dx.Tensor): dx.Tensor =>
-          dx.enableGrad(() => {
-            const p = a.requiresGrad ? a : a.detach().requiresGrad_();
-            return dx.grad(dx.crossEntropy(p, target).square(), [p], { createGraph: true })[0]!;
-          });
-        expect(dx.gradcheck(twice, [wave([2, 3]).requiresGrad_()])).toBe(true);
-      },
-      { collect: true },
-    ));
-
   test("embedding reads rows and adds their gradients up, except the padding's", () =>
     clean(
       device,
@@ -281,4 +266,21 @@ eachMode("loss", (device, mode) => {
       expect(() => dx.mseLoss(x, dx.ones([2], { dtype: "int32" }))).toThrow(dx.DTypeError);
       expect(() => dx.binaryCrossEntropy(x, dx.ones([3]))).toThrow(dx.ShapeError);
     }));
+});
+
+eachDevice("gradients of loss", (device) => {
+  test("gradients of gradients of nllLoss", () =>
+    clean(
+      device,
+      () => {
+        const target = dx.tensor(Int32Array.of(1, 2));
+        const twice = (a: dx.Tensor): dx.Tensor =>
+          dx.enableGrad(() => {
+            const p = a.requiresGrad ? a : a.detach().requiresGrad_();
+            return dx.grad(dx.crossEntropy(p, target).square(), [p], { createGraph: true })[0]!;
+          });
+        expect(dx.gradcheck(twice, [wave([2, 3]).requiresGrad_()])).toBe(true);
+      },
+      { collect: true },
+    ));
 });

@@ -108,3 +108,16 @@ eachMode("places and counts", (device, mode) => {
       { collect: true },
     ));
 });
+
+test("bincount without a size waits for the device once", () => {
+  dx.withDevice("cpu", () => {
+    const x = ints([3, 0, 3]);
+    const before = dx.counters("cpu").readbacks;
+    expect(dx.bincount(x).shape).toEqual([4]);
+    expect(dx.counters("cpu").readbacks - before).toBe(1);
+    expect(() => dx.bincount(ints([1, -1]))).toThrow("bincount: x must be numbers of at least 0; received -1.");
+    expect(numbers(dx.bincount(dx.tensor([2n, 2n], { dtype: "int64" }), { weights: dx.tensor([0.5, 2]), minLength: 4 }))).toEqual([
+      0, 0, 2.5, 0,
+    ]);
+  });
+});

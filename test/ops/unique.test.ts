@@ -50,3 +50,10 @@ eachDevice("distinct elements", (device) => {
       { collect: true },
     ));
 });
+
+test("inside compile, where a shape cannot wait, the refusal asks for no option that is not there", () => {
+  dx.withDevice("cpu", () => {
+    const values = dx.compile((x: dx.Tensor) => dx.unique(x).values);
+    expect(() => values(dx.tensor([1, 2]))).toThrow(/^unique: x must be outside compile\(\): the result's shape depends on data/);
+  });
+});

@@ -1,7 +1,7 @@
 /** Convolution and pooling against their definitions in float64. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachMode, numbers } from "../device.ts";
+import { eachDevice, clean, eachMode, numbers } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const count = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
@@ -190,20 +190,6 @@ eachMode("convolution", (device, mode) => {
       );
     }));
 
-  test("gradients of gradients", () =>
-    clean(
-      device,
-      () => {
-        const twice = (a: dx.Tensor, b: dx.Tensor): readonly dx.Tensor[] =>
-          dx.enableGrad(() => {
-            const [p, q] = [a.requiresGrad ? a : a.detach().requiresGrad_(), b.requiresGrad ? b : b.detach().requiresGrad_()];
-            return dx.grad(dx.conv2d(p, q, null, { stride: 2, padding: 1 }).square().sum(), [p, q], { createGraph: true }) as dx.Tensor[];
-          });
-        expect(dx.gradcheck(twice, [wave([1, 2, 4, 3]).requiresGrad_(), wave([2, 2, 2, 2], 2).requiresGrad_()])).toBe(true);
-      },
-      { collect: true },
-    ));
-
   test("what does not fit is refused", () =>
     clean(device, () => {
       const [x, w] = [dx.ones([1, 3, 4, 4]), dx.ones([2, 3, 3, 3])];
@@ -221,6 +207,22 @@ eachMode("convolution", (device, mode) => {
         /outputPadding must be less than stride or dilation/,
       );
     }));
+});
+
+eachDevice("gradients of convolution", (device) => {
+  test("gradients of gradients", () =>
+    clean(
+      device,
+      () => {
+        const twice = (a: dx.Tensor, b: dx.Tensor): readonly dx.Tensor[] =>
+          dx.enableGrad(() => {
+            const [p, q] = [a.requiresGrad ? a : a.detach().requiresGrad_(), b.requiresGrad ? b : b.detach().requiresGrad_()];
+            return dx.grad(dx.conv2d(p, q, null, { stride: 2, padding: 1 }).square().sum(), [p, q], { createGraph: true }) as dx.Tensor[];
+          });
+        expect(dx.gradcheck(twice, [wave([1, 2, 4, 3]).requiresGrad_(), wave([2, 2, 2, 2], 2).requiresGrad_()])).toBe(true);
+      },
+      { collect: true },
+    ));
 });
 
 interface Pool {
@@ -379,6 +381,20 @@ eachMode("pooling", (device, mode) => {
       { collect: true },
     ));
 
+  test("what does not fit is refused", () =>
+    clean(device, () => {
+      const x = dx.ones([1, 1, 4, 4]);
+      expect(() => dx.maxPool2d(x, 5)).toThrow(/maxPool2d: x must be at least as large as the window/);
+      expect(() => dx.maxPool2d(x, 2, { padding: 2 })).toThrow(/padding must be at most half the window/);
+      expect(() => dx.avgPool2d(x, 0)).toThrow(dx.ValueError);
+      expect(() => dx.avgPool2d(x, 2, { divisorOverride: 0 })).toThrow(dx.ValueError);
+      expect(() => dx.maxPool2d(dx.ones([4]), 2)).toThrow(dx.ShapeError);
+      expect(() => dx.avgPool2d(dx.ones([1, 1, 4, 4], { dtype: "int64" }), 2)).toThrow(dx.DTypeError);
+      expect(() => dx.adaptiveAvgPool2d(x, [0, 2])).toThrow(dx.ValueError);
+    }));
+});
+
+eachDevice("gradients of pooling", (device) => {
   test("the gradient of a maximum's gradient", () =>
     clean(
       device,
@@ -405,16 +421,4 @@ eachMode("pooling", (device, mode) => {
       },
       { collect: true },
     ));
-
-  test("what does not fit is refused", () =>
-    clean(device, () => {
-      const x = dx.ones([1, 1, 4, 4]);
-      expect(() => dx.maxPool2d(x, 5)).toThrow(/maxPool2d: x must be at least as large as the window/);
-      expect(() => dx.maxPool2d(x, 2, { padding: 2 })).toThrow(/padding must be at most half the window/);
-      expect(() => dx.avgPool2d(x, 0)).toThrow(dx.ValueError);
-      expect(() => dx.avgPool2d(x, 2, { divisorOverride: 0 })).toThrow(dx.ValueError);
-      expect(() => dx.maxPool2d(dx.ones([4]), 2)).toThrow(dx.ShapeError);
-      expect(() => dx.avgPool2d(dx.ones([1, 1, 4, 4], { dtype: "int64" }), 2)).toThrow(dx.DTypeError);
-      expect(() => dx.adaptiveAvgPool2d(x, [0, 2])).toThrow(dx.ValueError);
-    }));
 });

@@ -11,7 +11,7 @@ export interface Entry {
   readonly inPlace?: ((call: Call) => void) | undefined;
   /** The results are places or counts: int64 in PyTorch, int32 here. */
   readonly counts?: boolean;
-  /** The result's shape depends on data: inside compile() it is refused. */
+  /** Inside compile() it is refused: the shape depends on data, or a storage takes another size. */
   readonly dynamic?: boolean;
   /** The call depends on its operands' strides, as PyTorch's does: they are never spread out. */
   readonly packed?: boolean;

@@ -1,7 +1,6 @@
 /** Reading and writing by index and by mask. */
 import * as dx from "../../../src/index.ts";
-import type { Call } from "../call.ts";
-import { indexOf } from "../call.ts";
+import { type Call, indexOf } from "../call.ts";
 import { counting, dynamic, method, type Table } from "./entry.ts";
 
 const dim = (c: Call): number => c.number("dim", 0);
