@@ -49,3 +49,12 @@ it("imports between the rooms of src point one way", () => {
   );
   expect(wrong).toEqual([]);
 });
+
+it("decompositions and solvers alone run on the host", () => {
+  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).flatMap((f) =>
+    f.endsWith(".ts") ? [f.replaceAll("\\", "/")] : [],
+  );
+  const users = files.filter((f) => /\bdefineHost\b|lapack\/engine|\bhost: \(\[/.test(readFileSync(join(src, f), "utf8")));
+  expect(users).toContain("ops/linalg/svd.ts");
+  expect(users.filter((f) => !/^ops\/linalg\/|^runtime\/(host\.ts$|lapack\/)/.test(f))).toEqual([]);
+});

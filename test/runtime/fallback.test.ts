@@ -48,6 +48,22 @@ describe("fallback to the software adapter", () => {
     expect(dx.fallbackStats().map((r) => r.operation)).toContain("needsErf");
   });
 
+  it("counts what runs on the host by its nature apart, and lets it run in strict mode", () => {
+    dx.setStrict(true);
+    const x = dx.linalg.solve(
+      dx.tensor(
+        [
+          [2, 0],
+          [0, 4],
+        ],
+        { device: old },
+      ),
+      dx.tensor([2, 4], { device: old }),
+    );
+    expect([String(x.device), x.toArraySync()]).toEqual([old, [1, 1]]);
+    expect(dx.fallbackStats()).toEqual([expect.objectContaining({ kind: "host", operation: "linalg.solveEx", device: old, calls: 1 })]);
+  });
+
   it("throws in strict mode, with operation, device and shapes", () => {
     dx.setStrict(true);
     expect(() => dx.erf(dx.ones([4], { device: lacking }))).toThrow(dx.UnsupportedError);

@@ -46,7 +46,6 @@ const sizes = [1, 2, 3, 5, 8, 17];
 test("the addon says why a library can't be opened, and refuses what it can't call", () => {
   const binding = loadBinding();
   expect(binding.lapackOpen("/no/such/library.so")).toBe("no such file");
-  expect(binding.lapackOpen(process.execPath)).toMatch(/./);
   expect(binding.lapackHas("/no/such/library.so", "dgetrf")).toBe(false);
   expect(() => binding.lapackCall("/no/such/library.so", "dgetrf", [1])).toThrow(/no such routine: dgetrf/);
   for (const { name } of engines.slice(1)) {

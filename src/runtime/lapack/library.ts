@@ -93,8 +93,9 @@ class Library implements Engine {
 
   symmetricEigen(n: number, a: Float64Array, w: Float64Array): number {
     const places = new Int32Array(Math.max(1, 3 + 5 * n));
-    return this.#spacious((work, length) =>
-      this.#ask("dsyevd", "V", "L", n, a, n, w, work, length, places, length < 0 ? -1 : places.length),
+    return this.#spacious(
+      (work, length) => this.#ask("dsyevd", "V", "L", n, a, n, w, work, length, places, length < 0 ? -1 : places.length),
+      1 + 6 * n + 2 * n * n,
     );
   }
 
