@@ -32,6 +32,8 @@ function obstacle(file, seen = new Set()) {
     source.replaceAll(/^import .*$/gm, ""),
   );
   if (read !== null) return `reads ${read[1]}`;
+  const place = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
+  if (place !== null) return `reads ${place[1]}`;
   for (const [, name] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
     if (isBundled(name)) continue;
     if (!name.startsWith(".")) return `imports ${name}`;

@@ -78,6 +78,16 @@ export function refusedProduct(error: unknown, device: string): string | null {
   return isRefusal && isThere ? "libvkd3d cannot translate DirectML.dll's product of int64 for waves of 32 lanes" : null;
 }
 
+/** Indices are checked on every device from now on; gives what puts it back, as vitest's hooks take it. */
+export function checkIndices(): () => void {
+  const before = process.env.DXTENSOR_CHECK_INDICES;
+  process.env.DXTENSOR_CHECK_INDICES = "1";
+  return () => {
+    if (before === undefined) delete process.env.DXTENSOR_CHECK_INDICES;
+    else process.env.DXTENSOR_CHECK_INDICES = before;
+  };
+}
+
 /** Buffers that live on a device. */
 export const liveBuffers = (device: string): number =>
   nativeDevice(dx.device(device)).binding.memory(nativeDevice(dx.device(device)).id).liveBuffers;

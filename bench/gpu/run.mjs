@@ -36,11 +36,11 @@ const parts = {
   },
   async tests(o) {
     const report = join(o.out, "tests-ctrf.json");
-    const limits = ["--jobs", String(Math.min(6, availableParallelism())), "--timeout", String(240 * o.patience)];
+    const limits = ["--jobs", String(Math.min(8, availableParallelism())), "--timeout", String(480 * o.patience)];
     const chosen = o.small ? quickFiles.flatMap((file) => ["--filter", file]) : [];
     const args = ["--expose-gc", at("tests", "run.mjs"), "--report", report, ...limits, ...chosen];
     const env = { DXTENSOR_TEST_DEVICES: o.device, DXTENSOR_NATIVE: at("app", "prebuilds", "linux-x64", "dxtensor.node") };
-    const done = await program("tests", node, args, { ...o, limitMs: 300_000 * o.patience, env });
+    const done = await program("tests", node, args, { ...o, limitMs: 540_000 * o.patience, env });
     return { ...done, counts: counts(done.text), failures: failuresOf(json(report)) };
   },
   async verify(o) {

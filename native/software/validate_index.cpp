@@ -39,7 +39,9 @@ void ScatterElements(const OperatorDesc& desc, uint32_t) {
   RequireAxis(desc.UInt("Axis"), input.rank);
   Require(EqualSizes(input, TensorOf(desc, "OutputTensor")), "the sizes of input and output differ");
   Require(EqualSizes(indices, TensorOf(desc, "UpdatesTensor")), "the sizes of indices and updates differ");
-  Require(EqualSizesBut(input, indices, desc.UInt("Axis")), "the sizes differ on another axis");
+  uint32_t axis = desc.UInt("Axis");
+  Require(EqualSizesBut(input, indices, axis), "the sizes differ on another axis");
+  Require(indices.sizes[axis] <= input.sizes[axis], "there are more updates than elements along the axis");
 }
 
 // `gathered` is what the tuples of `indices` select from `input`.

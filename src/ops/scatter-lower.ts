@@ -14,7 +14,7 @@ import { sizeOf, type Shape } from "../shape.ts";
 import { emitExtreme, extremeOf } from "./extreme-lower.ts";
 import { emitReduce } from "./reduce.ts";
 import { shifted } from "./scan-lower.ts";
-import { alongAxis, BOOL, cast, constant, cut, sequence } from "./support.ts";
+import { alongAxis, BOOL, cast, constant, cut, emitScatterElements, sequence } from "./support.ts";
 
 export type Fold = "sum" | "prod" | "amax" | "amin";
 export type Strategy = "table" | "sorted" | "sequence";
@@ -101,7 +101,7 @@ function inSequence(g: GraphBuilder, places: Expr, values: Expr, axis: number, n
   for (let at = 0; at < values.sizes[axis]!; at++) {
     const place = g.packed(g.expand(cut(g, places, axis, at, 1), one));
     const before = g.gatherElements(result, place, { output: { sizes: one }, axis });
-    result = g.scatter(result, place, foldTwo(g, fold, before, cut(g, values, axis, at, 1)), { output: { sizes }, axis });
+    result = emitScatterElements(g, result, place, foldTwo(g, fold, before, cut(g, values, axis, at, 1)), axis);
   }
   return result;
 }
@@ -130,8 +130,7 @@ function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: n
   const target = goesOn === null ? sorted : g.elementWiseIf(goesOn, beyond, sorted);
   const sizes = values.sizes.map((d, i) => (i === axis ? n + 1 : d));
   const empty = g.packed(constant(g, values.dtype, identityOf(fold, values.dtype), sizes));
-  const written = g.scatter(empty, g.packed(g.expand(target, values.sizes)), runs, { output: { sizes }, axis });
-  return cut(g, written, axis, 0, n);
+  return cut(g, emitScatterElements(g, empty, g.packed(g.expand(target, values.sizes)), runs, axis), axis, 0, n);
 }
 
 /**

@@ -17,7 +17,7 @@ import { demandIndex, gather, sumElements } from "./gather.ts";
 import { expand, reshape, sliceView } from "./movement.ts";
 import { foldTwo, foldingType, identityOf, lowerFold, placesOf } from "./scatter-lower.ts";
 import { clone } from "./state.ts";
-import { alongAxis, cast, constant, sequence } from "./support.ts";
+import { alongAxis, cast, constant, emitScatterElements, sequence } from "./support.ts";
 import { floor } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -28,8 +28,7 @@ interface ScatterAttributes {
 /** x with updates at places along an axis; the index may be shorter than x on the other axes. Of equal places any one wins. */
 function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis: number): Expr {
   const places = placesOf(g, index);
-  if (index.sizes.every((d, i) => i === axis || d === x.sizes[i]))
-    return g.scatter(x, places, updates, { output: { sizes: x.sizes }, axis });
+  if (index.sizes.every((d, i) => i === axis || d === x.sizes[i])) return emitScatterElements(g, x, places, updates, axis);
   // By flat places.
   const strides = packedStrides(x.sizes);
   let flat = g.elementWiseMultiply(places, constant(g, "uint32", strides[axis]!, places.sizes));
@@ -38,10 +37,7 @@ function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis:
   });
   const count = sizeOf(index.sizes);
   const total = sizeOf(x.sizes);
-  const written = g.scatter(g.reshape(x, [total]), g.reshape(flat, [count]), g.reshape(updates, [count]), {
-    output: { sizes: [total] },
-    axis: 0,
-  });
+  const written = emitScatterElements(g, g.reshape(x, [total]), g.reshape(flat, [count]), g.reshape(updates, [count]), 0);
   return g.reinterpret(written, { sizes: x.sizes });
 }
 

@@ -125,6 +125,28 @@ export function cut(g: GraphBuilder, x: Expr, axis: number, start: number, lengt
   });
 }
 
+/** SCATTER, which takes no more updates along the axis than x has elements there: x is padded for it, and cut again. */
+export function emitScatterElements(g: GraphBuilder, x: Expr, places: Expr, updates: Expr, axis: number): Expr {
+  const [n, k] = [x.sizes[axis]!, updates.sizes[axis]!];
+  const sizes = x.sizes.map((d, i) => (i === axis ? Math.max(n, k) : d));
+  const base =
+    k <= n
+      ? x
+      : g.join(
+          [
+            x,
+            constant(
+              g,
+              x.dtype,
+              0,
+              sizes.map((d, i) => (i === axis ? k - n : d)),
+            ),
+          ].map((e) => g.packed(e)),
+          { output: { sizes }, axis },
+        );
+  return cut(g, g.scatter(base, places, updates, { output: { sizes }, axis }), axis, 0, n);
+}
+
 const WIDER: { readonly [K in DType]: readonly DType[] } = {
   bool: ["uint8", "int32"],
   uint8: ["int32", "uint32", "int64"],

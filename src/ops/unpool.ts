@@ -15,7 +15,7 @@ import { pow } from "./power.ts";
 import { rand, type Generator } from "./random.ts";
 import { arange } from "./ranges.ts";
 import { relu } from "./activation.ts";
-import { cast, constant } from "./support.ts";
+import { cast, constant, emitScatterElements } from "./support.ts";
 import { abs, floor, sign } from "./unary.ts";
 import { where } from "./where.ts";
 import { eq } from "./compare.ts";
@@ -25,12 +25,12 @@ import { demandSpatial, type PerAxis } from "./window.ts";
 const unpoolOp: Definition<{ readonly length: number }> = define<{ readonly length: number }>({
   name: "maxUnpool",
   infer: ([x], { length }) => [{ shape: [x!.shape[0]!, length], dtype: x!.dtype }],
-  lower: (g, [x, indices], { length }, [out]) => {
+  lower: (g, [x, indices], { length }) => {
     const [planes, n] = x!.sizes as [number, number];
     const zeros = g.packed(constant(g, x!.dtype, 0, [planes, length]));
     // One place may be named twice, by equal values: whichever is written last is right.
     const places = cast(g, g.packed(indices!), "int32");
-    return [g.scatter(zeros, g.reinterpret(places, { sizes: [planes, n] }), g.packed(x!), { output: { sizes: out!.shape }, axis: 1 })];
+    return [emitScatterElements(g, zeros, g.reinterpret(places, { sizes: [planes, n] }), g.packed(x!), 1)];
   },
   grad: (dy, { inputs: [, indices] }) => [gather(dy, 1, indices!), null],
   saves: { inputs: [1], outputs: false },

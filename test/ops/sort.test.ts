@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, eachMode, numbers } from "../device.ts";
+import { clean, eachDevice, eachMode, isMicrosoft, numbers } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -22,7 +22,8 @@ eachMode("order", (device, mode) => {
     clean(
       device,
       () => {
-        const line = [3, nan, -0, 0, -Infinity, 3, Infinity, nan, -2.5, 2 ** -140, -(2 ** -140)];
+        // A GPU may take subnormal numbers for zeros.
+        const line = [3, nan, -0, 0, -Infinity, 3, Infinity, nan, -2.5, ...(isMicrosoft(device) ? [] : [2 ** -140, -(2 ** -140)])];
         for (const descending of [false, true]) {
           const { values, indices } = mode.run((x) => dx.sort(x, 0, { descending }), dx.tensor(line));
           const want = placesOf(line, descending);

@@ -1,7 +1,7 @@
 /** Special functions against values computed in float64 (SciPy 1.17), recorded in recorded/special.json. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachMode } from "../device.ts";
+import { clean, eachMode, isMicrosoft } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 import recorded from "./recorded/special.json" with { type: "json" };
 
@@ -24,7 +24,8 @@ eachMode("special functions", (device, mode) => {
       () => {
         const fn = functions[name] ?? (dx as unknown as Record<string, Any>)[name]!;
         const inputs = [x, ...(second === undefined ? [] : [second])].map((v) => dx.tensor(v));
-        expectClose(mode.run(fn, ...inputs), y, { rtol: 3e-6, atol: 1e-6 });
+        // A GPU's powers, logarithms and exponential functions are less exact.
+        expectClose(mode.run(fn, ...inputs), y, { rtol: isMicrosoft(device) ? 2e-5 : 3e-6, atol: 1e-6 });
         // Half precision is computed in float32 and rounded once; what it cannot hold is left out.
         const halves = inputs.map((t) => t.to("float16"));
         const exact = fn(...halves.map((t) => t.to("float32")));
