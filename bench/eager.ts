@@ -1,10 +1,9 @@
 /** The cost of one eager call: a chain of dependent adds of 16 elements, beside TensorFlow.js' cpu backend. */
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
+import { median } from "./measure.ts";
 
 const CALLS = 200_000;
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /** Seconds per call. */
 export function eagerChain(device: dx.Device, dispose: boolean): number {
@@ -28,10 +27,21 @@ export function eagerChain(device: dx.Device, dispose: boolean): number {
   return median(rounds);
 }
 
-/** Seconds per call of the same chain in TensorFlow.js. */
-export async function tfjsChain(): Promise<number> {
-  const tf = await import("@tensorflow/tfjs-core");
-  await import("@tensorflow/tfjs-backend-cpu");
+/** TensorFlow.js with its cpu backend; null where it is not installed. */
+async function tensorflow(): Promise<typeof import("@tensorflow/tfjs-core") | null> {
+  try {
+    await import("@tensorflow/tfjs-backend-cpu");
+    return await import("@tensorflow/tfjs-core");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    return null;
+  }
+}
+
+/** Seconds per call of the same chain in TensorFlow.js; null where it is not installed. */
+export async function tfjsChain(): Promise<number | null> {
+  const tf = await tensorflow();
+  if (tf === null) return null;
   await tf.setBackend("cpu");
   const one = tf.ones([16]);
   const rounds = Array.from({ length: 5 }, () => {

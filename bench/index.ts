@@ -75,15 +75,14 @@ async function main(): Promise<void> {
       json: { type: "string" },
       help: { type: "boolean" },
     },
-    args: process.argv
-      .slice(2)
-      .map((a, i, all) => (a === "--json" && (all[i + 1] === undefined || all[i + 1]!.startsWith("--")) ? "--json=-" : a)),
   });
   if (values.help) {
     console.log(help);
     return;
   }
   const device = dx.device(values.device);
+  // Throws where there is none, before anything is measured.
+  dx.deviceInfo(device);
   const wants = (name: string): boolean => name.includes(values.filter);
   const rows: Row[] = [];
   const add = (row: Row): void => {
@@ -99,17 +98,19 @@ async function main(): Promise<void> {
 
   if (wants("eager add")) {
     const tfjs = await tfjsChain();
+    if (tfjs === null && values.json !== "-") console.error("no TensorFlow.js to compare with: npm ci installs it");
+    const beside = tfjs === null ? undefined : { name: "TensorFlow.js cpu", value: tfjs * 1e6 };
     add({
       name: "eager add of 16 elements, dependent chain, disposed",
       value: eagerChain(device, true) * 1e6,
       unit: "us per call",
-      beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 },
+      beside,
     });
     add({
       name: "eager add of 16 elements, dependent chain, nothing disposed",
       value: eagerChain(device, false) * 1e6,
       unit: "us per call",
-      beside: { name: "TensorFlow.js cpu", value: tfjs * 1e6 },
+      beside,
     });
   }
   for (const n of [256, 1024, 2048]) if (wants(`gemm ${n}`)) addKernel(`gemm ${n} float32`, gemm(device, n, peakNow));
@@ -134,6 +135,12 @@ async function main(): Promise<void> {
     add({ name: "first operation after it, on cpu", value: first, unit: "ms", beside: { name: "the goal", value: 1000 } });
   }
   if (wants("memory")) add({ name: "memory: resident set after all of this", value: process.memoryUsage.rss() / 2 ** 20, unit: "MiB" });
+
+  if (rows.length === 0) {
+    console.error(`bench: nothing was measured: no measurement that can run here has "${values.filter}" in its name`);
+    process.exitCode = 1;
+    return;
+  }
 
   const report = {
     date: new Date().toISOString(),
@@ -165,7 +172,8 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (!`${(error as { code?: unknown }).code}`.startsWith("ERR_PARSE_ARGS")) throw error;
-  console.error(`${(error as Error).message}\n\n${help}`);
+  const isOption = error instanceof Error && "code" in error && `${error.code}`.startsWith("ERR_PARSE_ARGS");
+  if (!isOption && !(error instanceof dx.DxError)) throw error;
+  console.error(`bench: ${error.message}${isOption ? " (--help lists the options)" : ""}`);
   process.exitCode = 1;
 }

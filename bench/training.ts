@@ -1,25 +1,17 @@
 /** One training step of the quickstart's network: eager, and compiled. */
 import * as dx from "dxtensor";
 import { CASES } from "./device/networks.ts";
+import { stepOf, type Step } from "./device/steps.ts";
 import { time } from "./measure.ts";
 
 const quickstart = CASES.find(({ name }) => name === "quickstart")!;
 
 export async function trainingStep(device: dx.Device): Promise<{ eager: number; compiled: number }> {
   const batch = 64;
-  const build = (): { step: (x: dx.Tensor, y: dx.Tensor) => dx.Tensor } => {
+  const build = (): Step => {
     dx.manualSeed(1);
     const network = quickstart.build().to(device);
-    const optimizer = quickstart.optimizer(network.parameters());
-    return {
-      step: (x, y) => {
-        const loss = dx.crossEntropy(network.forward(x), y);
-        loss.backward();
-        optimizer.step();
-        optimizer.zeroGrad();
-        return loss;
-      },
-    };
+    return stepOf(network, quickstart.optimizer(network.parameters()));
   };
   const x = dx.tensor(
     Float32Array.from({ length: batch * 784 }, (_, i) => Math.sin(i)),
@@ -29,7 +21,7 @@ export async function trainingStep(device: dx.Device): Promise<{ eager: number; 
     Int32Array.from({ length: batch }, (_, i) => i % 10),
     { device },
   );
-  const measure = (step: (x: dx.Tensor, y: dx.Tensor) => dx.Tensor): number => {
+  const measure = (step: Step): number => {
     let last: dx.Tensor | null = null;
     return time(
       () => {
@@ -40,8 +32,8 @@ export async function trainingStep(device: dx.Device): Promise<{ eager: number; 
       { rounds: 5, least: 0.3 },
     ).seconds;
   };
-  const eager = measure(build().step);
-  const compiledStep = dx.compile(build().step, { name: "step" });
+  const eager = measure(build());
+  const compiledStep = dx.compile(build(), { name: "step" });
   const compiled = measure(compiledStep);
   compiledStep.dispose();
   await dx.synchronize(device);

@@ -23,18 +23,14 @@ ${Object.entries(suites)
 if (process.argv[1] === at("scripts", "base-image.mjs")) {
   await main(async () => {
     const { values, positionals } = parseArgs({
-      options: { mirror: { type: "string" }, refresh: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } },
+      options: { mirror: { type: "string" }, refresh: { type: "boolean" }, json: { type: "boolean" } },
       allowPositionals: true,
     });
-    if (values.help) {
-      console.log(help);
-      return 0;
-    }
     if (positionals.length === 0) throw new ScriptError("USAGE", "Name a suite.", help);
     for (const suite of positionals) {
       const base = await ensureBase(suite, values);
       if (values.json) console.log(JSON.stringify(base));
       else say(`base-image: ${base.image}: ${base.changed ?? "is there already"}`);
     }
-  });
+  }, help);
 }

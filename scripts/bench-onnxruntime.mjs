@@ -64,13 +64,8 @@ await main(async () => {
       node: { type: "string", default: "24" },
       "no-write": { type: "boolean", default: false },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
   if (!(Number(values.seconds) > 0)) throw new ScriptError("USAGE", "--seconds is a positive number");
   await ensureSetup();
   await buildForWindows({ isRuntimeOnly: true });
@@ -108,4 +103,4 @@ await main(async () => {
   }
   if (values.json) console.log(JSON.stringify({ ok: true, ...result }));
   return 0;
-});
+}, help);

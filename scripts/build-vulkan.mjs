@@ -16,24 +16,18 @@ archive into ~/.cache/dxtensor, without root, checked against pinned digests. do
   --help          this text
 
 DXTENSOR_DEBIAN_MIRROR  Debian mirror to try first
-DXTENSOR_CACHE          folder for what is fetched (XDG_CACHE_HOME/dxtensor, ~/.cache/dxtensor)`;
+DXTENSOR_CACHE          folder for what is fetched ($XDG_CACHE_HOME/dxtensor, ~/.cache/dxtensor)`;
 
-await main(async () => {
-  const { values: options } = parseArgs({
-    options: { vkd3d: { type: "string" }, tests: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } },
-  });
-  if (options.help) {
-    console.log(help);
-    return 0;
-  }
-  try {
+await main(
+  async () => {
+    const { values: options } = parseArgs({
+      options: { vkd3d: { type: "string" }, tests: { type: "boolean" }, json: { type: "boolean" } },
+    });
     await ensureSetup();
     const { changed } = await buildVulkan({ given: options.vkd3d ?? process.env.DXTENSOR_VKD3D, tests: options.tests });
     if (options.json) console.log(JSON.stringify({ ok: true, libraries: vulkanLibraries, changed }));
     else if (!changed) say(`build:vulkan: ${vulkanFolder} is up to date`);
-  } catch (error) {
-    if (!(error instanceof ScriptError) || !options.json) throw error;
-    console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));
-    return 1;
-  }
-});
+  },
+  help,
+  { tellsFailures: true },
+);

@@ -67,29 +67,22 @@ export async function buildForWindows({ isRuntimeOnly = false, isFresh = false }
 
 if (process.argv[1] === at("scripts", "build-windows.mjs")) {
   const isJson = process.argv.includes("--json");
-  await main(async () => {
-    const { values } = parseArgs({
-      options: {
-        runtime: { type: "boolean", default: false },
-        fresh: { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) {
-      console.log(help);
-      return 0;
-    }
-    const start = performance.now();
-    try {
+  await main(
+    async () => {
+      const { values } = parseArgs({
+        options: {
+          runtime: { type: "boolean", default: false },
+          fresh: { type: "boolean", default: false },
+          json: { type: "boolean", default: false },
+        },
+      });
+      const start = performance.now();
       const made = await buildForWindows({ isRuntimeOnly: values.runtime, isFresh: values.fresh });
       if (isJson) console.log(JSON.stringify({ ok: true, ...made }));
       else say(`build:windows: ${made.files.join(", ")} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
       return 0;
-    } catch (error) {
-      if (!isJson || !(error instanceof ScriptError)) throw error;
-      console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));
-      return 1;
-    }
-  });
+    },
+    help,
+    { tellsFailures: true },
+  );
 }

@@ -158,22 +158,17 @@ export async function bundleProgram(source, file) {
 
 if (process.argv[1] === at("scripts", "bundle-tests.mjs")) {
   const isJson = process.argv.includes("--json");
-  await main(async () => {
-    const { values } = parseArgs({
-      options: {
-        out: { type: "string" },
-        native: { type: "string" },
-        "own-native": { type: "boolean", default: false },
-        platform: { type: "string" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) {
-      console.log(help);
-      return 0;
-    }
-    try {
+  await main(
+    async () => {
+      const { values } = parseArgs({
+        options: {
+          out: { type: "string" },
+          native: { type: "string" },
+          "own-native": { type: "boolean", default: false },
+          platform: { type: "string" },
+          json: { type: "boolean", default: false },
+        },
+      });
       if (values.out === undefined) throw new ScriptError("USAGE", "No folder was named.", "node scripts/bundle-tests.mjs --out FOLDER");
       const folder = resolve(values.out);
       const native = values["own-native"] ? release : values.native === undefined ? undefined : resolve(values.native);
@@ -181,10 +176,8 @@ if (process.argv[1] === at("scripts", "bundle-tests.mjs")) {
       if (isJson) console.log(JSON.stringify({ ok: true, folder, files, leftOut }));
       else say(`bundle-tests: ${files.length} test files in ${folder}, ${leftOut.length} left out`);
       return 0;
-    } catch (error) {
-      if (!isJson || !(error instanceof ScriptError)) throw error;
-      console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));
-      return 1;
-    }
-  });
+    },
+    help,
+    { tellsFailures: true },
+  );
 }

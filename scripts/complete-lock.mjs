@@ -1,7 +1,15 @@
 // node scripts/complete-lock.mjs: adds the optional packages of other platforms that package-lock.json lacks. A registry mirror
 // that does not carry them makes npm leave them out, and npm ci then refuses the file. Run it after npm install.
 import { readFileSync, writeFileSync } from "node:fs";
-import { at, main, say } from "./lib/project.mjs";
+import { parseArgs } from "node:util";
+import { ScriptError, at, main, say } from "./lib/project.mjs";
+
+const help = `node scripts/complete-lock.mjs
+
+Adds to package-lock.json the optional packages of other platforms that it lacks; run it after npm install. A registry's mirror that does
+not carry them makes npm leave them out, and npm ci then refuses the file.
+
+  --help  this text`;
 
 const systems = ["android", "darwin", "freebsd", "linux", "openharmony", "win32"];
 const processors = ["arm64", "arm", "ia32", "ppc64", "riscv64", "s390x", "x64"];
@@ -17,6 +25,7 @@ function platformOf(name) {
 }
 
 await main(() => {
+  parseArgs({ options: {} });
   const file = at("package-lock.json");
   const lock = JSON.parse(readFileSync(file, "utf8"));
   const added = [];
@@ -25,7 +34,8 @@ await main(() => {
       const key = `node_modules/${name}`;
       const platform = platformOf(name);
       if (lock.packages[key] !== undefined || platform === null) continue;
-      if (!/^\d/.test(version)) throw new Error(`${name} has the range ${version}: which version is meant can't be told`);
+      if (!/^\d/.test(version))
+        throw new ScriptError("RANGE", `complete-lock: ${name} has the range ${version}: which version is meant can't be told.`);
       lock.packages[key] = { version, ...(entry.dev ? { dev: true } : {}), optional: true, ...platform };
       added.push(name);
     }
@@ -33,4 +43,4 @@ await main(() => {
   lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
   say(`complete-lock: ${added.length === 0 ? "nothing was missing" : `added ${added.join(", ")}`}`);
-});
+}, help);

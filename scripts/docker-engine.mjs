@@ -37,18 +37,14 @@ const verbs = {
 if (process.argv[1] === at("scripts", "docker-engine.mjs")) {
   await main(async () => {
     const { values, positionals } = parseArgs({
-      options: { json: { type: "boolean" }, help: { type: "boolean" } },
+      options: { json: { type: "boolean" } },
       allowPositionals: true,
     });
-    if (values.help) {
-      console.log(help);
-      return 0;
-    }
     const [verb = "start"] = positionals;
     if (!Object.hasOwn(verbs, verb)) throw new ScriptError("USAGE", `Unknown verb ${verb}.`, help);
     const { answer, text, status = 0 } = await verbs[verb]();
     if (values.json) console.log(JSON.stringify(answer));
     else say(`docker-engine: ${text}`);
     return status;
-  });
+  }, help);
 }

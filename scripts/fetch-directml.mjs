@@ -115,22 +115,17 @@ async function fetchDirectml(options) {
   }
 }
 
-await main(async () => {
-  const { values: options } = parseArgs({
-    options: {
-      from: { type: "string" },
-      sha256: { type: "string" },
-      to: { type: "string" },
-      force: { type: "boolean" },
-      json: { type: "boolean" },
-      help: { type: "boolean" },
-    },
-  });
-  if (options.help) {
-    console.log(help);
-    return 0;
-  }
-  try {
+await main(
+  async () => {
+    const { values: options } = parseArgs({
+      options: {
+        from: { type: "string" },
+        sha256: { type: "string" },
+        to: { type: "string" },
+        force: { type: "boolean" },
+        json: { type: "boolean" },
+      },
+    });
     const done = await fetchDirectml(options);
     if (options.json) console.log(JSON.stringify({ ok: true, ...done }));
     else
@@ -139,9 +134,7 @@ await main(async () => {
           ? `fetch:directml: ${done.path}${done.licences.length > 0 ? `, with ${done.licences.join(", ")}` : " (no licence lay beside it)"}`
           : `fetch:directml: ${done.path} is there already`,
       );
-  } catch (error) {
-    if (!(error instanceof ScriptError) || !options.json) throw error;
-    console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));
-    return 1;
-  }
-});
+  },
+  help,
+  { tellsFailures: true },
+);

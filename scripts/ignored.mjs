@@ -1,13 +1,21 @@
 // node scripts/ignored.mjs: fails where git ignores or does not know a file that is not made by a build: sources were lost so once.
 import { existsSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { at, main, root, say } from "./lib/project.mjs";
+
+const help = `node scripts/ignored.mjs
+
+Fails where git ignores a file that no command makes, and, with CI set, where one is neither ignored nor known to git. npm run lint runs it.
+
+  --help  this text`;
 
 /** What commands make, and .gitignore names. */
 const made = ["node_modules/", "build/", "dist/", "prebuilds/", "directml/", "test-results/", ".cache/"];
 const isMade = (path) => made.includes(path) || /^[^/]+\.tgz$/.test(path);
 
 await main(async () => {
+  parseArgs({ options: {} });
   if (!existsSync(at(".git"))) {
     say("ignored: not looked at, for this is no clone");
     return 0;
@@ -25,4 +33,4 @@ await main(async () => {
   }
   for (const problem of problems) say(`ignored: ${problem}`);
   return problems.length === 0 ? 0 : 1;
-});
+}, help);

@@ -181,15 +181,10 @@ await main(async () => {
       windows: { type: "boolean", default: false },
       small: { type: "boolean", default: false },
       node: { type: "string", default: "22" },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
   if (values.out === undefined) throw new ScriptError("USAGE", "No folder was named.", "npm run pack:gpu -- --out FOLDER");
   const out = resolve(values.out);
   await pack(out, values);
   return values.small ? tryOut(out) : 0;
-});
+}, help);

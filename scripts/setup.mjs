@@ -36,12 +36,8 @@ function installTools(missing, tools, isDryRun) {
 
 await main(async () => {
   const { values: options } = parseArgs({
-    options: { headers: { type: "string" }, "dry-run": { type: "boolean" }, quiet: { type: "boolean" }, help: { type: "boolean" } },
+    options: { headers: { type: "string" }, "dry-run": { type: "boolean" }, quiet: { type: "boolean" } },
   });
-  if (options.help) {
-    console.log(help);
-    return 0;
-  }
   const changes = [];
   const tools = findTools();
   const missing = missingTools(tools);
@@ -62,4 +58,4 @@ await main(async () => {
   }
   for (const change of changes) say(`setup: ${change}`);
   if (changes.length === 0 && !options.quiet) say("setup: everything is there, nothing was changed");
-});
+}, help);

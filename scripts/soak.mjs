@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, root, say } from "./lib/project.mjs";
+import { ScriptError, at, main, optionalFile, root, say } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
 import { median, verdictOf } from "./soak/verdict.mjs";
 
@@ -27,9 +27,7 @@ await main(async () => {
       json: { type: "string" },
       help: { type: "boolean" },
     },
-    args: process.argv
-      .slice(2)
-      .map((a, i, all) => (a === "--json" && (all[i + 1] === undefined || all[i + 1].startsWith("--")) ? "--json=-" : a)),
+    args: optionalFile(process.argv.slice(2)),
   });
   const minutes = Number(values.minutes);
   const seed = Number(values.seed);

@@ -15,11 +15,7 @@ events, private data, reference counts, adapters, the rewriting of Microsoft's s
   --help         this text`;
 
 await main(async () => {
-  const { values: options } = parseArgs({ options: { driver: { type: "string", default: "lavapipe" }, help: { type: "boolean" } } });
-  if (options.help) {
-    console.log(help);
-    return 0;
-  }
+  const { values: options } = parseArgs({ options: { driver: { type: "string", default: "lavapipe" } } });
   const report = new CellReport(process.stdout);
   const env = await ensureCell(options.driver);
   await runtimeSteps(report, env);
@@ -28,4 +24,4 @@ await main(async () => {
   const counts = report.write(file, "dxtensor test:vulkan");
   say(`test:vulkan: ${file}`);
   return close([counts]);
-});
+}, help);

@@ -55,13 +55,8 @@ await main(async () => {
       driver: { type: "string", default: "lavapipe" },
       container: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
-      help: { type: "boolean" },
     },
   });
-  if (options.help) {
-    console.log(help);
-    return 0;
-  }
   if (!["lavapipe", "system"].includes(options.driver))
     throw new ScriptError("USAGE", `There is no driver "${options.driver}": lavapipe or system.`);
   // execa ends the running program with this process; the status is the signal's.
@@ -75,4 +70,4 @@ await main(async () => {
   if (options.json) console.log(JSON.stringify({ ok: counts.failed === 0, ...counts, report: file }));
   else say(`verify:linux: ${file}`);
   return options.json ? Number(counts.failed > 0) : close([counts]);
-});
+}, help);

@@ -100,13 +100,8 @@ await main(async () => {
       only: { type: "string", multiple: true, default: [] },
       list: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(help);
-    return 0;
-  }
   if (values.node !== undefined && !Object.hasOwn(recipe.nodes, values.node))
     throw new ScriptError("USAGE", `There is no node.exe ${values.node}: ${Object.keys(recipe.nodes).join(", ")}.`);
   const steps = stepsOf({ isQuick: values.quick, node: values.node === undefined ? null : Number(values.node) }).filter(
@@ -148,4 +143,4 @@ await main(async () => {
     return isGood ? 0 : 1;
   }
   return close(results);
-});
+}, help);

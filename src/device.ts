@@ -30,20 +30,28 @@ const known = new Map<string, Device>();
 const chosen = new Ambient<Device | null>(null);
 let findDefault: () => Device = () => device("cpu");
 
-/** The device of a name such as "dml:1", "dml" (its first) or "cpu". Whether it is there is found out when it is used. */
-export function device(name: DeviceLike): Device {
+/** @internal As device(), for another operation and argument of a user's. */
+export function namedDevice(operation: string, argument: string, name: DeviceLike): Device {
   if (name instanceof Device) return name;
-  const match = typeof name === "string" ? /^([a-z][a-z0-9_]*)(?::(\d+))?$/.exec(name) : null;
-  if (match === null) throw new DeviceError("device", "name", 'like "dml:0" or "cpu"', name);
-  const index = Number(match[2] ?? 0);
-  const full = match[1] === "cpu" && index === 0 ? "cpu" : `${match[1]}:${index}`;
+  const match = typeof name === "string" ? /^(cpu|dml)(?::(\d+))?$/.exec(name) : null;
+  const type = match?.[1] ?? "";
+  const index = Number(match?.[2] ?? 0);
+  if (match === null || (type === "cpu" && index !== 0) || !Number.isSafeInteger(index))
+    throw new DeviceError(operation, argument, '"cpu" or "dml:N"', name, "dx.dml.deviceCount() says how many dml devices there are.");
+  const full = type === "cpu" ? "cpu" : `dml:${index}`;
   let found = known.get(full);
   if (found === undefined) {
-    found = new Device(match[1]!, index, known.size, full);
+    found = new Device(type, index, known.size, full);
     known.set(full, found);
   }
   return found;
 }
+
+/**
+ * The device of a name such as "dml:1", "dml" (its first) or "cpu". Whether it is there is found out when it is used.
+ * Throws DeviceError for a name that is no device's.
+ */
+export const device = (name: DeviceLike): Device => namedDevice("device", "name", name);
 
 /** @internal How the default device is found when nobody has chosen one. */
 export function setDefaultFinder(find: () => Device): void {

@@ -109,8 +109,12 @@ export class FormatError extends DxError {
 /** A device index out of range, in PyTorch's words. */
 export class DeviceIndexError extends DeviceError {
   constructor(operation: string, index: number, count: number) {
-    super(operation, "device_id", `in range [0, ${count})`, index);
-    this.message = `Invalid device_id argument supplied ${index}. device_id must be in range [0, ${count}).`;
+    const hint =
+      count === 0
+        ? 'This machine has no dml device: use "cpu", or let `npx dxtensor doctor` say why.'
+        : `There ${count === 1 ? 'is "dml:0"' : `are "dml:0" to "dml:${count - 1}"`} and "cpu".`;
+    super(operation, "device_id", `in range [0, ${count})`, index, hint);
+    this.message = `Invalid device_id argument supplied ${index}. device_id must be in range [0, ${count}). ${hint}`;
   }
 }
 

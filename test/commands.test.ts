@@ -6,11 +6,57 @@ import { parse } from "yaml";
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
+const start = (args: readonly string[]) => execa(process.execPath, args, { reject: false, stdin: "ignore", env: { NO_COLOR: "1" } });
+
 const run = (name: string, option: string) => {
   const [command, ...args] = scripts[name]!.split(" ");
   expect(command).toBe("node");
-  return execa(process.execPath, [...args, option], { reject: false, stdin: "ignore", env: { NO_COLOR: "1" } });
+  return start([...args, option]);
 };
+
+/** Scripts that are no npm command, and those that are; what other scripts import is no command, though it lies beside them. */
+const parts = ["generate-builder.mjs", "generate-operations.mjs", "generate-schema.mjs"];
+const scriptFiles = readdirSync("scripts").filter((name) => name.endsWith(".mjs") && !parts.includes(name));
+const others = [
+  ...scriptFiles.map((name) => `scripts/${name}`).filter((file) => !Object.values(scripts).some((line) => line.startsWith(`node ${file}`))),
+  "matrix/wine/cell.mjs",
+];
+
+describe.each(others)("node %s", (file) => {
+  it("--help tells of it, and nothing else happens", { timeout: 60_000 }, async () => {
+    const { exitCode, stdout, stderr } = await start([file, "--help"]);
+    expect(stderr).toBe("");
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`node ${file}`);
+    expect(stdout).toContain("--help");
+  });
+
+  it("--bogus is refused in words", { timeout: 60_000 }, async () => {
+    const { exitCode, stdout, stderr } = await start([file, "--bogus"]);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain("--bogus");
+    expect(`${stdout}${stderr}`).not.toMatch(/^\s+at .*:\d+:\d+\)?$/m);
+  });
+});
+
+it("what is wrong with a bench's options is one line", { timeout: 300_000 }, async () => {
+  for (const [args, text] of [
+    [["scripts/bench.mjs", "--device", "foo"], 'bench: device: name must be "cpu" or "dml:N"; received foo.'],
+    [["bench/gpu/run.mjs", "--bogus"], "start.sh: Unknown option '--bogus'"],
+    [["bench/gpu/run.mjs", "--only", "foo"], 'start.sh: There is no part "foo"'],
+    [["bench/gpu/run.mjs", "--patience", "no"], "start.sh: --patience is a positive number."],
+  ] as const) {
+    const { exitCode, stderr } = await start(args);
+    expect(exitCode).toBe(1);
+    expect(stderr.split("\n").at(-1)).toContain(text);
+  }
+});
+
+it("every npm script has a row in the README", () => {
+  const readme = readFileSync("README.md", "utf8");
+  const missing = Object.keys(scripts).filter((name) => name !== "prepack" && !new RegExp(`(?:\`|npm run |npm )${name}[\` ]`).test(readme));
+  expect(missing).toEqual([]);
+});
 
 describe.each(Object.keys(scripts))("npm run %s", (name) => {
   it("--help tells of it, and nothing else happens", { timeout: 60_000 }, async () => {

@@ -6,7 +6,7 @@ import { clean, devices, eachDevice } from "./device.ts";
 function expectError(
   fn: () => unknown,
   Class: abstract new (...args: never[]) => dx.DxError,
-  data: Partial<Pick<dx.DxError, "operation" | "argument" | "expected" | "received">>,
+  data: Partial<Pick<dx.DxError, "operation" | "argument" | "expected" | "received" | "hint">>,
 ): void {
   let caught: unknown;
   try {
@@ -65,8 +65,10 @@ eachDevice("errors", (device) => {
       expect(() => dx.dml.device(count + 8)).toThrow(
         `Invalid device_id argument supplied ${count + 8}. device_id must be in range [0, ${count}).`,
       );
-      expectError(() => dx.ones([2], { device: `dml:${count}` }), dx.DeviceIndexError, {});
+      expectError(() => dx.ones([2], { device: `dml:${count}` }), dx.DeviceIndexError, { hint: expect.stringContaining('"cpu"') });
       expectError(() => dx.ones([1]).to("tpu"), dx.DeviceError, {});
+      for (const name of ["foo", "cpu:1", "dml:", "dml:-1", "dml:99999999999999999999", ""])
+        expectError(() => dx.device(name), dx.DeviceError, { operation: "device", argument: "name", expected: '"cpu" or "dml:N"' });
       expectError(() => dx.device("DML 0"), dx.DeviceError, { argument: "name" });
       expect(dx.dml.deviceName(count)).toBe("");
     }));

@@ -83,6 +83,6 @@ try {
   await main();
 } catch (error) {
   if (!`${(error as { code?: unknown }).code}`.startsWith("ERR_PARSE_ARGS")) throw error;
-  console.error(`${(error as Error).message}\n\n${help}`);
+  console.error(`${(error as Error).message} (--help lists the options)`);
   process.exitCode = 1;
 }

@@ -1,14 +1,13 @@
 /** Single operations on a device: throughput, bandwidth, and what a call costs. */
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
+import { median } from "../measure.ts";
 
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Seconds for one execution: many are queued, then waited for; the median of five rounds. */
 async function seconds(device: dx.Device, once: () => dx.Tensor, least: number): Promise<number> {

@@ -31,9 +31,10 @@ export interface StepFigures {
   readonly profile: string;
 }
 
-type Step = (x: dx.Tensor, y: dx.Tensor) => dx.Tensor;
+export type Step = (x: dx.Tensor, y: dx.Tensor) => dx.Tensor;
 
-function stepOf(network: dx.nn.Layer, optimizer: { step(): void; zeroGrad(): void }): Step {
+/** Forward, loss, backward and update. */
+export function stepOf(network: dx.nn.Layer, optimizer: { step(): void; zeroGrad(): void }): Step {
   return (x, y) => {
     const loss = dx.crossEntropy(network.forward(x), y);
     loss.backward();

@@ -23,6 +23,8 @@ The part windows needs windows.tar.xz, windows-node.tar.xz and root; it is over 
 Exit code 1 when a test, a comparison, a training or a program of DirectML alone fails, or a part that --only names cannot run here; 130 after Ctrl-C. A peer that is not
 there, PyTorch say, is reported as not run, and so is windows where it cannot run.`;
 
+class UsageError extends Error {}
+
 const notRun = (reason) => ({ code: null, notRun: reason, seconds: 0, note: reason, text: "" });
 
 /** name: what to run, and what of its output belongs in the report. */
@@ -124,12 +126,15 @@ async function main() {
     console.log(help);
     return 0;
   }
+  const patience = Number(values.patience);
+  if (!(patience > 0)) throw new UsageError("--patience is a positive number.");
+  const names = values.only?.split(",") ?? Object.keys(parts);
+  const unknown = names.find((name) => !Object.hasOwn(parts, name));
+  if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}": ${Object.keys(parts).join(", ")}.`);
   const out = resolve(values.out);
   mkdirSync(out, { recursive: true });
   process.env.DXTENSOR_LIBRARY_FOLDER = at("lib");
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stopPrograms);
-  const patience = Number(values.patience);
-  if (!(patience > 0)) throw new Error("--patience is a positive number.");
   const options = { out, quick: values.quick, small: values.small, device: values.device, patience };
   const driver = await program("driver", "nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], {
     out,
@@ -145,9 +150,6 @@ async function main() {
     quick: values.quick,
     parts: {},
   };
-  const names = values.only?.split(",") ?? Object.keys(parts);
-  const unknown = names.find((name) => parts[name] === undefined);
-  if (unknown !== undefined) throw new Error(`There is no part "${unknown}": ${Object.keys(parts).join(", ")}.`);
   for (const name of names) {
     if (isStopped()) break;
     const { text, ...part } = await parts[name](options);
@@ -169,4 +171,10 @@ async function main() {
   return Object.entries(report.parts).some(fails) ? 1 : 0;
 }
 
-process.exitCode = await main();
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof UsageError) && !error?.code?.startsWith?.("ERR_PARSE_ARGS")) throw error;
+  console.error(`start.sh: ${error.message} (--help lists the options)`);
+  process.exitCode = 1;
+}

@@ -22,7 +22,7 @@ const help = `node matrix/wine/cell.mjs COMMAND [OPTIONS]
   --json                  make, image, versions, clean: one line of JSON
   --help                  this text
 
-It lies in DXTENSOR_CELL, else in $XDG_CACHE_HOME or ~/.cache, dxtensor/wine. run passes exit status, input and output through: 139 is an access
+It lies in DXTENSOR_CELL, else in the folder wine of the cache (DXTENSOR_CACHE, $XDG_CACHE_HOME/dxtensor, ~/.cache/dxtensor). run passes exit status, input and output through: 139 is an access
 violation, 134 an abort, 124 the time limit, 127 not found, 125 any other status over 255.
 DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) is a machine without Direct3D 12, DXTENSOR_CELL_REMOVE_AFTER=20 removes the device after so many
 submissions, DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;

@@ -2,8 +2,8 @@
 import { execa } from "execa";
 import { ensureBase } from "./base.mjs";
 import { nodeSource } from "./node-source.mjs";
-import { ScriptError, at, root, say } from "./project.mjs";
-import { fetchPackage, cache } from "./vulkan-archive.mjs";
+import { ScriptError, at, cache, root, say } from "./project.mjs";
+import { fetchPackage } from "./vulkan-archive.mjs";
 import { packages } from "./vulkan-vkd3d.mjs";
 
 const image = process.env.DXTENSOR_OLD_IMAGE ?? "dxtensor-build:bullseye";

@@ -1,10 +1,10 @@
 // Runs the programs of a cell one after another, with their output shown, and writes what came of them in the Common Test Report
 // Format.
-import { mkdirSync, readFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { ReportBuilder, TestBuilder, validateStrict } from "ctrf";
+import { readFileSync, existsSync, rmSync } from "node:fs";
+import { TestBuilder } from "ctrf";
 import { execa } from "execa";
 import { readCounts } from "./counts.mjs";
+import { writeCtrf } from "./ctrf.mjs";
 import { root, say } from "./project.mjs";
 
 /** A driver on the processor is slow, and slower still when others use the processor too. */
@@ -101,16 +101,7 @@ export class CellReport {
 
   /** Writes the report; returns {passed, failed, skipped}. versions: of what was tested, by name. */
   write(file, tool, versions) {
-    const report = new ReportBuilder()
-      .tool({ name: tool })
-      .generatedBy("dxtensor")
-      .environment({ extra: { versions } })
-      .summaryOverrides({ start: this.#start, stop: Date.now() });
-    for (const test of this.#tests) report.addTest(test);
-    const built = report.build();
-    validateStrict(built);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, `${JSON.stringify(built, null, 1)}\n`);
+    writeCtrf(file, { tool, tests: this.#tests, start: this.#start, extra: { versions } });
     return this.#counts;
   }
 }

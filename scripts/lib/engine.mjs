@@ -1,15 +1,14 @@
 // A Docker engine: whether one answers, starting Debian's where none does, and stopping only what was started here.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { withLock } from "./lock.mjs";
-import { ScriptError, say } from "./project.mjs";
+import { ScriptError, cache, say } from "./project.mjs";
 
 /** Where downloads and made things outlive the repository. */
-export const cacheFolder = (...parts) => join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor", ...parts);
+export const cacheFolder = (...parts) => join(cache, ...parts);
 
 const folder = () => process.env.DXTENSOR_DOCKER_FOLDER || cacheFolder("docker");
 const socket = "unix:///var/run/docker.sock";

@@ -5,8 +5,8 @@ import { basename, join } from "node:path";
 import { execa } from "execa";
 import { $ } from "zx";
 import { ownApt } from "./own-apt.mjs";
-import { cache, cached, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.mjs";
-import { ScriptError, say } from "./project.mjs";
+import { cached, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.mjs";
+import { ScriptError, cache, say } from "./project.mjs";
 
 const shell = $({ quiet: true, nothrow: true });
 

@@ -1,16 +1,12 @@
 // Packages of Debian's archive that are pinned by version and SHA-256: fetched without root into a cache outside the repository.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import { $, which } from "zx";
-import { ScriptError, say } from "./project.mjs";
+import { ScriptError, cache, say } from "./project.mjs";
 
 const shell = $({ quiet: true, nothrow: true });
-
-/** Folder for what can be made again: DXTENSOR_CACHE, else the user's cache folder. */
-export const cache = process.env.DXTENSOR_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor");
 
 const digest = (bytes, algorithm = "sha256") => createHash(algorithm).update(bytes).digest("hex");
 

@@ -1,7 +1,7 @@
 // The report of npm run verify:windows, in the Common Test Report Format: tests of the steps' own reports, else one for each that a step counted.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { ReportBuilder, TestBuilder, validateStrict } from "ctrf";
+import { existsSync, readFileSync } from "node:fs";
+import { TestBuilder } from "ctrf";
+import { writeCtrf } from "./ctrf.mjs";
 
 function counted({ name, passed, failed, skipped, seconds, problem }) {
   const tests = [];
@@ -30,14 +30,6 @@ function ownTests(step, report) {
 
 /** results: what became of each step; reports: a step's own report by its name. */
 export function writeReport(file, { results, reports, start, versions, leftOut, isQuick }) {
-  const report = new ReportBuilder()
-    .tool({ name: "dxtensor verify:windows" })
-    .generatedBy("dxtensor")
-    .environment({ extra: { versions, leftOut, isQuick } })
-    .summaryOverrides({ start, stop: Date.now() });
-  for (const step of results) for (const test of ownTests(step, reports.get(step.name)) ?? counted(step)) report.addTest(test);
-  const built = report.build();
-  validateStrict(built);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(built, null, 1)}\n`);
+  const tests = results.flatMap((step) => ownTests(step, reports.get(step.name)) ?? counted(step));
+  writeCtrf(file, { tool: "dxtensor verify:windows", tests, start, extra: { versions, leftOut, isQuick } });
 }

@@ -15,7 +15,7 @@ export const places = {
   reports: "reports",
 };
 
-/** Test files that say something of Windows or of a device in a short time; those that are left out are long (golden, windows, losses). */
+/** The test files that say something of Windows or of a device in a short time, by what their paths contain. */
 export const quickFiles = [
   "test/windows/",
   "test/native/",

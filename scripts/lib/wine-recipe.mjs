@@ -1,9 +1,8 @@
 // What the Wine cell is made of: versions, digests, files, and where it lies.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { at } from "./project.mjs";
+import { at, cache } from "./project.mjs";
 
 export const recipe = {
   /** Wine 10 and Mesa 25: a stable release. */
@@ -15,8 +14,7 @@ export const recipe = {
   directml: { version: "1.15.4", sha256: "234e8898778cdec88d3cb0539508273494082812c968699f3de665a018971625" },
 };
 
-export const cellFolder = () =>
-  resolve(process.env.DXTENSOR_CELL ?? join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor", "wine"));
+export const cellFolder = () => resolve(process.env.DXTENSOR_CELL ?? join(cache, "wine"));
 export const cellRoot = (folder = cellFolder()) => join(folder, "root");
 /** The cell's own folder inside its root, which Windows programs see as Z:\opt\dxtensor. */
 export const insideCell = (...parts) => join(cellRoot(), "opt", "dxtensor", ...parts);

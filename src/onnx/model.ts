@@ -1,6 +1,6 @@
 /** A model file as a function of named tensors. */
 import { demandDevice } from "../runtime/devices.ts";
-import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
+import { defaultDevice, type Device, type DeviceLike } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import { DTypeError, FormatError, ShapeError, ValueError } from "../errors.ts";
 import { fromBytes } from "../ops/creation.ts";
@@ -149,7 +149,7 @@ export interface OnnxOptions {
 
 /** A model from a file's bytes. external: finds the data that lie in other files. */
 export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null): OnnxModel {
-  const device = demandDevice("onnx", options.device === undefined ? defaultDevice() : deviceOf(options.device));
+  const device = demandDevice("onnx", options.device ?? defaultDevice());
   let message: ModelMessage;
   try {
     message = readModel(bytes);

@@ -1,6 +1,6 @@
 /** From tensors to JavaScript: reading elements, other dtypes, other devices. */
 import { call } from "../dispatch.ts";
-import { device as deviceOf, type DeviceLike } from "../device.ts";
+import type { DeviceLike } from "../device.ts";
 import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, isFloat, isInteger, type DType, type TypedArray } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { readBytes, readBytesSync } from "../runtime/buffers.ts";
@@ -40,7 +40,7 @@ export const asFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : toDType(x,
 /** The tensor on another device (itself when it is there), in another dtype, or both. */
 export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   if (isDType(target)) return toDType(x, target);
-  const d = demandDevice("to", deviceOf(target));
+  const d = demandDevice("to", target);
   x.demandLive("to");
   if (d === x.device) return x;
   tracer()?.read("to", x);

@@ -1,7 +1,7 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
 import { Capabilities } from "../dml/capabilities.ts";
-import { defaultDevice, device, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
-import { DeviceError, DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
+import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
+import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding } from "../native/load.ts";
 
@@ -116,7 +116,6 @@ function entryOf(operation: string, d: Device): Entry {
     if (entry === undefined) throw new DeviceIndexError(operation, d.index, adapters.length);
     return entry;
   }
-  if (d.type !== "cpu" || d.index !== 0) throw new DeviceError(operation, "device", '"cpu" or "dml:N"', d.toString());
   const { software } = loaded();
   const adapter = software.loaded
     ? loadBinding()
@@ -169,7 +168,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 
 /** Throws when there is no such device. */
 export function demandDevice(operation: string, name: DeviceLike): Device {
-  const d = device(name);
+  const d = namedDevice(operation, "device", name);
   entryOf(operation, d);
   return d;
 }

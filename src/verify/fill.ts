@@ -191,7 +191,7 @@ function reals(place: Place): Values {
   const { operator, field, described, random } = place;
   if (/MAX_POOLING|TOP_K|ARGMAX|ARGMIN|HARDMAX/.test(operator) && field === "input") return distinct(place);
   if (operator === "ELEMENT_WISE_POW" && field === "exponent") return whole(place, -2, 3);
-  if (operator === "REDUCE" && number(described, "function") === 5) return eighths(place, 1, 16);
+  if (operator === "REDUCE" && number(described, "function") === ENUMS.DML_REDUCE_FUNCTION.LOG_SUM) return eighths(place, 1, 16);
   if (operator === "CUMULATIVE_PRODUCT") return () => random.pick([-1, 1, 0.5, 2, 1]);
   if (operator === "CAST") {
     const to = typeOf(tensorNamed(described, "output").dataType)!;

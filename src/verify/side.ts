@@ -67,7 +67,9 @@ export class Side {
       this.native.binding.releaseProgram(this.native.binding.createProgram(this.native.id, program));
     } catch (error) {
       const refusal = refusalOf(error);
-      return refusal.call === "IDMLDevice1::CompileGraph" ? null : refusal;
+      if (refusal.kind === "removed") this.reopen();
+      const isLost = ["removed", "timeout", "outOfMemory"].includes(refusal.kind);
+      return refusal.call === "IDMLDevice1::CompileGraph" && !isLost ? null : refusal;
     }
     return null;
   }
@@ -109,10 +111,7 @@ export class Side {
       return { outputs: outputs.map((t) => (t === null ? null : read.shift()!)) };
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal.kind === "removed") {
-        this.reopen();
-        return { refusal };
-      }
+      if (refusal.kind === "removed") this.reopen();
       return { refusal };
     } finally {
       if (this.native.id === id) {

@@ -1,6 +1,6 @@
 /** Opens the two devices, and the software adapter at the feature level of the one that is judged. */
 import { demandDevice, deviceCount, dmlDescriptions, nativeDevice } from "../runtime/devices.ts";
-import { device } from "../device.ts";
+import { device, namedDevice } from "../device.ts";
 import { ValueError } from "../errors.ts";
 import type { Context } from "./case.ts";
 import type { DeviceFacts } from "./known.ts";
@@ -29,9 +29,18 @@ export interface SideOptions {
 export function openSides(options: SideOptions): { readonly context: Context; readonly facts: DeviceFacts } {
   addProfiles();
   const profiles = deviceCount() - LEVELS.length;
-  const named = demandDevice("verify", options.device);
+  const named = namedDevice("verify", "device", options.device);
   if (named.type === "dml" && named.index >= profiles)
-    throw new ValueError("verify", "device", `a device that is there (${profiles} of dml, and cpu)`, options.device);
+    throw new ValueError(
+      "verify",
+      "device",
+      `a device that is there (${profiles} of dml, and cpu)`,
+      options.device,
+      profiles > 0
+        ? undefined
+        : "`dxtensor doctor` says why there is no GPU; DXTENSOR_SIMULATE=rtx-3070 makes a simulated one that can be compared.",
+    );
+  demandDevice("verify", options.device);
   demandDevice("verify", options.reference);
   if (options.device === options.reference)
     throw new ValueError("verify", "reference", "another device than the one judged", options.reference);

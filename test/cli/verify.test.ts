@@ -81,6 +81,7 @@ describe("dxtensor verify", () => {
       [["--seed", "x"], /--seed <number>' argument 'x' is invalid/],
       [["--filter", "/(/"], /Invalid regular expression/],
       [["--device", "dml:1"], /ValueError: verify: device must be a device that is there \(1 of dml, and cpu\); received dml:1/],
+      [["--device", "dml:99"], /ValueError: verify: device must be a device that is there \(1 of dml, and cpu\); received dml:99/],
       [["--reference", "dml:0"], /another device than the one judged/],
     ] as const) {
       const { stderr, exitCode } = await verify(args);

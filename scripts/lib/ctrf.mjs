@@ -1,0 +1,18 @@
+// Writes reports in the Common Test Report Format.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { ReportBuilder, validateStrict } from "ctrf";
+
+/** tests: what TestBuilder builds; start: when they began, as Date.now() says it; extra: what else is known of the run. */
+export function writeCtrf(file, { tool, tests, start, extra }) {
+  const report = new ReportBuilder()
+    .tool({ name: tool })
+    .generatedBy("dxtensor")
+    .environment({ extra })
+    .addTests(tests)
+    .summaryOverrides({ start, stop: Date.now() })
+    .build();
+  validateStrict(report);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
+}
