@@ -1,5 +1,6 @@
 /** The cost of one eager call: a chain of dependent adds of 16 elements, beside TensorFlow.js' cpu backend. */
 import { performance } from "node:perf_hooks";
+import type * as tfjs from "@tensorflow/tfjs-core";
 import * as dx from "dxtensor";
 import { median } from "./measure.ts";
 
@@ -28,7 +29,7 @@ export function eagerChain(device: dx.Device, dispose: boolean): number {
 }
 
 /** TensorFlow.js with its cpu backend; null where it is not installed. */
-async function tensorflow(): Promise<typeof import("@tensorflow/tfjs-core") | null> {
+async function tensorflow(): Promise<typeof tfjs | null> {
   try {
     await import("@tensorflow/tfjs-backend-cpu");
     return await import("@tensorflow/tfjs-core");

@@ -1,6 +1,6 @@
 // npm run build:vulkan: Direct3D 12 and DXCore over Vulkan, into build/vulkan, where the library looks for them.
 import { parseArgs } from "node:util";
-import { ScriptError, main, say } from "./lib/project.mjs";
+import { main, say } from "./lib/project.mjs";
 import { ensureSetup } from "./lib/ensure.mjs";
 import { buildVulkan, vulkanFolder, vulkanLibraries } from "./lib/vulkan-build.mjs";
 
