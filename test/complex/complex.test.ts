@@ -440,11 +440,11 @@ describe("refused", () => {
     ["an operand that is none", () => z.add("1" as unknown as number), /complex or real tensor/],
     ["one element of two", () => z.itemSync(), /one element/],
     ["float64 beside complex numbers", () => z.add(dx.zeros([2], { dtype: "float64" })), /float64/],
-    ["complex numbers in a real function", () => dx.exp(z as unknown as dx.Tensor), /a real tensor.*complex64/],
+    ["complex numbers in a real function", () => dx.exp(z as unknown as dx.Tensor), /x must be a tensor; received complex/],
     [
       "complex numbers in a compiled real function",
       () => dx.compile(() => dx.exp(z as unknown as dx.Tensor))(),
-      /a real tensor.*complex64/,
+      /x must be a tensor; received complex/,
     ],
     ["complex numbers in real arithmetic", () => dx.add(t, z as unknown as dx.Tensor), /a tensor or a number.*docs\/fft.md/],
     ["a complex dtype of float64", () => dx.promoteTypes("float64", "complex64"), /complex32 or complex64/],
