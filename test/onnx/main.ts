@@ -14,6 +14,7 @@ Runs ONNX's recorded node tests through the importer and tells which pass.
 
   --device NAME    cpu (default), dml:0, …
   --cases FILE     an archive that test/onnx/record.py wrote (default: test/onnx/cases.jsonl.gz)
+  --compiled       by the third call of a compiled function
   --json FILE      writes {passed, failed, missing, outOfScope, failures, …} there
   --only PATTERN   only the cases whose name matches this regular expression
   --verbose        each case as it ends, with its milliseconds
@@ -42,6 +43,7 @@ const readOptions = () =>
     options: {
       device: { type: "string", default: "cpu" },
       cases: { type: "string", default: "test/onnx/cases.jsonl.gz" },
+      compiled: { type: "boolean", default: false },
       json: { type: "string" },
       only: { type: "string" },
       verbose: { type: "boolean", default: false },
@@ -64,7 +66,7 @@ if (options.help) console.log(help);
 else {
   const pattern = options.only === undefined ? /./ : new RegExp(options.only);
   const cases = readCases(resolve(options.cases)).filter((c) => pattern.test(c.name));
-  const report = reportOf(runCases(cases, options.device, options.verbose ? say : undefined), options.device);
+  const report = reportOf(runCases(cases, options.device, options.compiled, options.verbose ? say : undefined), options.device);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 1)}\n`);
   print(report, options.missing);
   const known = new Set(differences.filter((d) => d.microsoft !== true || isMicrosoft(options.device)).flatMap((d) => d.ids));

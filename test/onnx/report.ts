@@ -20,10 +20,15 @@ export interface Report {
   readonly passes: Readonly<Record<string, string>>;
 }
 
-export function runCases(cases: readonly Case[], device: string, onCase?: (c: Case, outcome: Outcome, ms: number) => void): Outcome[] {
+export function runCases(
+  cases: readonly Case[],
+  device: string,
+  compiled = false,
+  onCase?: (c: Case, outcome: Outcome, ms: number) => void,
+): Outcome[] {
   const outcomes = cases.map((c) => {
     const start = performance.now();
-    const outcome = runCase(c, device);
+    const outcome = runCase(c, device, { compiled });
     onCase?.(c, outcome, performance.now() - start);
     return outcome;
   });
