@@ -22,7 +22,7 @@ function publicText(kinds, { file, name: family, docs }, { name }, as) {
   const { parameters, isAsync, body } = formOf(kinds, as, found, (given) => `$${family}.${name}(${given.join(", ")})`);
   const own = reserved.has(as) ? `${as}$` : as;
   const exported = own === as ? "" : `\nexport { ${own} as ${as} };`;
-  return `${doc}${own === as ? "export " : ""}const ${own} = (${isAsync ? "async " : ""}(${parameters.join(", ")}) => { ${body} }) as typeof $${family}.${name};${exported}`;
+  return `${doc}${own === as ? "export " : ""}const ${own} = (${isAsync ? "async " : ""}(${parameters.join(", ")}) => { ${body} }) as unknown as typeof $${family}.${name};${exported}`;
 }
 
 const importsOf = (families, folder) => families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);

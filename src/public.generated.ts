@@ -34,21 +34,21 @@ export const defineFunction = (($0: never) => { if (!(kinds.kind295.is($0))) thr
  * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
-export const compile = (($0: never, $1: never) => { if (!(kinds.kind136.is($0) && kinds.kind298.is($1))) throw refused("compile", [["fn", kinds.kind136], ["options", kinds.kind298]], [$0, $1]); return from2.compile($0, $1); }) as unknown as typeof from2.compile;
+export const compile = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind298.is($1))) throw refused("compile", [["fn", kinds.kind136], ["options", kinds.kind298]], [$0, $1]); return from2.compile($0, $1); }) as unknown as typeof from2.compile;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
-export const backward = (($0: never, $1: never) => { if (!(kinds.kind300.is($0) && kinds.kind304.is($1))) throw refused("backward", [["result", kinds.kind300], ["options", kinds.kind304]], [$0, $1]); return from3.backward($0, $1); }) as unknown as typeof from3.backward;
+export const backward = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind300.is($0) && kinds.kind304.is($1))) throw refused("backward", [["result", kinds.kind300], ["options", kinds.kind304]], [$0, $1]); return from3.backward($0, $1); }) as unknown as typeof from3.backward;
 /**
  * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`. A tensor that the results
  * do not depend on is an error, or null with allowUnused. Reference: torch.autograd.grad.
  */
-export const grad = (($0: never, $1: never, $2: never) => { if (!(kinds.kind300.is($0) && kinds.kind305.is($1) && kinds.kind307.is($2))) throw refused("grad", [["results", kinds.kind300], ["inputs", kinds.kind305], ["options", kinds.kind307]], [$0, $1, $2]); return from3.grad($0, $1, $2); }) as unknown as typeof from3.grad;
+export const grad = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind300.is($0) && kinds.kind305.is($1) && kinds.kind307.is($2))) throw refused("grad", [["results", kinds.kind300], ["inputs", kinds.kind305], ["options", kinds.kind307]], [$0, $1, $2]); return from3.grad($0, $1, $2); }) as unknown as typeof from3.grad;
 /**
  * Throws AutogradError unless the gradients of fn at the inputs, real or complex, agree with finite differences by both parts; true
  * otherwise. Inputs are float32 or complex64, of which those that require a gradient are checked. Reference: torch.autograd.gradcheck.
  */
-export const gradcheck = (($0: never, $1: never, $2: never) => { if (!(kinds.kind136.is($0) && kinds.kind305.is($1) && kinds.kind309.is($2))) throw refused("gradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind305], ["options", kinds.kind309]], [$0, $1, $2]); return from3.gradcheck($0, $1, $2); }) as unknown as typeof from3.gradcheck;
+export const gradcheck = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind305.is($1) && kinds.kind309.is($2))) throw refused("gradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind305], ["options", kinds.kind309]], [$0, $1, $2]); return from3.gradcheck($0, $1, $2); }) as unknown as typeof from3.gradcheck;
 /** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
-export const gradgradcheck = (($0: never, $1: never, $2: never) => { if (!(kinds.kind136.is($0) && kinds.kind305.is($1) && kinds.kind311.is($2))) throw refused("gradgradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind305], ["options", kinds.kind311]], [$0, $1, $2]); return from3.gradgradcheck($0, $1, $2); }) as unknown as typeof from3.gradgradcheck;
+export const gradgradcheck = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind305.is($1) && kinds.kind311.is($2))) throw refused("gradgradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind305], ["options", kinds.kind311]], [$0, $1, $2]); return from3.gradgradcheck($0, $1, $2); }) as unknown as typeof from3.gradgradcheck;
 /** real + i imag: views of both, broadcast against each other. Both float32, or both float16. Reference: torch.complex. */
 export const complex = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("complex", [["real", kinds.kind0], ["imag", kinds.kind0]], [$0, $1]); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } }) as unknown as typeof from4.complex;
 /** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
@@ -76,9 +76,9 @@ export const angle = (($0: never) => { if (!(kinds.kind299.is($0))) throw refuse
  * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
-export const cat = (($0: never, $1: never) => { if (!(kinds.kind305.is($0) && kinds.kind15.is($1))) throw refused("cat", [["tensors", kinds.kind305], ["axis", kinds.kind15]], [$0, $1]); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } }) as unknown as typeof from6.cat;
+export const cat = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind305.is($0) && kinds.kind15.is($1))) throw refused("cat", [["tensors", kinds.kind305], ["axis", kinds.kind15]], [$0, $1]); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } }) as unknown as typeof from6.cat;
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
-export const stack = (($0: never, $1: never) => { if (!(kinds.kind305.is($0) && kinds.kind15.is($1))) throw refused("stack", [["tensors", kinds.kind305], ["axis", kinds.kind15]], [$0, $1]); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } }) as unknown as typeof from6.stack;
+export const stack = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind305.is($0) && kinds.kind15.is($1))) throw refused("stack", [["tensors", kinds.kind305], ["axis", kinds.kind15]], [$0, $1]); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } }) as unknown as typeof from6.stack;
 /** a where the condition holds, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
 export const where = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind314.is($1) && kinds.kind314.is($2))) throw refused("where", [["condition", kinds.kind0], ["a", kinds.kind314], ["b", kinds.kind314]], [$0, $1, $2]); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } }) as unknown as typeof from6.where;
 /**
@@ -87,13 +87,13 @@ export const where = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) 
  *
  * z: [frequencies, pieces] or [B, frequencies, pieces]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
-export const istft = (($0: never, $1: never, $2: never) => { if (!(kinds.kind312.is($0) && kinds.kind1.is($1) && kinds.kind316.is($2))) throw refused("istft", [["z", kinds.kind312], ["nFft", kinds.kind1], ["options", kinds.kind316]], [$0, $1, $2]); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } }) as unknown as typeof from7.istft;
+export const istft = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind312.is($0) && kinds.kind1.is($1) && kinds.kind316.is($2))) throw refused("istft", [["z", kinds.kind312], ["nFft", kinds.kind1], ["options", kinds.kind316]], [$0, $1, $2]); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } }) as unknown as typeof from7.istft;
 /**
  * The spectra of x's pieces, each times the window: [..., frequencies, pieces].
  *
  * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a piece. DirectML: as fft. Reference: torch.stft.
  */
-export const stft = (($0: never, $1: never, $2: never) => { if (!(kinds.kind299.is($0) && kinds.kind1.is($1) && kinds.kind319.is($2))) throw refused("stft", [["x", kinds.kind299], ["nFft", kinds.kind1], ["options", kinds.kind319]], [$0, $1, $2]); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } }) as unknown as typeof from7.stft;
+export const stft = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind299.is($0) && kinds.kind1.is($1) && kinds.kind319.is($2))) throw refused("stft", [["x", kinds.kind299], ["nFft", kinds.kind1], ["options", kinds.kind319]], [$0, $1, $2]); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } }) as unknown as typeof from7.stft;
 /** Changes the default device of this thread, or inside withDevice() until that ends; null: find it anew. */
 export const setDefaultDevice = (($0: never) => { if (!(kinds.kind320.is($0))) throw refused("setDefaultDevice", [["name", kinds.kind320]], [$0]); return from8.setDefaultDevice($0); }) as unknown as typeof from8.setDefaultDevice;
 /**

@@ -75,6 +75,9 @@ export class Kinds {
     switch (schema.kind) {
       case "any":
         return "true";
+      // True counts as 1, as in PyTorch.
+      case "number":
+        return `(typeof ${v} === "number" || typeof ${v} === "boolean")`;
       case "tensor":
         return `isTensor(${v})`;
       case "null":
@@ -121,6 +124,7 @@ export function formOf(kinds, name, { parameters, isAsync }, call, { isMethod = 
     name: isMethod && i === 0 ? "this" : p.isRest ? "rest" : `$${i}`,
     label: p.name,
     isRest: p.isRest === true,
+    hasDefault: p.hasDefault === true,
     schema: p.isRest ? p.schema : optional(p),
   }));
   const checked = taken.filter((p) => p.schema.kind !== "any" && p.name !== "this");
@@ -133,7 +137,10 @@ export function formOf(kinds, name, { parameters, isAsync }, call, { isMethod = 
   const given = taken.map((p) => (p.isRest ? `...${p.name}` : p.name));
   const run = call(given);
   return {
-    parameters: taken.filter((p) => p.name !== "this").map((p) => (p.isRest ? `...${p.name}: never[]` : `${p.name}: never`)),
+    // A default keeps the function's length, which tells how many arguments it needs.
+    parameters: taken
+      .filter((p) => p.name !== "this")
+      .map((p) => (p.isRest ? `...${p.name}: never[]` : `${p.name}: never${p.hasDefault ? " = undefined as never" : ""}`)),
     isAsync,
     body: runsCode
       ? `${refusal}return ${isAsync ? "await " : ""}${run};`

@@ -195,10 +195,12 @@ function parameter(file, p) {
   if (p.type === "RestElement") return { name: p.argument.name, isRest: true, schema: schema(file, p.typeAnnotation?.typeAnnotation) };
   const target = p.type === "AssignmentPattern" ? p.left : p;
   const type = target.typeAnnotation?.typeAnnotation;
-  if (type === undefined && p.type === "AssignmentPattern") return { name: target.name, isOptional: true, schema: ofDefault(p.right) };
+  if (type === undefined && p.type === "AssignmentPattern")
+    return { name: target.name, isOptional: true, hasDefault: true, schema: ofDefault(p.right) };
   return {
     name: target.type === "Identifier" ? target.name : "options",
     isOptional: p.type === "AssignmentPattern" || target.optional === true,
+    hasDefault: p.type === "AssignmentPattern",
     schema: schema(file, type),
   };
 }

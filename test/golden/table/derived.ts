@@ -24,6 +24,17 @@ function watched(options: Readonly<Record<string, unknown>>): { readonly options
   return { options: new Proxy(options, { get }), unread: () => Object.keys(options).filter((key) => !read.has(key)) };
 }
 
+/** An option that a function refuses to know is missing, as one that nobody reads. */
+function known(run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof dx.ValueError && error.argument === "options" && error.expected?.startsWith("an object of no more than") === true)
+      throw new Missing(`the option ${error.received}`);
+    throw error;
+  }
+}
+
 /** Calls f with our arguments: those that it demands by place, the rest in one object by name. */
 function called(c: Call, count: number, f: AnyFunction): Result {
   const named = c.byName();
@@ -32,7 +43,7 @@ function called(c: Call, count: number, f: AnyFunction): Result {
   if (c.positional.length > Math.max(count, named.length)) throw new Missing("arguments without names");
   if (rest.length === 0) return f(...operands);
   const { options, unread } = watched(Object.fromEntries(rest.map(([name, v]) => [OPTIONS[name] ?? camel(name), plain(v)])));
-  const result = f(...operands, options);
+  const result = known(() => f(...operands, options));
   const [unknown] = unread();
   if (unknown !== undefined) throw new Missing(`the option ${unknown}`);
   return result;
