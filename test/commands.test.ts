@@ -1,5 +1,7 @@
 /** Every npm script says what it does, does nothing then, and refuses options that it does not have in words, not by a stack. */
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -49,6 +51,22 @@ it("what is wrong with a bench's options is one line", { timeout: 300_000 }, asy
     const { exitCode, stderr } = await start(args);
     expect(exitCode).toBe(1);
     expect(stderr.split("\n").at(-1)).toContain(text);
+  }
+});
+
+it("DXTENSOR_CTRF names the report of the tests, also where npm test runs them", { timeout: 120_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-ctrf-"));
+  try {
+    const report = join(folder, "mine.json");
+    const program = `import { runVitest } from "./scripts/lib/vitest.mjs"; console.log(JSON.stringify(await runVitest("nowhere.json", ["test/ambient"])));`;
+    const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", program], { env: { DXTENSOR_CTRF: report } });
+    const { passed, failed } = JSON.parse(stdout.split("\n").at(-1)!) as { passed: number; failed: number };
+    const { results } = JSON.parse(readFileSync(report, "utf8")) as { results: { summary: { passed: number } } };
+    expect([passed, failed]).toEqual([results.summary.passed, 0]);
+    expect(passed).toBeGreaterThan(0);
+    expect(existsSync("test-results/nowhere.json")).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 
