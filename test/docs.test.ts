@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "vitest";
 import * as dx from "../src/index.ts";
 
-const pages = ["autograd.md", "compile.md", "fft.md", "linalg.md", "memory.md"];
+const pages = ["autograd.md", "compile.md", "fft.md", "linalg.md", "memory.md", "optimizers.md"];
 
 const AsyncFunction = (async () => {}).constructor as new (...names: string[]) => (...args: unknown[]) => Promise<void>;
 

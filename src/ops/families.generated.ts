@@ -34,6 +34,7 @@ import * as pairs from "./pairs.ts";
 import * as power from "./power.ts";
 import * as products from "./products.ts";
 import * as put from "./put.ts";
+import * as quantize from "./quantize.ts";
 import * as random from "./random.ts";
 import * as ranges from "./ranges.ts";
 import * as rearrange from "./rearrange.ts";
@@ -44,6 +45,7 @@ import * as scan from "./scan.ts";
 import * as scatter from "./scatter.ts";
 import * as search from "./search.ts";
 import * as segment from "./segment.ts";
+import * as sequences from "./sequences.ts";
 import * as softmax from "./softmax.ts";
 import * as sort from "./sort.ts";
 import * as specialBessel from "./special/bessel.ts";
@@ -95,6 +97,7 @@ export const methods = {
   ...power.methods,
   ...products.methods,
   ...put.methods,
+  ...quantize.methods,
   ...random.methods,
   ...ranges.methods,
   ...rearrange.methods,
@@ -105,6 +108,7 @@ export const methods = {
   ...scatter.methods,
   ...search.methods,
   ...segment.methods,
+  ...sequences.methods,
   ...softmax.methods,
   ...sort.methods,
   ...specialBessel.methods,

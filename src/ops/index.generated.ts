@@ -56,11 +56,13 @@ import * as $power from "./power.ts";
 import * as $products from "./products.ts";
 import * as $promotion from "./promotion.ts";
 import * as $put from "./put.ts";
+import * as $quantize from "./quantize.ts";
 import * as $random from "./random.ts";
 import * as $ranges from "./ranges.ts";
 import * as $rearrange from "./rearrange.ts";
 import * as $recurrent from "./recurrent.ts";
 import * as $reduce from "./reduce.ts";
+import * as $regions from "./regions.ts";
 import * as $repeats from "./repeats.ts";
 import * as $resize from "./resize.ts";
 import * as $rmsNorm from "./rms-norm.ts";
@@ -69,6 +71,7 @@ import * as $scan from "./scan.ts";
 import * as $scatter from "./scatter.ts";
 import * as $search from "./search.ts";
 import * as $segment from "./segment.ts";
+import * as $sequences from "./sequences.ts";
 import * as $shuffle from "./shuffle.ts";
 import * as $signalWindows from "./signal-windows.ts";
 import * as $softmax from "./softmax.ts";
@@ -85,6 +88,7 @@ import * as $truth from "./truth.ts";
 import * as $unary from "./unary.ts";
 import * as $unique from "./unique.ts";
 import * as $unpool from "./unpool.ts";
+import * as $weightNorm from "./weight-norm.ts";
 import * as $where from "./where.ts";
 import * as $windows from "./windows.ts";
 /** max(x, 0); NaN stays. DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: torch.nn.functional.relu. Whole numbers are taken too. */
@@ -516,6 +520,7 @@ export const unfoldWindows = (($0: never, $1: never, $2: never = undefined as ne
  * @functional
  */
 export const fold = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind109.is($2) && kinds.kind111.is($3))) throw refused("fold", [["x", kinds.kind0], ["outputSize", kinds.kind109], ["kernelSize", kinds.kind109], ["options", kinds.kind111]], [$0, $1, $2, $3]); try { return $fold.fold($0, $1, $2, $3); } catch (error) { throw under("fold", error); } }) as unknown as typeof $fold.fold;
+export * as foreach from "./foreach.ts";
 export { type TriangleOptions } from "./fresh.ts";
 /** empty() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty. */
 export const newEmpty = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind59.is($2))) throw refused("newEmpty", [["x", kinds.kind0], ["shape", kinds.kind20], ["options", kinds.kind59]], [$0, $1, $2]); try { return $fresh.newEmpty($0, $1, $2); } catch (error) { throw under("newEmpty", error); } }) as unknown as typeof $fresh.newEmpty;
@@ -992,11 +997,25 @@ export const canCast = (($0: never, $1: never) => { if (!(kinds.kind228.is($0) &
  * any one wins, unless accumulate adds them all. Gradients flow to x and source. Reference: torch.Tensor.put.
  */
 export const put = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind132.is($3))) throw refused("put", [["x", kinds.kind0], ["index", kinds.kind0], ["source", kinds.kind0], ["options", kinds.kind132]], [$0, $1, $2, $3]); try { return $put.put($0, $1, $2, $3); } catch (error) { throw under("put", error); } }) as unknown as typeof $put.put;
+export { type QuantizeOptions, type DequantizeOptions } from "./quantize.ts";
+/**
+ * x as whole numbers of `dtype`. scale: above 0. Reference: torch.ops.quantized_decomposed.quantize_per_tensor and quantize_per_channel.
+ */
+export const quantize = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind31.is($2) && kinds.kind230.is($3))) throw refused("quantize", [["x", kinds.kind0], ["scale", kinds.kind31], ["zeroPoint", kinds.kind31], ["options", kinds.kind230]], [$0, $1, $2, $3]); try { return $quantize.quantize($0, $1, $2, $3); } catch (error) { throw under("quantize", error); } }) as unknown as typeof $quantize.quantize;
+/** (x - zeroPoint) * scale in float32. Gradients flow to scale and zeroPoint. Reference: torch.ops.quantized_decomposed.dequantize_per_tensor. */
+export const dequantize = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind31.is($2) && kinds.kind232.is($3))) throw refused("dequantize", [["x", kinds.kind0], ["scale", kinds.kind31], ["zeroPoint", kinds.kind31], ["options", kinds.kind232]], [$0, $1, $2, $3]); try { return $quantize.dequantize($0, $1, $2, $3); } catch (error) { throw under("dequantize", error); } }) as unknown as typeof $quantize.dequantize;
+/**
+ * quantize() and dequantize() in one, in x's dtype; the gradient goes through as if nothing were rounded, except where the limits cut.
+ * Reference: torch.fake_quantize_per_tensor_affine.
+ */
+export const fakeQuantizePerTensorAffine = (($0: never, $1: never, $2: never, $3: never, $4: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind31.is($2) && kinds.kind1.is($3) && kinds.kind1.is($4))) throw refused("fakeQuantizePerTensorAffine", [["x", kinds.kind0], ["scale", kinds.kind31], ["zeroPoint", kinds.kind31], ["min", kinds.kind1], ["max", kinds.kind1]], [$0, $1, $2, $3, $4]); try { return $quantize.fakeQuantizePerTensorAffine($0, $1, $2, $3, $4); } catch (error) { throw under("fakeQuantizePerTensorAffine", error); } }) as unknown as typeof $quantize.fakeQuantizePerTensorAffine;
+/** fakeQuantizePerTensorAffine() with a scale and a zero point for each place of an axis. Reference: torch.fake_quantize_per_channel_affine. */
+export const fakeQuantizePerChannelAffine = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never) => { if (!(isTensor($0) && isTensor($1) && isTensor($2) && kinds.kind1.is($3) && kinds.kind1.is($4) && kinds.kind1.is($5))) throw refused("fakeQuantizePerChannelAffine", [["x", kinds.kind0], ["scale", kinds.kind0], ["zeroPoint", kinds.kind0], ["axis", kinds.kind1], ["min", kinds.kind1], ["max", kinds.kind1]], [$0, $1, $2, $3, $4, $5]); try { return $quantize.fakeQuantizePerChannelAffine($0, $1, $2, $3, $4, $5); } catch (error) { throw under("fakeQuantizePerChannelAffine", error); } }) as unknown as typeof $quantize.fakeQuantizePerChannelAffine;
 export { Generator, type RandomOptions } from "./random.ts";
 /** The generator that is used when none is named. */
 export const defaultGenerator = (() => { try { return $random.defaultGenerator(); } catch (error) { throw under("defaultGenerator", error); } }) as unknown as typeof $random.defaultGenerator;
 /** Seeds the default generator. Reference: torch.manual_seed. */
-export const manualSeed = (($0: never) => { if (!(kinds.kind229.is($0))) throw refused("manualSeed", [["seed", kinds.kind229]], [$0]); try { return $random.manualSeed($0); } catch (error) { throw under("manualSeed", error); } }) as unknown as typeof $random.manualSeed;
+export const manualSeed = (($0: never) => { if (!(kinds.kind233.is($0))) throw refused("manualSeed", [["seed", kinds.kind233]], [$0]); try { return $random.manualSeed($0); } catch (error) { throw under("manualSeed", error); } }) as unknown as typeof $random.manualSeed;
 /** Uniform numbers in [0, 1), multiples of 2^-24. Default dtype float32. Reference: torch.rand. DirectML: RANDOM_GENERATOR. */
 export const rand = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind20.is($0) && kinds.kind87.is($1))) throw refused("rand", [["shape", kinds.kind20], ["options", kinds.kind87]], [$0, $1]); try { return $random.rand($0, $1); } catch (error) { throw under("rand", error); } }) as unknown as typeof $random.rand;
 /** Normal numbers of mean 0 and deviation 1. Default dtype float32. Reference: torch.randn. DirectML: RANDOM_GENERATOR, LOG, COS, SIN. */
@@ -1015,7 +1034,7 @@ export const bernoulli = (($0: never, $1: never = undefined as never) => { if (!
  * start, start + step, … before end. Dtype: int32 if all three are whole numbers, else float32.
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
-export const arange = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind231.is($1))) throw refused("arange", [["end", kinds.kind1], ["options", kinds.kind231]], [$0, $1]); try { return $ranges.arange($0, $1); } catch (error) { throw under("arange", error); } }) as unknown as typeof $ranges.arange;
+export const arange = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind235.is($1))) throw refused("arange", [["end", kinds.kind1], ["options", kinds.kind235]], [$0, $1]); try { return $ranges.arange($0, $1); } catch (error) { throw under("arange", error); } }) as unknown as typeof $ranges.arange;
 /** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
 export const linspace = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind59.is($3))) throw refused("linspace", [["start", kinds.kind1], ["end", kinds.kind1], ["steps", kinds.kind1], ["options", kinds.kind59]], [$0, $1, $2, $3]); try { return $ranges.linspace($0, $1, $2, $3); } catch (error) { throw under("linspace", error); } }) as unknown as typeof $ranges.linspace;
 /** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
@@ -1054,11 +1073,11 @@ export const broadcastTensors = ((...rest: never[]) => { if (!(kinds.kind44.is(r
 /** Matrices along the diagonal of a large one of zeros; vectors count as rows. Reference: torch.block_diag. */
 export const blockDiag = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("blockDiag", [["tensors", kinds.kind44]], [rest]); try { return $rearrange.blockDiag(...rest); } catch (error) { throw under("blockDiag", error); } }) as unknown as typeof $rearrange.blockDiag;
 /** Each of some vectors along an axis of its own, as views of one shape. indexing: "ij", or "xy", which exchanges the first two. Reference: torch.meshgrid. */
-export const meshgrid = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind44.is($0) && kinds.kind234.is($1))) throw refused("meshgrid", [["tensors", kinds.kind44], ["options", kinds.kind234]], [$0, $1]); try { return $rearrange.meshgrid($0, $1); } catch (error) { throw under("meshgrid", error); } }) as unknown as typeof $rearrange.meshgrid;
+export const meshgrid = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind44.is($0) && kinds.kind238.is($1))) throw refused("meshgrid", [["tensors", kinds.kind44], ["options", kinds.kind238]], [$0, $1]); try { return $rearrange.meshgrid($0, $1); } catch (error) { throw under("meshgrid", error); } }) as unknown as typeof $rearrange.meshgrid;
 /** Every combination of one element of each vector, as rows. Reference: torch.cartesian_prod. */
 export const cartesianProd = ((...rest: never[]) => { if (!(kinds.kind44.is(rest))) throw refused("cartesianProd", [["tensors", kinds.kind44]], [rest]); try { return $rearrange.cartesianProd(...rest); } catch (error) { throw under("cartesianProd", error); } }) as unknown as typeof $rearrange.cartesianProd;
 /** Every choice of r elements of a vector in their order, as rows; withReplacement: an element more than once. Reference: torch.combinations. */
-export const combinations = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind236.is($2))) throw refused("combinations", [["x", kinds.kind0], ["r", kinds.kind15], ["options", kinds.kind236]], [$0, $1, $2]); try { return $rearrange.combinations($0, $1, $2); } catch (error) { throw under("combinations", error); } }) as unknown as typeof $rearrange.combinations;
+export const combinations = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind240.is($2))) throw refused("combinations", [["x", kinds.kind0], ["r", kinds.kind15], ["options", kinds.kind240]], [$0, $1, $2]); try { return $rearrange.combinations($0, $1, $2); } catch (error) { throw under("combinations", error); } }) as unknown as typeof $rearrange.combinations;
 /** x turned by k quarter turns in the plane of two axes, from the first towards the second. Reference: torch.rot90. */
 export const rot90 = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind54.is($2))) throw refused("rot90", [["x", kinds.kind0], ["k", kinds.kind15], ["axes", kinds.kind54]], [$0, $1, $2]); try { return $rearrange.rot90($0, $1, $2); } catch (error) { throw under("rot90", error); } }) as unknown as typeof $rearrange.rot90;
 /** x in reverse order along the second axis. Reference: torch.fliplr. */
@@ -1078,9 +1097,9 @@ export { type RecurrentKind, type RecurrentWeights, type RecurrentOptions, type 
  * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML: GEMM,
  * ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
  */
-export const recurrent = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind237.is($0) && isTensor($1) && kinds.kind240.is($2) && kinds.kind243.is($3))) throw refused("recurrent", [["kind", kinds.kind237], ["x", kinds.kind0], ["weights", kinds.kind240], ["options", kinds.kind243]], [$0, $1, $2, $3]); try { return $recurrent.recurrent($0, $1, $2, $3); } catch (error) { throw under("recurrent", error); } }) as unknown as typeof $recurrent.recurrent;
+export const recurrent = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind241.is($0) && isTensor($1) && kinds.kind244.is($2) && kinds.kind247.is($3))) throw refused("recurrent", [["kind", kinds.kind241], ["x", kinds.kind0], ["weights", kinds.kind244], ["options", kinds.kind247]], [$0, $1, $2, $3]); try { return $recurrent.recurrent($0, $1, $2, $3); } catch (error) { throw under("recurrent", error); } }) as unknown as typeof $recurrent.recurrent;
 /** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. */
-export const recurrentCell = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind237.is($0) && isTensor($1) && kinds.kind239.is($2) && kinds.kind245.is($3))) throw refused("recurrentCell", [["kind", kinds.kind237], ["x", kinds.kind0], ["weights", kinds.kind239], ["options", kinds.kind245]], [$0, $1, $2, $3]); try { return $recurrent.recurrentCell($0, $1, $2, $3); } catch (error) { throw under("recurrentCell", error); } }) as unknown as typeof $recurrent.recurrentCell;
+export const recurrentCell = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind241.is($0) && isTensor($1) && kinds.kind243.is($2) && kinds.kind249.is($3))) throw refused("recurrentCell", [["kind", kinds.kind241], ["x", kinds.kind0], ["weights", kinds.kind243], ["options", kinds.kind249]], [$0, $1, $2, $3]); try { return $recurrent.recurrentCell($0, $1, $2, $3); } catch (error) { throw under("recurrentCell", error); } }) as unknown as typeof $recurrent.recurrentCell;
 export { type ReduceOptions, type Axes } from "./reduce.ts";
 /**
  * The sum over the axes (all of them by default). Integers and bool give int64; an empty sum is 0.
@@ -1095,13 +1114,22 @@ export const prod = (($0: never, $1: never = undefined as never, $2: never = und
 export const any = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("any", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.any($0, $1, $2); } catch (error) { throw under("any", error); } }) as unknown as typeof $reduce.any;
 /** Whether all elements are not zero: bool (uint8 for uint8). True when empty. Reference: torch.all. DirectML: REDUCE MIN. */
 export const all = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind33.is($1) && kinds.kind81.is($2))) throw refused("all", [["x", kinds.kind0], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2]); try { return $reduce.all($0, $1, $2); } catch (error) { throw under("all", error); } }) as unknown as typeof $reduce.all;
+export { type RoiAlignOptions } from "./regions.ts";
+/**
+ * Each box of an image as a small image of its own, every place the mean of samples between the elements.
+ *
+ * x: [N, C, H, W], floating. boxes: [K, 5] (image, x1, y1, x2, y2), or a list of [L, 4] for each image; in x's dtype. Result: [K, C, ...outputSize].
+ * Gradients flow to x. Unless aligned, a box is at least one element of the image wide and high.
+ * DirectML: ROI_ALIGN1, ROI_ALIGN_GRAD. Reference: torchvision.ops.roi_align.
+ */
+export const roiAlign = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind250.is($1) && kinds.kind252.is($2))) throw refused("roiAlign", [["x", kinds.kind0], ["boxes", kinds.kind250], ["options", kinds.kind252]], [$0, $1, $2]); try { return $regions.roiAlign($0, $1, $2); } catch (error) { throw under("roiAlign", error); } }) as unknown as typeof $regions.roiAlign;
 export { type RepeatOptions } from "./repeats.ts";
 /**
  * Each element so many times in a row along an axis; without an axis of the flattened tensor. times: a number, or a tensor of one for each
  * place, which gives a promise, since the length depends on it; or with `size` a result of that length at once. Gradients flow to x.
  * Reference: torch.repeat_interleave.
  */
-export const repeatInterleave = (($0: never, $1: never, $2: never = undefined as never, $3: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind19.is($2) && kinds.kind247.is($3))) throw refused("repeatInterleave", [["x", kinds.kind0], ["times", kinds.kind31], ["axis", kinds.kind19], ["options", kinds.kind247]], [$0, $1, $2, $3]); try { return $repeats.repeatInterleave($0, $1, $2, $3); } catch (error) { throw under("repeatInterleave", error); } }) as unknown as typeof $repeats.repeatInterleave;
+export const repeatInterleave = (($0: never, $1: never, $2: never = undefined as never, $3: never) => { if (!(isTensor($0) && kinds.kind31.is($1) && kinds.kind19.is($2) && kinds.kind254.is($3))) throw refused("repeatInterleave", [["x", kinds.kind0], ["times", kinds.kind31], ["axis", kinds.kind19], ["options", kinds.kind254]], [$0, $1, $2, $3]); try { return $repeats.repeatInterleave($0, $1, $2, $3); } catch (error) { throw under("repeatInterleave", error); } }) as unknown as typeof $repeats.repeatInterleave;
 /** repeatInterleave() by a tensor of numbers, blocking until they are known. */
 export const repeatInterleaveSync = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind19.is($2))) throw refused("repeatInterleaveSync", [["x", kinds.kind0], ["times", kinds.kind0], ["axis", kinds.kind19]], [$0, $1, $2]); try { return $repeats.repeatInterleaveSync($0, $1, $2); } catch (error) { throw under("repeatInterleaveSync", error); } }) as unknown as typeof $repeats.repeatInterleaveSync;
 export { type ResizeMode, type InterpolateOptions } from "./resize.ts";
@@ -1111,7 +1139,7 @@ export { type ResizeMode, type InterpolateOptions } from "./resize.ts";
  * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: GATHER,
  * MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
-export const interpolate = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind251.is($1))) throw refused("interpolate", [["x", kinds.kind0], ["options", kinds.kind251]], [$0, $1]); try { return $resize.interpolate($0, $1); } catch (error) { throw under("interpolate", error); } }) as unknown as typeof $resize.interpolate;
+export const interpolate = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind258.is($1))) throw refused("interpolate", [["x", kinds.kind0], ["options", kinds.kind258]], [$0, $1]); try { return $resize.interpolate($0, $1); } catch (error) { throw under("interpolate", error); } }) as unknown as typeof $resize.interpolate;
 export { type LocalResponseOptions } from "./rms-norm.ts";
 /**
  * x / sqrt(mean(x²) + epsilon) * weight over the last axes, whose lengths are normalizedShape. epsilon: default the dtype's own.
@@ -1122,7 +1150,7 @@ export const rmsNorm = (($0: never, $1: never, $2: never = undefined as never, $
  * x / (k + alpha times the mean of the squares of `size` neighbouring channels)^beta. x: [N, C, ...].
  * DirectML: AVERAGE_POOLING, POW. Reference: torch.nn.functional.local_response_norm.
  */
-export const localResponseNorm = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind253.is($2))) throw refused("localResponseNorm", [["x", kinds.kind0], ["size", kinds.kind1], ["options", kinds.kind253]], [$0, $1, $2]); try { return $rmsNorm.localResponseNorm($0, $1, $2); } catch (error) { throw under("localResponseNorm", error); } }) as unknown as typeof $rmsNorm.localResponseNorm;
+export const localResponseNorm = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind260.is($2))) throw refused("localResponseNorm", [["x", kinds.kind0], ["size", kinds.kind1], ["options", kinds.kind260]], [$0, $1, $2]); try { return $rmsNorm.localResponseNorm($0, $1, $2); } catch (error) { throw under("localResponseNorm", error); } }) as unknown as typeof $rmsNorm.localResponseNorm;
 export { type RunningOptions } from "./running.ts";
 /**
  * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
@@ -1143,7 +1171,7 @@ export { type ScatterReduction, type ScatterReduceOptions } from "./scatter.ts";
  * tensor at least as large as the index, or a number. Of equal places any one wins. reduce: "add" or "multiply" instead of replacing.
  * Gradients flow to x and source. DirectML: SCATTER. Reference: torch.scatter.
  */
-export const scatter = (($0: never, $1: never, $2: never, $3: never, $4: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && kinds.kind26.is($3) && kinds.kind256.is($4))) throw refused("scatter", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind26], ["options", kinds.kind256]], [$0, $1, $2, $3, $4]); try { return $scatter.scatter($0, $1, $2, $3, $4); } catch (error) { throw under("scatter", error); } }) as unknown as typeof $scatter.scatter;
+export const scatter = (($0: never, $1: never, $2: never, $3: never, $4: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && kinds.kind26.is($3) && kinds.kind263.is($4))) throw refused("scatter", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind26], ["options", kinds.kind263]], [$0, $1, $2, $3, $4]); try { return $scatter.scatter($0, $1, $2, $3, $4); } catch (error) { throw under("scatter", error); } }) as unknown as typeof $scatter.scatter;
 /** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */
 export const scatterAdd = (($0: never, $1: never, $2: never, $3: never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3))) throw refused("scatterAdd", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0]], [$0, $1, $2, $3]); try { return $scatter.scatterAdd($0, $1, $2, $3); } catch (error) { throw under("scatterAdd", error); } }) as unknown as typeof $scatter.scatterAdd;
 /**
@@ -1151,28 +1179,36 @@ export const scatterAdd = (($0: never, $1: never, $2: never, $3: never) => { if 
  * means are rounded down. DirectML: by size ONE_HOT and GEMM, comparisons, or TOP_K1 with SCATTER; see docs/operations.md.
  * Reference: torch.scatter_reduce.
  */
-export const scatterReduce = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never = undefined as never, $6: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3) && kinds.kind257.is($4) && kinds.kind126.is($5) && kinds.kind184.is($6))) throw refused("scatterReduce", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0], ["reduce", kinds.kind257], ["options", kinds.kind126], ["operation", kinds.kind184]], [$0, $1, $2, $3, $4, $5, $6]); try { return $scatter.scatterReduce($0, $1, $2, $3, $4, $5, $6); } catch (error) { throw under("scatterReduce", error); } }) as unknown as typeof $scatter.scatterReduce;
+export const scatterReduce = (($0: never, $1: never, $2: never, $3: never, $4: never, $5: never = undefined as never, $6: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && isTensor($3) && kinds.kind264.is($4) && kinds.kind126.is($5) && kinds.kind184.is($6))) throw refused("scatterReduce", [["x", kinds.kind0], ["axis", kinds.kind1], ["index", kinds.kind0], ["source", kinds.kind0], ["reduce", kinds.kind264], ["options", kinds.kind126], ["operation", kinds.kind184]], [$0, $1, $2, $3, $4, $5, $6]); try { return $scatter.scatterReduce($0, $1, $2, $3, $4, $5, $6); } catch (error) { throw under("scatterReduce", error); } }) as unknown as typeof $scatter.scatterReduce;
 export { type SearchOptions, type HistogramOptions, type BincountOptions } from "./search.ts";
 /**
  * Where values would be inserted into sorted lines (one line for all, or one for each line of values), so that these stay sorted. NaN
  * counts as the largest. DirectML: GATHER_ELEMENTS in log2(n) steps. Reference: torch.searchsorted.
  */
-export const searchsorted = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind82.is($1) && kinds.kind259.is($2))) throw refused("searchsorted", [["sorted", kinds.kind0], ["values", kinds.kind82], ["options", kinds.kind259]], [$0, $1, $2]); try { return $search.searchsorted($0, $1, $2); } catch (error) { throw under("searchsorted", error); } }) as unknown as typeof $search.searchsorted;
+export const searchsorted = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind82.is($1) && kinds.kind266.is($2))) throw refused("searchsorted", [["sorted", kinds.kind0], ["values", kinds.kind82], ["options", kinds.kind266]], [$0, $1, $2]); try { return $search.searchsorted($0, $1, $2); } catch (error) { throw under("searchsorted", error); } }) as unknown as typeof $search.searchsorted;
 /** The buckets between sorted boundaries that values fall into. right: boundaries belong to the bucket below. Reference: torch.bucketize. */
-export const bucketize = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind82.is($0) && isTensor($1) && kinds.kind261.is($2))) throw refused("bucketize", [["values", kinds.kind82], ["boundaries", kinds.kind0], ["options", kinds.kind261]], [$0, $1, $2]); try { return $search.bucketize($0, $1, $2); } catch (error) { throw under("bucketize", error); } }) as unknown as typeof $search.bucketize;
+export const bucketize = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind82.is($0) && isTensor($1) && kinds.kind268.is($2))) throw refused("bucketize", [["values", kinds.kind82], ["boundaries", kinds.kind0], ["options", kinds.kind268]], [$0, $1, $2]); try { return $search.bucketize($0, $1, $2); } catch (error) { throw under("bucketize", error); } }) as unknown as typeof $search.bucketize;
 /** How many elements lie in each of so many equal parts of [min, max]; others are left out. x: floating. Reference: torch.histc. */
-export const histc = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind263.is($1))) throw refused("histc", [["x", kinds.kind0], ["options", kinds.kind263]], [$0, $1]); try { return $search.histc($0, $1); } catch (error) { throw under("histc", error); } }) as unknown as typeof $search.histc;
+export const histc = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind270.is($1))) throw refused("histc", [["x", kinds.kind0], ["options", kinds.kind270]], [$0, $1]); try { return $search.histc($0, $1); } catch (error) { throw under("histc", error); } }) as unknown as typeof $search.histc;
 /**
  * How often each whole number occurs in a vector of numbers of at least 0; int32, or sums of weights in their dtype. Without `size` it
  * blocks until the largest number is known. Reference: torch.bincount.
  */
-export const bincount = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind265.is($1))) throw refused("bincount", [["x", kinds.kind0], ["options", kinds.kind265]], [$0, $1]); try { return $search.bincount($0, $1); } catch (error) { throw under("bincount", error); } }) as unknown as typeof $search.bincount;
+export const bincount = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind272.is($1))) throw refused("bincount", [["x", kinds.kind0], ["options", kinds.kind272]], [$0, $1]); try { return $search.bincount($0, $1); } catch (error) { throw under("bincount", error); } }) as unknown as typeof $search.bincount;
 export { type SegmentReduction, type SegmentOptions } from "./segment.ts";
 /**
  * x reduced over runs of rows along an axis: [..., segments, ...]. reduce: "sum", "mean", "max", "min" or "prod". x: floating. Rows behind
  * the last segment are left out. Gradients flow to x. DirectML: as scatterReduce. Reference: torch.segment_reduce.
  */
-export const segmentReduce = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind266.is($1) && kinds.kind268.is($2))) throw refused("segmentReduce", [["x", kinds.kind0], ["reduce", kinds.kind266], ["options", kinds.kind268]], [$0, $1, $2]); try { return $segment.segmentReduce($0, $1, $2); } catch (error) { throw under("segmentReduce", error); } }) as unknown as typeof $segment.segmentReduce;
+export const segmentReduce = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind273.is($1) && kinds.kind275.is($2))) throw refused("segmentReduce", [["x", kinds.kind0], ["reduce", kinds.kind273], ["options", kinds.kind275]], [$0, $1, $2]); try { return $segment.segmentReduce($0, $1, $2); } catch (error) { throw under("segmentReduce", error); } }) as unknown as typeof $segment.segmentReduce;
+export { type ReverseOptions } from "./sequences.ts";
+/**
+ * Each sequence's first `length` elements in reverse order; what lies behind them stays. lengths: [sequences], integers. Gradients flow to x.
+ * DirectML: GATHER_ELEMENTS. Reference: ONNX ReverseSequence.
+ */
+export const reverseSequence = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind277.is($2))) throw refused("reverseSequence", [["x", kinds.kind0], ["lengths", kinds.kind0], ["options", kinds.kind277]], [$0, $1, $2]); try { return $sequences.reverseSequence($0, $1, $2); } catch (error) { throw under("reverseSequence", error); } }) as unknown as typeof $sequences.reverseSequence;
+/** 1 at the first largest element along an axis, 0 elsewhere, in x's dtype. Reference: ONNX Hardmax. */
+export const hardmax = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1))) throw refused("hardmax", [["x", kinds.kind0], ["axis", kinds.kind15]], [$0, $1]); try { return $sequences.hardmax($0, $1); } catch (error) { throw under("hardmax", error); } }) as unknown as typeof $sequences.hardmax;
 /** [..., C r², H, W] to [..., C, H r, W r]. Reference: torch.nn.functional.pixel_shuffle. DirectML: ELEMENT_WISE_IDENTITY. */
 export const pixelShuffle = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("pixelShuffle", [["x", kinds.kind0], ["factor", kinds.kind1]], [$0, $1]); try { return $shuffle.pixelShuffle($0, $1); } catch (error) { throw under("pixelShuffle", error); } }) as unknown as typeof $shuffle.pixelShuffle;
 /** [..., C, H r, W r] to [..., C r², H, W]. Reference: torch.nn.functional.pixel_unshuffle. DirectML: ELEMENT_WISE_IDENTITY. */
@@ -1181,17 +1217,17 @@ export const pixelUnshuffle = (($0: never, $1: never) => { if (!(isTensor($0) &&
 export const channelShuffle = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind1.is($1))) throw refused("channelShuffle", [["x", kinds.kind0], ["groups", kinds.kind1]], [$0, $1]); try { return $shuffle.channelShuffle($0, $1); } catch (error) { throw under("channelShuffle", error); } }) as unknown as typeof $shuffle.channelShuffle;
 export { type WindowOptions } from "./signal-windows.ts";
 /** Hann's window. Reference: torch.hann_window. DirectML: ELEMENT_WISE_COS. */
-export const hannWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind270.is($1))) throw refused("hannWindow", [["length", kinds.kind1], ["options", kinds.kind270]], [$0, $1]); try { return $signalWindows.hannWindow($0, $1); } catch (error) { throw under("hannWindow", error); } }) as unknown as typeof $signalWindows.hannWindow;
+export const hannWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind279.is($1))) throw refused("hannWindow", [["length", kinds.kind1], ["options", kinds.kind279]], [$0, $1]); try { return $signalWindows.hannWindow($0, $1); } catch (error) { throw under("hannWindow", error); } }) as unknown as typeof $signalWindows.hannWindow;
 /** alpha - beta cos(2π n / span). Reference: torch.hamming_window. DirectML: ELEMENT_WISE_COS. */
-export const hammingWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind272.is($1))) throw refused("hammingWindow", [["length", kinds.kind1], ["options", kinds.kind272]], [$0, $1]); try { return $signalWindows.hammingWindow($0, $1); } catch (error) { throw under("hammingWindow", error); } }) as unknown as typeof $signalWindows.hammingWindow;
+export const hammingWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind281.is($1))) throw refused("hammingWindow", [["length", kinds.kind1], ["options", kinds.kind281]], [$0, $1]); try { return $signalWindows.hammingWindow($0, $1); } catch (error) { throw under("hammingWindow", error); } }) as unknown as typeof $signalWindows.hammingWindow;
 /** Blackman's window. Reference: torch.blackman_window. DirectML: ELEMENT_WISE_COS. */
-export const blackmanWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind270.is($1))) throw refused("blackmanWindow", [["length", kinds.kind1], ["options", kinds.kind270]], [$0, $1]); try { return $signalWindows.blackmanWindow($0, $1); } catch (error) { throw under("blackmanWindow", error); } }) as unknown as typeof $signalWindows.blackmanWindow;
+export const blackmanWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind279.is($1))) throw refused("blackmanWindow", [["length", kinds.kind1], ["options", kinds.kind279]], [$0, $1]); try { return $signalWindows.blackmanWindow($0, $1); } catch (error) { throw under("blackmanWindow", error); } }) as unknown as typeof $signalWindows.blackmanWindow;
 /** A triangle. Reference: torch.bartlett_window. DirectML: ELEMENT_WISE_ABS. */
-export const bartlettWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind270.is($1))) throw refused("bartlettWindow", [["length", kinds.kind1], ["options", kinds.kind270]], [$0, $1]); try { return $signalWindows.bartlettWindow($0, $1); } catch (error) { throw under("bartlettWindow", error); } }) as unknown as typeof $signalWindows.bartlettWindow;
+export const bartlettWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind279.is($1))) throw refused("bartlettWindow", [["length", kinds.kind1], ["options", kinds.kind279]], [$0, $1]); try { return $signalWindows.bartlettWindow($0, $1); } catch (error) { throw under("bartlettWindow", error); } }) as unknown as typeof $signalWindows.bartlettWindow;
 /** Kaiser's window: I0(beta sqrt(1 - t²)) / I0(beta). beta: default 12. Reference: torch.kaiser_window. DirectML: as i0. */
-export const kaiserWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind274.is($1))) throw refused("kaiserWindow", [["length", kinds.kind1], ["options", kinds.kind274]], [$0, $1]); try { return $signalWindows.kaiserWindow($0, $1); } catch (error) { throw under("kaiserWindow", error); } }) as unknown as typeof $signalWindows.kaiserWindow;
+export const kaiserWindow = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind283.is($1))) throw refused("kaiserWindow", [["length", kinds.kind1], ["options", kinds.kind283]], [$0, $1]); try { return $signalWindows.kaiserWindow($0, $1); } catch (error) { throw under("kaiserWindow", error); } }) as unknown as typeof $signalWindows.kaiserWindow;
 /** `steps` numbers from base^start to base^end, evenly apart in their logarithms. Reference: torch.logspace. DirectML: ELEMENT_WISE_POW. */
-export const logspace = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind276.is($3))) throw refused("logspace", [["start", kinds.kind1], ["end", kinds.kind1], ["steps", kinds.kind1], ["options", kinds.kind276]], [$0, $1, $2, $3]); try { return $signalWindows.logspace($0, $1, $2, $3); } catch (error) { throw under("logspace", error); } }) as unknown as typeof $signalWindows.logspace;
+export const logspace = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && kinds.kind285.is($3))) throw refused("logspace", [["start", kinds.kind1], ["end", kinds.kind1], ["steps", kinds.kind1], ["options", kinds.kind285]], [$0, $1, $2, $3]); try { return $signalWindows.logspace($0, $1, $2, $3); } catch (error) { throw under("logspace", error); } }) as unknown as typeof $signalWindows.logspace;
 export { type SoftmaxOptions } from "./softmax.ts";
 /**
  * exp(x) / sum of exp(x) along the axis. x: float16 or float32, of any shape. Result: the same shape.
@@ -1207,16 +1243,16 @@ export { type SortOptions, type TopKOptions, type KthOptions } from "./sort.ts";
  * The elements in order along an axis, and their places before: {values, indices}. Equal elements keep their order, NaN counts as
  * the largest. Gradients flow to x. DirectML: TOP_K1. Reference: torch.sort.
  */
-export const sort = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind278.is($2))) throw refused("sort", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind278]], [$0, $1, $2]); try { return $sort.sort($0, $1, $2); } catch (error) { throw under("sort", error); } }) as unknown as typeof $sort.sort;
+export const sort = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind287.is($2))) throw refused("sort", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind287]], [$0, $1, $2]); try { return $sort.sort($0, $1, $2); } catch (error) { throw under("sort", error); } }) as unknown as typeof $sort.sort;
 /** The places of the elements in order along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
-export const argsort = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind278.is($2))) throw refused("argsort", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind278]], [$0, $1, $2]); try { return $sort.argsort($0, $1, $2); } catch (error) { throw under("argsort", error); } }) as unknown as typeof $sort.argsort;
+export const argsort = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind287.is($2))) throw refused("argsort", [["x", kinds.kind0], ["axis", kinds.kind15], ["options", kinds.kind287]], [$0, $1, $2]); try { return $sort.argsort($0, $1, $2); } catch (error) { throw under("argsort", error); } }) as unknown as typeof $sort.argsort;
 /** The elements in order along the first axis. Reference: torch.msort. DirectML: TOP_K1. */
 export const msort = (($0: never) => { if (!(isTensor($0))) throw refused("msort", [["x", kinds.kind0]], [$0]); try { return $sort.msort($0); } catch (error) { throw under("msort", error); } }) as unknown as typeof $sort.msort;
 /**
  * The k largest (or smallest) elements along an axis in order, and their places: {values, indices}. NaN counts as the largest.
  * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
  */
-export const topk = (($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2) && kinds.kind280.is($3))) throw refused("topk", [["x", kinds.kind0], ["k", kinds.kind1], ["axis", kinds.kind15], ["options", kinds.kind280]], [$0, $1, $2, $3]); try { return $sort.topk($0, $1, $2, $3); } catch (error) { throw under("topk", error); } }) as unknown as typeof $sort.topk;
+export const topk = (($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2) && kinds.kind289.is($3))) throw refused("topk", [["x", kinds.kind0], ["k", kinds.kind1], ["axis", kinds.kind15], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $sort.topk($0, $1, $2, $3); } catch (error) { throw under("topk", error); } }) as unknown as typeof $sort.topk;
 /** The k-th smallest element (counted from 1) along an axis, and its place: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
 export const kthvalue = (($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind15.is($2) && kinds.kind108.is($3))) throw refused("kthvalue", [["x", kinds.kind0], ["k", kinds.kind1], ["axis", kinds.kind15], ["options", kinds.kind108]], [$0, $1, $2, $3]); try { return $sort.kthvalue($0, $1, $2, $3); } catch (error) { throw under("kthvalue", error); } }) as unknown as typeof $sort.kthvalue;
 /** I0(x), the modified Bessel function. Integers give float32 (as in all functions of this file). Reference: torch.i0. DirectML: EXP, SQRT. */
@@ -1327,7 +1363,12 @@ export const std = (($0: never, $1: never = undefined as never, $2: never = unde
  */
 export const norm = (($0: never, $1: never = undefined as never, $2: never = undefined as never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind15.is($1) && kinds.kind33.is($2) && kinds.kind81.is($3))) throw refused("norm", [["x", kinds.kind0], ["p", kinds.kind15], ["axis", kinds.kind33], ["options", kinds.kind81]], [$0, $1, $2, $3]); try { return $statistics.norm($0, $1, $2, $3); } catch (error) { throw under("norm", error); } }) as unknown as typeof $statistics.norm;
 /** ln(sum e^x) over the axes, without overflow. Whole numbers give float32. Reference: torch.logsumexp. DirectML: REDUCE MAX and SUM, EXP, LOG. */
-export const logsumexp = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind281.is($1) && kinds.kind81.is($2))) throw refused("logsumexp", [["x", kinds.kind0], ["axis", kinds.kind281], ["options", kinds.kind81]], [$0, $1, $2]); try { return $statistics.logsumexp($0, $1, $2); } catch (error) { throw under("logsumexp", error); } }) as unknown as typeof $statistics.logsumexp;
+export const logsumexp = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind290.is($1) && kinds.kind81.is($2))) throw refused("logsumexp", [["x", kinds.kind0], ["axis", kinds.kind290], ["options", kinds.kind81]], [$0, $1, $2]); try { return $statistics.logsumexp($0, $1, $2); } catch (error) { throw under("logsumexp", error); } }) as unknown as typeof $statistics.logsumexp;
+/**
+ * x's elements in row-major order in another shape, as far as they fit; with zeros behind where there are fewer. Gradients flow to x.
+ * Reference: torch.ops.aten.resize, without undefined elements.
+ */
+export const resize = (($0: never, $1: never) => { if (!(isTensor($0) && kinds.kind20.is($1))) throw refused("resize", [["x", kinds.kind0], ["shape", kinds.kind20]], [$0, $1]); try { return $storageSize.resize($0, $1); } catch (error) { throw under("resize", error); } }) as unknown as typeof $storageSize.resize;
 /**
  * x gets another shape over its own storage, packed from its first element on. Where the storage holds fewer elements x gets a larger one,
  * with zeros behind; other views keep the old one. Throws AutogradError where x requires a gradient, and inside compile().
@@ -1364,7 +1405,7 @@ export const frac = (($0: never) => { if (!(isTensor($0))) throw refused("frac",
  * The nearest whole number, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
  * Integers are kept. Reference: torch.round. DirectML: ELEMENT_WISE_ROUND.
  */
-export const round = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind283.is($1))) throw refused("round", [["x", kinds.kind0], ["options", kinds.kind283]], [$0, $1]); try { return $unary.round($0, $1); } catch (error) { throw under("round", error); } }) as unknown as typeof $unary.round;
+export const round = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind292.is($1))) throw refused("round", [["x", kinds.kind0], ["options", kinds.kind292]], [$0, $1]); try { return $unary.round($0, $1); } catch (error) { throw under("round", error); } }) as unknown as typeof $unary.round;
 /** e^x. Result floating: integers give float32 (as in all functions below). Reference: torch.exp. DirectML: ELEMENT_WISE_EXP. */
 export const exp = (($0: never) => { if (!(isTensor($0))) throw refused("exp", [["x", kinds.kind0]], [$0]); try { return $unary.exp($0); } catch (error) { throw under("exp", error); } }) as unknown as typeof $unary.exp;
 /** 2^x. Reference: torch.exp2. DirectML: ELEMENT_WISE_POW. */
@@ -1416,30 +1457,35 @@ export { type UniqueOptions, type Unique } from "./unique.ts";
  * The distinct elements in order, with the place of each element's value and how often each occurs. With an axis: the distinct parts along
  * it, in lexicographic order. NaN are distinct from each other. Blocks until the device has counted. Reference: torch.unique.
  */
-export const unique = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind285.is($1))) throw refused("unique", [["x", kinds.kind0], ["options", kinds.kind285]], [$0, $1]); try { return $unique.unique($0, $1); } catch (error) { throw under("unique", error); } }) as unknown as typeof $unique.unique;
+export const unique = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind232.is($1))) throw refused("unique", [["x", kinds.kind0], ["options", kinds.kind232]], [$0, $1]); try { return $unique.unique($0, $1); } catch (error) { throw under("unique", error); } }) as unknown as typeof $unique.unique;
 /** unique() of neighbours only: runs of equal elements, in their order. Reference: torch.unique_consecutive. */
-export const uniqueConsecutive = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind285.is($1))) throw refused("uniqueConsecutive", [["x", kinds.kind0], ["options", kinds.kind285]], [$0, $1]); try { return $unique.uniqueConsecutive($0, $1); } catch (error) { throw under("uniqueConsecutive", error); } }) as unknown as typeof $unique.uniqueConsecutive;
+export const uniqueConsecutive = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind232.is($1))) throw refused("uniqueConsecutive", [["x", kinds.kind0], ["options", kinds.kind232]], [$0, $1]); try { return $unique.uniqueConsecutive($0, $1); } catch (error) { throw under("uniqueConsecutive", error); } }) as unknown as typeof $unique.uniqueConsecutive;
 export { type UnpoolOptions, type FractionalOptions } from "./unpool.ts";
 /** Values at the places that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
-export const maxUnpool1d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind287.is($3))) throw refused("maxUnpool1d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind287]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool1d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool1d", error); } }) as unknown as typeof $unpool.maxUnpool1d;
+export const maxUnpool1d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind294.is($3))) throw refused("maxUnpool1d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind294]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool1d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool1d", error); } }) as unknown as typeof $unpool.maxUnpool1d;
 /** maxUnpool1d over two spatial axes. Reference: torch.nn.functional.max_unpool2d. */
-export const maxUnpool2d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind287.is($3))) throw refused("maxUnpool2d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind287]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool2d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool2d", error); } }) as unknown as typeof $unpool.maxUnpool2d;
+export const maxUnpool2d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind294.is($3))) throw refused("maxUnpool2d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind294]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool2d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool2d", error); } }) as unknown as typeof $unpool.maxUnpool2d;
 /** maxUnpool1d over three spatial axes. Reference: torch.nn.functional.max_unpool3d. */
-export const maxUnpool3d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind287.is($3))) throw refused("maxUnpool3d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind287]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool3d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool3d", error); } }) as unknown as typeof $unpool.maxUnpool3d;
+export const maxUnpool3d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind109.is($2) && kinds.kind294.is($3))) throw refused("maxUnpool3d", [["x", kinds.kind0], ["indices", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind294]], [$0, $1, $2, $3]); try { return $unpool.maxUnpool3d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool3d", error); } }) as unknown as typeof $unpool.maxUnpool3d;
 /** (sum of x^p over each window)^(1/p). Reference: torch.nn.functional.lp_pool1d. DirectML: POW, AVERAGE_POOLING. */
-export const lpPool1d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind289.is($3))) throw refused("lpPool1d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $unpool.lpPool1d($0, $1, $2, $3); } catch (error) { throw under("lpPool1d", error); } }) as unknown as typeof $unpool.lpPool1d;
+export const lpPool1d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind296.is($3))) throw refused("lpPool1d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind296]], [$0, $1, $2, $3]); try { return $unpool.lpPool1d($0, $1, $2, $3); } catch (error) { throw under("lpPool1d", error); } }) as unknown as typeof $unpool.lpPool1d;
 /** lpPool1d over two spatial axes. Reference: torch.nn.functional.lp_pool2d. */
-export const lpPool2d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind289.is($3))) throw refused("lpPool2d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $unpool.lpPool2d($0, $1, $2, $3); } catch (error) { throw under("lpPool2d", error); } }) as unknown as typeof $unpool.lpPool2d;
+export const lpPool2d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind296.is($3))) throw refused("lpPool2d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind296]], [$0, $1, $2, $3]); try { return $unpool.lpPool2d($0, $1, $2, $3); } catch (error) { throw under("lpPool2d", error); } }) as unknown as typeof $unpool.lpPool2d;
 /** lpPool1d over three spatial axes. Reference: torch.nn.functional.lp_pool3d. */
-export const lpPool3d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind289.is($3))) throw refused("lpPool3d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind289]], [$0, $1, $2, $3]); try { return $unpool.lpPool3d($0, $1, $2, $3); } catch (error) { throw under("lpPool3d", error); } }) as unknown as typeof $unpool.lpPool3d;
+export const lpPool3d = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind109.is($2) && kinds.kind296.is($3))) throw refused("lpPool3d", [["x", kinds.kind0], ["p", kinds.kind1], ["size", kinds.kind109], ["options", kinds.kind296]], [$0, $1, $2, $3]); try { return $unpool.lpPool3d($0, $1, $2, $3); } catch (error) { throw under("lpPool3d", error); } }) as unknown as typeof $unpool.lpPool3d;
 /** Maxima of windows whose distances vary at random. x: [N, C, H, W] or [C, H, W]. Reference: torch.nn.functional.fractional_max_pool2d. DirectML: GATHER_ELEMENTS, REDUCE MAX. */
-export const fractionalMaxPool2d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool2d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool2d($0, $1, $2); } catch (error) { throw under("fractionalMaxPool2d", error); } }) as unknown as typeof $unpool.fractionalMaxPool2d;
+export const fractionalMaxPool2d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind298.is($2))) throw refused("fractionalMaxPool2d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind298]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool2d($0, $1, $2); } catch (error) { throw under("fractionalMaxPool2d", error); } }) as unknown as typeof $unpool.fractionalMaxPool2d;
 /** fractionalMaxPool2d that also says where the maxima are. */
-export const fractionalMaxPool2dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool2dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool2dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool2dWithIndices", error); } }) as unknown as typeof $unpool.fractionalMaxPool2dWithIndices;
+export const fractionalMaxPool2dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind298.is($2))) throw refused("fractionalMaxPool2dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind298]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool2dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool2dWithIndices", error); } }) as unknown as typeof $unpool.fractionalMaxPool2dWithIndices;
 /** fractionalMaxPool2d over three spatial axes. Reference: torch.nn.functional.fractional_max_pool3d. */
-export const fractionalMaxPool3d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool3d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool3d($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3d", error); } }) as unknown as typeof $unpool.fractionalMaxPool3d;
+export const fractionalMaxPool3d = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind298.is($2))) throw refused("fractionalMaxPool3d", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind298]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool3d($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3d", error); } }) as unknown as typeof $unpool.fractionalMaxPool3d;
 /** fractionalMaxPool3d that also says where the maxima are. */
-export const fractionalMaxPool3dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind291.is($2))) throw refused("fractionalMaxPool3dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind291]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool3dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3dWithIndices", error); } }) as unknown as typeof $unpool.fractionalMaxPool3dWithIndices;
+export const fractionalMaxPool3dWithIndices = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind109.is($1) && kinds.kind298.is($2))) throw refused("fractionalMaxPool3dWithIndices", [["x", kinds.kind0], ["size", kinds.kind109], ["options", kinds.kind298]], [$0, $1, $2]); try { return $unpool.fractionalMaxPool3dWithIndices($0, $1, $2); } catch (error) { throw under("fractionalMaxPool3dWithIndices", error); } }) as unknown as typeof $unpool.fractionalMaxPool3dWithIndices;
+/**
+ * v * g / |v|, the norm over all axes but one (null: over all). g: of that axis' length, with 1 for the others, or one that broadcasts so.
+ * Gradients flow to both. Reference: torch._weight_norm.
+ */
+export const weightNorm = (($0: never, $1: never, $2: never = undefined as never) => { if (!(isTensor($0) && isTensor($1) && kinds.kind19.is($2))) throw refused("weightNorm", [["v", kinds.kind0], ["g", kinds.kind0], ["axis", kinds.kind19]], [$0, $1, $2]); try { return $weightNorm.weightNorm($0, $1, $2); } catch (error) { throw under("weightNorm", error); } }) as unknown as typeof $weightNorm.weightNorm;
 /**
  * a where the condition holds, b elsewhere. Shapes broadcast; a and b promote to one dtype.
  * condition: bool. Throws DTypeError for another dtype. DirectML: ELEMENT_WISE_IF. Reference: torch.where.
@@ -1461,7 +1507,7 @@ export const clampMax = (($0: never, $1: never) => { if (!(isTensor($0) && kinds
  */
 export const clamp = (($0: never, $1: never = undefined as never, $2: never = undefined as never) => { if (!(isTensor($0) && kinds.kind18.is($1) && kinds.kind18.is($2))) throw refused("clamp", [["x", kinds.kind0], ["min", kinds.kind18], ["max", kinds.kind18]], [$0, $1, $2]); try { return $where.clamp($0, $1, $2); } catch (error) { throw under("clamp", error); } }) as unknown as typeof $where.clamp;
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */
-export const nanToNum = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind293.is($1))) throw refused("nanToNum", [["x", kinds.kind0], ["options", kinds.kind293]], [$0, $1]); try { return $where.nanToNum($0, $1); } catch (error) { throw under("nanToNum", error); } }) as unknown as typeof $where.nanToNum;
+export const nanToNum = (($0: never, $1: never = undefined as never) => { if (!(isTensor($0) && kinds.kind300.is($1))) throw refused("nanToNum", [["x", kinds.kind0], ["options", kinds.kind300]], [$0, $1]); try { return $where.nanToNum($0, $1); } catch (error) { throw under("nanToNum", error); } }) as unknown as typeof $where.nanToNum;
 /**
  * Windows of `size` elements at every step-th place of an axis, as a view with a last axis of its own. Gradients of overlapping windows
  * are added. Reference: torch.Tensor.unfold.

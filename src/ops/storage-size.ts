@@ -8,9 +8,27 @@ import type { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { zeros } from "./creation.ts";
-import { copy_ } from "./state.ts";
-import { narrow } from "./movement.ts";
+import { pad } from "./pad.ts";
+import { clone, copy_ } from "./state.ts";
+import { narrow, reshape } from "./movement.ts";
 import { asStrided } from "./windows.ts";
+
+/**
+ * x's elements in row-major order in another shape, as far as they fit; with zeros behind where there are fewer. Gradients flow to x.
+ * Reference: torch.ops.aten.resize, without undefined elements.
+ */
+export function resize(x: Tensor, shape: Shape): Tensor {
+  demandShape("resize", shape);
+  const need = sizeOf(shape);
+  const line = reshape(x, [x.size]);
+  const fit = need <= x.size ? narrow(line, 0, 0, need) : pad(line, [0, need - x.size]);
+  return clone(reshape(fit, shape));
+}
+
+function demandShape(operation: string, shape: Shape): void {
+  if (!Array.isArray(shape) || !shape.every((d) => Number.isInteger(d) && d >= 0))
+    throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+}
 
 /**
  * x gets another shape over its own storage, packed from its first element on. Where the storage holds fewer elements x gets a larger one,
@@ -19,8 +37,7 @@ import { asStrided } from "./windows.ts";
  */
 export function resize_(x: Tensor, shape: Shape): Tensor {
   x.demandLive("resize_");
-  if (!Array.isArray(shape) || !shape.every((d) => Number.isInteger(d) && d >= 0))
-    throw new ValueError("resize_", "shape", "a list of whole numbers of at least 0", shape);
+  demandShape("resize_", shape);
   if (x.requiresGrad)
     throw new AutogradError({
       operation: "resize_",
@@ -34,7 +51,7 @@ export function resize_(x: Tensor, shape: Shape): Tensor {
       argument: "x",
       expected: "outside compile()",
       received: "a call inside",
-      hint: "Use reshape() or pad().",
+      hint: "Use resize(), which gives another tensor.",
     });
   const target = internDesc(x.device, x.dtype, shape);
   const need = sizeOf(shape);
@@ -66,4 +83,4 @@ export const isSameSize = (x: Tensor, other: Tensor): boolean => x.rank === othe
 export const isSetTo = (x: Tensor, other: Tensor): boolean =>
   x.storage === other.storage && x.offset === other.offset && x.desc === other.desc;
 
-export const methods = { resize_, resizeAs_, isSameSize, isSetTo };
+export const methods = { resize, resize_, resizeAs_, isSameSize, isSetTo };

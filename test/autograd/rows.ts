@@ -180,5 +180,21 @@ export const ROWS: readonly Row[] = [
     0.5,
     1.5,
   ],
+  [
+    "weightNorm",
+    (v, g) => [dx.weightNorm(v!, g!), dx.weightNorm(v!, g!.index([0]), null)],
+    [
+      [2, 3],
+      [2, 1],
+    ],
+    0.5,
+    1.5,
+  ],
+  ["reverseSequence", (x) => dx.reverseSequence(x!, dx.tensor([2, 3], { dtype: "int32", device: x!.device })), [[2, 3]]],
+  [
+    "roiAlign",
+    (x) => dx.roiAlign(x!, dx.tensor([[0, 0.4, 0.3, 2.6, 1.7]], { device: x!.device }), { outputSize: 2, samplingRatio: 2 }),
+    [[1, 1, 3, 3]],
+  ],
   ["contiguous and clone", (x) => [x!.t().contiguous(), x!.t().clone()], [[2, 3]]],
 ];

@@ -65,6 +65,18 @@ eachDevice("fresh tensors", (device) => {
       const part = view.narrow(0, 4, 2);
       expect(numbers(part.resize_([3]))).toEqual([5, 6, 0]);
       expect(numbers(x.resizeAs_(dx.zeros([1, 2])))).toEqual([0, 0]);
+      expect(
+        numbers(
+          dx
+            .tensor([
+              [1, 2],
+              [3, 4],
+            ])
+            .t()
+            .resize([3]),
+        ),
+      ).toEqual([1, 3, 2]);
+      expect(numbers(dx.tensor([5]).resize([2, 2]))).toEqual([5, 0, 0, 0]);
       expect(x.resize_([0, 3]).shape).toEqual([0, 3]);
       expect(() => dx.ones([2], { requiresGrad: true }).resize_([1])).toThrow(dx.AutogradError);
       expect(() => dx.compile((t: dx.Tensor) => t.resize_([1]))(dx.ones([2]))).toThrow(dx.TraceError);

@@ -109,6 +109,15 @@ const elementwise = [
     dx.bitwiseLeftShift(a!, b!),
     dx.bitwiseRightShift(a!, b!),
   ]),
+  sum("regions of images", [real([2, 2, 5, 6]), real([3, 4], 0, 3)], (x, boxes) => {
+    const corners = dx.cat([dx.narrow(boxes!, 1, 0, 2), dx.add(dx.narrow(boxes!, 1, 0, 2), dx.abs(dx.narrow(boxes!, 1, 2, 2)))], 1);
+    const places = dx.tensor([[0], [1], [1]], { device: x!.device });
+    return dx.roiAlign(x!, dx.cat([places, corners], 1), { outputSize: [2, 3], samplingRatio: 2, aligned: true });
+  }),
+  sum("quantized numbers", [real([4, 5])], (x) => [
+    dx.fakeQuantizePerTensorAffine(x!, 0.5, 3, 0, 15),
+    dx.dequantize(dx.quantize(x!, 0.25, 0, { dtype: "int8" }), 0.25, 0),
+  ]),
   exact("numbers that fill", [whole([3, 5])], (x) => [
     dx.fullLike(x!, 7),
     dx.full([2, 3], -0.3, { device: x!.device }),
