@@ -92,9 +92,14 @@ export interface ProgramCache {
 
 let definitions = 0;
 
+/** @internal The library's own definitions, users' kernels not among them: tests go through them. */
+export const own: Definition<never>[] = [];
+
 /** Registers an operation. */
 export function define<A = undefined>(definition: Omit<Definition<A>, "traits" | "cache"> & { readonly traits?: Traits }): Definition<A> {
-  return { traits: {}, ...definition, cache: { id: definitions++, first: null, second: null, last: null, attributes: [] } };
+  const made: Definition<A> = { traits: {}, ...definition, cache: { id: definitions++, first: null, second: null, last: null, attributes: [] } };
+  if (made.traits.users !== true) own.push(made as unknown as Definition<never>);
+  return made;
 }
 
 /** How a view shows its input's elements; offset counts elements from the input's first. */

@@ -99,6 +99,8 @@ export async function runMatrix(options: RunOptions): Promise<number> {
   const config = loadConfig(options.config);
   const owner = newOwner();
   const { signal, dispose } = interruptible();
+  // A run that is not there is told before anything is asked or lowered.
+  const resumed = options.resume === undefined ? null : Store.open(options.resume === true ? "latest" : options.resume);
   const work = mkdtempSync(join(tmpdir(), folderName(owner)));
   let close = async (): Promise<void> => undefined;
   try {
@@ -119,11 +121,8 @@ export async function runMatrix(options: RunOptions): Promise<number> {
       return 0;
     }
     const sources = await readSources(root, work, options.commit);
-    const store =
-      options.resume === undefined
-        ? Store.create({ owner, call: callOf(process.argv.slice(2)), sources, plan, results: [] })
-        : Store.open(options.resume === true ? "latest" : options.resume);
-    if (options.resume !== undefined) {
+    const store = resumed ?? Store.create({ owner, call: callOf(process.argv.slice(2)), sources, plan, results: [] });
+    if (resumed !== null) {
       if (store.record.sources.hash !== sources.hash)
         throw new MatrixError(
           `the sources are others than those of run ${store.record.owner.run}`,

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const own = `${dirname(dirname(fileURLToPath(import.meta.url)))}${sep}`;
 /** "(file:///C:/a.js:1:2)", "/a.js:1:2", "C:\\a.js:1:2": file and line. */
-const frame = /\(?((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):\d+\)?$/;
+const frame = /(?:^|[\s(])((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):\d+\)?$/;
 
 /** "at train.ts:12" for the first frame outside this library; null when there is none. */
 export function callerPlace(): string | null {

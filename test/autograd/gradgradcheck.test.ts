@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { watching } from "../../src/autograd/tape.ts";
+import { own } from "../../src/definition.ts";
 import * as dx from "../../src/index.ts";
 import { clean, eachDevice } from "../device.ts";
+import { ELSEWHERE, RARE, UNSEEN } from "./rare-rows.ts";
 import { ROWS, values, type Fn, type Row } from "./rows.ts";
 
 const classes = (device: dx.Device): dx.Tensor => dx.tensor([2, 0], { dtype: "int64", device });
@@ -90,10 +93,10 @@ const LAYOUTS: readonly (readonly [string, Made])[] = [
 ];
 
 /** Of equal elements an extreme has no gradient, and the norms none of a constant row: they stay out of the expanded layout. */
-const TIES = /^(amax|amin|max|min|norm|std|layerNorm|batchNorm|groupNorm|maxPool2d|maximum|minimum|a write)/;
+const TIES = /^(amax|amin|max|min|norm|std|layerNorm|batchNorm|groupNorm|maxPool2d|maximum|minimum|topk|a write)/;
 
 eachDevice("second gradients agree with finite differences", (device) => {
-  test.each([...ROWS.filter(([n]) => n !== "maximum" && n !== "minimum"), ...MORE].map((row) => ({ row, name: row[0] })))(
+  test.each([...ROWS.filter(([n]) => n !== "maximum" && n !== "minimum"), ...MORE, ...RARE].map((row) => ({ row, name: row[0] })))(
     "$name",
     ({ name, row: [, fn, shapes, low = -1.5, high = 1.5] }) =>
       clean(
@@ -113,6 +116,29 @@ eachDevice("second gradients agree with finite differences", (device) => {
         { collect: true },
       ),
   );
+
+  test("each definition with a rule is among them", () =>
+    clean(
+      device,
+      () => {
+        const recorded = new Set<string>();
+        for (const [, fn, shapes, low = -1.5, high = 1.5] of [...ROWS, ...MORE, ...RARE]) {
+          const leaves = shapes.map((shape, i) => {
+            const n = shape.reduce((a, b) => a * b, 1);
+            return dx.tensor(new Float32Array(values(n + i, low, high).slice(i)), { shape, requiresGrad: true });
+          });
+          const { nodes } = watching(() => {
+            const outputs = [fn(...leaves)].flat() as dx.Tensor[];
+            const sum = outputs.map((t) => t.square().sum()).reduce((a, b) => a.add(b));
+            return dx.grad(sum, leaves, { createGraph: true, allowUnused: true });
+          });
+          for (const node of nodes) recorded.add(node.name);
+        }
+        const lacking = own.filter((d) => d.grad !== null && !recorded.has(d.name) && !ELSEWHERE.test(d.name)).map((d) => d.name);
+        expect([...new Set(lacking)].toSorted()).toEqual(UNSEEN.toSorted());
+      },
+      { collect: true },
+    ));
 
   test("a second gradient that is cut is found", () =>
     clean(

@@ -266,6 +266,20 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
+  it("names the user's line, not Node's, for what backward() asks for", () => {
+    const w = dx.tensor([1, 2], { requiresGrad: true });
+    const gradient = (x: dx.Tensor): dx.Tensor => {
+      w.grad = null;
+      w.mul(x).exp().sum().backward();
+      return w.grad!;
+    };
+    const step = dx.compile(gradient, { name: "places" });
+    step(dx.ones([2]));
+    const origins = step.explain().nodes.map((n) => n.origin);
+    expect(origins.length).toBeGreaterThan(0);
+    for (const origin of origins) expect(origin).toMatch(/compile\.test\.(ts|mjs):\d+$/);
+    step.dispose();
+  });
   it("explains its program", () => {
     const step = dx.compile((x: dx.Tensor) => x.exp().add(x), { name: "explained" });
     step(dx.ones([3], { device }));

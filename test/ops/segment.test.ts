@@ -1,7 +1,7 @@
 /** Reductions of segments, and writing at flat places, beside loops. */
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, eachMode, numbers } from "../device.ts";
+import { checkIndices, clean, eachDevice, eachMode, numbers } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const wave = (n: number): number[] => Array.from({ length: n }, (_, i) => Math.fround(Math.sin(3.7 * i + 1) * 2));
@@ -112,6 +112,8 @@ eachMode("segments", (device, mode) => {
 });
 
 eachDevice("refusals of segments and places", (device) => {
+  beforeAll(() => checkIndices());
+
   test("what does not fit", async () => {
     await clean(device, () => {
       const x = dx.ones([3, 2]);

@@ -41,7 +41,11 @@ class Library implements Engine {
   }
 
   cholesky(n: number, a: Float64Array): number {
-    return this.#ask("dpotrf", "L", n, a, n);
+    const info = this.#ask("dpotrf", "L", n, a, n);
+    if (info !== 0) return info;
+    // OpenBLAS's takes NaN for a pivot.
+    for (let j = 0; j < n; j++) if (Number.isNaN(a[j * n + j])) return j + 1;
+    return 0;
   }
 
   lu(m: number, n: number, a: Float64Array, pivots: Int32Array): number {
