@@ -97,7 +97,11 @@ export const own: Definition<never>[] = [];
 
 /** Registers an operation. */
 export function define<A = undefined>(definition: Omit<Definition<A>, "traits" | "cache"> & { readonly traits?: Traits }): Definition<A> {
-  const made: Definition<A> = { traits: {}, ...definition, cache: { id: definitions++, first: null, second: null, last: null, attributes: [] } };
+  const made: Definition<A> = {
+    traits: {},
+    ...definition,
+    cache: { id: definitions++, first: null, second: null, last: null, attributes: [] },
+  };
   if (made.traits.users !== true) own.push(made as unknown as Definition<never>);
   return made;
 }
