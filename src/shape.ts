@@ -20,7 +20,11 @@ export function packedStrides(shape: Shape): number[] {
   return strides;
 }
 
-export const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((d, i) => d === b[i]);
+export function sameShape(a: Shape, b: Shape): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
 
 export const showShape = (shape: Shape): string => `[${shape.join(", ")}]`;
 

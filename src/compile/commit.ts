@@ -15,7 +15,12 @@ export function commit(
   given: readonly Tensor[],
   storages: readonly Storage[],
 ): unknown {
-  const fresh = new Map<Storage, Storage>(ending.outputs.map((s, i) => [s, storages[i]!]));
+  /** Of what is empty: nothing of it was computed. */
+  const empty = new Map<Storage, Storage>();
+  const storageOf = (traced: Storage): Storage | undefined => {
+    const output = ending.outputOf.get(traced);
+    return output === undefined ? empty.get(traced) : storages[output];
+  };
   const made = new Map<Tensor, Tensor>();
 
   const placed = (ghost: Tensor): Tensor => {
@@ -24,11 +29,10 @@ export function commit(
       const t = given[argument]!;
       return new Tensor(t.storage, ghost.desc, t.offset + ghost.offset);
     }
-    let storage = fresh.get(ghost.storage);
+    let storage = storageOf(ghost.storage);
     if (storage === undefined) {
       if (ghost.storage.trace === null) storage = ghost.storage;
-      // Empty: nothing of it was computed.
-      else fresh.set(ghost.storage, (storage = new Storage(ghost.device, ghost.storage.contentInBytes)));
+      else empty.set(ghost.storage, (storage = new Storage(ghost.device, ghost.storage.contentInBytes)));
     }
     return new Tensor(storage, ghost.desc, ghost.offset);
   };
@@ -55,7 +59,7 @@ export function commit(
     const saved = backward.saved.map((t) => {
       const argument = ghosts.indices.get(t.storage);
       if (argument !== undefined) return new Tensor(given[argument]!.storage, given[argument]!.desc, given[argument]!.offset);
-      return t.storage.trace === null ? new Tensor(t.storage, t.desc, t.offset) : new Tensor(fresh.get(t.storage)!, t.desc, 0);
+      return t.storage.trace === null ? new Tensor(t.storage, t.desc, t.offset) : new Tensor(storageOf(t.storage)!, t.desc, 0);
     });
     const outers: Tensor[] = [];
     const inputs = backward.boundaries.map((b) => {
@@ -88,7 +92,7 @@ export function commit(
   };
 
   for (const { tensor, grad, node: history, outputIndex } of ending.effects) {
-    const target = real(tensor);
+    const target = ending.outside.has(tensor) ? tensor : real(tensor);
     if (grad !== undefined) {
       const next = grad === null ? null : keep(real(grad));
       if (next !== null && grad !== null && next !== grad) attach(grad, next);
@@ -113,7 +117,7 @@ export function commit(
     const from = argument < 0 ? { node: outer, output } : { node: given[argument]!.node!, output: given[argument]!.outputIndex };
     continueBackward(from.node, from.output, real(grad), retains);
   }
-  for (const s of fresh.values())
+  for (const s of [...storages, ...empty.values()])
     if (s.refs === 0 && s.handle !== 0) {
       s.retain();
       s.release();

@@ -110,6 +110,8 @@ class CompiledFunction {
   readonly #options: CompileOptions;
   readonly #recorded: Omit<Recorded, "leaves">;
   #hasWarned = false;
+  /** The last of the roots. */
+  #newest: Root | null = null;
 
   constructor(fn: (...args: never[]) => unknown, name: string, options: CompileOptions) {
     this.#fn = fn;
@@ -223,14 +225,17 @@ class CompiledFunction {
       root = { recorded, start: new Step(null, null), ghosts: new Ghosts(given, recorded), endings: [], recent: null, eager: null };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
-    } else this.roots.delete(given.key);
+    } else if (root === this.#newest) return root;
+    else this.roots.delete(given.key);
     this.roots.set(given.key, root);
+    this.#newest = root;
     return root;
   }
 
   #drop(key: string, root: Root): void {
     for (const e of root.endings) e.dispose();
     this.roots.delete(key);
+    if (root === this.#newest) this.#newest = null;
   }
 
   /** The ending of a path that is like this run's, or a new one. */

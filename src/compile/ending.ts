@@ -49,6 +49,9 @@ export class Ending {
   readonly carried: readonly Tensor[];
   /** Traced storages whose last value the call hands out. */
   readonly outputs: readonly Storage[];
+  readonly outputOf: ReadonlyMap<Storage, number>;
+  /** Tensors outside whose gradient or history changes. */
+  readonly outside: ReadonlySet<Tensor>;
   readonly backward: Backward | null;
   #program: CompiledProgram | null = null;
   readonly device: Device | null;
@@ -88,6 +91,8 @@ export class Ending {
     for (const t of [...handed, ...(this.backward?.saved ?? [])])
       if (t.storage.trace !== null && !ghosts.indices.has(t.storage) && t.storage.sizeInBytes > 0) outputs.add(t.storage);
     this.outputs = [...outputs];
+    this.outputOf = new Map(this.outputs.map((s, i) => [s, i]));
+    this.outside = new Set(effects.flatMap((e) => (run.isTraced(e.tensor) ? [] : [e.tensor])));
   }
 
   /** Why a returned tensor has no history, though it requires a gradient; null when it has one or needs none. */

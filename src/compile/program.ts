@@ -77,6 +77,8 @@ class Held {
 
 const abandoned = new FinalizationRegistry<Held>((held) => held.release());
 
+const NO_COPIES = new Float64Array();
+
 type Value = number | bigint | boolean | Uint8Array;
 
 /**
@@ -98,6 +100,9 @@ export class CompiledProgram {
   readonly #buffers: (Storage | null)[] = [];
   /** Bytes of the outputs, and the slot of each: equal ones share one. */
   readonly #outputs: readonly { readonly slot: number; readonly contentInBytes: number }[];
+  /** Of the outputs that get fresh storages: buffer, offset and bytes each; and the handles of these storages. */
+  #places = new Float64Array();
+  #results = new Float64Array();
   readonly #cells: readonly { readonly slot: number; readonly storage: Storage }[];
   /** Handles that the recording was made with, by slot. */
   #recorded: number[] = [];
@@ -179,14 +184,19 @@ export class CompiledProgram {
       return [storage.handle, from, this.#buffers[slot]!.handle, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
     });
     this.#write(values);
-    const fresh = this.#outputs.length - this.written.length;
-    const storages = this.#outputs.slice(0, fresh).map((o) => new Storage(this.native.device, o.contentInBytes));
-    const outputs = storages.flatMap((s, i) => [this.#buffers[this.#outputs[i]!.slot]!.handle, 0, s.sizeInBytes]);
-    const results = new Float64Array(storages.length);
-    withMemory(name, () => binding.replay(this.#held.recording, Float64Array.from(copies), Float64Array.from(outputs), storages, results));
-    storages.forEach((s, i) => {
-      s.handle = results[i]!;
-    });
+    const fresh = this.#results.length;
+    const storages: Storage[] = [];
+    for (let i = 0; i < fresh; i++) storages.push(new Storage(this.native.device, this.#outputs[i]!.contentInBytes));
+    withMemory(name, () =>
+      binding.replay(
+        this.#held.recording,
+        copies.length === 0 ? NO_COPIES : Float64Array.from(copies),
+        this.#places,
+        storages,
+        this.#results,
+      ),
+    );
+    for (let i = 0; i < fresh; i++) storages[i]!.handle = this.#results[i]!;
     for (const a of stale) a.remember(given[a.index]!);
     this.written.forEach((index, i) => {
       const { storage, offset, desc } = given[index]!;
@@ -229,6 +239,9 @@ export class CompiledProgram {
     }
     for (const bytes of description.outputs) sized(bytes);
     const scratch = sized(description.scratch);
+    const outputs = this.#outputs.slice(0, this.#outputs.length - this.written.length);
+    this.#places = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
+    this.#results = new Float64Array(outputs.length);
     for (const { offset, bytes } of description.presets) native.binding.write(scratch!.handle, offset, bytes);
     this.#write(new Map(this.#volatile.map(({ event }) => [event, initialValue(event)])));
   }

@@ -263,16 +263,17 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
           this.#run();
         });
       else
-        t.region(
-          this,
-          this.#units.flatMap((u) => u.partition.parameters.map((p) => p.grad)),
-          this.#guards(),
-          () => {
-            this.#run();
-          },
-        );
+        t.region(this, this.#gradients(), this.#guards(), () => {
+          this.#run();
+        });
     });
     return result;
+  }
+
+  #gradients(): (Tensor | null)[] {
+    const gradients: (Tensor | null)[] = [];
+    for (const { partition } of this.#units) for (const p of partition.parameters) gradients.push(p.grad);
+    return gradients;
   }
 
   /** What a step depends on besides gradients and rates. */
