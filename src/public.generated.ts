@@ -34,21 +34,21 @@ export const defineFunction = (($0: never) => { if (!(kinds.kind302.is($0))) thr
  * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
-export const compile = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind305.is($1))) throw refused("compile", [["fn", kinds.kind136], ["options", kinds.kind305]], [$0, $1]); return from2.compile($0, $1); }) as unknown as typeof from2.compile;
+export const compile = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind136.is($0) && ($1 === undefined || kinds.kind305.is($1)))) throw refused("compile", [["fn", kinds.kind136], ["options", kinds.kind305]], [$0, $1]); return from2.compile($0, $1); }) as unknown as typeof from2.compile;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
-export const backward = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind307.is($0) && kinds.kind311.is($1))) throw refused("backward", [["result", kinds.kind307], ["options", kinds.kind311]], [$0, $1]); return from3.backward($0, $1); }) as unknown as typeof from3.backward;
+export const backward = (($0: never, $1: never = undefined as never) => { if (!((isTensor($0) || kinds.kind307.is($0)) && ($1 === undefined || kinds.kind311.is($1)))) throw refused("backward", [["result", kinds.kind307], ["options", kinds.kind311]], [$0, $1]); return from3.backward($0, $1); }) as unknown as typeof from3.backward;
 /**
  * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`. A tensor that the results
  * do not depend on is an error, or null with allowUnused. Reference: torch.autograd.grad.
  */
-export const grad = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind307.is($0) && kinds.kind312.is($1) && kinds.kind314.is($2))) throw refused("grad", [["results", kinds.kind307], ["inputs", kinds.kind312], ["options", kinds.kind314]], [$0, $1, $2]); return from3.grad($0, $1, $2); }) as unknown as typeof from3.grad;
+export const grad = (($0: never, $1: never, $2: never = undefined as never) => { if (!((isTensor($0) || kinds.kind307.is($0)) && kinds.kind312.is($1) && ($2 === undefined || kinds.kind314.is($2)))) throw refused("grad", [["results", kinds.kind307], ["inputs", kinds.kind312], ["options", kinds.kind314]], [$0, $1, $2]); return from3.grad($0, $1, $2); }) as unknown as typeof from3.grad;
 /**
  * Throws AutogradError unless the gradients of fn at the inputs, real or complex, agree with finite differences by both parts; true
  * otherwise. Inputs are float32 or complex64, of which those that require a gradient are checked. Reference: torch.autograd.gradcheck.
  */
-export const gradcheck = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind312.is($1) && kinds.kind316.is($2))) throw refused("gradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind312], ["options", kinds.kind316]], [$0, $1, $2]); return from3.gradcheck($0, $1, $2); }) as unknown as typeof from3.gradcheck;
+export const gradcheck = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind312.is($1) && ($2 === undefined || kinds.kind316.is($2)))) throw refused("gradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind312], ["options", kinds.kind316]], [$0, $1, $2]); return from3.gradcheck($0, $1, $2); }) as unknown as typeof from3.gradcheck;
 /** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
-export const gradgradcheck = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind312.is($1) && kinds.kind318.is($2))) throw refused("gradgradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind312], ["options", kinds.kind318]], [$0, $1, $2]); return from3.gradgradcheck($0, $1, $2); }) as unknown as typeof from3.gradgradcheck;
+export const gradgradcheck = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind136.is($0) && kinds.kind312.is($1) && ($2 === undefined || kinds.kind318.is($2)))) throw refused("gradgradcheck", [["fn", kinds.kind136], ["inputs", kinds.kind312], ["options", kinds.kind318]], [$0, $1, $2]); return from3.gradgradcheck($0, $1, $2); }) as unknown as typeof from3.gradgradcheck;
 /** real + i imag: views of both, broadcast against each other. Both float32, or both float16. Reference: torch.complex. */
 export const complex = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("complex", [["real", kinds.kind0], ["imag", kinds.kind0]], [$0, $1]); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } }) as unknown as typeof from4.complex;
 /** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
@@ -56,7 +56,7 @@ export const imag = (($0: never) => { if (!(kinds.kind319.is($0))) throw refused
 /** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */
 export const polar = (($0: never, $1: never) => { if (!(isTensor($0) && isTensor($1))) throw refused("polar", [["length", kinds.kind0], ["angle", kinds.kind0]], [$0, $1]); try { return from4.polar($0, $1); } catch (error) { throw under("polar", error); } }) as unknown as typeof from4.polar;
 /** The real parts; of a real tensor the tensor itself. Reference: torch.real. */
-export const real = (($0: never) => { if (!(kinds.kind306.is($0))) throw refused("real", [["x", kinds.kind306]], [$0]); try { return from4.real($0); } catch (error) { throw under("real", error); } }) as unknown as typeof from4.real;
+export const real = (($0: never) => { if (!((isTensor($0) || kinds.kind306.is($0)))) throw refused("real", [["x", kinds.kind306]], [$0]); try { return from4.real($0); } catch (error) { throw under("real", error); } }) as unknown as typeof from4.real;
 /** x [..., 2] as complex numbers of its pairs: views. Reference: torch.view_as_complex. */
 export const viewAsComplex = (($0: never) => { if (!(isTensor($0))) throw refused("viewAsComplex", [["x", kinds.kind0]], [$0]); try { return from4.viewAsComplex($0); } catch (error) { throw under("viewAsComplex", error); } }) as unknown as typeof from4.viewAsComplex;
 /** z as pairs of real numbers [..., 2]: a copy, since the parts lie apart. Reference: torch.view_as_real. DirectML: JOIN. */
@@ -69,31 +69,31 @@ export const canCast = (($0: never, $1: never) => { if (!(kinds.kind320.is($0) &
 /** The dtype of an operation over two dtypes. Reference: torch.promote_types. */
 export const promoteTypes = (($0: never, $1: never) => { if (!(kinds.kind320.is($0) && kinds.kind320.is($1))) throw refused("promoteTypes", [["a", kinds.kind320], ["b", kinds.kind320]], [$0, $1]); try { return from5.promoteTypes($0, $1); } catch (error) { throw under("promoteTypes", error); } }) as unknown as typeof from5.promoteTypes;
 /** |x|, element by element: real numbers either way. Keeps a real tensor's dtype. Reference: torch.abs. DirectML: ELEMENT_WISE_ABS. */
-export const abs = (($0: never) => { if (!(kinds.kind306.is($0))) throw refused("abs", [["x", kinds.kind306]], [$0]); try { return from6.abs($0); } catch (error) { throw under("abs", error); } }) as unknown as typeof from6.abs;
+export const abs = (($0: never) => { if (!((isTensor($0) || kinds.kind306.is($0)))) throw refused("abs", [["x", kinds.kind306]], [$0]); try { return from6.abs($0); } catch (error) { throw under("abs", error); } }) as unknown as typeof from6.abs;
 /** The angle: of real numbers 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
-export const angle = (($0: never) => { if (!(kinds.kind306.is($0))) throw refused("angle", [["x", kinds.kind306]], [$0]); try { return from6.angle($0); } catch (error) { throw under("angle", error); } }) as unknown as typeof from6.angle;
+export const angle = (($0: never) => { if (!((isTensor($0) || kinds.kind306.is($0)))) throw refused("angle", [["x", kinds.kind306]], [$0]); try { return from6.angle($0); } catch (error) { throw under("angle", error); } }) as unknown as typeof from6.angle;
 /**
  * The tensors one behind the other along an axis. All other lengths must agree; dtypes promote. Tensors of shape [0] are left
  * out, as in PyTorch. Throws ShapeError when they do not fit. DirectML: JOIN. Reference: torch.cat.
  */
-export const cat = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind312.is($0) && kinds.kind15.is($1))) throw refused("cat", [["tensors", kinds.kind312], ["axis", kinds.kind15]], [$0, $1]); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } }) as unknown as typeof from6.cat;
+export const cat = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind312.is($0) && ($1 === undefined || kinds.kind15.is($1)))) throw refused("cat", [["tensors", kinds.kind312], ["axis", kinds.kind15]], [$0, $1]); try { return from6.cat($0, $1); } catch (error) { throw under("cat", error); } }) as unknown as typeof from6.cat;
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
-export const stack = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind312.is($0) && kinds.kind15.is($1))) throw refused("stack", [["tensors", kinds.kind312], ["axis", kinds.kind15]], [$0, $1]); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } }) as unknown as typeof from6.stack;
+export const stack = (($0: never, $1: never = undefined as never) => { if (!(kinds.kind312.is($0) && ($1 === undefined || kinds.kind15.is($1)))) throw refused("stack", [["tensors", kinds.kind312], ["axis", kinds.kind15]], [$0, $1]); try { return from6.stack($0, $1); } catch (error) { throw under("stack", error); } }) as unknown as typeof from6.stack;
 /** a where the condition holds, else b. All broadcast. Reference: torch.where. DirectML: ELEMENT_WISE_IF. */
-export const where = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && kinds.kind321.is($1) && kinds.kind321.is($2))) throw refused("where", [["condition", kinds.kind0], ["a", kinds.kind321], ["b", kinds.kind321]], [$0, $1, $2]); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } }) as unknown as typeof from6.where;
+export const where = (($0: never, $1: never, $2: never) => { if (!(isTensor($0) && (isTensor($1) || kinds.kind321.is($1)) && (isTensor($2) || kinds.kind321.is($2)))) throw refused("where", [["condition", kinds.kind0], ["a", kinds.kind321], ["b", kinds.kind321]], [$0, $1, $2]); try { return from6.where($0, $1, $2); } catch (error) { throw under("where", error); } }) as unknown as typeof from6.where;
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
  * by the sum of the windows' squares, which must not be zero where the signal is asked for.
  *
  * z: [frequencies, pieces] or [B, frequencies, pieces]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
-export const istft = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind319.is($0) && kinds.kind1.is($1) && kinds.kind323.is($2))) throw refused("istft", [["z", kinds.kind319], ["nFft", kinds.kind1], ["options", kinds.kind323]], [$0, $1, $2]); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } }) as unknown as typeof from7.istft;
+export const istft = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind319.is($0) && kinds.kind1.is($1) && ($2 === undefined || kinds.kind323.is($2)))) throw refused("istft", [["z", kinds.kind319], ["nFft", kinds.kind1], ["options", kinds.kind323]], [$0, $1, $2]); try { return from7.istft($0, $1, $2); } catch (error) { throw under("istft", error); } }) as unknown as typeof from7.istft;
 /**
  * The spectra of x's pieces, each times the window: [..., frequencies, pieces].
  *
  * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a piece. DirectML: as fft. Reference: torch.stft.
  */
-export const stft = (($0: never, $1: never, $2: never = undefined as never) => { if (!(kinds.kind306.is($0) && kinds.kind1.is($1) && kinds.kind326.is($2))) throw refused("stft", [["x", kinds.kind306], ["nFft", kinds.kind1], ["options", kinds.kind326]], [$0, $1, $2]); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } }) as unknown as typeof from7.stft;
+export const stft = (($0: never, $1: never, $2: never = undefined as never) => { if (!((isTensor($0) || kinds.kind306.is($0)) && kinds.kind1.is($1) && ($2 === undefined || kinds.kind326.is($2)))) throw refused("stft", [["x", kinds.kind306], ["nFft", kinds.kind1], ["options", kinds.kind326]], [$0, $1, $2]); try { return from7.stft($0, $1, $2); } catch (error) { throw under("stft", error); } }) as unknown as typeof from7.stft;
 /** Changes the default device of this thread, or inside withDevice() until that ends; null: find it anew. */
 export const setDefaultDevice = (($0: never) => { if (!(kinds.kind327.is($0))) throw refused("setDefaultDevice", [["name", kinds.kind327]], [$0]); return from8.setDefaultDevice($0); }) as unknown as typeof from8.setDefaultDevice;
 /**
@@ -115,23 +115,23 @@ export const setPrintOptions = (($0: never) => { if (!(kinds.kind330.is($0))) th
  */
 export const closeDevice = (($0: never) => { if (!(kinds.kind328.is($0))) throw refused("closeDevice", [["name", kinds.kind328]], [$0]); try { return from11.closeDevice($0); } catch (error) { throw under("closeDevice", error); } }) as unknown as typeof from11.closeDevice;
 /** What is known of a device, which is opened if it isn't. Throws when there is no such device. */
-export const deviceInfo = (($0: never) => { if (!(kinds.kind53.is($0))) throw refused("deviceInfo", [["name", kinds.kind53]], [$0]); try { return from11.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } }) as unknown as typeof from11.deviceInfo;
+export const deviceInfo = (($0: never) => { if (!(($0 === undefined || kinds.kind53.is($0)))) throw refused("deviceInfo", [["name", kinds.kind53]], [$0]); try { return from11.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } }) as unknown as typeof from11.deviceInfo;
 /**
  * How long a device opened from now on may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
  * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. The end of a process, of a worker and closeDevice()
  * wait for submitted work as well, but not longer than five seconds.
  */
-export const setDeviceTimeout = (($0: never) => { if (!(kinds.kind15.is($0))) throw refused("setDeviceTimeout", [["ms", kinds.kind15]], [$0]); try { return from11.setDeviceTimeout($0); } catch (error) { throw under("setDeviceTimeout", error); } }) as unknown as typeof from11.setDeviceTimeout;
+export const setDeviceTimeout = (($0: never) => { if (!(($0 === undefined || kinds.kind15.is($0)))) throw refused("setDeviceTimeout", [["ms", kinds.kind15]], [$0]); try { return from11.setDeviceTimeout($0); } catch (error) { throw under("setDeviceTimeout", error); } }) as unknown as typeof from11.setDeviceTimeout;
 /** Bytes that buffers of a device opened from now on may take; undefined: as much as the device gives. */
-export const setMemoryLimit = (($0: never) => { if (!(kinds.kind15.is($0))) throw refused("setMemoryLimit", [["bytes", kinds.kind15]], [$0]); try { return from11.setMemoryLimit($0); } catch (error) { throw under("setMemoryLimit", error); } }) as unknown as typeof from11.setMemoryLimit;
+export const setMemoryLimit = (($0: never) => { if (!(($0 === undefined || kinds.kind15.is($0)))) throw refused("setMemoryLimit", [["bytes", kinds.kind15]], [$0]); try { return from11.setMemoryLimit($0); } catch (error) { throw under("setMemoryLimit", error); } }) as unknown as typeof from11.setMemoryLimit;
 /**
  * In strict mode a fallback throws UnsupportedError, and so does a compiled function that would have to run eagerly. `host` operations
  * (dx.linalg) do what they say on every device and are no fallback: they run and are counted. null: as DXTENSOR_STRICT says.
  */
 export const setStrict = (($0: never) => { if (!(kinds.kind331.is($0))) throw refused("setStrict", [["mode", kinds.kind331]], [$0]); try { return from12.setStrict($0); } catch (error) { throw under("setStrict", error); } }) as unknown as typeof from12.setStrict;
 /** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
-export const counters = (($0: never) => { if (!(kinds.kind53.is($0))) throw refused("counters", [["name", kinds.kind53]], [$0]); try { return from13.counters($0); } catch (error) { throw under("counters", error); } }) as unknown as typeof from13.counters;
+export const counters = (($0: never) => { if (!(($0 === undefined || kinds.kind53.is($0)))) throw refused("counters", [["name", kinds.kind53]], [$0]); try { return from13.counters($0); } catch (error) { throw under("counters", error); } }) as unknown as typeof from13.counters;
 /** Live, peak and pooled bytes of a device. */
-export const memoryStatistics = (($0: never) => { if (!(kinds.kind53.is($0))) throw refused("memoryStatistics", [["name", kinds.kind53]], [$0]); try { return from13.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } }) as unknown as typeof from13.memoryStatistics;
+export const memoryStatistics = (($0: never) => { if (!(($0 === undefined || kinds.kind53.is($0)))) throw refused("memoryStatistics", [["name", kinds.kind53]], [$0]); try { return from13.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } }) as unknown as typeof from13.memoryStatistics;
 /** Resolves when everything queued on the device is done. */
-export const synchronize = (async ($0: never) => { if (!(kinds.kind53.is($0))) throw refused("synchronize", [["name", kinds.kind53]], [$0]); try { return await from13.synchronize($0); } catch (error) { throw under("synchronize", error); } }) as unknown as typeof from13.synchronize;
+export const synchronize = (async ($0: never) => { if (!(($0 === undefined || kinds.kind53.is($0)))) throw refused("synchronize", [["name", kinds.kind53]], [$0]); try { return await from13.synchronize($0); } catch (error) { throw under("synchronize", error); } }) as unknown as typeof from13.synchronize;

@@ -25,13 +25,13 @@ const statusOf = ({ mode, result }) => {
 
 let collected = [];
 
-/** What an assertion found instead of nothing, which its message only counts. */
-const listed = (actual) => (Array.isArray(actual) ? actual.filter((x) => typeof x === "string").slice(0, 10) : []);
+/** What an assertion found in a list that should be empty: its message only counts that. */
+const listed = ({ actual, expected }) => (typeof actual === "string" && /^(Array )?\[\]$/.test(expected) ? [actual.slice(0, 1000)] : []);
 
 function describeFile(file) {
   const tests = [...leaves(file)].map(({ task, suites }) => {
     const [error] = task.result?.errors ?? [];
-    const text = error === undefined ? task.result?.note : [error.message, ...listed(error.actual)].join("\n");
+    const text = error === undefined ? task.result?.note : [error.message, ...listed(error)].join("\n");
     return {
       name: task.name,
       suites: suites.filter((suite) => suite !== file.name),

@@ -115,6 +115,14 @@ const optional = (p) => {
   return own.some((s) => s.kind === "undefined") ? p.schema : { kind: "union", of: [...own, { kind: "undefined" }] };
 };
 
+/** What is passed most, a tensor or nothing, is told without a call. */
+function inlineTest({ name, schema }, test) {
+  const among = (kind) => schema.kind === kind || (schema.kind === "union" && schema.of.some((s) => s.kind === kind));
+  if (schema.kind === "tensor") return `isTensor(${name})`;
+  if (among("tensor")) return `(isTensor(${name}) || ${test})`;
+  return among("undefined") ? `(${name} === undefined || ${test})` : test;
+}
+
 /**
  * The parts of a function that checks: its parameters, and its body, which gives `call(names)` under the user's name. isMethod: the first
  * parameter is `this`. runsCode: it runs code of the user's, whose errors keep their names.
@@ -128,9 +136,7 @@ export function formOf(kinds, name, { parameters, isAsync }, call, { isMethod = 
     schema: p.isRest ? p.schema : optional(p),
   }));
   const checked = taken.filter((p) => p.schema.kind !== "any" && p.name !== "this");
-  const test = checked
-    .map((p) => (p.schema.kind === "tensor" ? `isTensor(${p.name})` : `kinds.${kinds.nameOf(p.schema)}.is(${p.name})`))
-    .join(" && ");
+  const test = checked.map((p) => inlineTest(p, `kinds.${kinds.nameOf(p.schema)}.is(${p.name})`)).join(" && ");
   const spec = checked.map((p) => `[${JSON.stringify(p.label)}, kinds.${kinds.nameOf(p.schema)}]`).join(", ");
   const refusal =
     checked.length === 0 ? "" : `if (!(${test})) throw refused("${name}", [${spec}], [${checked.map((p) => p.name).join(", ")}]); `;
