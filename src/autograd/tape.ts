@@ -148,6 +148,16 @@ export interface Parts {
   readonly walked: ReadonlySet<TapeNode>;
 }
 
+/** What a node that stands for many has been through. */
+interface Many {
+  readonly parts: (dys: Gradients) => Parts;
+  /** Outputs that passes began with. */
+  readonly passed: Set<number>;
+  /** Parts that the last pass walked. */
+  walked: ReadonlySet<TapeNode>;
+  readonly freed: Set<TapeNode>;
+}
+
 interface NodeOptions {
   /** What is saved from this place on are the node's own outputs. */
   readonly outputsFrom?: number;
@@ -181,11 +191,7 @@ export class TapeNode {
   #passes: Pass[] | null = null;
   #run: (dys: Gradients, saved: Gradients) => Gradients;
   #saved: readonly (Saved | null)[] | null;
-  readonly #parts: ((dys: Gradients) => Parts) | null;
-  /** Outputs and parts that passes have been through; those that have been freed. */
-  readonly #passed = new Set<number>();
-  #walked: ReadonlySet<TapeNode> = new Set();
-  readonly #freedParts = new Set<TapeNode>();
+  readonly #many: Many | null;
 
   constructor(
     name: string,
@@ -201,7 +207,7 @@ export class TapeNode {
     this.outputs = outputs;
     this.isForeign = isForeign;
     this.#isOnce = isOnce;
-    this.#parts = parts ?? null;
+    this.#many = parts === undefined ? null : { parts, passed: new Set(), walked: new Set(), freed: new Set() };
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
@@ -210,7 +216,7 @@ export class TapeNode {
 
   /** Whether it stands for many nodes: gradients of some of its outputs are enough for it. */
   get hasParts(): boolean {
-    return this.#parts !== null;
+    return this.#many !== null;
   }
 
   retain(): void {
@@ -229,9 +235,10 @@ export class TapeNode {
 
   /** Gradients of the inputs, of their shapes and dtypes. Throws when what was saved has been freed or changed. */
   backward(dys: Gradients): Gradients {
-    const parts = this.#saved === null ? null : (this.#parts?.(dys) ?? null);
+    const many = this.#many;
+    const parts = this.#saved === null ? null : (many?.parts(dys) ?? null);
     const isFreed = this.#isFreed || this.#passes?.some((p) => p.isOver) === true;
-    if (this.#saved === null || isFreed || (parts !== null && [...parts.walked].some((p) => this.#freedParts.has(p))))
+    if (this.#saved === null || isFreed || (parts !== null && [...parts.walked].some((p) => many!.freed.has(p))))
       throw new AutogradError({
         operation: "backward",
         received: `a second pass through ${this.name}, whose saved tensors have been freed`,
@@ -243,9 +250,9 @@ export class TapeNode {
       dys,
       needed.map((s) => s?.tensor(this) ?? null),
     );
-    if (parts !== null) {
-      dys.forEach((dy, i) => dy !== null && this.#passed.add(i));
-      this.#walked = parts.walked;
+    if (many !== null && parts !== null) {
+      dys.forEach((dy, i) => dy !== null && many.passed.add(i));
+      many.walked = parts.walked;
     }
     return this.edges.map((edge, i) => {
       const grad = given[i] ?? null;
@@ -256,8 +263,9 @@ export class TapeNode {
   /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
     if (!this.isFreeable) return;
-    if (this.#parts !== null && this.#passed.size < this.outputs.length) {
-      for (const p of this.#walked) this.#freedParts.add(p);
+    const many = this.#many;
+    if (many !== null && many.passed.size < this.outputs.length) {
+      for (const p of many.walked) many.freed.add(p);
       return;
     }
     this.#isFreed = true;

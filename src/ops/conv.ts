@@ -8,23 +8,9 @@ import type { Expr } from "../graph/graph.ts";
 import { expandList, sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
-import { integerConv, integerConvTranspose } from "./integer-windows.ts";
+import { integerConv, integerConvTranspose, type Geometry } from "./integer-windows.ts";
 import { sum } from "./reduce.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
-
-/**
- * How x [N, Ci, input...] and y [N, Co, output...] meet through a kernel: y = conv(x, w). The three operations of this file are
- * the three ways to resolve it: for y, for x (transposed convolution) and for w. Lists hold one number for each spatial axis.
- */
-interface Geometry {
-  readonly input: readonly number[];
-  readonly kernel: readonly number[];
-  readonly output: readonly number[];
-  readonly stride: readonly number[];
-  readonly dilation: readonly number[];
-  readonly padding: readonly number[];
-  readonly groups: number;
-}
 
 /** Padding behind the input that gives exactly `output` cells; below zero: cells of the input that no window reaches. */
 const endPadding = (o: Geometry): number[] =>

@@ -25,7 +25,12 @@ interface Layout {
   readonly start: readonly number[];
 }
 
-interface Geometry {
+/**
+ * How x [N, Ci, input...] and y [N, Co, output...] meet through a kernel: y = conv(x, w). The three operations of conv.ts are
+ * the three ways to resolve it: for y, for x (transposed convolution) and for w. Lists hold one number for each spatial axis.
+ * @package
+ */
+export interface Geometry {
   readonly input: readonly number[];
   readonly kernel: readonly number[];
   readonly output: readonly number[];

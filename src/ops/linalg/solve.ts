@@ -39,6 +39,21 @@ export interface WithInfo {
 const isSingular = (operation: string, x: HostArray, i: number, info: number): Error =>
   failure(operation, x, i, info, `the matrix is singular: element ${info} on the diagonal of its LU factor is zero`);
 
+/** The i-th matrix, by columns, as its LU factors; where it is singular goes to infos, or is the error of `check`. */
+function factored(
+  a: HostArray,
+  i: number,
+  n: number,
+  check: string | null,
+  infos: Int32Array,
+): { factors: Float64Array; pivots: Int32Array } {
+  const factors = columns(a, i, n, n);
+  const pivots = new Int32Array(n);
+  infos[i] = engine().lu(n, n, factors, pivots);
+  if (infos[i] !== 0 && check !== null) throw isSingular(check, a, i, infos[i]!);
+  return { factors, pivots };
+}
+
 /** inverse, info */
 const inverseOp = defineHost<Checked>({
   name: "linalg.invEx",
@@ -49,10 +64,7 @@ const inverseOp = defineHost<Checked>({
     const out = new Float64Array(a!.data.length);
     const infos = new Int32Array(count);
     for (let i = 0; i < count && n > 0; i++) {
-      const factors = columns(a!, i, n, n);
-      const pivots = new Int32Array(n);
-      infos[i] = engine().lu(n, n, factors, pivots);
-      if (infos[i] !== 0 && check !== null) throw isSingular(check, a!, i, infos[i]!);
+      const { factors, pivots } = factored(a!, i, n, check, infos);
       const inverse = new Float64Array(n * n);
       for (let j = 0; j < n; j++) inverse[j * n + j] = 1;
       if (infos[i] === 0) engine().luSolve(n, n, factors, pivots, inverse, false);
@@ -94,10 +106,7 @@ const solveOp: Definition<Checked> = defineHost<Checked>({
     const out = new Float64Array(b!.data.length);
     const infos = new Int32Array(count);
     for (let i = 0; i < count && n > 0; i++) {
-      const factors = columns(a!, i, n, n);
-      const pivots = new Int32Array(n);
-      infos[i] = engine().lu(n, n, factors, pivots);
-      if (infos[i] !== 0 && check !== null) throw isSingular(check, a!, i, infos[i]!);
+      const { factors, pivots } = factored(a!, i, n, check, infos);
       const x = columns(b!, i, n, k);
       if (infos[i] !== 0) x.fill(NaN);
       else if (k > 0) engine().luSolve(n, k, factors, pivots, x, false);
