@@ -68,8 +68,13 @@ interface Search {
   readonly leaves: ReadonlySet<Tensor>;
 }
 
-/** Takes the gradients that leave the part of the tape that a walk stays in: true for those that it took. */
-export type Boundary = (node: TapeNode, output: number, grad: Tensor) => boolean;
+/** The part of the tape that a walk stays in. */
+export interface Bounds {
+  /** Takes a gradient that leaves the part: true if it did. */
+  takes(node: TapeNode, output: number, grad: Tensor): boolean;
+  /** Whether hooks and retainGrad() of this output are none of the walk's. */
+  skips?(node: TapeNode, output: number): boolean;
+}
 
 /** @internal One pass from the results towards the leaves. */
 export class Walk {
@@ -83,11 +88,14 @@ export class Walk {
   /** Storages made from here on are the walk's own. */
   readonly #start = Storage.made;
 
-  readonly #boundary: Boundary | null;
+  readonly #bounds: Bounds | null;
+  readonly #late: TapeNode[] = [];
+  readonly #isWatched = (node: TapeNode, output: number): boolean =>
+    (node.hooks?.get(output)?.length ?? 0) > 0 || node.retained?.has(output) === true || this.#search?.found.has(node) === true;
 
-  constructor(search: Search | null, boundary: Boundary | null = null) {
+  constructor(search: Search | null, bounds: Bounds | null = null) {
     this.#search = search;
-    this.#boundary = boundary;
+    this.#bounds = bounds;
   }
 
   run(roots: readonly Tensor[], gradients: Gradients, retain: boolean): void {
@@ -104,8 +112,14 @@ export class Walk {
     this.#deliver(node, output, gradient);
   }
 
-  finish(retain: boolean): void {
+  /** Goes on until nothing waits. The leaves' hooks are left to finish(). */
+  drain(retain: boolean): void {
     while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
+    for (const node of this.#late.splice(0)) node.free();
+  }
+
+  finish(retain: boolean): void {
+    this.drain(retain);
     for (const [leaf, grad] of this.leaves) this.leaves.set(leaf, this.#hooked(leaf.hooks, grad));
   }
 
@@ -120,7 +134,7 @@ export class Walk {
 
   #deliver(node: TapeNode, output: number, grad: Tensor): void {
     if (this.#search !== null && !this.#search.leads.has(node) && !this.#search.found.has(node)) return;
-    if (this.#boundary?.(node, output, grad) === true) return;
+    if (this.#bounds?.takes(node, output, grad) === true) return;
     let dys = this.#pending.get(node);
     if (dys === undefined) {
       dys = new Array<Tensor | null>(node.outputs.length).fill(null);
@@ -141,7 +155,7 @@ export class Walk {
     const dys = this.#pending.get(node)!;
     this.#pending.delete(node);
     dys.forEach((dy, i) => {
-      if (dy === null) return;
+      if (dy === null || this.#bounds?.skips?.(node, i) === true) return;
       dys[i] = this.#hooked(node.hooks?.get(i), dy);
       const keeper = node.retained?.get(i);
       if (keeper !== undefined && !keeper.isDisposed) retainGradient(keeper, dys[i]!);
@@ -152,7 +166,7 @@ export class Walk {
     if (!node.hasParts) dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
     tracer()?.visit(node, !retain);
     if (node.isForeign) this.#expose(dys);
-    const grads = node.backward(dys);
+    const grads = node.backward(dys, this.#isWatched);
     if (node.isForeign) this.#expose(grads);
     node.edges.forEach((edge, i) => {
       const grad = grads[i];
@@ -160,7 +174,10 @@ export class Walk {
       if ("leaf" in edge) this.#reach(edge.leaf, grad);
       else this.#deliver(edge.node, edge.output, grad);
     });
-    if (!retain) node.free();
+    if (retain) return;
+    // Nodes of one compiled call share what they free: not before all of them have been passed.
+    if (node.hasParts) this.#late.push(node);
+    else node.free();
   }
 
   #expose(grads: Gradients): void {
@@ -237,13 +254,15 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
 }
 
 /** Inside a function that is being compiled: what reaches a node outside flows on when the program has run. */
-function flowsOut(options: BackwardOptions): Boundary | null {
+function flowsOut(options: BackwardOptions): Bounds | null {
   const t = tracer();
   if (t === null) return null;
-  return (node, output, grad) => {
-    if (node.isTraced) return false;
-    t.flowOut(node, output, grad, retains(options));
-    return true;
+  return {
+    takes: (node, output, grad) => {
+      if (node.isTraced) return false;
+      t.flowOut(node, output, grad, retains(options));
+      return true;
+    },
   };
 }
 

@@ -94,7 +94,7 @@ function withFreshNode<T>(target: Tensor, had: boolean, fn: () => T): T {
   if (!had || view === null || node === null || (node.hooks === null && node.retained === null)) return fn();
   const output = target.outputIndex;
   node.retain();
-  target.node = view.node();
+  target.node = view.node(target.desc);
   target.outputIndex = 0;
   try {
     return fn();

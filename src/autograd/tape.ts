@@ -148,15 +148,29 @@ export interface Parts {
   readonly walked: ReadonlySet<TapeNode>;
 }
 
+/** How a node stands for many: a compiled function's. */
+export interface Standing {
+  /** What a pass needs that has gradients of these outputs only, and stops at these edges. */
+  readonly parts: (dys: Gradients, stops: readonly number[]) => Parts;
+  /**
+   * Edges to results of the same function, which a pass goes through as well where nobody looks at their gradients: it stops there
+   * if somebody does.
+   */
+  readonly inner: readonly number[];
+  /** Parts that passes freed: of all nodes of one call. */
+  readonly freed: Set<TapeNode>;
+}
+
 /** What a node that stands for many has been through. */
-interface Many {
-  readonly parts: (dys: Gradients) => Parts;
+interface Many extends Standing {
   /** Outputs that passes began with. */
   readonly passed: Set<number>;
   /** Parts that the last pass walked. */
   walked: ReadonlySet<TapeNode>;
-  readonly freed: Set<TapeNode>;
 }
+
+type Run = (dys: Gradients, saved: Gradients, stops: readonly number[]) => Gradients;
+const NONE: readonly number[] = [];
 
 interface NodeOptions {
   /** What is saved from this place on are the node's own outputs. */
@@ -164,8 +178,7 @@ interface NodeOptions {
   readonly isForeign?: boolean;
   /** A second pass needs retainGraph, though nothing is saved. */
   readonly isOnce?: boolean;
-  /** What a pass needs that has gradients of these outputs only. */
-  readonly parts?: (dys: Gradients) => Parts;
+  readonly standing?: Standing;
 }
 
 /** One recorded operation. Keeps the storage of what it saves alive until backward(), or its last tensor, lets go of it. */
@@ -189,7 +202,7 @@ export class TapeNode {
   #refs = 0;
   #isFreed = false;
   #passes: Pass[] | null = null;
-  #run: (dys: Gradients, saved: Gradients) => Gradients;
+  #run: Run;
   #saved: readonly (Saved | null)[] | null;
   readonly #many: Many | null;
 
@@ -198,8 +211,8 @@ export class TapeNode {
     inputs: readonly Tensor[],
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
-    run: (dys: Gradients, saved: Gradients) => Gradients,
-    { outputsFrom = Infinity, isForeign = false, isOnce = false, parts }: NodeOptions = {},
+    run: Run,
+    { outputsFrom = Infinity, isForeign = false, isOnce = false, standing }: NodeOptions = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
@@ -207,7 +220,7 @@ export class TapeNode {
     this.outputs = outputs;
     this.isForeign = isForeign;
     this.#isOnce = isOnce;
-    this.#many = parts === undefined ? null : { parts, passed: new Set(), walked: new Set(), freed: new Set() };
+    this.#many = standing === undefined ? null : { ...standing, passed: new Set(), walked: new Set() };
     this.#run = run;
     this.#saved = saved.map((t, i) => (t === null ? null : new Saved(t, i >= outputsFrom, i - outputsFrom)));
     for (const edge of this.edges) if (edge !== null && "node" in edge) edge.node.retain();
@@ -233,10 +246,20 @@ export class TapeNode {
     }
   }
 
-  /** Gradients of the inputs, of their shapes and dtypes. Throws when what was saved has been freed or changed. */
-  backward(dys: Gradients): Gradients {
+  /**
+   * Gradients of the inputs, of their shapes and dtypes. isWatched: whether somebody looks at the gradient of a node's output. Throws
+   * when what was saved has been freed or changed.
+   */
+  backward(dys: Gradients, isWatched: (node: TapeNode, output: number) => boolean): Gradients {
     const many = this.#many;
-    const parts = this.#saved === null ? null : (many?.parts(dys) ?? null);
+    const stops =
+      many === null || many.inner.length === 0
+        ? NONE
+        : many.inner.filter((i) => {
+            const edge = this.edges[i]!;
+            return "node" in edge && isWatched(edge.node, edge.output);
+          });
+    const parts = this.#saved === null ? null : (many?.parts(dys, stops) ?? null);
     const isFreed = this.#isFreed || this.#passes?.some((p) => p.isOver) === true;
     if (this.#saved === null || isFreed || (parts !== null && [...parts.walked].some((p) => many!.freed.has(p))))
       throw new AutogradError({
@@ -249,6 +272,7 @@ export class TapeNode {
     const given = this.#run(
       dys,
       needed.map((s) => s?.tensor(this) ?? null),
+      stops,
     );
     if (many !== null && parts !== null) {
       dys.forEach((dy, i) => dy !== null && many.passed.add(i));
@@ -264,10 +288,8 @@ export class TapeNode {
   free(): void {
     if (!this.isFreeable) return;
     const many = this.#many;
-    if (many !== null && many.passed.size < this.outputs.length) {
-      for (const p of many.walked) many.freed.add(p);
-      return;
-    }
+    for (const p of many?.walked ?? []) many!.freed.add(p);
+    if (many !== null && many.passed.size < this.outputs.length) return;
     this.#isFreed = true;
     if (this.isTraced) {
       this.change();
@@ -309,6 +331,16 @@ export class TapeNode {
   /** @internal Whether it saves what has another version in every run. */
   get isVersioned(): boolean {
     return this.#saved?.some((s) => s?.isVersioned) === true;
+  }
+
+  /** @internal Its hooks and its rule as they are now: gives what sets them again, whatever later runs of its function change. */
+  behaviour(): () => void {
+    const [hooks, run] = [this.hooks === null ? null : new Map(this.hooks), this.#run];
+    return () => {
+      this.hooks = hooks;
+      this.#run = run;
+      this.change();
+    };
   }
 
   /** @internal What it saves is as it should be now. */

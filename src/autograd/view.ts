@@ -21,10 +21,10 @@ export class View {
   origin: ViewOrigin;
   /** The storage's version when the view's node was made: a later one means that the base may have another history. */
   version: number;
-  readonly #before: View | null;
+  #before: View | null;
   readonly #definition: ViewDefinition<never>;
   readonly #attrs: unknown;
-  readonly #input: Desc;
+  #input: Desc;
 
   constructor(input: Tensor, definition: ViewDefinition<never>, attrs: unknown, origin: ViewOrigin) {
     const before = input.viewOf;
@@ -44,7 +44,7 @@ export class View {
     if (t.ownNode === null && !this.base.requiresGrad) return null;
     this.demandWritable("backward", t, "its base, or another view of it, is being changed while gradients are recorded");
     const before = t.ownNode;
-    const next = this.base.requiresGrad ? this.node() : null;
+    const next = this.base.requiresGrad ? this.node(t.desc) : null;
     if (before !== null && next !== null) moveRetained(t, before, t.outputIndex, next, 0);
     t.node = next;
     t.outputIndex = 0;
@@ -52,9 +52,27 @@ export class View {
     return next;
   }
 
-  /** A node for the whole chain, from the base as it is now. */
-  node(): TapeNode {
-    return new TapeNode("view", [this.base], [this.base.desc], [], ([dy]) => [this.adjoint(dy!)]);
+  /** A node for the whole chain, from the base as it is now; output: what the view shows. */
+  node(output: Desc): TapeNode {
+    return new TapeNode("view", [this.base], [output], [], ([dy]) => [this.adjoint(dy!)]);
+  }
+
+  /** The same view of another tensor of the base's shape, which may be a view itself. */
+  of(base: Tensor): View {
+    const view = new View(base, this.#definition, this.#attrs, this.origin);
+    view.#input = this.#input;
+    view.#before = this.#before?.after(base.viewOf) ?? base.viewOf;
+    return view;
+  }
+
+  /** The same steps, where the base is shown by a view already. Holds no base. */
+  private after(start: View | null): View {
+    if (start === null) return this;
+    const view = new View(start.base, this.#definition, this.#attrs, this.origin);
+    view.base.letGo();
+    view.#input = this.#input;
+    view.#before = this.#before?.after(start) ?? start;
+    return view;
   }
 
   /** The same part of another tensor of the base's shape. */

@@ -1,7 +1,7 @@
 /** A call's arguments: the tensors in them, what a recording must have in common with them, and what stands for them in it. */
 import { DTYPES } from "../dtype.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { TapeNode } from "../autograd/tape.ts";
+import { TapeNode, type Hook } from "../autograd/tape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { PARTS, WITH_PARTS, isComposite } from "../structure.ts";
 import { Tensor } from "../tensor.ts";
@@ -131,6 +131,7 @@ export class Ghosts {
       if (ghost === null) return;
       const t = given[i]!;
       ghost.revive();
+      this.#boundaries[i]?.renew();
       ghost.leafRequiresGrad = t.leafRequiresGrad;
       ghost.node = this.#boundaries[i]!;
       ghost.outputIndex = 0;
@@ -143,11 +144,25 @@ export class Ghosts {
     });
   }
 
-  /** Gives the real tensors what the function has set of the traced ones: whether they require gradients, and hooks. */
+  /** Gives the real tensors what the function has set of the traced ones: whether they require gradients, hooks, gradients to keep. */
   end(given: readonly Tensor[]): void {
     this.tensors.forEach((ghost, i) => {
       const t = given[i]!;
-      if (ghost === null || t.node !== null) return;
+      if (ghost === null) return;
+      const boundary = this.#boundaries[i]!;
+      const { node } = t;
+      if (boundary !== null && node !== null) {
+        const hooks = boundary.hooks?.get(0) ?? [];
+        if (hooks.length > 0) {
+          const own = (node.hooks ??= new Map<number, Hook[]>());
+          const before = own.get(t.outputIndex);
+          if (before === undefined) own.set(t.outputIndex, hooks);
+          else before.push(...hooks);
+        }
+        if (boundary.retained?.has(0) === true) (node.retained ??= new Map<number, Tensor>()).set(t.outputIndex, t);
+        boundary.renew();
+      }
+      if (node !== null) return;
       t.leafRequiresGrad = ghost.leafRequiresGrad;
       t.hooks ??= ghost.hooks;
     });

@@ -1,10 +1,11 @@
 /**
- * The history of a compiled function's results: one node of the tape, whose gradients are a compiled program as well. What it needs of
- * the forward pass are further outputs of that; arguments and state are looked up where they lie, and must be unchanged then.
+ * The history of a compiled function's results: a node of the tape, whose gradients are a compiled program as well. What it needs of
+ * the forward pass are further outputs of that; arguments and state are looked up where they lie, and must be unchanged then. Results
+ * that others are made of have a node of their own, at which a pass stops where somebody looks at their gradient.
  */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { Walk } from "../autograd/backward.ts";
-import type { Gradients, Parts, TapeNode } from "../autograd/tape.ts";
+import { changedNodes, type Edge, type Gradients, type Parts, type TapeNode } from "../autograd/tape.ts";
 import type { TensorSpec } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { AutogradError } from "../errors.ts";
@@ -16,16 +17,23 @@ import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
 import { Ghosts } from "./arguments.ts";
-import { Step, allEvents, pathTo, renew, restore, type Event, type Operand } from "./log.ts";
+import { Step, allEvents, madeOf, pathTo, renew, restore, type Event, type Operand } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
-import { Run } from "./trace.ts";
+import { Run, type Recorded } from "./trace.ts";
 
-/** An end of the traced tape, where gradients leave it: a leaf, or a node outside. */
-export type Boundary = { readonly leaf: Tensor } | { readonly node: TapeNode; readonly output: number };
+/** An output of a node. */
+export interface Place {
+  readonly node: TapeNode;
+  readonly output: number;
+}
 
+/** An end of the traced tape, where gradients leave it: a leaf, a node outside, or another result of the function. */
+export type Boundary = { readonly leaf: Tensor } | Place;
+
+const isAt = (a: Place, node: TapeNode, output: number): boolean => a.node === node && a.output === output;
 const isEqual = (a: Boundary, b: Boundary): boolean =>
-  "leaf" in a ? "leaf" in b && a.leaf === b.leaf : !("leaf" in b) && a.node === b.node && a.output === b.output;
+  "leaf" in a ? "leaf" in b && a.leaf === b.leaf : !("leaf" in b) && isAt(a, b.node, b.output);
 
 /** The gradients of one choice of results, traced. */
 interface Traced {
@@ -34,53 +42,114 @@ interface Traced {
   readonly gradients: readonly { readonly boundary: Boundary; readonly gradient: Tensor }[];
   /** Nodes of the forward pass that are freed. */
   readonly walked: ReadonlySet<TapeNode>;
+  program: CompiledProgram | null;
 }
 
-const keyOf = (dys: Gradients): string => dys.map((d) => (d === null ? "0" : "1")).join("");
+/** One choice of results: its log, since code of the user's may take another way each time. */
+interface Choice {
+  readonly ghosts: Ghosts;
+  readonly templates: readonly Tensor[];
+  readonly recorded: Recorded;
+  readonly start: Step;
+  readonly ends: Map<Step, Traced>;
+}
+
+/** What a call leaves for its backward passes: hooks and rules of the user's inside the function, as they are at its end. */
+export type Behaviour = readonly (() => void)[];
+
+/** Nodes and leaves that lead to a place, with what `leave` makes of edges: false stops there. */
+function search(from: Place, leave: (edge: NonNullable<Edge>) => boolean): Set<TapeNode> {
+  const seen = new Set([from.node]);
+  for (const node of seen) for (const edge of node.edges) if (edge !== null && leave(edge) && "node" in edge) seen.add(edge.node);
+  return seen;
+}
+
+/** Places where results of a function begin, those first that lead to others: gradients of the later groups flow through the earlier ones. */
+export function inGroups(places: readonly Place[]): Place[][] {
+  if (places.length === 1) return [[...places]];
+  const before = places.map((p) => {
+    const found = new Set<number>();
+    search(p, (edge) => {
+      if ("node" in edge) places.forEach((q, i) => isAt(q, edge.node, edge.output) && found.add(i));
+      return true;
+    });
+    return found;
+  });
+  const ranks: number[] = [];
+  const rank = (i: number): number => (ranks[i] ??= Math.max(-1, ...[...before[i]!].map(rank)) + 1);
+  const groups: Place[][] = [];
+  places.forEach((p, i) => (groups[rank(i)] ??= []).push(p));
+  return groups;
+}
 
 export class Backward {
   /** Traced tensors of the forward pass that the gradients read: outputs of it, or arguments; and tensors outside. */
   readonly saved: readonly Tensor[];
   readonly boundaries: readonly Boundary[];
+  /** Which of the boundaries are results of the function as well. */
+  readonly inner: readonly number[];
   /** By output of the node. */
   readonly specs: readonly TensorSpec[];
-  readonly #name: string;
   /** Outputs of nodes, each once. */
-  readonly #roots: readonly { readonly node: TapeNode; readonly outputIndex: number; readonly device: Device }[];
-  readonly #outputs: ReadonlyMap<Tensor, number>;
+  readonly places: readonly Place[];
+  /** Code of the user's runs in its passes. */
+  readonly hasCode: boolean;
+  readonly #name: string;
+  readonly #device: Device;
+  /** Results that lead to these. */
+  readonly #earlier: readonly Place[];
   /** Why there are no gradients: what backward() says then. */
   readonly #error: unknown;
   /** The function's own path: what its tape looks like after a call is set up again from it. */
   readonly #path: readonly Event[];
   /** Numbers and constants of the forward pass: made again instead of saved. */
   readonly #cheap: readonly Event[];
-  readonly #traced = new Map<string, Traced>();
-  readonly #programs = new Map<string, CompiledProgram>();
+  /** Nodes of the function's own tape that passes walk. */
+  readonly #nodes: ReadonlySet<TapeNode>;
+  readonly #choices = new Map<string, Choice>();
+  /** What the pass that is going on has traced, for its second half. */
+  #current: { readonly traced: Traced; readonly values: Run["values"] } | null = null;
 
-  constructor(name: string, carried: readonly Tensor[], path: readonly Event[]) {
+  constructor(name: string, device: Device, places: readonly Place[], earlier: readonly Place[], path: readonly Event[]) {
     this.#name = name;
+    this.#device = device;
     this.#path = path;
-    const roots: { node: TapeNode; outputIndex: number; device: Device }[] = [];
-    const outputs = new Map<Tensor, number>();
-    for (const t of carried) {
-      const node = t.node!;
-      let at = roots.findIndex((r) => r.node === node && r.outputIndex === t.outputIndex);
-      if (at < 0) at = roots.push({ node, outputIndex: t.outputIndex, device: t.device }) - 1;
-      outputs.set(t, at);
+    this.#earlier = earlier;
+    this.places = places;
+    this.specs = places.map((p) => p.node.outputs[p.output]!);
+    const custom = new Set<TapeNode>();
+    for (const e of allEvents(path)) if (e.kind === "custom") custom.add(e.node);
+    const found: Boundary[] = [];
+    const add = (b: Boundary): void => void (found.some((f) => isEqual(f, b)) || found.push(b));
+    const nodes = new Set<TapeNode>();
+    for (const p of places) {
+      const seen = search(p, (edge) => {
+        if ("leaf" in edge || !edge.node.isTraced || earlier.some((q) => isAt(q, edge.node, edge.output))) add(edge);
+        return "node" in edge && edge.node.isTraced;
+      });
+      for (const node of seen) nodes.add(node);
     }
-    this.#roots = roots;
-    this.#outputs = outputs;
-    this.specs = roots.map((r) => r.node.outputs[r.outputIndex]!);
+    this.#nodes = nodes;
+    this.hasCode = [...nodes].some((node) => custom.has(node) || this.#isHooked(node));
     let error: unknown = null;
     let traced: Traced | null = null;
-    try {
-      traced = this.#trace(roots.map(() => true));
-    } catch (e) {
-      error = e;
-    }
+    if (!this.hasCode)
+      try {
+        traced = this.#trace(
+          places.map(() => true),
+          [],
+        ).traced;
+      } catch (e) {
+        error = e;
+      }
     this.#error = error;
-    this.boundaries = traced?.gradients.map((g) => g.boundary) ?? [];
-    const reads = traced === null ? [] : readsOf(traced);
+    const ends = traced?.gradients.map((g) => g.boundary) ?? (this.hasCode ? found : []);
+    this.boundaries = [
+      ...ends,
+      ...found.filter((b) => "node" in b && b.node.isTraced && traced !== null && !ends.some((e) => isEqual(e, b))),
+    ];
+    this.inner = this.boundaries.flatMap((b, i) => ("node" in b && b.node.isTraced ? [i] : []));
+    const reads = traced !== null ? readsOf(traced) : this.hasCode ? everythingOf(path) : [];
     const cheap = new Map<Storage, Event>();
     for (const e of allEvents(path)) if (e.kind === "create" || (e.kind === "scalar" && !e.varies)) cheap.set(e.output.tensor.storage, e);
     for (const e of allEvents(path)) if (e.kind === "assign") cheap.delete(e.target.storage);
@@ -88,26 +157,30 @@ export class Backward {
     this.#cheap = reads.flatMap((t) => cheap.get(t.storage) ?? []);
   }
 
-  /** Which output of the node a carried tensor is. */
-  outputOf(t: Tensor): number {
-    return this.#outputs.get(t) ?? -1;
+  /** Whether it serves a run that leaves hooks: one without code of the user's knows none. */
+  get isEnough(): boolean {
+    return this.hasCode || ![...changedNodes()].some((node) => this.#nodes.has(node) && this.#isHooked(node));
   }
 
+  /** Which output of the node a place is, -1 for none. */
   outputAt(node: TapeNode, output: number): number {
-    return this.#roots.findIndex((r) => r.node === node && r.outputIndex === output);
+    return this.places.findIndex((p) => isAt(p, node, output));
   }
 
-  /** What the gradients of a choice of results need. */
-  partsOf(dys: Gradients): Parts {
+  /** What the gradients of a choice of results need, when the pass stops at some of the boundaries. */
+  partsOf(dys: Gradients, stops: readonly number[], behaviour: Behaviour): Parts {
     if (this.#error !== null) return { saved: new Set(), walked: new Set() };
-    const traced = this.#tracedOf(dys);
+    this.#current = this.#tracedOf(dys, stops, behaviour);
+    const { traced } = this.#current;
     const read = new Set(readsOf(traced).map((t) => t.storage));
     return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), walked: traced.walked };
   }
 
-  /** The gradients of the boundaries; given[i] is the real tensor of saved[i], null where this choice does not need it. */
+  /** The gradients of the boundaries, after partsOf(); given[i] is the real tensor of saved[i], null where this choice does not need it. */
   run(dys: Gradients, given: Gradients): (Tensor | null)[] {
     if (this.#error !== null) throw this.#error;
+    const { traced, values } = this.#current!;
+    this.#current = null;
     if (isGradEnabled())
       throw new AutogradError({
         operation: "backward",
@@ -116,13 +189,10 @@ export class Backward {
         received: "true",
         hint: "Call grad() with createGraph inside the compiled function, and compile what uses its results with it.",
       });
-    const key = keyOf(dys);
-    const traced = this.#tracedOf(dys);
     return outsideScopes(() => {
       const wanted = dys.flatMap((d) => (d === null ? [] : [d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!]));
-      let program = this.#programs.get(key);
-      if (program === undefined) this.#programs.set(key, (program = this.#compile(traced, wanted.length)));
-      const outputs = program.replay([...wanted, ...given] as Tensor[], new Map());
+      traced.program ??= this.#compile(traced, wanted.length);
+      const outputs = traced.program.replay([...wanted, ...given] as Tensor[], values);
       const storages = outputsOf(traced);
       const results = this.boundaries.map((b) => {
         const found = traced.gradients.find((g) => isEqual(g.boundary, b))?.gradient;
@@ -139,73 +209,96 @@ export class Backward {
     });
   }
 
-  #tracedOf(dys: Gradients): Traced {
-    const key = keyOf(dys);
-    let traced = this.#traced.get(key);
-    if (traced === undefined) {
-      restore(this.#path);
-      try {
-        traced = this.#trace(dys.map((d) => d !== null));
-      } finally {
-        renew();
-      }
-      this.#traced.set(key, traced);
+  #tracedOf(dys: Gradients, stops: readonly number[], behaviour: Behaviour): { traced: Traced; values: Run["values"] } {
+    const wanted = dys.map((d) => d !== null);
+    if (!this.hasCode) {
+      const end = this.#choices.get(keyOf(wanted, stops))?.ends.values().next().value;
+      if (end !== undefined) return { traced: end, values: new Map() };
     }
-    return traced;
+    restore(this.#path);
+    for (const again of behaviour) again();
+    try {
+      return this.#trace(wanted, stops);
+    } finally {
+      renew();
+    }
   }
 
   dispose(): void {
-    for (const p of this.#programs.values()) p.dispose();
-    this.#programs.clear();
+    for (const choice of this.#choices.values()) forget(choice);
   }
 
-  #trace(wanted: readonly boolean[]): Traced {
-    const roots = this.#roots.filter((_, i) => wanted[i]);
-    const templates = roots.map((t) => {
-      const spec = t.node.outputs[t.outputIndex]!;
-      return new Tensor(new Storage(t.device, 0), internDesc(t.device, spec.dtype, spec.shape));
-    });
-    const ghosts = new Ghosts(
-      { tensors: templates, gradients: templates.map(() => -1), direct: templates.map(() => false) },
-      { name: this.#name },
-    );
+  /** Whether hooks of the node are the walk's: those of results lie on the node that stands for them. */
+  #isHooked(node: TapeNode): boolean {
+    return [...(node.hooks ?? [])].some(([output, hooks]) => hooks.length > 0 && !this.#isResult(node, output));
+  }
+
+  #isResult(node: TapeNode, output: number): boolean {
+    return [...this.places, ...this.#earlier].some((p) => isAt(p, node, output));
+  }
+
+  #choice(wanted: readonly boolean[], stops: readonly number[]): Choice {
+    const key = keyOf(wanted, stops);
+    let choice = this.#choices.get(key);
+    if (choice === undefined) {
+      const templates = this.specs
+        .filter((_, i) => wanted[i])
+        .map((spec) => new Tensor(new Storage(this.#device, 0), internDesc(this.#device, spec.dtype, spec.shape)));
+      const ghosts = new Ghosts(
+        { tensors: templates, gradients: templates.map(() => -1), direct: templates.map(() => false) },
+        { name: this.#name },
+      );
+      const recorded = { name: this.#name, outer: new WeakSet<Storage>(), leaves: new Set<Tensor>(), views: new WeakSet<Tensor>() };
+      choice = { ghosts, templates, recorded, start: new Step(null, null), ends: new Map() };
+      this.#choices.set(key, choice);
+    }
+    return choice;
+  }
+
+  /** Walks the function's own tape, which is set up, for the gradients of some results. */
+  #trace(wanted: readonly boolean[], stops: readonly number[]): { traced: Traced; values: Run["values"] } {
+    const choice = this.#choice(wanted, stops);
+    const { ghosts, templates } = choice;
     ghosts.begin(templates);
-    const run = new Run(
-      { name: this.#name, outer: new WeakSet(), leaves: new Set(), views: new WeakSet() },
-      new Step(null, null),
-      ghosts,
-      templates,
-    );
+    const run = new Run(choice.recorded, choice.start, ghosts, templates);
     const walked = new Set<TapeNode>();
-    const found: { boundary: Boundary; gradient: Tensor | null; readonly sum: Tensor[] }[] = [];
+    const found: { boundary: Boundary; readonly sum: Tensor[] }[] = [];
     const add = (boundary: Boundary, grad: Tensor): void => {
       const before = found.find((f) => isEqual(f.boundary, boundary));
-      if (before === undefined) found.push({ boundary, gradient: grad, sum: [grad] });
+      if (before === undefined) found.push({ boundary, sum: [grad] });
       else before.sum.push(grad);
     };
+    const ends = stops.map((i) => this.boundaries[i] as Place);
     const gradients = outsideScopes(() =>
       noGrad(() =>
         withTracer(run, () => {
-          const walk = new Walk(null, (node, output, grad) => {
-            if (node.isTraced) {
-              if (node.isFreeable) walked.add(node);
-              return false;
-            }
-            add({ node, output }, grad);
-            return true;
+          const walk = new Walk(null, {
+            takes: (node, output, grad) => {
+              const leaves = !node.isTraced || ends.some((e) => isAt(e, node, output));
+              if (leaves) add({ node, output }, grad);
+              else if (node.isFreeable) walked.add(node);
+              return leaves;
+            },
+            skips: (node, output) => this.#isResult(node, output),
           });
-          roots.forEach((r, i) => walk.from(r.node, r.outputIndex, ghosts.tensors[i]!));
-          walk.finish(true);
+          this.places.filter((_, i) => wanted[i]).forEach((p, i) => walk.from(p.node, p.output, ghosts.tensors[i]!));
+          walk.drain(true);
           for (const [leaf, grad] of walk.leaves) add({ leaf }, grad);
           return found.map(({ boundary, sum }) => ({ boundary, gradient: sum.reduce((a, b) => a.add(b)) }));
         }),
       ),
     );
-    return { path: pathTo(run.at), ghosts, gradients, walked };
+    if (run.varied.size > 0) {
+      for (const e of run.varied) e.varies = true;
+      forget(choice);
+    }
+    let traced = choice.ends.get(run.at);
+    if (traced === undefined) choice.ends.set(run.at, (traced = { path: pathTo(run.at), ghosts, gradients, walked, program: null }));
+    return { traced, values: run.values };
   }
 
   #compile(traced: Traced, count: number): CompiledProgram {
-    const native = nativeDevice(this.#roots[0]!.device, this.#name);
+    const native = nativeDevice(this.#device, this.#name);
     const saved = new Map<Storage, number>();
     this.saved.forEach((t, i) => {
       if (t.storage.trace !== null) saved.set(t.storage, count + i);
@@ -237,6 +330,28 @@ function madeBy(path: readonly Event[]): Set<Storage> {
     else if (e.kind === "create" || e.kind === "scalar" || e.kind === "constant") made.add(e.output.tensor.storage);
   }
   return made;
+}
+
+/** Everything that a function made or read: hooks and rules of the user's may refer to any of it. */
+function everythingOf(path: readonly Event[]): Tensor[] {
+  const found = new Map<Storage, Tensor>();
+  const add = (t: Tensor, storage: Storage): void => {
+    if (storage.sizeInBytes > 0 && !found.has(storage)) found.set(storage, t);
+  };
+  for (const e of allEvents(path)) {
+    if (e.kind === "operation") for (const o of e.inputs) add(o.tensor, o.storage);
+    if (e.kind === "assign") for (const o of [e.target, e.source]) add(o.tensor, o.storage);
+    for (const m of madeOf(e)) if (m.ownsStorage) add(m.tensor, m.tensor.storage);
+  }
+  return [...found.values()];
+}
+
+const keyOf = (wanted: readonly boolean[], stops: readonly number[]): string => `${wanted.map(Number).join("")}|${stops.join()}`;
+
+/** Another log for a choice: what its programs held as numbers varies. */
+function forget(choice: Choice): void {
+  for (const t of choice.ends.values()) t.program?.dispose();
+  choice.ends.clear();
 }
 
 /** What the operations read that is neither theirs nor a result's gradient. */

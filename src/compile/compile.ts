@@ -162,6 +162,7 @@ class CompiledFunction {
       result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
       if (result instanceof Promise) this.#refusePromise(result);
       ending = withTracer(run, () => this.#endingOf(root, run, result));
+      ending.leave();
     } catch (error) {
       run.undo(true);
       throw error;

@@ -1,11 +1,11 @@
 /** How a path ends: what the function returns and what it changed outside, and the program that computes both. */
-import type { TapeNode } from "../autograd/tape.ts";
+import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../device.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
 import { tensorsIn, type Ghosts } from "./arguments.ts";
-import { Backward } from "./backward.ts";
-import { isSame, isSameOrNull, operand, pathTo, type Event, type GradientEffect, type Operand, type Step } from "./log.ts";
+import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
+import { allEvents, isSame, isSameOrNull, operand, pathTo, type Event, type GradientEffect, type Operand, type Step } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import type { Continuation, Run } from "./trace.ts";
@@ -21,6 +21,16 @@ export interface Effect {
   readonly node: TapeNode | null | undefined;
   readonly outputIndex: number;
 }
+
+/** What a run leaves to autograd beside histories. */
+export interface Left {
+  readonly behaviour: Behaviour;
+  readonly hooks: readonly (Place & { readonly hooks: Hook[] })[];
+  /** Tensors whose gradient is to be kept. */
+  readonly retained: ReadonlySet<Tensor>;
+}
+
+const NOTHING: Left = { behaviour: [], hooks: [], retained: new Set() };
 
 export interface ProgramOptions {
   readonly name: string;
@@ -38,6 +48,18 @@ function historyOf(t: Tensor, lacks?: Map<Tensor, unknown>): TapeNode | null {
   }
 }
 
+/** Views that a call hands out whose base matters: others share their memory, or they must not be written to. */
+function viewsAmong(handed: ReadonlySet<Tensor>, isTraced: (t: Tensor) => boolean, isMade: (t: Tensor) => boolean): Set<Tensor> {
+  const sharing = new Map<Storage, number>();
+  for (const t of handed) sharing.set(t.storage, (sharing.get(t.storage) ?? 0) + 1);
+  const found = new Set<Tensor>();
+  for (const t of handed) {
+    const view = t.viewOf;
+    if (view !== null && isTraced(t) && (view.origin !== "recorded" || sharing.get(t.storage)! > 1 || !isMade(view.base))) found.add(t);
+  }
+  return found;
+}
+
 export class Ending {
   readonly step: Step;
   readonly results: readonly Operand[];
@@ -45,19 +67,24 @@ export class Ending {
   readonly continuations: readonly Continuation[];
   /** What the function returned, in terms of traced tensors: for calls that are not checked. */
   readonly result: unknown;
-  /** Traced tensors with a history that outlive the call. */
-  readonly carried: readonly Tensor[];
   /** Traced storages whose last value the call hands out. */
   readonly outputs: readonly Storage[];
   readonly outputOf: ReadonlyMap<Storage, number>;
   /** Tensors outside whose gradient or history changes. */
   readonly outside: ReadonlySet<Tensor>;
-  readonly backward: Backward | null;
+  /** The history of what outlives the call: those first that lead to others. */
+  readonly backwards: readonly Backward[];
+  /** Views that outlive the call together with what they are views of, or that are not to be written to. */
+  readonly views: ReadonlySet<Tensor>;
+  /** Whether passes through the history run code of the user's. */
+  readonly hasCode: boolean;
   #program: CompiledProgram | null = null;
   readonly device: Device | null;
   readonly #path: readonly Event[];
   /** Gradients of leaves outside that the path begins with. */
   readonly #begins: readonly GradientEffect[];
+  readonly #places = new Map<Tensor, Place>();
+  #left = NOTHING;
   readonly #lacks = new Map<Tensor, unknown>();
   readonly #isTraced: (t: Tensor) => boolean;
 
@@ -84,11 +111,26 @@ export class Ending {
     for (const t of returned) hand(t);
     for (const e of effects) if (e.grad) hand(e.grad);
     for (const c of run.continuations) hand(c.grad);
+    this.views = viewsAmong(
+      handed,
+      (t) => run.isTraced(t),
+      (t) => run.isTraced(t) && !ghosts.indices.has(t.storage),
+    );
+    for (const t of this.views) hand(t.viewOf!.base);
     const changed = effects.flatMap((e) => (e.node ? [e.tensor] : []));
-    this.carried = [...new Set([...handed, ...changed])].filter((t) => historyOf(t, this.#lacks)?.isTraced === true);
-    this.backward = this.carried.length === 0 ? null : new Backward(run.name, this.carried, this.#path);
+    const places: Place[] = [];
+    for (const t of new Set([...handed, ...changed])) {
+      const node = historyOf(t, this.#lacks);
+      if (node?.isTraced !== true) continue;
+      const place = places.find((p) => p.node === node && p.output === t.outputIndex) ?? { node, output: t.outputIndex };
+      if (!places.includes(place)) places.push(place);
+      this.#places.set(t, place);
+    }
+    const groups = inGroups(places);
+    this.backwards = groups.map((own, i) => new Backward(run.name, run.device!, own, groups.slice(0, i).flat(), this.#path));
+    this.hasCode = this.backwards.some((b) => b.hasCode);
     const outputs = new Set<Storage>();
-    for (const t of [...handed, ...(this.backward?.saved ?? [])])
+    for (const t of [...handed, ...this.backwards.flatMap((b) => b.saved)])
       if (t.storage.trace !== null && !ghosts.indices.has(t.storage) && t.storage.sizeInBytes > 0) outputs.add(t.storage);
     this.outputs = [...outputs];
     this.outputOf = new Map(this.outputs.map((s, i) => [s, i]));
@@ -98,6 +140,30 @@ export class Ending {
   /** Why a returned tensor has no history, though it requires a gradient; null when it has one or needs none. */
   lackOf(t: Tensor): unknown {
     return this.#lacks.get(t) ?? null;
+  }
+
+  /** Notes what the run that is ending leaves to autograd beside histories. */
+  leave(): void {
+    if (this.backwards.length === 0 || (!this.hasCode && changedNodes().size === 0)) {
+      this.#left = NOTHING;
+      return;
+    }
+    const nodes = new Set(changedNodes());
+    const retained = new Set([...nodes].flatMap((node) => [...(node.retained?.values() ?? [])]));
+    const hooks = [...nodes].flatMap((node) => [...(node.hooks ?? [])].map(([output, list]) => ({ node, output, hooks: list })));
+    if (this.hasCode) for (const e of allEvents(this.#path)) if (e.kind === "custom") nodes.add(e.node);
+    this.#left = { behaviour: this.hasCode ? [...nodes].map((node) => node.behaviour()) : [], hooks, retained };
+  }
+
+  get left(): Left {
+    return this.#left;
+  }
+
+  /** Where a tensor that outlives the call is on the traced tape. */
+  placeOf(t: Tensor): Place | null {
+    const place = this.#places.get(t);
+    if (place !== undefined) return place;
+    return t.ownNode === null ? null : { node: t.ownNode, output: t.outputIndex };
   }
 
   /** Whether another run of the same path ended alike. */
@@ -112,7 +178,8 @@ export class Ending {
         return e.tensor === own.tensor && e.grad === own.grad && e.node === own.node && e.outputIndex === own.outputIndex;
       }) &&
       continuations.length === this.continuations.length &&
-      continuations.every((c, i) => c.grad === this.continuations[i]!.grad && c.node === this.continuations[i]!.node)
+      continuations.every((c, i) => c.grad === this.continuations[i]!.grad && c.node === this.continuations[i]!.node) &&
+      this.backwards.every((b) => b.isEnough)
     );
   }
 
@@ -148,6 +215,6 @@ export class Ending {
   dispose(): void {
     this.#program?.dispose();
     this.#program = null;
-    this.backward?.dispose();
+    for (const b of this.backwards) b.dispose();
   }
 }

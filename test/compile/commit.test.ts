@@ -1,0 +1,143 @@
+/** What stands in place of traced tensors after a call is to autograd what an eager call would have left. */
+import { describe, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { devices } from "../device.ts";
+import { agrees } from "./agrees.ts";
+
+describe.each(devices)("what a compiled function hands out on %s", (device) => {
+  const at = (values: number[], requiresGrad = false): dx.Tensor => dx.tensor(values, { device, requiresGrad });
+  const input = (i: number): dx.Tensor => at([i + 1, 2 * i - 3]);
+  const weights = (): { w: dx.Tensor; last: unknown } => ({ w: at([0.5, -0.25], true), last: null });
+  /** What fn throws, or null. */
+  const thrown = (fn: () => unknown): string | null => {
+    try {
+      fn();
+      return null;
+    } catch (error) {
+      return (error as Error).name;
+    }
+  };
+
+  it("a value and its view, whose writes are each other's", () =>
+    agrees(
+      weights,
+      (s, x) => {
+        const y = x.mul(s.w);
+        return [y, y.view(2, 1), y.select(0, 1)];
+      },
+      input,
+      {
+        after: (s, result) => {
+          const [y, v, part] = result as [dx.Tensor, dx.Tensor, dx.Tensor];
+          v.mul_(3);
+          part.mul_(2);
+          y.sum().backward();
+          s.last = y.clone();
+        },
+        programs: 1,
+      },
+    ));
+  it("views of one value that is not handed out", () =>
+    agrees(
+      weights,
+      (s, x) => {
+        const y = x.mul(s.w);
+        return [y.view(2, 1), y.select(0, 1)];
+      },
+      input,
+      {
+        after: (_, result) => {
+          const [v, part] = result as [dx.Tensor, dx.Tensor];
+          part.mul_(5);
+          v.sum().backward();
+        },
+        programs: 1,
+      },
+    ));
+  it("a view of an argument, which may be one itself", () => {
+    let leaf = at([0], true);
+    let base = leaf;
+    return agrees(
+      weights,
+      (_, x) => x.view(2, 1).select(0, 1),
+      (i) => {
+        leaf = dx.tensor(
+          [
+            [i, 1],
+            [2, 3],
+          ],
+          { device, requiresGrad: true },
+        );
+        base = leaf.mul(2);
+        return base.select(0, 1);
+      },
+      {
+        after: (s, result) => {
+          (result as dx.Tensor).mul_(3);
+          base.sum().backward();
+          s.last = [leaf.grad, base.detach()];
+        },
+      },
+    );
+  });
+  it("a view of a tensor outside, which takes a history by it", () =>
+    agrees(
+      () => ({ ...weights(), outer: at([1, 2]) }),
+      (s) => s.outer.view(2, 1),
+      input,
+      {
+        after: (s, result) => {
+          (result as dx.Tensor).mul_(s.w.view(2, 1));
+          s.outer.sum().backward();
+          s.last = s.outer.detach();
+          s.outer = at([1, 2]);
+        },
+      },
+    ));
+  it("views that must not be written to", () =>
+    agrees(
+      weights,
+      (s, x) => {
+        const y = x.mul(s.w);
+        return [...y.split(1), dx.noGrad(() => y.view(2, 1)), s.w.view(2, 1), x.mul(s.w).unbind(0)[1]!];
+      },
+      input,
+      { after: (s, result) => void (s.last = (result as dx.Tensor[]).map((t) => thrown(() => t.mul_(2)))), programs: 1 },
+    ));
+  it("leaves made inside, with their hooks and gradients", () =>
+    agrees(
+      weights,
+      (_, x) => {
+        const leaf = x.mul(2).detach().requiresGrad_();
+        leaf.registerHook((g) => g.mul(3));
+        leaf.square().sum().backward();
+        return [leaf, leaf.square()];
+      },
+      input,
+      {
+        after: (s, result) => {
+          const [leaf, square] = result as [dx.Tensor, dx.Tensor];
+          square.sum().backward();
+          s.last = leaf.grad;
+        },
+        programs: 1,
+      },
+    ));
+  it("the gradient that a result keeps", () =>
+    agrees(
+      weights,
+      (s, x) => {
+        const y = x.mul(s.w);
+        y.retainGrad();
+        y.exp().sum().backward({ retainGraph: true });
+        return y;
+      },
+      input,
+      {
+        after: (s, result) => {
+          (result as dx.Tensor).sum().backward();
+          s.last = (result as dx.Tensor).grad;
+        },
+      },
+    ));
+});
