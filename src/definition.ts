@@ -47,6 +47,11 @@ export interface Traits {
   readonly random?: boolean;
   /** Its gradient rule is the user's own: what it is given and what it gives may be kept by others. */
   readonly users?: boolean;
+  /**
+   * It moves elements as they are stored, whatever they mean, or converts them itself: `lower` gets bfloat16 as such (16 bits). For all others
+   * it is widened to float32 before and rounded afterwards (runtime/lowering.ts).
+   */
+  readonly carries?: boolean;
   /** All its nodes become one DirectML graph, also where the device's graph compiler fuses nothing. */
   readonly asGraph?: boolean;
 }
@@ -59,7 +64,8 @@ export interface Definition<A> {
   readonly infer: (inputs: readonly TensorSpec[], attrs: A) => readonly TensorSpec[];
   /**
    * Adds nodes to the graph. Inputs come with strides (rank 0 as [1]) and may be views; outputs[i] is infer's. The results are
-   * packed, or are views of what was computed: the runtime copies those.
+   * packed, or are views of what was computed: the runtime copies those. bfloat16 never comes here, unless the operation `carries` it:
+   * float32 stands in its place, in inputs, outputs and an attribute `dtype`.
    */
   readonly lower: (g: GraphBuilder, inputs: readonly Expr[], attrs: A, outputs: readonly TensorSpec[]) => readonly Expr[];
   /**

@@ -39,13 +39,15 @@ export const DTYPES: { readonly [K in DType]: DTypeInfo } = {
   uint64: info("uint64", 8, "int", false, 10, 7),
   int64: info("int64", 8, "int", true, 11, 8),
   float16: info("float16", 2, "float", true, 2, 9),
-  bfloat16: info("bfloat16", 2, "float", true, 4, 9, false),
+  bfloat16: info("bfloat16", 2, "float", true, 4, 9),
   float32: info("float32", 4, "float", true, 1, 10),
   float64: info("float64", 8, "float", true, 9, 11, false),
 };
 
 export const isDType = (value: unknown): value is DType => typeof value === "string" && Object.hasOwn(DTYPES, value);
 export const isFloat = (dtype: DType): boolean => DTYPES[dtype].kind === "float";
+/** Half of float32: where a composition rounds several times, PyTorch rounds once. */
+export const isHalf = (dtype: DType): boolean => dtype === "float16" || dtype === "bfloat16";
 export const isInteger = (dtype: DType): boolean => DTYPES[dtype].kind === "int";
 
 const KIND_ORDER: { readonly [K in DTypeKind]: number } = { bool: 0, int: 1, float: 2 };

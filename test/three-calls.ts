@@ -15,7 +15,7 @@ interface Inner {
 const Made = dx.Tensor as unknown as new (storage: Storage, desc: Inner["desc"], offset: number) => dx.Tensor;
 const innerOf = (t: dx.Tensor): Inner => t as unknown as Inner;
 
-const floating: Readonly<Record<string, number>> = { float32: 4, float16: 2 };
+const floating: Readonly<Record<string, number>> = { float32: 4, float16: 2, bfloat16: 2 };
 
 /** Floats in the reverse order; other dtypes as they are, since they may be places. */
 function turned(bytes: Uint8Array, dtype: dx.DType): Uint8Array {

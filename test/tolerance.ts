@@ -15,6 +15,8 @@ export interface Tolerance {
 export const TOLERANCE: { readonly [K in DType]?: Tolerance } = {
   float32: { rtol: 1e-5, atol: 1e-5 },
   float16: { rtol: 2e-3, atol: 1e-3 },
+  // One unit of the last place: a sum of float32 that lies almost between two numbers may fall to either.
+  bfloat16: { rtol: 2 ** -7, atol: 1e-6 },
 };
 
 export const toleranceOf = (dtype: DType): Tolerance => TOLERANCE[dtype] ?? { rtol: 0, atol: 0 };

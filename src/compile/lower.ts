@@ -2,11 +2,13 @@
 import { DTYPES, type DType } from "../dtype.ts";
 import type { Definition, TensorSpec } from "../definition.ts";
 import { TraceError } from "../errors.ts";
+import type { WideValues } from "../graph/bfloat16.ts";
 import { GraphBuilder } from "../graph/builder.generated.ts";
 import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../graph/graph.ts";
 import { elements } from "../elements.ts";
 import { fillOp } from "../runtime/constants.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
+import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";
 import { sizeOf } from "../shape.ts";
 import type { Storage } from "../storage.ts";
@@ -42,6 +44,7 @@ export class Lowering {
   readonly #builder: GraphBuilder;
   readonly #cells = new Map<Storage, Cell>();
   readonly #numbers = new Map<string, Value>();
+  readonly #wide: WideValues = new Map();
   readonly #name: string;
   readonly #argument: (storage: Storage) => number;
 
@@ -157,11 +160,13 @@ export class Lowering {
     outputs: readonly { storage: Storage }[],
     specs: readonly TensorSpec[],
   ): void {
-    const results = definition.lower(
+    const results = lowerOperation(
       this.#builder,
+      definition,
       inputs.map((x) => this.#expr(x)),
       attrs as never,
       specs,
+      this.#wide,
     );
     results.forEach((x, i) => {
       const { dtype, shape } = specs[i]!;

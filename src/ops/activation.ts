@@ -11,7 +11,7 @@ import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
-import { asFloat } from "./data.ts";
+import { asFloat, roundedOnce } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { chunk } from "./join.ts";
 import { reshape } from "./movement.ts";
@@ -199,8 +199,10 @@ export function gelu(x: Tensor, { approximate = "none" }: { readonly approximate
   if (approximate !== "none" && approximate !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', approximate);
   demandFloat("gelu", x);
   if (approximate === "none") return call(geluOp, [x], undefined);
-  const inner = mul(add(x, mul(mul(square(x), x), 0.044715)), Math.sqrt(2 / Math.PI));
-  return mul(mul(x, 0.5), add(tanh(inner), 1));
+  return roundedOnce([x], (y) => {
+    const inner = mul(add(y!, mul(mul(square(y!), y!), 0.044715)), Math.sqrt(2 / Math.PI));
+    return mul(mul(y!, 0.5), add(tanh(inner), 1));
+  });
 }
 
 /** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
@@ -292,7 +294,7 @@ export function glu(x: Tensor, axis = -1): Tensor {
   const [a, b] = chunk(x, 2, axis);
   if (a === undefined || b === undefined || a.shape.some((d, i) => d !== b.shape[i]))
     throw new ValueError("glu", "axis", "an axis of even length", axis);
-  return mul(a, sigmoid(b));
+  return roundedOnce([a, b], (p, q) => mul(p!, sigmoid(q!)));
 }
 
 export const methods = { relu, sigmoid };

@@ -3,6 +3,7 @@ import { ShapeError } from "../errors.ts";
 import { expandList } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
+import { roundedOnce } from "./data.ts";
 import { indexSelect } from "./gather.ts";
 import { matmul } from "./matmul.ts";
 import { reshape, transpose } from "./movement.ts";
@@ -35,18 +36,20 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return meanOf(x, spatial, evenWindows(input, output));
   // A window's mean is a mean along each axis in turn: a product with a matrix of weights.
-  let y = x;
-  output.forEach((o, i) => {
-    const axis = x.rank - spatial + i;
-    if (o === input[i]) return;
-    const weights = new Array<number>(input[i]! * o).fill(0);
-    boundsOf(input[i]!, o).forEach(({ first, end }, column) => {
-      for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first);
+  return roundedOnce([x], (z) => {
+    let y = z!;
+    output.forEach((o, i) => {
+      const axis = x.rank - spatial + i;
+      if (o === input[i]) return;
+      const weights = new Array<number>(input[i]! * o).fill(0);
+      boundsOf(input[i]!, o).forEach(({ first, end }, column) => {
+        for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first);
+      });
+      const matrix = tensor(weights, { shape: [input[i]!, o], dtype: y.dtype, device: x.device });
+      y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
     });
-    const matrix = tensor(weights, { shape: [input[i]!, o], dtype: x.dtype, device: x.device });
-    y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
+    return y;
   });
-  return y;
 }
 
 /** For each window the places of its cells; shorter windows repeat their last one, so that all have one length. */

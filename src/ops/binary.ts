@@ -46,6 +46,8 @@ interface BinaryOptions {
   readonly emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr;
   readonly grad: Rule;
   readonly saves?: SavedInputs;
+  /** The second operand is a number in float32, which tells nothing of the result's dtype. */
+  readonly byNumber?: boolean;
   /** The dtype in which it computes, from the promoted one. */
   readonly dtype?: (name: string, promoted: DType) => DType;
 }
@@ -53,7 +55,7 @@ interface BinaryOptions {
 /** An operation c = f(a, b). @package */
 export function binary(name: string, options: BinaryOptions): Definition<undefined> {
   const resultDType = (inputs: readonly TensorSpec[]): DType => {
-    const promoted = resultType(inputs);
+    const promoted = options.byNumber === true ? inputs[0]!.dtype : resultType(inputs);
     return options.dtype?.(name, promoted) ?? promoted;
   };
   return define({
@@ -88,20 +90,28 @@ const subOp = binary("sub", {
   grad: (dy, _a, _b, needs) => [dy, needs[1] ? mul(dy, -1) : null],
   saves: [],
 });
-const mulOp = binary("mul", {
+const product: BinaryOptions = {
   operator: "ELEMENT_WISE_MULTIPLY",
   dtype: numeric,
   emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalAnd(a, b, BOOL) : g.elementWiseMultiply(a, b)),
   grad: (dy, a, b, needs) => [needs[0] ? mul(dy, b) : null, needs[1] ? mul(dy, a) : null],
   saves: (needs) => [...(needs[1] ? [0] : []), ...(needs[0] ? [1] : [])],
-});
-const divOp = binary("div", {
+};
+const mulOp = binary("mul", product);
+const mulNumberOp = binary("mul", { ...product, byNumber: true });
+const quotient: BinaryOptions = {
   operator: "ELEMENT_WISE_DIVIDE",
   dtype: floating,
   emit: (g, a, b) => g.elementWiseDivide(a, b),
   grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null],
   saves: (needs) => (needs[1] ? [0, 1] : [1]),
-});
+};
+const divOp = binary("div", quotient);
+const divNumberOp = binary("div", { ...quotient, byNumber: true });
+
+/** bfloat16 is multiplied and divided by numbers of float32's digits, as in PyTorch; for other operations they are rounded to bfloat16. */
+const keepsDigits = (x: Arithmetic, by: Arithmetic): x is Tensor => typeof by === "number" && x instanceof Tensor && x.dtype === "bfloat16";
+const digits = (x: Tensor, by: Arithmetic): [Tensor, Tensor] => [x, scalarTensor(x.device, "float32", by as number)];
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
 export const add = (a: Arithmetic, b: Arithmetic): Tensor => call(addOp, operands("add", a, b), undefined);
@@ -113,9 +123,14 @@ export function sub(a: Arithmetic, b: Arithmetic): Tensor {
   return call(subOp, pair, undefined);
 }
 /** a * b. Reference: torch.mul. DirectML: ELEMENT_WISE_MULTIPLY. Shapes broadcast; dtypes promote; bool is AND. */
-export const mul = (a: Arithmetic, b: Arithmetic): Tensor => call(mulOp, operands("mul", a, b), undefined);
+export function mul(a: Arithmetic, b: Arithmetic): Tensor {
+  if (keepsDigits(a, b)) return call(mulNumberOp, digits(a, b), undefined);
+  if (keepsDigits(b, a)) return call(mulNumberOp, digits(b, a), undefined);
+  return call(mulOp, operands("mul", a, b), undefined);
+}
 /** a / b as real numbers: integers give float32. Reference: torch.div. DirectML: ELEMENT_WISE_DIVIDE. Shapes broadcast. @package */
-export const div = (a: Arithmetic, b: Arithmetic): Tensor => call(divOp, operands("div", a, b), undefined);
+export const div = (a: Arithmetic, b: Arithmetic): Tensor =>
+  keepsDigits(a, b) ? call(divNumberOp, digits(a, b), undefined) : call(divOp, operands("div", a, b), undefined);
 
 export const methods = { add, sub, mul };
 export const inPlaceMethods = { add_: add, sub_: sub, mul_: mul };

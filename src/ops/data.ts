@@ -1,7 +1,18 @@
 /** From tensors to JavaScript: reading elements, other dtypes, other devices. */
 import { call } from "../dispatch.ts";
 import type { DeviceLike } from "../device.ts";
-import { DTYPES, arrayClass, fromBfloat16, fromHalf, isDType, isFloat, isInteger, type DType, type TypedArray } from "../dtype.ts";
+import {
+  DTYPES,
+  arrayClass,
+  fromBfloat16,
+  fromHalf,
+  isDType,
+  isFloat,
+  isInteger,
+  resultType,
+  type DType,
+  type TypedArray,
+} from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { readBytes, readBytesSync } from "../runtime/buffers.ts";
 import { contiguousOp } from "../runtime/assign.ts";
@@ -18,7 +29,7 @@ import { define } from "../definition.ts";
 /** x in another dtype, element by element. DirectML: CAST. Reference: torch.Tensor.to. @package */
 export const castOp = define<{ readonly dtype: DType }>({
   name: "to",
-  traits: { elementwise: true },
+  traits: { elementwise: true, carries: true },
   infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
   lower: (g, [x], { dtype }) => [isFloat(x!.dtype) && isInteger(dtype) ? whole(g, cast(g, x!, "float32"), dtype) : cast(g, x!, dtype)],
   grad: (dy, { specs: [x] }) => [toDType(dy, x!.dtype)],
@@ -32,6 +43,16 @@ export const contiguous = (x: Tensor): Tensor => (x.desc.isPacked ? x : call(con
 export function toDType(x: Tensor, dtype: DType): Tensor {
   if (!isDType(dtype)) throw new DTypeError("to", "dtype", `one of ${Object.keys(DTYPES).join(", ")}`, dtype);
   return x.dtype === dtype ? x : call(castOp, [x], { dtype });
+}
+
+/**
+ * A composition that PyTorch has as one kernel: with bfloat16 as the dtype of its tensors together it is computed in float32 and rounded
+ * once. @package
+ */
+export function roundedOnce(tensors: readonly Tensor[], compute: (...wide: Tensor[]) => Tensor): Tensor {
+  const dtype = resultType(tensors);
+  if (dtype !== "bfloat16") return compute(...tensors);
+  return toDType(compute(...tensors.map((t) => (isFloat(t.dtype) ? toDType(t, "float32") : t))), dtype);
 }
 
 /** The tensor itself if its elements are real numbers, else in float32. @package */

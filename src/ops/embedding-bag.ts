@@ -5,7 +5,7 @@ import { isInteger } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
 import { eq, ge, logicalAnd, lt, ne } from "./compare.ts";
-import { toDType } from "./data.ts";
+import { roundedOnce, toDType } from "./data.ts";
 import { embedding, type EmbeddingOptions } from "./embedding.ts";
 import { amax } from "./extrema.ts";
 import { sumRows } from "./gather.ts";
@@ -54,8 +54,7 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
     ...(perSampleWeights === null ? [] : [perSampleWeights]),
   ]);
   const flat = reshape(indices, [indices.size]);
-  let rows = embedding(flat, table, options);
-  if (perSampleWeights !== null) rows = mul(rows, reshape(perSampleWeights, [flat.size, 1]));
+  const rows = embedding(flat, table, options);
   const bags = indices.rank === 2 ? indices.shape[0]! : offsets!.shape[0]! - (includeLastOffset ? 1 : 0);
   const at = arange(flat.size, { dtype: "int32", device: indices.device });
   const bag =
@@ -71,7 +70,10 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
     return where(unsqueeze(any(members, 1), 1), amax(inside, 1), 0);
   }
   const place = clamp(bag, 0, Math.max(0, bags - 1));
-  const total = sumRows(where(unsqueeze(counts, 1), rows, 0), place, 0, [bags, table.shape[1]!]);
-  if (mode === "sum") return total;
-  return div(total, clampMin(sumRows(unsqueeze(toDType(counts, table.dtype), 1), place, 0, [bags, 1]), 1));
+  return roundedOnce([rows, ...(perSampleWeights === null ? [] : [reshape(perSampleWeights, [flat.size, 1])])], (r, weights) => {
+    const weighted = weights === undefined ? r! : mul(r!, weights);
+    const total = sumRows(where(unsqueeze(counts, 1), weighted, 0), place, 0, [bags, table.shape[1]!]);
+    if (mode === "sum") return total;
+    return div(total, clampMin(sumRows(unsqueeze(toDType(counts, r!.dtype), 1), place, 0, [bags, 1]), 1));
+  });
 }

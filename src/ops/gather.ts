@@ -29,6 +29,7 @@ const indexExpr = (g: GraphBuilder, index: Expr): Expr =>
 
 const gatherOp: Definition<AxisAttributes> = define<AxisAttributes>({
   name: "gather",
+  traits: { carries: true },
   infer: ([x, index]) => [{ shape: index!.shape, dtype: x!.dtype }],
   lower: (g, [x, index], { axis }) => {
     // The other axes of the index may be shorter than x's: x is seen as far as the index reaches.
@@ -62,6 +63,7 @@ const selectedShape = (x: TensorSpec, count: number, axis: number): number[] => 
 
 const indexSelectOp: Definition<AxisAttributes> = define<AxisAttributes>({
   name: "indexSelect",
+  traits: { carries: true },
   infer: ([x, index], { axis }) => [{ shape: selectedShape(x!, index!.shape[0]!, axis), dtype: x!.dtype }],
   lower: (g, [x, index], { axis }) => {
     const rank = x!.sizes.length;

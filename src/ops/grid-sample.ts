@@ -1,5 +1,6 @@
 /** Reading planes at places that a grid names, and the grids of affine maps. @functional */
 import { demandSameDevice } from "../dispatch.ts";
+import { isHalf } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -47,8 +48,8 @@ function bounded(v: Tensor, length: number, padding: string, align: boolean): Te
   return clamp(inside, 0, length - 1);
 }
 
-/** Elements of x [N, C, plane] at whole places (one tensor [N, points] for each axis); zeros outside if asked for. @package */
-export function readPlaces(x: Tensor, lengths: readonly number[], places: readonly Tensor[], zeros: boolean): Tensor {
+/** Elements of x [N, C, plane] at whole places (one tensor [N, points] for each axis); zeros outside if asked for. */
+function read(x: Tensor, lengths: readonly number[], places: readonly Tensor[], zeros: boolean): Tensor {
   const [n, c] = x.shape as [number, number];
   let flat: Tensor | null = null;
   let inside: Tensor | null = null;
@@ -105,8 +106,8 @@ export function gridSample(
     throw new ValueError("gridSample", "paddingMode", '"zeros", "border" or "reflection"', paddingMode);
   if (grid.dtype !== x.dtype) throw new ValueError("gridSample", "grid", `of x's dtype ${x.dtype}`, grid.describe());
   // Places have more digits than half precision; the result is rounded once.
-  if (x.dtype === "float16")
-    return toDType(gridSample(toDType(x, "float32"), toDType(grid, "float32"), { mode, paddingMode, alignCorners }), "float16");
+  if (isHalf(x.dtype))
+    return toDType(gridSample(toDType(x, "float32"), toDType(grid, "float32"), { mode, paddingMode, alignCorners }), x.dtype);
   const [n, c] = x.shape as [number, number];
   const lengths = x.shape.slice(2);
   const points = sizeOf(grid.shape.slice(1, -1));
@@ -119,7 +120,7 @@ export function gridSample(
   const places = raw.map((v, i) => bounded(v, lengths[i]!, paddingMode, alignCorners));
   if (mode === "nearest")
     return reshape(
-      readPlaces(
+      read(
         planes,
         lengths,
         places.map((p) => round(p)),
@@ -134,7 +135,7 @@ export function gridSample(
     const up = lengths.map((_, i) => (corner >> i) & 1);
     const weight = rest.map((r, i) => (up[i] ? r : sub(1, r))).reduce((a, b) => mul(a, b));
     const part = mul(
-      readPlaces(
+      read(
         planes,
         lengths,
         low.map((p, i) => (up[i] ? add(p, 1) : p)),
@@ -155,7 +156,7 @@ function bicubic(planes: Tensor, lengths: readonly number[], raw: readonly Tenso
     for (let j = 0; j < 4; j++) {
       const at = [add(low[0]!, i - 1), add(low[1]!, j - 1)].map((p, k) => bounded(p, lengths[k]!, padding, align));
       const part = mul(
-        readPlaces(
+        read(
           planes,
           lengths,
           at.map((p) => round(p)),

@@ -14,6 +14,7 @@ import { existingAxis } from "./ranges.ts";
 
 const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: number }>({
   name: "cat",
+  traits: { carries: true },
   infer: (inputs, { axis }) => {
     const first = inputs[0]!;
     return [{ shape: first.shape.map((d, i) => (i === axis ? inputs.reduce((n, s) => n + s.shape[axis]!, 0) : d)), dtype: first.dtype }];
@@ -154,6 +155,7 @@ export function repeatEach(x: Tensor, times: number, axis: number | null = null)
 
 const flipOp: Definition<{ readonly axes: readonly number[] }> = define<{ readonly axes: readonly number[] }>({
   name: "flip",
+  traits: { carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x], { axes }) => [
     g.slice1(x!, {

@@ -2,7 +2,7 @@
  * Reductions, scans and normalisations of the elements for which a mask is true. The others count as what changes nothing.
  * @namespace masked
  */
-import type { DType } from "../dtype.ts";
+import { isHalf, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import { broadcastShapes, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -82,12 +82,12 @@ export interface MaskedVarianceOptions extends MaskOption {
 }
 /** The variance of what counts. Reference: torch.masked.var. */
 export function variance(x: Tensor, axis: Axes = null, { mask, keepDims, correction = 1 }: MaskedVarianceOptions = {}): Tensor {
-  const half = x.dtype === "float16";
+  const half = isHalf(x.dtype);
   const y = half ? toDType(x, "float32") : real(x);
   const centred = sub(y, mean(y, axis, { mask, keepDims: true }));
   const count = toDType(countOf(y, axis, mask, keepDims), y.dtype);
   const total = div(sum(square(centred), axis, { mask, keepDims }), clampMin(sub(count, correction), 0));
-  return half ? toDType(total, "float16") : total;
+  return half ? toDType(total, x.dtype) : total;
 }
 /** The standard deviation of what counts. Reference: torch.masked.std. */
 export const std = (x: Tensor, axis: Axes = null, options: MaskedVarianceOptions = {}): Tensor => sqrt(variance(x, axis, options));

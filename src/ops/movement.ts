@@ -60,6 +60,7 @@ const sliceOp: ViewDefinition<SliceAttributes> = defineView({
 /** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
   name: "sliceGrad",
+  traits: { carries: true },
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { starts, sizes, steps, shape }) => {
     const seen = shape.length === 0 ? [1] : shape;

@@ -1,4 +1,5 @@
 /** Layers' functions that draw, and the bilinear one. @functional */
+import { isHalf } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import type { Tensor } from "../tensor.ts";
@@ -76,7 +77,7 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
   const lead = a.shape.slice(0, -1);
   const rows = a.size / Math.max(1, i);
   // Two products in a row: half precision is rounded once, at the end.
-  const [x, z, w] = a.dtype === "float16" ? [a, b, weight].map((t) => toDType(t, "float32")) : [a, b, weight];
+  const [x, z, w] = isHalf(a.dtype) ? [a, b, weight].map((t) => toDType(t, "float32")) : [a, b, weight];
   const left = reshape(matmul(reshape(x!, [rows, i]), reshape(permute(w!, 1, 0, 2), [i, o * j])), [rows, o, j]);
   const y = reshape(sum(mul(left, unsqueeze(reshape(z!, [rows, j]), 1)), -1, { dtype: x!.dtype }), [...lead, o]);
   return toDType(bias === null ? y : add(y, bias), a.dtype);

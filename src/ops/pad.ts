@@ -27,6 +27,7 @@ const grown = (shape: readonly number[], before: readonly number[], after: reado
 
 const padConstantOp: Definition<ConstantAttributes> = define<ConstantAttributes>({
   name: "pad",
+  traits: { carries: true },
   infer: ([x], { before, after }) => [{ shape: grown(x!.shape, before, after), dtype: x!.dtype }],
   lower: (g, [x], { before, after, value }, [out]) => [
     g.padding1(x!, {
@@ -58,6 +59,7 @@ function placed(dy: Tensor, axis: number, start: number, length: number): Tensor
 
 const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
   name: "pad",
+  traits: { carries: true },
   infer: ([x], { axis, before, after }) => [{ shape: x!.shape.map((d, i) => (i === axis ? d + before + after : d)), dtype: x!.dtype }],
   lower: (g, [x], { axis, before, after, mode }, [out]) => {
     const along = (n: number): number[] => x!.sizes.map((_, i) => (i === axis ? n : 0));

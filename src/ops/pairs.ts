@@ -4,7 +4,7 @@ import { isFloat, resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
-import type { Tensor } from "../tensor.ts";
+import { Tensor } from "../tensor.ts";
 import { add, binary, div, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
@@ -149,6 +149,11 @@ const sameFloats = (name: string, promoted: DType): DType => {
   if (!isFloat(promoted)) throw new DTypeError(name, "dtype", "a floating one", promoted);
   return computing(name, promoted);
 };
+/** A number beside bfloat16 has float32's digits, as in PyTorch, but where it would take part in the promotion. */
+function factor(tensors: readonly Tensor[], value: number): Tensor {
+  const dtype = resultType(tensors);
+  return scalarTensor(tensors[0]!.device, dtype === "bfloat16" && tensors.some((t) => t.rank > 0) ? "float32" : dtype, value);
+}
 const lerpOp = formula("lerp", {
   // From the nearer end, as PyTorch does.
   emit: (f, [a, b, w]) => {
@@ -161,8 +166,8 @@ const lerpOp = formula("lerp", {
 /** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
 export function lerp(a: Tensor, b: Tensor, weight: Tensor | number): Tensor {
   if (a.dtype !== b.dtype) throw new DTypeError("lerp", "b", `of a's dtype ${a.dtype}`, b.describe());
-  const w = typeof weight === "number" ? scalarTensor(a.device, a.dtype, weight) : weight;
-  if (w.dtype !== a.dtype) throw new DTypeError("lerp", "weight", `of a's dtype ${a.dtype}`, w.describe());
+  const w = typeof weight === "number" ? factor([a, b], weight) : weight;
+  if (weight instanceof Tensor && w.dtype !== a.dtype) throw new DTypeError("lerp", "weight", `of a's dtype ${a.dtype}`, w.describe());
   operands("lerp", a, b);
   operands("lerp", a, w);
   return call(lerpOp, [a, b, w], undefined);
@@ -192,14 +197,14 @@ export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled =
   const dtype = resultType([x, a, b]);
   demandSameDevice("addcmul", [x, a, b]);
   if (!isFloat(dtype)) return add(x, value === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(value)));
-  return call(addcmulOp, [x, a, b, scalarTensor(x.device, dtype, value)], undefined);
+  return call(addcmulOp, [x, a, b, factor([x, a, b], value)], undefined);
 }
 /** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. */
 export function addcdiv(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   demandSameDevice("addcdiv", [x, a, b]);
   if (!isFloat(a.dtype) && !isFloat(b.dtype))
     throw new DTypeError("addcdiv", "a or b", "of a floating dtype", `${a.describe()}, ${b.describe()}`);
-  return call(addcdivOp, [x, a, b, scalarTensor(x.device, resultType([x, a, b]), value)], undefined);
+  return call(addcdivOp, [x, a, b, factor([x, a, b], value)], undefined);
 }
 
 export const methods = { atan2, hypot, logaddexp, logaddexp2, xlogy, heaviside, fmax, fmin, floatPower, lerp, addcmul, addcdiv };

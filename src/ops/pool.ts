@@ -7,6 +7,7 @@ import { expandList, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
 import { tensor, zerosLike } from "./creation.ts";
+import { roundedOnce } from "./data.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
 import { integerAverage, integerMaximum } from "./integer-windows.ts";
@@ -208,10 +209,12 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
   const uneven = w.end.some((e, i) => e > w.start[i]!);
   // DirectML divides by all padded cells, PyTorch by those within the padding that was asked for.
   const corrected = over !== null || (include && uneven);
-  const y = batched(operation, x, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: corrected || include }));
-  if (!corrected) return y;
-  if (over !== null) return mul(y, sizeOf(w.kernel) / over);
-  return mul(y, tensor(factors(w), { shape: w.output, dtype: x.dtype, device: x.device }));
+  const averaged = (z: Tensor): Tensor =>
+    batched(operation, z, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: corrected || include }));
+  if (!corrected) return averaged(x);
+  return roundedOnce([x], (z) =>
+    mul(averaged(z!), over !== null ? sizeOf(w.kernel) / over : tensor(factors(w), { shape: w.output, dtype: z!.dtype, device: x.device })),
+  );
 }
 
 /** For each window: the number of its cells that lie in the input, or in the padding asked for too. */

@@ -1,13 +1,13 @@
 /** Products made of matrix products: chains, batches summed, Kronecker and cross products. */
 import { ShapeError, ValueError } from "../errors.ts";
-import { isFloat, resultType } from "../dtype.ts";
+import { isHalf, isFloat, resultType } from "../dtype.ts";
 import { isBroadcastableTo, normalizeAxis, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul, sub } from "./binary.ts";
 import { roll } from "./join.ts";
 import { addmm, dot, matmul } from "./matmul.ts";
 import { movedim, reshape, unsqueeze } from "./movement.ts";
-import { toDType } from "./data.ts";
+import { roundedOnce, toDType } from "./data.ts";
 
 interface Scale {
   readonly alpha?: number | undefined;
@@ -43,15 +43,16 @@ export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }:
 export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Tensor {
   demandRank("addmv", "a", a, 2);
   demandRank("addmv", "b", b, 1);
-  return added("addmv", c, matmul(a, b), options);
+  return roundedOnce([c, a, b], (z, x, y) => added("addmv", z!, matmul(x!, y!), options));
 }
 
 /** beta c + alpha times the outer product of two vectors. Reference: torch.addr. */
 export function addr(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }: Scale = {}): Tensor {
   demandRank("addr", "a", a, 1);
   demandRank("addr", "b", b, 1);
-  const outer = mul(unsqueeze(a, 1), b);
-  if (c.dtype !== "bool" || outer.dtype !== "bool") return added("addr", c, outer, { alpha, beta });
+  const product = (x: Tensor, y: Tensor): Tensor => mul(unsqueeze(x, 1), y);
+  if (resultType([c, a, b]) !== "bool") return roundedOnce([c, a, b], (z, x, y) => added("addr", z!, product(x!, y!), { alpha, beta }));
+  const outer = product(a, b);
   // Products and sums of truth values are and, or.
   const right = alpha === 0 ? mul(outer, false) : outer;
   return beta === 0 ? right : add(c, right);
@@ -122,7 +123,7 @@ export function cross(a: Tensor, b: Tensor, axis?: number): Tensor {
     throw new ShapeError("cross", "a and b", "of length 3 along the axis", `${a.describe()}, ${b.describe()}`);
   const dtype = resultType([a, b]);
   // The two products nearly cancel: halves are multiplied in single precision.
-  const inner = dtype === "float16" ? "float32" : dtype;
+  const inner = isHalf(dtype) ? "float32" : dtype;
   const [x, y] = [toDType(a, inner), toDType(b, inner)];
   const found = sub(mul(roll(x, -1, at), roll(y, -2, at)), mul(roll(x, -2, at), roll(y, -1, at)));
   return toDType(found, dtype);

@@ -112,11 +112,15 @@ interface DrawAttributes {
   readonly shape: Shape;
   readonly dtype: DType;
   readonly kind: "uniform" | "normal" | "bits";
+  /** Of uniform numbers. */
+  readonly bits: number;
 }
 
-/** Words of the generator as numbers in [0, 1): 24 bits, since CAST of the largest words would give 1; 11 for float16. */
-function unit(g: GraphBuilder, words: Expr, dtype: DType): Expr {
-  const bits = dtype === "float16" ? 11 : 24;
+/** How many bits of a word make a number in [0, 1): as many as the dtype holds, since rounding the largest would give 1. */
+const unitBits = (dtype: DType): number => (dtype === "float16" ? 11 : dtype === "bfloat16" ? 8 : 24);
+
+/** Words of the generator as numbers in [0, 1). */
+function unit(g: GraphBuilder, words: Expr, dtype: DType, bits: number): Expr {
   const shift = g.expand(
     g.fillValueConstant({ output: { sizes: [1], dtype: "uint32" }, valueDataType: "UINT32", value: { dtype: "uint32", value: 32 - bits } }),
     words.sizes,
@@ -130,7 +134,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
   name: "random",
   traits: { random: true },
   infer: ([state], { shape, dtype }) => [{ shape, dtype }, state!],
-  lower: (g, [state], { shape, dtype, kind }) => {
+  lower: (g, [state], { shape, dtype, kind, bits }) => {
     const n = sizeOf(shape);
     // Box-Muller makes two normal numbers of two uniform ones.
     const half = Math.ceil(n / 2);
@@ -141,8 +145,8 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
       type: "PHILOX_4X32_10",
     });
     if (kind === "bits") return [cast(g, output, dtype), outputState!];
-    if (kind === "uniform") return [unit(g, output, dtype), outputState!];
-    const u = unit(g, output, "float32");
+    if (kind === "uniform") return [unit(g, output, dtype, bits), outputState!];
+    const u = unit(g, output, "float32", unitBits("float32"));
     const part = (start: number): Expr => cut(g, u, 0, start, half);
     // 1 - u lies in (0, 1], so that the logarithm is finite.
     const radius = g.elementWiseSqrt(g.elementWiseLog(part(0), { scaleBias: [-1, 1] }), { scaleBias: [-2, 0] });
@@ -167,7 +171,7 @@ export function draw(
   if (sizeOf(shape) === 0) return empty(shape, { dtype, device: dev });
   return noGrad(() => {
     const state = generator.stateOn(dev);
-    const [values, next] = dispatch(drawOp, [state], { shape: [...shape], dtype, kind });
+    const [values, next] = dispatch(drawOp, [state], { shape: [...shape], dtype, kind, bits: unitBits(dtype) });
     assign("random", state, () => next!);
     return values!;
   });

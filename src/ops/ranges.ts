@@ -95,6 +95,7 @@ interface TriangleAttributes {
 
 const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
   name: "triangle",
+  traits: { carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x], { upper, diagonal }) => {
     const row = places(g, x!.sizes, "row", diagonal);

@@ -3,6 +3,7 @@ import { call, demandSameDevice } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
+import { roundedOnce } from "./data.ts";
 import { define } from "../definition.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { reshape } from "./movement.ts";
@@ -31,7 +32,7 @@ const rmsNormOp = define<{ readonly epsilon: number }>({
   saves: { outputs: false },
 });
 
-const EPSILON = { float16: 2 ** -10, float32: 2 ** -23 } as const;
+const EPSILON = { float16: 2 ** -10, bfloat16: 2 ** -23, float32: 2 ** -23 } as const;
 
 /**
  * x / sqrt(mean(x²) + epsilon) * weight over the last axes, whose lengths are normalizedShape. epsilon: default the dtype's own.
@@ -53,9 +54,9 @@ export function rmsNorm(
   }
   if (x.size === 0) return x;
   const width = sizeOf(normalizedShape);
-  const rows = reshape(x, [x.size / width, width]);
-  const y = reshape(call(rmsNormOp, [rows], { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON] }), x.shape);
-  return weight === null ? y : mul(y, weight);
+  const attrs = { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON] };
+  const normal = (z: Tensor): Tensor => reshape(call(rmsNormOp, [reshape(z, [x.size / width, width])], attrs), x.shape);
+  return weight === null ? normal(x) : roundedOnce([x, weight], (z, w) => mul(normal(z!), w!));
 }
 
 export interface LocalResponseOptions {

@@ -1,11 +1,12 @@
 /** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
 import { call } from "../dispatch.ts";
+import { isHalf } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
 import { eq, logicalOr, ne } from "./compare.ts";
-import { asFloat, toDType } from "./data.ts";
+import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { amax, amin } from "./extrema.ts";
 import { pow } from "./power.ts";
@@ -37,7 +38,7 @@ export interface VarianceOptions {
 export function variance(x: Tensor, axis: Axes = null, { keepDims = false, correction = 1 }: VarianceOptions = {}): Tensor {
   demandFloat("var", x);
   // The sum of squares of a float16 tensor soon leaves the range in which float16 is exact.
-  if (x.dtype === "float16") return toDType(variance(toDType(x, "float32"), axis, { keepDims, correction }), "float16");
+  if (isHalf(x.dtype)) return toDType(variance(toDType(x, "float32"), axis, { keepDims, correction }), x.dtype);
   const { axes } = reduceAttributes("var", x, axis, {});
   const count = axes.reduce((n, a) => n * x.shape[a]!, 1);
   const centred = sub(x, mean(x, axes, { keepDims: true }));
@@ -57,7 +58,7 @@ const rootOp: Definition<undefined> = define({
 /** The standard deviation over the axes (all of them by default). Floating dtypes. Reference: torch.std. */
 export function std(x: Tensor, axis: Axes = null, options: VarianceOptions = {}): Tensor {
   demandFloat("std", x);
-  return call(rootOp, [variance(x, axis, options)], undefined);
+  return roundedOnce([x], (y) => call(rootOp, [variance(y!, axis, options)], undefined));
 }
 
 const l2Op = define<ReduceAttributes>({

@@ -1,4 +1,5 @@
 /** Pieces that many operations share. @package */
+import { narrowToBfloat16, roundToBfloat16, widenBfloat16 } from "../graph/bfloat16.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName as dmlName } from "../graph/describe.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
@@ -25,27 +26,10 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
     );
     return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(x, zero, BOOL), BOOL);
   }
-  if (x.dtype === "bfloat16") return cast(g, fromBfloat16(g, x), dtype);
-  if (dtype === "bfloat16") return toBfloat16(g, cast(g, x, "float32"));
+  if (x.dtype === "bfloat16") return cast(g, widenBfloat16(g, x), dtype);
+  if (dtype === "bfloat16") return narrowToBfloat16(g, roundToBfloat16(g, cast(g, x, "float32")));
   if (isInteger(x.dtype) && narrows(x.dtype, dtype)) return narrowed(g, x, dtype);
   return g.cast(x, { output: { dtype } });
-}
-
-/** bfloat16 is the upper half of a float32; it is stored as uint16. */
-function fromBfloat16(g: GraphBuilder, x: Expr): Expr {
-  const words = g.cast(g.reinterpret(x, { dtype: "uint16" }), { output: { dtype: "uint32" } });
-  return g.reinterpret(g.elementWiseBitShiftLeft(words, constant(g, "uint32", 16, x.sizes)), { dtype: "float32" });
-}
-
-/** Rounded to even: bits + 0x7fff + the lowest bit that stays; NaN stays NaN. */
-function toBfloat16(g: GraphBuilder, x: Expr): Expr {
-  const packed = g.packed(x);
-  const number = (v: number): Expr => constant(g, "uint32", v, x.sizes);
-  const bits = g.reinterpret(packed, { dtype: "uint32" });
-  const odd = g.elementWiseBitAnd(g.elementWiseBitShiftRight(bits, number(16)), number(1));
-  const rounded = g.elementWiseAdd(g.elementWiseAdd(bits, number(0x7fff)), odd);
-  const kept = g.elementWiseIf(g.elementWiseIsNan(packed, BOOL), number(0x7fc00000), rounded);
-  return g.reinterpret(g.cast(g.elementWiseBitShiftRight(kept, number(16)), { output: { dtype: "uint16" } }), { dtype: "bfloat16" });
 }
 
 /** Whether whole numbers of one dtype may lie outside another integer dtype. */
@@ -176,10 +160,9 @@ export function widened(g: GraphBuilder, operator: OperatorName, inputs: readonl
   return cast(g, emit(...inputs.map((x) => cast(g, x, inner))), dtype);
 }
 
-/** dtype, unless it is only stored and cast. */
+/** dtype, unless it is float64, which DirectML moves, chooses and converts, but does not compute in. */
 export function computing(operation: string, dtype: DType, argument = "dtype"): DType {
-  if (dtype === "float64" || dtype === "bfloat16")
-    throw new DTypeError(operation, argument, "one that computes (float64 and bfloat16 are only stored and cast)", dtype);
+  if (dtype === "float64") throw new DTypeError(operation, argument, "one that computes (float64 is only stored and cast)", dtype);
   return dtype;
 }
 

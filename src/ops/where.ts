@@ -15,7 +15,7 @@ import { BOOL, cast, computable, computing, sumTo } from "./support.ts";
 
 const whereOp = define({
   name: "where",
-  traits: { elementwise: true },
+  traits: { elementwise: true, carries: true },
   infer: ([condition, a, b]) => [
     { shape: broadcastShapes("where", condition!.shape, broadcastShapes("where", a!.shape, b!.shape)), dtype: a!.dtype },
   ],
@@ -96,11 +96,7 @@ const limit = (name: Limit, isNumber: boolean): ReturnType<typeof binary> =>
     emit: (g, a, b) => extremeOf(g, name === "clampMin" ? "max" : "min", a, b),
     grad: isNumber
       ? (dy, x, edge) => [where((name === "clampMin" ? gt : lt)(x, edge), dy, scalarTensor(dy.device, dy.dtype, 0)), null]
-      : (dy, x, edge, needs) => {
-          const zero = scalarTensor(dy.device, dy.dtype, 0);
-          const [stays, yields] = name === "clampMin" ? [ge, lt] : [le, gt];
-          return [needs[0] ? where(stays(x, edge), dy, zero) : null, needs[1] ? where(yields(x, edge), dy, zero) : null];
-        },
+      : sharedGradient(name === "clampMin" ? lt : gt),
   });
 const limits = {
   clampMin: { number: limit("clampMin", true), tensor: limit("clampMin", false) },
@@ -180,7 +176,7 @@ export function nanToNum(
   const high = where(eq(clean, Infinity), number(posinf ?? largest), clean);
   return where(eq(high, -Infinity), number(neginf ?? -largest), high);
 }
-const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504 };
+const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504, bfloat16: 3.3895313892515355e38 };
 
 export const methods = {
   where: (x: Tensor, condition: Tensor, other: Arithmetic): Tensor => where(condition, x, other),

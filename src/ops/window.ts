@@ -4,7 +4,7 @@
  */
 import { asResult } from "../dispatch.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { isInteger } from "../dtype.ts";
+import { isHalf, isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
@@ -35,8 +35,8 @@ export function batched(operation: string, x: Tensor, spatial: number, run: (x: 
 
 /** integers: those are taken too. */
 export function demandSpatial(operation: string, x: Tensor, spatial: number, integers = false): void {
-  if (x.dtype !== "float32" && x.dtype !== "float16" && !(integers && isInteger(x.dtype)))
-    throw new DTypeError(operation, "x", integers ? "float32, float16 or integers" : "float32 or float16", x.dtype);
+  if (x.dtype !== "float32" && !isHalf(x.dtype) && !(integers && isInteger(x.dtype)))
+    throw new DTypeError(operation, "x", integers ? "float32, float16, bfloat16 or integers" : "float32, float16 or bfloat16", x.dtype);
   const axes = ["W", "H, W", "D, H, W"][spatial - 1]!;
   if (x.rank !== spatial + 2 && x.rank !== spatial + 1)
     throw new ShapeError(operation, "x", `[N, C, ${axes}] or [C, ${axes}]`, x.describe());

@@ -35,6 +35,7 @@ function join(g: GraphBuilder, parts: readonly Expr[], dtype: DType): Expr {
 /** Tensors of one dtype behind each other, each padded with zeros to a multiple of 16 bytes. DirectML: JOIN. */
 export const gatherFlatOp = define({
   name: "gatherFlat",
+  traits: { carries: true },
   infer: (inputs) => [{ shape: [inputs.reduce((n, x) => n + paddedSize(x.dtype, sizeOf(x.shape)), 0)], dtype: inputs[0]!.dtype }],
   lower: (g, inputs) => {
     const dtype = inputs[0]!.dtype;

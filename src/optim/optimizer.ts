@@ -161,8 +161,8 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
           expected: "a leaf",
           received: `${p.describe()} made by an operation`,
         });
-      if (!isFloat(p.dtype) || p.dtype === "float64" || p.dtype === "bfloat16")
-        throw new DTypeError(this.#name, `params[${i}]`, "float32 or float16", p.describe());
+      if (!isFloat(p.dtype) || p.dtype === "float64")
+        throw new DTypeError(this.#name, `params[${i}]`, "float32, float16 or bfloat16", p.describe());
       if (known.has(p)) throw new ValueError(this.#name, `params[${i}]`, "in one group once", `${p.describe()} again`);
       known.add(p);
     });

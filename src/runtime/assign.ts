@@ -12,7 +12,7 @@ import { demandReal } from "./traced.ts";
 /** The packed copy of a tensor. DirectML: ELEMENT_WISE_IDENTITY. */
 export const contiguousOp = define({
   name: "contiguous",
-  traits: { elementwise: true },
+  traits: { elementwise: true, carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x]) => [g.elementWiseIdentity(x!)],
   grad: (dy) => [dy],
@@ -22,6 +22,7 @@ export const contiguousOp = define({
 /** base (flat) with the elements at flat places `indices` replaced by updates. DirectML: SCATTER_ELEMENTS. */
 export const scatterFlatOp = define({
   name: "assign",
+  traits: { carries: true },
   infer: ([base]) => [base!],
   lower: (g, [base, indices, updates]) => [g.scatter(base!, indices!, updates!, { axis: 0, output: { sizes: base!.sizes } })],
   grad: null,

@@ -21,6 +21,7 @@ export interface FillAttributes {
 /** A tensor of equal elements. DirectML: FILL_VALUE_CONSTANT. */
 export const fillOp = define<FillAttributes>({
   name: "full",
+  traits: { carries: true },
   infer: (_, { shape, dtype }) => [{ shape, dtype }],
   lower: (g, _, { dtype, value }, [out]) => [
     g.fillValueConstant({ output: { sizes: out!.shape, dtype }, valueDataType: dataTypeName(dtype), value: { dtype, value } }),
@@ -31,6 +32,7 @@ export const fillOp = define<FillAttributes>({
 /** A tensor of elements equal to a given one: one program for all numbers. DirectML: ELEMENT_WISE_IDENTITY. */
 export const fillFromOp = define<{ readonly shape: Shape }>({
   name: "full",
+  traits: { carries: true },
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], _, [out]) => [g.elementWiseIdentity(g.expand(x!, out!.shape.length === 0 ? [1] : out!.shape))],
   grad: null,

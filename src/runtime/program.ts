@@ -9,6 +9,7 @@ import type { Desc } from "../storage.ts";
 import { isPacked } from "../shape.ts";
 import { DTYPES } from "../dtype.ts";
 import type { NativeDevice } from "./devices.ts";
+import { lowerOperation } from "./lowering.ts";
 
 /** An input of a definition's graph: description and the part of the offset that is no multiple of 16 bytes. */
 export interface ProgramInput {
@@ -33,7 +34,7 @@ export function lowerDefinition<A>(
     const value = graph.addInput(spanOf(desc, residue));
     return builder.reinterpret(packedExpr(value, desc.dtype, sizes), { strides, sizes, byteOffset: residue });
   });
-  const results = definition.lower(builder, exprs, attrs, outputs);
+  const results = lowerOperation(builder, definition, exprs, attrs, outputs);
   graph.outputs = results.map((x, i) => finish(builder, x, outputs[i]!));
   // A branch of a formula that a constant decides leaves nodes behind, which DirectML refuses.
   return removeDeadCode(graph);

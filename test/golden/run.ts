@@ -182,7 +182,7 @@ function inPlaceDiffers(c: Case, { entry, make, isMicrosoft }: Context): string 
 
 /** Floating operands with their elements in the reverse order; others as they are, since they may be places. */
 function otherOf(v: GoldenTensor): GoldenTensor {
-  const size = { f32: 4, f16: 2, c64: 8, c32: 4 }[v.t];
+  const size = { f32: 4, f16: 2, bf16: 2, c64: 8, c32: 4 }[v.t];
   if (size === undefined) return v;
   const bytes = Buffer.from(v.data, "base64");
   const turned = Buffer.alloc(bytes.length);

@@ -17,7 +17,6 @@ namespace {
 #include "gemm_tile.inl"
 #include "pack_lines.inl"
 #include "reduce_block.inl"
-#include "norm_block.inl"
 #include "random_block.inl"
 }  // namespace
 }  // namespace dxtensor::software::fast
@@ -42,10 +41,8 @@ const IsaTable& DX_TABLE() {
                                  SumBlock,
                                  SumOfSquaresBlock,
                                  SumOfAbsolutesBlock,
-                                 MomentsBlock,
-                                 NormGradientSums,
-                                 NormGradient,
-                                 Normalize,
+                                 SumOfProductsBlock,
+                                 SumOfCenteredSquaresBlock,
                                  DotBlock,
                                  MaxBlock,
                                  MinBlock,

@@ -1,4 +1,5 @@
 /** Functions of matrices: powers, the exponential, condition numbers, norms. The first two compute on the device. @package */
+import { isHalf } from "../../dtype.ts";
 import { ShapeError, ValueError } from "../../errors.ts";
 import type { Tensor } from "../../tensor.ts";
 import { add, mul } from "../binary.ts";
@@ -53,7 +54,7 @@ export function matrixExp(a: Tensor): Tensor {
   const n = demandSquares("linalg.matrixExp", a);
   demandFloat("linalg.matrixExp", a, "A");
   if (a.size === 0) return a.clone();
-  if (a.dtype === "float16") return toDType(matrixExp(toDType(a, "float32")), "float16");
+  if (isHalf(a.dtype)) return toDType(matrixExp(toDType(a, "float32")), a.dtype);
   const size = unsqueeze(unsqueeze(amax(sum(abs(a.detach()), -2), -1), -1), -1);
   const times = ceil(clamp(log2(mul(size, 1 / REACH)), 0, SQUARINGS + 1));
   let result = polynomial(mul(a, exp2(mul(times, -1))), n);

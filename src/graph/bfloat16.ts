@@ -1,0 +1,43 @@
+/** bfloat16 over operators that lack it: the upper half of a float32, stored as uint16. */
+import type { GraphBuilder } from "./builder.generated.ts";
+import { Expr, type Value } from "./graph.ts";
+
+/** Float32 values of a graph that bfloat16 values were narrowed from: element for element, with the same numbers. */
+export type WideValues = Map<Value, Value>;
+
+const number = (g: GraphBuilder, value: number, sizes: readonly number[]): Expr =>
+  g.expand(
+    g.fillValueConstant({ output: { sizes: [1], dtype: "uint32" }, valueDataType: "UINT32", value: { dtype: "uint32", value } }),
+    sizes,
+  );
+
+/** The numbers in float32, exactly. Broadcast axes stay broadcast. */
+export function widenBfloat16(g: GraphBuilder, x: Expr, known?: WideValues): Expr {
+  const wide = known?.get(x.value);
+  if (wide !== undefined) return new Expr(wide, "float32", x.sizes, x.strides, 2 * x.byteOffset);
+  const once = x.sizes.map((d, i) => (x.strides[i] === 0 ? 1 : d));
+  const distinct = g.reinterpret(x, { dtype: "uint16", sizes: once, strides: x.strides.map((s) => (s === 0 ? 1 : s)) });
+  const words = g.cast(distinct, { output: { dtype: "uint32" } });
+  const bits = g.elementWiseBitShiftLeft(words, number(g, 16, once));
+  return g.expand(g.reinterpret(bits, { dtype: "float32" }), x.sizes);
+}
+
+/** float32 rounded to the nearest number that bfloat16 holds, ties to even: bits + 0x7fff + the lowest bit that stays; NaN is quiet. */
+export function roundToBfloat16(g: GraphBuilder, x: Expr): Expr {
+  const packed = g.packed(x);
+  const { sizes } = packed;
+  const bits = g.reinterpret(packed, { dtype: "uint32" });
+  const odd = g.elementWiseBitAnd(g.elementWiseBitShiftRight(bits, number(g, 16, sizes)), number(g, 1, sizes));
+  const sum = g.elementWiseAdd(g.elementWiseAdd(bits, number(g, 0x7fff, sizes)), odd);
+  const isNan = g.elementWiseIsNan(packed, { output: { dtype: "bool" } });
+  const kept = g.elementWiseBitAnd(g.elementWiseIf(isNan, number(g, 0x7fc00000, sizes), sum), number(g, 0xffff0000, sizes));
+  return g.reinterpret(kept, { dtype: "float32" });
+}
+
+/** What roundToBfloat16 gave, in 16 bits. */
+export function narrowToBfloat16(g: GraphBuilder, rounded: Expr, known?: WideValues): Expr {
+  const bits = g.reinterpret(rounded, { dtype: "uint32" });
+  const words = g.cast(g.elementWiseBitShiftRight(bits, number(g, 16, rounded.sizes)), { output: { dtype: "uint16" } });
+  known?.set(words.value, rounded.value);
+  return g.reinterpret(words, { dtype: "bfloat16" });
+}

@@ -1,0 +1,38 @@
+/** What PyTorch's CPU gives in bfloat16 (bfloat16/record.py): nearly all of it bit by bit, the rest within a unit of the last place. */
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { clean, devices, isMicrosoft } from "../device.ts";
+import { readCases, readIndex } from "./cases.ts";
+import { bfloat16Differences } from "./differences.ts";
+import { goldenFolder } from "./folder.ts";
+import { runFolder } from "./report.ts";
+import { microsoft, outOfScope } from "./scope.ts";
+
+const folder = join(goldenFolder, "bfloat16");
+const known = new Set(bfloat16Differences.flatMap((d) => d.ids));
+
+describe("recorded in bfloat16", () => {
+  const cases = readIndex(folder).flatMap(({ file }) => readCases(join(folder, file)));
+  const inScope = cases.filter((c) => outOfScope(c) === null && !known.has(c.id));
+
+  test("nearly all results are the rounded ones of float32, with no bit of tolerance", () => {
+    expect(inScope.length).toBeGreaterThan(1000);
+    expect(inScope.filter((c) => c.compare!.every((how) => how === "exact")).length / inScope.length).toBeGreaterThan(0.92);
+    expect(inScope.filter((c) => c.grads !== undefined).length).toBeGreaterThan(750);
+  });
+
+  for (const device of devices)
+    test.each([{}, { compiled: true }, { strided: true }])(`on ${device}, %j`, async (mode) => {
+      await clean(
+        device,
+        () => {
+          const elsewhere = new Set(isMicrosoft(device) ? cases.filter((c) => microsoft.some((m) => m.applies(c))).map((c) => c.id) : []);
+          const outcomes = runFolder(folder, mode).filter((o) => !elsewhere.has(o.id));
+          const failed = outcomes.filter((o) => o.result === "failed" || o.result === "missing");
+          expect(failed.filter((o) => !known.has(o.id)).map((o) => `${o.id}: ${o.reason}`)).toEqual([]);
+          if (!isMicrosoft(device)) expect(failed.map((o) => o.id).toSorted()).toEqual([...known].toSorted());
+        },
+        { collect: true },
+      );
+    });
+});
