@@ -92,8 +92,11 @@ export interface ProgramCache {
   first: Desc | null;
   /** null: of one input. */
   second: Desc | null;
+  /** Their id; 0: none. */
+  attributes: number;
   last: object | null;
-  readonly attributes: { readonly value: unknown; readonly id: number }[];
+  /** Attributes of the last few calls. */
+  readonly recent: { readonly value: unknown; readonly id: number }[];
 }
 
 let definitions = 0;
@@ -106,7 +109,7 @@ export function define<A = undefined>(definition: Omit<Definition<A>, "traits" |
   const made: Definition<A> = {
     traits: {},
     ...definition,
-    cache: { id: definitions++, first: null, second: null, last: null, attributes: [] },
+    cache: { id: definitions++, first: null, second: null, attributes: 0, last: null, recent: [] },
   };
   if (made.traits.users !== true) own.push(made as unknown as Definition<never>);
   return made;

@@ -7,21 +7,27 @@ import { DeviceError } from "./errors.ts";
 import type { Device } from "./device.ts";
 import type { Definition, ViewDefinition } from "./definition.ts";
 import { nativeDevice } from "./runtime/devices.ts";
-import { runCreation, runEager } from "./runtime/eager.ts";
+import { runCreation, runEager, runOne } from "./runtime/eager.ts";
 import { internDesc } from "./storage.ts";
 import { Tensor } from "./tensor.ts";
 import { tracer } from "./tracer.ts";
 
 export { assign, type AssignOptions } from "./autograd/in-place.ts";
 
-/** Runs (or traces) an operation and returns all its outputs. */
-export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
+/** Whether a gradient will be asked for through an operation on these inputs, all of which must be alive. */
+function isRecorded(operation: string, inputs: readonly Tensor[]): boolean {
   let wants = false;
-  for (const t of inputs) {
-    if (t.isDisposed) t.demandLive(definition.name);
+  for (let i = 0; i < inputs.length; i++) {
+    const t = inputs[i]!;
+    if (t.isDisposed) t.demandLive(operation);
     if (t.requiresGrad) wants = true;
   }
-  const records = wants && isGradEnabled();
+  return wants && isGradEnabled();
+}
+
+/** Runs (or traces) an operation and returns all its outputs. */
+export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
+  const records = isRecorded(definition.name, inputs);
   const t = tracer();
   if (t !== null) return t.dispatch(definition, inputs, attrs, records);
   const outputs = runEager(definition, inputs, attrs);
@@ -31,7 +37,8 @@ export function dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[]
 
 /** dispatch for operations of one output. */
 export function call<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor {
-  return dispatch(definition, inputs, attrs)[0]!;
+  if (tracer() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
+  return runOne(definition, inputs, attrs);
 }
 
 /** An operation without inputs, on a device. */

@@ -27,8 +27,6 @@ export class Storage {
   readonly device: Device;
   /** Bytes of the elements, exactly; a view of fewer shows a part, even where both round up to the same size. */
   readonly contentInBytes: number;
-  /** Of the buffer: a multiple of 4. */
-  readonly sizeInBytes: number;
   /** 0: none (empty tensors, traced ones, disposed of). */
   handle: Handle = 0;
   /** Counts writes, so that autograd sees that a saved tensor was changed. */
@@ -45,7 +43,11 @@ export class Storage {
   constructor(device: Device, contentInBytes: number) {
     this.device = device;
     this.contentInBytes = contentInBytes;
-    this.sizeInBytes = Math.ceil(contentInBytes / 4) * 4;
+  }
+
+  /** Of the buffer: a multiple of 4. */
+  get sizeInBytes(): number {
+    return Math.ceil(this.contentInBytes / 4) * 4;
   }
 
   retain(): void {

@@ -137,9 +137,8 @@ export function formOf(kinds, name, { parameters, isAsync }, call, { isMethod = 
   }));
   const checked = taken.filter((p) => p.schema.kind !== "any" && p.name !== "this");
   const test = checked.map((p) => inlineTest(p, `kinds.${kinds.nameOf(p.schema)}.is(${p.name})`)).join(" && ");
-  const spec = checked.map((p) => `[${JSON.stringify(p.label)}, kinds.${kinds.nameOf(p.schema)}]`).join(", ");
-  const refusal =
-    checked.length === 0 ? "" : `if (!(${test})) throw refused("${name}", [${spec}], [${checked.map((p) => p.name).join(", ")}]); `;
+  const spec = checked.map((p) => `${JSON.stringify(p.label)}, kinds.${kinds.nameOf(p.schema)}, ${p.name}`).join(", ");
+  const refusal = checked.length === 0 ? "" : `if (!(${test})) throw refused("${name}", ${spec}); `;
   const given = taken.map((p) => (p.isRest ? `...${p.name}` : p.name));
   const run = call(given);
   return {

@@ -1,7 +1,7 @@
 /** Arithmetic of two tensors, element by element, with broadcasting and PyTorch's promotion. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
-import { resultType, type DType } from "../dtype.ts";
+import { isFloat, resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -27,7 +27,7 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
     const hint = "Complex numbers have methods of their own: docs/fft.md.";
     throw new DTypeError(operation, a instanceof Tensor ? "b" : "a", "a tensor or a number", String(other), hint);
   }
-  const dtype = resultType([anchor, other]);
+  const dtype = typeof other === "number" && isFloat(anchor.dtype) ? anchor.dtype : resultType([anchor, other]);
   const number = scalarTensor(anchor.device, dtype, other);
   return a instanceof Tensor ? [a, number] : [number, b as Tensor];
 }

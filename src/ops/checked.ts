@@ -60,11 +60,14 @@ function wrong(operation: string, name: string, kind: Kind, value: unknown): DxE
   return new (kind.isOfDTypes ? DTypeError : ValueError)(operation, name, kind.text, shown(value), hint);
 }
 
+/** A parameter's name, what it takes, what was given, and so on for the next. */
+type Given = readonly [name: string, kind: Kind, value: unknown, ...unknown[]];
+
 /** The error for the first argument that is not what its parameter takes. */
-export function refused(operation: string, parameters: Parameters, values: readonly unknown[]): DxError {
-  const i = parameters.findIndex(([, kind], k) => !kind.is(values[k]));
-  const [name, kind] = parameters[i]!;
-  return wrong(operation, name, kind, values[i]);
+export function refused(operation: string, ...given: Given): DxError {
+  let i = 0;
+  while ((given[i + 1] as Kind).is(given[i + 2])) i += 3;
+  return wrong(operation, given[i] as string, given[i + 1] as Kind, given[i + 2]);
 }
 
 /** What was thrown, under the name that the user called. */

@@ -43,9 +43,9 @@ let pressure: Float64Array | null = null;
  * whose storage died, then a full one if less than half came back. What survives raises the limits.
  */
 export function relieve(): void {
-  pressure ??= loadBinding().pressure;
-  if (pressure[0]! < allowed.buffers && pressure[1]! < allowed.bytes) return;
-  reclaim();
+  if (pressure !== null && pressure[0]! < allowed.buffers && pressure[1]! < allowed.bytes) return;
+  if (pressure === null) pressure = loadBinding().pressure;
+  else reclaim();
 }
 
 /** Collects garbage and frees the buffers that nothing refers to any more. */

@@ -50,35 +50,44 @@ export function isReadFill(dtype: DType, value: number | bigint | boolean): bool
 }
 
 /** Kept for reuse: loops add the same few numbers again and again. */
-const kept = new Map<NativeDevice, Map<string, Tensor>>();
+type Numbers = Map<number | bigint | boolean | "-0", Tensor>;
+const kept = new Map<NativeDevice, Map<DType, Numbers>>();
+/** Of a dtype. */
 const KEPT = 512;
 onClose((native) => kept.delete(native));
+
+function numbersOf(native: NativeDevice, dtype: DType): Numbers {
+  let byDType = kept.get(native);
+  if (byDType === undefined) kept.set(native, (byDType = new Map()));
+  let numbers = byDType.get(dtype);
+  if (numbers === undefined) byDType.set(dtype, (numbers = new Map()));
+  return numbers;
+}
 
 /** A rank-0 tensor of a number. Shared: never to be written or disposed of by the caller. */
 export function scalarTensor(device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   const t = tracer();
   if (t !== null) return t.scalar(device, dtype, value);
   const native = nativeDevice(device, "scalar");
-  let map = kept.get(native);
-  if (map === undefined) kept.set(native, (map = new Map()));
-  const key = `${dtype}:${Object.is(value, -0) ? "-0" : value}`;
-  let tensor = map.get(key);
+  const numbers = numbersOf(native, dtype);
+  const key = Object.is(value, -0) ? "-0" : value;
+  let tensor = numbers.get(key);
   if (tensor === undefined) {
-    if (map.size >= KEPT) {
-      const [oldest, old] = map.entries().next().value!;
-      map.delete(oldest);
+    if (numbers.size >= KEPT) {
+      const [oldest, old] = numbers.entries().next().value!;
+      numbers.delete(oldest);
       old.dispose();
     }
     tensor = keep(new Tensor(upload(native, elements(dtype, [value]), "scalar"), internDesc(device, dtype, [])));
     // Never taken for a result that nobody else has.
     tensor.storage.birth = -1;
-    map.set(key, tensor);
+    numbers.set(key, tensor);
   }
   return tensor;
 }
 
 /** @internal Frees the kept numbers, so that tests can count live buffers. */
 export function clearScalars(): void {
-  for (const map of kept.values()) for (const t of map.values()) t.dispose();
+  for (const byDType of kept.values()) for (const numbers of byDType.values()) for (const t of numbers.values()) t.dispose();
   kept.clear();
 }

@@ -25,6 +25,8 @@ interface EagerProgram {
   /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device, -2: on the host. */
   readonly id: number;
   readonly outputs: readonly Desc[];
+  /** Whether the addon's `run` does it when the inputs start their buffers. */
+  readonly isSimple: boolean;
   /** Why it runs on the fallback device. */
   readonly reason: string;
   /** Value of all elements when the inputs have none. */
@@ -57,9 +59,9 @@ export function observePrograms(observe: Observer | null): void {
 const RECENT = 8;
 
 /** A small number for equal attributes; 0 for none. Those of the last few calls of an operation are compared by value. */
-function attributesId({ attributes }: ProgramCache, attrs: unknown): number {
+function attributesId({ recent }: ProgramCache, attrs: unknown): number {
   if (attrs === undefined || attrs === null) return 0;
-  for (const recent of attributes) if (sameData(recent.value, attrs)) return recent.id;
+  for (const { value, id } of recent) if (sameData(value, attrs)) return id;
   const key = keyOf(attrs);
   let id = attributeIds.get(key);
   if (id === undefined) {
@@ -67,8 +69,8 @@ function attributesId({ attributes }: ProgramCache, attrs: unknown): number {
     attributeIds.set(key, id);
   }
   // A copy: a caller may go on to change its own array.
-  attributes.unshift({ value: structuredClone(attrs), id });
-  if (attributes.length > RECENT) attributes.pop();
+  recent.unshift({ value: structuredClone(attrs), id });
+  if (recent.length > RECENT) recent.pop();
   return id;
 }
 
@@ -77,56 +79,79 @@ const residueOf = (t: Tensor): number => (t.offset * DTYPES[t.desc.dtype].sizeIn
 /** Ids below it fit a number in pairs. */
 const FEW = 0x200000;
 
-/** The key of a call without attributes whose inputs start their buffers: a number as long as ids are small, then text. */
-function plainKey(first: Desc, second: Desc | null): number | string {
-  if (first.id < FEW && (second === null || second.id < FEW)) return second === null ? first.id : (first.id + 1) * FEW + second.id;
-  return second === null ? `0,${first.id}` : `0,${first.id},${second.id}`;
+/** The key of one or two inputs that start their buffers: a number as long as ids are small, then text. */
+function plainKey(attributes: number, first: Desc, second: Desc | null): number | string {
+  if (first.id < FEW && attributes < FEW) {
+    if (second === null) return attributes === 0 ? first.id : -(attributes * FEW + first.id);
+    if (second.id < FEW && attributes === 0) return (first.id + 1) * FEW + second.id;
+  }
+  return second === null ? `${attributes},${first.id}` : `${attributes},${first.id},${second.id}`;
 }
 
-/** Runs an operation. In the common case (one or two inputs that start their buffers, no attributes) the inline cache knows it. */
-export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
-  relieve();
-  const n = inputs.length;
-  const a = inputs[0];
-  const b = inputs[1];
-  const plain = n > 0 && n <= 2 && attrs === undefined && a!.offset === 0 && (n === 1 || b!.offset === 0);
-  if (plain) {
-    const first = a!.desc;
-    const second = n === 1 ? null : b!.desc;
-    const cache = definition.cache;
-    let program: EagerProgram | undefined;
-    if (cache.first === first && cache.second === second) {
-      program = cache.last as EagerProgram;
-      if (program.dropped) program = undefined;
-    }
-    if (program === undefined) {
-      const key = plainKey(first, second);
-      program = programs.get(cache.id, key) ?? programs.set(cache.id, key, make(definition, inputs, attrs));
-      cache.first = first;
-      cache.second = second;
-      cache.last = program;
-    }
-    if (program.id > 0 && program.outputs.length === 1) {
-      const storage = new Storage(program.native.device, program.outputs[0]!.sizeInBytes);
-      try {
-        storage.handle =
-          n === 1
-            ? program.native.binding.run(program.id, storage, a!.storage.handle)
-            : program.native.binding.run(program.id, storage, a!.storage.handle, b!.storage.handle);
-      } catch {
-        demandReal(definition.name, inputs);
-        const p = program;
-        storage.handle = withMemory(definition.name, () => p.native.binding.run(p.id, storage, ...inputs.map((t) => t.storage.handle)));
-      }
-      return [new Tensor(storage, program.outputs[0]!)];
-    }
-    return execute(definition, program, inputs, attrs);
+/** The program of a call, which one or two inputs that start their buffers leave in the inline cache. */
+function programFor<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
+  const { cache } = definition;
+  const attributes = attrs === undefined ? 0 : attributesId(cache, attrs);
+  const few = inputs.length === 1 || inputs.length === 2;
+  if (!few || inputs.some((t) => t.offset !== 0)) {
+    if (inputs.length === 0) throw new TypeError(`${definition.name}: operations without inputs run through runCreation`);
+    let key = `${attributes}`;
+    for (const t of inputs) key += `,${t.desc.id}${t.offset === 0 ? "" : `+${residueOf(t)}`}`;
+    return programs.get(cache.id, key) ?? programs.set(cache.id, key, make(definition, inputs, attrs));
   }
-  let key = `${attributesId(definition.cache, attrs)}`;
-  for (const t of inputs) key += `,${t.desc.id}${t.offset === 0 ? "" : `+${residueOf(t)}`}`;
-  if (n === 0) throw new TypeError(`${definition.name}: operations without inputs run through runCreation`);
-  const program = programs.get(definition.cache.id, key) ?? programs.set(definition.cache.id, key, make(definition, inputs, attrs));
-  return execute(definition, program, inputs, attrs);
+  const first = inputs[0]!.desc;
+  const second = inputs.length === 1 ? null : inputs[1]!.desc;
+  const key = plainKey(attributes, first, second);
+  const program = programs.get(cache.id, key) ?? programs.set(cache.id, key, make(definition, inputs, attrs));
+  cache.first = first;
+  cache.second = second;
+  cache.attributes = attributes;
+  cache.last = program;
+  return program;
+}
+
+/** What the inline cache knows takes the shortest way; null: it does not. */
+function runKnown<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor | null {
+  const { cache } = definition;
+  const n = inputs.length;
+  if (n !== 1 && n !== 2) return null;
+  const a = inputs[0]!;
+  const b = n === 1 ? a : inputs[1]!;
+  if (cache.first !== a.desc || cache.second !== (n === 1 ? null : b.desc) || a.offset !== 0 || b.offset !== 0) return null;
+  if (cache.attributes !== (attrs === undefined ? 0 : attributesId(cache, attrs))) return null;
+  const program = cache.last as EagerProgram;
+  if (!program.isSimple || program.dropped) return null;
+  relieve();
+  const desc = program.outputs[0]!;
+  const storage = new Storage(desc.device, desc.sizeInBytes);
+  try {
+    storage.handle =
+      n === 1
+        ? program.native.binding.run(program.id, storage, a.storage.handle)
+        : program.native.binding.run(program.id, storage, a.storage.handle, b.storage.handle);
+  } catch {
+    runAgain(definition.name, program, inputs, storage);
+  }
+  return new Tensor(storage, desc);
+}
+
+/** Runs an operation. */
+export function runEager<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor[] {
+  const known = runKnown(definition, inputs, attrs);
+  if (known !== null) return [known];
+  relieve();
+  return execute(definition, programFor(definition, inputs, attrs), inputs, attrs);
+}
+
+/** The same for operations of one output. */
+export function runOne<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor {
+  return runKnown(definition, inputs, attrs) ?? runEager(definition, inputs, attrs)[0]!;
+}
+
+/** After a failure: with memory freed, if that was missing, or for the error as users see it. */
+function runAgain(name: string, { id, native }: EagerProgram, inputs: readonly Tensor[], storage: Storage): void {
+  demandReal(name, inputs);
+  storage.handle = withMemory(name, () => native.binding.run(id, storage, ...inputs.map((t) => t.storage.handle)));
 }
 
 /** Runs an operation that has no inputs on a device. */
@@ -200,7 +225,7 @@ function makeOn<A>(
         showShape(s.shape),
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
-  const base = { native, outputs, reason: "", fill: null, dropped: false };
+  const base = { native, outputs, isSimple: false, reason: "", fill: null, dropped: false };
   if (definition.host !== undefined) return { ...base, id: HOST };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
@@ -220,7 +245,7 @@ function makeOn<A>(
       graph.nodes.map((n) => n.operator),
     );
     const program = compileGraph(native, graph, definition.name, definition.traits.asGraph);
-    return { ...base, ...program };
+    return { ...base, ...program, isSimple: outputs.length === 1 };
   } catch (error) {
     const missing = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
     if (!missing || native.device.type === "cpu") throw error;
