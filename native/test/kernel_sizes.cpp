@@ -40,6 +40,19 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[20,3,22,22]/[484,9680,22,1] FilterTensor=f32[30,3,22,22]/[484,14520,22,1] "
       "OutputTensor=f32[20,30,3,3]/[9,180,3,1]" +
           conv + pads + " GroupCount=1",
+      // Lines of more than one piece; few long lines, cut into parts of one run and into runs.
+      "MEAN_VARIANCE_NORMALIZATION1 InputTensor=f32[7,9001] ScaleTensor=f32[1,9001] BiasTensor=f32[1,9001] OutputTensor=f32[7,9001] "
+      "Axes=[1] NormalizeVariance=1 Epsilon=0.001",
+      "MEAN_VARIANCE_NORMALIZATION1 InputTensor=f32[2,150001] ScaleTensor=f32[1,150001] OutputTensor=f32[2,150001] Axes=[1] "
+      "NormalizeVariance=1 Epsilon=0.001",
+      "MEAN_VARIANCE_NORMALIZATION2 InputTensor=f32[300,2,5,83] BiasTensor=f32[1,2,1,83] OutputTensor=f32[300,2,5,83] Axes=[0,2,3] "
+      "UseMean=0 UseVariance=1 Epsilon=0.001 FusedActivation={ACTIVATION_RELU}",
+      "BATCH_NORMALIZATION_TRAINING InputTensor=f32[5,3,50,53] ScaleTensor=f32[1,3,1,1] BiasTensor=f32[1,3,1,1] "
+      "FusedAddTensor=f32[5,3,50,53] OutputTensor=f32[5,3,50,53] OutputMeanTensor=f32[1,3,1,1] OutputVarianceTensor=f32[1,3,1,1] "
+      "Epsilon=0.001",
+      "BATCH_NORMALIZATION_TRAINING_GRAD InputTensor=f32[5,3,50,53] InputGradientTensor=f32[5,3,50,53] MeanTensor=f32[1,3,1,1] "
+      "VarianceTensor=f32[1,3,1,1] ScaleTensor=f32[1,3,1,1] OutputGradientTensor=f32[5,3,50,53] OutputScaleGradientTensor=f32[1,3,1,1] "
+      "OutputBiasGradientTensor=f32[1,3,1,1] Epsilon=0.001",
       // More cells than are taken at a time; strides of two, lines of more than one vector.
       "MAX_POOLING InputTensor=f32[1,3,40,41] OutputTensor=f32[1,3,40,41]" + wide,
       "MAX_POOLING_GRAD InputTensor=f32[1,3,40,41] InputGradientTensor=f32[1,3,40,41] OutputGradientTensor=f32[1,3,40,41]" + wide,

@@ -31,6 +31,7 @@ import * as oneHot from "./one-hot.ts";
 import * as orderStatistics from "./order-statistics.ts";
 import * as pad from "./pad.ts";
 import * as pairs from "./pairs.ts";
+import * as parametric from "./parametric.ts";
 import * as power from "./power.ts";
 import * as products from "./products.ts";
 import * as put from "./put.ts";
@@ -94,6 +95,7 @@ export const methods = {
   ...orderStatistics.methods,
   ...pad.methods,
   ...pairs.methods,
+  ...parametric.methods,
   ...power.methods,
   ...products.methods,
   ...put.methods,

@@ -48,8 +48,8 @@ function bounded(v: Tensor, length: number, padding: string, align: boolean): Te
   return clamp(inside, 0, length - 1);
 }
 
-/** Elements of x [N, C, plane] at whole places (one tensor [N, points] for each axis); zeros outside if asked for. */
-function read(x: Tensor, lengths: readonly number[], places: readonly Tensor[], zeros: boolean): Tensor {
+/** Elements of x [N, C, plane] at whole places (one tensor [N, points] for each axis); zeros outside if asked for. @package */
+export function readPlaces(x: Tensor, lengths: readonly number[], places: readonly Tensor[], zeros: boolean): Tensor {
   const [n, c] = x.shape as [number, number];
   let flat: Tensor | null = null;
   let inside: Tensor | null = null;
@@ -120,7 +120,7 @@ export function gridSample(
   const places = raw.map((v, i) => bounded(v, lengths[i]!, paddingMode, alignCorners));
   if (mode === "nearest")
     return reshape(
-      read(
+      readPlaces(
         planes,
         lengths,
         places.map((p) => round(p)),
@@ -135,7 +135,7 @@ export function gridSample(
     const up = lengths.map((_, i) => (corner >> i) & 1);
     const weight = rest.map((r, i) => (up[i] ? r : sub(1, r))).reduce((a, b) => mul(a, b));
     const part = mul(
-      read(
+      readPlaces(
         planes,
         lengths,
         low.map((p, i) => (up[i] ? add(p, 1) : p)),
@@ -156,7 +156,7 @@ function bicubic(planes: Tensor, lengths: readonly number[], raw: readonly Tenso
     for (let j = 0; j < 4; j++) {
       const at = [add(low[0]!, i - 1), add(low[1]!, j - 1)].map((p, k) => bounded(p, lengths[k]!, padding, align));
       const part = mul(
-        read(
+        readPlaces(
           planes,
           lengths,
           at.map((p) => round(p)),

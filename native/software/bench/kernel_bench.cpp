@@ -68,6 +68,11 @@ class Bound {
     for (const TensorDesc* t : desc_.Inputs()) {
       inputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
       if (!t) continue;
+      if (t->data_type == DML_TENSOR_DATA_TYPE_UINT32) {  // indices
+        auto* to = reinterpret_cast<uint32_t*>(const_cast<uint8_t*>(inputs_.back()));
+        for (uint64_t i = 0; i < t->size_in_bytes / sizeof(uint32_t); ++i) to[i] = static_cast<uint32_t>(generator() % 50000);
+        continue;
+      }
       auto* to = reinterpret_cast<float*>(const_cast<uint8_t*>(inputs_.back()));
       for (uint64_t i = 0; i < t->size_in_bytes / sizeof(float); ++i) to[i] = values(generator);
     }
@@ -188,6 +193,90 @@ Case Reduce(const char* name, const char* axes, const std::vector<int64_t>& in, 
   return {name, "REDUCE Function=10 InputTensor=" + Shape(in) + " OutputTensor=" + Shape(out) + " Axes=" + axes, 0, n, n * 4};
 }
 
+// What networks for images and for text consist of, one call of each.
+std::vector<Case> Layers() {
+  auto pair = [](int64_t v) { return "[" + std::to_string(v) + "," + std::to_string(v) + "]"; };
+  auto conv = [&](const std::string& name, int64_t n, int64_t ci, int64_t size, int64_t co, int64_t k, int64_t stride, int64_t pad,
+                  int64_t groups) {
+    const int64_t out = (size + 2 * pad - k) / stride + 1;
+    return Case{"layer " + name + " b" + std::to_string(n),
+                "CONVOLUTION InputTensor=" + Shape({n, ci, size, size}) + " FilterTensor=" + Shape({co, ci / groups, k, k}) +
+                    " OutputTensor=" + Shape({n, co, out, out}) + " Mode=1 Direction=0 Strides=" + pair(stride) +
+                    " Dilations=" + pair(1) + " StartPadding=" + pair(pad) + " EndPadding=" + pair(pad) + " OutputPadding=" + pair(0) +
+                    " GroupCount=" + std::to_string(groups),
+                2.0 * static_cast<double>(n * co * out * out * (ci / groups) * k * k), 0, 0};
+  };
+  auto moved = [](const std::string& name, const std::string& text, double bytes) {
+    return Case{"layer " + name, text, 0, bytes / 4, bytes};
+  };
+  std::vector<Case> cases;
+  for (int64_t n : {1, 8}) {
+    cases.push_back(conv("conv 3x3 64", n, 64, 56, 64, 3, 1, 1, 1));
+    cases.push_back(conv("conv 1x1 256", n, 256, 56, 64, 1, 1, 0, 1));
+    cases.push_back(conv("conv 1x1 960 7x7", n, 960, 7, 160, 1, 1, 0, 1));
+    cases.push_back(conv("conv 1x1 64 14x14", n, 64, 14, 384, 1, 1, 0, 1));
+    cases.push_back(conv("conv 7x7 stride 2", n, 3, 224, 64, 7, 2, 3, 1));
+    cases.push_back(conv("conv 3x3 stride 2", n, 128, 56, 128, 3, 2, 1, 1));
+    cases.push_back(conv("conv 3x3 512", n, 512, 7, 512, 3, 1, 1, 1));
+    cases.push_back(conv("depthwise 256 56x56", n, 256, 56, 256, 3, 1, 1, 256));
+    cases.push_back(conv("depthwise 96 stride 2", n, 96, 112, 96, 3, 2, 1, 96));
+    cases.push_back(conv("depthwise 576 14x14", n, 576, 14, 576, 3, 1, 1, 576));
+    const double plane = static_cast<double>(n) * 64;
+    const std::string in = Shape({n, 64, 112, 112}), out = Shape({n, 64, 56, 56}), b = " b" + std::to_string(n);
+    const std::string window = " DimensionCount=2 Strides=[2,2] WindowSize=[3,3] StartPadding=[1,1] EndPadding=[1,1]";
+    const double pooled = plane * 4 * (112 * 112 + 56 * 56);
+    cases.push_back(moved("max pool 3x3" + b, "MAX_POOLING InputTensor=" + in + " OutputTensor=" + out + window, pooled));
+    cases.push_back(moved("average pool 3x3" + b,
+                          "AVERAGE_POOLING InputTensor=" + in + " OutputTensor=" + out + window + " IncludePadding=0", pooled));
+    const std::string x = Shape({n, 64, 56, 56}), one = Shape({1, 64, 1, 1});
+    cases.push_back(moved("batch norm training" + b,
+                          "BATCH_NORMALIZATION_TRAINING InputTensor=" + x + " ScaleTensor=" + one + " BiasTensor=" + one +
+                              " OutputTensor=" + x + " OutputMeanTensor=" + one + " OutputVarianceTensor=" + one + " Epsilon=0.001",
+                          plane * 3136 * 8));
+    cases.push_back(moved("batch norm training gradient" + b,
+                          "BATCH_NORMALIZATION_TRAINING_GRAD InputTensor=" + x + " InputGradientTensor=" + x + " MeanTensor=" + one +
+                              " VarianceTensor=" + one + " ScaleTensor=" + one + " OutputGradientTensor=" + x +
+                              " OutputScaleGradientTensor=" + one + " OutputBiasGradientTensor=" + one + " Epsilon=0.001",
+                          plane * 3136 * 12));
+    cases.push_back(moved("batch norm" + b,
+                          "BATCH_NORMALIZATION InputTensor=" + x + " MeanTensor=" + one + " VarianceTensor=" + one + " ScaleTensor=" + one +
+                              " BiasTensor=" + one + " OutputTensor=" + x + " Spatial=1 Epsilon=0.001",
+                          plane * 3136 * 8));
+    cases.push_back(moved("group norm" + b,
+                          "MEAN_VARIANCE_NORMALIZATION1 InputTensor=" + Shape({n, 32, 2, 3136}) + " ScaleTensor=" + Shape({1, 32, 2, 1}) +
+                              " BiasTensor=" + Shape({1, 32, 2, 1}) + " OutputTensor=" + Shape({n, 32, 2, 3136}) +
+                              " Axes=[2,3] NormalizeVariance=1 Epsilon=0.001",
+                          plane * 3136 * 8));
+  }
+  for (int64_t width : {64, 256, 1024, 16384}) {
+    const int64_t rows = (4 << 20) / width;
+    cases.push_back(moved("layer norm " + std::to_string(width),
+                          "MEAN_VARIANCE_NORMALIZATION1 InputTensor=" + Shape({rows, width}) + " ScaleTensor=" + Shape({1, width}) +
+                              " BiasTensor=" + Shape({1, width}) + " OutputTensor=" + Shape({rows, width}) +
+                              " Axes=[1] NormalizeVariance=1 Epsilon=0.001",
+                          8.0 * (4 << 20)));
+  }
+  auto product = [](const std::string& name, const std::string& a, const std::string& b, const std::string& out, const char* rest,
+                    double multiply_adds) {
+    return Case{"layer " + name, "GEMM ATensor=" + a + " BTensor=" + b + " OutputTensor=" + out + " Alpha=1" + rest, 2 * multiply_adds, 0,
+                0};
+  };
+  const double square = 4096.0 * 4096;
+  cases.push_back(product("matrix times vector", "f32[1,1,4096,4096]", "f32[1,1,4096,1]", "f32[1,1,4096,1]", "", square));
+  cases.push_back(product("vector times matrix", "f32[1,1,1,4096]", "f32[1,1,4096,4096]", "f32[1,1,1,4096]", "", square));
+  cases.push_back(product("vector times transposed", "f32[1,1,1,4096]", "f32[1,1,4096,4096]", "f32[1,1,1,4096]", " TransB=1", square));
+  cases.push_back(product("matrix times vector 256", "f32[1,1,256,256]", "f32[1,1,256,1]", "f32[1,1,256,1]", "", 256.0 * 256));
+  cases.push_back(product("product 64 of 48 batches", "f32[48,1,64,64]", "f32[48,1,64,64]", "f32[48,1,64,64]", "", 48.0 * 64 * 64 * 64));
+  cases.push_back(Reduce("layer sum first", "[0]", {4096, 4096}, {1, 4096}));
+  cases.push_back(Reduce("layer sum middle", "[1]", {64, 512, 512}, {64, 1, 512}));
+  cases.push_back(Reduce("layer sum last", "[1]", {4096, 4096}, {4096, 1}));
+  cases.push_back(moved("cast to f16", "CAST InputTensor=f32[16777216] OutputTensor=f16[16777216]", 6.0 * (16 << 20)));
+  cases.push_back(moved("gather rows", "GATHER InputTensor=f32[1,50000,256] IndicesTensor=u32[1,1,8192] OutputTensor=f32[1,8192,256] Axis=1 "
+                        "IndexDimensions=1",
+                        8.0 * 8192 * 256));
+  return cases;
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases = {Gemm(64),
                              Gemm(128),
@@ -214,6 +303,7 @@ std::vector<Case> Cases() {
                              Reduce("sum rows 1000x4000", "[1]", {1000, 4000}, {1000, 1}),
                              Reduce("sum columns 1000x4000", "[0]", {1000, 4000}, {1, 4000})};
   for (Case& c : SmallImages()) cases.push_back(std::move(c));
+  for (Case& c : Layers()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -51,13 +51,11 @@ struct Affine {
 
   void operator()(const KernelArguments& a, int64_t x_at, int64_t x_step, int64_t y_at, int64_t y_step, int64_t added_at,
                   int64_t added_step, int64_t n, float mean, float factor, float bias) const {
-    alignas(64) float room[kBlock + kMaxWidth], result[kBlock + kMaxWidth];
-    const IsaTable& table = Table();
-    const float* from = x.Read(a.inputs[0], x_at, x_step, n, room);
+    alignas(64) float x_room[kBlock], added_room[kBlock], result[kBlock + kMaxWidth];
+    const float* from = x.Read(a.inputs[0], x_at, x_step, n, x_room);
+    const float* more = adds ? added.Read(a.inputs[3], added_at, added_step, n, added_room) : nullptr;
     float* to = activations.empty() ? y.Room(a.outputs[0], y_at, y_step, result) : result;
-    table.scale_shift(to, from, 1, -mean, n);
-    table.scale_shift(to, to, factor, bias, n);
-    if (adds) table.axpy(to, added.Read(a.inputs[3], added_at, added_step, n, room), 1, n);
+    Table().normalize(to, from, mean, factor, 0, nullptr, bias, more, n);
     Activate(activations, to, n);
     y.Write(a.outputs[0], y_at, y_step, n, to);
   }
@@ -121,17 +119,12 @@ class NormTrainingKernel final : public Kernel {
     ForLines(lines_, [&](const Lines::Offsets& start) {
       alignas(64) float room[kBlock];
       const IsaTable& table = Table();
-      const auto count = static_cast<double>(lines_.length());
-      double sum = 0, squares = 0;
+      Moments moments;
       ForBlocks(lines_, start, 1, [&](const Lines::Offsets& at, int64_t n) {
-        sum += table.sum(affine_.x.Read(a.inputs[0], at[0], lines_.step(0), n, room), n);
+        table.moments(affine_.x.Read(a.inputs[0], at[0], lines_.step(0), n, room), n, &moments);
       });
-      const double mean = sum / count;
-      const auto center = static_cast<float>(mean);
-      ForBlocks(lines_, start, 1, [&](const Lines::Offsets& at, int64_t n) {
-        squares += table.sum_of_centered_squares(affine_.x.Read(a.inputs[0], at[0], lines_.step(0), n, room), center, n);
-      });
-      const double variance = squares / count;
+      const auto center = static_cast<float>(moments.mean);
+      const double variance = moments.squares / moments.count;
       const auto factor = static_cast<float>(scale_.Read(a.inputs[1], start[3]) / std::sqrt(variance + epsilon_));
       const float bias = bias_.Read(a.inputs[2], start[4]);
       ForBlocks(lines_, start, 3, [&](const Lines::Offsets& at, int64_t n) {
@@ -169,17 +162,15 @@ class NormGradKernel final : public Kernel {
                false) {}
   void Run(const KernelArguments& a) const override {
     ForLines(lines_, [&](const Lines::Offsets& start) {
-      alignas(64) float x_room[kBlock], dy_room[kBlock], centered[kBlock];
+      alignas(64) float x_room[kBlock], dy_room[kBlock], result[kBlock];
       const IsaTable& table = Table();
       const float mean = mean_.Read(a.inputs[2], start[3]);
       const double rate = 1 / std::sqrt(static_cast<double>(variance_.Read(a.inputs[3], start[4])) + epsilon_);
       const double scale = scale_.Read(a.inputs[4], start[5]);
       double sum = 0, product = 0;
       ForBlocks(lines_, start, 2, [&](const Lines::Offsets& at, int64_t n) {
-        const float* dy = dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room);
-        table.scale_shift(centered, x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room), 1, -mean, n);
-        sum += table.sum(dy, n);
-        product += table.sum_of_products(dy, centered, n);
+        const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
+        table.norm_gradient_sums(dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room), x, mean, n, &sum, &product);
       });
       const auto count = static_cast<double>(lines_.length());
       const double dy_mean = training_ ? sum / count : 0, slope = training_ ? product / count * rate * rate : 0;
@@ -188,10 +179,9 @@ class NormGradKernel final : public Kernel {
       ForBlocks(lines_, start, 3, [&](const Lines::Offsets& at, int64_t n) {
         const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
         const float* dy = dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room);
-        table.scale_shift(centered, x, 1, -mean, n);
-        table.scale_shift(centered, centered, of_x, constant, n);
-        table.axpy(centered, dy, of_dy, n);
-        dx_.Write(a.outputs[0], at[2], lines_.step(2), n, centered);
+        float* to = dx_.Room(a.outputs[0], at[2], lines_.step(2), result);
+        table.norm_gradient(to, dy, x, mean, of_dy, of_x, constant, n);
+        dx_.Write(a.outputs[0], at[2], lines_.step(2), n, to);
       });
       dscale_.Write(a.outputs[1], start[6], static_cast<float>(product * rate));
       dbias_.Write(a.outputs[2], start[7], static_cast<float>(sum));

@@ -31,6 +31,9 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_BATCH_NORMALIZATION_GRAD:
     case DML_OPERATOR_BATCH_NORMALIZATION_TRAINING:
     case DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD: return fast::MakeBatchNormKernel(desc);
+    case DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION:
+    case DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1:
+    case DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2: return fast::MakeMeanVarianceKernel(desc);
     case DML_OPERATOR_SLICE:
     case DML_OPERATOR_SLICE1:
     case DML_OPERATOR_SLICE_GRAD:

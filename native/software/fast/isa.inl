@@ -17,6 +17,7 @@ namespace {
 #include "gemm_tile.inl"
 #include "pack_lines.inl"
 #include "reduce_block.inl"
+#include "norm_block.inl"
 #include "random_block.inl"
 }  // namespace
 }  // namespace dxtensor::software::fast
@@ -41,8 +42,10 @@ const IsaTable& DX_TABLE() {
                                  SumBlock,
                                  SumOfSquaresBlock,
                                  SumOfAbsolutesBlock,
-                                 SumOfProductsBlock,
-                                 SumOfCenteredSquaresBlock,
+                                 MomentsBlock,
+                                 NormGradientSums,
+                                 NormGradient,
+                                 Normalize,
                                  DotBlock,
                                  MaxBlock,
                                  MinBlock,

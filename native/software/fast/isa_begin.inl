@@ -9,6 +9,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own intrinsics: _mm512_undefined_ps
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #endif
 

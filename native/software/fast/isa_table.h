@@ -34,6 +34,23 @@ struct PoolCell {
   int64_t start, first, last;
 };
 
+// Of a set of numbers: their mean and the sum of squared distances from it.
+struct Moments {
+  double count = 0, mean = 0, squares = 0;
+
+  void Join(const Moments& other) {
+    if (other.count == 0) return;
+    if (count == 0) {
+      *this = other;
+      return;
+    }
+    const double total = count + other.count, distance = other.mean - mean, share = other.count / total;
+    mean += distance * share;
+    squares += other.squares + distance * distance * count * share;
+    count = total;
+  }
+};
+
 struct IsaTable {
   int width;
 
@@ -67,8 +84,15 @@ struct IsaTable {
   double (*sum)(const float* x, int64_t n);
   double (*sum_of_squares)(const float* x, int64_t n);
   double (*sum_of_absolutes)(const float* x, int64_t n);
-  double (*sum_of_products)(const float* x, const float* y, int64_t n);
-  double (*sum_of_centered_squares)(const float* x, float mean, int64_t n);
+  // Joins the moments of n floats to m.
+  void (*moments)(const float* x, int64_t n, Moments* m);
+  // Adds up dy and dy * (x - mean).
+  void (*norm_gradient_sums)(const float* dy, const float* x, float mean, int64_t n, double* sum, double* product);
+  // dx = dy * of_dy + (x - mean) * of_x + constant
+  void (*norm_gradient)(float* dx, const float* dy, const float* x, float mean, float of_dy, float of_x, float constant, int64_t n);
+  // y = ((x - mean) * factor + offset) * scale + shift + bias; scale and bias by element, or null for none.
+  void (*normalize)(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
+                    int64_t n);
   float (*dot)(const float* x, const float* y, int64_t n);
   float (*max)(const float* x, int64_t n);
   float (*min)(const float* x, int64_t n);

@@ -35,9 +35,6 @@ DX_SUM(SumOfAbsolutesBlock, (const float* x, int64_t n), DX_TERM, __builtin_fabs
 #define DX_TERM(i) (LoadF(x + (i)) * LoadF(y + (i)))
 DX_SUM(SumOfProductsBlock, (const float* x, const float* y, int64_t n), DX_TERM, static_cast<double>(x[i]) * y[i])
 #undef DX_TERM
-#define DX_TERM(i) ((LoadF(x + (i)) - mean) * (LoadF(x + (i)) - mean))
-DX_SUM(SumOfCenteredSquaresBlock, (const float* x, float mean, int64_t n), DX_TERM, static_cast<double>(x[i] - mean) * (x[i] - mean))
-#undef DX_TERM
 #undef DX_SUM
 
 static float DotBlock(const float* x, const float* y, int64_t n) { return static_cast<float>(SumOfProductsBlock(x, y, n)); }

@@ -143,9 +143,13 @@ DX_INLINE VF Narrow(VD low, VD high) {
 }
 
 DX_INLINE float SumOf(VF x) {
+#if DX_ISA == 2
+  return _mm512_reduce_add_ps((__m512)x);
+#else
   float lanes[kWidth];
   StoreF(lanes, x);
   for (int half = kWidth / 2; half; half /= 2)
     for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
+#endif
 }

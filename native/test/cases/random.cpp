@@ -279,6 +279,32 @@ class Maker {
                narrow("OutputBiasGradientTensor") + epsilon;
     }
   }
+  std::string MeanVariance() {
+    Sizes sizes = Any(2, 5);
+    const std::string type = Pick({"f32", "f32", "f16"});
+    // Scale and bias run along any of the dimensions.
+    auto narrow = [&](const char* name) {
+      Sizes some = sizes;
+      for (uint32_t& size : some)
+        if (Chance(2)) size = 1;
+      return Tensor(name, type, some);
+    };
+    std::string rest = " Epsilon=0.01" + Activation();
+    if (Chance(4)) {
+      sizes.resize(4, 3);
+      return "MEAN_VARIANCE_NORMALIZATION" + Tensor("InputTensor", type, sizes) + (Chance(2) ? narrow("ScaleTensor") : "") +
+             (Chance(2) ? narrow("BiasTensor") : "") + Tensor("OutputTensor", type, sizes) + Pick({" CrossChannel=0", " CrossChannel=1"}) +
+             Pick({" NormalizeVariance=0", " NormalizeVariance=1"}) + rest;
+    }
+    Sizes reduced;
+    const std::string axes = " Axes=" + List(Axes(sizes, reduced));
+    const bool second = Chance(2);
+    return std::string("MEAN_VARIANCE_NORMALIZATION") + (second ? "2" : "1") + Tensor("InputTensor", type, sizes) +
+           (Chance(2) ? narrow("ScaleTensor") : "") + (Chance(2) ? narrow("BiasTensor") : "") + Tensor("OutputTensor", type, sizes) + axes +
+           (second ? std::string(Pick({" UseMean=0", " UseMean=1"})) + Pick({" UseVariance=0", " UseVariance=1"})
+                   : std::string(Pick({" NormalizeVariance=0", " NormalizeVariance=1"}))) +
+           rest;
+  }
   std::string Gather() {
     const std::string type = Pick({"f32", "f16", "i64", "u8"}), index = Pick({"u32", "i32", "i64"});
     const uint32_t rows = Up(1, 60), width = Up(1, 70), count = Up(1, 40);
@@ -292,7 +318,7 @@ class Maker {
 
 const char* const kNames[kRandomFamilies] = {
     "elementwise", "binary",  "logical", "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
-    "SOFTMAX",     "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER"};
+    "SOFTMAX",     "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER", "mean and variance"};
 
 }  // namespace
 
@@ -314,7 +340,8 @@ OperatorDesc RandomDescription(int family, std::mt19937& random) {
     case 10: return Parse(make.JoinSplit());
     case 11: return Parse(make.Padding());
     case 12: return Parse(make.BatchNorm());
-    default: return Parse(make.Gather());
+    case 13: return Parse(make.Gather());
+    default: return Parse(make.MeanVariance());
   }
 }
 

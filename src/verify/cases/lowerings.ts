@@ -114,6 +114,46 @@ const elementwise = [
     const places = dx.tensor([[0], [1], [1]], { device: x!.device });
     return dx.roiAlign(x!, dx.cat([places, corners], 1), { outputSize: [2, 3], samplingRatio: 2, aligned: true });
   }),
+  sum("pooled regions of images", [distinct([2, 2, 5, 6])], (x) => {
+    const boxes = [
+      [0, 1, 1, 4, 3],
+      [1, 0, 0, 5, 4],
+      [1, 2.5, 1, 9, 9],
+    ];
+    return dx.roiPool(x!, dx.tensor(boxes, { device: x!.device }), { outputSize: [2, 3] });
+  }),
+  sum("deformable convolution", [real([1, 2, 5, 6]), real([1, 8, 4, 5]), real([3, 2, 2, 2])], (x, offset, w) =>
+    dx.deformConv2d(x!, dx.add(dx.mul(offset!, 0.9), 0.03), w!),
+  ),
+  fn("functions with parameters", [x234], (x) => [
+    dx.scaledTanh(x!, { alpha: 1.5, beta: 0.7 }),
+    dx.parametricSoftplus(x!, { alpha: 2, beta: 1.5 }),
+    dx.thresholdedRelu(x!, { alpha: 0.5 }),
+    dx.linearActivation(x!, { alpha: -2, beta: 0.25 }),
+    dx.mean2(x!, 3),
+  ]),
+  rounded("images brought to a range", [real([2, 3, 4, 5])], (x) => dx.valueScale2d(x!, -2, [1, 0, -0.5])),
+  exact("bits that are set", [whole([4, 5], -99, 99)], (x) => [dx.bitCount(x!), dx.bitCount(x!.to("uint8")), dx.bitCount(x!.to("int16"))]),
+  exact(
+    "sums of products of bytes",
+    [
+      whole([3, 5], 0, 255, "uint8"),
+      whole([5, 4], -99, 99, "int8"),
+      whole([1, 2, 4, 5], 0, 255, "uint8"),
+      whole([3, 2, 2, 2], -99, 99, "int8"),
+    ],
+    (a, b, x, w) => [dx.intMm(a!, b!, { aZeroPoint: 7 }), dx.convInteger(x!, w!, { padding: 1, aZeroPoint: 3 })],
+  ),
+  exact(
+    "quantized arithmetic",
+    [whole([3, 5], 0, 15, "uint8"), whole([5, 4], -9, 9, "int8"), whole([1, 2, 4, 5], 0, 15, "uint8"), whole([3, 2, 2, 2], -9, 9, "int8")],
+    (a, b, x, w) => [
+      dx.qlinearMatmul({ values: a!, scale: 0.5, zeroPoint: 3 }, { values: b!, scale: 0.25 }, { scale: 1, zeroPoint: 100 }),
+      dx.qlinearConv({ values: x!, scale: 0.5, zeroPoint: 3 }, { values: w!, scale: 0.25 }, null, { scale: 1, zeroPoint: 100 }),
+      dx.qlinearAdd({ values: a!, scale: 0.5 }, { values: a!, scale: 0.25, zeroPoint: 2 }, { scale: 0.25, zeroPoint: 4 }),
+      dx.qlinearAvgPool2d({ values: x!, scale: 0.5, zeroPoint: 3 }, 2, { scale: 0.25, zeroPoint: 4 }),
+    ],
+  ),
   sum("quantized numbers", [real([4, 5])], (x) => [
     dx.fakeQuantizePerTensorAffine(x!, 0.5, 3, 0, 15),
     dx.dequantize(dx.quantize(x!, 0.25, 0, { dtype: "int8" }), 0.25, 0),

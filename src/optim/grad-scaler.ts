@@ -1,0 +1,236 @@
+/** Losses scaled so that gradients in half precision neither vanish nor overflow, by a factor that follows what they do. */
+import { noGrad } from "../autograd/grad-mode.ts";
+import { assign } from "../dispatch.ts";
+import { ValueError } from "../errors.ts";
+import { add, mul } from "../ops/binary.ts";
+import { eq, ge, isnan, logicalAnd } from "../ops/compare.ts";
+import { item, itemSync, to, toDType } from "../ops/data.ts";
+import { refuseTraced } from "../ops/nonzero.ts";
+import { sum } from "../ops/reduce.ts";
+import { reciprocal } from "../ops/unary.ts";
+import { where } from "../ops/where.ts";
+import { keep, scope } from "../scope.ts";
+import { Tensor } from "../tensor.ts";
+import type { Device } from "../device.ts";
+import { cell } from "./clock.ts";
+import type { Optimizer } from "./optimizer.ts";
+import { withDefaults } from "./options.ts";
+
+export interface GradScalerOptions {
+  /** Default: 65536. */
+  readonly initScale: number;
+  /** By how much the scale grows after growthInterval steps without an infinite or NaN gradient. Default: 2. */
+  readonly growthFactor: number;
+  /** By how much it shrinks after one with such. Default: 0.5. */
+  readonly backoffFactor: number;
+  /** Default: 2000. */
+  readonly growthInterval: number;
+  /** false: nothing is scaled, and each step is taken. Default: true. */
+  readonly enabled: boolean;
+}
+
+export interface GradScalerState {
+  readonly scale: number;
+  readonly growthFactor: number;
+  readonly backoffFactor: number;
+  readonly growthInterval: number;
+  readonly growthTracker: number;
+}
+
+/** What the scaler knows of an optimizer until update(). */
+interface Seen {
+  /** Above 0: a gradient was infinite or NaN. */
+  readonly found: Tensor;
+  hasStepped: boolean;
+}
+
+/**
+ * tensors * factor in place, and whether any element was infinite or NaN before: 1 or 0, float32, on the device. As PyTorch's
+ * _amp_foreach_non_finite_check_and_unscale_.
+ */
+export function unscale(tensors: readonly Tensor[], factor: Tensor): Tensor {
+  return noGrad(() =>
+    scope(() => {
+      // 0 times a finite number is 0, times any other NaN: one sum tells of all.
+      const sums = tensors.map((t) => to(toDType(sum(mul(t, 0)), "float32"), factor.device));
+      const found = sums.length === 0 ? mul(factor, 0) : toDType(isnan(sums.reduce((a, b) => add(a, b))), "float32");
+      for (const t of tensors) t.mul_(toDType(to(factor, t.device), t.dtype === "float16" ? "float32" : t.dtype));
+      return found;
+    }),
+  );
+}
+
+/**
+ * The scale of losses in mixed precision. In a step: `scaler.scale(loss).backward()`, `await scaler.step(optimizer)` (which leaves the step
+ * out where a gradient is infinite or NaN), `scaler.update()`. To clip gradients, call unscale(optimizer) before.
+ *
+ * scale() and update() and unscale() compute on the device alone, also inside `compile`; step() reads one number back, stepSync() blocks for it.
+ * Reference: torch.amp.GradScaler.
+ */
+export class GradScaler {
+  readonly options: GradScalerOptions;
+  #scale: Tensor | null = null;
+  #tracker: Tensor | null = null;
+  #starts: { scale: number; tracker: number };
+  readonly #seen = new Map<Optimizer<never>, Seen>();
+
+  constructor(options: Partial<GradScalerOptions> = {}) {
+    this.options = withDefaults({ initScale: 65536, growthFactor: 2, backoffFactor: 0.5, growthInterval: 2000, enabled: true }, options);
+    const { initScale, growthFactor, backoffFactor, growthInterval } = this.options;
+    if (!(initScale > 0 && Number.isFinite(initScale))) throw new ValueError("GradScaler", "initScale", "above 0", initScale);
+    if (!(growthFactor > 1)) throw new ValueError("GradScaler", "growthFactor", "above 1", growthFactor);
+    if (!(backoffFactor > 0 && backoffFactor < 1)) throw new ValueError("GradScaler", "backoffFactor", "between 0 and 1", backoffFactor);
+    if (!Number.isInteger(growthInterval) || growthInterval < 1)
+      throw new ValueError("GradScaler", "growthInterval", "a whole number of at least 1", growthInterval);
+    this.#starts = { scale: initScale, tracker: 0 };
+  }
+
+  #at(device: Device): { scale: Tensor; tracker: Tensor } {
+    this.#scale ??= cell(device, this.#starts.scale);
+    this.#tracker ??= cell(device, this.#starts.tracker);
+    return { scale: this.#scale, tracker: this.#tracker };
+  }
+
+  /** A loss, or several, times the scale. */
+  scale(outputs: Tensor): Tensor;
+  scale(outputs: readonly Tensor[]): Tensor[];
+  scale(outputs: Tensor | readonly Tensor[]): Tensor | Tensor[] {
+    if (!(outputs instanceof Tensor)) return outputs.map((x) => this.scale(x));
+    if (!this.options.enabled) return outputs;
+    return mul(outputs, to(this.#at(outputs.device).scale, outputs.device));
+  }
+
+  /** The gradients of an optimizer's parameters over the scale, in place; once between two calls of update(). */
+  unscale<O extends { lr: number }>(optimizer: Optimizer<O>): void {
+    if (!this.options.enabled) return;
+    const key = optimizer as unknown as Optimizer<never>;
+    if (this.#seen.has(key)) throw new ValueError("GradScaler.unscale", "optimizer", "one not yet unscaled since update()", "it was");
+    const gradients = optimizer.paramGroups.flatMap((g) => g.params.flatMap((p) => p.grad ?? []));
+    if (gradients.length === 0) throw new ValueError("GradScaler.unscale", "optimizer", "one whose parameters have gradients", "none");
+    const { scale } = this.#at(gradients[0]!.device);
+    const found = scope(() =>
+      unscale(
+        gradients,
+        noGrad(() => reciprocal(scale)),
+      ),
+    );
+    this.#seen.set(key, { found: keep(found), hasStepped: false });
+  }
+
+  #prepared<O extends { lr: number }>(operation: string, optimizer: Optimizer<O>): Seen {
+    refuseTraced(operation, null, "Inside a compiled function call scale() and unscale(), outside of it step() and update().");
+    const key = optimizer as unknown as Optimizer<never>;
+    if (!this.#seen.has(key)) this.unscale(optimizer);
+    const seen = this.#seen.get(key)!;
+    if (seen.hasStepped) throw new ValueError(operation, "optimizer", "one that has taken no step since update()", "it has");
+    return seen;
+  }
+
+  #stepped<O extends { lr: number }>(optimizer: Optimizer<O>, seen: Seen, found: number): boolean {
+    seen.hasStepped = true;
+    if (found === 0) optimizer.step();
+    return found === 0;
+  }
+
+  /** Unscales unless that was done, and lets the optimizer step unless a gradient was infinite or NaN. Whether it did. */
+  async step<O extends { lr: number }>(optimizer: Optimizer<O>): Promise<boolean> {
+    if (!this.options.enabled) return this.#always(optimizer);
+    const seen = this.#prepared("GradScaler.step", optimizer);
+    return this.#stepped(optimizer, seen, await item(seen.found));
+  }
+
+  /** step(), blocking until the device has looked. */
+  stepSync<O extends { lr: number }>(optimizer: Optimizer<O>): boolean {
+    if (!this.options.enabled) return this.#always(optimizer);
+    const seen = this.#prepared("GradScaler.stepSync", optimizer);
+    return this.#stepped(optimizer, seen, itemSync(seen.found));
+  }
+
+  #always<O extends { lr: number }>(optimizer: Optimizer<O>): true {
+    optimizer.step();
+    return true;
+  }
+
+  /**
+   * The scale of the next step: smaller where a gradient was infinite or NaN, larger after growthInterval steps without such (PyTorch's
+   * _amp_update_scale_); or the given one.
+   */
+  update(newScale?: number): void {
+    if (!this.options.enabled) return;
+    if (newScale !== undefined) {
+      if (!(newScale > 0 && Number.isFinite(newScale))) throw new ValueError("GradScaler.update", "newScale", "above 0", newScale);
+      this.#place({ scale: newScale, tracker: this.#tracker === null ? this.#starts.tracker : null });
+      this.#forget();
+      return;
+    }
+    const founds = [...this.#seen.values()].map((s) => s.found);
+    if (founds.length === 0) throw new ValueError("GradScaler.update", "optimizers", "unscaled or stepped since the last update()", "none");
+    const { scale, tracker } = this.#at(founds[0]!.device);
+    const { growthFactor, backoffFactor, growthInterval } = this.options;
+    noGrad(() => {
+      scope(() => {
+        const isFinite = eq(
+          founds.map((f) => to(f, scale.device)).reduce((a, b) => add(a, b)),
+          0,
+        );
+        const after = add(tracker, 1);
+        const isDue = logicalAnd(isFinite, ge(after, growthInterval));
+        const grown = mul(scale, growthFactor);
+        // A scale that would overflow stays, as in PyTorch.
+        const larger = where(eq(mul(grown, 0), 0), grown, scale);
+        const next = where(isFinite, where(isDue, larger, scale), mul(scale, backoffFactor));
+        const count = where(logicalAnd(isFinite, eq(toDType(isDue, "float32"), 0)), after, 0);
+        assign("GradScaler.update", scale, () => next);
+        assign("GradScaler.update", tracker, () => count);
+      });
+    });
+    this.#forget();
+  }
+
+  #place({ scale, tracker }: { readonly scale: number; readonly tracker: number | null }): void {
+    if (this.#scale === null) this.#starts = { scale, tracker: tracker ?? this.#starts.tracker };
+    else {
+      noGrad(() => this.#scale!.fill_(scale));
+      if (tracker !== null) noGrad(() => this.#tracker!.fill_(tracker));
+    }
+  }
+
+  #forget(): void {
+    for (const { found } of this.#seen.values()) found.dispose();
+    this.#seen.clear();
+  }
+
+  /** The scale; 1 where the scaler is not enabled. Reads it back. */
+  async getScale(): Promise<number> {
+    return this.options.enabled ? (this.#scale === null ? this.#starts.scale : await item(this.#scale)) : 1;
+  }
+
+  /** getScale(), blocking. */
+  getScaleSync(): number {
+    return this.options.enabled ? (this.#scale === null ? this.#starts.scale : itemSync(this.#scale)) : 1;
+  }
+
+  /** The scale and the number of steps since it changed, read back, with the options that rule them. */
+  stateDict(): GradScalerState {
+    const { growthFactor, backoffFactor, growthInterval } = this.options;
+    const growthTracker = this.#tracker === null ? this.#starts.tracker : itemSync(this.#tracker);
+    return { scale: this.getScaleSync(), growthFactor, backoffFactor, growthInterval, growthTracker };
+  }
+
+  loadStateDict(state: GradScalerState): void {
+    if (!(state.scale > 0)) throw new ValueError("GradScaler.loadStateDict", "scale", "above 0", state.scale);
+    const { scale, growthTracker, growthFactor, backoffFactor, growthInterval } = state;
+    Object.assign(this.options, { growthFactor, backoffFactor, growthInterval });
+    this.#place({ scale, tracker: growthTracker });
+  }
+
+  /** Frees the scale on the device. */
+  dispose(): void {
+    this.#forget();
+    this.#scale?.dispose();
+    this.#tracker?.dispose();
+    this.#scale = this.#tracker = null;
+  }
+}
+
+export const gradScaler = (options: Partial<GradScalerOptions> = {}): GradScaler => new GradScaler(options);

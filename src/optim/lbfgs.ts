@@ -1,0 +1,389 @@
+/** Limited-memory BFGS: steps along directions that earlier gradients bend, with a line search if asked for. */
+import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
+import { AutogradError, DTypeError, ValueError } from "../errors.ts";
+import { clearGradient } from "../nn/module.ts";
+import { add, mul, sub } from "../ops/binary.ts";
+import { zeros } from "../ops/creation.ts";
+import { item, itemSync, toDType } from "../ops/data.ts";
+import { amax } from "../ops/extrema.ts";
+import { cat } from "../ops/join.ts";
+import { dot } from "../ops/matmul.ts";
+import { narrow, reshape } from "../ops/movement.ts";
+import { refuseTraced } from "../ops/nonzero.ts";
+import { clone, detach } from "../ops/state.ts";
+import { sum } from "../ops/reduce.ts";
+import { abs, neg } from "../ops/unary.ts";
+import { outsideScopes, scope } from "../scope.ts";
+import { Tensor } from "../tensor.ts";
+import { checkAtLeast0, withDefaults } from "./options.ts";
+
+export interface LBFGSOptions {
+  /** Default: 1. */
+  lr: number;
+  /** Directions that one step takes at most. Default: 20. */
+  maxIter: number;
+  /** Evaluations of the loss in one step at most; null: 5/4 of maxIter. Default: null. */
+  maxEval: number | null;
+  /** A step ends when no element of the gradient is greater. Default: 1e-7. */
+  toleranceGrad: number;
+  /** A step ends when the parameters or the loss change by less. Default: 1e-9. */
+  toleranceChange: number;
+  /** Differences of gradients that are kept. Default: 100. */
+  historySize: number;
+  /** "strongWolfe": how far to go along a direction is searched for. Default: null, by lr. */
+  lineSearch: "strongWolfe" | null;
+}
+
+/** Makes the gradients anew and gives the loss. */
+export type Closure = () => Tensor;
+
+/** Asks for a tensor's element. */
+type Reading<T> = Generator<Tensor, T, number>;
+
+/** A point along a direction: how far, the loss, its gradient, and that along the direction. */
+interface Point {
+  readonly t: number;
+  readonly f: number;
+  readonly g: Tensor;
+  readonly slope: number;
+}
+
+/** The minimum of the cubic through two points with their slopes, within bounds. */
+function cubicMinimum(a: Point, b: Point, [low, high]: readonly [number, number]): number {
+  const d1 = a.slope + b.slope - (3 * (a.f - b.f)) / (a.t - b.t);
+  const square = d1 * d1 - a.slope * b.slope;
+  if (!(square >= 0)) return (low + high) / 2;
+  const d2 = Math.sqrt(square);
+  const at =
+    a.t <= b.t
+      ? b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
+      : a.t - (a.t - b.t) * ((a.slope + d2 - d1) / (a.slope - b.slope + 2 * d2));
+  return Math.min(Math.max(at, low), high);
+}
+
+/** Of a sufficient decrease, and of the slope that stays. */
+const [C1, C2] = [1e-4, 0.9];
+const MOST_SEARCHES = 25;
+
+/** A point that satisfies the strong Wolfe conditions, by brackets and cubic steps inside them; as PyTorch's and minFunc's. */
+function* strongWolfe(
+  evaluate: (t: number) => Reading<Point>,
+  start: Point,
+  first: number,
+  largest: number,
+  toleranceChange: number,
+): Reading<{ point: Point; evaluations: number }> {
+  let point = yield* evaluate(first);
+  let evaluations = 1;
+  let before = start;
+  let isDone = false;
+  let searches = 0;
+  let bracket: [Point, Point] | null = null;
+  const isTooHigh = (p: Point): boolean => p.f > start.f + C1 * p.t * start.slope;
+  while (searches < MOST_SEARCHES) {
+    if (isTooHigh(point) || (searches > 1 && point.f >= before.f)) bracket = [before, point];
+    else if (Math.abs(point.slope) <= -C2 * start.slope) [bracket, isDone] = [[point, point], true];
+    else if (point.slope >= 0) bracket = [before, point];
+    if (bracket !== null) break;
+    const next = cubicMinimum(before, point, [point.t + 0.01 * (point.t - before.t), point.t * 10]);
+    before = point;
+    point = yield* evaluate(next);
+    evaluations++;
+    searches++;
+  }
+  bracket ??= [start, point];
+  const ends: [Point, Point] = bracket;
+  let low: 0 | 1 = ends[0].f <= ends[1].f ? 0 : 1;
+  let hasStalled = false;
+  while (!isDone && searches < MOST_SEARCHES) {
+    const [least, most] = [Math.min(ends[0].t, ends[1].t), Math.max(ends[0].t, ends[1].t)];
+    if ((most - least) * largest < toleranceChange) break;
+    let t = cubicMinimum(ends[0], ends[1], [least, most]);
+    const margin = 0.1 * (most - least);
+    if (Math.min(most - t, t - least) < margin) {
+      if (hasStalled || t >= most || t <= least) {
+        t = Math.abs(t - most) < Math.abs(t - least) ? most - margin : least + margin;
+        hasStalled = false;
+      } else hasStalled = true;
+    } else hasStalled = false;
+    const p: Point = yield* evaluate(t);
+    evaluations++;
+    searches++;
+    const high: 0 | 1 = low === 0 ? 1 : 0;
+    if (isTooHigh(p) || p.f >= ends[low].f) {
+      ends[high] = p;
+      low = ends[0].f <= ends[1].f ? 0 : 1;
+      continue;
+    }
+    if (Math.abs(p.slope) <= -C2 * start.slope) isDone = true;
+    else if (p.slope * (ends[high].t - ends[low].t) >= 0) ends[high] = ends[low];
+    ends[low] = p;
+  }
+  return { point: ends[low], evaluations };
+}
+
+/** What is known from earlier steps. */
+interface Memory {
+  directions: number;
+  evaluations: number;
+  d: Tensor | null;
+  t: number;
+  gradient: Tensor | null;
+  loss: number;
+  readonly differences: { readonly y: Tensor; readonly s: Tensor; readonly ro: number }[];
+  scale: number;
+}
+
+/**
+ * Minimises by the two-loop recursion over the last `historySize` changes of gradients and parameters. One group of float32 parameters on
+ * one device. A step evaluates the loss several times and reads numbers back, so it takes a closure, which makes the gradients anew, and is
+ * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
+ */
+export class LBFGS {
+  readonly params: readonly Tensor[];
+  readonly options: LBFGSOptions;
+  #memory: Memory = LBFGS.#empty();
+
+  static #empty(): Memory {
+    return { directions: 0, evaluations: 0, d: null, t: 1, gradient: null, loss: 0, differences: [], scale: 1 };
+  }
+
+  constructor(params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}) {
+    this.params = [...params];
+    this.options = withDefaults(
+      { lr: 1, maxIter: 20, maxEval: null, toleranceGrad: 1e-7, toleranceChange: 1e-9, historySize: 100, lineSearch: null },
+      options,
+    );
+    const { maxIter, maxEval, historySize, lineSearch } = this.options;
+    checkAtLeast0("LBFGS", this.options, "lr", "toleranceGrad", "toleranceChange");
+    for (const [name, value] of Object.entries({ maxIter, historySize, ...(maxEval === null ? {} : { maxEval }) }))
+      if (!Number.isInteger(value) || value < 1) throw new ValueError("LBFGS", name, "a whole number of at least 1", value);
+    if (lineSearch !== null && lineSearch !== "strongWolfe")
+      throw new ValueError("LBFGS", "lineSearch", 'null or "strongWolfe"', lineSearch);
+    if (this.params.length === 0) throw new ValueError("LBFGS", "params", "at least one parameter", "none");
+    this.params.forEach((p, i) => {
+      if (!(p instanceof Tensor)) throw new DTypeError("LBFGS", `params[${i}]`, "a tensor", typeof p);
+      if (p.dtype !== "float32") throw new DTypeError("LBFGS", `params[${i}]`, "of float32", p.describe());
+      if (p.device !== this.params[0]!.device)
+        throw new ValueError("LBFGS", `params[${i}]`, `on ${this.params[0]!.device}, as the first`, p.device);
+      if (!p.isLeaf)
+        throw new AutogradError({
+          operation: "LBFGS",
+          argument: `params[${i}]`,
+          expected: "a leaf",
+          received: `${p.describe()} made by an operation`,
+        });
+    });
+  }
+
+  get lr(): number {
+    return this.options.lr;
+  }
+
+  set lr(value: number) {
+    if (!(value >= 0)) throw new ValueError("LBFGS", "lr", "at least 0", value);
+    this.options.lr = value;
+  }
+
+  /** One step; the loss before it. Waits for the numbers that it reads. */
+  async step(closure: Closure): Promise<number> {
+    const run = this.#begin("LBFGS.step", closure);
+    let next = run.next();
+    while (next.done !== true) {
+      const value = await item(next.value);
+      next.value.dispose();
+      next = run.next(value);
+    }
+    return next.value;
+  }
+
+  /** step(), blocking for the numbers that it reads. */
+  stepSync(closure: Closure): number {
+    const run = this.#begin("LBFGS.stepSync", closure);
+    let next = run.next();
+    while (next.done !== true) {
+      const value = itemSync(next.value);
+      next.value.dispose();
+      next = run.next(value);
+    }
+    return next.value;
+  }
+
+  #begin(operation: string, closure: Closure): Reading<number> {
+    refuseTraced(operation, null, "Compile what the closure does instead.");
+    return this.#run(closure);
+  }
+
+  /** Tensors of the optimizer's own, made without a tape. */
+  #make<T>(fn: () => T): T {
+    return outsideScopes(() => noGrad(() => scope(fn)));
+  }
+
+  #gradient(): Tensor {
+    return this.#make(() =>
+      cat(
+        this.params.map((p) =>
+          p.grad === null ? zeros([p.size], { dtype: p.dtype, device: p.device }) : reshape(detach(p.grad), [p.size]),
+        ),
+        0,
+      ),
+    );
+  }
+
+  #position(): Tensor {
+    return this.#make(() =>
+      cat(
+        this.params.map((p) => reshape(detach(p), [p.size])),
+        0,
+      ),
+    );
+  }
+
+  #place(flat: Tensor): void {
+    this.#make(() => {
+      let at = 0;
+      for (const p of this.params) {
+        p.copy_(reshape(narrow(flat, 0, at, p.size), p.shape));
+        at += p.size;
+      }
+    });
+  }
+
+  /** The loss and the gradient where the parameters are. */
+  *#evaluate(closure: Closure): Reading<{ f: number; g: Tensor }> {
+    const loss = enableGrad(closure);
+    const f = yield this.#make(() => clone(toDType(detach(loss), "float32")));
+    return { f, g: this.#gradient() };
+  }
+
+  /** The direction from here, and what was learned from the last one. */
+  *#direction(g: Tensor): Reading<Tensor> {
+    const m = this.#memory;
+    if (m.d === null || m.gradient === null) return this.#make(() => neg(g));
+    const { d: last, gradient } = m;
+    const y = this.#make(() => sub(g, gradient));
+    const s = this.#make(() => mul(last, m.t));
+    const ys = yield this.#make(() => dot(y, s));
+    if (ys > 1e-10) {
+      if (m.differences.length === this.options.historySize) {
+        const oldest = m.differences.shift()!;
+        oldest.y.dispose();
+        oldest.s.dispose();
+      }
+      m.differences.push({ y, s, ro: 1 / ys });
+      m.scale = ys / (yield this.#make(() => dot(y, y)));
+    } else {
+      y.dispose();
+      s.dispose();
+    }
+    const list = m.differences;
+    const shares = new Array<number>(list.length);
+    let q = this.#make(() => neg(g));
+    const move = (along: Tensor, by: number): void => {
+      const next = this.#make(() => add(q, mul(along, by)));
+      q.dispose();
+      q = next;
+    };
+    for (let i = list.length - 1; i >= 0; i--) {
+      shares[i] = (yield this.#make(() => dot(list[i]!.s, q))) * list[i]!.ro;
+      move(list[i]!.y, -shares[i]!);
+    }
+    const scaled = this.#make(() => mul(q, m.scale));
+    q.dispose();
+    q = scaled;
+    for (let i = 0; i < list.length; i++) {
+      const back: number = (yield this.#make(() => dot(list[i]!.y, q))) * list[i]!.ro;
+      move(list[i]!.s, shares[i]! - back);
+    }
+    return q;
+  }
+
+  *#run(closure: Closure): Reading<number> {
+    const { maxIter, toleranceGrad, toleranceChange, lineSearch } = this.options;
+    const maxEval = this.options.maxEval ?? Math.floor((maxIter * 5) / 4);
+    const m = this.#memory;
+    const largestOf = (x: Tensor): Tensor => this.#make(() => amax(abs(x)));
+    let { f: loss, g } = yield* this.#evaluate(closure);
+    const first = loss;
+    let evaluations = 1;
+    m.evaluations++;
+    if ((yield largestOf(g)) <= toleranceGrad) {
+      g.dispose();
+      return first;
+    }
+    for (let i = 1; i <= maxIter; i++) {
+      m.directions++;
+      const d = yield* this.#direction(g);
+      m.d?.dispose();
+      m.d = d;
+      m.gradient?.dispose();
+      m.gradient = this.#make(() => clone(g));
+      m.loss = loss;
+      m.t = this.lr;
+      if (m.directions === 1) m.t *= Math.min(1, 1 / (yield this.#make(() => sum(abs(g)))));
+      const slope = yield this.#make(() => dot(g, d));
+      if (slope > -toleranceChange) break;
+      const start = this.#position();
+      const moveTo = (t: number): void => {
+        const place = this.#make(() => add(start, mul(d, t)));
+        this.#place(place);
+        place.dispose();
+      };
+      let used = 0;
+      if (lineSearch === "strongWolfe") {
+        const made: Tensor[] = [];
+        const evaluate = function* (this: LBFGS, t: number): Reading<Point> {
+          moveTo(t);
+          const at = yield* this.#evaluate(closure);
+          made.push(at.g);
+          return { t, f: at.f, g: at.g, slope: yield this.#make(() => dot(at.g, d)) };
+        }.bind(this);
+        const from: Point = { t: 0, f: loss, g, slope };
+        const { point, evaluations: n } = yield* strongWolfe(evaluate, from, m.t, yield largestOf(d), toleranceChange);
+        [used, loss, m.t] = [n, point.f, point.t];
+        moveTo(m.t);
+        for (const t of [g, ...made]) if (t !== point.g) t.dispose();
+        g = point.g;
+      } else {
+        moveTo(m.t);
+        if (i < maxIter) {
+          g.dispose();
+          ({ f: loss, g } = yield* this.#evaluate(closure));
+          used = 1;
+        }
+      }
+      start.dispose();
+      evaluations += used;
+      m.evaluations += used;
+      if (i === maxIter || evaluations >= maxEval) break;
+      if ((yield largestOf(g)) <= toleranceGrad) break;
+      if (Math.abs(m.t) * (yield largestOf(d)) <= toleranceChange || Math.abs(loss - m.loss) < toleranceChange) break;
+    }
+    g.dispose();
+    return first;
+  }
+
+  /** Takes the gradients away, or fills them with zeros. */
+  zeroGrad({ setToNull = true }: { readonly setToNull?: boolean } = {}): void {
+    for (const p of this.params) clearGradient(p, setToNull);
+  }
+
+  /** How many directions were taken, and how often the loss was evaluated. */
+  get counts(): { readonly directions: number; readonly evaluations: number } {
+    return { directions: this.#memory.directions, evaluations: this.#memory.evaluations };
+  }
+
+  /** Frees what earlier steps left. The parameters stay. */
+  dispose(): void {
+    const { d, gradient, differences } = this.#memory;
+    d?.dispose();
+    gradient?.dispose();
+    for (const { y, s } of differences) {
+      y.dispose();
+      s.dispose();
+    }
+    this.#memory = LBFGS.#empty();
+  }
+}
+
+export const lbfgs = (params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}): LBFGS => new LBFGS(params, options);

@@ -1,0 +1,132 @@
+/** The scale of losses: what grows, shrinks, and skips a step; and training in half precision with it. */
+import { expect, test } from "vitest";
+import * as dx from "../../src/index.ts";
+import { clean, eachDevice, numbers } from "../device.ts";
+
+eachDevice("GradScaler", (device) => {
+  const parameter = (values: readonly number[]): dx.nn.Parameter => new dx.nn.Parameter(dx.tensor(values));
+
+  test("unscale tells of infinite and NaN elements in any dtype, and divides in place", () => {
+    const lists = () => [dx.tensor([2, 4]), dx.tensor([[8, -16]], { dtype: "float16" })];
+    const factor = dx.tensor(0.5);
+    for (const [bad, expected] of [
+      [1, 0],
+      [Infinity, 1],
+      [-Infinity, 1],
+      [NaN, 1],
+    ] as const) {
+      const list = [...lists(), dx.tensor([3, bad, 5])];
+      expect(dx.optim.unscale(list, factor).itemSync()).toBe(expected);
+      expect(numbers(list[0]!)).toEqual([1, 2]);
+      expect(numbers(list[1]!)).toEqual([4, -8]);
+      expect(numbers(list[2]!)[0]).toBe(1.5);
+      expect(list[1]!.dtype).toBe("float16");
+    }
+    expect(dx.optim.unscale([], factor).itemSync()).toBe(0);
+  });
+
+  test("a step with an infinite gradient is left out and the scale shrinks; it grows after an interval", async () => {
+    await clean(device, async () => {
+      const p = parameter([1, 2]);
+      const optimizer = dx.optim.sgd([p], { lr: 0.5 });
+      const scaler = dx.optim.gradScaler({ initScale: 8, growthInterval: 2 });
+      const seen: number[] = [];
+      for (const [i, factor] of [1, Infinity, 1, 1, 1].entries()) {
+        optimizer.zeroGrad();
+        scaler.scale(dx.sum(dx.mul(p, factor))).backward();
+        const stepped = i % 2 === 0 ? scaler.stepSync(optimizer) : await scaler.step(optimizer);
+        expect(stepped).toBe(factor === 1);
+        scaler.update();
+        seen.push(await scaler.getScale());
+      }
+      expect(seen).toEqual([8, 4, 4, 8, 8]);
+      expect(numbers(p)).toEqual([-1, 0]);
+      scaler.dispose();
+      optimizer.dispose();
+      optimizer.zeroGrad();
+      p.dispose();
+    });
+  });
+
+  test("unscaled gradients can be clipped; a second unscale, step or update is refused", () => {
+    const p = parameter([3, 4]);
+    const optimizer = dx.optim.sgd([p], { lr: 1 });
+    const scaler = dx.optim.gradScaler({ initScale: 1024 });
+    scaler.scale(dx.sum(dx.mul(p, dx.tensor([3, 4])))).backward();
+    scaler.unscale(optimizer);
+    expect(numbers(p.grad!)).toEqual([3, 4]);
+    expect(() => scaler.unscale(optimizer)).toThrow("GradScaler.unscale");
+    dx.nn.utils.clipGradNorm_([p], 1);
+    scaler.stepSync(optimizer);
+    expect(numbers(p)[0]).toBeCloseTo(2.4, 5);
+    expect(() => scaler.stepSync(optimizer)).toThrow("GradScaler.stepSync");
+    scaler.update();
+    expect(() => scaler.update()).toThrow("GradScaler.update");
+    optimizer.zeroGrad();
+    expect(() => scaler.unscale(optimizer)).toThrow("have gradients");
+    scaler.update(16);
+    expect(scaler.getScaleSync()).toBe(16);
+    expect(() => dx.optim.gradScaler({ growthFactor: 1 })).toThrow(dx.ValueError);
+    expect(() => dx.optim.gradScaler({ backoffFactor: 1 })).toThrow(dx.ValueError);
+    scaler.dispose();
+    optimizer.dispose();
+  });
+
+  test("one that is not enabled scales nothing; a state is taken over", () => {
+    const p = parameter([1]);
+    const optimizer = dx.optim.sgd([p], { lr: 1 });
+    const off = dx.optim.gradScaler({ enabled: false });
+    const loss = dx.sum(p);
+    expect(off.scale(loss)).toBe(loss);
+    loss.backward();
+    expect(off.stepSync(optimizer)).toBe(true);
+    off.update();
+    expect(off.getScaleSync()).toBe(1);
+    const [a, b] = [dx.optim.gradScaler({ initScale: 32, growthInterval: 3 }), dx.optim.gradScaler()];
+    optimizer.zeroGrad();
+    a.scale(dx.sum(p)).backward();
+    a.stepSync(optimizer);
+    a.update();
+    b.loadStateDict(a.stateDict());
+    expect(b.stateDict()).toEqual({ scale: 32, growthFactor: 2, backoffFactor: 0.5, growthInterval: 3, growthTracker: 1 });
+    for (const s of [a, b]) s.dispose();
+    optimizer.dispose();
+  });
+
+  test("float16 gradients that vanish unscaled train a layer when scaled", () => {
+    const train = (scaler: dx.optim.GradScaler): number => {
+      const w = parameter([0.5]);
+      const optimizer = dx.optim.sgd([w], { lr: 1e6 });
+      for (let i = 0; i < 3; i++) {
+        optimizer.zeroGrad();
+        const half = w.to("float16");
+        scaler.scale(dx.sum(dx.mul(dx.mul(dx.mul(half, half), 1e-3), 1e-5))).backward();
+        scaler.stepSync(optimizer);
+        scaler.update();
+      }
+      optimizer.dispose();
+      scaler.dispose();
+      return numbers(w)[0]!;
+    };
+    expect(train(dx.optim.gradScaler({ enabled: false }))).toBe(0.5);
+    expect(train(dx.optim.gradScaler({ initScale: 4096 }))).toBeLessThan(0.49);
+  });
+
+  test("a compiled function unscales, and is told by the result what it found", () => {
+    const p = parameter([1, 2]);
+    const run = dx.compile((x: dx.Tensor) => {
+      const g = dx.grad(dx.sum(dx.mul(dx.mul(p, x), 64)), [p])[0]!;
+      return [dx.optim.unscale([g], dx.tensor(1 / 64)), g] as const;
+    });
+    for (const [values, expected] of [
+      [[3, 4], 0],
+      [[Infinity, 4], 1],
+      [[5, 6], 0],
+    ] as const) {
+      const [found, g] = run(dx.tensor(values));
+      expect(found.itemSync()).toBe(expected);
+      expect(numbers(g)).toEqual(values);
+    }
+    run.dispose();
+  });
+});
