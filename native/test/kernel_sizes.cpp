@@ -33,6 +33,21 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,41,43]" + conv + pads + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,39,41]" + conv + none + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[2,10,25,27] FilterTensor=f32[10,1,3,3] OutputTensor=f32[2,10,25,27]" + conv + pads + " GroupCount=10",
+      // Every second position: phases of the input; one channel for one, by whole planes and by tiles of one image.
+      "CONVOLUTION InputTensor=f32[2,3,61,64] FilterTensor=f32[20,3,7,7] BiasTensor=f32[1,20,1,1] OutputTensor=f32[2,20,31,32] Mode=1 "
+      "Direction=0 Strides=[2,2] Dilations=[1,1] StartPadding=[3,3] EndPadding=[3,3] OutputPadding=[0,0] GroupCount=1 "
+      "FusedActivation={ACTIVATION_RELU}",
+      "CONVOLUTION InputTensor=f16[9,4,29,40] FilterTensor=f16[6,2,3,2] OutputTensor=f16[9,6,14,14] Mode=1 Direction=0 Strides=[2,3] "
+      "Dilations=[1,1] StartPadding=[0,2] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=2",
+      "CONVOLUTION InputTensor=f32[3,16,30,30] FilterTensor=f32[24,16,1,1] OutputTensor=f32[3,24,15,15] Mode=1 Direction=0 Strides=[2,2] "
+      "Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1",
+      "CONVOLUTION InputTensor=f32[2,48,57,31] FilterTensor=f32[48,1,3,3] BiasTensor=f32[1,48,1,1] OutputTensor=f32[2,48,29,16] Mode=1 "
+      "Direction=0 Strides=[2,2] Dilations=[1,1] StartPadding=[1,1] EndPadding=[1,1] OutputPadding=[0,0] GroupCount=48 "
+      "FusedActivation={ACTIVATION_SIGMOID}",
+      "CONVOLUTION InputTensor=f32[1,2,130,70] FilterTensor=f32[2,1,5,5] OutputTensor=f32[1,2,130,70]" + conv +
+          "StartPadding=[2,2] EndPadding=[2,2] GroupCount=2",
+      "CONVOLUTION InputTensor=f16[3,20,19,23] FilterTensor=f16[20,1,3,3] OutputTensor=f16[3,20,19,23]/[8740,1,460,20]" + conv + pads +
+          " GroupCount=20",
       // Weight gradients: by parts of the batch, and with more rows and columns than that is good for.
       "CONVOLUTION InputTensor=f32[2,13,20,20]/[400,800,20,1] FilterTensor=f32[19,13,16,16]/[256,4864,16,1] "
       "OutputTensor=f32[2,19,5,5]/[25,50,5,1]" +
@@ -56,6 +71,13 @@ std::vector<std::string> Descriptions() {
       // More cells than are taken at a time; strides of two, lines of more than one vector.
       "MAX_POOLING InputTensor=f32[1,3,40,41] OutputTensor=f32[1,3,40,41]" + wide,
       "MAX_POOLING_GRAD InputTensor=f32[1,3,40,41] InputGradientTensor=f32[1,3,40,41] OutputGradientTensor=f32[1,3,40,41]" + wide,
+      "AVERAGE_POOLING InputTensor=f32[1,3,40,41] OutputTensor=f32[1,3,40,41] IncludePadding=0" + wide,
+      "AVERAGE_POOLING InputTensor=f16[2,3,45,71] OutputTensor=f16[2,3,23,36] IncludePadding=1" + halves,
+      "AVERAGE_POOLING InputTensor=f32[5,3,21,37] OutputTensor=f32[5,3,1,1] IncludePadding=0 Strides=[21,37] WindowSize=[21,37] "
+      "StartPadding=[0,0] EndPadding=[0,0]",
+      "MAX_POOLING2 InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,15,24] Dilations=[2,3] Strides=[3,3] WindowSize=[3,2] "
+      "StartPadding=[1,1] EndPadding=[1,1]",
+      "MAX_POOLING InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36]" + halves,
       "MAX_POOLING1 InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36] OutputIndicesTensor=u32[2,3,23,36]" + halves,
       "MAX_POOLING_GRAD InputTensor=f32[2,3,45,71] InputGradientTensor=f32[2,3,23,36] OutputGradientTensor=f32[2,3,45,71]" + halves,
   };

@@ -3,7 +3,8 @@
 // Where neighbouring outputs read neighbouring inputs, output (y, x) is column y * pitch + x of an image, and what a tap reads for a
 // stretch of columns is one stretch of memory, across the ends of lines too. Columns that are no output are computed and left. Where
 // taps reach over the border, or the input is no float32, it is copied once, with zeros around it; a line's zeros at the right are
-// those at the left of the next.
+// those at the left of the next. Where neighbouring outputs read every second input, the copy has the even and the odd columns and
+// lines apart, so that a tap reads one stretch again.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -16,6 +17,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
+constexpr int64_t kMostStep = 4, kMostTaps = 256;
 constexpr double kMostWaste = 48;                                  // columns computed for nothing, for each column and row of A
 constexpr int64_t kMostCopy = 1 << 20, kMostSharedCopy = 1 << 24;  // floats: of one image, of all
 constexpr int64_t kFewOutputs = 1 << 16, kManySteps = 2048;        // for parts of the channels
@@ -24,6 +26,11 @@ constexpr int64_t kTaskWork = 300000, kPackedSteps = 4096;         // multiply-a
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
+
+void LoadFloat(DML_TENSOR_DATA_TYPE type, float* to, const uint8_t* base, int64_t offset) {
+  if (IsFloat32(type)) std::memcpy(to, base + offset * 4, 4);
+  else Table().load(type, reinterpret_cast<uint8_t*>(to), base + offset * 2, 1, 1);
+}
 
 struct Range {
   int64_t least = std::numeric_limits<int64_t>::max(), most = std::numeric_limits<int64_t>::min();
@@ -41,24 +48,25 @@ struct Range {
 void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   const GridDimension &z = dim_[0], &y = dim_[1], &x = dim_[2];
   if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0) return;
-  if ((y.count > 1 && y.in_step != 1) || (x.count > 1 && x.in_step != 1)) return;
   const int64_t width = Table().tile_columns;
   const Range reach_y(y.taps), reach_x(x.taps);
   Flat f;
+  f.step_y = y.count > 1 ? y.in_step : 1;
+  f.step_x = x.count > 1 ? x.in_step : 1;
+  if (f.step_y > kMostStep || f.step_x > kMostStep) return;
+  const bool steps = f.step_y > 1 || f.step_x > 1;
+  f.single = rows_ == 1 && channels_ == 1 && taps_ >= 4 && taps_ <= kMostTaps;
   f.copies = shape.in_type != DML_TENSOR_DATA_TYPE_FLOAT32 || !reach_y.Inside(y) || !reach_x.Inside(x) ||
-             (x.in_size > 1 && x.in_stride != 1) || (y.in_size > 1 && y.in_stride < x.in_size);
+             (x.in_size > 1 && x.in_stride != 1) || (y.in_size > 1 && y.in_stride < x.in_size) || steps || f.single;
   f.pitch = y.in_size > 1 ? y.in_stride : x.count;
   f.copies |= (y.count - 1) * f.pitch + x.count < width;  // would read over the end
   if (f.copies) {
-    if (taps_ < 4) return;
+    if (taps_ < 4 && !steps) return;
     f.left = std::max<int64_t>(0, -reach_x.least);
     const int64_t right = std::max<int64_t>(0, x.count + reach_x.most - x.in_size);
-    f.pitch = std::max(x.in_size + std::max(f.left, right), x.count);
+    f.pitch = steps ? x.count + (f.left + reach_x.most) / f.step_x : std::max(x.in_size + std::max(f.left, right), x.count);
     f.first_line = reach_y.least;
-    f.lines = y.count + reach_y.most - reach_y.least;
-    f.channel_step = RoundUp(f.lines * f.pitch + f.left + right + width, kMaxWidth);
-  } else {
-    f.channel_step = shape.in_channel;
+    f.lines = y.count + (reach_y.most - reach_y.least) / f.step_y;
   }
   f.length = (y.count - 1) * f.pitch + x.count;
   f.tiles = Divide(f.length, width);
@@ -66,10 +74,21 @@ void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   if (waste * static_cast<double>(rows_) > kMostWaste) return;
   for (const Tap& ty : y.taps)
     for (const Tap& tx : x.taps) {
-      const int64_t offset = (f.copies ? ty.offset - f.first_line : ty.offset) * f.pitch + f.left + tx.offset;
+      int64_t offset = ty.offset * f.pitch + f.left + tx.offset;
+      if (f.copies) {
+        const int64_t line = ty.offset - f.first_line, column = f.left + tx.offset;
+        const Flat::Phase phase = {line % f.step_y, column % f.step_x};
+        auto is_it = [&](const Flat::Phase& p) { return p.y == phase.y && p.x == phase.x; };
+        auto found = std::find_if(f.phases.begin(), f.phases.end(), is_it);
+        if (found == f.phases.end()) found = f.phases.insert(found, phase);
+        offset = ((found - f.phases.begin()) * f.lines + line / f.step_y) * f.pitch + column / f.step_x;
+      }
       if (offset > std::numeric_limits<int32_t>::max()) return;
       f.offsets.push_back(static_cast<int32_t>(offset));
     }
+  // Behind the last line what a tile reads too much.
+  const int64_t lines = static_cast<int64_t>(f.phases.size()) * f.lines + 1;
+  f.channel_step = f.copies ? RoundUp(lines * f.pitch + width, kMaxWidth) : shape.in_channel;
   const int64_t planes = images_ * groups_, wanted = ThreadPool::Get().size() * 4;
   if (planes < wanted) {
     f.shares_copies = f.copies;
@@ -87,7 +106,9 @@ size_t ConvolutionGrid::FlatScratchBytes() const {
   const int64_t panels = Divide(rows_, Table().tile_rows), tile_floats = Divide(rows_, panels) * Table().tile_columns;
   const int64_t sums = flat_.parts > 1 ? flat_.parts * images_ * groups_ * flat_.tiles * panels * tile_floats : 0;
   const int64_t copies = flat_.shares_copies ? images_ * groups_ : flat_.copies ? ThreadPool::Get().size() : 0;
-  return static_cast<size_t>(RoundUp(groups_ * rows_ * depth_, kMaxWidth) + copies * channels_ * flat_.channel_step + sums) * sizeof(float);
+  const int64_t filter = flat_.single ? 0 : RoundUp(groups_ * rows_ * depth_, kMaxWidth);
+  const int64_t lines = flat_.single ? LineFloats() * ThreadPool::Get().size() : 0;
+  return static_cast<size_t>(filter + copies * channels_ * flat_.channel_step + sums + lines) * sizeof(float);
 }
 
 void ConvolutionGrid::CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel,
@@ -95,32 +116,48 @@ void ConvolutionGrid::CopyChannel(const ConvolutionShape& shape, const KernelArg
   const GridDimension &y = dim_[1], &x = dim_[2];
   std::memset(to, 0, static_cast<size_t>(flat_.channel_step) * sizeof(float));
   const int64_t start = plane / groups_ * shape.in_image + (plane % groups_ * channels_ + channel) * shape.in_channel;
-  const int64_t first = std::max<int64_t>(0, flat_.first_line), last = std::min(y.in_size, flat_.first_line + flat_.lines);
-  for (int64_t line = first; line < last; ++line)
-    Table().load(shape.in_type, reinterpret_cast<uint8_t*>(to + (line - flat_.first_line) * flat_.pitch + flat_.left),
-                 arguments.inputs[0] + (start + line * y.in_stride) * shape.in_bytes, x.in_stride, x.in_size);
+  for (const Flat::Phase& phase : flat_.phases) {
+    int64_t line, last_line, column, last_column;
+    Clip(flat_.first_line + phase.y, flat_.step_y, y.in_size, flat_.lines, &line, &last_line);
+    Clip(phase.x - flat_.left, flat_.step_x, x.in_size, flat_.pitch, &column, &last_column);
+    const int64_t n = last_column - column, step = flat_.step_x * x.in_stride, line_step = flat_.step_y * y.in_stride;
+    const uint8_t* from = arguments.inputs[0] + (start + (flat_.first_line + phase.y + line * flat_.step_y) * y.in_stride +
+                                                 (phase.x - flat_.left + column * flat_.step_x) * x.in_stride) *
+                                                    shape.in_bytes;
+    float* target = to + line * flat_.pitch + column;
+    if (n > 0 && IsFloat32(shape.in_type)) {
+      Table().copy_rows(target, flat_.pitch, reinterpret_cast<const float*>(from), line_step, step, last_line - line, n);
+    } else if (n > 0) {
+      for (int64_t i = line; i < last_line; ++i, target += flat_.pitch, from += line_step * shape.in_bytes)
+        Table().load(shape.in_type, reinterpret_cast<uint8_t*>(target), from, step, n);
+    }
+    to += flat_.lines * flat_.pitch;
+  }
 }
 
 void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments) const {
   ThreadPool& pool = ThreadPool::Get();
   auto* filter = reinterpret_cast<float*>(arguments.scratch);
-  float* copies = filter + RoundUp(groups_ * rows_ * depth_, kMaxWidth);
+  float* copies = filter + (flat_.single ? 0 : RoundUp(groups_ * rows_ * depth_, kMaxWidth));
   const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), pieces = Divide(depth_, kPackedSteps);
   const int64_t copy_floats = channels_ * flat_.channel_step, planes = images_ * groups_;
   if (flat_.parts > 1) {
     RunFlatParts(shape, arguments, filter, copies);
     return;
   }
-  pool.ParallelFor(0, groups_ * panels * pieces, std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps))),
-                   [&](int64_t first, int64_t last, int) {
-                     for (int64_t i = first; i < last; ++i) {
-                       const int64_t k = i % pieces * kPackedSteps, m = i / pieces % panels * height, group = i / pieces / panels;
-                       const int64_t rows = std::min(height, rows_ - m);
-                       if (rows <= 0) continue;
-                       PackFilter(shape, arguments.inputs[1], group, m, rows, k, std::min(kPackedSteps, depth_ - k),
-                                  filter + (group * rows_ + m) * depth_ + k * rows);
-                     }
-                   });
+  const int64_t copied = flat_.shares_copies ? planes : flat_.copies ? pool.size() : 0;
+  float* lines = copies + copied * copy_floats;
+  if (!flat_.single)
+    pool.ParallelFor(0, groups_ * panels * pieces, std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps))),
+                     [&](int64_t first, int64_t last, int) {
+                       for (int64_t i = first; i < last; ++i) {
+                         const int64_t k = i % pieces * kPackedSteps, m = i / pieces % panels * height, group = i / pieces / panels;
+                         const int64_t rows = std::min(height, rows_ - m);
+                         if (rows <= 0) continue;
+                         PackFilter(shape, arguments.inputs[1], group, m, rows, k, std::min(kPackedSteps, depth_ - k),
+                                    filter + (group * rows_ + m) * depth_ + k * rows);
+                       }
+                     });
   if (flat_.shares_copies)
     pool.ParallelFor(0, planes * channels_, std::max<int64_t>(1, 40000 / flat_.channel_step), [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) CopyChannel(shape, arguments, i / channels_, i % channels_, copies + i * flat_.channel_step);
@@ -137,7 +174,9 @@ void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArgumen
         for (int64_t channel = 0; channel < channels_; ++channel)
           CopyChannel(shape, arguments, plane, channel, copies + slot * copy_floats + channel * flat_.channel_step);
       }
-      RunFlatTask(shape, arguments, plane, flat_.tiles * chunk / flat_.chunks, flat_.tiles * (chunk + 1) / flat_.chunks, filter, in);
+      const int64_t first_tile = flat_.tiles * chunk / flat_.chunks, last_tile = flat_.tiles * (chunk + 1) / flat_.chunks;
+      if (flat_.single) RunFlatLine(shape, arguments, plane, first_tile, last_tile, in, lines + slot * LineFloats());
+      else RunFlatTask(shape, arguments, plane, first_tile, last_tile, filter, in);
     }
   });
 }
@@ -169,6 +208,40 @@ void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArg
       MultiplyFlat(plane % groups_ * rows_ + m, rows, 0, channels_, filter, in + FlatStart(tile), sums);
       StoreFlat(shape, arguments, plane, tile, m, rows, sums);
     }
+}
+
+int64_t ConvolutionGrid::LineFloats() const { return (flat_.tiles / flat_.chunks + 1) * Table().tile_columns; }
+
+// One channel for one: all columns of some tiles at once, then the lines among them.
+void ConvolutionGrid::RunFlatLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first,
+                                  int64_t tile_last, const float* in, float* line) const {
+  const IsaTable& table = Table();
+  const GridDimension &y = dim_[1], &x = dim_[2];
+  const int64_t group = plane % groups_, start = tile_first * table.tile_columns;
+  const int64_t end = std::min(tile_last * table.tile_columns, flat_.length);
+  if (start >= end) return;
+  float weights[kMostTaps], bias = 0;
+  for (int64_t t = 0; t < taps_; ++t)
+    LoadFloat(shape.filter_type, weights + t, arguments.inputs[1], group * shape.filter_group + cells_[static_cast<size_t>(t)]);
+  if (shape.has_bias) LoadFloat(shape.filter_type, &bias, arguments.inputs[2], group * shape.bias_row);
+  table.taps_line(line, in + start, flat_.offsets.data(), weights, taps_, bias, end - start);
+  Activate(shape.activations, line, end - start);
+  const int64_t out = out_start_ + plane / groups_ * shape.out_image + group * shape.out_row;
+  const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
+  for (int64_t at_y = start / flat_.pitch; at_y * flat_.pitch < end; ++at_y) {
+    const int64_t first = std::max<int64_t>(0, start - at_y * flat_.pitch), last = std::min(x.count, end - at_y * flat_.pitch);
+    if (first >= last) continue;
+    const float* from = line + at_y * flat_.pitch + first - start;
+    const int64_t to = out + at_y * y.out_stride + first * x.out_stride;
+    if (stores_lines && first == 0 && last == x.count) {  // and all whole lines that follow
+      const int64_t lines = std::max<int64_t>(1, std::min(y.count, (end - x.count) / flat_.pitch + 1) - at_y);
+      table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, y.out_stride, from, flat_.pitch, 1, lines, x.count);
+      at_y += lines - 1;
+    } else {
+      table.store(shape.out_type, arguments.outputs[0] + to * shape.out_bytes, reinterpret_cast<const uint8_t*>(from), x.out_stride,
+                  last - first);
+    }
+  }
 }
 
 // Few outputs of many channels, as weight gradients are: each thread takes some of the channels, which a batch was before, packs what
@@ -231,7 +304,7 @@ void ConvolutionGrid::StoreFlat(const ConvolutionShape& shape, const KernelArgum
       const int64_t to = out_start_ + plane / groups_ * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
       const float* from = sums + column - start;
       if (stores_lines) {
-        table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, from, width, rows, n);
+        table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, from, width, 1, rows, n);
       } else {
         for (int64_t r = 0; r < rows; ++r)
           table.store(shape.out_type, arguments.outputs[0] + (to + r * shape.out_row) * shape.out_bytes,

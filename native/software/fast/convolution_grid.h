@@ -60,12 +60,18 @@ class ConvolutionGrid {
   // Without packing the input: see convolution_flat.cpp.
   struct Flat {
     bool used = false, copies = false, shares_copies = false;
+    bool single = false;                       // one channel of the input for one of the output
     int64_t parts = 1;                         // of the channels, each with sums of its own
     int64_t pitch = 0, length = 0, tiles = 0;  // of a line of the input; columns of an image, and of tiles
     int64_t chunks = 1;                        // tasks of an image
     int64_t channel_step = 0;
-    // Of the copy: lines, the first one's place in the input, zeros in front of a line.
-    int64_t lines = 0, first_line = 0, left = 0;
+    // Of the copy: lines, the first one's place in the input, zeros in front of a line. With steps between the positions that
+    // neighbouring outputs read, it is in phases: lines first_line + phase.y + i * step_y, columns phase.x - left + i * step_x.
+    int64_t lines = 0, first_line = 0, left = 0, step_y = 1, step_x = 1;
+    struct Phase {
+      int64_t y, x;
+    };
+    std::vector<Phase> phases;
     std::vector<int32_t> offsets;  // of the taps
   };
   void PlanFlat(const ConvolutionShape& shape);
@@ -74,7 +80,10 @@ class ConvolutionGrid {
   void CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel, float* to) const;
   void RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
                    const float* filter, const float* in) const;
+  void RunFlatLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
+                   const float* in, float* line) const;
   void RunFlatParts(const ConvolutionShape& shape, const KernelArguments& arguments, float* filter, float* sums) const;
+  int64_t LineFloats() const;
   int64_t FlatStart(int64_t tile) const;
   void MultiplyFlat(int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter, const float* in,
                     float* sums) const;

@@ -101,24 +101,6 @@ static const GemmTile kTiles[] = DX_EACH_TILE(MultiplyTile);
 static const TapsTile kTapsTiles[] = DX_EACH_TILE(MultiplyTaps);
 #undef DX_EACH_TILE
 
-// to[r * to_stride + i] = from[r * from_stride + i] for r < rows, i < n: n of no more than a tile's columns.
-static void CopyRows(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t n) {
-#if DX_ISA == 2
-  const auto low = static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1);
-  const auto high = static_cast<__mmask16>(n > 16 ? (1u << (n - 16)) - 1 : 0);
-  for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
-    _mm512_mask_storeu_ps(to, low, _mm512_maskz_loadu_ps(low, from));
-    if (high) _mm512_mask_storeu_ps(to + 16, high, _mm512_maskz_loadu_ps(high, from + 16));
-  }
-#else
-  for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
-    int64_t i = 0;
-    for (; i + kWidth <= n; i += kWidth) StoreF(to + i, LoadF(from + i));
-    for (; i < n; ++i) to[i] = from[i];
-  }
-#endif
-}
-
 #if DX_ISA == 2
 // The transpose of 16 x 16 floats in registers.
 DX_INLINE void Transpose16(__m512* r) {

@@ -65,16 +65,23 @@ struct IsaTable {
   int tile_rows, tile_columns;
   const GemmTile* tiles;
   const TapsTile* taps_tiles;
-  // to[r * to_stride + i] = from[r * from_stride + i] for r < rows, i < n <= tile_columns.
-  void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t n);
+  // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
+  void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
   void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride, int64_t n);
 
   // Lines of `width` floats, each of `per_line` pieces.
   void (*pack_lines)(float* to, int64_t width, const float* base, int64_t step, const PackPiece* pieces, int lines, int per_line);
 
-  // sums += every step-th element of x
-  void (*add_every)(float* sums, const float* x, int64_t step, int64_t n);
+  // out[i] = bias + the sum of weights[t] * in[i + offsets[t]]; reads and writes whole vectors.
+  void (*taps_line)(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n);
+  // Pooling in two steps: line[i] is the fold of `start` and x[rows[r] + i]; out[i] that of `lowest` and line[i * step + cell * dilation],
+  // or their sum divided by counts[i] * rows. The second step reads `line` for whole vectors of places.
+  void (*max_rows)(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n);
+  void (*sum_rows)(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n);
+  void (*max_places)(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, float lowest, int64_t n);
+  void (*mean_places)(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, const float* counts, float rows,
+                      int64_t n);
   // The largest of what the cells read for each of n places, and where that lies in x: of equals the first. `position` may be null.
   // Unless `goes_on`, best starts as `lowest`, and position as -1, none.
   void (*max_cells)(float* best, int32_t* position, const float* x, const PoolCell* cells, int count, int64_t step, float lowest,

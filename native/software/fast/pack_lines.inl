@@ -80,9 +80,118 @@ DX_INLINE VF LoadEvery(const float* p, int64_t step, int64_t count) {
   return LoadF(values);
 }
 
-static void AddEvery(float* sums, const float* x, int64_t step, int64_t n) {
-  for (int64_t i = 0; i < n; i += kWidth) StoreSome(sums + i, LoadSome(sums + i, n - i) + LoadEvery(x + i * step, step, n - i), n - i);
+// to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
+static void CopyRows(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
+    if (step == 1)
+      for (int64_t i = 0; i < n; i += kWidth) StoreSome(to + i, LoadSome(from + i, n - i), n - i);
+    else
+      for (int64_t i = 0; i < n; i += kWidth) StoreSome(to + i, LoadEvery(from + i * step, step, n - i), n - i);
+  }
 }
+
+// One input channel, one output channel: out[i] = bias + the taps' weights times in[i + offset], for whole vectors up to n.
+template <int kVectors>
+DX_INLINE void AddTaps(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias) {
+  VF sums[kVectors];
+#if defined(__GNUC__)
+#pragma GCC unroll 8
+#endif
+  for (int v = 0; v < kVectors; ++v) sums[v] = SplatF(bias);
+  for (int64_t t = 0; t < taps; ++t) {
+    const float* p = in + offsets[t];
+    const VF weight = SplatF(weights[t]);
+#if defined(__GNUC__)
+#pragma GCC unroll 8
+#endif
+    for (int v = 0; v < kVectors; ++v) sums[v] += weight * LoadF(p + v * kWidth);
+  }
+#if defined(__GNUC__)
+#pragma GCC unroll 8
+#endif
+  for (int v = 0; v < kVectors; ++v) StoreF(out + v * kWidth, sums[v]);
+}
+static void TapsLine(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 * kWidth <= n; i += 8 * kWidth) AddTaps<8>(out + i, in + i, offsets, weights, taps, bias);
+  if (i + 4 * kWidth <= n) {
+    AddTaps<4>(out + i, in + i, offsets, weights, taps, bias);
+    i += 4 * kWidth;
+  }
+  for (; i < n; i += kWidth) AddTaps<1>(out + i, in + i, offsets, weights, taps, bias);
+}
+
+// Pooling: first along the columns of a window, then along a line that has what lies outside on both sides.
+struct LargerOf {
+  static VF Join(VF value, VF top) {  // the other operand where one is NaN, as `value > top ? value : top`
+#if DX_ISA == 2
+    return (VF)_mm512_max_ps((__m512)value, (__m512)top);
+#elif DX_ISA == 1
+    return (VF)_mm256_max_ps((__m256)value, (__m256)top);
+#else
+    return Select(value > top, value, top);
+#endif
+  }
+};
+struct SumOfTwo {
+  static VF Join(VF value, VF sum) { return value + sum; }
+};
+// The first element of each pair of 2 * kWidth floats.
+DX_INLINE VF LoadEven(const float* p) {
+#if DX_ISA == 2
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return (VF)_mm512_permutex2var_ps(_mm512_loadu_ps(p), even, _mm512_loadu_ps(p + 16));
+#elif DX_ISA == 1
+  const __m256 pairs = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
+  return (VF)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), 0xd8));
+#else
+  VF v;
+  for (int i = 0; i < kWidth; ++i) v[i] = p[2 * i];
+  return v;
+#endif
+}
+// line[i] = the fold of x[rows[r] + i] for all rows.
+template <typename Fold>
+void FoldRows(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n) {
+  for (int64_t i = 0; i < n; i += kWidth) {
+    VF value = SplatF(start);
+    for (int r = 0; r < count; ++r) value = Fold::Join(LoadSome(x + rows[r] + i, n - i), value);
+    StoreSome(line + i, value, n - i);
+  }
+}
+// The fold of line[i * step + cell * dilation] for all cells, for place i. Reads whole vectors of places.
+template <typename Fold>
+DX_INLINE VF FoldCells(const float* line, int64_t step, int64_t dilation, int64_t cells, float start) {
+  VF value = SplatF(start);
+  if (step == 1) {
+    for (int64_t c = 0; c < cells; ++c) value = Fold::Join(LoadF(line + c * dilation), value);
+  } else if (step == 2) {
+    for (int64_t c = 0; c < cells; ++c) value = Fold::Join(LoadEven(line + c * dilation), value);
+  } else {
+    for (int64_t c = 0; c < cells; ++c) {
+      VF some;
+      for (int i = 0; i < kWidth; ++i) some[i] = line[i * step + c * dilation];
+      value = Fold::Join(some, value);
+    }
+  }
+  return value;
+}
+static void MaxPlaces(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, float lowest, int64_t n) {
+  for (int64_t i = 0; i < n; i += kWidth)
+    StoreSome(out + i, FoldCells<LargerOf>(line + i * step, step, dilation, cells, lowest), n - i);
+}
+static void MeanPlaces(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, const float* counts, float rows,
+                       int64_t n) {
+  for (int64_t i = 0; i < n; i += kWidth)
+    StoreSome(out + i, FoldCells<SumOfTwo>(line + i * step, step, dilation, cells, 0) / (LoadSome(counts + i, n - i) * rows), n - i);
+}
+static void MaxRows(float* line, const float* x, const int64_t* rows, int count, float lowest, int64_t n) {
+  FoldRows<LargerOf>(line, x, rows, count, lowest, n);
+}
+static void SumRows(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n) {
+  FoldRows<SumOfTwo>(line, x, rows, count, start, n);
+}
+
 // Lanes [low, high) of every step-th element; p is lane 0's. The others are zero.
 DX_INLINE VF LoadLanes(const float* p, int64_t step, int64_t low, int64_t high) {
 #if DX_ISA == 2

@@ -16,6 +16,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int kSpatial = 3;
+constexpr int64_t kMostPlane = 1 << 24;
 using Triple = std::array<int64_t, kSpatial>;
 
 struct Grid {
@@ -94,6 +95,8 @@ class PoolingKernel : public Kernel {
       x_.Places(cell, &first, &last);
       served_.push_back({first, last});
     }
+    step_ = x_.places == 1 ? 1 : x_.stride;
+    line_floats_ = std::max(x_.padding + x_.image, Padded(x_.places) * step_ + (x_.cells - 1) * x_.dilation) + kMaxWidth;
   }
 
  protected:
@@ -150,38 +153,55 @@ class PoolingKernel : public Kernel {
     }
   }
 
+  // visit(lines, count, z, y) for each line of places, with the lines of the image that its windows meet, in packed elements.
+  template <typename Visit>
+  void ForLines(const Visit& visit) const {
+    std::vector<int64_t> lines(static_cast<size_t>(window_.size[0] * window_.size[1]));
+    for (int64_t z = 0; z < places_.size[0]; ++z)
+      for (int64_t y = 0; y < places_.size[1]; ++y) {
+        int count = 0;
+        for (int64_t kz = 0; kz < window_.size[0]; ++kz) {
+          if (!z_.Inside(z, kz)) continue;
+          for (int64_t ky = 0; ky < window_.size[1]; ++ky)
+            if (y_.Inside(y, ky))
+              lines[static_cast<size_t>(count++)] = (z_.Position(z, kz) * image_.size[1] + y_.Position(y, ky)) * image_.size[2];
+        }
+        visit(lines.data(), count, z, y);
+      }
+  }
+
   Grid image_, places_;
   Window window_;
   Along z_, y_, x_;
   std::vector<std::pair<int64_t, int64_t>> served_;  // by each cell along x: from which place to which
+  int64_t step_ = 1;         // from one place of a line to the next
+  int64_t line_floats_ = 0;  // of a line of the image with what lies outside on both sides, for whole vectors of places
 };
 
 class AveragePooling final : public PoolingKernel {
  public:
   explicit AveragePooling(const schema::OperatorDesc& desc)
-      : PoolingKernel(desc, *desc.Inputs()[0], *desc.Outputs()[0]), counts_padding_(desc.Get<bool>("IncludePadding")) {}
+      : PoolingKernel(desc, *desc.Inputs()[0], *desc.Outputs()[0]), counts_padding_(desc.Get<bool>("IncludePadding")) {
+    for (int64_t x = 0; x < places_.size[2]; ++x) counts_.push_back(static_cast<float>(counts_padding_ ? x_.cells : x_.Count(x)));
+  }
 
  private:
-  int64_t OwnFloats() const override { return image_.plane() + places_.plane(); }
+  int64_t OwnFloats() const override { return image_.plane() + places_.size[2] + line_floats_; }
   void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
     const float* in = ReadPlane(image_, a.inputs[0], plane, own);
-    float* out = PlaneRoom(places_, a.outputs[0], plane, own + image_.plane());
-    const int64_t width = places_.size[2], step = x_.stride;
-    for (int64_t z = 0; z < places_.size[0]; ++z)
-      for (int64_t y = 0; y < places_.size[1]; ++y) {
-        float* sums = out + (z * places_.size[1] + y) * width;
-        std::fill(sums, sums + width, 0.0f);
-        ForCells(z, y, [&](int64_t line, int64_t cell) {
-          int64_t first, last;
-          x_.Places(cell, &first, &last);
-          Table().add_every(sums + first, in + line + x_.Position(first, cell), step, last - first);
-        });
-        const int64_t rows = counts_padding_ ? window_.size[0] * window_.size[1] : z_.Count(z) * y_.Count(y);
-        for (int64_t x = 0; x < width; ++x) sums[x] /= static_cast<float>(rows * (counts_padding_ ? window_.size[2] : x_.Count(x)));
-      }
-    WritePlane(places_, a.outputs[0], plane, out);
+    float *room = own + image_.plane(), *line = room + places_.size[2];
+    std::fill(line, line + line_floats_, 0.0f);
+    ForLines([&](const int64_t* rows, int count, int64_t z, int64_t y) {
+      Table().sum_rows(line + x_.padding, in, rows, count, 0, image_.size[2]);
+      const int64_t at = places_.Start(plane) + places_.Line(z, y), of_window = window_.size[0] * window_.size[1];
+      float* out = places_.floats.Room(a.outputs[0], at, places_.stride[2], room);
+      Table().mean_places(out, line, step_, x_.dilation, x_.cells, counts_.data(),
+                          static_cast<float>(counts_padding_ ? of_window : count), places_.size[2]);
+      places_.floats.Write(a.outputs[0], at, places_.stride[2], places_.size[2], out);
+    });
   }
   bool counts_padding_;
+  std::vector<float> counts_;  // of a window's cells along the line
 };
 
 class AveragePoolingGrad final : public PoolingKernel {
@@ -244,15 +264,33 @@ class MaxPoolingBase : public PoolingKernel {
   }
 };
 
-class MaxPooling final : public MaxPoolingBase {
+class MaxPooling final : public PoolingKernel {
  public:
-  explicit MaxPooling(const schema::OperatorDesc& desc) : MaxPoolingBase(desc, *desc.Inputs()[0], *desc.Outputs()[0]) {
-    const auto outputs = desc.Outputs();
-    const schema::TensorDesc* indices = outputs.size() > 1 ? outputs[1] : nullptr;
-    if (!indices) return;
-    index_.emplace_back(*indices);
-    index_bytes_ = static_cast<int>(schema::BytesPerElement(indices->data_type));
+  explicit MaxPooling(const schema::OperatorDesc& desc) : PoolingKernel(desc, *desc.Inputs()[0], *desc.Outputs()[0]) {}
+
+ private:
+  int64_t OwnFloats() const override { return image_.plane() + places_.size[2] + line_floats_; }
+  void Plane(const KernelArguments& a, int64_t plane, float* own) const override {
+    const float* in = ReadPlane(image_, a.inputs[0], plane, own);
+    float *room = own + image_.plane(), *line = room + places_.size[2];
+    const float lowest = LowestOf(image_.floats.type);
+    std::fill(line, line + line_floats_, lowest);
+    ForLines([&](const int64_t* rows, int count, int64_t z, int64_t y) {
+      Table().max_rows(line + x_.padding, in, rows, count, lowest, image_.size[2]);
+      const int64_t at = places_.Start(plane) + places_.Line(z, y);
+      float* out = places_.floats.Room(a.outputs[0], at, places_.stride[2], room);
+      Table().max_places(out, line, step_, x_.dilation, x_.cells, lowest, places_.size[2]);
+      places_.floats.Write(a.outputs[0], at, places_.stride[2], places_.size[2], out);
+    });
   }
+};
+
+class MaxPoolingWithIndices final : public MaxPoolingBase {
+ public:
+  explicit MaxPoolingWithIndices(const schema::OperatorDesc& desc)
+      : MaxPoolingBase(desc, *desc.Inputs()[0], *desc.Outputs()[0]),
+        index_(*desc.Outputs()[1]),
+        index_bytes_(static_cast<int>(schema::BytesPerElement(desc.Outputs()[1]->data_type))) {}
 
  private:
   int64_t OwnFloats() const override { return image_.plane() + 2 * places_.size[2]; }
@@ -260,7 +298,7 @@ class MaxPooling final : public MaxPoolingBase {
     const float* in = ReadPlane(image_, a.inputs[0], plane, own);
     const int64_t width = places_.size[2];
     float* room = own + image_.plane();
-    int32_t* position = index_.empty() || !a.outputs[1] ? nullptr : reinterpret_cast<int32_t*>(room + width);
+    int32_t* position = a.outputs[1] ? reinterpret_cast<int32_t*>(room + width) : nullptr;
     for (int64_t z = 0; z < places_.size[0]; ++z)
       for (int64_t y = 0; y < places_.size[1]; ++y) {
         const int64_t line = places_.Start(plane) + places_.Line(z, y);
@@ -268,15 +306,15 @@ class MaxPooling final : public MaxPoolingBase {
         Largest(in, z, y, best, position);
         places_.floats.Write(a.outputs[0], line, places_.stride[2], width, best);
         if (!position) continue;
-        const int64_t to = index_[0].Start(plane) + index_[0].Line(z, y);
+        const int64_t to = index_.Start(plane) + index_.Line(z, y);
         for (int64_t x = 0; x < width; ++x) {
           const uint64_t flat = static_cast<uint64_t>(plane * image_.plane() + std::max(position[x], 0));
-          std::memcpy(a.outputs[1] + (to + x * index_[0].stride[2]) * index_bytes_, &flat, static_cast<size_t>(index_bytes_));
+          std::memcpy(a.outputs[1] + (to + x * index_.stride[2]) * index_bytes_, &flat, static_cast<size_t>(index_bytes_));
         }
       }
   }
-  std::vector<Grid> index_;  // one or none
-  int index_bytes_ = 0;
+  Grid index_;
+  int index_bytes_;
 };
 
 class MaxPoolingGrad final : public MaxPoolingBase {
@@ -311,14 +349,21 @@ class MaxPoolingGrad final : public MaxPoolingBase {
 std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc) {
   if (!IsFloatType(desc.Inputs()[0]->data_type) || desc.UInt("DimensionCount") > kSpatial) return nullptr;
   for (const schema::TensorDesc* t : {desc.Inputs()[0], desc.Outputs()[0]})
-    if (static_cast<uint64_t>(t->ElementCount() / t->sizes[0] / t->sizes[1]) > (1u << 24)) return nullptr;  // scratch memory, positions
+    if (static_cast<int64_t>(t->ElementCount() / t->sizes[0] / t->sizes[1]) > kMostPlane) return nullptr;  // scratch memory, positions
+  const Window window(desc);
+  const schema::TensorDesc& places = *desc.Outputs()[0];
+  const int64_t longest = places.sizes[places.rank - 1] + kMaxWidth;
+  for (size_t d = 0; d < kSpatial; ++d)  // a line with what lies outside
+    if (window.padding[d] + window.size[d] * window.dilation[d] + longest * window.stride[d] > kMostPlane) return nullptr;
   switch (desc.type()) {
     case DML_OPERATOR_AVERAGE_POOLING:
     case DML_OPERATOR_AVERAGE_POOLING1: return std::make_unique<AveragePooling>(desc);
     case DML_OPERATOR_AVERAGE_POOLING_GRAD: return std::make_unique<AveragePoolingGrad>(desc);
     case DML_OPERATOR_MAX_POOLING:
     case DML_OPERATOR_MAX_POOLING1:
-    case DML_OPERATOR_MAX_POOLING2: return std::make_unique<MaxPooling>(desc);
+    case DML_OPERATOR_MAX_POOLING2:
+      if (desc.Outputs().size() > 1 && desc.Outputs()[1]) return std::make_unique<MaxPoolingWithIndices>(desc);
+      return std::make_unique<MaxPooling>(desc);
     case DML_OPERATOR_MAX_POOLING_GRAD: return std::make_unique<MaxPoolingGrad>(desc);
     default: return nullptr;
   }
