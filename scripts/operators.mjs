@@ -6,7 +6,7 @@ import { ScriptError, at, main, root, say } from "./lib/project.mjs";
 import { bundleProgram } from "./bundle-tests.mjs";
 import { ensureSetup } from "./lib/ensure.mjs";
 import { buildNativeParts } from "./build.mjs";
-import { filesOf, jsonFile, sentenceOf, staleness, tableOf, write } from "./lib/operators-page.mjs";
+import { filesOf, jsonFile, sentenceOf, staleness, tableOf, withNames, write } from "./lib/operators-page.mjs";
 
 const help = `npm run operators [-- OPTIONS]
 
@@ -36,7 +36,7 @@ async function facts() {
 
 await main(async () => {
   const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, page: { type: "boolean", default: false } } });
-  const table = values.page ? JSON.parse(readFileSync(at(jsonFile), "utf8")) : tableOf(await facts());
+  const table = values.page ? withNames(JSON.parse(readFileSync(at(jsonFile), "utf8"))) : tableOf(await facts());
   if (values.check) {
     for (const [file, text] of filesOf(table))
       if (readFileSync(at(file), "utf8") !== text)

@@ -5,6 +5,11 @@ import { at } from "./project.mjs";
 
 export const jsonFile = "docs/operators.json";
 export const pageFile = "docs/operators.md";
+/** PyTorch's operators, each with what it is here: edited by hand. */
+export const atenFile = "scripts/lib/aten-names.json";
+const readAten = () => JSON.parse(readFileSync(at(atenFile), "utf8"));
+/** A table with PyTorch's names as they are listed now. */
+export const withNames = (table) => ({ ...table, aten: readAten() });
 
 /** Exports that compute nothing: how data come and go, and what calls others. */
 const NO_OPERATIONS = new Set([
@@ -68,14 +73,14 @@ export function tableOf({ facts, lowest, spaces }) {
       return { name, status: statusOf(f), featureLevel: level, ...f };
     }),
   }));
-  return { spaces, families };
+  return withNames({ spaces, families });
 }
 
 /** One operation a line, so that changes are read and merged line by line. */
-export const textOf = ({ spaces, families }) => {
+export const textOf = ({ spaces, families, aten }) => {
   const family = ({ title, file, operations }) =>
     ` {"title": ${JSON.stringify(title)}, "file": ${JSON.stringify(file)}, "operations": [\n${operations.map((o) => `  ${JSON.stringify(o)}`).join(",\n")}\n ]}`;
-  return `{"spaces": ${JSON.stringify(spaces)},\n"families": [\n${families.map(family).join(",\n")}\n]}\n`;
+  return `{"spaces": ${JSON.stringify(spaces)},\n"families": [\n${families.map(family).join(",\n")}\n],\n"aten": [\n${aten.map((o) => ` ${JSON.stringify(o)}`).join(",\n")}\n]}\n`;
 };
 
 export function totalsOf({ families }) {
@@ -113,6 +118,35 @@ const row = (o) => {
   return `| \`${o.name}\` | ${operators} | ${dtypes} | ${gradient} | ${o.featureLevel ?? ""} | ${o.status} | ${cases} |`;
 };
 
+/** What a name of PyTorch's is here, in words. */
+function atenRow({ name, here, of, gradientOf, none, host }) {
+  const what =
+    here !== undefined
+      ? of === undefined
+        ? `\`${here}\``
+        : `\`${here}\` of \`${of}\``
+      : gradientOf !== undefined
+        ? `the gradient of \`${gradientOf}\``
+        : `– ${none}`;
+  return `| \`${name}\`${host === true ? " (host)" : ""} | ${what} |`;
+}
+
+function atenSection(aten) {
+  const count = (keep) => aten.filter(keep).length;
+  return [
+    "## PyTorch's operators",
+    "",
+    `${count((o) => o.host !== true)} operators of PyTorch's dispatcher, of torchvision and of quantization that DirectML can carry, and ${count((o) => o.host === true)} that need`,
+    `a host (marked): ${count((o) => o.here !== undefined)} have a counterpart here, ${count((o) => o.gradientOf !== undefined)} are gradients, which the tape makes of the operation's own rule, and`,
+    `${count((o) => o.none !== undefined)} have none, with the reason. \`dml::\` are DirectML's own. \`test/golden/aten.test.ts\` holds the list to what the library exports.`,
+    "",
+    "| PyTorch | here |",
+    "| --- | --- |",
+    ...aten.map(atenRow),
+    "",
+  ];
+}
+
 export function pageOf(table) {
   const t = totalsOf(table);
   return [
@@ -144,6 +178,7 @@ export function pageOf(table) {
       ...operations.map(row),
       "",
     ]),
+    ...atenSection(table.aten),
   ].join("\n");
 }
 
@@ -183,6 +218,7 @@ export function staleness() {
   const [now, known] = [listed(familiesOf(table.spaces)), listed(table.families)];
   const different = [...now.filter((n) => !known.includes(n)), ...known.filter((n) => !now.includes(n))];
   if (different.length > 0) return `${jsonFile} is out of date: ${different.slice(0, 5).join(", ")}.`;
+  if (JSON.stringify(table.aten) !== JSON.stringify(withNames(table).aten)) return `${jsonFile} does not have the names of ${atenFile}.`;
   if (readFileSync(at(pageFile), "utf8") !== pageOf(table)) return `${pageFile} is not made of ${jsonFile}.`;
   const readme = readFileSync(at("README.md"), "utf8");
   return readmeWith(readme, table) === readme ? null : "The numbers of operations in README.md are out of date.";
