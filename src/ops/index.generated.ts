@@ -1188,8 +1188,8 @@ export { type RecurrentKind, type RecurrentWeights, type RecurrentOptions, type 
 /**
  * A recurrent network over x [T, N, I] (or [T, I]; [N, T, I] with batchFirst). weights: per layer, and per direction within it.
  *
- * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML: GEMM,
- * ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
+ * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML:
+ * LSTM, GRU, RNN, a layer each, where no gradient is wanted; else step by step GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
  */
 export const recurrent = (($0: never, $1: never, $2: never, $3: never = undefined as never) => { if (!(kinds.kind257.is($0) && isTensor($1) && kinds.kind260.is($2) && ($3 === undefined || kinds.kind263.is($3)))) throw refused("recurrent", "kind", kinds.kind257, $0, "x", kinds.kind0, $1, "weights", kinds.kind260, $2, "options", kinds.kind263, $3); try { return $recurrent.recurrent($0, $1, $2, $3); } catch (error) { throw under("recurrent", error); } }) as unknown as typeof $recurrent.recurrent;
 /** One step of a cell. x: [N, I] or [I]; hidden and cell alike. Reference: torch.nn.LSTMCell, GRUCell, RNNCell. */

@@ -12,9 +12,10 @@ import { toDType } from "./data.ts";
 import { demandProbability, dropout } from "./dropout.ts";
 import { cat, stack } from "./join.ts";
 import { linear } from "./matmul.ts";
-import { reshape, select, transpose, unsqueeze } from "./movement.ts";
+import { narrow, reshape, select, transpose, unbind, unsqueeze } from "./movement.ts";
 import type { Generator } from "./random.ts";
 import { gruStep, lstmStep } from "./recurrent-cell.ts";
+import { wholeLayer } from "./recurrent-layer.ts";
 import { demandFloat } from "./support.ts";
 import { tanh } from "./unary.ts";
 import { where } from "./where.ts";
@@ -125,8 +126,8 @@ function demandWeights(kind: RecurrentKind, index: number, width: number, w: Rec
 /**
  * A recurrent network over x [T, N, I] (or [T, I]; [N, T, I] with batchFirst). weights: per layer, and per direction within it.
  *
- * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML: GEMM,
- * ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
+ * LSTM: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c'). GRU: h' = (1 - z) n + z h with n = tanh(x_n + r h_n). DirectML:
+ * LSTM, GRU, RNN, a layer each, where no gradient is wanted; else step by step GEMM, ACTIVATION_SIGMOID, ACTIVATION_TANH. Reference: torch.nn.LSTM, GRU, RNN.
  */
 export function recurrent(
   kind: RecurrentKind,
@@ -154,10 +155,31 @@ export function recurrent(
   const kept = outputWidth(weights[0]!, kind);
   const starts = state(kind, "hidden", options.hidden, [weights.length, batch, kept], x, single);
   const cells = kind === "lstm" ? state(kind, "cell", options.cell, [weights.length, batch, sizes[0]!], x, single) : null;
-  const masks = options.lengths == null ? null : maskOf(kind, options.lengths, steps, batch, x);
+  const lengths = options.lengths == null ? null : lengthsOf(kind, options.lengths, steps, batch, x);
+  let masks: readonly Tensor[] | null = null;
   const hiddens: Tensor[] = [];
   const lasts: Tensor[] = [];
   for (let layer = 0; layer < layers; layer++) {
+    const first = layer * directions;
+    const drop = (): void => {
+      if (layer < layers - 1 && p > 0 && options.training === true) sequence = dropout(sequence, { p, generator: options.generator });
+    };
+    const whole = wholeLayer(
+      kind,
+      sequence,
+      weights.slice(first, first + directions),
+      narrow(starts, 0, first, directions),
+      cells === null ? null : narrow(cells, 0, first, directions),
+      lengths === null ? null : toDType(lengths, "uint32"),
+    );
+    if (whole !== null) {
+      hiddens.push(...unbind(whole.hidden));
+      if (whole.cell !== null) lasts.push(...unbind(whole.cell));
+      sequence = whole.outputs;
+      drop();
+      continue;
+    }
+    masks ??= lengths === null ? null : masksOf(lengths, steps);
     const results = Array.from({ length: directions }, (_, d) => {
       const at = layer * directions + d;
       return direction(
@@ -180,13 +202,14 @@ export function recurrent(
             results.map((r) => r.outputs),
             2,
           );
-    if (layer < layers - 1 && p > 0 && options.training === true) sequence = dropout(sequence, { p, generator: options.generator });
+    drop();
   }
-  const whole = (list: readonly Tensor[]): Tensor => (single ? reshape(stack(list, 0), [list.length, list[0]!.shape[1]!]) : stack(list, 0));
+  const stacked = (list: readonly Tensor[]): Tensor =>
+    single ? reshape(stack(list, 0), [list.length, list[0]!.shape[1]!]) : stack(list, 0);
   return {
     output: single ? select(sequence, 1, 0) : turned ? transpose(sequence, 0, 1) : sequence,
-    hidden: whole(hiddens),
-    cell: lasts.length === 0 ? null : whole(lasts),
+    hidden: stacked(hiddens),
+    cell: lasts.length === 0 ? null : stacked(lasts),
   };
 }
 
@@ -201,18 +224,20 @@ function state(kind: string, name: string, given: Tensor | null | undefined, sha
   return single ? unsqueeze(given, 1) : given;
 }
 
-/** For each step which samples it belongs to, [N, 1]. */
-function maskOf(kind: string, lengths: Tensor | readonly number[], steps: number, batch: number, x: Tensor): Tensor[] {
+/** Steps of each sample, [N] int32. */
+function lengthsOf(kind: string, lengths: Tensor | readonly number[], steps: number, batch: number, x: Tensor): Tensor {
   if (lengths instanceof Tensor) {
     if (!isInteger(lengths.dtype) || !sameShape(lengths.shape, [batch]))
       throw new ShapeError(kind, "lengths", `whole numbers [${batch}]`, lengths.describe());
   } else if (lengths.length !== batch || lengths.some((n) => !Number.isInteger(n) || n < 1 || n > steps)) {
     throw new ValueError(kind, "lengths", `${batch} whole numbers in [1, ${steps}]`, lengths);
   }
-  const column = unsqueeze(
-    lengths instanceof Tensor ? toDType(lengths, "int32") : tensor(Int32Array.from(lengths), { device: x.device }),
-    1,
-  );
+  return lengths instanceof Tensor ? toDType(lengths, "int32") : tensor(Int32Array.from(lengths), { device: x.device });
+}
+
+/** For each step which samples it belongs to, [N, 1]. */
+function masksOf(lengths: Tensor, steps: number): Tensor[] {
+  const column = unsqueeze(lengths, 1);
   return Array.from({ length: steps }, (_, t) => gt(column, t));
 }
 

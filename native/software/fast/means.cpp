@@ -6,6 +6,7 @@
 #include "../kernels/composed.h"
 #include "families.h"
 #include "gemm.h"
+#include "isa_table.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -55,6 +56,24 @@ class GemmProduct final : public FloatProduct {
   std::unique_ptr<Kernel> gemm_;
 };
 
+// One instruction over the whole vectors of x, and over the rest in a vector of its own.
+void RunOver(float* x, uint64_t n, Code code) {
+  const IsaTable& table = Table();
+  const MicroOp op{code};
+  const auto whole = static_cast<int64_t>(n) / table.width * table.width;
+  auto run = [&](float* line, int64_t length) {
+    uint8_t* registers[] = {reinterpret_cast<uint8_t*>(line)};
+    table.execute(&op, 1, registers, length);
+  };
+  if (whole > 0) run(x, whole);
+  const uint64_t rest = n - static_cast<uint64_t>(whole);
+  if (rest == 0) return;
+  alignas(64) float line[kMaxWidth] = {};
+  std::copy_n(x + whole, rest, line);
+  run(line, table.width);
+  std::copy_n(line, rest, x + whole);
+}
+
 const Means kFastMeans{
     [](uint64_t m, uint64_t n, uint64_t k) -> std::unique_ptr<FloatProduct> { return std::make_unique<GemmProduct>(MakeGemm(m, n, k)); },
     [] { return static_cast<uint64_t>(ThreadPool::Get().size()); },
@@ -62,6 +81,11 @@ const Means kFastMeans{
       ThreadPool::Get().ParallelFor(0, static_cast<int64_t>(pieces), 1, [&](int64_t first, int64_t last, int slot) {
         for (int64_t i = first; i < last; ++i) work(static_cast<uint64_t>(i), static_cast<uint64_t>(slot));
       });
+    },
+    [](const ActivationFunction& f, float* x, uint64_t n) {
+      if (f.type == DML_OPERATOR_ACTIVATION_SIGMOID) return RunOver(x, n, Code::FSigmoid);
+      if (f.type == DML_OPERATOR_ACTIVATION_TANH) return RunOver(x, n, Code::FTanh);
+      for (uint64_t i = 0; i < n; ++i) x[i] = f(x[i]);
     },
 };
 

@@ -29,6 +29,9 @@ const Means kPlainMeans{
     [](uint64_t pieces, const std::function<void(uint64_t, uint64_t)>& work) {
       for (uint64_t i = 0; i < pieces; ++i) work(i, 0);
     },
+    [](const ActivationFunction& f, float* x, uint64_t n) {
+      for (uint64_t i = 0; i < n; ++i) x[i] = f(x[i]);
+    },
 };
 
 }  // namespace dxtensor::software

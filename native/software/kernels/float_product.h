@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 
+#include "activation.h"
+
 namespace dxtensor::software {
 
 // out[m, n] = a[m, k] * b[n, k] transposed, all packed float32, of sizes that are fixed when it is made.
@@ -23,6 +25,8 @@ struct Means {
   // How many pieces may run at once, and runs work(piece, slot) for each piece; slot is below slots().
   uint64_t (*slots)();
   void (*for_each)(uint64_t pieces, const std::function<void(uint64_t piece, uint64_t slot)>& work);
+  // x = f(x) for each of n floats.
+  void (*activate)(const ActivationFunction& f, float* x, uint64_t n);
 };
 
 extern const Means kPlainMeans;

@@ -33,6 +33,7 @@ struct Recurrent {
   std::shared_ptr<const FloatProduct> over_sequence, over_step, over_reset;  // the last one: GRU's reset state
 
   void (*for_each)(uint64_t pieces, const std::function<void(uint64_t piece, uint64_t slot)>& work) = nullptr;
+  void (*activate)(const ActivationFunction& f, float* x, uint64_t n) = nullptr;
 
   uint64_t Rows() const { return gates * hidden; }
 };
@@ -128,23 +129,30 @@ class Pass {
     return std::min<uint64_t>(Load<uint32_t>(a_.inputs[slot], b * BroadcastStrides(t)[3]), r_.steps);
   }
   uint64_t TimeOf(uint64_t t, uint64_t length) const { return backward_ ? length - 1 - t : t; }
-  // Gate g of the input's part and of the state's.
-  const float* FromInput(uint64_t time, uint64_t b, uint64_t g) const {
-    return s_.from_input + (time * r_.batch + b) * r_.Rows() + g * r_.hidden;
+  // The gates' lines of an item: the input's part, and the state's, which the gates themselves then take the place of.
+  float* FromInput(uint64_t time, uint64_t b) const { return s_.from_input + (time * r_.batch + b) * r_.Rows(); }
+  float* FromState(uint64_t b) const { return s_.from_state + b * r_.Rows(); }
+  // to = to + x + both biases, over `count` gates from `first` on
+  void Sum(float* to, const float* x, uint64_t first, uint64_t count) const {
+    const float *wb = bias_, *rb = bias_ + r_.Rows();
+    for (uint64_t j = first * r_.hidden; j < (first + count) * r_.hidden; ++j) to[j] = x[j] + to[j] + (wb[j] + rb[j]);
   }
-  const float* FromState(uint64_t b, uint64_t g) const { return s_.from_state + b * r_.Rows() + g * r_.hidden; }
-  float Bias(uint64_t g, uint64_t j) const { return bias_[g * r_.hidden + j] + bias_[r_.Rows() + g * r_.hidden + j]; }
-  float Clip(float x) const { return std::max(std::min(x, r_.clip), -r_.clip); }
+  void Activate(uint64_t function, float* x) const {
+    if (r_.clip < std::numeric_limits<float>::infinity())
+      for (uint64_t j = 0; j < r_.hidden; ++j) x[j] = std::max(std::min(x[j], r_.clip), -r_.clip);
+    r_.activate(f_[function], x, r_.hidden);
+  }
 
   // GRU whose reset gate comes before the product: r * H for every item, and its product with the last gate's recurrence.
   void Reset(uint64_t t, const float* recurrence) {
     const uint64_t h = r_.hidden;
     ForBatch([&](uint64_t b) {
       const uint64_t length = Length(b);
-      for (uint64_t j = 0; j < h; ++j) {
-        float& to = s_.reset[b * h + j];
-        to = t < length ? f_[0](FromInput(TimeOf(t, length), b, 1)[j] + FromState(b, 1)[j] + Bias(1, j)) * s_.hidden[b * h + j] : 0.0f;
-      }
+      float *to = s_.reset + b * h, *gates = FromState(b);
+      if (t >= length) return std::fill_n(to, h, 0.0f), void();
+      Sum(gates, FromInput(TimeOf(t, length), b), 1, 1);
+      Activate(0, gates + h);
+      for (uint64_t j = 0; j < h; ++j) to[j] = gates[h + j] * s_.hidden[b * h + j];
     });
     r_.over_reset->Run(s_.reset, recurrence + 2 * h * h, s_.from_reset, s_.product);
   }
@@ -167,40 +175,52 @@ class Pass {
   }
 
   void Rnn(uint64_t time, uint64_t b, float* hidden) {
-    const float *x = FromInput(time, b, 0), *h = FromState(b, 0);
-    for (uint64_t j = 0; j < r_.hidden; ++j) hidden[j] = f_[0](x[j] + h[j] + Bias(0, j));
+    float* gate = FromState(b);
+    Sum(gate, FromInput(time, b), 0, 1);
+    Activate(0, gate);
+    std::copy_n(gate, r_.hidden, hidden);
   }
 
   // Gates i, o, f, c; peepholes i, o, f.
   void Lstm(uint64_t time, uint64_t b, float* hidden, float* cell) {
-    auto sum = [&](uint64_t g, uint64_t j) { return FromInput(time, b, g)[j] + FromState(b, g)[j] + Bias(g, j); };
-    const float *pi = peephole_, *po = pi + r_.hidden, *pf = po + r_.hidden;
-    for (uint64_t j = 0; j < r_.hidden; ++j) {
-      const float old = cell[j];
-      const float in = f_[0](Clip(sum(0, j) + pi[j] * old));
-      const float forget = r_.couples ? 1 - in : f_[0](Clip(sum(2, j) + pf[j] * old));
-      const float next = forget * old + in * f_[1](Clip(sum(3, j)));
-      const float out = f_[0](Clip(sum(1, j) + po[j] * next));
-      cell[j] = next;
-      hidden[j] = out * f_[2](next);
+    const uint64_t h = r_.hidden;
+    float *in = FromState(b), *out = in + h, *forget = out + h, *candidate = forget + h;
+    Sum(in, FromInput(time, b), 0, 4);
+    if (HasPeepholes()) {
+      Peep(in, peephole_, cell);
+      Peep(forget, peephole_ + 2 * h, cell);
     }
+    Activate(0, in);
+    if (!r_.couples) Activate(0, forget);
+    Activate(1, candidate);
+    for (uint64_t j = 0; j < h; ++j) cell[j] = (r_.couples ? 1 - in[j] : forget[j]) * cell[j] + in[j] * candidate[j];
+    if (HasPeepholes()) Peep(out, peephole_ + h, cell);
+    Activate(0, out);
+    std::copy_n(cell, h, hidden);
+    r_.activate(f_[2], hidden, h);
+    for (uint64_t j = 0; j < h; ++j) hidden[j] *= out[j];
+  }
+  bool HasPeepholes() const { return r_.slots.peephole >= 0 && r_.inputs[r_.slots.peephole].rank != 0; }
+  void Peep(float* gate, const float* peephole, const float* cell) const {
+    for (uint64_t j = 0; j < r_.hidden; ++j) gate[j] += peephole[j] * cell[j];
   }
 
   // Gates z, r, h.
   void Gru(uint64_t time, uint64_t b, float* hidden) {
     const uint64_t h = r_.hidden;
-    for (uint64_t j = 0; j < h; ++j) {
-      const float update = f_[0](FromInput(time, b, 0)[j] + FromState(b, 0)[j] + Bias(0, j));
-      float candidate = FromInput(time, b, 2)[j] + bias_[2 * h + j];
-      const float recurrent_bias = bias_[r_.Rows() + 2 * h + j];
-      if (r_.linear_before_reset) {
-        const float reset = f_[0](FromInput(time, b, 1)[j] + FromState(b, 1)[j] + Bias(1, j));
-        candidate += reset * (FromState(b, 2)[j] + recurrent_bias);
-      } else {
-        candidate += s_.from_reset[b * h + j] + recurrent_bias;
-      }
-      hidden[j] = (1 - update) * f_[1](candidate) + update * hidden[j];
+    float *update = FromState(b), *reset = update + h, *candidate = reset + h;
+    const float *x = FromInput(time, b), *wb = bias_ + 2 * h, *rb = wb + r_.Rows();
+    Sum(update, x, 0, 1);
+    Activate(0, update);
+    if (r_.linear_before_reset) {
+      Sum(update, x, 1, 1);
+      Activate(0, reset);
+      for (uint64_t j = 0; j < h; ++j) candidate[j] = x[2 * h + j] + wb[j] + reset[j] * (candidate[j] + rb[j]);
+    } else {
+      for (uint64_t j = 0; j < h; ++j) candidate[j] = x[2 * h + j] + wb[j] + (s_.from_reset[b * h + j] + rb[j]);
     }
+    r_.activate(f_[1], candidate, h);
+    for (uint64_t j = 0; j < h; ++j) hidden[j] = (1 - update[j]) * candidate[j] + update[j] * hidden[j];
   }
 
   // A line of hidden values, or zeros, at {time, direction, b}.
@@ -267,6 +287,7 @@ KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const Means& m
     r.activations.push_back(*f);
   }
   r.for_each = means.for_each;
+  r.activate = means.activate;
   r.over_sequence = means.product(r.steps * r.batch, r.Rows(), r.width);
   r.over_step = means.product(r.batch, r.Rows(), r.hidden);
   if (r.type == DML_OPERATOR_GRU && !r.linear_before_reset) r.over_reset = means.product(r.batch, r.hidden, r.hidden);

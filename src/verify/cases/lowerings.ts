@@ -114,6 +114,28 @@ const elementwise = [
     const places = dx.tensor([[0], [1], [1]], { device: x!.device });
     return dx.roiAlign(x!, dx.cat([places, corners], 1), { outputSize: [2, 3], samplingRatio: 2, aligned: true });
   }),
+  ...(["lstm", "gru", "tanh", "relu"] as const).flatMap((kind) => {
+    const rows = { lstm: 4, gru: 3, tanh: 1, relu: 1 }[kind] * 3;
+    const operands = [
+      real([4, 2, 5]),
+      ...[0, 1].flatMap(() => [real([rows, 5], -1, 1), real([rows, 3], -1, 1), real([rows]), real([rows])]),
+    ];
+    const run =
+      (record: boolean) =>
+      (x: Tensor, ...all: Tensor[]): Tensor[] => {
+        const weights = [0, 4].map((i) => {
+          const [input, hidden, inputBias, hiddenBias] = all.slice(i, i + 4) as [Tensor, Tensor, Tensor, Tensor];
+          return { input, hidden, inputBias, hiddenBias };
+        });
+        const layer = (): dx.RecurrentResult => dx.recurrent(kind, x, weights, { bidirectional: true, lengths: [4, 2] });
+        const { output, hidden, cell } = record ? layer() : dx.noGrad(layer);
+        return [output, hidden, ...(cell === null ? [] : [cell])];
+      };
+    return [
+      sum(`recurrent layer of ${kind}`, operands, run(true) as Lowering["run"]),
+      sum(`recurrent layer of ${kind} as one operator`, operands, run(false) as Lowering["run"]),
+    ];
+  }),
   sum("pooled regions of images", [distinct([2, 2, 5, 6])], (x) => {
     const boxes = [
       [0, 1, 1, 4, 3],
