@@ -1,14 +1,19 @@
 /** Transforms of overlapping pieces of a signal, and back. */
 import { ComplexTensor } from "../complex-tensor.ts";
 import { viewAsReal } from "../complex/make.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
 import { asResult, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { add, div, mul } from "../ops/binary.ts";
 import { ones } from "../ops/creation.ts";
-import { toDType } from "../ops/data.ts";
+import { itemSync, toDType } from "../ops/data.ts";
+import { amin } from "../ops/extrema.ts";
 import { cat } from "../ops/join.ts";
 import { expand, narrow, reshape, transpose } from "../ops/movement.ts";
 import { pad, type PadMode } from "../ops/pad.ts";
+import { abs } from "../ops/unary.ts";
+import { checksValues } from "../runtime/index-check.ts";
+import { scope } from "../scope.ts";
 import { showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { complexResult, partsOf, realResult, type Norm, type Numbers } from "./along.ts";
@@ -142,6 +147,15 @@ export function stft(x: Numbers, nFft: number, options: StftOptions = {}): Compl
   return returnComplex ? result : viewAsReal(result);
 }
 
+/** Refuses windows that leave a place out: its value is said by no piece. Looked at where indices are (docs/operations.md). */
+function demandCovered(weight: Tensor): void {
+  if (!checksValues(weight)) return;
+  const least = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
+  if (least < LEAST_WEIGHT)
+    throw new ValueError("istft", "window", "one whose squares, put together, are nowhere 0", least, "A smaller hopLength covers all places.");
+}
+const LEAST_WEIGHT = 1e-11;
+
 /**
  * The signal whose stft is nearest to z in the sense of least squares: the inverse transforms times the window are added and divided
  * by the sum of the windows' squares, which must not be zero where the signal is asked for.
@@ -177,6 +191,7 @@ export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}
   const asked = (t: Tensor): Tensor => narrow(t, 1, start, Math.min(end, total) - start);
   const squares = window === null ? ones([nFft], { device: z.device }) : mul(window, window);
   const weight = asked(putTogether(expand(reshape(squares, [1, 1, nFft]), [1, count, nFft]), hop));
+  if (window !== null || hop > nFft) demandCovered(weight);
   const signal = eachPart(pieces, (t) => {
     const placed = div(asked(putTogether(window === null ? t : mul(t, window), hop)), weight);
     const full = end > total ? pad(placed, [0, end - total]) : placed;

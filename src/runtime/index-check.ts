@@ -101,6 +101,9 @@ function measured(index: Tensor, except: number | null): Bounds {
 
 const isChecked = (index: Tensor): boolean => index.device.type === "cpu" || process.env.DXTENSOR_CHECK_INDICES === "1";
 
+/** Whether a tensor's values may be looked at, as indices are. */
+export const checksValues = (t: Tensor): boolean => tracer() === null && t.size > 0 && isChecked(t);
+
 export interface IndexRange {
   /** How many places there are. */
   readonly length: number;

@@ -37,11 +37,27 @@ export interface LUFactors {
 
 const least = (shape: Shape): number => Math.min(rowsOf(shape), columnsOf(shape));
 
+/** Factors of a matrix by columns without exchanges, and the place of the first zero on U's diagonal, or 0: Gauss's elimination. */
+function inPlace(m: number, n: number, a: Float64Array, pivots: Int32Array): number {
+  let info = 0;
+  for (let j = 0; j < pivots.length; j++) {
+    pivots[j] = j + 1;
+    const diagonal = a[j * m + j]!;
+    if (diagonal === 0 && info === 0) info = j + 1;
+    for (let i = j + 1; i < m; i++) a[j * m + i]! /= diagonal;
+    for (let c = j + 1; c < n; c++) {
+      const factor = a[c * m + j]!;
+      for (let i = j + 1; i < m; i++) a[c * m + i]! -= a[j * m + i]! * factor;
+    }
+  }
+  return info;
+}
+
 /** LU, pivots, info */
-const luOp = defineHost<{ readonly check: string | null }>({
+const luOp = defineHost<{ readonly check: string | null; readonly pivot: boolean }>({
   name: "linalg.luFactorEx",
   infer: ([a]) => [a!, { shape: [...batchOf(a!.shape), least(a!.shape)], dtype: "int32" }, { shape: batchOf(a!.shape), dtype: "int32" }],
-  host: ([a], { check }) => {
+  host: ([a], { check, pivot }) => {
     const [m, n] = a!.shape.slice(-2) as [number, number];
     const k = Math.min(m, n);
     const count = countOf(a!.shape);
@@ -50,7 +66,8 @@ const luOp = defineHost<{ readonly check: string | null }>({
     const infos = new Int32Array(count);
     for (let i = 0; i < count && k > 0; i++) {
       const factors = columns(a!, i, m, n);
-      infos[i] = engine().lu(m, n, factors, pivots.subarray(i * k, (i + 1) * k));
+      const own = pivots.subarray(i * k, (i + 1) * k);
+      infos[i] = pivot ? engine().lu(m, n, factors, own) : inPlace(m, n, factors, own);
       if (infos[i] !== 0 && check !== null)
         throw failure(check, a!, i, infos[i]!, `element ${infos[i]} on U's diagonal is zero: solving with it would divide by zero`);
       putColumns(out, i, m, n, factors);
@@ -116,14 +133,13 @@ const permutationOp = defineHost<PermutationAttributes>({
 });
 
 export interface LUOptions {
-  /** Only true: rows are exchanged, as everywhere but on CUDA in PyTorch. */
+  /** Whether rows are exchanged, so that no zero is divided by. false, as in PyTorch on CUDA: by plain elimination. Default: true. */
   readonly pivot?: boolean | undefined;
 }
 
 function factored(operation: string, a: Tensor, pivot: boolean, check: string | null): Tensor[] {
   demandMatrices(operation, a);
-  if (!pivot) throw new ValueError(operation, "pivot", "true: LAPACK exchanges rows", pivot);
-  return dispatch(luOp, [a], { check });
+  return dispatch(luOp, [a], { check, pivot });
 }
 
 /**
@@ -169,11 +185,13 @@ export function demandPivots(operation: string, factors: Tensor, pivots: Tensor)
 
 /**
  * A = P L U: P [..., m, m] a permutation, L [..., m, k] unit lower, U [..., k, n] upper triangular. Gradient (square):
- * P L^-T (tril(L^T dL, -1) + triu(dU U^T)) U^-T. Runs on the host: LAPACK getrf. Reference: torch.linalg.lu.
+ * P L^-T (tril(L^T dL, -1) + triu(dU U^T)) U^-T. Without pivots P is empty, as PyTorch's. Runs on the host: LAPACK getrf. Reference:
+ * torch.linalg.lu.
  */
 export function lu(a: Tensor, { pivot = true }: LUOptions = {}): PLU {
   const [LU, pivots] = factored("linalg.lu", a, pivot, null);
-  return luUnpack(LU!, pivots!);
+  const { P, L, U } = luUnpack(LU!, pivots!);
+  return { P: pivot ? P : zeros([0], { dtype: a.dtype, device: a.device }), L, U };
 }
 
 export interface LUSolveOptions {
