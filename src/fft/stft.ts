@@ -152,7 +152,13 @@ function demandCovered(weight: Tensor): void {
   if (!checksValues(weight)) return;
   const least = scope(() => itemSync(noGrad(() => amin(abs(weight)))));
   if (least < LEAST_WEIGHT)
-    throw new ValueError("istft", "window", "one whose squares, put together, are nowhere 0", least, "A smaller hopLength covers all places.");
+    throw new ValueError(
+      "istft",
+      "window",
+      "one whose squares, put together, are nowhere 0",
+      least,
+      "A smaller hopLength covers all places.",
+    );
 }
 const LEAST_WEIGHT = 1e-11;
 

@@ -36,7 +36,15 @@ eachMode("a recurrent layer as one operator", (_, mode) => {
       { dtype: "float16", bidirectional: true },
     ] satisfies Options[])
       test(`${kind} ${JSON.stringify(options)}`, () => {
-        const { layers = 1, bidirectional = false, bias = true, lengths, batchFirst, states = false, dtype = "float32" } = options as Options;
+        const {
+          layers = 1,
+          bidirectional = false,
+          bias = true,
+          lengths,
+          batchFirst,
+          states = false,
+          dtype = "float32",
+        } = options as Options;
         const directions = bidirectional ? 2 : 1;
         const rows = GATES[kind] * width;
         const tensors = Array.from({ length: layers * directions }, (__, i) => {
@@ -78,7 +86,6 @@ eachMode("a recurrent layer as one operator", (_, mode) => {
           expect(numbers(unwanted[i]!)).toEqual(numbers(whole[i]!));
         });
       });
-
 });
 
 eachDevice("a recurrent layer", (device) => {

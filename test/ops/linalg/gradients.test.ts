@@ -104,21 +104,9 @@ const cases: readonly (readonly [string, F, readonly (readonly number[])[]])[] =
     },
     [[4, 2]],
   ],
-  [
-    "lu without pivots of square matrices",
-    (a) => linalg.luFactor(dx.add(a, dx.mul(dx.eye(3, 3), 4)), { pivot: false }).LU,
-    [[3, 3]],
-  ],
-  [
-    "lu without pivots of wide matrices",
-    (a) => linalg.luFactor(dx.add(a, dx.mul(dx.eye(2, 4), 4)), { pivot: false }).LU,
-    [[2, 4]],
-  ],
-  [
-    "lu without pivots of tall matrices",
-    (a) => linalg.luFactor(dx.add(a, dx.mul(dx.eye(4, 2), 4)), { pivot: false }).LU,
-    [[4, 2]],
-  ],
+  ["lu without pivots of square matrices", (a) => linalg.luFactor(dx.add(a, dx.mul(dx.eye(3, 3), 4)), { pivot: false }).LU, [[3, 3]]],
+  ["lu without pivots of wide matrices", (a) => linalg.luFactor(dx.add(a, dx.mul(dx.eye(2, 4), 4)), { pivot: false }).LU, [[2, 4]]],
+  ["lu without pivots of tall matrices", (a) => linalg.luFactor(dx.add(a, dx.mul(dx.eye(4, 2), 4)), { pivot: false }).LU, [[4, 2]]],
   [
     "luSolve",
     (a, b) => {
