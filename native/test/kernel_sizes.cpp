@@ -25,6 +25,25 @@ std::vector<std::string> Descriptions() {
       "GEMM ATensor=f16[1,1,130,800] BTensor=f16[1,1,800,290] OutputTensor=f16[1,1,130,290] Alpha=1",
       "GEMM ATensor=f32[1,3,70,400]/[0,0,400,1] BTensor=f32[1,3,400,90] OutputTensor=f32[1,3,70,90] Alpha=1",
       "GEMM ATensor=f32[1,1,7,900] BTensor=f32[1,1,900,1030] OutputTensor=f32[1,1,7,1030] Alpha=1",
+      // A matrix times a vector: along its rows and across them, in parts of k, in batches; vectors that are no float32 side by side.
+      "GEMM ATensor=f32[1,1,1030,517] BTensor=f32[1,1,517,1] CTensor=f32[1,1,1030,1] OutputTensor=f32[1,1,1030,1] Alpha=0.5 Beta=2 "
+      "FusedActivation={ACTIVATION_RELU}",
+      "GEMM ATensor=f32[1,1,1,5003] BTensor=f32[1,1,5003,130] OutputTensor=f32[1,1,1,130] Alpha=1",
+      "GEMM ATensor=f32[1,1,1,300] BTensor=f32[1,1,300,9001] CTensor=f32[1,1,1,9001]/[0,0,0,0] OutputTensor=f32[1,1,1,9001] Alpha=1 Beta=1",
+      "GEMM ATensor=f32[1,1,3,70001] BTensor=f32[1,1,70001,1] OutputTensor=f32[1,1,3,1] Alpha=1",
+      "GEMM ATensor=f32[2,3,400,120] BTensor=f32[2,3,400,1]/[3600,1200,3,1] OutputTensor=f32[2,3,120,1] Alpha=1 TransA=1",
+      "GEMM ATensor=f32[1,4,1,90] BTensor=f32[1,4,77,90] OutputTensor=f32[1,4,1,77]/[400,100,100,1] Alpha=2 TransB=1",
+      "GEMM ATensor=f32[1,40,1,90] BTensor=f32[1,40,90,50]/[0,0,50,1] CTensor=f32[1,40,1,50] OutputTensor=f32[1,40,1,50] Alpha=1 Beta=1",
+      "GEMM ATensor=f32[1,1,1,1] BTensor=f32[1,1,1,70] OutputTensor=f32[1,1,1,70] Alpha=1",
+      // Operands that are read where they lie: few columns, and a small B.
+      "GEMM ATensor=f32[1,1,61,900] BTensor=f32[1,1,900,50] OutputTensor=f32[1,1,61,50] Alpha=1",
+      "GEMM ATensor=f32[3,2,64,64]/[9000,4500,70,1] BTensor=f32[3,2,64,64] OutputTensor=f32[3,2,64,64] Alpha=1",
+      "CONVOLUTION InputTensor=f32[1,130,7,7] FilterTensor=f32[75,130,3,3] OutputTensor=f32[1,75,7,7]" + conv + pads + " GroupCount=1",
+      // Sums over rows: in pieces of rows, of runs, and of wide lines.
+      "REDUCE Function=10 InputTensor=f32[700,515] OutputTensor=f32[1,515] Axes=[0]",
+      "REDUCE Function=2 InputTensor=f16[9,70,301] OutputTensor=f16[1,1,301] Axes=[0,1]",
+      "REDUCE Function=10 InputTensor=f32[60,3,70,37] OutputTensor=f32[1,3,1,37] Axes=[0,2]",
+      "REDUCE Function=10 InputTensor=f32[33,5001] OutputTensor=f32[1,5001] Axes=[0]",
       // Columns in the pitch of the input, with and without a copy; a single image, cut into pieces.
       "CONVOLUTION InputTensor=f32[9,5,30,33] FilterTensor=f32[14,5,3,3] BiasTensor=f32[1,14,1,1] OutputTensor=f32[9,14,28,31]" + conv +
           none + " GroupCount=1",

@@ -121,6 +121,11 @@ class GridSource final : public PanelSource {
   void PackA(int64_t group, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
     g_.PackFilter(s_, arguments_.inputs[1], group, m, rows, k, count, to);
   }
+  const float* DirectA(int64_t group, int64_t m, int64_t k, int64_t* stride) const override {
+    if (!IsFloat32(s_.filter_type) || !g_.evenly_through_channels_ || g_.cell_step_ != 1) return nullptr;
+    *stride = s_.filter_row;
+    return reinterpret_cast<const float*>(arguments_.inputs[1]) + group * s_.filter_group + m * s_.filter_row + g_.cells_[0] + k;
+  }
   void PackB(int64_t group, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const override {
     ConvolutionGrid::Stretch stretches[kMostStretches];
     const int found = g_.Stretches(n, columns, stretches);

@@ -4,42 +4,25 @@
 #include <cstring>
 
 #include "isa_table.h"
+#include "matrix_vector.h"
 #include "panel_product.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-// One operand: a matrix for each of two leading coordinates.
-struct Matrix {
-  DML_TENSOR_DATA_TYPE type = DML_TENSOR_DATA_TYPE_UNKNOWN;
-  int bytes = 0;
-  int64_t outer = 0, inner = 0, row = 0, column = 0;  // strides in elements
-
-  Matrix() = default;
-  Matrix(const schema::TensorDesc& t, bool transposed) : type(t.data_type), bytes(static_cast<int>(schema::BytesPerElement(t.data_type))) {
-    auto stride = [&](uint32_t from_end) {
-      return t.rank > from_end && t.sizes[t.rank - 1 - from_end] != 1 ? static_cast<int64_t>(t.strides[t.rank - 1 - from_end]) : 0;
-    };
-    row = stride(transposed ? 0 : 1);
-    column = stride(transposed ? 1 : 0);
-    inner = stride(2);
-    outer = stride(3);
-  }
-};
-
 class GemmKernel final : public Kernel {
  public:
-  GemmKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out);
+  explicit GemmKernel(Product product);
   size_t ScratchBytes() const override { return product_.ScratchBytes(); }
   void Run(const KernelArguments& arguments) const override;
 
  private:
   friend struct GemmSource;
   Matrix a_, b_, c_, out_;
-  int64_t channels_ = 1, m_, n_, k_;
-  float alpha_, beta_ = 0;
-  bool adds_c_ = false, direct_;
+  int64_t channels_, m_, n_, k_;
+  float alpha_, beta_;
+  bool adds_c_, direct_;
   Activations activations_;
   PanelProduct product_;
 };
@@ -91,6 +74,11 @@ struct GemmSource final : PanelSource {
       for (int64_t i = n; i < n_last; i += width)
         PackB(batch, i, std::min(width, n_last - i), width, k + j, std::min(step, count - j), to + (i - n) * count + j * width);
   }
+  const float* DirectA(int64_t batch, int64_t m, int64_t k, int64_t* stride) const override {
+    if (g.a_.type != DML_TENSOR_DATA_TYPE_FLOAT32 || (g.a_.column != 1 && g.k_ > 1) || g.alpha_ != 1) return nullptr;
+    *stride = g.a_.row;
+    return reinterpret_cast<const float*>(arguments.inputs[0]) + Offset(g.a_, batch, m, k);
+  }
   const float* DirectB(int64_t batch, int64_t n, int64_t, int64_t k, int64_t* stride) const override {
     if (g.b_.type != DML_TENSOR_DATA_TYPE_FLOAT32 || g.b_.column != 1) return nullptr;
     *stride = g.b_.row;
@@ -128,35 +116,54 @@ struct GemmSource final : PanelSource {
   }
 };
 
-GemmKernel::GemmKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out)
-    : alpha_(desc.Float("Alpha")), activations_(std::move(activations)) {
+Product ProductOf(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out) {
   const schema::TensorDesc &a = *desc.Tensor("ATensor"), &b = *desc.Tensor("BTensor");
   const bool trans_a = desc.UInt("TransA") == DML_MATRIX_TRANSFORM_TRANSPOSE,
              trans_b = desc.UInt("TransB") == DML_MATRIX_TRANSFORM_TRANSPOSE;
-  a_ = Matrix(a, trans_a);
-  b_ = Matrix(b, trans_b);
-  out_ = Matrix(out, false);
+  Product p;
+  p.alpha = desc.Float("Alpha");
+  p.activations = std::move(activations);
+  p.a = Matrix(a, trans_a);
+  p.b = Matrix(b, trans_b);
+  p.out = Matrix(out, false);
   const uint32_t rank = out.rank;
-  m_ = out.sizes[rank - 2];
-  n_ = out.sizes[rank - 1];
-  k_ = trans_a ? a.sizes[rank - 2] : a.sizes[rank - 1];
+  p.m = out.sizes[rank - 2];
+  p.n = out.sizes[rank - 1];
+  p.k = trans_a ? a.sizes[rank - 2] : a.sizes[rank - 1];
   if (auto& c = desc.Tensor("CTensor")) {
-    c_ = Matrix(*c, false);
-    beta_ = desc.Float("Beta");
-    adds_c_ = beta_ != 0;
+    p.c = Matrix(*c, false);
+    p.beta = desc.Float("Beta");
+    p.adds_c = p.beta != 0;
   }
-  if (rank > 2) channels_ = out.sizes[rank - 3];
-  int64_t batch = channels_ * (rank > 3 ? out.sizes[rank - 4] : 1);
+  if (rank > 2) p.channels = out.sizes[rank - 3];
+  p.batch = p.channels * (rank > 3 ? out.sizes[rank - 4] : 1);
   // One long product where B is the same for all and the rows of A and of the output go on from one to the next.
-  auto merges = [&](const Matrix& x) { return x.row != 0 && x.inner == x.row * m_; };
-  if (batch == channels_ && batch > 1 && b_.inner == 0 && merges(a_) && merges(out_) &&
-      (!adds_c_ || merges(c_) || (c_.inner == 0 && c_.row == 0))) {
-    m_ *= batch;
-    batch = channels_ = 1;
+  auto row_of = [&](const Matrix& x) { return p.m == 1 ? x.inner : x.row; };
+  auto merges = [&](const Matrix& x) { return row_of(x) != 0 && x.inner == row_of(x) * p.m; };
+  if (p.batch == p.channels && p.batch > 1 && p.b.inner == 0 && merges(p.a) && merges(p.out) &&
+      (!p.adds_c || merges(p.c) || (p.c.inner == 0 && p.c.row == 0))) {
+    for (Matrix* x : {&p.a, &p.out, &p.c}) x->row = row_of(*x);
+    p.m *= p.batch;
+    p.batch = p.channels = 1;
   }
-  direct_ = out_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && (out_.column == 1 || n_ == 1);
-  if (n_ == 1) direct_ = false;
-  product_ = PanelProduct(batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
+  return p;
+}
+
+GemmKernel::GemmKernel(Product p)
+    : a_(p.a),
+      b_(p.b),
+      c_(p.c),
+      out_(p.out),
+      channels_(p.channels),
+      m_(p.m),
+      n_(p.n),
+      k_(p.k),
+      alpha_(p.alpha),
+      beta_(p.beta),
+      adds_c_(p.adds_c),
+      activations_(std::move(p.activations)) {
+  direct_ = out_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && out_.column == 1 && n_ != 1;
+  product_ = PanelProduct(p.batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
 }
 
 void GemmKernel::Run(const KernelArguments& arguments) const { product_.Run(GemmSource(*this, arguments), arguments.scratch); }
@@ -171,7 +178,9 @@ std::unique_ptr<Kernel> MakeGemmKernel(const schema::OperatorDesc& desc, const A
   auto activations = FusedActivations(desc);
   if (!activations) return nullptr;
   activations->insert(activations->end(), after.begin(), after.end());
-  return std::make_unique<GemmKernel>(desc, std::move(*activations), out);
+  Product product = ProductOf(desc, std::move(*activations), out);
+  if (auto kernel = MakeMatrixVectorKernel(product)) return kernel;
+  return std::make_unique<GemmKernel>(std::move(product));
 }
 
 }  // namespace dxtensor::software::fast

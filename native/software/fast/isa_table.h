@@ -18,6 +18,10 @@ constexpr int kMaxWidth = 16;
 using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add,
                           const float* next, int64_t next_step);
 
+// The same where row r of A lies at a + r * a_stride.
+using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride,
+                             bool add);
+
 // The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap].
 using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,
                           float* c, int64_t c_stride, bool add);
@@ -64,6 +68,7 @@ struct IsaTable {
   // Micro-kernels: tile[r - 1] has r rows, up to tile_rows.
   int tile_rows, tile_columns;
   const GemmTile* tiles;
+  const StridedTile* strided_tiles;
   const TapsTile* taps_tiles;
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
@@ -101,6 +106,12 @@ struct IsaTable {
   void (*normalize)(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
                     int64_t n);
   float (*dot)(const float* x, const float* y, int64_t n);
+  // sums[r] = the products of row r with v, for up to four rows.
+  void (*dot_rows)(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n);
+  // sums[i] += weights[r] * m[r * row_stride + i] for up to four rows.
+  void (*add_rows)(float* sums, const float* m, int64_t row_stride, const float* weights, int rows, int64_t n);
+  // totals += sums; sums = 0
+  void (*flush_sums)(double* totals, float* sums, int64_t n);
   float (*max)(const float* x, int64_t n);
   float (*min)(const float* x, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.

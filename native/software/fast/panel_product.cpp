@@ -15,6 +15,8 @@ constexpr int64_t kColumns = 256;                       // of a block of B
 constexpr int64_t kSharing = 3;                         // blocks of B from which on A is packed once for all of them
 constexpr int64_t kLeastRows = 96, kLeastColumns = 64;  // of a part for a thread
 constexpr int64_t kMostSums = 384 * 256;                // that a task keeps until they are complete
+constexpr int64_t kNarrow = 2;                          // tiles, up to which A is read where it lies
+constexpr int64_t kSmallB = 1 << 13;                    // floats that stay in the first cache level without packing
 constexpr double kTaskWork = 1e6;                       // multiply-adds that are worth a task of their own
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -63,7 +65,7 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
   m_blocks_ = Divide(m, m_block_);
   const int64_t tasks = batch * n_blocks_ * m_blocks_;
   grain_ = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(tasks) * kTaskWork / std::max(work, 1.0)), 1, tasks);
-  tries_direct_b_ = m <= 2 * rows_;
+  tries_direct_b_ = m <= 2 * rows_ || k * n <= kSmallB;
 }
 
 size_t PanelProduct::ScratchBytes() const {
@@ -106,6 +108,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
   float* own_a = own + k_block_ * n_block_;
   float* sums = own_a + (shares_a_ ? 0 : RoundUp(rows_ * k_block_, 16));
   const int64_t columns_of_block = RoundUp(n_last - n_first, width_);
+  const bool narrow = columns_of_block <= kNarrow * width_;
   alignas(64) float local[kMostTileFloats];
 
   for (int64_t k = 0; k < k_; k += k_block_) {
@@ -124,11 +127,16 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
     for (int64_t m = m_first; m < m_last; m += rows_) {
       const int64_t rows = std::min(rows_, m_last - m);
       const float* a = shared_a + m * count;
-      if (!shares_a_) {
+      int64_t a_stride = 0;
+      const float* direct_a = narrow && !shares_a_ ? source.DirectA(batch, m, k, &a_stride) : nullptr;
+      if (!shares_a_ && !direct_a) {
         source.PackA(batch, m, rows, k, count, own_a);
         a = own_a;
       }
-      const GemmTile multiply = table.tiles[rows - 1];
+      auto multiply = [&](const float* b, int64_t b_stride, float* c, int64_t c_stride, const float* next, int64_t step) {
+        if (direct_a) table.strided_tiles[rows - 1](count, direct_a, a_stride, b, b_stride, c, c_stride, !first);
+        else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, step);
+      };
       // The next panel comes nearer while this one is multiplied, a share of it with each tile.
       const float* next_a = shares_a_ ? a + rows * count : a;
       const int64_t next_step = shares_a_ ? Divide(rows * width_, columns_of_block) : 0;
@@ -140,14 +148,14 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
         int64_t stride = width_;
         float* c = source.DirectC(batch, m, n, columns, &stride);
         if (c && columns == width_) {
-          multiply(count, a, b, b_stride, c, stride, !first, next_a, next_step);
+          multiply(b, b_stride, c, stride, next_a, next_step);
           if (last && needs_store) source.Store(batch, m, rows, n, columns, c, stride);
           continue;
         }
         float* tile = accumulates_ ? sums + (m - m_first) * columns_of_block + (n - n_first) * rows : local;
         if (c && !first && !accumulates_)
           for (int64_t r = 0; r < rows; ++r) std::memcpy(tile + r * width_, c + r * stride, static_cast<size_t>(columns) * sizeof(float));
-        multiply(count, a, b, b_stride, tile, width_, !first, next_a, next_step);
+        multiply(b, b_stride, tile, width_, next_a, next_step);
         if (last) source.Store(batch, m, rows, n, columns, tile, width_);
         else if (!accumulates_)
           for (int64_t r = 0; r < rows; ++r) std::memcpy(c + r * stride, tile + r * width_, static_cast<size_t>(columns) * sizeof(float));

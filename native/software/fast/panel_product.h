@@ -19,6 +19,8 @@ class PanelSource {
   virtual void PackB(int64_t batch, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const = 0;
   // The panels of the columns [n, n_last), one behind the other.
   virtual void PackBlockOfB(int64_t batch, int64_t n, int64_t n_last, int64_t width, int64_t k, int64_t count, float* to) const;
+  // A's own memory from (m, k) on, when k runs side by side there as floats; rows are *stride apart.
+  virtual const float* DirectA(int64_t, int64_t /*m*/, int64_t /*k*/, int64_t* /*stride*/) const { return nullptr; }
   // B's own memory from (k, n) on, when `width` columns lie side by side there as floats; rows are *stride apart.
   virtual const float* DirectB(int64_t, int64_t /*n*/, int64_t /*width*/, int64_t /*k*/, int64_t* /*stride*/) const { return nullptr; }
   // The output's own memory from (m, n) on, when `columns` elements of a row lie side by side there as floats.

@@ -12,7 +12,7 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kBlock = 1024, kWideBlock = 4096;
 constexpr int64_t kPiece = 1 << 16;  // elements that are worth a thread's while
 
 enum class Fold { Sum, SumOfAbsolutes, SumOfSquares, SumOfExponentials, Max, Min };
@@ -44,13 +44,22 @@ class ReduceKernel final : public Kernel {
       : in_(in), out_(out), function_(function), lines_(in, axes, {BroadcastStrides(in), BroadcastStrides(out)}, false) {
     // Where neighbouring lines lie side by side and elements of a line do not, many lines are folded at once.
     across_ = lines_.step(0) != 1 && lines_.kept_step(0) == 1 && lines_.kept_length() >= 4;
+    sums_across_ = across_ && function_.fold == Fold::Sum;
+    if (sums_across_) {
+      const int64_t width = lines_.kept_length(), tasks = lines_.count() / width * ((width + kWideBlock - 1) / kWideBlock);
+      const int64_t threads = ThreadPool::Get().size(), units = lines_.runs() > 1 ? lines_.runs() : lines_.run_length();
+      if (threads > 1 && tasks < threads * 4 && lines_.count() * lines_.length() > 2 * kPiece)
+        pieces_ = std::clamp<int64_t>(threads * 8 / tasks, 1, std::max<int64_t>(1, std::min(units, lines_.length() / 64)));
+    }
     if (!across_ && lines_.count() < ThreadPool::Get().size() * 2 && lines_.length() > 2 * kPiece) {
       pieces_ = std::min<int64_t>((lines_.length() + kPiece - 1) / kPiece, 64);
       // Pieces are whole runs, or cut a single run.
       if (lines_.runs() > 1) pieces_ = std::min(pieces_, lines_.runs());
     }
   }
-  size_t ScratchBytes() const override { return pieces_ > 1 ? static_cast<size_t>(lines_.count() * pieces_) * sizeof(double) : 0; }
+  size_t ScratchBytes() const override {
+    return pieces_ > 1 || sums_across_ ? static_cast<size_t>(lines_.count() * pieces_) * sizeof(double) : 0;
+  }
   void Run(const KernelArguments& a) const override {
     if (across_) RunAcross(a);
     else if (pieces_ > 1) RunInPieces(a);
@@ -129,9 +138,14 @@ class ReduceKernel final : public Kernel {
       out_.Write(a.outputs[0], lines_.Start(line)[1], Finished(value));
     }
   }
-  // Blocks of neighbouring lines: floats over a few rows, then double.
+  // Blocks of neighbouring lines: floats over a few rows, then double. Sums of few blocks are cut into pieces, so that each thread reads
+  // on in one stretch of memory.
   void RunAcross(const KernelArguments& a) const {
     const int64_t width = lines_.kept_length(), groups = lines_.count() / width;
+    if (sums_across_) {
+      RunSumsAcross(a);
+      return;
+    }
     // Narrow enough that every thread has work, wide enough for vectors.
     int64_t block = std::min(kBlock, width);
     while (block > 64 && groups * ((width + block - 1) / block) < ThreadPool::Get().size() * 2) block /= 2;
@@ -143,6 +157,65 @@ class ReduceKernel final : public Kernel {
         FoldBlock(a, line, std::min(block, width - i % blocks * block));
       }
     });
+  }
+  // Totals of each piece lie together, those of the first one become the result.
+  void RunSumsAcross(const KernelArguments& a) const {
+    ThreadPool& pool = ThreadPool::Get();
+    auto* totals = reinterpret_cast<double*>(a.scratch);
+    const int64_t width = lines_.kept_length(), blocks = (width + kWideBlock - 1) / kWideBlock, tasks = lines_.count() / width * blocks;
+    auto line_of = [&](int64_t task) { return task / blocks * width + task % blocks * kWideBlock; };
+    auto length_of = [&](int64_t task) { return std::min(kWideBlock, width - task % blocks * kWideBlock); };
+    const int64_t work = std::min(kWideBlock, width) * std::max<int64_t>(1, lines_.length() / pieces_);
+    pool.ParallelFor(0, tasks * pieces_, std::max<int64_t>(1, kPiece / work), [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t task = i / pieces_, piece = i % pieces_, line = line_of(task);
+        double* to = totals + piece * lines_.count() + line;
+        SumRows(a, line, length_of(task), piece, to);
+        if (pieces_ == 1) WriteAcross(a, line, length_of(task), to);
+      }
+    });
+    if (pieces_ == 1) return;
+    pool.ParallelFor(0, tasks, std::max<int64_t>(1, kPiece / (kWideBlock * pieces_)), [&](int64_t first, int64_t last, int) {
+      for (int64_t task = first; task < last; ++task) {
+        const int64_t line = line_of(task), n = length_of(task);
+        double* total = totals + line;
+        for (int64_t piece = 1; piece < pieces_; ++piece)
+          for (int64_t i = 0; i < n; ++i) total[i] += total[piece * lines_.count() + i];
+        WriteAcross(a, line, n, total);
+      }
+    });
+  }
+  // The sums of a piece of the rows of n neighbouring lines.
+  void SumRows(const KernelArguments& a, int64_t line, int64_t n, int64_t piece, double* totals) const {
+    constexpr int64_t kRows = 4, kFlush = 64;  // at once; until the floats are emptied
+    static const float kOnes[kRows] = {1, 1, 1, 1};
+    alignas(64) float room[kWideBlock], sums[kWideBlock];
+    const IsaTable& table = Table();
+    const int64_t step = lines_.step(0), length = lines_.run_length();
+    const bool direct = in_.type == DML_TENSOR_DATA_TYPE_FLOAT32;
+    std::fill(sums, sums + n, 0.0f);
+    std::fill(totals, totals + n, 0.0);
+    int64_t summed = 0;
+    auto add = [&](int64_t offset, int64_t first, int64_t last) {
+      for (int64_t i = first; i < last;) {
+        const int64_t rows = direct ? std::min(kRows, last - i) : 1;
+        table.add_rows(sums, in_.Read(a.inputs[0], offset + i * step, 1, n, room), step, kOnes, static_cast<int>(rows), n);
+        i += rows;
+        if ((summed += rows) < kFlush) continue;
+        table.flush_sums(totals, sums, n);
+        summed = 0;
+      }
+    };
+    const Lines::Offsets start = lines_.Start(line);
+    const int64_t units = lines_.runs() > 1 ? lines_.runs() : length, first = units * piece / pieces_, last = units * (piece + 1) / pieces_;
+    if (lines_.runs() > 1) lines_.ForRuns(start, first, last, [&](const Lines::Offsets& at, int64_t) { add(at[0], 0, length); });
+    else add(start[0], first, last);
+    table.flush_sums(totals, sums, n);
+  }
+  void WriteAcross(const KernelArguments& a, int64_t line, int64_t n, const double* totals) const {
+    alignas(64) float results[kWideBlock];
+    for (int64_t i = 0; i < n; ++i) results[i] = Finished(totals[i]);
+    out_.Write(a.outputs[0], lines_.Start(line)[1], lines_.kept_step(1), n, results);
   }
   void FoldBlock(const KernelArguments& a, int64_t line, int64_t n) const {
     constexpr int64_t kRows = 32;
@@ -196,7 +269,7 @@ class ReduceKernel final : public Kernel {
   FloatOperand in_, out_;
   Function function_;
   Lines lines_;
-  bool across_ = false;
+  bool across_ = false, sums_across_ = false;
   int64_t pieces_ = 1;
 };
 
