@@ -59,7 +59,7 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
     return values;
   }
 
-  const kept = dx.compile((x) => x.mul(3).add(x.sum()));
+  const kept = dx.compile((x) => x.mul(3).add(x.sum()), { lists: 3 });
 
   return {
     /** Training, compiled and eager: equal but for rounding. */

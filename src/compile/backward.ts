@@ -192,7 +192,7 @@ export class Backward {
     return outsideScopes(() => {
       const wanted = dys.flatMap((d) => (d === null ? [] : [d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!]));
       traced.program ??= this.#compile(traced, wanted.length);
-      const outputs = traced.program.replay([...wanted, ...given] as Tensor[], values);
+      const outputs = traced.program.call([...wanted, ...given] as Tensor[], values);
       const storages = outputsOf(traced);
       const results = this.boundaries.map((b) => {
         const found = traced.gradients.find((g) => isEqual(g.boundary, b))?.gradient;
@@ -313,7 +313,7 @@ export class Backward {
     const outputs = outputsOf(traced);
     const written = lowering.finish(outputs);
     const contents = outputs.map((s) => s.contentInBytes);
-    return new CompiledProgram(native, { graph: lowering.graph, inputs: lowering.inputs, contents, written }, `${this.#name} backward`, 3);
+    return new CompiledProgram(native, { graph: lowering.graph, inputs: lowering.inputs, contents, written }, `${this.#name} backward`);
   }
 }
 

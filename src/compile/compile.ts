@@ -21,7 +21,7 @@ import { Restart, Run, type Recorded } from "./trace.ts";
 export interface CompileOptions {
   /** Name in errors, traces and explain(). Default: the function's own. */
   readonly name?: string;
-  /** Closed command lists that are replayed in turn, 2 to 4. Default 3. */
+  /** Closed command lists that are replayed in turn, 2 to 4. Default 3, and none for programs of few dispatches: those are run as operations are. */
   readonly lists?: number;
   /**
    * Whether each call runs the function's JavaScript on traced tensors to see that it still asks for what was recorded. Without,
@@ -179,7 +179,7 @@ class CompiledFunction {
       const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
       program = ending.program(native, root.ghosts, {
         name: this.#name,
-        lists: this.#options.lists ?? 3,
+        lists: this.#options.lists,
         regions: this.#options.regions,
       });
     } catch (error) {
@@ -188,7 +188,7 @@ class CompiledFunction {
       root.eager = `compiled as a whole it needs what the device lacks: ${error.message}`;
       return this.#eagerly(args, given, root.eager);
     }
-    const storages = program.replay(given.tensors, values);
+    const storages = program.call(given.tensors, values);
     // A run has counted its writes itself, and set what it set of the arguments.
     if (args === null) for (const storage of program.state) storage.version++;
     else root.ghosts.end(given.tensors);

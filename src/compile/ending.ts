@@ -34,7 +34,7 @@ const NOTHING: Left = { behaviour: [], hooks: [], retained: new Set() };
 
 export interface ProgramOptions {
   readonly name: string;
-  readonly lists: number;
+  readonly lists: number | undefined;
   readonly regions: Regions | undefined;
 }
 

@@ -38,6 +38,12 @@ class ArgumentCopy {
     );
   }
 
+  /** Whether the program can read the argument where it lies. */
+  mayBind({ storage, offset, dtype }: Tensor): boolean {
+    const start = offset * DTYPES[dtype].sizeInBytes;
+    return start % 16 === 0 && storage.sizeInBytes - start >= this.sizeInBytes;
+  }
+
   remember(t: Tensor): void {
     this.#storage = new WeakRef(t.storage);
     this.#desc = t.desc;
@@ -79,11 +85,17 @@ const abandoned = new FinalizationRegistry<Held>((held) => held.release());
 
 const NO_COPIES = new Float64Array();
 
+/**
+ * A program of no more dispatches and buffers than this is run as an operation is, over the arguments' own buffers and into fresh ones:
+ * recording its dispatches costs less than the copies around a replay.
+ */
+const FEW = { dispatches: 4, slots: 32 };
+
 type Value = number | bigint | boolean | Uint8Array;
 
 /**
  * Owns the program, its recording and the buffers it works in (arena, copies of inputs, outputs); keeps the state that the
- * function uses alive. Recorded again when a state cell was repointed from outside.
+ * function uses alive. Recorded when it is first replayed, and again when a state cell was repointed from outside.
  */
 export class CompiledProgram {
   readonly native: NativeDevice;
@@ -96,6 +108,10 @@ export class CompiledProgram {
   readonly #held: Held;
   readonly #inputs: readonly LoweredInput[];
   readonly #lists: number;
+  /** Handles and offsets for a run without a recording: those of arguments, state and results are set in each. Null: it is replayed. */
+  #slots: Float64Array | null = null;
+  /** Arguments of the last run without a recording. */
+  #given: readonly Tensor[] = [];
   /** The buffer of each slot that the program owns; state cells are null. */
   readonly #buffers: (Storage | null)[] = [];
   /** Bytes of the outputs, and the slot of each: equal ones share one. */
@@ -112,7 +128,8 @@ export class CompiledProgram {
   readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: DType; last: Value | null }[];
   #disposed = false;
 
-  constructor(native: NativeDevice, lowered: Lowered, name: string, lists: number, regions?: Regions) {
+  /** lists: undefined leaves the choice between running and replaying to the program. */
+  constructor(native: NativeDevice, lowered: Lowered, name: string, lists?: number, regions?: Regions) {
     this.native = native;
     this.written = lowered.written;
     const graph = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
@@ -128,7 +145,7 @@ export class CompiledProgram {
         source: { kind: "fixed", bytes: graph.constants.get(value)! },
       })),
     ];
-    this.#lists = lists;
+    this.#lists = lists ?? 3;
     this.#outputs = places.map((place, i) => ({ slot: this.#inputs.length + place, contentInBytes: lowered.contents[i] ?? 0 }));
     this.#cells = lowered.inputs.flatMap(({ source }, slot) => (source.kind === "state" ? [{ slot, storage: source.storage }] : []));
     const cells = new Set(graph.state.map((w) => w.cell));
@@ -144,6 +161,7 @@ export class CompiledProgram {
     for (const { storage } of this.#cells) storage.retain();
     try {
       this.#make(name);
+      if (lists === undefined && this.#hasFew) this.#slots = this.#ownSlots();
     } catch (error) {
       this.dispose();
       throw error;
@@ -161,6 +179,12 @@ export class CompiledProgram {
   /** Seconds of each dispatch on the device, in the order of the description's steps. Runs it as it was called last. */
   profile(): Float64Array {
     this.#record();
+    for (const a of this.#arguments) {
+      const t = this.#given[a.index];
+      if (t === undefined) continue;
+      t.demandLive(`${this.description.name}: profileSync`, "argument of the last call");
+      this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
+    }
     try {
       return this.native.binding.profile(this.#held.recording);
     } catch (error) {
@@ -168,12 +192,54 @@ export class CompiledProgram {
     }
   }
 
-  /**
-   * Runs on these arguments, of which it copies those that are not as they were at the last call; returns fresh storages of the
-   * outputs, but for arguments that are written: those get theirs.
-   */
-  replay(given: readonly Tensor[], values: Values): Storage[] {
+  /** Runs on these arguments; returns fresh storages of the outputs, but for arguments that are written: those get theirs. */
+  call(given: readonly Tensor[], values: Values): Storage[] {
     relieve();
+    return this.#slots !== null && this.#arguments.every((a) => a.mayBind(given[a.index]!))
+      ? this.#run(this.#slots, given, values)
+      : this.#replay(given, values);
+  }
+
+  get #hasFew(): boolean {
+    const { steps, inputs, outputs } = this.description;
+    return (
+      steps.length <= FEW.dispatches &&
+      inputs.length + outputs.length <= FEW.slots &&
+      this.written.length === 0 &&
+      new Set(this.#outputs.map((o) => o.slot)).size === this.#outputs.length
+    );
+  }
+
+  #ownSlots(): Float64Array {
+    const slots = new Float64Array(2 * this.#buffers.length);
+    this.#buffers.forEach((b, i) => {
+      slots[2 * i] = b?.handle ?? 0;
+    });
+    return slots;
+  }
+
+  #run(slots: Float64Array, given: readonly Tensor[], values: Values): Storage[] {
+    this.#write(values);
+    for (const { slot, index } of this.#arguments) {
+      const { storage, offset, dtype } = given[index]!;
+      slots[2 * slot] = storage.handle;
+      slots[2 * slot + 1] = offset * DTYPES[dtype].sizeInBytes;
+    }
+    for (const { slot, storage } of this.#cells) slots[2 * slot] = storage.handle;
+    this.#given = given;
+    const storages = this.#outputs.map((o) => new Storage(this.native.device, o.contentInBytes));
+    withMemory(this.description.name, () => {
+      for (const { slot } of this.#outputs) slots[2 * slot] = 0;
+      this.native.binding.execute(this.#held.program, slots, storages);
+    });
+    storages.forEach((s, i) => {
+      s.handle = slots[2 * this.#outputs[i]!.slot]!;
+    });
+    return storages;
+  }
+
+  /** By the recording, over copies of those arguments that are not as they were at the last replay. */
+  #replay(given: readonly Tensor[], values: Values): Storage[] {
     const { binding } = this.native;
     const name = this.description.name;
     this.#record();
@@ -226,24 +292,33 @@ export class CompiledProgram {
     } catch (error) {
       throw fromNative(name, error);
     }
-    const own = (storage: Storage | null): Storage | null => {
-      storage?.retain();
-      this.#buffers.push(storage);
-      return storage;
-    };
-    const sized = (bytes: number): Storage | null => own(bytes === 0 ? null : allocate(native, bytes, name, true));
-    for (const { source, value } of this.#inputs) {
-      if (source.kind === "state") own(null);
-      else if (source.kind === "fixed") own(upload(native, source.bytes, name));
-      else sized(value.sizeInBytes);
-    }
-    for (const bytes of description.outputs) sized(bytes);
-    const scratch = sized(description.scratch);
+    const scratch = this.#inputs.length + description.outputs.length;
+    for (let slot = 0; slot <= scratch; slot++) this.#buffers.push(null);
+    this.#inputs.forEach(({ source, value }, slot) => {
+      if (source.kind === "fixed") this.#own(slot, upload(native, source.bytes, name));
+      else if (source.kind === "volatile") this.#allocate(slot, value.sizeInBytes);
+    });
+    this.#allocate(scratch, description.scratch);
+    for (const { offset, bytes } of description.presets) native.binding.write(this.#buffers[scratch]!.handle, offset, bytes);
+    this.#write(new Map(this.#volatile.map(({ event }) => [event, initialValue(event)])));
+  }
+
+  #own(slot: number, storage: Storage): void {
+    storage.retain();
+    this.#buffers[slot] = storage;
+  }
+
+  #allocate(slot: number, bytes: number): void {
+    if (bytes !== 0 && this.#buffers[slot] === null) this.#own(slot, allocate(this.native, bytes, this.description.name, true));
+  }
+
+  /** What only a replay needs: copies of the arguments, places of the results. */
+  #makeCopies(): void {
+    for (const { slot, sizeInBytes } of this.#arguments) this.#allocate(slot, sizeInBytes);
+    this.description.outputs.forEach((bytes, i) => this.#allocate(this.#inputs.length + i, bytes));
     const outputs = this.#outputs.slice(0, this.#outputs.length - this.written.length);
     this.#places = Float64Array.from(outputs.flatMap((o) => [this.#buffers[o.slot]!.handle, 0, Math.ceil(o.contentInBytes / 4) * 4]));
     this.#results = new Float64Array(outputs.length);
-    for (const { offset, bytes } of description.presets) native.binding.write(scratch!.handle, offset, bytes);
-    this.#write(new Map(this.#volatile.map(({ event }) => [event, initialValue(event)])));
   }
 
   #write(values: Values): void {
@@ -266,7 +341,8 @@ export class CompiledProgram {
       if (this.#cells.every(({ slot, storage }) => this.#recorded[slot] === storage.handle)) return;
     }
     const { binding } = this.native;
-    if (held.recording !== 0) binding.releaseRecording(held.recording);
+    if (held.recording === 0) this.#makeCopies();
+    else binding.releaseRecording(held.recording);
     held.recording = 0;
     this.#recorded = this.#buffers.map((b, slot) => {
       const source = this.#inputs[slot]?.source;

@@ -182,13 +182,16 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
+  /** Also programs of few dispatches are recorded. */
+  const recorded = { lists: 3 };
+
   it("replays closed lists: nothing is bound or recorded any more", async () => {
     const w = dx.tensor(numbers(256, 3), { shape: [16, 16], device });
     const step = dx.compile((x: dx.Tensor) => {
       const y = dx.matmul(x, w).sigmoid();
       w.mul_(0.99);
       return y.sum();
-    });
+    }, recorded);
     const x = dx.tensor(numbers(64, 4), { shape: [4, 16], device });
     for (let i = 0; i < 6; i++) await step(x).item();
     const before = dx.counters(device);
@@ -206,7 +209,7 @@ describe.each(devices)("compile on %s", (device) => {
   });
 
   it("copies an argument when it is not the one of the call before, or was written to", async () => {
-    const step = dx.compile((x: dx.Tensor) => x.sum());
+    const step = dx.compile((x: dx.Tensor) => x.sum(), recorded);
     const x = dx.tensor([1, 2, 3, 4, 5, 6], { device });
     const first = x.slice(0, 0, 3);
     const steps: [x: dx.Tensor, sum: number, copies: number][] = [];
@@ -230,6 +233,34 @@ describe.each(devices)("compile on %s", (device) => {
     await call(dx.tensor([1, 1, 1], { device }));
     expect(steps.map(([, sum]) => sum)).toEqual([6, 6, 6, 15, 9, 9, 18, 24, 3]);
     expect(steps.map(([, , copies]) => copies)).toEqual([2, 1, 1, 2, 2, 1, 2, 2, 2]);
+    step.dispose();
+  });
+
+  it("runs a program of few dispatches over the arguments' own buffers and into fresh ones", async () => {
+    const w = dx.tensor([1, 2, 3, 4], { device });
+    const step = dx.compile((x: dx.Tensor) => {
+      w.mul_(2);
+      return [x.add(w), x.sum()] as const;
+    });
+    const base = dx.tensor(numbers(24, 5), { device });
+    const data = (await base.toArray()) as number[];
+    const results: dx.Tensor[] = [];
+    // At the start of its buffer, 16 bytes on, and at an odd place: that is copied first.
+    const starts = [0, 4, 1, 0, 8, 3, 20];
+    const before = dx.counters(device).replays;
+    for (const at of starts) results.push(...step(base.slice(0, at, at + 4)));
+    await dx.synchronize(device);
+    expect(dx.counters(device).replays - before).toBe(2);
+    for (const [i, at] of starts.entries()) {
+      const scale = 2 ** (i + 1);
+      const part = data.slice(at, at + 4);
+      expect(await results[2 * i]!.toArray()).toEqual(part.map((v, k) => Math.fround(v + scale * (k + 1))));
+      expect(await results[2 * i + 1]!.item()).toBeCloseTo(
+        part.reduce((a, b) => a + b, 0),
+        5,
+      );
+    }
+    expect(await w.toArray()).toEqual([1, 2, 3, 4].map((v) => v * 2 ** starts.length));
     step.dispose();
   });
 
