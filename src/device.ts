@@ -1,4 +1,4 @@
-/** Devices by name: "dml:0" is the first DirectX 12 adapter, "cpu" the software adapter. Importing this loads nothing. */
+/** Devices by name: "dml:0" is the first DirectX 12 adapter, "cpu" the software adapter, "meta" none at all. Importing this loads nothing. */
 import { Ambient } from "./ambient.ts";
 import { DeviceError } from "./errors.ts";
 
@@ -33,12 +33,18 @@ let findDefault: () => Device = () => device("cpu");
 /** @internal As device(), for another operation and argument of a user's. */
 export function namedDevice(operation: string, argument: string, name: DeviceLike): Device {
   if (name instanceof Device) return name;
-  const match = typeof name === "string" ? /^(cpu|dml)(?::(\d+))?$/.exec(name) : null;
+  const match = typeof name === "string" ? /^(cpu|meta|dml)(?::(\d+))?$/.exec(name) : null;
   const type = match?.[1] ?? "";
   const index = Number(match?.[2] ?? 0);
-  if (match === null || (type === "cpu" && index !== 0) || !Number.isSafeInteger(index))
-    throw new DeviceError(operation, argument, '"cpu" or "dml:N"', name, "dx.dml.deviceCount() says how many dml devices there are.");
-  const full = type === "cpu" ? "cpu" : `dml:${index}`;
+  if (match === null || (type !== "dml" && index !== 0) || !Number.isSafeInteger(index))
+    throw new DeviceError(
+      operation,
+      argument,
+      '"cpu", "meta" or "dml:N"',
+      name,
+      "dx.dml.deviceCount() says how many dml devices there are.",
+    );
+  const full = type === "dml" ? `dml:${index}` : type;
   let found = known.get(full);
   if (found === undefined) {
     found = new Device(type, index, known.size, full);
@@ -48,7 +54,7 @@ export function namedDevice(operation: string, argument: string, name: DeviceLik
 }
 
 /**
- * The device of a name such as "dml:1", "dml" (its first) or "cpu". Whether it is there is found out when it is used.
+ * The device of a name such as "dml:1", "dml" (its first), "cpu", or "meta" (shapes and dtypes without elements). Whether it is there is found out when it is used.
  * Throws DeviceError for a name that is no device's.
  */
 export const device = (name: DeviceLike): Device => namedDevice("device", "name", name);

@@ -43,7 +43,7 @@ describe.each(others)("node %s", (file) => {
 
 it("what is wrong with a bench's options is one line", { timeout: 300_000 }, async () => {
   for (const [args, text] of [
-    [["scripts/bench.mjs", "--device", "foo"], 'bench: device: name must be "cpu" or "dml:N"; received foo.'],
+    [["scripts/bench.mjs", "--device", "foo"], 'bench: device: name must be "cpu", "meta" or "dml:N"; received foo.'],
     [["bench/gpu/run.mjs", "--bogus"], "start.sh: Unknown option '--bogus'"],
     [["bench/gpu/run.mjs", "--only", "foo"], 'start.sh: There is no part "foo"'],
     [["bench/gpu/run.mjs", "--patience", "no"], "start.sh: --patience is a positive number."],

@@ -68,7 +68,7 @@ eachDevice("errors", (device) => {
       expectError(() => dx.ones([2], { device: `dml:${count}` }), dx.DeviceIndexError, { hint: expect.stringContaining('"cpu"') });
       expectError(() => dx.ones([1]).to("tpu"), dx.DeviceError, {});
       for (const name of ["foo", "cpu:1", "dml:", "dml:-1", "dml:99999999999999999999", ""])
-        expectError(() => dx.device(name), dx.DeviceError, { operation: "device", argument: "name", expected: '"cpu" or "dml:N"' });
+        expectError(() => dx.device(name), dx.DeviceError, { operation: "device", argument: "name", expected: '"cpu", "meta" or "dml:N"' });
       expectError(() => dx.device("DML 0"), dx.DeviceError, { argument: "name" });
       expect(dx.dml.deviceName(count)).toBe("");
     }));

@@ -144,6 +144,9 @@ class CompiledFunction {
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
     const given = new Given(args, isDirect);
     given.tensors.forEach((t, i) => t.demandLive(this.#name, `argument ${i}`));
+    // Without elements there is no program: shapes and dtypes are what the function itself says.
+    if (given.tensors.length > 0 ? given.tensors.every((t) => t.device.type === "meta") : defaultDevice().type === "meta")
+      return this.#fn(...(args as never[]));
     demandReal(this.#name, given.tensors);
     const root = this.#rootOf(given);
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);

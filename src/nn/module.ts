@@ -4,7 +4,9 @@ import { isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { copyInto } from "../ops/copy.ts";
+import { empty } from "../ops/creation.ts";
 import { to } from "../ops/data.ts";
+import { demandElements } from "../runtime/meta.ts";
 import { keep, outsideScopes } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
@@ -150,6 +152,21 @@ export abstract class Module {
     return this;
   }
 
+  /**
+   * Gives parameters, gradients and buffers memory on a device, filled with zeros: for a module that was made on `meta`, before its state is loaded.
+   * Shapes, dtypes and the tensors as objects stay. Returns the module. Reference: torch.nn.Module.to_empty.
+   */
+  toEmpty(target: DeviceLike): this {
+    const place = deviceOf(target);
+    noGrad(() =>
+      outsideScopes(() => {
+        for (const t of new Set<Tensor>([...this.parameters(), ...this.buffers()]))
+          for (const each of t.grad === null ? [t] : [t, t.grad]) replace(each, empty(each.shape, { dtype: each.dtype, device: place }));
+      }),
+    );
+    return this;
+  }
+
   /** Parameters and persistent buffers by dotted name. The tensors share the module's storage. */
   stateDict(): StateDict {
     const state: StateDict = {};
@@ -174,11 +191,13 @@ export abstract class Module {
 
   /**
    * Copies values into parameters and buffers; dtypes and devices are converted. With strict (default), names that are missing
-   * or unknown are an error; shapes that differ always are. Nothing is copied when it throws.
+   * or unknown are an error; shapes that differ always are. Nothing is copied when it throws. With assign the module takes the tensors
+   * themselves, which then share their memory, dtype and device with those given: how a module made on `meta` is filled without memory
+   * of its own. Reference: torch.nn.Module.load_state_dict.
    */
   loadStateDict(
     state: Readonly<StateDict>,
-    { strict = true }: { readonly strict?: boolean } = {},
+    { strict = true, assign = false }: { readonly strict?: boolean; readonly assign?: boolean } = {},
   ): { readonly missing: string[]; readonly unexpected: string[] } {
     const own = new Map(this.#state());
     const missing = [...own.keys()].filter((name) => !Object.hasOwn(state, name));
@@ -201,7 +220,15 @@ export abstract class Module {
       return given !== undefined && !sameShape(given.shape, t.shape) ? [`${name} ${showShape(t.shape)} got ${showShape(given.shape)}`] : [];
     });
     if (wrong.length > 0) throw new ShapeError("loadStateDict", "tensors", "of the module's shapes", wrong.join("; "));
-    for (const [name, t] of own) if (Object.hasOwn(state, name)) copyInto("loadStateDict", t, state[name]!);
+    const given = [...own].flatMap(([name, t]) => (Object.hasOwn(state, name) ? [[t, state[name]!] as const] : []));
+    for (const [t, value] of given) {
+      value.demandLive("loadStateDict", "state");
+      if (!assign && t.device !== value.device) demandElements("loadStateDict", t);
+    }
+    for (const [t, value] of given) {
+      if (assign) outsideScopes(() => replace(t, new Tensor(value.storage, value.desc, value.offset)));
+      else copyInto("loadStateDict", t, value);
+    }
     return { missing, unexpected };
   }
 

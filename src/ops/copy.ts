@@ -3,6 +3,7 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { ShapeError } from "../errors.ts";
 import { call } from "../dispatch.ts";
 import { assignEager, contiguousOp } from "../runtime/assign.ts";
+import { demandElements } from "../runtime/meta.ts";
 import { outsideScopes } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -16,6 +17,7 @@ import { to, toDType } from "./data.ts";
 export function copyInto(operation: string, target: Tensor, source: Tensor): void {
   target.demandLive(operation);
   source.demandLive(operation);
+  if (target.device.type === "meta" && source.device !== target.device) demandElements(operation, target);
   if (!sameShape(target.shape, source.shape)) throw new ShapeError(operation, "source", showShape(target.shape), showShape(source.shape));
   noGrad(() =>
     outsideScopes(() => {

@@ -21,6 +21,7 @@ import { transfer } from "../runtime/transfer.ts";
 import type { Tensor } from "../tensor.ts";
 import { noGrad, isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode } from "../autograd/tape.ts";
+import { demandElements } from "../runtime/meta.ts";
 import { demandReal } from "../runtime/traced.ts";
 import { tracer } from "../tracer.ts";
 import { cast, whole } from "./support.ts";
@@ -83,6 +84,7 @@ interface Range {
 function rangeOf(operation: string, x: Tensor): Range {
   x.demandLive(operation);
   tracer()?.read(operation, x);
+  demandElements(operation, x);
   demandReal(operation, [x]);
   const source = noGrad(() => contiguous(x));
   const bytes = DTYPES[x.dtype].sizeInBytes;

@@ -5,6 +5,7 @@ import { OutOfMemoryError, fromNative } from "../errors.ts";
 import type { Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
 import { Storage, setReleaser } from "../storage.ts";
+import { demandElements } from "./meta.ts";
 import { hasClosedDevice, type NativeDevice } from "./devices.ts";
 
 /**
@@ -115,6 +116,7 @@ export async function readBytes(
   size: number,
   operation: string,
 ): Promise<ArrayBuffer> {
+  demandElements(operation, native);
   try {
     return await native.binding.read(handle, offset, size);
   } catch (error) {
@@ -123,6 +125,7 @@ export async function readBytes(
 }
 
 export function readBytesSync(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): ArrayBuffer {
+  demandElements(operation, native);
   try {
     return native.binding.readSync(handle, offset, size);
   } catch (error) {

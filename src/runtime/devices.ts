@@ -3,6 +3,7 @@ import { Capabilities } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
 import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
+import { metaDevice } from "./meta.ts";
 import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding } from "../native/load.ts";
 
 /** An opened device of this thread. */
@@ -96,7 +97,7 @@ export function deviceInfo(name?: DeviceLike): DeviceInfo {
   const level = capabilities.featureLevel;
   return {
     name: adapter.name,
-    runtime: loaded()[runtime].direct3d,
+    runtime: adapter.name === "meta" ? "none" : loaded()[runtime].direct3d,
     isHardware,
     isSimulated,
     driverVersion,
@@ -135,6 +136,7 @@ function entryOf(operation: string, d: Device): Entry {
 /** The native device, opened now if need be. */
 export function nativeDevice(d: Device, operation = "device"): NativeDevice {
   let native = opened.get(d);
+  if (native === undefined && d.type === "meta") opened.set(d, (native = metaDevice(d)));
   if (native === undefined) {
     const { runtime, adapter } = entryOf(operation, d);
     const binding = loadBinding();
@@ -169,7 +171,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 /** Throws when there is no such device. */
 export function demandDevice(operation: string, name: DeviceLike): Device {
   const d = namedDevice(operation, "device", name);
-  entryOf(operation, d);
+  if (d.type !== "meta") entryOf(operation, d);
   return d;
 }
 

@@ -2,7 +2,7 @@
  * Eager execution: an operation is a program of its own, found by definition, attributes and the descriptions of its inputs. A
  * hit costs a Map lookup and one call of the addon; infer, lower and compile run on a miss only.
  */
-import { UnsupportedError, NativeError, ShapeError } from "../errors.ts";
+import { DeviceError, UnsupportedError, NativeError, ShapeError } from "../errors.ts";
 import { DTYPES } from "../dtype.ts";
 import type { Definition, ProgramCache, TensorSpec } from "../definition.ts";
 import { Generations } from "../generations.ts";
@@ -22,7 +22,7 @@ import { compileGraph, lowerDefinition, type ProgramInput } from "./program.ts";
 /** What a key leads to. */
 interface EagerProgram {
   readonly native: NativeDevice;
-  /** The addon's program; 0: nothing to run (all outputs empty), -1: runs on the fallback device, -2: on the host. */
+  /** The addon's program; 0: nothing to run (all outputs empty, or on meta), -1: runs on the fallback device, -2: on the host. */
   readonly id: number;
   readonly outputs: readonly Desc[];
   /** Whether the addon's `run` does it when the inputs start their buffers. */
@@ -193,7 +193,11 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
 }
 
 function make<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
-  const native = nativeDevice(inputs[0]!.device, definition.name);
+  const { device } = inputs[0]!;
+  const native = nativeDevice(device, definition.name);
+  for (const t of inputs)
+    if (t.device !== device)
+      throw new DeviceError(definition.name, "tensors", `all on ${device}`, `one on ${t.device}`, "Use to(device) to move it.");
   return makeOn(
     native,
     definition,
@@ -226,7 +230,8 @@ function makeOn<A>(
       );
   const outputs = specs.map((s) => internDesc(native.device, s.dtype, s.shape));
   const base = { native, outputs, isSimple: false, reason: "", fill: null, dropped: false };
-  if (definition.host !== undefined) return { ...base, id: HOST };
+  const isMeta = native.device.type === "meta";
+  if (definition.host !== undefined) return { ...base, id: isMeta ? 0 : HOST };
   if (specs.every((s) => sizeOf(s.shape) === 0)) return { ...base, id: 0 };
   if (tensors.some((t) => t.size === 0) || specs.some((s) => sizeOf(s.shape) === 0)) {
     if (definition.whenEmpty === undefined)
@@ -238,6 +243,7 @@ function makeOn<A>(
       );
     return { ...base, id: 0, fill: definition.whenEmpty };
   }
+  if (isMeta) return { ...base, id: 0 };
   try {
     const graph = lowerDefinition(native, definition, inputs, attrs, specs);
     observer?.(

@@ -99,7 +99,8 @@ function measured(index: Tensor, except: number | null): Bounds {
   return bounds;
 }
 
-const isChecked = (index: Tensor): boolean => index.device.type === "cpu" || process.env.DXTENSOR_CHECK_INDICES === "1";
+const isChecked = ({ device: { type } }: Tensor): boolean =>
+  type === "cpu" || (type !== "meta" && process.env.DXTENSOR_CHECK_INDICES === "1");
 
 /** Whether a tensor's values may be looked at, as indices are. */
 export const checksValues = (t: Tensor): boolean => tracer() === null && t.size > 0 && isChecked(t);
