@@ -1,6 +1,9 @@
 /** Planes of another size: each axis is resized in turn, by a few weighted reads of each place. @functional */
 import { ShapeError, ValueError } from "../errors.ts";
+import { call } from "../dispatch.ts";
+import { define, type Definition } from "../definition.ts";
 import { isFloat } from "../dtype.ts";
+import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from "./adaptive-pool.ts";
 import { add, mul } from "./binary.ts";
@@ -8,7 +11,7 @@ import { tensor } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { indexSelect } from "./gather.ts";
 import { matmul } from "./matmul.ts";
-import { transpose } from "./movement.ts";
+import { reshape, transpose } from "./movement.ts";
 
 export type ResizeMode = "nearest" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
 
@@ -45,15 +48,74 @@ function cubic(x: number, a: number): number {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
+/** How the last two of four axes are read, linearly between neighbours: place i of the result at (i + shift) / scale - shift. */
+interface Resampling {
+  readonly input: Shape;
+  readonly output: Shape;
+  readonly scales: readonly [number, number];
+  readonly shift: readonly [number, number];
+}
+
+const resampling = ({ scales, shift }: Resampling) =>
+  ({
+    interpolationMode: "LINEAR",
+    scales: [1, 1, ...scales],
+    inputPixelOffsets: [0.5, 0.5, ...shift],
+    outputPixelOffsets: [-0.5, -0.5, ...shift.map((v) => -v)],
+  }) as const;
+
+const resampleOp: Definition<Resampling> = define<Resampling>({
+  name: "interpolate",
+  infer: ([x], { output }) => [{ shape: output, dtype: x!.dtype }],
+  lower: (g, [x], a) => [g.resample1(g.packed(x!), { output: { sizes: a.output }, ...resampling(a) })],
+  grad: (dy, { attrs }) => [call(resampleGradOp, [dy], attrs)],
+  saves: { inputs: [], outputs: false },
+});
+
+/** The transpose of resampleOp, whose offsets DirectML names after the gradients. */
+const resampleGradOp: Definition<Resampling> = define<Resampling>({
+  name: "interpolateGradient",
+  infer: ([dy], { input }) => [{ shape: input, dtype: dy!.dtype }],
+  lower: (g, [dy], a) => {
+    const { inputPixelOffsets: read, outputPixelOffsets: written, ...rest } = resampling(a);
+    const offsets = { inputPixelOffsets: written, outputPixelOffsets: read };
+    return [g.resampleGrad(g.packed(dy!), { outputGradient: { sizes: a.input }, ...rest, ...offsets })];
+  },
+  grad: (ddx, { attrs }) => [call(resampleOp, [ddx], attrs)],
+  saves: { inputs: [], outputs: false },
+});
+
+/** An axis as an operator's attributes: scale and shift; null where it stays as it is. */
+type LinearAxis = readonly [scale: number, shift: number] | null;
+
+/** x [N, C, ...] float32, its axes read linearly: two at a time, since the operator takes four axes. */
+function resampled(x: Tensor, size: readonly number[], axes: readonly LinearAxis[]): Tensor {
+  const pass = (t: Tensor, from: number, count: number): Tensor => {
+    const pairs = Array.from({ length: count }, (_, i) => axes[from + i]!);
+    if (pairs.every((a) => a === null)) return t;
+    const at = from + 2;
+    const lead = t.shape.slice(0, at).reduce((p, d) => p * d, 1);
+    const rest = t.shape.slice(at + count).reduce((p, d) => p * d, 1);
+    // [lead, 1, axis, rest], or [lead, 1, two axes].
+    const lengths = count === 2 ? [t.shape[at]!, t.shape[at + 1]!] : [t.shape[at]!, rest];
+    const next = count === 2 ? [size[from]!, size[from + 1]!] : [size[from]!, rest];
+    const own = count === 2 ? pairs : [pairs[0]!, null];
+    const attrs: Resampling = {
+      input: [lead, 1, ...lengths],
+      output: [lead, 1, ...next],
+      scales: own.map((a) => a?.[0] ?? 1) as [number, number],
+      shift: own.map((a) => a?.[1] ?? 0.5) as [number, number],
+    };
+    const shape = t.shape.map((d, i) => (i >= at && i < at + count ? size[i - 2]! : d));
+    return reshape(call(resampleOp, [reshape(t, attrs.input)], attrs), shape);
+  };
+  if (size.length === 3) return pass(pass(x, 0, 1), 1, 2);
+  return pass(x, 0, size.length);
+}
+
 function nearestTaps(input: number, output: number, scale: number, exact: boolean): Taps {
   const at = (i: number): number => Math.floor(single(single(i + (exact ? 0.5 : 0)) * single(scale)));
   return { indices: [Array.from({ length: output }, (_, i) => clamped(at(i), input))], weights: null };
-}
-function linearTaps(input: number, output: number, scale: number, align: boolean): Taps {
-  const places = Array.from({ length: output }, (_, i) => (align ? i * scale : Math.max((i + 0.5) * scale - 0.5, 0)));
-  const low = places.map((p) => Math.min(Math.floor(p), input - 1));
-  const weight = places.map((p, i) => Math.min(p - low[i]!, 1));
-  return { indices: [low, low.map((p) => clamped(p + 1, input))], weights: [weight.map((w) => 1 - w), weight] };
 }
 function cubicTaps(input: number, output: number, scale: number, align: boolean): Taps {
   const places = Array.from({ length: output }, (_, i) => (align ? i * scale : (i + 0.5) * scale - 0.5));
@@ -125,8 +187,8 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
 /**
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
  *
- * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: GATHER,
- * MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
+ * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: RESAMPLE1 and
+ * RESAMPLE_GRAD for linear modes; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
 export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor {
   const { mode = "nearest", antialias = false } = options;
@@ -145,13 +207,27 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
   if (size.some((n) => n < 1)) throw new ValueError("interpolate", "size", "at least 1 along every axis", size);
   if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
   const align = options.alignCorners === true;
+  const scaleOf = (i: number, input: number): number => {
+    if (align) return size[i]! > 1 ? (input - 1) / (size[i]! - 1) : 0;
+    const factor = given[i] ?? null;
+    return factor === null ? input / size[i]! : 1 / factor;
+  };
+  if (interpolates && mode !== "bicubic" && !antialias) {
+    const axes = size.map((output, i): LinearAxis => {
+      const input = x.shape[i + 2]!;
+      const scale = scaleOf(i, input);
+      if (input === output && scale === 1) return null;
+      // Aligned corners of one element: all of them read the first.
+      return [scale === 0 ? 1 : 1 / scale, align ? 0 : 0.5];
+    });
+    return toDType(resampled(toDType(x, "float32"), size, axes), x.dtype);
+  }
   // Weights are float32; half precision is rounded once.
   let y = interpolates && isFloat(x.dtype) ? toDType(x, "float32") : x;
   size.forEach((output, i) => {
     const axis = i + 2;
     const input = x.shape[axis]!;
-    const factor = given[i] ?? null;
-    const scale = align ? (output > 1 ? (input - 1) / (output - 1) : 0) : factor === null ? input / output : 1 / factor;
+    const scale = scaleOf(i, input);
     if (!interpolates)
       y = input === output && scale === 1 ? y : applied(y, axis, nearestTaps(input, output, scale, mode === "nearest-exact"));
     else if (antialias) {
@@ -161,7 +237,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
       });
       y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
     } else if (input !== output || scale !== 1) {
-      y = applied(y, axis, mode === "bicubic" ? cubicTaps(input, output, scale, align) : linearTaps(input, output, scale, align));
+      y = applied(y, axis, cubicTaps(input, output, scale, align));
     }
   });
   return toDType(y, x.dtype);

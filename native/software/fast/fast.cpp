@@ -41,6 +41,12 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_JOIN:
     case DML_OPERATOR_PADDING1: return fast::MakeMovementKernel(desc);
     case DML_OPERATOR_GATHER: return fast::MakeGatherKernel(desc);
+    case DML_OPERATOR_RESAMPLE:
+    case DML_OPERATOR_RESAMPLE1:
+    case DML_OPERATOR_RESAMPLE2:
+    case DML_OPERATOR_RESAMPLE3:
+    case DML_OPERATOR_RESAMPLE_GRAD:
+    case DML_OPERATOR_RESAMPLE_GRAD1: return fast::MakeResampleKernel(desc);
     case DML_OPERATOR_RANDOM_GENERATOR: return fast::MakeRandomKernel(desc);
     case DML_OPERATOR_RNN:
     case DML_OPERATOR_LSTM:

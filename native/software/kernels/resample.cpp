@@ -7,21 +7,13 @@
 #include "element.h"
 #include "iterate.h"
 #include "kernels.h"
+#include "resample.h"
 
 namespace dxtensor::software {
 
+using resample::Axis;
+
 namespace {
-
-struct Tap {
-  uint64_t offset;  // in elements of the tensor that is read in the forward direction
-  float weight;
-};
-
-// The taps of output place i are taps[first[i]] to taps[first[i + 1] - 1].
-struct Axis {
-  std::vector<uint32_t> first{0};
-  std::vector<Tap> taps;
-};
 
 enum class Rounding { Nearest, Up, Down };
 
@@ -80,6 +72,32 @@ Axis AxisOf(const Line& line, const Sampling& sampling) {
   return axis;
 }
 
+struct Attributes {
+  std::vector<float> scales, in_offsets, out_offsets;
+  Sampling sampling;
+
+  Attributes(const schema::OperatorDesc& desc, uint32_t rank);
+};
+
+Attributes::Attributes(const schema::OperatorDesc& desc, uint32_t rank) : in_offsets(rank, 0.5f), out_offsets(rank, -0.5f) {
+  sampling.linear = desc.UInt("InterpolationMode") == DML_INTERPOLATION_MODE_LINEAR;
+  if (desc.Has("ScaleSize")) {
+    const auto size = desc.Get<DML_SIZE_2D>("ScaleSize");
+    scales.assign(rank, 1);
+    scales[rank - 2] = static_cast<float>(size.Height);
+    scales[rank - 1] = static_cast<float>(size.Width);
+  } else {
+    scales = desc.Get<std::vector<float>>("Scales");
+  }
+  if (desc.Has("InputPixelOffsets")) {
+    in_offsets = desc.Get<std::vector<float>>("InputPixelOffsets");
+    out_offsets = desc.Get<std::vector<float>>("OutputPixelOffsets");
+  }
+  if (desc.Has("RoundingDirection"))
+    sampling.rounding = desc.UInt("RoundingDirection") == DML_AXIS_DIRECTION_INCREASING ? Rounding::Up : Rounding::Down;
+  sampling.antialiased = desc.Has("Antialiased") && desc.Get<bool>("Antialiased");
+}
+
 struct Resampling {
   uint32_t rank = 0;
   Dimensions sizes{}, strides{};  // of the tensor that is written in the forward direction
@@ -101,44 +119,37 @@ struct Resampling {
   }
 };
 
-struct Attributes {
-  std::vector<float> scales, in_offsets, out_offsets;
-  Sampling sampling;
+std::vector<Axis> AxesOf(const Attributes& attributes, const schema::TensorDesc& from, const Dimensions& from_strides,
+                         const schema::TensorDesc& to) {
+  std::vector<Axis> axes;
+  for (uint32_t d = 0; d < from.rank; ++d)
+    axes.push_back(
+        AxisOf({from.sizes[d], to.sizes[d], from_strides[d], attributes.scales[d], attributes.in_offsets[d], attributes.out_offsets[d]},
+               attributes.sampling));
+  return axes;
+}
 
-  Attributes(const schema::OperatorDesc& desc, uint32_t rank) : in_offsets(rank, 0.5f), out_offsets(rank, -0.5f) {
-    sampling.linear = desc.UInt("InterpolationMode") == DML_INTERPOLATION_MODE_LINEAR;
-    if (desc.Has("ScaleSize")) {
-      const auto size = desc.Get<DML_SIZE_2D>("ScaleSize");
-      scales.assign(rank, 1);
-      scales[rank - 2] = static_cast<float>(size.Height);
-      scales[rank - 1] = static_cast<float>(size.Width);
-    } else {
-      scales = desc.Get<std::vector<float>>("Scales");
-    }
-    if (desc.Has("InputPixelOffsets")) {
-      in_offsets = desc.Get<std::vector<float>>("InputPixelOffsets");
-      out_offsets = desc.Get<std::vector<float>>("OutputPixelOffsets");
-    }
-    if (desc.Has("RoundingDirection"))
-      sampling.rounding = desc.UInt("RoundingDirection") == DML_AXIS_DIRECTION_INCREASING ? Rounding::Up : Rounding::Down;
-    sampling.antialiased = desc.Has("Antialiased") && desc.Get<bool>("Antialiased");
-  }
-};
+Attributes GradientAttributes(const schema::OperatorDesc& desc, uint32_t rank) {
+  // The offsets are named after the gradients: the input's are the forward output's.
+  Attributes attributes(desc, rank);
+  std::swap(attributes.in_offsets, attributes.out_offsets);
+  return attributes;
+}
 
 Resampling ResamplingOf(const Attributes& attributes, const schema::TensorDesc& from, const Dimensions& from_strides,
                         const schema::TensorDesc& to) {
-  Resampling r;
-  r.rank = from.rank;
-  r.sizes = SizesOf(to);
-  r.strides = BroadcastStrides(to);
-  for (uint32_t d = 0; d < from.rank; ++d)
-    r.axes.push_back(
-        AxisOf({from.sizes[d], to.sizes[d], from_strides[d], attributes.scales[d], attributes.in_offsets[d], attributes.out_offsets[d]},
-               attributes.sampling));
-  return r;
+  return {from.rank, SizesOf(to), BroadcastStrides(to), AxesOf(attributes, from, from_strides, to)};
 }
 
 }  // namespace
+
+std::vector<Axis> resample::AxesOf(const schema::OperatorDesc& desc, bool is_gradient) {
+  const schema::TensorDesc& from = is_gradient ? *desc.Outputs()[0] : *desc.Inputs()[0];
+  const schema::TensorDesc& to = is_gradient ? *desc.Inputs()[0] : *desc.Outputs()[0];
+  Dimensions ones{};
+  ones.fill(1);
+  return software::AxesOf(is_gradient ? GradientAttributes(desc, from.rank) : Attributes(desc, from.rank), from, ones, to);
+}
 
 KernelPointer MakeResample(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
@@ -158,10 +169,7 @@ KernelPointer MakeResample(const schema::OperatorDesc& desc) {
 
 KernelPointer MakeResampleGrad(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &dy = *desc.Inputs()[0], &dx = *desc.Outputs()[0];
-  // The offsets are named after the gradients: the input's are the forward output's.
-  Attributes attributes(desc, dx.rank);
-  std::swap(attributes.in_offsets, attributes.out_offsets);
-  const Resampling r = ResamplingOf(attributes, dx, PackedStrides(dx), dy);
+  const Resampling r = ResamplingOf(GradientAttributes(desc, dx.rank), dx, PackedStrides(dx), dy);
   const uint64_t elements = dx.ElementCount();
   Walk<1> store(dx.rank, SizesOf(dx), {BroadcastStrides(dx)});
   return ByFloat(dx.data_type, [&](auto tag) {

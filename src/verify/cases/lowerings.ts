@@ -136,6 +136,12 @@ const elementwise = [
       sum(`recurrent layer of ${kind} as one operator`, operands, run(false) as Lowering["run"]),
     ];
   }),
+  sum("planes of another size", [real([2, 2, 5, 6]), real([1, 2, 3, 4, 5]), half([2, 3, 7])], (plane, volume, line) => [
+    dx.interpolate(plane!, { size: [8, 3], mode: "bilinear" }),
+    dx.interpolate(plane!, { size: [8, 3], mode: "bilinear", alignCorners: true }),
+    dx.interpolate(volume!, { scaleFactor: [2, 1.5, 0.7], mode: "trilinear" }),
+    dx.interpolate(line!, { size: 11, mode: "linear" }),
+  ]),
   sum("pooled regions of images", [distinct([2, 2, 5, 6])], (x) => {
     const boxes = [
       [0, 1, 1, 4, 3],
