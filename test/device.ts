@@ -3,7 +3,7 @@
  * without it: cpu, where the software adapter's library is there, and every `dml` device (simulated ones when
  * DXTENSOR_SIMULATE asks for them). At least one must be there.
  */
-import { describe, expect } from "vitest";
+import { afterEach, beforeEach, describe, expect } from "vitest";
 import * as dx from "../src/index.ts";
 import * as constants from "../src/runtime/constants.ts";
 import * as tables from "../src/runtime/tables.ts";
@@ -62,6 +62,18 @@ export function eachDevice(name: string, body: (device: string) => void): void {
 /** Declares the tests of body for each device, eagerly and inside compile. */
 export function eachMode(name: string, body: (device: string, mode: Mode) => void): void {
   for (const mode of modes) eachDevice(`${name}, ${mode.name},`, (device) => body(device, mode));
+}
+
+/** The tests of the describe around it make their tensors on a device. */
+export function useDevice(device: string): void {
+  let before: dx.Device | null = null;
+  beforeEach(() => {
+    before = dx.defaultDevice();
+    dx.setDefaultDevice(device);
+  });
+  afterEach(() => {
+    if (before !== null) dx.setDefaultDevice(before);
+  });
 }
 
 /** True for Microsoft's DirectML (on a GPU, or on a processor that stands for one), false for our software adapter. */

@@ -1,7 +1,7 @@
 /** DirectML's functions of elements beside their formulas. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, eachMode, numbers } from "../device.ts";
+import { eachDevice, eachMode, numbers, useDevice } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -17,7 +17,8 @@ const FUNCTIONS: readonly (readonly [string, (x: dx.Tensor) => dx.Tensor, (v: nu
   ["mean2", (x) => dx.mean2(x, 3), (v) => (v + 3) / 2],
 ];
 
-eachMode("functions with parameters", (_, mode) => {
+eachMode("functions with parameters", (device, mode) => {
+  useDevice(device);
   for (const [name, run, formula] of FUNCTIONS)
     test(name, () => {
       for (const dtype of ["float32", "float16"] as const) {
@@ -65,7 +66,8 @@ eachMode("functions with parameters", (_, mode) => {
   });
 });
 
-eachDevice("what does not fit", () => {
+eachDevice("what does not fit", (device) => {
+  useDevice(device);
   test("is refused", () => {
     const x = dx.zeros([2, 2]);
     expect(() => dx.scaledTanh(x, { alpha: Infinity })).toThrow("scaledTanh: alpha");

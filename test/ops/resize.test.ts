@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, eachMode, numbers } from "../device.ts";
+import { eachDevice, eachMode, numbers, useDevice } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -28,7 +28,8 @@ const wave = (shape: readonly number[], fn: (i: number) => number): dx.Tensor =>
   );
 const bound = { rtol: 2e-5, atol: 1e-5 };
 
-eachMode("interpolate", (_, mode) => {
+eachMode("interpolate", (device, mode) => {
+  useDevice(device);
   for (const { shape, mode: kind, options: o, y, size, grad } of recorded)
     test(`${kind} of [${shape.join(", ")}] ${JSON.stringify(o)}`, () => {
       const options: dx.InterpolateOptions = {
@@ -50,7 +51,8 @@ eachMode("interpolate", (_, mode) => {
     });
 });
 
-eachDevice("interpolate", () => {
+eachDevice("interpolate", (device) => {
+  useDevice(device);
   test("of views, half precision, whole numbers, nothing; gradients of gradients", () => {
     const x = wave([2, 3, 4, 5], (i) => Math.sin(i));
     const options = { size: [7, 3], mode: "bilinear" } as const;
