@@ -32,7 +32,9 @@ export const castOp = define<{ readonly dtype: DType }>({
   name: "to",
   traits: { elementwise: true, carries: true },
   infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
-  lower: (g, [x], { dtype }) => [isFloat(x!.dtype) && isInteger(dtype) ? whole(g, cast(g, x!, "float32"), dtype) : cast(g, x!, dtype)],
+  lower: (g, [x], { dtype }) => [
+    isFloat(x!.dtype) && isInteger(dtype) ? whole(g, x!.dtype === "float64" ? x! : cast(g, x!, "float32"), dtype) : cast(g, x!, dtype),
+  ],
   grad: (dy, { specs: [x] }) => [toDType(dy, x!.dtype)],
   saves: { inputs: [], outputs: false },
 });

@@ -12,6 +12,7 @@ import { toDType } from "./data.ts";
 import { indexSelect } from "./gather.ts";
 import { matmul } from "./matmul.ts";
 import { reshape, transpose } from "./movement.ts";
+import { computing } from "./support.ts";
 
 export type ResizeMode = "nearest" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
 
@@ -206,6 +207,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
   const { size, given } = plan(x, spatial, options);
   if (size.some((n) => n < 1)) throw new ValueError("interpolate", "size", "at least 1 along every axis", size);
   if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
+  if (interpolates) computing("interpolate", x.dtype, "x");
   const align = options.alignCorners === true;
   const scaleOf = (i: number, input: number): number => {
     if (align) return size[i]! > 1 ? (input - 1) / (size[i]! - 1) : 0;

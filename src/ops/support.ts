@@ -19,6 +19,10 @@ export const BOOL = { output: { dtype: "bool" } } as const;
 export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   if (x.dtype === dtype) return x;
   if (x.dtype === "bool" && dtype === "uint8") return g.reinterpret(x, { dtype });
+  if (dtype === "bool" && x.dtype === "float64") {
+    const bits = magnitude(g, x);
+    return g.elementWiseLogicalNot(g.elementWiseLogicalEquals(bits, constant(g, "uint64", 0n, x.sizes), BOOL), BOOL);
+  }
   if (dtype === "bool") {
     const zero = g.expand(
       g.fillValueConstant({ output: { sizes: [1], dtype: x.dtype }, valueDataType: dmlName(x.dtype), value: { dtype: x.dtype, value: 0 } }),
@@ -31,6 +35,19 @@ export function cast(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   if (isInteger(x.dtype) && narrows(x.dtype, dtype)) return narrowed(g, x, dtype);
   return g.cast(x, { output: { dtype } });
 }
+
+const bitsOf = (g: GraphBuilder, x: Expr): Expr => g.reinterpret(x, { dtype: "uint64" });
+const SIGN = 1n << 63n;
+/** float64 without its sign, as bits: they have the order of the numbers. DirectML compares no float64. */
+const magnitude = (g: GraphBuilder, x: Expr): Expr => g.elementWiseBitAnd(bitsOf(g, x), constant(g, "uint64", SIGN - 1n, x.sizes));
+/** |x| of float64. */
+export const abs64 = (g: GraphBuilder, x: Expr): Expr => g.reinterpret(magnitude(g, x), { dtype: "float64" });
+/** -x of float64. */
+export const neg64 = (g: GraphBuilder, x: Expr): Expr =>
+  g.reinterpret(g.elementWiseBitXor(bitsOf(g, x), constant(g, "uint64", SIGN, x.sizes)), { dtype: "float64" });
+/** Whether |x| of float64 is less than 2^exponent. */
+const isBelow = (g: GraphBuilder, x: Expr, exponent: number): Expr =>
+  g.elementWiseLogicalLessThan(magnitude(g, x), constant(g, "uint64", BigInt(1023 + exponent) << 52n, x.sizes), BOOL);
 
 /** Whether whole numbers of one dtype may lie outside another integer dtype. */
 function narrows(from: DType, to: DType): boolean {
@@ -67,7 +84,10 @@ export function whole(g: GraphBuilder, x: Expr, dtype: DType): Expr {
   const wide = dtype === "int64" ? "int64" : "int32";
   const end = dtype === "int64" ? 2 ** 63 : 2 ** 31;
   const least = constant(g, wide, dtype === "int64" ? -(2n ** 63n) : -(2 ** 31), x.sizes);
-  const inside = g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, end, x.sizes), BOOL);
+  const inside =
+    x.dtype === "float64"
+      ? isBelow(g, x, dtype === "int64" ? 63 : 31)
+      : g.elementWiseLogicalLessThan(g.elementWiseAbs(x), constant(g, x.dtype, end, x.sizes), BOOL);
   const seen = g.elementWiseIf(inside, g.cast(x, { output: { dtype: wide } }), least);
   return wide === dtype ? seen : narrowed(g, seen, dtype);
 }

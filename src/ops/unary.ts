@@ -12,13 +12,15 @@ import { add, div, mul, sub } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { BOOL, cast, computing, constant, floating, widened } from "./support.ts";
+import { BOOL, abs64, cast, computing, constant, floating, neg64, widened } from "./support.ts";
 
 interface UnaryOptions {
   readonly emit: (g: GraphBuilder, x: Expr) => Expr;
   /** dx from dy, the input x and the output y; null for those that `saves` leaves out. */
   readonly grad: (dy: Tensor, x: Tensor, y: Tensor) => Tensor;
   readonly saves: "input" | "output" | "both" | "none";
+  /** On the bits of float64, in which no operator computes. Default: float64 is refused. */
+  readonly emit64?: (g: GraphBuilder, x: Expr) => Expr;
 }
 
 const saved = (which: UnaryOptions["saves"]): { inputs: number[]; outputs: boolean } => ({
@@ -43,8 +45,8 @@ function keeping(name: string, operator: OperatorName, options: UnaryOptions): D
   return define({
     name,
     traits: { elementwise: true },
-    infer: ([x]) => [{ shape: x!.shape, dtype: computing(name, x!.dtype) }],
-    lower: (g, [x]) => [widened(g, operator, [x!], (v) => options.emit(g, v!))],
+    infer: ([x]) => [{ shape: x!.shape, dtype: options.emit64 === undefined ? computing(name, x!.dtype) : x!.dtype }],
+    lower: (g, [x]) => [x!.dtype === "float64" ? options.emit64!(g, x!) : widened(g, operator, [x!], (v) => options.emit(g, v!))],
     grad: (dy, { inputs: [x], outputs: [y] }) => [options.grad(dy, x!, y!)],
     saves: saved(options.saves),
   });
@@ -88,10 +90,16 @@ export function emitExpm1(g: GraphBuilder, x: Expr): Expr {
 
 const absOp = keeping("abs", "ELEMENT_WISE_ABS", {
   emit: (g, x) => g.elementWiseAbs(x),
+  emit64: abs64,
   grad: (dy, x) => mul(dy, sign(x)),
   saves: "input",
 });
-const negOp = keeping("neg", "ELEMENT_WISE_NEGATE", { emit: (g, x) => g.elementWiseNegate(x), grad: (dy) => neg(dy), saves: "none" });
+const negOp = keeping("neg", "ELEMENT_WISE_NEGATE", {
+  emit: (g, x) => g.elementWiseNegate(x),
+  emit64: neg64,
+  grad: (dy) => neg(dy),
+  saves: "none",
+});
 const signOp = keeping("sign", "ELEMENT_WISE_SIGN", { emit: (g, x) => g.elementWiseSign(x), grad: (dy) => zerosLike(dy), saves: "none" });
 const squareOp = keeping("square", "ELEMENT_WISE_MULTIPLY", {
   emit: (g, x) => g.elementWiseMultiply(x, x),

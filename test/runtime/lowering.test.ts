@@ -5,7 +5,7 @@ import type { Tensor } from "../../src/index.ts";
 
 const dx = await import("../../src/index.ts");
 const { fromBfloat16, toBfloat16 } = await import("../../src/dtype.ts");
-const { clean, eachDevice, eachMode, isMicrosoft, numbers } = await import("../device.ts");
+const { clean, eachDevice, eachMode, isMicrosoft, modes, numbers } = await import("../device.ts");
 
 const f32 = new Float32Array(1);
 const u32 = new Uint32Array(f32.buffer);
@@ -248,12 +248,63 @@ eachDevice("bfloat16", (device) => {
 });
 
 describe("float64", () => {
-  test("is moved, chosen and cast exactly, and refused by name where DirectML has no arithmetic", () =>
+  const values = [Math.PI, -Math.E, 1e300, -0, NaN, -Infinity, 5e-324];
+  for (const { name, run } of modes)
+    test(`moves, chooses, casts and turns signs exactly, ${name}`, () =>
+      clean(
+        "cpu",
+        () => {
+          const x = dx.tensor(values, { dtype: "float64" });
+          const [chosen, mirrored, minus, size, padded] = run(
+            (t) => [
+              dx.where(dx.tensor([true, false, true, false, true, false, true]), t, t.flip(0)),
+              dx.cat([t.slice(0, 1), t.slice(0, 0, 1)]),
+              dx.neg(t),
+              dx.abs(t.slice(0, 0, 7, 2)),
+              dx.pad(t, [0, 1], { value: 0.1 }),
+            ],
+            x,
+          ).map((t) => {
+            expect(t.dtype).toBe("float64");
+            return t.toArraySync();
+          });
+          expect(chosen).toEqual(values.map((v, i) => (i % 2 === 0 ? v : values[6 - i])));
+          expect(mirrored).toEqual([...values.slice(1), values[0]]);
+          expect(minus).toEqual(values.map((v) => -v));
+          expect(size).toEqual([0, 2, 4, 6].map((i) => Math.abs(values[i]!)));
+          expect(padded).toEqual([...values, 0.1]);
+        },
+        { collect: true },
+      ));
+
+  test("what is zero is false, NaN and the least number are true", () =>
     clean("cpu", () => {
-      const x = dx.tensor([Math.PI, -Math.E, 1e300], { dtype: "float64" });
-      const y = dx.where(dx.tensor([true, false, true]), x.flip(0), dx.cat([x.slice(0, 1), x.slice(0, 0, 1)]));
-      expect(y.toArraySync()).toEqual([1e300, 1e300, Math.PI]);
-      expect(() => dx.add(x, 1)).toThrow(dx.DTypeError);
-      expect(() => dx.add(x, 1)).toThrow(/^add: /);
+      const x = dx.tensor([0, -0, NaN, 5e-324, -2], { dtype: "float64" });
+      expect(x.to("bool").toArraySync()).toEqual([false, false, true, true, true]);
+      expect(dx.logicalNot(x).toArraySync()).toEqual([true, true, false, false, false]);
+      expect([dx.any(x).toArraySync(), dx.all(x).toArraySync(), dx.any(x.slice(0, 0, 2)).toArraySync()]).toEqual([true, false, false]);
+    }));
+
+  test("becomes whole numbers with all its digits, what lies outside as in PyTorch", () =>
+    clean("cpu", () => {
+      const x = dx.tensor([16777217.9, -16777217.9, 2147483647.5, -2147483648, 2147483648, 2 ** 53 - 1, NaN], { dtype: "float64" });
+      const least = -2147483648;
+      expect(x.to("int32").toArraySync()).toEqual([16777217, -16777217, 2147483647, least, least, least, least]);
+      const long = dx.tensor([2 ** 53 - 1, -(2 ** 63), 2 ** 63 - 1024, 2 ** 63, Infinity], { dtype: "float64" });
+      expect(long.to("int64").toArraySync()).toEqual([2n ** 53n - 1n, -(2n ** 63n), 2n ** 63n - 1024n, -(2n ** 63n), -(2n ** 63n)]);
+    }));
+
+  test("is refused by name where DirectML has no arithmetic, and never computed in fewer digits", () =>
+    clean("cpu", () => {
+      const x = dx.tensor([Math.PI, 1], { dtype: "float64" });
+      const refused: Record<string, () => unknown> = {
+        add: () => dx.add(x, 1),
+        exp: () => dx.exp(x),
+        sum: () => dx.sum(x),
+        matmul: () => dx.matmul(x, x),
+        interpolate: () => dx.nn.functional.interpolate(x.reshape(1, 1, 2), { size: 4, mode: "linear" }),
+        indexAdd: () => dx.indexAdd(x, 0, dx.tensor([0], { dtype: "int64" }), x.slice(0, 0, 1)),
+      };
+      for (const [name, fn] of Object.entries(refused)) expect(fn).toThrow(new RegExp(`^${name}: .*float64`));
     }));
 });
