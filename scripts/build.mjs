@@ -113,7 +113,15 @@ async function bundle() {
     // Their licences ask to be kept with the code.
     const within = input === "cli/main.ts" ? ["commander", "pbf"] : ["pbf"];
     const footer = within.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
-    await build.write({ file: `${file}.new`, format: "esm", sourcemap: false, keepNames: true, codeSplitting: false, footer });
+    await build.write({
+      file: `${file}.new`,
+      format: "esm",
+      sourcemap: false,
+      keepNames: true,
+      codeSplitting: false,
+      comments: false,
+      footer,
+    });
     await build.close();
     chmodSync(`${file}.new`, 0o755);
     renameSync(`${file}.new`, file);

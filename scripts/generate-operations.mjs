@@ -1,9 +1,11 @@
 // Writes what the families of src/ops are known by: src/ops/index.generated.ts (the package's exports), src/ops/families.generated.ts
 // (what the tensor's methods are made of) and src/nn/functional.generated.ts. `npm run build` runs it too, so that nobody edits them.
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { readFamilies } from "./lib/families.mjs";
 import { ScriptError, at } from "./lib/project.mjs";
 import { Kinds, formOf } from "./lib/public-forms.mjs";
+import { roomTexts } from "./lib/rooms.mjs";
 import { docOf, ofValue, signature } from "./lib/signatures.mjs";
 
 const header = "// Made by scripts/generate-operations.mjs from the families in src/ops.\n";
@@ -22,19 +24,20 @@ function publicText(kinds, { file, name: family, docs }, { name }, as) {
   const { parameters, isAsync, body } = formOf(kinds, as, found, (given) => `$${family}.${name}(${given.join(", ")})`);
   const own = reserved.has(as) ? `${as}$` : as;
   const exported = own === as ? "" : `\nexport { ${own} as ${as} };`;
-  return `${doc}${own === as ? "export " : ""}const ${own} = (${isAsync ? "async " : ""}(${parameters.join(", ")}) => { ${body} }) as unknown as typeof $${family}.${name};${exported}`;
+  return `${doc}${own === as ? "export " : ""}const ${own} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof $${family}.${name};${exported}`;
 }
 
 const importsOf = (families, folder) => families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
 const checks = (folder) => [
-  `import { isTensor, refused, under } from "${folder}checked.ts";`,
+  `import { isAll, isTensor, refused, under } from "${folder}checked.ts";`,
   `import * as kinds from "${folder}kinds.generated.ts";`,
 ];
 
 function exportsText(families, kinds) {
   const plain = families.filter((f) => f.namespace === null && f.exports.some((e) => isFunction(f, e)));
   const lines = families.flatMap((f) => {
-    if (f.namespace !== null) return [`export * as ${f.namespace} from "./${f.file}";`];
+    // A room of its own: src/public.
+    if (f.namespace !== null) return [];
     const others = f.exports.filter((e) => !isFunction(f, e));
     const names = others.map(({ name, as, isType }) => `${isType ? "type " : ""}${name}${as === name ? "" : ` as ${as}`}`);
     return [
@@ -110,14 +113,14 @@ function othersText(kinds) {
         runsCode,
       });
       const doc = docOf(file, name);
-      return `${doc}export const ${name} = (${isAsync ? "async " : ""}(${parameters.join(", ")}) => { ${body} }) as unknown as typeof from${i}.${name};`;
+      return `${doc}export const ${name} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof from${i}.${name};`;
     });
   });
   return `${header}${[...checks("./ops/"), ...imports, ...lines].join("\n")}\n`;
 }
 
 const kindsText = (kinds) =>
-  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isTensor, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
+  `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
 
 function familiesText(families) {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
@@ -140,6 +143,7 @@ export function generateOperations({ isCheck = false } = {}) {
     ["src/public.generated.ts", othersText(kinds)],
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
     ["src/ops/kinds.generated.ts", kindsText(kinds)],
+    ...roomTexts(header),
   ]) {
     let known = null;
     try {
@@ -149,6 +153,7 @@ export function generateOperations({ isCheck = false } = {}) {
     }
     if (known === text) continue;
     if (isCheck) throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run generate");
+    mkdirSync(dirname(at(file)), { recursive: true });
     writeFileSync(at(file), text);
   }
 }

@@ -1,5 +1,7 @@
 /** Element types, their sizes, their DirectML types and PyTorch's promotion rules. */
 
+import { meant } from "./did-you-mean.ts";
+
 export type DType =
   "float32" | "float16" | "float64" | "bfloat16" | "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" | "bool";
 
@@ -45,6 +47,39 @@ export const DTYPES: { readonly [K in DType]: DTypeInfo } = {
 };
 
 export const isDType = (value: unknown): value is DType => typeof value === "string" && Object.hasOwn(DTYPES, value);
+/** Names of dtypes elsewhere. */
+const called: { readonly [name: string]: DType } = {
+  float: "float32",
+  f32: "float32",
+  fp32: "float32",
+  single: "float32",
+  number: "float32",
+  half: "float16",
+  f16: "float16",
+  fp16: "float16",
+  bf16: "bfloat16",
+  double: "float64",
+  f64: "float64",
+  fp64: "float64",
+  int: "int32",
+  i32: "int32",
+  integer: "int32",
+  long: "int64",
+  i64: "int64",
+  bigint: "int64",
+  short: "int16",
+  byte: "uint8",
+  u8: "uint8",
+  char: "int8",
+  boolean: "bool",
+};
+
+/** "Did you mean float16?" for a name that is no dtype's, or undefined. */
+export function dtypeMeant(name: string): string | undefined {
+  const known = called[name.toLowerCase().replace(/^torch\.|array$/g, "")];
+  return known === undefined ? meant(name, Object.keys(DTYPES)) : `Did you mean ${known}?`;
+}
+
 export const isFloat = (dtype: DType): boolean => DTYPES[dtype].kind === "float";
 /** Half of float32: where a composition rounds several times, PyTorch rounds once. */
 export const isHalf = (dtype: DType): boolean => dtype === "float16" || dtype === "bfloat16";

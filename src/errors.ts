@@ -3,6 +3,8 @@
  * `matmul: b must be float32[3, N]; received float32[4, 5].`
  */
 
+import { show } from "./shown.ts";
+
 export interface ErrorData {
   /** Operation as the user called it: "matmul". */
   readonly operation: string;
@@ -12,15 +14,6 @@ export interface ErrorData {
   readonly received?: string | undefined;
   /** The way out, where there is one. */
   readonly hint?: string | undefined;
-}
-
-function show(value: unknown): string {
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return `[${value.map(show).join(", ")}]`;
-  if (typeof value === "object" && value !== null && "describe" in value && typeof value.describe === "function")
-    return String(value.describe());
-  if (typeof value === "bigint") return `${value}n`;
-  return String(value);
 }
 
 /** Base of all errors of this library. */

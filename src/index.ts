@@ -72,11 +72,13 @@ export {
   type ComplexOperand,
   type NestedPairs,
 } from "./complex/index.ts";
-export * as fft from "./fft/index.ts";
+export * as fft from "./public/fft.generated.ts";
 export type { IstftOptions, StftOptions } from "./fft/stft.ts";
 export * as dml from "./dml.ts";
-export * as linalg from "./ops/linalg/index.ts";
-export * as nn from "./nn/index.ts";
-export * as optim from "./optim/index.ts";
-export * as data from "./data/index.ts";
-export * as io from "./io/index.ts";
+export * as linalg from "./public/linalg.generated.ts";
+export * as foreach from "./public/foreach.generated.ts";
+export * as masked from "./public/masked.generated.ts";
+export * as nn from "./public/nn.generated.ts";
+export * as optim from "./public/optim.generated.ts";
+export * as data from "./public/data.generated.ts";
+export * as io from "./public/io.generated.ts";

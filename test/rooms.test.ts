@@ -13,6 +13,7 @@ const rooms = [
   "verify",
   "index.ts",
   "public.generated.ts",
+  "public",
   "data",
   "io",
   "onnx",

@@ -13,16 +13,32 @@ const texts = {
   data: "a typed array",
   function: "a function",
   object: "an object of options",
+  iterable: "an iterable",
+  record: "an object",
 };
 const plurals = { tensor: "tensors", number: "numbers", string: "strings", boolean: "booleans", function: "functions" };
 
+/** "numbers and strings"; null where there is no word. */
+function pluralOf(schema) {
+  const words = (schema.kind === "union" ? schema.of : [schema]).map((s) =>
+    s.kind === "instance" ? `${nameOf(s)}s` : (plurals[s.kind] ?? null),
+  );
+  return words.includes(null) ? null : join(words, "and");
+}
+
+const nameOf = ({ name }) => (name === "ComplexTensor" ? "complex tensor" : name === "LRScheduler" ? "schedule" : name.toLowerCase());
+const article = (noun) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
+
 function textOf(schema) {
-  if (schema.kind === "instance") return `a ${schema.name === "ComplexTensor" ? "complex tensor" : schema.name.toLowerCase()}`;
+  if (schema.kind === "any") return "anything";
+  if (schema.kind === "instance") return article(nameOf(schema));
   if (schema.kind === "literal") return JSON.stringify(schema.value);
-  if (schema.kind === "array") {
-    const parts = schema.of.kind === "union" ? schema.of.of : [schema.of];
-    const words = parts.map((s) => plurals[s.kind]);
-    return words.includes(undefined) ? "an array" : `an array of ${join(words, "and")}`;
+  if (schema.kind === "like") return `a ${schema.name.toLowerCase()}: an object with ${join(Object.keys(schema.fields), "and")}`;
+  if (schema.kind === "rest") return `one after the other, ${pluralOf(schema.of) ?? "what it takes"}`;
+  if (schema.kind === "array" || schema.kind === "iterable" || schema.kind === "record") {
+    const many = pluralOf(schema.of);
+    const whole = schema.kind === "array" ? "an array" : texts[schema.kind];
+    return many === null ? whole : `${whole} of ${many}`;
   }
   if (schema.kind !== "union") return texts[schema.kind];
   const kinds = new Set(schema.of.map((s) => s.kind));
@@ -34,16 +50,81 @@ function textOf(schema) {
 
 /** Whether what is wrong is no tensor, or no dtype, rather than a value out of range. */
 const isOfDTypes = (s) =>
-  s.kind === "tensor" || s.kind === "dtype" || (s.kind === "array" && isOfDTypes(s.of)) || (s.kind === "union" && s.of.some(isOfDTypes));
+  s.kind === "tensor" ||
+  s.kind === "dtype" ||
+  (["array", "rest", "iterable", "record"].includes(s.kind) && isOfDTypes(s.of)) ||
+  (s.kind === "union" && s.of.some(isOfDTypes));
+
+/** The same kinds as rows of a table (src/public/table.ts), by number. */
+export class KindRows {
+  #numbers = new Map();
+  #rows = [];
+  classes = new Map();
+
+  numberOf(schema) {
+    const key = JSON.stringify(schema);
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const row = [this.#test(schema), textOf(schema), isOfDTypes(schema) ? 1 : 0];
+    this.#numbers.set(key, this.#rows.length);
+    this.#rows.push(row);
+    return this.#rows.length - 1;
+  }
+
+  #fields(fields) {
+    return Object.fromEntries(Object.entries(fields).map(([name, s]) => [name, this.numberOf(s)]));
+  }
+
+  #test(schema) {
+    switch (schema.kind) {
+      case "instance":
+        this.classes.set(schema.name, schema.file);
+        return ["class", schema.name];
+      case "literal":
+        return ["=", schema.value];
+      case "array":
+      case "rest":
+        return ["array", this.numberOf(schema.of)];
+      case "iterable":
+        return ["iterable", this.numberOf(schema.of)];
+      case "record":
+        return ["record", this.numberOf(schema.of)];
+      case "object":
+        return ["fields", this.#fields(schema.fields)];
+      case "like":
+        return ["like", this.#fields(schema.fields)];
+      case "union":
+        return ["|", ...schema.of.map((s) => this.#test(s))];
+      default:
+        return schema.kind;
+    }
+  }
+
+  /** "x:0 options:3" */
+  signature({ parameters }) {
+    return parameters
+      .map((p) => {
+        const schema = p.isRest ? (p.schema.kind === "array" ? { ...p.schema, kind: "rest" } : p.schema) : optional(p);
+        return `${p.isRest ? "..." : ""}${p.name}:${this.numberOf(schema)}`;
+      })
+      .join(" ");
+  }
+
+  get text() {
+    return JSON.stringify(this.#rows);
+  }
+}
 
 /** The kinds that were asked for, each once. */
 export class Kinds {
   #names = new Map();
   #lines = [];
   #imports = new Set();
+  #listed = [];
 
   /** The name of the exported kind for a schema. */
   nameOf(schema) {
+    if (schema.kind === "any") return "anything";
     const key = JSON.stringify(schema);
     const known = this.#names.get(key);
     if (known !== undefined) return known;
@@ -59,7 +140,7 @@ export class Kinds {
   }
 
   #fields({ fields }) {
-    const known = Object.entries(fields).map(([name, s]) => `${name}: ${s.kind === "any" ? "anything" : this.nameOf(s)}`);
+    const known = Object.entries(fields).map(([name, s]) => `${name}: ${this.nameOf(s)}`);
     const key = `fields ${known.join(", ")}`;
     let name = this.#names.get(key);
     if (name === undefined) {
@@ -94,6 +175,16 @@ export class Kinds {
         return `ArrayBuffer.isView(${v})`;
       case "array":
         return schema.of.kind === "any" ? `Array.isArray(${v})` : `(Array.isArray(${v}) && ${v}.every(${this.nameOf(schema.of)}.is))`;
+      case "rest":
+        return `(Array.isArray(${v}) && ${v}.every(${this.nameOf(schema.of)}.is))`;
+      case "iterable":
+        return schema.of.kind === "any"
+          ? `isIterable(${v})`
+          : `(isIterable(${v}) && (!Array.isArray(${v}) || ${v}.every(${this.nameOf(schema.of)}.is)))`;
+      case "record":
+        return schema.of.kind === "any" ? `isPlain(${v})` : `(isPlain(${v}) && Object.values(${v}).every(${this.nameOf(schema.of)}.is))`;
+      case "like":
+        return `isLike(${v}, ${this.#fields(schema)})`;
       case "object":
         return `hasFields(${v}, ${this.#fields(schema)})`;
       case "union":
@@ -103,9 +194,17 @@ export class Kinds {
     }
   }
 
+  /** Its place in the list of kinds. */
+  numberOf(schema) {
+    const name = this.nameOf(schema);
+    if (!this.#listed.includes(name)) this.#listed.push(name);
+    return this.#listed.indexOf(name);
+  }
+
   get text() {
-    const anything = 'const anything: Kind = { is: () => true, text: "anything", isOfDTypes: false, fields: null };';
-    return [...this.#imports, anything, ...this.#lines].join("\n");
+    const anything = 'export const anything: Kind = { is: () => true, text: "anything", isOfDTypes: false, fields: null };';
+    const list = `/** For refusals, which name kinds by their places here. */\nsetKinds(() => [${this.#listed.join(", ")}]);`;
+    return [...this.#imports, anything, ...this.#lines, list].join("\n");
   }
 }
 
@@ -133,19 +232,21 @@ export function formOf(kinds, name, { parameters, isAsync }, call, { isMethod = 
     label: p.name,
     isRest: p.isRest === true,
     hasDefault: p.hasDefault === true,
-    schema: p.isRest ? p.schema : optional(p),
+    schema: p.isRest ? (p.schema.kind === "array" ? { ...p.schema, kind: "rest" } : p.schema) : optional(p),
   }));
-  const checked = taken.filter((p) => p.schema.kind !== "any" && p.name !== "this");
-  const test = checked.map((p) => inlineTest(p, `kinds.${kinds.nameOf(p.schema)}.is(${p.name})`)).join(" && ");
-  const spec = checked.map((p) => `${JSON.stringify(p.label)}, kinds.${kinds.nameOf(p.schema)}, ${p.name}`).join(", ");
-  const refusal = checked.length === 0 ? "" : `if (!(${test})) throw refused("${name}", ${spec}); `;
+  const own = taken.filter((p) => p.name !== "this");
+  const tests = own
+    .filter((p) => p.schema.kind !== "any" && !(p.isRest && p.schema.of?.kind === "any"))
+    .map((p) => inlineTest(p, `kinds.${kinds.nameOf(p.schema)}.is(${p.name})`));
+  // What comes after the last parameter is refused, not ignored. A parameter more would make importing slower: it needs a default.
+  if (!own.some((p) => p.isRest)) tests.push(`(arguments.length <= ${own.length} || isAll(arguments, ${own.length}))`);
+  const spec = own.map((p) => `${p.isRest ? "..." : ""}${p.label}:${kinds.numberOf(p.schema)}`).join(" ");
+  const refusal = tests.length === 0 ? "" : `if (!(${tests.join(" && ")})) throw refused("${name}", "${spec}", arguments); `;
   const given = taken.map((p) => (p.isRest ? `...${p.name}` : p.name));
   const run = call(given);
   return {
     // A default keeps the function's length, which tells how many arguments it needs.
-    parameters: taken
-      .filter((p) => p.name !== "this")
-      .map((p) => (p.isRest ? `...${p.name}: never[]` : `${p.name}: never${p.hasDefault ? " = undefined as never" : ""}`)),
+    parameters: own.map((p) => (p.isRest ? `...${p.name}: never[]` : `${p.name}: never${p.hasDefault ? " = undefined as never" : ""}`)),
     isAsync,
     body: runsCode
       ? `${refusal}return ${isAsync ? "await " : ""}${run};`

@@ -18,7 +18,7 @@ export function source(file) {
     program,
     comments,
     types: new Map(),
-    classes: new Set(),
+    classes: new Map(),
     namespaces: new Map(),
     imports: new Map(),
     functions: new Map(),
@@ -32,7 +32,7 @@ export function source(file) {
           made.imports.set(s.local.name, [posix.join(posix.dirname(file), node.source.value), s.imported.name]);
     const d = node.type === "ExportNamedDeclaration" ? node.declaration : node;
     if (d?.type === "TSInterfaceDeclaration" || d?.type === "TSTypeAliasDeclaration") made.types.set(d.id.name, d);
-    if (d?.type === "ClassDeclaration") made.classes.add(d.id.name);
+    if (d?.type === "ClassDeclaration") made.classes.set(d.id.name, d);
     if (d?.type === "FunctionDeclaration" && d.body !== null) made.functions.set(d.id.name, d);
     if (d?.type === "VariableDeclaration") for (const v of d.declarations) if (v.id.type === "Identifier") made.functions.set(v.id.name, v);
   }
@@ -75,8 +75,10 @@ function union(list) {
   return seen.size === 1 ? flat[0] : { kind: "union", of: [...seen.values()] };
 }
 
-/** Fields of several object types as those of one; null where one of them is not known. */
+/** Fields of several object types as those of one; those of a class are the class. */
 function merged(list) {
+  const classes = list.filter((s) => s.kind === "instance");
+  if (classes.length === 1 && list.every((s) => s.kind === "object" || s.kind === "instance")) return classes[0];
   if (list.some((s) => s.kind !== "object")) return any;
   return { kind: "object", fields: Object.assign({}, ...list.map((s) => s.fields)) };
 }
@@ -126,10 +128,12 @@ function schema(file, type, open = []) {
       return members(file, type.members, open);
     case "TSTypeQuery":
       return type.exprName.name === "Infinity" ? { kind: "number" } : any;
-    case "TSTypeReference":
-      return type.typeName.type === "Identifier"
-        ? reference(file, type.typeName.name, (type.typeArguments?.params ?? []).map(of), open)
-        : any;
+    case "TSTypeReference": {
+      const args = (type.typeArguments?.params ?? []).map(of);
+      if (type.typeName.type === "Identifier") return reference(file, type.typeName.name, args, open);
+      const namespace = type.typeName.left.type === "Identifier" ? source(file).namespaces.get(type.typeName.left.name) : undefined;
+      return namespace === undefined ? any : reference(namespace, type.typeName.right.name, args, open);
+    }
     default:
       return any;
   }
@@ -140,6 +144,8 @@ function reference(file, name, args, open) {
   if (parameters.has(name)) return parameters.get(name);
   if (name === "Readonly" || name === "Partial") return args[0];
   if (name === "ReadonlyArray" || name === "Array") return { kind: "array", of: args[0] };
+  if (name === "Iterable") return { kind: "iterable", of: args[0] };
+  if (name === "Record" && args[0].kind === "string") return { kind: "record", of: args[1] };
   if (name === "Omit" || name === "Pick") {
     const [whole, keys] = args;
     const names = (keys.kind === "union" ? keys.of : [keys]).map((k) => k.value);
@@ -174,8 +180,23 @@ function within(bound, read) {
   }
 }
 
+/** What the comment before a declaration says. */
+function commentOf(file, d) {
+  const { comments, text } = source(file);
+  const start = text.slice(0, d.start).endsWith("export ") ? d.start - "export ".length : d.start;
+  return comments.findLast((c) => c.end <= start && text.slice(c.end, start).trim() === "")?.value ?? "";
+}
+
+function withOptional(file, list, inner) {
+  const { fields } = members(file, list, inner);
+  for (const m of list) if (m.optional) fields[m.key.name] = union([fields[m.key.name], { kind: "undefined" }]);
+  return fields;
+}
+
 function declared(file, d, inner) {
   if (d.type === "TSTypeAliasDeclaration") return schema(file, d.typeAnnotation, inner);
+  // What users implement has whatever else they like.
+  if (/@open\b/.test(commentOf(file, d))) return { kind: "like", name: d.id.name, fields: withOptional(file, d.body.body, inner) };
   const own = members(file, d.body.body, inner);
   const bases = (d.extends ?? []).map((e) =>
     e.expression.type === "Identifier"
@@ -261,10 +282,120 @@ function resultOf(file, maker) {
   return type?.type === "TSFunctionType" ? signatureOf(file, type) : null;
 }
 
+/** The class of `(a, b = {}) => new Class(a, b)`, for a function that does no more than that; else null. */
+export function made(file, name) {
+  const d = source(file).functions.get(name);
+  const fn = d?.type === "FunctionDeclaration" ? d : d?.init;
+  const body = fn?.body;
+  if (body?.type !== "NewExpression" || body.callee.type !== "Identifier") return null;
+  const textOf = (node) => source(file).text.slice(node.start, node.end);
+  const names = fn.params.map((p) => (p.type === "RestElement" ? `...${p.argument.name}` : (p.left ?? p).name));
+  return names.join() === body.arguments.map(textOf).join() ? body.callee.name : null;
+}
+
+/** The exports of a file: { name, file, local, what }, where `what` is "type", "function", "class", "namespace" or "value". */
+export function exportsOf(file) {
+  const { program } = source(file);
+  const beside = (node) => posix.join(posix.dirname(file), node.source.value);
+  return program.body.flatMap((node) => {
+    if (node.type === "ExportAllDeclaration")
+      return node.exported === null
+        ? exportsOf(beside(node))
+        : [{ name: node.exported.name, file: beside(node), local: "*", what: "namespace" }];
+    if (node.type !== "ExportNamedDeclaration") return [];
+    if (node.declaration === null)
+      return node.specifiers.flatMap((s) => {
+        const from = node.source === null ? file : beside(node);
+        const found = exportsOf(from).find((e) => e.name === s.local.name);
+        if (found === undefined) throw new Error(`${file}: no export ${s.local.name} of ${from} was found`);
+        const what = node.exportKind === "type" || s.exportKind === "type" ? "type" : found.what;
+        return [{ ...found, what, name: s.exported.name }];
+      });
+    const d = node.declaration;
+    const named = (name, what) => ({ name, file, local: name, what });
+    if (d.type === "TSInterfaceDeclaration" || d.type === "TSTypeAliasDeclaration") return [named(d.id.name, "type")];
+    if (d.type === "ClassDeclaration") return [named(d.id.name, "class")];
+    if (d.type === "VariableDeclaration")
+      return d.declarations.map((v) =>
+        named(v.id.name, ofValue(file, v.init, v.id.typeAnnotation?.typeAnnotation) === null ? "value" : "function"),
+      );
+    // Of an overloaded function the last one has the body.
+    return d.body === null ? [] : [named(d.id.name, "function")];
+  });
+}
+
+function isInternal(file, node) {
+  return /@internal\b/.test(commentOf(file, node));
+}
+
+/**
+ * A class: { isAbstract, parameters of its constructor or its base's, base: [file, name] or null, methods: [{ name, parameters }], which are
+ * its own that users call }.
+ */
+export function classOf(file, name, args = []) {
+  const { classes, imports } = source(file);
+  const d = classes.get(name);
+  if (d === undefined) {
+    const from = imports.get(name);
+    return from === undefined || !existsSync(at("src", from[0])) ? null : classOf(...from, args);
+  }
+  const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name ?? p.name, args[i] ?? any]));
+  return within(bound, () => {
+    const inner = (d.superTypeArguments?.params ?? []).map((t) => schema(file, t));
+    const base = d.superClass?.type === "Identifier" ? classOf(file, d.superClass.name, inner) : null;
+    const own = d.body.body.find((m) => m.type === "MethodDefinition" && m.kind === "constructor" && m.value.body !== null);
+    return {
+      file,
+      name,
+      isAbstract: d.abstract === true,
+      parameters: own === undefined ? (base?.parameters ?? []) : signatureOf(file, own.value).parameters,
+      typeParameters: d.typeParameters ?? null,
+      base,
+      methods: d.body.body.flatMap((m) => {
+        const isCalled =
+          m.type === "MethodDefinition" &&
+          m.kind === "method" &&
+          !m.static &&
+          m.key.type === "Identifier" &&
+          !m.computed &&
+          !m.value.generator &&
+          m.value.body !== null &&
+          m.accessibility !== "protected" &&
+          !isInternal(file, m);
+        return isCalled ? [{ name: m.key.name, ...signatureOf(file, m.value) }] : [];
+      }),
+    };
+  });
+}
+
+/** The text of a class's type parameters, "<T extends $x.Module = $x.Module>", and of its arguments, "<T>". spaceIn: a file's namespace. */
+export function typeParametersOf(file, name, spaceIn) {
+  const { classes, text, imports } = source(file);
+  const list = classes.get(name).typeParameters?.params ?? [];
+  if (list.length === 0) return { declared: "", given: "" };
+  const own = list.map((p) => p.name.name ?? p.name);
+  const written = list.map((p) =>
+    text.slice(p.start, p.end).replace(/(?<![\w.])[A-Z]\w*/g, (word) => {
+      if (own.includes(word)) return word;
+      const [from, there] = imports.get(word) ?? [file, word];
+      return `${spaceIn(from)}.${there}`;
+    }),
+  );
+  return { declared: `<${written.join(", ")}>`, given: `<${own.join(", ")}>` };
+}
+
 function signatureOf(file, fn) {
+  // What a type parameter extends is what an argument is at least.
+  const own = (fn.typeParameters?.params ?? []).map((p) => [p.name.name ?? p.name, schema(file, p.constraint)]);
+  return own.length === 0 ? signatureIn(file, fn) : within(new Map([...parameters, ...own]), () => signatureIn(file, fn));
+}
+
+function signatureIn(file, fn) {
   const result = fn.returnType?.typeAnnotation;
   return {
     parameters: fn.params.filter((p) => !(p.type === "Identifier" && p.name === "this")).map((p) => parameter(file, p)),
     isAsync: fn.async === true || isPromise(result),
+    /** The name of the result's type, where it is one. */
+    result: result?.type === "TSTypeReference" && result.typeName.type === "Identifier" ? result.typeName.name : null,
   };
 }

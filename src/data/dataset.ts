@@ -7,7 +7,7 @@ import { tensor } from "../ops/creation.ts";
 import { scope } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 
-/** Samples by number. */
+/** Samples by number. @open */
 export interface Dataset<Sample> {
   readonly length: number;
   get(index: number): Sample | Promise<Sample>;

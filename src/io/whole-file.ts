@@ -1,5 +1,4 @@
 /** Files that appear whole or not at all. */
-import { randomUUID } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -29,7 +28,7 @@ async function syncFolder(folder: string): Promise<void> {
  */
 export async function writeWhole(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const folder = dirname(path);
-  const unfinished = join(folder, `.${randomUUID()}.part`);
+  const unfinished = join(folder, `.${crypto.randomUUID()}.part`);
   const file = await open(unfinished, "wx");
   try {
     try {

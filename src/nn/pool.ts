@@ -9,7 +9,7 @@ abstract class Pool<Options> extends Module {
   readonly kernelSize: PerAxis;
   readonly options: Options;
 
-  constructor(kernelSize: PerAxis, options: Options) {
+  constructor(kernelSize: PerAxis, options: Options = {} as Options) {
     super();
     this.kernelSize = kernelSize;
     this.options = options;

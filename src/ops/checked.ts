@@ -3,7 +3,10 @@
  * JavaScript, and give errors the name that the user called. scripts/lib/signatures.mjs reads the types. @package
  */
 import { ComplexTensor } from "../complex-tensor.ts";
+import { meant } from "../did-you-mean.ts";
+import { dtypeMeant } from "../dtype.ts";
 import { DTypeError, DxError, ValueError } from "../errors.ts";
+import { show } from "../shown.ts";
 import { Tensor } from "../tensor.ts";
 
 /** What a parameter takes. */
@@ -17,13 +20,23 @@ export interface Kind {
   readonly fields: Fields | null;
 }
 export type Fields = Readonly<Record<string, Kind>>;
-/** Name and kind of each parameter. */
+/** Name and kind of each parameter, also of those that take anything. */
 export type Parameters = readonly (readonly [name: string, kind: Kind])[];
 
 export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
 
-const isPlain = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Tensor) && !ArrayBuffer.isView(value);
+/** Whether a value may hold options: no tensor, list, Map, promise or the like. */
+export const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof Tensor) &&
+  !ArrayBuffer.isView(value) &&
+  !(Symbol.iterator in value) &&
+  !("then" in value);
+
+export const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === "object" && value !== null && Symbol.iterator in value && !(value instanceof Tensor);
 
 /** The first field that is not as it should be, or null. */
 function wrongField(value: Record<string, unknown>, fields: Fields): string | null {
@@ -38,36 +51,97 @@ function wrongField(value: Record<string, unknown>, fields: Fields): string | nu
 /** Whether a value is an object with these fields and no others. What is undefined counts as left out. */
 export const hasFields = (value: unknown, fields: Fields): boolean => isPlain(value) && wrongField(value, fields) === null;
 
-function shown(value: unknown): string {
-  if (value instanceof Tensor || value instanceof ComplexTensor) return value.describe();
-  if (typeof value === "string") return value;
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "function") return "a function";
-  if (Array.isArray(value)) return value.length > 16 ? `an array of ${value.length}` : `[${value.map(shown).join(", ")}]`;
-  if (typeof value === "object" && value !== null) return isPlain(value) ? "an object" : value.constructor.name;
-  return String(value);
+/** Whether a value is an object that has these fields, whatever else it has. */
+export function isLike(value: unknown, fields: Fields): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  for (const key in fields) if (!fields[key]!.is((value as Record<string, unknown>)[key])) return false;
+  return true;
 }
 
-function wrong(operation: string, name: string, kind: Kind, value: unknown): DxError {
-  const { fields } = kind;
-  if (fields !== null && isPlain(value)) {
-    const field = wrongField(value, fields)!;
-    if (Object.hasOwn(fields, field)) return wrong(operation, field, fields[field]!, value[field]);
-    const names = Object.keys(fields);
-    return new ValueError(operation, name, `an object of no more than ${names.join(", ")}`, field);
+/**
+ * Whether there are no arguments beyond the first n. What is undefined counts as left out, and a function of one argument may be handed to
+ * map(), forEach() and the like, which pass the index and the list, too.
+ */
+export function isAll(args: ArrayLike<unknown>, n: number): boolean {
+  const list = args[2];
+  if (n === 1 && typeof args[1] === "number" && Array.isArray(list) && Object.is(list[args[1]], args[0])) return true;
+  for (let i = n; i < args.length; i++) if (args[i] !== undefined) return false;
+  return true;
+}
+
+const namesOf = (fields: Fields): string => `{ ${Object.keys(fields).join(", ")} }`;
+
+/** What may have been meant by an argument that is not what its parameter takes. */
+function hintFor(operation: string, parameters: Parameters, values: readonly unknown[], i: number): string | undefined {
+  const [name, { fields, text }] = parameters[i]!;
+  const value = values[i];
+  if (value instanceof ComplexTensor) return "It takes real numbers; complex ones have methods of their own: docs/fft.md.";
+  if (isModule(value) && text.startsWith("an iterable")) return "Pass its parameters: model.parameters().";
+  if (isModule(value) && text.startsWith("an object of tensors")) return "Pass its tensors: model.stateDict().";
+  if (fields !== null && !isPlain(value)) return `Options go into one object: ${namesOf(fields)}.`;
+  const later = parameters.slice(i + 1).find(([, kind]) => kind.fields !== null);
+  if (later !== undefined && fields === null && isPlain(value)) return `Options come after ${name}: ${namesOf(later[1].fields!)}.`;
+  if (text.startsWith("an array of numbers") && typeof value === "number") {
+    const list = values.slice(i).filter((v) => typeof v === "number");
+    return `Write a list: ${operation}([${list.join(", ")}]).`;
   }
-  const hint = value instanceof ComplexTensor ? "Complex numbers have methods of their own: docs/fft.md." : undefined;
-  return new (kind.isOfDTypes ? DTypeError : ValueError)(operation, name, kind.text, shown(value), hint);
+  if (text === "a dtype's name" && typeof value === "string") return dtypeMeant(value);
+  return undefined;
 }
 
-/** A parameter's name, what it takes, what was given, and so on for the next. */
-type Given = readonly [name: string, kind: Kind, value: unknown, ...unknown[]];
+const isModule = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "stateDict" in value && "parameters" in value && typeof value.parameters === "function";
 
-/** The error for the first argument that is not what its parameter takes. */
-export function refused(operation: string, ...given: Given): DxError {
-  let i = 0;
-  while ((given[i + 1] as Kind).is(given[i + 2])) i += 3;
-  return wrong(operation, given[i] as string, given[i + 1] as Kind, given[i + 2]);
+function wrong(operation: string, parameters: Parameters, values: readonly unknown[], i: number): DxError {
+  const [name, { fields, text, isOfDTypes }] = parameters[i]!;
+  const value = values[i];
+  if (fields !== null && isPlain(value)) {
+    const field = wrongField(value, fields);
+    if (field !== null && Object.hasOwn(fields, field)) return wrong(operation, [[field, fields[field]!]], [value[field]], 0);
+    const names = Object.keys(fields);
+    if (field !== null) return new ValueError(operation, name, `an object of no more than ${names.join(", ")}`, field, meant(field, names));
+  }
+  if (text.startsWith("one after the other")) {
+    const list = value as readonly unknown[];
+    const hint =
+      list.length === 1 && isIterable(list[0]) ? `Write ${operation.replace(/^[A-Z]/, (c) => c.toLowerCase())}(...list).` : undefined;
+    return new (isOfDTypes ? DTypeError : ValueError)(operation, name, text.replace("one after the other, ", ""), list, hint);
+  }
+  return new (isOfDTypes ? DTypeError : ValueError)(operation, name, text, value, hintFor(operation, parameters, values, i));
+}
+
+let listed: () => readonly Kind[];
+
+/** @internal The kinds that the forms' parameters name by number: a function, since most programs refuse nothing. */
+export function setKinds(list: () => readonly Kind[]): void {
+  listed = list;
+}
+
+/** The error for the first argument that is not what its parameter takes, or for one too many: "x:0 ...axes:3" are those of a form. */
+export function refused(operation: string, text: string, args: ArrayLike<unknown>): DxError {
+  const kinds = listed();
+  return refusedBy(operation, text, (i) => kinds[i]!, Array.from(args));
+}
+
+/** The same, with kinds of another list. */
+export function refusedBy(operation: string, text: string, kindAt: (i: number) => Kind, args: readonly unknown[]): DxError {
+  const words = text === "" ? [] : text.split(" ");
+  const hasRest = words.at(-1)?.startsWith("...") === true;
+  const values = hasRest ? [...args.slice(0, words.length - 1), args.slice(words.length - 1)] : args;
+  const parameters = words.map((word): [string, Kind] => {
+    const [name, i] = word.replace("...", "").split(":") as [string, string];
+    return [name, kindAt(Number(i))];
+  });
+  const i = parameters.findIndex(([, kind], k) => !kind.is(values[k]));
+  if (i >= 0) return wrong(operation, parameters, values, i);
+  const fields = parameters.at(-1)?.[1].fields ?? null;
+  return new ValueError(
+    operation,
+    "arguments",
+    words.length === 0 ? "none" : `no more than ${parameters.map(([name]) => name).join(", ")}`,
+    `${show(args.slice(words.length).find((v) => v !== undefined))} after them`,
+    fields === null ? undefined : `Options go into one object: ${namesOf(fields)}.`,
+  );
 }
 
 /** What was thrown, under the name that the user called. */

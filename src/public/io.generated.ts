@@ -1,0 +1,5 @@
+// Made by scripts/generate-operations.mjs from the families in src/ops.
+export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "../io/safetensors.ts";
+export { FormatError } from "../errors.ts";
+export * as onnx from "./onnx.generated.ts";
+export * as safetensors from "./safetensors.generated.ts";

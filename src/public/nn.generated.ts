@@ -1,0 +1,525 @@
+// Made by scripts/generate-operations.mjs from the families in src/ops.
+import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
+import * as $nnActivation from "../nn/activation.ts";
+import * as $nnAttention from "../nn/attention.ts";
+import * as $nnContainers from "../nn/containers.ts";
+import * as $nnConv from "../nn/conv.ts";
+import * as $nnDropout from "../nn/dropout.ts";
+import * as $nnEmbedding from "../nn/embedding.ts";
+import * as $nnInstanceNorm from "../nn/instance-norm.ts";
+import * as $nnLinear from "../nn/linear.ts";
+import * as $nnLists from "../nn/lists.ts";
+import * as $nnModule from "../nn/module.ts";
+import * as $nnLoss from "../nn/loss.ts";
+import * as $nnMarginLoss from "../nn/margin-loss.ts";
+import * as $nnNorm from "../nn/norm.ts";
+import * as $nnPad from "../nn/pad.ts";
+import * as $nnParameter from "../nn/parameter.ts";
+import * as $nnPlanes from "../nn/planes.ts";
+import * as $nnPool from "../nn/pool.ts";
+import * as $nnRecurrent from "../nn/recurrent.ts";
+export type { PReLUOptions } from "../nn/activation.ts";
+export type { MultiheadAttentionOptions, AttentionCall, TransformerLayerOptions, DecoderCall, TransformerOptions } from "../nn/attention.ts";
+export type { ConvLayerOptions, ConvTransposeLayerOptions } from "../nn/conv.ts";
+export type { DropoutOptions } from "../nn/dropout.ts";
+export type { EmbeddingOptions, EmbeddingBagOptions } from "../nn/embedding.ts";
+export type { InstanceNormLayerOptions } from "../nn/instance-norm.ts";
+export type { LinearOptions } from "../nn/linear.ts";
+export type { Layer, StateDict } from "../nn/module.ts";
+export type { BatchNormLayerOptions, AffineOptions } from "../nn/norm.ts";
+export type { RecurrentLayerOptions, LSTMOptions, RNNOptions, RecurrentCall, CellOptions } from "../nn/recurrent.ts";
+export type { LayerOptions } from "../nn/options.ts";
+/** relu. Reference: torch.nn.ReLU. */
+export const ReLU = checkedClass($nnActivation.ReLU, "", "forward x:4");
+export type ReLU = $nnActivation.ReLU;
+/** relu6. Reference: torch.nn.ReLU6. */
+export const ReLU6 = checkedClass($nnActivation.ReLU6, "", "forward x:4");
+export type ReLU6 = $nnActivation.ReLU6;
+/** sigmoid. Reference: torch.nn.Sigmoid. */
+export const Sigmoid = checkedClass($nnActivation.Sigmoid, "", "forward x:4");
+export type Sigmoid = $nnActivation.Sigmoid;
+/** tanh. Reference: torch.nn.Tanh. */
+export const Tanh = checkedClass($nnActivation.Tanh, "", "forward x:4");
+export type Tanh = $nnActivation.Tanh;
+/** leakyRelu. Reference: torch.nn.LeakyReLU. */
+export const LeakyReLU = checkedClass($nnActivation.LeakyReLU, "options:58", "forward x:4");
+export type LeakyReLU = $nnActivation.LeakyReLU;
+/** elu. Reference: torch.nn.ELU. */
+export const ELU = checkedClass($nnActivation.ELU, "options:59", "forward x:4");
+export type ELU = $nnActivation.ELU;
+/** selu. Reference: torch.nn.SELU. */
+export const SELU = checkedClass($nnActivation.SELU, "", "forward x:4");
+export type SELU = $nnActivation.SELU;
+/** celu. Reference: torch.nn.CELU. */
+export const CELU = checkedClass($nnActivation.CELU, "options:59", "forward x:4");
+export type CELU = $nnActivation.CELU;
+/** gelu. Reference: torch.nn.GELU. */
+export const GELU = checkedClass($nnActivation.GELU, "options:61", "forward x:4");
+export type GELU = $nnActivation.GELU;
+/** silu. Reference: torch.nn.SiLU. */
+export const SiLU = checkedClass($nnActivation.SiLU, "", "forward x:4");
+export type SiLU = $nnActivation.SiLU;
+/** mish. Reference: torch.nn.Mish. */
+export const Mish = checkedClass($nnActivation.Mish, "", "forward x:4");
+export type Mish = $nnActivation.Mish;
+/** softplus. Reference: torch.nn.Softplus. */
+export const Softplus = checkedClass($nnActivation.Softplus, "options:62", "forward x:4");
+export type Softplus = $nnActivation.Softplus;
+/** softsign. Reference: torch.nn.Softsign. */
+export const Softsign = checkedClass($nnActivation.Softsign, "", "forward x:4");
+export type Softsign = $nnActivation.Softsign;
+/** logSigmoid. Reference: torch.nn.LogSigmoid. */
+export const LogSigmoid = checkedClass($nnActivation.LogSigmoid, "", "forward x:4");
+export type LogSigmoid = $nnActivation.LogSigmoid;
+/** hardtanh. Reference: torch.nn.Hardtanh. */
+export const Hardtanh = checkedClass($nnActivation.Hardtanh, "options:63", "forward x:4");
+export type Hardtanh = $nnActivation.Hardtanh;
+/** hardSigmoid. Reference: torch.nn.Hardsigmoid. */
+export const HardSigmoid = checkedClass($nnActivation.HardSigmoid, "", "forward x:4");
+export type HardSigmoid = $nnActivation.HardSigmoid;
+/** hardSwish. Reference: torch.nn.Hardswish. */
+export const HardSwish = checkedClass($nnActivation.HardSwish, "", "forward x:4");
+export type HardSwish = $nnActivation.HardSwish;
+/** tanhshrink. Reference: torch.nn.Tanhshrink. */
+export const Tanhshrink = checkedClass($nnActivation.Tanhshrink, "", "forward x:4");
+export type Tanhshrink = $nnActivation.Tanhshrink;
+/** softmax along an axis. Reference: torch.nn.Softmax. */
+export const Softmax = checkedClass($nnActivation.Softmax, "axis:5", "forward x:4");
+export type Softmax = $nnActivation.Softmax;
+/** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
+export const LogSoftmax = checkedClass($nnActivation.LogSoftmax, "axis:5", "forward x:4");
+export type LogSoftmax = $nnActivation.LogSoftmax;
+/** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
+export const PReLU = checkedClass($nnActivation.PReLU, "options:65", "forward x:4");
+export type PReLU = $nnActivation.PReLU;
+/** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
+export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "width:5 heads:5 options:68", "forward query:4 key:4 value:4 call:67");
+export type MultiheadAttention = $nnAttention.MultiheadAttention;
+/** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
+export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "width:5 heads:5 options:70", "forward x:4 call:67");
+export type TransformerEncoderLayer = $nnAttention.TransformerEncoderLayer;
+/** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
+export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "width:5 heads:5 options:70", "forward x:4 memory:4 options:71");
+export type TransformerDecoderLayer = $nnAttention.TransformerDecoderLayer;
+/** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
+export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:72 count:5 norm:73", "forward x:4 call:67");
+export type TransformerEncoder = $nnAttention.TransformerEncoder;
+/** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
+export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:72 count:5 norm:73", "forward x:4 memory:4 call:71");
+export type TransformerDecoder = $nnAttention.TransformerDecoder;
+/** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
+export const Transformer = checkedClass($nnAttention.Transformer, "width:1 heads:1 options:76", "forward source:4 target:4 call:75");
+export type Transformer = $nnAttention.Transformer;
+/** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
+export const Sequential = checkedClass($nnContainers.Sequential, "...layers:78", "at index:5;append layer:77;forward x:4");
+export type Sequential = $nnContainers.Sequential;
+/** Axes `start` to `end` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
+export const Flatten = checkedClass($nnContainers.Flatten, "options:79", "forward x:4");
+export type Flatten = $nnContainers.Flatten;
+/** An axis split into several. Reference: torch.nn.Unflatten. */
+export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:80", "forward x:4");
+export type Unflatten = $nnContainers.Unflatten;
+/** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
+export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:81 options:83", "forward x:4");
+export type Conv1d = $nnConv.Conv1d;
+/** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
+export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:81 options:83", "forward x:4");
+export type Conv2d = $nnConv.Conv2d;
+/** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
+export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:81 options:83", "forward x:4");
+export type Conv3d = $nnConv.Conv3d;
+/** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export type ConvTranspose1d = $nnConv.ConvTranspose1d;
+/** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export type ConvTranspose2d = $nnConv.ConvTranspose2d;
+/** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export type ConvTranspose3d = $nnConv.ConvTranspose3d;
+/** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
+export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:85", "forward x:4");
+export type Dropout = $nnDropout.Dropout;
+/** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
+export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:85", "forward x:4");
+export type DropoutChannels = $nnDropout.DropoutChannels;
+/** alphaDropout in training. Reference: torch.nn.AlphaDropout. */
+export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:85", "forward x:4");
+export type AlphaDropout = $nnDropout.AlphaDropout;
+/** featureAlphaDropout in training. Reference: torch.nn.FeatureAlphaDropout. */
+export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:85", "forward x:4");
+export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
+/** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
+export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:86", "forward indices:4");
+export type Embedding = $nnEmbedding.Embedding;
+/** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:89", "forward indices:4 call:87");
+export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
+/** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:90", "", "forward x:4");
+export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
+/** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:90", "", "forward x:4");
+export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
+/** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:90", "", "forward x:4");
+export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
+/** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
+export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:81 options:91", "forward x:4");
+export type RMSNorm = $nnInstanceNorm.RMSNorm;
+/** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
+export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:92", "forward x:4");
+export type Linear = $nnLinear.Linear;
+/** Gives its input back. Reference: torch.nn.Identity. */
+export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
+export type Identity = $nnLinear.Identity;
+/** Modules by place. Reference: torch.nn.ModuleList. */
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:94", "", "at index:5;append item:93;forward");
+export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
+/** Parameters by place. Reference: torch.nn.ParameterList. */
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:96", "", "at index:5;append item:95;forward");
+export type ParameterList = $nnLists.ParameterList;
+/** Modules by name. Reference: torch.nn.ModuleDict. */
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:99", "", "has name:97;get name:97;set name:97 item:93;delete name:97;keys;forward");
+export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
+/** Parameters by name. Reference: torch.nn.ParameterDict. */
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:102", "", "has name:97;get name:97;set name:97 item:95;delete name:97;keys;forward");
+export type ParameterDict = $nnLists.ParameterDict;
+/** mseLoss. Reference: torch.nn.MSELoss. */
+export const MSELoss = checkedClass($nnLoss.MSELoss, "options:104", "forward x:4 target:4");
+export type MSELoss = $nnLoss.MSELoss;
+/** l1Loss. Reference: torch.nn.L1Loss. */
+export const L1Loss = checkedClass($nnLoss.L1Loss, "options:104", "forward x:4 target:4");
+export type L1Loss = $nnLoss.L1Loss;
+/** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
+export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:105", "forward x:4 target:4");
+export type SmoothL1Loss = $nnLoss.SmoothL1Loss;
+/** huberLoss. Reference: torch.nn.HuberLoss. */
+export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:106", "forward x:4 target:4");
+export type HuberLoss = $nnLoss.HuberLoss;
+/** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
+export const BCELoss = checkedClass($nnLoss.BCELoss, "options:107", "forward x:4 target:4");
+export type BCELoss = $nnLoss.BCELoss;
+/** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
+export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:108", "forward x:4 target:4");
+export type BCEWithLogitsLoss = $nnLoss.BCEWithLogitsLoss;
+/** nllLoss. Reference: torch.nn.NLLLoss. */
+export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:109", "forward x:4 target:4");
+export type NLLLoss = $nnLoss.NLLLoss;
+/** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
+export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:110", "forward x:4 target:4");
+export type CrossEntropyLoss = $nnLoss.CrossEntropyLoss;
+/** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
+export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:111", "forward a:4 b:4 y:4");
+export type MarginRankingLoss = $nnMarginLoss.MarginRankingLoss;
+/** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
+export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:111", "forward x:4 y:4");
+export type HingeEmbeddingLoss = $nnMarginLoss.HingeEmbeddingLoss;
+/** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
+export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:111", "forward a:4 b:4 y:4");
+export type CosineEmbeddingLoss = $nnMarginLoss.CosineEmbeddingLoss;
+/** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
+export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:104", "forward x:4 y:4");
+export type SoftMarginLoss = $nnMarginLoss.SoftMarginLoss;
+/** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
+export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:113", "forward x:4 y:4");
+export type MultiMarginLoss = $nnMarginLoss.MultiMarginLoss;
+/** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
+export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:104", "forward x:4 y:4");
+export type MultiLabelMarginLoss = $nnMarginLoss.MultiLabelMarginLoss;
+/** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
+export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:107", "forward x:4 y:4");
+export type MultiLabelSoftMarginLoss = $nnMarginLoss.MultiLabelSoftMarginLoss;
+/** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
+export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:115", "forward anchor:4 positive:4 negative:4");
+export type TripletMarginLoss = $nnMarginLoss.TripletMarginLoss;
+/** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
+export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:116", "forward x:4 target:4");
+export type PoissonNLLLoss = $nnMarginLoss.PoissonNLLLoss;
+/** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
+export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:117", "forward x:4 target:4 variance:4");
+export type GaussianNLLLoss = $nnMarginLoss.GaussianNLLLoss;
+/** klDiv. Reference: torch.nn.KLDivLoss. */
+export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:119", "forward x:4 target:4");
+export type KLDivLoss = $nnMarginLoss.KLDivLoss;
+/** ctcLoss. Reference: torch.nn.CTCLoss. */
+export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:121", "forward x:4 targets:4 inputLengths:120 targetLengths:120");
+export type CTCLoss = $nnMarginLoss.CTCLoss;
+export { Module } from "../nn/module.ts";
+checkMethods($nnModule.Module, "registerBuffer name:97 tensor:4 options:122;children;modules;parameters;buffers;train mode:10;eval;apply fn:72;zeroGrad options:123;requiresGrad_ mode:10;to target:124;stateDict;loadStateDict state:125 options:126;dispose;toString");
+/** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:127", "", "forward x:4");
+export type BatchNorm1d = $nnNorm.BatchNorm1d;
+/** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:127", "", "forward x:4");
+export type BatchNorm2d = $nnNorm.BatchNorm2d;
+/** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:127", "", "forward x:4");
+export type BatchNorm3d = $nnNorm.BatchNorm3d;
+/** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
+export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:81 options:128", "forward x:4");
+export type LayerNorm = $nnNorm.LayerNorm;
+/** groupNorm. Reference: torch.nn.GroupNorm. */
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:129", "forward x:4");
+export type GroupNorm = $nnNorm.GroupNorm;
+/** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
+export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:81 value:5", "", "forward x:4");
+export type ConstantPad1d = $nnPad.ConstantPad1d;
+/** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
+export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "pads:81 value:5", "", "forward x:4");
+export type ConstantPad2d = $nnPad.ConstantPad2d;
+/** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
+export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "pads:81 value:5", "", "forward x:4");
+export type ConstantPad3d = $nnPad.ConstantPad3d;
+/** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
+export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "pads:81", "", "forward x:4");
+export type ZeroPad1d = $nnPad.ZeroPad1d;
+/** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
+export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "pads:81", "", "forward x:4");
+export type ZeroPad2d = $nnPad.ZeroPad2d;
+/** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
+export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "pads:81", "", "forward x:4");
+export type ZeroPad3d = $nnPad.ZeroPad3d;
+/** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
+export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "pads:81", "", "forward x:4");
+export type ReflectionPad1d = $nnPad.ReflectionPad1d;
+/** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
+export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "pads:81", "", "forward x:4");
+export type ReflectionPad2d = $nnPad.ReflectionPad2d;
+/** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
+export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "pads:81", "", "forward x:4");
+export type ReflectionPad3d = $nnPad.ReflectionPad3d;
+/** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
+export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "pads:81", "", "forward x:4");
+export type ReplicationPad1d = $nnPad.ReplicationPad1d;
+/** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
+export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "pads:81", "", "forward x:4");
+export type ReplicationPad2d = $nnPad.ReplicationPad2d;
+/** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
+export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "pads:81", "", "forward x:4");
+export type ReplicationPad3d = $nnPad.ReplicationPad3d;
+/** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
+export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "pads:81", "", "forward x:4");
+export type CircularPad1d = $nnPad.CircularPad1d;
+/** Padding of two axes. Reference: torch.nn.CircularPad2d. */
+export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "pads:81", "", "forward x:4");
+export type CircularPad2d = $nnPad.CircularPad2d;
+/** Padding of three axes. Reference: torch.nn.CircularPad3d. */
+export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:81", "", "forward x:4");
+export type CircularPad3d = $nnPad.CircularPad3d;
+/** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
+export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:130", "", "dispose;describe");
+export type Parameter = $nnParameter.Parameter;
+/** interpolate with its options kept. Reference: torch.nn.Upsample. */
+export const Upsample = checkedClass($nnPlanes.Upsample, "options:133", "forward x:4");
+export type Upsample = $nnPlanes.Upsample;
+/** pixelShuffle. Reference: torch.nn.PixelShuffle. */
+export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "factor:5", "forward x:4");
+export type PixelShuffle = $nnPlanes.PixelShuffle;
+/** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
+export const PixelUnshuffle = checkedClass($nnPlanes.PixelUnshuffle, "factor:5", "forward x:4");
+export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
+/** channelShuffle. Reference: torch.nn.ChannelShuffle. */
+export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4");
+export type ChannelShuffle = $nnPlanes.ChannelShuffle;
+/** Windows as columns. Reference: torch.nn.Unfold. */
+export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:81 options:134", "forward x:4");
+export type Unfold = $nnPlanes.Unfold;
+/** Columns added into planes. Reference: torch.nn.Fold. */
+export const Fold = checkedClass($nnPlanes.Fold, "outputSize:81 kernelSize:81 options:134", "forward x:4");
+export type Fold = $nnPlanes.Fold;
+/** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
+export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:81 options:136", "", "forward x:4 indices:4 outputSize:135");
+export type MaxUnpool1d = $nnPlanes.MaxUnpool1d;
+/** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
+export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:81 options:136", "", "forward x:4 indices:4 outputSize:135");
+export type MaxUnpool2d = $nnPlanes.MaxUnpool2d;
+/** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
+export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:81 options:136", "", "forward x:4 indices:4 outputSize:135");
+export type MaxUnpool3d = $nnPlanes.MaxUnpool3d;
+/** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
+export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:137", "forward x:4");
+export type LocalResponseNorm = $nnPlanes.LocalResponseNorm;
+/** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
+export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "options:138", "forward a:4 b:4");
+export type CosineSimilarity = $nnPlanes.CosineSimilarity;
+/** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
+export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "options:139", "forward a:4 b:4");
+export type PairwiseDistance = $nnPlanes.PairwiseDistance;
+/** maxPool1d. Reference: torch.nn.MaxPool1d. */
+export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:81 options:140", "forward x:4");
+export type MaxPool1d = $nnPool.MaxPool1d;
+/** maxPool2d. Reference: torch.nn.MaxPool2d. */
+export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:81 options:140", "forward x:4");
+export type MaxPool2d = $nnPool.MaxPool2d;
+/** maxPool3d. Reference: torch.nn.MaxPool3d. */
+export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:81 options:140", "forward x:4");
+export type MaxPool3d = $nnPool.MaxPool3d;
+/** avgPool1d. Reference: torch.nn.AvgPool1d. */
+export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:81 options:141", "forward x:4");
+export type AvgPool1d = $nnPool.AvgPool1d;
+/** avgPool2d. Reference: torch.nn.AvgPool2d. */
+export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:81 options:141", "forward x:4");
+export type AvgPool2d = $nnPool.AvgPool2d;
+/** avgPool3d. Reference: torch.nn.AvgPool3d. */
+export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:81 options:141", "forward x:4");
+export type AvgPool3d = $nnPool.AvgPool3d;
+/** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
+export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:143", "forward x:4");
+export type AdaptiveAvgPool1d = $nnPool.AdaptiveAvgPool1d;
+/** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
+export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:143", "forward x:4");
+export type AdaptiveAvgPool2d = $nnPool.AdaptiveAvgPool2d;
+/** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
+export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:143", "forward x:4");
+export type AdaptiveAvgPool3d = $nnPool.AdaptiveAvgPool3d;
+/** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
+export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:143", "forward x:4");
+export type AdaptiveMaxPool1d = $nnPool.AdaptiveMaxPool1d;
+/** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
+export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:143", "forward x:4");
+export type AdaptiveMaxPool2d = $nnPool.AdaptiveMaxPool2d;
+/** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
+export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:143", "forward x:4");
+export type AdaptiveMaxPool3d = $nnPool.AdaptiveMaxPool3d;
+/** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:146", "", "parameter name:97;forward x:4 call:145");
+export type LSTM = $nnRecurrent.LSTM;
+/** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
+export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:147", "", "parameter name:97;forward x:4 call:145");
+export type GRU = $nnRecurrent.GRU;
+/** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
+export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:149", "", "parameter name:97;forward x:4 call:145");
+export type RNN = $nnRecurrent.RNN;
+/** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:92", "forward x:4 options:150");
+export type LSTMCell = $nnRecurrent.LSTMCell;
+/** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:92", "forward x:4 hidden:45");
+export type GRUCell = $nnRecurrent.GRUCell;
+/** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:152", "forward x:4 hidden:45");
+export type RNNCell = $nnRecurrent.RNNCell;
+export * as functional from "../nn/functional.generated.ts";
+export * as init from "./init.generated.ts";
+export * as utils from "./utils.generated.ts";
+export const relu = factory(ReLU) as unknown as typeof $nnActivation.relu;
+export const relu6 = factory(ReLU6) as unknown as typeof $nnActivation.relu6;
+export const sigmoid = factory(Sigmoid) as unknown as typeof $nnActivation.sigmoid;
+export const tanh = factory(Tanh) as unknown as typeof $nnActivation.tanh;
+export const leakyRelu = factory(LeakyReLU) as unknown as typeof $nnActivation.leakyRelu;
+export const elu = factory(ELU) as unknown as typeof $nnActivation.elu;
+export const selu = factory(SELU) as unknown as typeof $nnActivation.selu;
+export const celu = factory(CELU) as unknown as typeof $nnActivation.celu;
+export const gelu = factory(GELU) as unknown as typeof $nnActivation.gelu;
+export const silu = factory(SiLU) as unknown as typeof $nnActivation.silu;
+export const mish = factory(Mish) as unknown as typeof $nnActivation.mish;
+export const softplus = factory(Softplus) as unknown as typeof $nnActivation.softplus;
+export const softsign = factory(Softsign) as unknown as typeof $nnActivation.softsign;
+export const logSigmoid = factory(LogSigmoid) as unknown as typeof $nnActivation.logSigmoid;
+export const hardtanh = factory(Hardtanh) as unknown as typeof $nnActivation.hardtanh;
+export const hardSigmoid = factory(HardSigmoid) as unknown as typeof $nnActivation.hardSigmoid;
+export const hardSwish = factory(HardSwish) as unknown as typeof $nnActivation.hardSwish;
+export const tanhshrink = factory(Tanhshrink) as unknown as typeof $nnActivation.tanhshrink;
+export const softmax = factory(Softmax) as unknown as typeof $nnActivation.softmax;
+export const logSoftmax = factory(LogSoftmax) as unknown as typeof $nnActivation.logSoftmax;
+export const prelu = factory(PReLU) as unknown as typeof $nnActivation.prelu;
+export const multiheadAttention = factory(MultiheadAttention) as unknown as typeof $nnAttention.multiheadAttention;
+export const transformerEncoderLayer = factory(TransformerEncoderLayer) as unknown as typeof $nnAttention.transformerEncoderLayer;
+export const transformerDecoderLayer = factory(TransformerDecoderLayer) as unknown as typeof $nnAttention.transformerDecoderLayer;
+export const transformerEncoder = factory(TransformerEncoder) as unknown as typeof $nnAttention.transformerEncoder;
+export const transformerDecoder = factory(TransformerDecoder) as unknown as typeof $nnAttention.transformerDecoder;
+export const transformer = factory(Transformer) as unknown as typeof $nnAttention.transformer;
+export const sequential = factory(Sequential) as unknown as typeof $nnContainers.sequential;
+export const flatten = factory(Flatten) as unknown as typeof $nnContainers.flatten;
+export const unflatten = factory(Unflatten) as unknown as typeof $nnContainers.unflatten;
+export const conv1d = factory(Conv1d) as unknown as typeof $nnConv.conv1d;
+export const conv2d = factory(Conv2d) as unknown as typeof $nnConv.conv2d;
+export const conv3d = factory(Conv3d) as unknown as typeof $nnConv.conv3d;
+export const convTranspose1d = factory(ConvTranspose1d) as unknown as typeof $nnConv.convTranspose1d;
+export const convTranspose2d = factory(ConvTranspose2d) as unknown as typeof $nnConv.convTranspose2d;
+export const convTranspose3d = factory(ConvTranspose3d) as unknown as typeof $nnConv.convTranspose3d;
+export const dropout = factory(Dropout) as unknown as typeof $nnDropout.dropout;
+export const dropout2d = factory(DropoutChannels) as unknown as typeof $nnDropout.dropout2d;
+export const embeddingBag = factory(EmbeddingBag) as unknown as typeof $nnEmbedding.embeddingBag;
+export const embedding = factory(Embedding) as unknown as typeof $nnEmbedding.embedding;
+export const instanceNorm1d = factory(InstanceNorm1d) as unknown as typeof $nnInstanceNorm.instanceNorm1d;
+export const instanceNorm2d = factory(InstanceNorm2d) as unknown as typeof $nnInstanceNorm.instanceNorm2d;
+export const instanceNorm3d = factory(InstanceNorm3d) as unknown as typeof $nnInstanceNorm.instanceNorm3d;
+export const rmsNorm = factory(RMSNorm) as unknown as typeof $nnInstanceNorm.rmsNorm;
+export const linear = factory(Linear) as unknown as typeof $nnLinear.linear;
+export const identity = factory(Identity) as unknown as typeof $nnLinear.identity;
+export const moduleList = factory(ModuleList) as unknown as typeof $nnLists.moduleList;
+export const parameterList = factory(ParameterList) as unknown as typeof $nnLists.parameterList;
+export const moduleDict = factory(ModuleDict) as unknown as typeof $nnLists.moduleDict;
+export const parameterDict = factory(ParameterDict) as unknown as typeof $nnLists.parameterDict;
+export const mseLoss = factory(MSELoss) as unknown as typeof $nnLoss.mseLoss;
+export const l1Loss = factory(L1Loss) as unknown as typeof $nnLoss.l1Loss;
+export const smoothL1Loss = factory(SmoothL1Loss) as unknown as typeof $nnLoss.smoothL1Loss;
+export const huberLoss = factory(HuberLoss) as unknown as typeof $nnLoss.huberLoss;
+export const binaryCrossEntropy = factory(BCELoss) as unknown as typeof $nnLoss.binaryCrossEntropy;
+export const binaryCrossEntropyWithLogits = factory(BCEWithLogitsLoss) as unknown as typeof $nnLoss.binaryCrossEntropyWithLogits;
+export const nllLoss = factory(NLLLoss) as unknown as typeof $nnLoss.nllLoss;
+export const crossEntropy = factory(CrossEntropyLoss) as unknown as typeof $nnLoss.crossEntropy;
+export const marginRankingLoss = factory(MarginRankingLoss) as unknown as typeof $nnMarginLoss.marginRankingLoss;
+export const hingeEmbeddingLoss = factory(HingeEmbeddingLoss) as unknown as typeof $nnMarginLoss.hingeEmbeddingLoss;
+export const cosineEmbeddingLoss = factory(CosineEmbeddingLoss) as unknown as typeof $nnMarginLoss.cosineEmbeddingLoss;
+export const softMarginLoss = factory(SoftMarginLoss) as unknown as typeof $nnMarginLoss.softMarginLoss;
+export const multiMarginLoss = factory(MultiMarginLoss) as unknown as typeof $nnMarginLoss.multiMarginLoss;
+export const multilabelMarginLoss = factory(MultiLabelMarginLoss) as unknown as typeof $nnMarginLoss.multilabelMarginLoss;
+export const multilabelSoftMarginLoss = factory(MultiLabelSoftMarginLoss) as unknown as typeof $nnMarginLoss.multilabelSoftMarginLoss;
+export const tripletMarginLoss = factory(TripletMarginLoss) as unknown as typeof $nnMarginLoss.tripletMarginLoss;
+export const poissonNllLoss = factory(PoissonNLLLoss) as unknown as typeof $nnMarginLoss.poissonNllLoss;
+export const gaussianNllLoss = factory(GaussianNLLLoss) as unknown as typeof $nnMarginLoss.gaussianNllLoss;
+export const klDiv = factory(KLDivLoss) as unknown as typeof $nnMarginLoss.klDiv;
+export const ctcLoss = factory(CTCLoss) as unknown as typeof $nnMarginLoss.ctcLoss;
+export const batchNorm1d = factory(BatchNorm1d) as unknown as typeof $nnNorm.batchNorm1d;
+export const batchNorm2d = factory(BatchNorm2d) as unknown as typeof $nnNorm.batchNorm2d;
+export const batchNorm3d = factory(BatchNorm3d) as unknown as typeof $nnNorm.batchNorm3d;
+export const layerNorm = factory(LayerNorm) as unknown as typeof $nnNorm.layerNorm;
+export const groupNorm = factory(GroupNorm) as unknown as typeof $nnNorm.groupNorm;
+export const constantPad1d = factory(ConstantPad1d) as unknown as typeof $nnPad.constantPad1d;
+export const constantPad2d = factory(ConstantPad2d) as unknown as typeof $nnPad.constantPad2d;
+export const constantPad3d = factory(ConstantPad3d) as unknown as typeof $nnPad.constantPad3d;
+export const zeroPad1d = factory(ZeroPad1d) as unknown as typeof $nnPad.zeroPad1d;
+export const zeroPad2d = factory(ZeroPad2d) as unknown as typeof $nnPad.zeroPad2d;
+export const zeroPad3d = factory(ZeroPad3d) as unknown as typeof $nnPad.zeroPad3d;
+export const reflectionPad1d = factory(ReflectionPad1d) as unknown as typeof $nnPad.reflectionPad1d;
+export const reflectionPad2d = factory(ReflectionPad2d) as unknown as typeof $nnPad.reflectionPad2d;
+export const reflectionPad3d = factory(ReflectionPad3d) as unknown as typeof $nnPad.reflectionPad3d;
+export const replicationPad1d = factory(ReplicationPad1d) as unknown as typeof $nnPad.replicationPad1d;
+export const replicationPad2d = factory(ReplicationPad2d) as unknown as typeof $nnPad.replicationPad2d;
+export const replicationPad3d = factory(ReplicationPad3d) as unknown as typeof $nnPad.replicationPad3d;
+export const circularPad1d = factory(CircularPad1d) as unknown as typeof $nnPad.circularPad1d;
+export const circularPad2d = factory(CircularPad2d) as unknown as typeof $nnPad.circularPad2d;
+export const circularPad3d = factory(CircularPad3d) as unknown as typeof $nnPad.circularPad3d;
+export const upsample = factory(Upsample) as unknown as typeof $nnPlanes.upsample;
+export const pixelShuffle = factory(PixelShuffle) as unknown as typeof $nnPlanes.pixelShuffle;
+export const pixelUnshuffle = factory(PixelUnshuffle) as unknown as typeof $nnPlanes.pixelUnshuffle;
+export const channelShuffle = factory(ChannelShuffle) as unknown as typeof $nnPlanes.channelShuffle;
+export const unfold = factory(Unfold) as unknown as typeof $nnPlanes.unfold;
+export const fold = factory(Fold) as unknown as typeof $nnPlanes.fold;
+export const maxUnpool1d = factory(MaxUnpool1d) as unknown as typeof $nnPlanes.maxUnpool1d;
+export const maxUnpool2d = factory(MaxUnpool2d) as unknown as typeof $nnPlanes.maxUnpool2d;
+export const maxUnpool3d = factory(MaxUnpool3d) as unknown as typeof $nnPlanes.maxUnpool3d;
+export const localResponseNorm = factory(LocalResponseNorm) as unknown as typeof $nnPlanes.localResponseNorm;
+export const cosineSimilarity = factory(CosineSimilarity) as unknown as typeof $nnPlanes.cosineSimilarity;
+export const pairwiseDistance = factory(PairwiseDistance) as unknown as typeof $nnPlanes.pairwiseDistance;
+export const maxPool1d = factory(MaxPool1d) as unknown as typeof $nnPool.maxPool1d;
+export const maxPool2d = factory(MaxPool2d) as unknown as typeof $nnPool.maxPool2d;
+export const maxPool3d = factory(MaxPool3d) as unknown as typeof $nnPool.maxPool3d;
+export const avgPool1d = factory(AvgPool1d) as unknown as typeof $nnPool.avgPool1d;
+export const avgPool2d = factory(AvgPool2d) as unknown as typeof $nnPool.avgPool2d;
+export const avgPool3d = factory(AvgPool3d) as unknown as typeof $nnPool.avgPool3d;
+export const adaptiveAvgPool1d = factory(AdaptiveAvgPool1d) as unknown as typeof $nnPool.adaptiveAvgPool1d;
+export const adaptiveAvgPool2d = factory(AdaptiveAvgPool2d) as unknown as typeof $nnPool.adaptiveAvgPool2d;
+export const adaptiveAvgPool3d = factory(AdaptiveAvgPool3d) as unknown as typeof $nnPool.adaptiveAvgPool3d;
+export const adaptiveMaxPool1d = factory(AdaptiveMaxPool1d) as unknown as typeof $nnPool.adaptiveMaxPool1d;
+export const adaptiveMaxPool2d = factory(AdaptiveMaxPool2d) as unknown as typeof $nnPool.adaptiveMaxPool2d;
+export const adaptiveMaxPool3d = factory(AdaptiveMaxPool3d) as unknown as typeof $nnPool.adaptiveMaxPool3d;
+export const lstm = factory(LSTM) as unknown as typeof $nnRecurrent.lstm;
+export const gru = factory(GRU) as unknown as typeof $nnRecurrent.gru;
+export const rnn = factory(RNN) as unknown as typeof $nnRecurrent.rnn;
+export const lstmCell = factory(LSTMCell) as unknown as typeof $nnRecurrent.lstmCell;
+export const gruCell = factory(GRUCell) as unknown as typeof $nnRecurrent.gruCell;
+export const rnnCell = factory(RNNCell) as unknown as typeof $nnRecurrent.rnnCell;

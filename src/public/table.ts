@@ -1,0 +1,240 @@
+/**
+ * What the generated rooms of src/public share. Their checks are rows of a table that is read when one is first needed: text that nobody runs
+ * costs an import nothing, and layers, optimizers and files are not made in a hot loop. The operations' checks are code (src/ops/checked.ts).
+ */
+import { isDType } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import {
+  hasFields,
+  isAll,
+  isIterable,
+  isLike,
+  isPlain,
+  isTensor,
+  refusedBy,
+  under,
+  type Fields,
+  type Kind,
+  type Parameters,
+} from "../ops/checked.ts";
+
+/** How a value is told: a letter, or a letter with what it needs. Numbers are those of kinds. */
+type Test =
+  | keyof typeof simple
+  | readonly ["=", unknown]
+  | readonly ["class", string]
+  | readonly ["array" | "iterable" | "record", number]
+  | readonly ["like" | "fields", Readonly<Record<string, number>>]
+  | readonly ["|", ...Test[]];
+/** The test, the text after "must be", whether it is about dtypes. */
+type Row = readonly [test: Test, text: string, isOfDTypes: 0 | 1];
+type AnyClass = abstract new (...args: never[]) => object;
+type AnyFunction = (...args: never[]) => unknown;
+
+const simple = {
+  any: (_: unknown) => true,
+  tensor: isTensor,
+  // True counts as 1, as in PyTorch.
+  number: (v: unknown) => typeof v === "number" || typeof v === "boolean",
+  string: (v: unknown) => typeof v === "string",
+  boolean: (v: unknown) => typeof v === "boolean",
+  bigint: (v: unknown) => typeof v === "bigint",
+  function: (v: unknown) => typeof v === "function",
+  null: (v: unknown) => v === null,
+  undefined: (v: unknown) => v === undefined,
+  dtype: isDType,
+  data: (v: unknown) => ArrayBuffer.isView(v),
+} as const;
+
+interface Signature {
+  readonly kinds: KindTable;
+  readonly text: string;
+  readonly parameters: Parameters;
+  readonly hasRest: boolean;
+}
+
+/** The kinds of the rooms, by number. */
+export class KindTable {
+  readonly #text: string;
+  readonly #classes: Readonly<Record<string, AnyClass>>;
+  #rows: readonly Row[] | null = null;
+  readonly #made: Kind[] = [];
+
+  constructor(text: string, classes: Readonly<Record<string, AnyClass>>) {
+    this.#text = text;
+    this.#classes = classes;
+  }
+
+  at(i: number): Kind {
+    this.#rows ??= JSON.parse(this.#text) as Row[];
+    return (this.#made[i] ??= this.#make(this.#rows[i]!));
+  }
+
+  #make([test, text, isOfDTypes]: Row): Kind {
+    const parts = Array.isArray(test) && test[0] === "|" ? (test.slice(1) as Test[]) : [test];
+    const objects = parts.filter((t) => Array.isArray(t) && t[0] === "fields");
+    const fields = objects.length === 1 ? this.#fields((objects[0] as ["fields", Record<string, number>])[1]) : null;
+    return { is: this.#test(test), text, isOfDTypes: isOfDTypes === 1, fields };
+  }
+
+  #fields(names: Readonly<Record<string, number>>): Fields {
+    return Object.fromEntries(Object.entries(names).map(([name, i]) => [name, this.at(i)]));
+  }
+
+  #test(test: Test): (v: unknown) => boolean {
+    if (typeof test === "string") return simple[test];
+    switch (test[0]) {
+      case "=":
+        return (v) => v === test[1];
+      case "class": {
+        const Class = this.#classes[test[1]]!;
+        return (v) => v instanceof Class;
+      }
+      case "array": {
+        const { is } = this.at(test[1]);
+        return (v) => Array.isArray(v) && v.every(is);
+      }
+      case "iterable": {
+        const { is } = this.at(test[1]);
+        // To look into others would use them up.
+        return (v) => isIterable(v) && (!Array.isArray(v) || v.every(is));
+      }
+      case "record": {
+        const { is } = this.at(test[1]);
+        return (v) => isPlain(v) && Object.values(v).every(is);
+      }
+      case "fields": {
+        const fields = this.#fields(test[1]);
+        return (v) => hasFields(v, fields);
+      }
+      case "like": {
+        const fields = this.#fields(test[1]);
+        return (v) => isLike(v, fields);
+      }
+      case "|": {
+        const [, ...parts] = test;
+        const tests = parts.map((t) => this.#test(t));
+        return (v) => tests.some((is) => is(v));
+      }
+      default:
+        return test satisfies never;
+    }
+  }
+
+  /** The parameters of "x:0 options:3", and whether the last one, "...x:0", takes all that is left. */
+  signature(text: string): Signature {
+    const words = text === "" ? [] : text.split(" ");
+    const parameters = words.map((word): readonly [string, Kind] => {
+      const [name, i] = word.replace("...", "").split(":") as [string, string];
+      return [name, this.at(Number(i))];
+    });
+    return { kinds: this, text, parameters, hasRest: words.at(-1)?.startsWith("...") === true };
+  }
+}
+
+/** Throws for the first argument that is not what its parameter takes, and for one too many. */
+function check(operation: string | (() => string), { kinds, text, parameters, hasRest }: Signature, args: readonly unknown[]): void {
+  const { length } = parameters;
+  const named = hasRest ? length - 1 : length;
+  let isRight = true;
+  for (let i = 0; isRight && i < named; i++) isRight = parameters[i]![1].is(args[i]);
+  if (hasRest) isRight &&= parameters[named]![1].is(args.slice(named));
+  else isRight &&= args.length <= length || isAll(args, length);
+  if (isRight) return;
+  throw refusedBy(typeof operation === "string" ? operation : operation(), text, (i) => kinds.at(i), args);
+}
+
+/** Gives a form the name and the length of what it stands for. */
+function like<F extends AnyFunction>(form: AnyFunction, { name, length }: F, as = name): F {
+  Object.defineProperties(form, { name: { value: as, configurable: true }, length: { value: length, configurable: true } });
+  return form as F;
+}
+
+/** Functions that check their arguments, of one table. */
+export const forms = (kinds: KindTable) => {
+  /** fn, whose arguments are checked; errors from inside have the name that the user called. */
+  const checked = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
+    let signature: Signature | null = null;
+    return like((...args: never[]) => {
+      check(operation, (signature ??= kinds.signature(text)), args);
+      try {
+        return fn(...args);
+      } catch (error) {
+        throw under(operation, error);
+      }
+    }, fn);
+  };
+
+  /** The same for what names itself in errors, or runs code of the user's. */
+  const guarded = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
+    let signature: Signature | null = null;
+    return like((...args: never[]) => {
+      check(operation, (signature ??= kinds.signature(text)), args);
+      return fn(...args);
+    }, fn);
+  };
+
+  /** The same for what returns promises: what is refused rejects. */
+  const guardedAsync = <F extends AnyFunction>(fn: F, operation: string, text: string): F => {
+    let signature: Signature | null = null;
+    return like(async (...args: never[]) => {
+      check(operation, (signature ??= kinds.signature(text)), args);
+      return await fn(...args);
+    }, fn);
+  };
+
+  const seen = new WeakSet<object>();
+
+  /** Methods that check their arguments take the places of a class's own: "forward x:0;at index:1". */
+  const checkMethods = (Class: { readonly prototype: object }, text: string): void => {
+    if (seen.has(Class)) return;
+    seen.add(Class);
+    if (text === "") return;
+    for (const line of text.split(";")) {
+      const [name, ...words] = line.split(" ") as [string, ...string[]];
+      const inner = Object.getOwnPropertyDescriptor(Class.prototype, name)!.value as AnyFunction;
+      let signature: Signature | null = null;
+      const form = function (this: object, ...args: never[]): unknown {
+        check(() => `${this.constructor.name}.${name}`, (signature ??= kinds.signature(words.join(" "))), args);
+        return inner.apply(this, args);
+      };
+      Object.defineProperty(Class.prototype, name, { value: like(form, inner, name), writable: true, configurable: true });
+    }
+  };
+
+  /**
+   * A class whose constructor's arguments are checked, and those of its methods from the first instance on; instances, `instanceof` and classes
+   * that extend it are as before. methods: the class's own, then those of its base and so on.
+   */
+  const checkedClass = <C extends AnyClass>(Class: C, text: string, ...methods: readonly string[]): C => {
+    let signature: Signature | null = null;
+    const begin = (): Signature => {
+      let level: unknown = Class;
+      for (const list of methods) {
+        checkMethods(level as C, list);
+        level = Object.getPrototypeOf(level);
+      }
+      return kinds.signature(text);
+    };
+    const made: C = new Proxy(Class, {
+      construct(target, args: never[], newTarget) {
+        signature ??= begin();
+        check(target.name, signature, args);
+        return Reflect.construct(target as unknown as new (...args: never[]) => object, args, newTarget);
+      },
+      apply(target) {
+        throw new ValueError(target.name, "class", "called with new", "a call without", `Write new ${target.name}(...).`);
+      },
+    });
+    Object.defineProperty(Class.prototype, "constructor", { value: made, writable: true, configurable: true });
+    return made;
+  };
+
+  /** A function that makes instances of a class. */
+  const factory =
+    (Class: AnyClass): AnyFunction =>
+    (...args) =>
+      Reflect.construct(Class as unknown as new (...args: never[]) => object, args);
+
+  return { checked, guarded, guardedAsync, checkMethods, checkedClass, factory };
+};

@@ -1,0 +1,34 @@
+/** Values as errors show them. */
+
+/** How many fields or elements of a value an error shows. */
+const SHOWN = 16;
+
+function fieldsOf(value: object): string {
+  const keys = Object.keys(value);
+  if (keys.length === 0) return "{}";
+  const shown = keys.slice(0, SHOWN / 2).map((key) => {
+    const field = (value as Record<string, unknown>)[key];
+    return typeof field === "object" && field !== null && !isDescribed(field) ? key : `${key}: ${show(field)}`;
+  });
+  return `{ ${shown.join(", ")}${keys.length > shown.length ? ", …" : ""} }`;
+}
+
+const isDescribed = (value: object): value is { describe(): unknown } => "describe" in value && typeof value.describe === "function";
+
+/** A value as errors show it: short, and never "[object Object]". */
+export function show(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "bigint") return `${value}n`;
+  if (Array.isArray(value)) return value.length > SHOWN ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
+  if (typeof value === "function")
+    return /^class\b/.test(Function.prototype.toString.call(value)) ? `the class ${value.name}` : "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (isDescribed(value)) return String(value.describe());
+  if (ArrayBuffer.isView(value) && "length" in value) return `${value.constructor.name} of ${String(value.length)}`;
+  const prototype = Object.getPrototypeOf(value) as { readonly constructor?: { readonly name?: string } } | null;
+  if (prototype === null || prototype === Object.prototype) return fieldsOf(value);
+  // Devices and URLs, for example, have a text of their own; errors say of themselves what they are.
+  if (Object.hasOwn(prototype, "toString") && !("parameters" in value)) return String(value as { toString(): string });
+  const name = prototype.constructor?.name ?? "";
+  return name === "" ? "an object" : `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}`;
+}
