@@ -1,6 +1,16 @@
 /** Devices by name: "dml:0" is the first DirectX 12 adapter, "cpu" the software adapter, "meta" none at all. Importing this loads nothing. */
 import { Ambient } from "./ambient.ts";
-import { DeviceError } from "./errors.ts";
+import { DTypeError, DeviceError } from "./errors.ts";
+
+function refuseCopy(): never {
+  throw new DTypeError(
+    "tensor",
+    "value",
+    "no part of structuredClone(), postMessage() or a comparison by fields",
+    "a tensor or a device",
+    "Pass the elements, await x.data() or x.toArraySync(), and make a tensor of them there.",
+  );
+}
 
 /** A device's name; two with the same name are the same object. */
 export class Device {
@@ -16,6 +26,13 @@ export class Device {
     this.index = index;
     this.id = id;
     this.#name = name;
+    // What copies or compares fields, of this or of a tensor, would take handles for data: it comes upon this one first.
+    Object.defineProperty(this, "isNoPlainData", { get: refuseCopy, enumerable: true });
+  }
+
+  /** What JSON.stringify() writes: the name. */
+  toJSON(): string {
+    return this.#name;
   }
 
   toString(): string {

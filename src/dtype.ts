@@ -74,9 +74,15 @@ const called: { readonly [name: string]: DType } = {
   boolean: "bool",
 };
 
+/** The dtype that is called so elsewhere ("fp16", "torch.half"), or undefined. */
+export const dtypeNamed = (name: string): DType | undefined => {
+  const key = name.toLowerCase().replace(/^torch\.|array$/g, "");
+  return Object.hasOwn(called, key) ? called[key] : undefined;
+};
+
 /** "Did you mean float16?" for a name that is no dtype's, or undefined. */
 export function dtypeMeant(name: string): string | undefined {
-  const known = called[name.toLowerCase().replace(/^torch\.|array$/g, "")];
+  const known = dtypeNamed(name);
   return known === undefined ? meant(name, Object.keys(DTYPES)) : `Did you mean ${known}?`;
 }
 

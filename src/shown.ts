@@ -17,7 +17,9 @@ const isDescribed = (value: object): value is { describe(): unknown } => "descri
 
 /** A value as errors show it: short, and never "[object Object]". */
 export function show(value: unknown): string {
-  if (typeof value === "string") return value;
+  // A text that reads like another value is quoted.
+  if (typeof value === "string")
+    return /^(?:[-+.\d]*|true|false|null|undefined|NaN|-?Infinity)$/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === "bigint") return `${value}n`;
   if (Array.isArray(value)) return value.length > SHOWN ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
   if (typeof value === "function")

@@ -34,7 +34,7 @@ function textOf(schema) {
   if (schema.kind === "instance") return article(nameOf(schema));
   if (schema.kind === "literal") return JSON.stringify(schema.value);
   if (schema.kind === "like") return `a ${schema.name.toLowerCase()}: an object with ${join(Object.keys(schema.fields), "and")}`;
-  if (schema.kind === "rest") return `one after the other, ${pluralOf(schema.of) ?? "what it takes"}`;
+  if (schema.kind === "rest") return `one after the other, ${pluralOf(schema.of) ?? textOf(schema.of)}`;
   if (schema.kind === "array" || schema.kind === "iterable" || schema.kind === "record") {
     const many = pluralOf(schema.of);
     const whole = schema.kind === "array" ? "an array" : texts[schema.kind];
@@ -45,7 +45,12 @@ function textOf(schema) {
   // Where numbers are taken in every form, "a number" says it.
   const isAnyNumber = kinds.has("number") && kinds.has("bigint") && kinds.has("boolean");
   const told = schema.of.filter((s) => s.kind !== "undefined" && !(isAnyNumber && (s.kind === "bigint" || s.kind === "boolean")));
-  return join([...new Set(told.map(textOf))], "or");
+  const words = [...new Set(told.map(textOf))];
+  // "An iterable of tensors" says more than "an iterable".
+  return join(
+    words.filter((word) => !words.some((other) => other.startsWith(`${word} of `))),
+    "or",
+  );
 }
 
 /** Whether what is wrong is no tensor, or no dtype, rather than a value out of range. */

@@ -52,7 +52,7 @@ function roomText(kinds, header, [room, index, prefix]) {
     if (isFactory && found.parameters.some((p, i) => p.isOptional !== classOf(file, found.result).parameters[i].isOptional))
       throw new Error(`${file}: ${local} and ${found.result} may not leave out the same`);
     const own = `${spaceIn(file)}.${local}`;
-    if (isFactory) return `factory(${found.result}) as unknown as typeof ${own}`;
+    if (isFactory) return `factory(${found.result}, ${own})`;
     const form = keepsNames.has(room) ? (found.isAsync ? "guardedAsync" : "guarded") : "checked";
     if (form === "checked" && found.isAsync) throw new Error(`${file}: ${local} is asynchronous; add its room to keepsNames`);
     return `${form}(${own}, "${prefix}${name}", "${kinds.signature(found)}")`;

@@ -361,6 +361,8 @@ export function classOf(file, name, args = []) {
           !m.value.generator &&
           m.value.body !== null &&
           m.accessibility !== "protected" &&
+          // JSON.stringify() passes the key.
+          m.key.name !== "toJSON" &&
           !isInternal(file, m);
         return isCalled ? [{ name: m.key.name, ...signatureOf(file, m.value) }] : [];
       }),

@@ -1,5 +1,6 @@
 /** From samples to a batch. */
 import { ComplexTensor } from "../complex-tensor.ts";
+import type { TypedArray } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { stack } from "../ops/join.ts";
 import { tensor } from "../ops/creation.ts";
@@ -7,9 +8,10 @@ import { scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 
 /** Samples of which batches can be made: numbers, real and complex tensors, and arrays and plain objects of them. */
-export type Sample = number | bigint | boolean | Tensor | ComplexTensor | readonly Sample[] | { readonly [key: string]: Sample };
+export type Sample =
+  number | bigint | boolean | Tensor | ComplexTensor | TypedArray | readonly Sample[] | { readonly [key: string]: Sample };
 /** The same structure, a tensor with a new first axis in place of each number and tensor. */
-export type Batch<S> = S extends number | bigint | boolean | Tensor
+export type Batch<S> = S extends number | bigint | boolean | Tensor | TypedArray
   ? Tensor
   : S extends ComplexTensor
     ? ComplexTensor
@@ -20,8 +22,8 @@ export type Batch<S> = S extends number | bigint | boolean | Tensor
         : never;
 
 /**
- * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; arrays and
- * objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
+ * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; typed arrays as
+ * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
 export function collate<S>(samples: readonly S[]): Batch<S> {
   return scope(() => stacked(samples as readonly unknown[])) as Batch<S>;
@@ -38,6 +40,7 @@ function stacked(samples: readonly unknown[]): unknown {
     const list = samples.map((s) => demand(s, typeof s === typeof first, `a ${typeof first}`) as number | bigint | boolean);
     return tensor(list, typeof first === "number" && list.every((v) => Number.isInteger(v)) ? { dtype: "int32" } : {});
   }
+  if (ArrayBuffer.isView(first) && !(first instanceof DataView)) return rows(samples as readonly TypedArray[]);
   if (Array.isArray(first)) {
     const lists = samples.map((s) => demand(s, Array.isArray(s), "an array") as readonly unknown[]);
     for (const l of lists)
@@ -51,6 +54,21 @@ function stacked(samples: readonly unknown[]): unknown {
     );
   }
   throw new DTypeError("collate", "samples", "numbers, tensors, or arrays and objects of them", first === null ? "null" : typeof first);
+}
+
+/** Typed arrays as the rows of a tensor of their dtype. */
+function rows(samples: readonly TypedArray[]): Tensor {
+  const first = samples[0]!;
+  const { length, constructor } = first;
+  for (const s of samples) {
+    demand(s, s?.constructor === constructor, `a ${constructor.name}`);
+    if (s.length !== length) throw new ShapeError("collate", "samples", `of ${length} elements each`, s.length);
+  }
+  const all = new (constructor as new (length: number) => TypedArray)(samples.length * length);
+  samples.forEach((s, i) => {
+    all.set(s as never, i * length);
+  });
+  return tensor(all, { shape: [samples.length, length] });
 }
 
 function demand(value: unknown, holds: boolean, expected: string): unknown {

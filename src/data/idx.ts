@@ -50,8 +50,18 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
   return { dtype, shape, data: new (arrayClass(dtype))(copy.buffer, 0, sizeOf(shape)) };
 }
 
-/** Reads an IDX file. Throws FormatError when it is damaged, and the file system's error when it is not there. */
-export const readIdx = async (path: string): Promise<IdxData> => parseIdx(await readFile(path), path);
+async function bytesOf(operation: string, path: string, hint?: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const wrong = new FormatError(operation, path, "a file that can be read", error instanceof Error ? error.message : String(error), hint);
+    wrong.cause = error;
+    throw wrong;
+  }
+}
+
+/** Reads an IDX file. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
+export const readIdx = async (path: string): Promise<IdxData> => parseIdx(await bytesOf("readIdx", path), path);
 
 export interface DigitsOptions {
   /** The 60,000 training digits, or the 10,000 test digits. Default: true. */
@@ -68,7 +78,10 @@ export interface DigitsOptions {
 export async function mnist(folder: string, { train = true, limit, device }: DigitsOptions = {}): Promise<TensorDataset> {
   const prefix = join(folder, train ? "train" : "t10k");
   const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
-  const [images, labels] = await Promise.all([readIdx(imagesPath), readIdx(labelsPath)]);
+  const hint = "The folder holds the four files of MNIST, unpacked: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.";
+  const read = async (path: string): Promise<IdxData> => parseIdx(await bytesOf("mnist", path, hint), path);
+  const images = await read(imagesPath);
+  const labels = await read(labelsPath);
   const count = images.shape[0] ?? 0;
   if (images.dtype !== "uint8" || images.shape.length !== 3 || images.shape[1] !== 28 || images.shape[2] !== 28)
     throw new FormatError("mnist", imagesPath, "images of 28 x 28 bytes", `${images.dtype}[${images.shape.join(", ")}]`);

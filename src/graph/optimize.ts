@@ -1,4 +1,5 @@
 /** The passes, in order. Each is a function from graph to graph. */
+import { isSwitchedOn } from "../environment.ts";
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { Graph } from "./graph.ts";
 import { mergeCommonSubexpressions } from "./passes/common-subexpressions.ts";
@@ -18,7 +19,7 @@ export function optimize(graph: Graph, capabilities: Capabilities, asOne: boolea
   // A fusing device does this itself in its graphs, and more of it.
   if (!asOne) stages.push(["constants", foldConstants]);
   if (!asOne || !capabilities.fusesGraphs) stages.push(["activations", fuseActivations]);
-  const verify = process.env.DXTENSOR_VERIFY === "1";
+  const verify = isSwitchedOn("DXTENSOR_VERIFY");
   for (const [name, pass] of stages) {
     graph = pass(graph);
     if (verify) verifyGraph(graph, name);

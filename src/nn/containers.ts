@@ -48,10 +48,11 @@ export class Flatten extends Module {
   readonly start: number;
   readonly end: number;
 
-  constructor({ start = 1, end = -1 }: { readonly start?: number; readonly end?: number } = {}) {
+  constructor(start: number | { readonly start?: number; readonly end?: number } = {}, end?: number) {
     super();
-    this.start = start;
-    this.end = end;
+    const bounds = typeof start === "number" ? { start, end } : { end, ...start };
+    this.start = bounds.start ?? 1;
+    this.end = bounds.end ?? -1;
   }
 
   forward(x: Tensor): Tensor {
@@ -76,5 +77,6 @@ export class Unflatten extends Module {
 }
 
 export const sequential = (...layers: Layer[]): Sequential => new Sequential(...layers);
-export const flatten = (options: { readonly start?: number; readonly end?: number } = {}): Flatten => new Flatten(options);
+export const flatten = (start: number | { readonly start?: number; readonly end?: number } = {}, end?: number): Flatten =>
+  new Flatten(start, end);
 export const unflatten = (axis: number, lengths: readonly number[]): Unflatten => new Unflatten(axis, lengths);

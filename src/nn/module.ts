@@ -1,6 +1,7 @@
 /** The base of all layers and models: finds its parameters, buffers and inner modules by itself. */
+import { inspect } from "node:util";
 import { device as deviceOf, type DeviceLike } from "../device.ts";
-import { isDType, isFloat, type DType } from "../dtype.ts";
+import { dtypeNamed, isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { copyInto } from "../ops/copy.ts";
@@ -21,14 +22,32 @@ interface Buffer {
   readonly persistent: boolean;
 }
 
+/** What a value of a field holds: itself, or what is in arrays, plain objects and Maps. around: those that it is in. */
+function* membersIn(name: string, value: unknown, around: readonly object[]): Generator<[string, Parameter | Module]> {
+  if (typeof value !== "object" || value === null) return;
+  if (value instanceof Parameter || value instanceof Module) yield [name, value];
+  else if (!around.includes(value))
+    for (const [key, inner] of entriesIn(value, around.length)) yield* membersIn(`${name}.${key}`, inner, [...around, value]);
+}
+
+function entriesIn(value: object, depth: number): Iterable<readonly [string | number, unknown]> {
+  // Rows of numbers are data: nobody looks through them.
+  if (Array.isArray(value)) return depth > 0 && typeof value[0] !== "object" ? [] : value.entries();
+  if (value instanceof Map)
+    return [...value].flatMap(([k, v]) => (typeof k === "string" || typeof k === "number" ? [[k, v] as const] : []));
+  if (value instanceof Set) return [...value].entries();
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null ? Object.entries(value) : [];
+}
+
 /** Anything that maps one tensor to one. */
 export interface Layer extends Module {
   forward(x: Tensor): Tensor;
 }
 
 /**
- * Parameters and modules in the object's own fields (also in arrays there) are found and named by the field: `this.fc1 =
- * linear(2, 3)` gives "fc1.weight". Names of fields that start with "_" are left out. Buffers (state that no gradient changes)
+ * Parameters and modules in the object's own fields (also in arrays, plain objects, Maps and Sets there, at any depth) are found and named
+ * by the field: `this.fc1 = linear(2, 3)` gives "fc1.weight", `this.heads = { a: linear(2, 3) }` "heads.a.weight". Names of fields that start with "_" are left out. Buffers (state that no gradient changes)
  * are registered by registerBuffer.
  */
 export abstract class Module {
@@ -42,16 +61,29 @@ export abstract class Module {
   *members(): Generator<[string, Parameter | Module]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (name.startsWith("_")) continue;
-      if (value instanceof Parameter || value instanceof Module) yield [name, value];
-      else if (Array.isArray(value))
-        for (const [i, v] of value.entries()) if (v instanceof Parameter || v instanceof Module) yield [`${name}.${i}`, v];
+      yield* membersIn(name, value, []);
     }
   }
 
-  /** Makes a tensor part of the state: it moves with the module and, if persistent, is saved with it. Returns it. */
+  /**
+   * Makes a tensor part of the state: it moves with the module and, if persistent, is saved with it. `this[name]` is the tensor, and takes
+   * another one. Returns it. Throws ValueError for a name that the module uses otherwise.
+   */
   registerBuffer(name: string, tensor: Tensor, { persistent = true }: { readonly persistent?: boolean } = {}): Tensor {
     if (name === "" || name.includes(".")) throw new ValueError("registerBuffer", "name", "not empty and without a dot", name);
+    const before = (this as unknown as Record<string, unknown>)[name];
+    if (before !== undefined && before !== null && before !== tensor && !this.#buffers.has(name))
+      throw new ValueError("registerBuffer", "name", "one that the module does not use yet", name);
     this.#buffers.set(name, { tensor: keep(tensor), persistent });
+    Object.defineProperty(this, name, {
+      get: () => this.#buffers.get(name)?.tensor,
+      set: (next: unknown) => {
+        if (!(next instanceof Tensor)) throw new DTypeError(this.constructor.name, name, "a tensor, since it is a buffer", next);
+        this.#buffers.set(name, { tensor: keep(next), persistent });
+      },
+      enumerable: true,
+      configurable: true,
+    });
     return tensor;
   }
 
@@ -139,6 +171,9 @@ export abstract class Module {
    * objects, so an optimizer that holds them goes on working. Returns the module.
    */
   to(target: DeviceLike | DType): this {
+    const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
+    if (meant !== undefined)
+      throw new DTypeError("Module.to", "target", 'a dtype\'s name, or a device: "cpu" or "dml:N"', target, `Did you mean ${meant}?`);
     if (isDType(target) && !isFloat(target)) throw new DTypeError("Module.to", "dtype", "a floating one", target);
     const place = isDType(target) ? target : deviceOf(target);
     noGrad(() =>
@@ -243,6 +278,17 @@ export abstract class Module {
   /** What toString() shows behind the name: "in=2, out=3". */
   protected describeOptions(): string {
     return "";
+  }
+
+  /** @internal console.log shows the tree. */
+  [inspect.custom](): string {
+    return this.toString();
+  }
+
+  /** What JSON.stringify() shows: the tree's names and its state's shapes. The values are in stateDict(), files in io.safetensors. */
+  toJSON(): { readonly module: string; readonly state: Readonly<Record<string, string>> } {
+    const state = Object.fromEntries([...this.#state()].map(([name, t]) => [name, t.describe()]));
+    return { module: this.constructor.name, state };
   }
 
   toString(): string {

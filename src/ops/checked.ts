@@ -76,8 +76,20 @@ function hintFor(operation: string, parameters: Parameters, values: readonly unk
   const [name, { fields, text }] = parameters[i]!;
   const value = values[i];
   if (value instanceof ComplexTensor) return "It takes real numbers; complex ones have methods of their own: docs/fft.md.";
-  if (isModule(value) && text.startsWith("an iterable")) return "Pass its parameters: model.parameters().";
+  if (isModule(value) && (text.includes("an iterable of tensors") || name.startsWith("param")))
+    return "Pass its parameters: model.parameters().";
   if (isModule(value) && text.startsWith("an object of tensors")) return "Pass its tensors: model.stateDict().";
+  if (isModule(value) && text === "a function") return "Pass what calls it: (x) => model.forward(x).";
+  if (isModule(value) && text.startsWith("an iterable")) return "Write a list: [first, second].";
+  if (value === undefined && text.startsWith("an iterable")) return undefined;
+  if (text === "an array of tensors" || text.startsWith("an array of tensors and")) {
+    const all = values.slice(i).every((v) => v instanceof Tensor);
+    if (value instanceof Tensor && all)
+      return `Write a list: ${operation}([${values
+        .slice(i)
+        .map(() => "…")
+        .join(", ")}]).`;
+  }
   if (fields !== null && !isPlain(value)) return `Options go into one object: ${namesOf(fields)}.`;
   const later = parameters.slice(i + 1).find(([, kind]) => kind.fields !== null);
   if (later !== undefined && fields === null && isPlain(value)) return `Options come after ${name}: ${namesOf(later[1].fields!)}.`;
@@ -103,8 +115,7 @@ function wrong(operation: string, parameters: Parameters, values: readonly unkno
   }
   if (text.startsWith("one after the other")) {
     const list = value as readonly unknown[];
-    const hint =
-      list.length === 1 && isIterable(list[0]) ? `Write ${operation.replace(/^[A-Z]/, (c) => c.toLowerCase())}(...list).` : undefined;
+    const hint = list.length === 1 && isIterable(list[0]) ? "Write them one by one: (...list)." : undefined;
     return new (isOfDTypes ? DTypeError : ValueError)(operation, name, text.replace("one after the other, ", ""), list, hint);
   }
   return new (isOfDTypes ? DTypeError : ValueError)(operation, name, text, value, hintFor(operation, parameters, values, i));

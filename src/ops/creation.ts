@@ -26,6 +26,8 @@ type Scalar = number | bigint | boolean;
 export type NestedArray = Scalar | readonly NestedArray[];
 export type TensorData = NestedArray | Exclude<ArrayBufferView, DataView>;
 
+const MOST_AXES = 8;
+
 const chosenDevice = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
 function checked(operation: string, dtype: DType): DType {
@@ -36,6 +38,7 @@ function checked(operation: string, dtype: DType): DType {
 function checkedShape(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
     throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
+  if (shape.length > MOST_AXES) throw new ShapeError(operation, "shape", `of at most ${MOST_AXES} axes, as DirectML's`, showShape(shape));
   return shape as Shape;
 }
 

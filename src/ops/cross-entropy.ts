@@ -8,6 +8,7 @@ import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { sameShape, showShape, sizeOf } from "../shape.ts";
+import { toDType } from "./data.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { zeros } from "./creation.ts";
@@ -172,7 +173,13 @@ function demandClasses(operation: string, x: Tensor, target: Tensor, weight: Ten
   demandSameDevice(operation, weight === null ? [x, target] : [x, target, weight]);
   demandFloat(operation, x);
   if (target.dtype !== "int32" && target.dtype !== "int64")
-    throw new DTypeError(operation, "target", "classes as int32 or int64", target.dtype);
+    throw new DTypeError(
+      operation,
+      "target",
+      "classes as int32 or int64",
+      target.dtype,
+      isFloat(target.dtype) ? 'Class numbers are whole: target.to("int32").' : undefined,
+    );
   if (x.rank < 1 || !sameShape(target.shape, x.rank === 1 ? [] : [x.shape[0]!, ...x.shape.slice(2)]))
     throw new ShapeError(
       operation,
@@ -226,7 +233,8 @@ function nothing(x: Tensor, reduction: Reduction): [Tensor, Tensor] {
  * IndexError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1; without it they count as ignored. The mean of nothing is NaN. DirectML: ONE_HOT, ELEMENT_WISE_IF, REDUCE.
  * Reference: torch.nn.functional.nll_loss.
  */
-export const nllLoss = (x: Tensor, target: Tensor, options: NllOptions = {}): Tensor => nll("nllLoss", x, target, options)[0];
+export const nllLoss = (x: Tensor, target: Tensor, options: NllOptions = {}): Tensor =>
+  nll("nllLoss", x, target.dtype === "uint8" ? toDType(target, "int32") : target, options)[0];
 
 export interface CrossEntropyOptions extends NllOptions {
   /** Share of the target that is spread over all classes, in [0, 1]. Default: 0. */
@@ -244,6 +252,16 @@ export interface CrossEntropyOptions extends NllOptions {
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const { labelSmoothing = 0, reduction = "mean", weight = null } = options;
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) throw new ValueError("crossEntropy", "labelSmoothing", "in [0, 1]", labelSmoothing);
+  if (target.dtype === "uint8") target = toDType(target, "int32");
+  const classes = x.rank === 1 ? [] : [x.shape[0], ...x.shape.slice(2)];
+  if (isFloat(target.dtype) && !sameShape(x.shape, target.shape) && target.shape.join() === classes.join())
+    throw new DTypeError(
+      "crossEntropy",
+      "target",
+      `class numbers as int32, int64 or uint8, or probabilities of x's shape ${showShape(x.shape)}`,
+      target,
+      'Class numbers are whole: target.to("int32").',
+    );
   if (isFloat(target.dtype)) return withProbabilities(x, target, options);
   if (labelSmoothing === 0 && weight === null) return nll("crossEntropy", x, target, options, crossEntropyOp)[0];
   demandClasses("crossEntropy", x, target, weight);

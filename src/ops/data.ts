@@ -4,6 +4,7 @@ import type { DeviceLike } from "../device.ts";
 import {
   DTYPES,
   arrayClass,
+  dtypeNamed,
   fromBfloat16,
   fromHalf,
   isDType,
@@ -64,6 +65,9 @@ export const asFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : toDType(x,
 /** The tensor on another device (itself when it is there), in another dtype, or both. */
 export function to(x: Tensor, target: DeviceLike | DType): Tensor {
   if (isDType(target)) return toDType(x, target);
+  const meant = typeof target === "string" ? dtypeNamed(target) : undefined;
+  if (meant !== undefined)
+    throw new DTypeError("to", "target", 'a dtype\'s name, or a device: "cpu" or "dml:N"', target, `Did you mean ${meant}?`);
   const d = demandDevice("to", target);
   x.demandLive("to");
   if (d === x.device) return x;
@@ -140,6 +144,9 @@ export const toArray = async (x: Tensor): Promise<Nested> => nest(values(x.dtype
 /** toArray(), blocking. */
 export const toArraySync = (x: Tensor): Nested => nest(values(x.dtype, readAsSync("toArraySync", x)), x.shape);
 
+/** toArraySync(), under PyTorch's name. Reference: torch.Tensor.tolist. */
+const tolist = (x: Tensor): Nested => nest(values(x.dtype, readAsSync("tolist", x)), x.shape);
+
 function single(operation: string, x: Tensor): void {
   if (x.size !== 1) throw new ShapeError(operation, "tensor", "of one element", x.describe());
 }
@@ -156,4 +163,35 @@ export function itemSync(x: Tensor): number {
   return Number(values(x.dtype, readAsSync("itemSync", x))[0]);
 }
 
-export const methods = { to, contiguous, data, dataSync, toArray, toArraySync, item, itemSync };
+/** The number of elements. Reference: torch.numel. */
+export const numel = (x: Tensor): number => x.size;
+
+/** The tensor in a dtype, as PyTorch's methods of these names give it. */
+const float = (x: Tensor): Tensor => toDType(x, "float32");
+const half = (x: Tensor): Tensor => toDType(x, "float16");
+const double = (x: Tensor): Tensor => toDType(x, "float64");
+const int = (x: Tensor): Tensor => toDType(x, "int32");
+const long = (x: Tensor): Tensor => toDType(x, "int64");
+const bool = (x: Tensor): Tensor => toDType(x, "bool");
+/** The number of axes. */
+const dim = (x: Tensor): number => x.rank;
+
+export const methods = {
+  to,
+  contiguous,
+  numel,
+  dim,
+  tolist,
+  float,
+  half,
+  double,
+  int,
+  long,
+  bool,
+  data,
+  dataSync,
+  toArray,
+  toArraySync,
+  item,
+  itemSync,
+};

@@ -368,6 +368,8 @@ export const toArraySync = function ($0: never) { if (!(isTensor($0) && (argumen
 export const item = async function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("item", "x:0", arguments); try { return await $data.item($0); } catch (error) { throw under("item", error); } } as unknown as typeof $data.item;
 /** item(), blocking. */
 export const itemSync = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("itemSync", "x:0", arguments); try { return $data.itemSync($0); } catch (error) { throw under("itemSync", error); } } as unknown as typeof $data.itemSync;
+/** The number of elements. Reference: torch.numel. */
+export const numel = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("numel", "x:0", arguments); try { return $data.numel($0); } catch (error) { throw under("numel", error); } } as unknown as typeof $data.numel;
 export { type DeformConvOptions } from "./deform-conv.ts";
 /**
  * A convolution whose cells are read between the elements, each moved by its offset.
@@ -777,8 +779,8 @@ export const corrcoef = function ($0: never) { if (!(isTensor($0) && (arguments.
 export const reshape = function ($0: never, ...rest: never[]) { if (!(isTensor($0) && kinds.kind139.is(rest))) throw refused("reshape", "x:0 ...shape:74", arguments); try { return $movement.reshape($0, ...rest); } catch (error) { throw under("reshape", error); } } as unknown as typeof $movement.reshape;
 /** reshape() that never copies. Throws ShapeError where it would have to. Reference: torch.Tensor.view. */
 export const view = function ($0: never, ...rest: never[]) { if (!(isTensor($0) && kinds.kind139.is(rest))) throw refused("view", "x:0 ...shape:74", arguments); try { return $movement.view($0, ...rest); } catch (error) { throw under("view", error); } } as unknown as typeof $movement.view;
-/** Axes `start` to `end`, both included, as one: x itself where that is one axis. Reference: torch.flatten. */
-export const flatten = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind187.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("flatten", "x:0 options:96", arguments); try { return $movement.flatten($0, $1); } catch (error) { throw under("flatten", error); } } as unknown as typeof $movement.flatten;
+/** Axes `start` to `end` (default 0 to the last), both included, as one: x itself where that is one axis. Reference: torch.flatten. */
+export const flatten = function ($0: never, $1: never = undefined as never, $2: never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind187.is($1)) && ($2 === undefined || kinds.kind15.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("flatten", "x:0 start:96 end:8", arguments); try { return $movement.flatten($0, $1, $2); } catch (error) { throw under("flatten", error); } } as unknown as typeof $movement.flatten;
 /** One axis as several of the given lengths, one of which may be -1. Reference: torch.unflatten. */
 export const unflatten = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind20.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("unflatten", "x:0 axis:7 lengths:12", arguments); try { return $movement.unflatten($0, $1, $2); } catch (error) { throw under("unflatten", error); } } as unknown as typeof $movement.unflatten;
 /** x with its axes in another order. axes: each axis once. Reference: torch.permute. */
@@ -1123,10 +1125,10 @@ export const randperm = function ($0: never, $1: never = undefined as never) { i
 /** 1 with the probability that p names for each element, else 0, in p's dtype. Reference: torch.bernoulli. */
 export const bernoulli = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind93.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("bernoulli", "p:0 options:50", arguments); try { return $random.bernoulli($0, $1); } catch (error) { throw under("bernoulli", error); } } as unknown as typeof $random.bernoulli;
 /**
- * start, start + step, … before end. Dtype: int32 if all three are whole numbers, else float32.
+ * start, start + step, … before end: arange(end), arange(start, end) or arange(start, end, step). Dtype: int32 if all three are whole numbers, else float32.
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
-export const arange = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind1.is($0) && ($1 === undefined || kinds.kind253.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("arange", "end:7 options:129", arguments); try { return $ranges.arange($0, $1); } catch (error) { throw under("arange", error); } } as unknown as typeof $ranges.arange;
+export const arange = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind1.is($0) && ($1 === undefined || kinds.kind253.is($1)) && ($2 === undefined || kinds.kind253.is($2)) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("arange", "end:7 second:129 third:129 last:30", arguments); try { return $ranges.arange($0, $1, $2, $3); } catch (error) { throw under("arange", error); } } as unknown as typeof $ranges.arange;
 /** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
 export const linspace = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("linspace", "start:7 end:7 steps:7 options:30", arguments); try { return $ranges.linspace($0, $1, $2, $3); } catch (error) { throw under("linspace", error); } } as unknown as typeof $ranges.linspace;
 /** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */

@@ -38,6 +38,17 @@ function pair(operation: string, x: Tensor, target: Tensor): void {
   demandSameDevice(operation, [x, target]);
   demandFloat(operation, x);
   if (!isFloat(target.dtype)) throw new DTypeError(operation, "target", "of a floating dtype", target.describe());
+  if (!sameShape(x.shape, target.shape)) warnOfShapes(operation, x, target);
+}
+
+const warned = new Set<string>();
+
+/** As PyTorch: two shapes that broadcast are mostly a mistake, such as [N, 1] against [N]. Once for each pair of shapes. */
+function warnOfShapes(operation: string, x: Tensor, target: Tensor): void {
+  const text = `${operation}: target ${target.describe()} is of another shape than x ${x.describe()}. They are broadcast, which is probably not what was meant: reshape one of them.`;
+  if (warned.has(text) || warned.size >= 100) return;
+  warned.add(text);
+  process.emitWarning(text, { type: "BroadcastWarning", code: "DXTENSOR_BROADCAST" });
 }
 
 /** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */

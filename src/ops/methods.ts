@@ -1,8 +1,10 @@
 /** The tensor's methods, made of what the families list. */
-import { ValueError } from "../errors.ts";
+import { ShapeError, ValueError } from "../errors.ts";
 import { backward, type BackwardOptions } from "../autograd/backward.ts";
 import * as printing from "../print.ts";
 import { Tensor } from "../tensor.ts";
+import { toArraySync } from "./data.ts";
+import { permute, select } from "./movement.ts";
 import type * as families from "./families.generated.ts";
 import { forms } from "./methods.generated.ts";
 
@@ -24,6 +26,12 @@ declare module "../tensor.ts" {
   interface Tensor extends Methods, InPlaceMethods {
     /** Adds gradients to the leaves that this scalar (or, with `gradient`, tensor) depends on. */
     backward(options?: BackwardOptions): void;
+    /** The axes in the opposite order. Reference: torch.Tensor.T. */
+    readonly T: Tensor;
+    /** The parts along the first axis, one after the other: `for (const row of x)`. Throws ShapeError for a scalar. */
+    [Symbol.iterator](): Generator<Tensor, void, undefined>;
+    /** What JSON.stringify() writes: dtype, shape and elements (blocking); 64-bit integers as text, NaN and infinities as null. */
+    toJSON(): { readonly dtype: string; readonly shape: readonly number[]; readonly data: unknown };
   }
 }
 
@@ -44,5 +52,30 @@ Object.defineProperty(Tensor.prototype, "backward", {
     if (typeof options !== "object" || options === null) throw new ValueError("backward", "options", "an object of options", options);
     backward(this, options);
   },
+});
+Object.defineProperty(Tensor.prototype, "T", {
+  get(this: Tensor) {
+    this.demandLive("T");
+    return permute(this, ...this.shape.map((_, i) => this.rank - 1 - i));
+  },
+  configurable: true,
+});
+Object.defineProperty(Tensor.prototype, Symbol.iterator, {
+  *value(this: Tensor): Generator<Tensor, void, undefined> {
+    this.demandLive("iterator");
+    if (this.rank === 0)
+      throw new ShapeError("iterator", "tensor", "of at least one axis", this.describe(), "item() or toArraySync() give its value.");
+    for (let i = 0; i < this.shape[0]!; i++) yield select(this, 0, i);
+  },
+  writable: true,
+  configurable: true,
+});
+Object.defineProperty(Tensor.prototype, "toJSON", {
+  value(this: Tensor) {
+    const plain = (v: unknown): unknown => (Array.isArray(v) ? v.map(plain) : typeof v === "bigint" ? String(v) : v);
+    return { dtype: this.dtype, shape: this.shape, data: plain(toArraySync(this)) };
+  },
+  writable: true,
+  configurable: true,
 });
 printing.installPrinting(Tensor.prototype);

@@ -127,10 +127,11 @@ export function view(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   return reviewed(x, target, strides);
 }
 
-/** Axes `start` to `end`, both included, as one: x itself where that is one axis. Reference: torch.flatten. */
-export function flatten(x: Tensor, { start = 0, end = -1 }: { readonly start?: number; readonly end?: number } = {}): Tensor {
-  const a = normalizeAxis("flatten", start, x.rank, "start");
-  const b = normalizeAxis("flatten", end, x.rank, "end");
+/** Axes `start` to `end` (default 0 to the last), both included, as one: x itself where that is one axis. Reference: torch.flatten. */
+export function flatten(x: Tensor, start: number | { readonly start?: number; readonly end?: number } = {}, end?: number): Tensor {
+  const bounds = typeof start === "number" ? { start, end } : { end, ...start };
+  const a = normalizeAxis("flatten", bounds.start ?? 0, x.rank, "start");
+  const b = normalizeAxis("flatten", bounds.end ?? -1, x.rank, "end");
   if (a > b) throw new ValueError("flatten", "start", `at most end (${b})`, a);
   if (a === b && x.rank > 0) return x;
   return reshape(x, [...x.shape.slice(0, a), sizeOf(x.shape.slice(a, b + 1)), ...x.shape.slice(b + 1)]);

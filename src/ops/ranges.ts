@@ -36,10 +36,18 @@ interface RangeOptions extends TensorOptions {
 }
 
 /**
- * start, start + step, … before end. Dtype: int32 if all three are whole numbers, else float32.
+ * start, start + step, … before end: arange(end), arange(start, end) or arange(start, end, step). Dtype: int32 if all three are whole numbers, else float32.
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
-export function arange(end: number, { start = 0, step = 1, ...options }: RangeOptions = {}): Tensor {
+export function arange(end: number, options?: RangeOptions): Tensor;
+export function arange(start: number, end: number, options?: RangeOptions): Tensor;
+export function arange(start: number, end: number, step: number, options?: TensorOptions): Tensor;
+export function arange(end: number, second?: number | RangeOptions, third?: number | RangeOptions, last: TensorOptions = {}): Tensor {
+  const isPair = typeof second === "number";
+  const given: RangeOptions = { ...last, ...(typeof second === "object" ? second : {}), ...(typeof third === "object" ? third : {}) };
+  if (isPair && given.start !== undefined) throw new ValueError("arange", "start", "given once", given.start);
+  const { start = isPair ? end : 0, step = typeof third === "number" ? third : 1, ...options } = given;
+  if (isPair) end = second;
   if (![start, end, step].every(Number.isFinite))
     throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);
   if (step === 0 || (end - start) / step < 0) throw new ValueError("arange", "step", `a number that leads from ${start} to ${end}`, step);

@@ -7,6 +7,8 @@ import { AutogradError, DTypeError, DeviceError, TraceError, ValueError } from "
 import { clearGradient } from "../nn/module.ts";
 import { copyInto } from "../ops/copy.ts";
 import { contiguous, itemSync } from "../ops/data.ts";
+import { meant } from "../did-you-mean.ts";
+import { isIterable, isPlain } from "../ops/checked.ts";
 import { outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer, type Tracer } from "../tracer.ts";
@@ -144,7 +146,13 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
 
   /** Adds parameters with options of their own. */
   addParamGroup(input: GroupInput<O>): void {
+    if (!isPlain(input) || !isIterable(input.params))
+      throw new DTypeError(this.#name, "params", "tensors, or objects with params", input, "Pass model.parameters().");
     const { params: given, ...own } = input;
+    const names = Object.keys(this.#defaults);
+    const unknown = Object.keys(own).find((key) => !names.includes(key));
+    if (unknown !== undefined)
+      throw new ValueError(this.#name, "params", `groups of params and no more than ${names.join(", ")}`, unknown, meant(unknown, names));
     const params = [...given];
     const options: O = { ...this.#defaults, ...Object.fromEntries(Object.entries(own).filter(([, v]) => v !== undefined)) };
     if (params.length === 0) throw new ValueError(this.#name, "params", "at least one parameter", "an empty group");

@@ -230,11 +230,9 @@ export const forms = (kinds: KindTable) => {
     return made;
   };
 
-  /** A function that makes instances of a class. */
-  const factory =
-    (Class: AnyClass): AnyFunction =>
-    (...args) =>
-      Reflect.construct(Class as unknown as new (...args: never[]) => object, args);
+  /** A function that makes instances of a class, as fn does. */
+  const factory = <F extends AnyFunction>(Class: AnyClass, fn: F): F =>
+    like((...args) => Reflect.construct(Class as unknown as new (...args: never[]) => object, args), fn);
 
   return { checked, guarded, guardedAsync, checkMethods, checkedClass, factory };
 };

@@ -223,6 +223,6 @@ export function onClose(listener: (native: NativeDevice) => void): void {
 
 setDefaultFinder(() => {
   const named = process.env.DXTENSOR_DEVICE;
-  if (named !== undefined && named !== "") return demandDevice("DXTENSOR_DEVICE", named);
+  if (named !== undefined && named !== "") return demandDevice("DXTENSOR_DEVICE", named.trim());
   return device(deviceCount() > 0 ? "dml:0" : "cpu");
 });

@@ -1,4 +1,5 @@
 /** What a device cannot do runs on the software adapter, with copies: warned of once, counted, refused in strict mode. */
+import { isSwitchedOn } from "../environment.ts";
 import { device } from "../device.ts";
 import { UnsupportedError } from "../errors.ts";
 import type { Definition } from "../definition.ts";
@@ -20,7 +21,7 @@ export interface FallbackRecord {
 const records = new Map<string, FallbackRecord>();
 let strict: boolean | null = null;
 
-const isStrict = (): boolean => strict ?? process.env.DXTENSOR_STRICT === "1";
+const isStrict = (): boolean => strict ?? isSwitchedOn("DXTENSOR_STRICT");
 
 /**
  * Operations that ran on the software adapter because their device lacks something, and those that run on the host (`kind`), with the

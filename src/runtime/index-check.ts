@@ -2,6 +2,7 @@
  * Whether indices lie in their range. On `cpu` always, elsewhere with DXTENSOR_CHECK_INDICES=1: it costs a reduction and waits for
  * it, unless the numbers came from JavaScript. Inside compile() there is nothing to look at.
  */
+import { isSwitchedOn } from "../environment.ts";
 import { define } from "../definition.ts";
 import type { DType } from "../dtype.ts";
 import { IndexError } from "../errors.ts";
@@ -99,8 +100,7 @@ function measured(index: Tensor, except: number | null): Bounds {
   return bounds;
 }
 
-const isChecked = ({ device: { type } }: Tensor): boolean =>
-  type === "cpu" || (type !== "meta" && process.env.DXTENSOR_CHECK_INDICES === "1");
+const isChecked = ({ device: { type } }: Tensor): boolean => type === "cpu" || (type !== "meta" && isSwitchedOn("DXTENSOR_CHECK_INDICES"));
 
 /** Whether a tensor's values may be looked at, as indices are. */
 export const checksValues = (t: Tensor): boolean => tracer() === null && t.size > 0 && isChecked(t);

@@ -257,7 +257,7 @@ eachMode("loss", (device, mode) => {
     clean(device, () => {
       const x = dx.ones([2, 3]);
       expect(() => dx.crossEntropy(x, dx.tensor(Int32Array.of(0)))).toThrow(/target must be \[2\] for x \[N, C, \.\.\.\]/);
-      expect(() => dx.crossEntropy(x, dx.tensor(Uint8Array.of(0, 1)))).toThrow(dx.DTypeError);
+      expect(() => dx.crossEntropy(x, dx.tensor(Int8Array.of(0, 1)))).toThrow(dx.DTypeError);
       expect(() => dx.crossEntropy(x, dx.tensor(Int32Array.of(0, 1)), { weight: dx.ones([2]) })).toThrow(
         /weight must be \[3\], one for each class/,
       );
