@@ -155,6 +155,23 @@ interface ArrayClass {
   new (buffer: ArrayBuffer, byteOffset?: number, length?: number): TypedArray;
 }
 
+/** The typed array of each dtype, as arrayClass() gives it. */
+export interface ArrayOf {
+  readonly float32: Float32Array;
+  readonly float64: Float64Array;
+  readonly float16: Uint16Array;
+  readonly bfloat16: Uint16Array;
+  readonly int8: Int8Array;
+  readonly int16: Int16Array;
+  readonly int32: Int32Array;
+  readonly int64: BigInt64Array;
+  readonly uint8: Uint8Array;
+  readonly uint16: Uint16Array;
+  readonly uint32: Uint32Array;
+  readonly uint64: BigUint64Array;
+  readonly bool: Uint8Array;
+}
+
 /** The typed array that holds a dtype's elements; float16 and bfloat16 as raw 16-bit words, bool as bytes. */
 export function arrayClass(dtype: DType): ArrayClass {
   switch (dtype) {

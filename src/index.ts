@@ -42,7 +42,7 @@ export {
 } from "./public.generated.ts";
 export { keep } from "./scope.ts";
 export { Device, device, defaultDevice, type DeviceLike } from "./device.ts";
-export type { DType, TypedArray } from "./dtype.ts";
+export type { ArrayOf, DType, TypedArray } from "./dtype.ts";
 export type { Shape } from "./shape.ts";
 export * from "./errors.ts";
 export { isGradEnabled } from "./autograd/grad-mode.ts";

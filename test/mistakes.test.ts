@@ -485,6 +485,9 @@ eachDevice("mistakes", (device) => {
         },
         d: String(device),
       });
+      const whole: Int32Array = t.int().dataSync("int32");
+      expect(whole).toEqual(Int32Array.of(1, 2, 3, 4, 5, 6));
+      expect(() => t.dataSync("int32")).toThrow("dataSync: dtype must be the tensor's own (float32); received int32.");
       expect(JSON.stringify(dx.tensor([2n ** 60n], { device }))).toContain(String(2n ** 60n));
     }));
 

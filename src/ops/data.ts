@@ -11,6 +11,7 @@ import {
   isFloat,
   isInteger,
   resultType,
+  type ArrayOf,
   type DType,
   type TypedArray,
 } from "../dtype.ts";
@@ -99,11 +100,18 @@ function rangeOf(operation: string, x: Tensor): Range {
 
 /**
  * The elements in row-major order, without blocking the event loop. float16 and bfloat16 come as raw 16-bit words (see
- * toArray for numbers), bool as bytes, int64 and uint64 as BigInts.
+ * toArray for numbers), bool as bytes, int64 and uint64 as BigInts. dtype: the tensor's own, which types know the array by; DTypeError for
+ * another one.
  */
-export const data = (x: Tensor): Promise<TypedArray> => readAs("data", x);
+export const data = (x: Tensor, dtype?: DType): Promise<TypedArray> => readAs("data", x, dtype);
 
-async function readAs(operation: string, x: Tensor): Promise<TypedArray> {
+function demandOwn(operation: string, x: Tensor, dtype: DType | undefined): void {
+  if (dtype !== undefined && dtype !== x.dtype)
+    throw new DTypeError(operation, "dtype", `the tensor's own (${x.dtype})`, dtype, `x.to("${dtype}") casts.`);
+}
+
+async function readAs(operation: string, x: Tensor, dtype?: DType): Promise<TypedArray> {
+  demandOwn(operation, x, dtype);
   const { source, offset, size } = rangeOf(operation, x);
   const reading =
     size === 0 ? Promise.resolve(new ArrayBuffer(0)) : readBytes(nativeDevice(x.device), source.storage.handle, offset, size, operation);
@@ -112,7 +120,10 @@ async function readAs(operation: string, x: Tensor): Promise<TypedArray> {
 }
 
 /** data(), blocking until the work queued before is done. */
-export const dataSync = (x: Tensor): TypedArray => readAsSync("dataSync", x);
+export const dataSync = (x: Tensor, dtype?: DType): TypedArray => {
+  demandOwn("dataSync", x, dtype);
+  return readAsSync("dataSync", x);
+};
 
 function readAsSync(operation: string, x: Tensor): TypedArray {
   const { source, offset, size } = rangeOf(operation, x);
@@ -188,10 +199,25 @@ export const methods = {
   int,
   long,
   bool,
-  data,
-  dataSync,
+
   toArray,
   toArraySync,
   item,
   itemSync,
 };
+export const overloaded = { data, dataSync };
+
+declare module "../tensor.ts" {
+  interface Tensor {
+    /**
+     * The elements in row-major order, without blocking the event loop: data("int32") is an Int32Array to the types, too. float16 and
+     * bfloat16 come as raw 16-bit words (see toArray for numbers), bool as bytes, int64 and uint64 as BigInts. Throws DTypeError for a dtype
+     * that is not the tensor's.
+     */
+    data(): Promise<TypedArray>;
+    data<D extends DType>(dtype: D): Promise<ArrayOf[D]>;
+    /** data(), blocking until the work queued before is done. */
+    dataSync(): TypedArray;
+    dataSync<D extends DType>(dtype: D): ArrayOf[D];
+  }
+}

@@ -149,6 +149,7 @@ export const inPlaceMethods = {
   ...where.inPlaceMethods,
 };
 export const overloaded = {
+  ...data.overloaded,
   ...extrema.overloaded,
   ...nonzero.overloaded,
   ...oneHot.overloaded,
