@@ -181,7 +181,7 @@ eachDevice("mistakes", (device) => {
     [
       'x().to("gpu")',
       "DeviceError",
-      'to: device must be "cpu" or "dml:N"; received gpu. dx.dml.deviceCount() says how many dml devices there are.',
+      'to: device must be "cpu", "meta" or "dml:N"; received gpu. dx.dml.deviceCount() says how many dml devices there are.',
     ],
     ["x().relu(true)", "ValueError", "relu: arguments must be none; received true after them."],
     [
@@ -244,7 +244,7 @@ eachDevice("mistakes", (device) => {
     [
       'nn.linear(1, 1).to("fp8")',
       "DeviceError",
-      'device: name must be "cpu" or "dml:N"; received fp8. dx.dml.deviceCount() says how many dml devices there are.',
+      'device: name must be "cpu", "meta" or "dml:N"; received fp8. dx.dml.deviceCount() says how many dml devices there are.',
     ],
     [
       "nn.linear(1, 1).loadStateDict(nn.linear(1, 1))",
@@ -331,12 +331,12 @@ eachDevice("mistakes", (device) => {
     [
       'dx.setDefaultDevice("gpu")',
       "DeviceError",
-      'device: name must be "cpu" or "dml:N"; received gpu. dx.dml.deviceCount() says how many dml devices there are.',
+      'device: name must be "cpu", "meta" or "dml:N"; received gpu. dx.dml.deviceCount() says how many dml devices there are.',
     ],
     [
       'dx.device("cuda")',
       "DeviceError",
-      'device: name must be "cpu" or "dml:N"; received cuda. dx.dml.deviceCount() says how many dml devices there are.',
+      'device: name must be "cpu", "meta" or "dml:N"; received cuda. dx.dml.deviceCount() says how many dml devices there are.',
     ],
     [
       "structuredClone(x())",

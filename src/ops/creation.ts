@@ -38,7 +38,8 @@ function checked(operation: string, dtype: DType): DType {
 function checkedShape(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
     throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
-  if (shape.length > MOST_AXES) throw new ShapeError(operation, "shape", `of at most ${MOST_AXES} axes, as DirectML's`, showShape(shape));
+  if (shape.length > MOST_AXES && !shape.includes(0))
+    throw new ShapeError(operation, "shape", `of at most ${MOST_AXES} axes, as DirectML's`, showShape(shape));
   return shape as Shape;
 }
 
