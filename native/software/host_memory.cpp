@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
-#include <vector>
 
 #ifdef _WIN32
 #include "../abi/abi.h"
 #else
 #include <unistd.h>
+
+#include "fast/control_group.h"
 #endif
 
 namespace dxtensor::software {
@@ -49,64 +49,12 @@ Group ReadGroup(const std::string& folder, bool is_second) {
   return group;
 }
 
-// Where a hierarchy is mounted, and which of its groups lies there.
-struct Mount {
-  std::string point, group;
-};
-
-bool HasWord(const std::string& list, const std::string& word) {
-  std::istringstream words(list);
-  for (std::string one; std::getline(words, one, ',');)
-    if (one == word) return true;
-  return false;
-}
-
-// A line of mountinfo: "36 35 98:0 GROUP POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS".
-bool FindMount(const std::string& root, bool is_second, Mount* mount) {
-  std::ifstream file(root + "/proc/self/mountinfo");
-  for (std::string line; std::getline(file, line);) {
-    size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream head(line.substr(0, dash)), tail(line.substr(dash + 3));
-    std::string skipped, type, source, options;
-    Mount found;
-    head >> skipped >> skipped >> skipped >> found.group >> found.point;
-    tail >> type >> source >> options;
-    if (is_second ? type != "cgroup2" : type != "cgroup" || !HasWord(options, "memory")) continue;
-    *mount = found;
-    return true;
-  }
-  return false;
-}
-
-// The group of this process: lines of "N:CONTROLLERS:PATH", of version 2 "0::PATH".
-bool FindGroup(const std::string& root, bool is_second, std::string* path) {
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1);
-    if (is_second ? !controllers.empty() : !HasWord(controllers, "memory")) continue;
-    *path = line.substr(second + 1);
-    return true;
-  }
-  return false;
-}
-
-// A group's limit holds for all below it, so every one from this process's up to the mount counts.
+// Every group from this process's own up to the mount counts.
 void Narrow(const std::string& root, bool is_second, HostMemory* memory) {
-  Mount mount;
-  std::string path;
-  if (!FindMount(root, is_second, &mount) || !FindGroup(root, is_second, &path)) return;
-  // In a container the mount often shows the container's own group, whose path is the host's.
-  std::string below = mount.group != "/" && path.compare(0, mount.group.size(), mount.group) == 0 ? path.substr(mount.group.size()) : path;
-  if (below.find("/..") == 0 || below == "/") below.clear();
-  for (;;) {
-    Group group = ReadGroup(root + mount.point + below, is_second);
+  for (const std::string& folder : fast::GroupFolders(root, "memory", is_second)) {
+    Group group = ReadGroup(folder, is_second);
     if (group.limit < memory->total) memory->total = group.limit;
     if (group.limit != UINT64_MAX) memory->available = std::min(memory->available, group.limit - std::min(group.limit, group.used));
-    if (below.empty()) return;
-    below.resize(below.rfind('/') == std::string::npos ? 0 : below.rfind('/'));
   }
 }
 #endif

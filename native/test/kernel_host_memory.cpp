@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "../software/fast/processors.h"
 #include "../software/host_memory.h"
 #include "kernel_test.h"
 
@@ -32,6 +33,7 @@ class Root {
     for (size_t at = full.find('/', 1); at != std::string::npos; at = full.find('/', at + 1)) mkdir(full.substr(0, at).c_str(), 0700);
     std::ofstream(full) << text;
   }
+  int Processors(int machine) const { return software::fast::WithinQuota(path_, machine); }
   software::HostMemory Query() const { return software::QueryHostMemory(path_, kMachine); }
 
  private:
@@ -98,7 +100,39 @@ void Container(Suite&) {
   }
 }
 
+void Quotas(Suite&) {
+  {
+    Root bare;
+    CHECK_EQ(bare.Processors(6), 6);
+  }
+  {
+    // Version 2: the least quota of all groups from this one up, rounded up, and never none.
+    Root second;
+    second.Write("/proc/self/mountinfo", kSecond);
+    second.Write("/proc/self/cgroup", "0::/kube/pod/box\n");
+    second.Write("/sys/fs/cgroup/kube/pod/box/cpu.max", "max 100000\n");
+    CHECK_EQ(second.Processors(6), 6);
+    second.Write("/sys/fs/cgroup/kube/pod/cpu.max", "250000 100000\n");
+    CHECK_EQ(second.Processors(6), 3);
+    CHECK_EQ(second.Processors(2), 2);
+    second.Write("/sys/fs/cgroup/kube/cpu.max", "10000 100000\n");
+    CHECK_EQ(second.Processors(6), 1);
+  }
+  {
+    // Version 1: -1 is no quota.
+    Root first;
+    first.Write("/proc/self/mountinfo", "31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+    first.Write("/proc/self/cgroup", "3:cpu,cpuacct:/box\n");
+    first.Write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
+    first.Write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "50000\n");
+    CHECK_EQ(first.Processors(6), 6);
+    first.Write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "100000\n");
+    CHECK_EQ(first.Processors(6), 2);
+  }
+}
+
 const bool kRegistered = [] {
+  Register("the processors that quotas pay for", Quotas);
   Register("the memory of machines and containers", Container);
   return true;
 }();

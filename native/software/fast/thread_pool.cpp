@@ -8,6 +8,10 @@
 #include <system_error>
 #include <thread>
 
+#include "processors.h"
+#ifdef __linux__
+#include <sched.h>
+#endif
 #ifndef _WIN32
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +23,7 @@ namespace {
 
 constexpr int kMostThreads = 64;
 constexpr int kSpins = 2000;  // some fifty microseconds: to wake a sleeper takes as long
+constexpr int kRound = 32;    // spins, after which a worker sees whether it keeps the caller from its processor
 
 inline void Pause() {
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -28,12 +33,21 @@ inline void Pause() {
 #endif
 }
 
+// Where the calling thread runs; -1 where that is not known.
+int Processor() {
+#ifdef __linux__
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
 int ThreadCount() {
   if (const char* text = std::getenv("DXTENSOR_THREADS")) {
     const int wanted = std::atoi(text);
     if (wanted >= 1) return std::min(wanted, kMostThreads);
   }
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+  return std::min(UsableProcessors(), kMostThreads);
 }
 
 }  // namespace
@@ -55,6 +69,7 @@ struct ThreadPool::State {
   alignas(64) std::mutex mutex;  // with `wake` and `sleeping`
   std::condition_variable wake;
   std::atomic<int> sleeping{0};
+  std::atomic<int> caller{-1};  // the processor that the latest call came from, where known
   bool started = false;  // guarded by `owner`
 };
 
@@ -112,6 +127,7 @@ void ThreadPool::Run(const Work& work) {
     s.parts[slot].next.store(work.begin + count * std::min<int64_t>(slot, parts) / parts, std::memory_order_relaxed);
     s.parts[slot].end = work.begin + count * std::min<int64_t>(slot + 1, parts) / parts;
   }
+  s.caller.store(Processor(), std::memory_order_relaxed);
   const uint64_t call = (s.gate.load(std::memory_order_relaxed) / State::kCall + 1) * State::kCall;
   s.gate.store(call | State::kOpen);  // sequentially consistent, as is the worker's announcement that it sleeps
   if (s.sleeping.load()) {
@@ -127,12 +143,19 @@ void ThreadPool::Run(const Work& work) {
   }
 }
 
+// A busy system wakes a thread where its waker runs, and the caller waits there until this one sleeps.
+bool ThreadPool::IsInTheWay() const {
+  const int processor = Processor();
+  return processor >= 0 && processor == state_->caller.load(std::memory_order_relaxed);
+}
+
 void ThreadPool::Worker(int slot) {
   State& s = *state_;
   uint64_t done = 0;  // the last call that this worker took part in
   for (;;) {
     uint64_t gate = s.gate.load(std::memory_order_acquire);
     for (int spins = 0; spins < kSpins && (!(gate & State::kOpen) || gate / State::kCall == done); ++spins) {
+      if (spins % kRound == 0 && IsInTheWay()) break;
       Pause();
       gate = s.gate.load(std::memory_order_acquire);
     }

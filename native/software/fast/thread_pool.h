@@ -1,6 +1,7 @@
-// The threads that all fast kernels share: one fewer than there are processors, since the caller works too.
+// The threads that all fast kernels share: one fewer than the processors that this process may use, since the caller works too.
 //
-// Workers start at the first call that has work for them, look for the next call for some fifty microseconds and then sleep. They are
+// Workers start at the first call that has work for them, look for the next call for some fifty microseconds and then sleep, at once where
+// they keep the caller from its processor. They are
 // never joined: the pool lives as long as the process. Any thread may call ParallelFor; while one call runs, another one (of a
 // second device, or from within a worker) does its work alone on its own thread.
 #pragma once
@@ -40,6 +41,7 @@ class ThreadPool {
   void Run(const Work& work);
   void Start();
   void Worker(int slot);
+  bool IsInTheWay() const;
   void TakePieces(int slot);
 
   struct State;
