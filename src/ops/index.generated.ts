@@ -1258,7 +1258,7 @@ export { type ResizeMode, type InterpolateOptions } from "./resize.ts";
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
  *
  * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: RESAMPLE1 and
- * RESAMPLE_GRAD for linear modes; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
+ * RESAMPLE_GRAD for linear modes and whole factors; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
 export const interpolate = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind280.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("interpolate", "x:0 options:143", arguments); try { return $resize.interpolate($0, $1); } catch (error) { throw under("interpolate", error); } } as unknown as typeof $resize.interpolate;
 export { type LocalResponseOptions } from "./rms-norm.ts";

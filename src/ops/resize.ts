@@ -49,17 +49,18 @@ function cubic(x: number, a: number): number {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/** How the last two of four axes are read, linearly between neighbours: place i of the result at (i + shift) / scale - shift. */
+/** How the last two of four axes are read: place i of the result at (i + shift) / scale - shift, between neighbours or the nearest one. */
 interface Resampling {
+  readonly isLinear: boolean;
   readonly input: Shape;
   readonly output: Shape;
   readonly scales: readonly [number, number];
   readonly shift: readonly [number, number];
 }
 
-const resampling = ({ scales, shift }: Resampling) =>
+const resampling = ({ isLinear, scales, shift }: Resampling) =>
   ({
-    interpolationMode: "LINEAR",
+    interpolationMode: isLinear ? "LINEAR" : "NEAREST_NEIGHBOR",
     scales: [1, 1, ...scales],
     inputPixelOffsets: [0.5, 0.5, ...shift],
     outputPixelOffsets: [-0.5, -0.5, ...shift.map((v) => -v)],
@@ -87,10 +88,10 @@ const resampleGradOp: Definition<Resampling> = define<Resampling>({
 });
 
 /** An axis as an operator's attributes: scale and shift; null where it stays as it is. */
-type LinearAxis = readonly [scale: number, shift: number] | null;
+type AxisScale = readonly [scale: number, shift: number] | null;
 
-/** x [N, C, ...] float32, its axes read linearly: two at a time, since the operator takes four axes. */
-function resampled(x: Tensor, size: readonly number[], axes: readonly LinearAxis[]): Tensor {
+/** x [N, C, ...] float32, its axes read two at a time, since the operator takes four axes. */
+function resampled(x: Tensor, size: readonly number[], axes: readonly AxisScale[], isLinear: boolean): Tensor {
   const pass = (t: Tensor, from: number, count: number): Tensor => {
     const pairs = Array.from({ length: count }, (_, i) => axes[from + i]!);
     if (pairs.every((a) => a === null)) return t;
@@ -102,6 +103,7 @@ function resampled(x: Tensor, size: readonly number[], axes: readonly LinearAxis
     const next = count === 2 ? [size[from]!, size[from + 1]!] : [size[from]!, rest];
     const own = count === 2 ? pairs : [pairs[0]!, null];
     const attrs: Resampling = {
+      isLinear,
       input: [lead, 1, ...lengths],
       output: [lead, 1, ...next],
       scales: own.map((a) => a?.[0] ?? 1) as [number, number],
@@ -189,7 +191,7 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
  *
  * Throws ShapeError for a mode that lacks so many axes, ValueError for options that do not go together. DirectML: RESAMPLE1 and
- * RESAMPLE_GRAD for linear modes; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
+ * RESAMPLE_GRAD for linear modes and whole factors; GATHER, MULTIPLY, ADD; GEMM where antialiased; AVERAGE_POOLING for "area". Reference: torch.nn.functional.interpolate.
  */
 export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor {
   const { mode = "nearest", antialias = false } = options;
@@ -215,14 +217,21 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     return factor === null ? input / size[i]! : 1 / factor;
   };
   if (interpolates && mode !== "bicubic" && !antialias) {
-    const axes = size.map((output, i): LinearAxis => {
+    const axes = size.map((output, i): AxisScale => {
       const input = x.shape[i + 2]!;
       const scale = scaleOf(i, input);
       if (input === output && scale === 1) return null;
       // Aligned corners of one element: all of them read the first.
       return [scale === 0 ? 1 : 1 / scale, align ? 0 : 0.5];
     });
-    return toDType(resampled(toDType(x, "float32"), size, axes), x.dtype);
+    return toDType(resampled(toDType(x, "float32"), size, axes, true), x.dtype);
+  }
+  // By whole factors no place lies between two elements, so that rounding decides nothing.
+  const factors = size.map((output, i) => output / x.shape[i + 2]!);
+  const isWhole = factors.every((f, i) => Number.isInteger(f) && (given[i] == null || given[i] === f));
+  if (!interpolates && isWhole && isFloat(x.dtype) && x.dtype !== "float64") {
+    const axes = factors.map((f): AxisScale => (f === 1 ? null : [f, 0.5]));
+    return toDType(resampled(toDType(x, "float32"), size, axes, false), x.dtype);
   }
   // Weights are float32; half precision is rounded once.
   let y = interpolates && isFloat(x.dtype) ? toDType(x, "float32") : x;

@@ -51,6 +51,53 @@ eachMode("interpolate", (device, mode) => {
     });
 });
 
+eachMode("interpolate by whole factors", (device, mode) => {
+  useDevice(device);
+
+  for (const kind of ["nearest", "nearest-exact"] as const)
+    for (const [shape, factors] of [
+      [[2, 3, 5], [4]],
+      [
+        [2, 2, 3, 4],
+        [2, 3],
+      ],
+      [
+        [1, 2, 3, 4],
+        [1, 7],
+      ],
+      [
+        [1, 2, 2, 3, 2],
+        [2, 1, 3],
+      ],
+    ] as const)
+      test(`${kind} of [${shape.join(", ")}] by ${factors.join(", ")}`, () => {
+        const size = factors.map((f, i) => f * shape[i + 2]!);
+        const run = (x: dx.Tensor, w: dx.Tensor, dy: dx.Tensor): readonly dx.Tensor[] => {
+          const y = dx.interpolate(x, { size, mode: kind });
+          const g = dx.grad(dx.sum(dx.mul(dx.mul(y, y), w)), [x], { createGraph: true })[0]!;
+          return [y, g, dx.grad(dx.sum(dx.mul(g, dy)), [x])[0]!];
+        };
+        const repeated = (t: dx.Tensor): dx.Tensor => factors.reduce((r, f, i) => dx.repeatInterleave(r, f, i + 2), t);
+        const byRepeats = (x: dx.Tensor, w: dx.Tensor, dy: dx.Tensor): readonly dx.Tensor[] => {
+          const y = repeated(x);
+          const g = dx.grad(dx.sum(dx.mul(dx.mul(y, y), w)), [x], { createGraph: true })[0]!;
+          return [y, g, dx.grad(dx.sum(dx.mul(g, dy)), [x])[0]!];
+        };
+        for (const dtype of ["float32", "float16"] as const) {
+          const x = wave(shape, (i) => Math.sin(1.3 * i)).to(dtype);
+          const w = wave([...shape.slice(0, 2), ...size], Math.cos).to(dtype);
+          const dy = wave(shape, (i) => Math.cos(2 * i)).to(dtype);
+          const got = mode.run(run, x.clone().requiresGrad_(), w, dy);
+          const want = byRepeats(x.clone().requiresGrad_(), w, dy);
+          expect(numbers(got[0]!)).toEqual(numbers(want[0]!));
+          const near = dtype === "float32" ? { rtol: 1e-5, atol: 1e-5 } : { rtol: 1e-2, atol: 2e-2 };
+          for (const i of [1, 2]) expectClose(got[i]!, numbers(want[i]!), near);
+        }
+        const whole = wave(shape, (i) => i % 7).to("int32");
+        expect(numbers(dx.interpolate(whole, { size, mode: kind }))).toEqual(numbers(repeated(whole)));
+      });
+});
+
 eachDevice("interpolate", (device) => {
   useDevice(device);
   test("of views, half precision, whole numbers, nothing; gradients of gradients", () => {

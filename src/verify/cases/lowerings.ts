@@ -141,6 +141,9 @@ const elementwise = [
     dx.interpolate(plane!, { size: [8, 3], mode: "bilinear", alignCorners: true }),
     dx.interpolate(volume!, { scaleFactor: [2, 1.5, 0.7], mode: "trilinear" }),
     dx.interpolate(line!, { size: 11, mode: "linear" }),
+    dx.interpolate(plane!, { scaleFactor: [2, 3] }),
+    dx.interpolate(volume!, { scaleFactor: 2, mode: "nearest-exact" }),
+    dx.interpolate(line!, { size: 21 }),
   ]),
   sum("pooled regions of images", [distinct([2, 2, 5, 6])], (x) => {
     const boxes = [
