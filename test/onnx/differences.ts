@@ -26,11 +26,6 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
-    reason:
-      "The maximum of a region was recorded over the weighted corners of each sample; here, as in DirectML's ROI_ALIGN1, it is that of the interpolated samples.",
-    ids: ["test_roialign_mode_max"],
-  },
-  {
     reason: "HLSL's asin is a polynomial good to 7e-5.",
     ids: ["test_asin_example"],
     microsoft: true,

@@ -22,7 +22,7 @@ const binary =
 const folded =
   (fn: (a: Tensor, b: Tensor) => Tensor): Run =>
   (c) =>
-    c.all().reduce(fn);
+    c.all().reduce((a, b) => fn(a, b));
 
 function divide(c: Call): Tensor {
   const [a, b] = pair(c);

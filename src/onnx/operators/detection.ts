@@ -1,5 +1,6 @@
 /** Boxes: choosing among them, and reading inside them. */
 import * as ops from "../../ops/index.ts";
+import { readPlaces } from "../../ops/grid-sample.ts";
 import { kernel } from "../../ops/kernel.ts";
 import type { Tensor } from "../../tensor.ts";
 import type { Call } from "../call.ts";
@@ -37,19 +38,78 @@ const roiAlign = kernel<Align>({
   grad: null,
 });
 
+/** Of one side: the elements below and above each sample, [K, outputs * samples], with what they count for; and whether it lies inside. */
+function samplesOf(first: Tensor, last: Tensor, outputs: number, a: Align, length: number) {
+  const offset = a.isHalfPixel ? 0.5 : 0;
+  const [start, end] = [first, last].map((t) => ops.sub(ops.mul(ops.unsqueeze(t, 1), a.scale), offset)) as [Tensor, Tensor];
+  const whole = ops.sub(end, start);
+  const bin = ops.div(a.isHalfPixel ? whole : ops.clampMin(whole, 1), outputs);
+  const places = ops.div(ops.add(ops.arange(outputs * a.samples, { dtype: "float32", device: first.device }), 0.5), a.samples);
+  const at = ops.add(start, ops.mul(bin, places));
+  const isInside = ops.logicalAnd(ops.ge(at, -1), ops.le(at, length));
+  const held = ops.clamp(at, 0, length - 1);
+  const low = ops.floor(held);
+  const share = ops.sub(held, low);
+  return { low, high: ops.clampMax(ops.add(low, 1), length - 1), share, rest: ops.sub(1, share), isInside };
+}
+
+/**
+ * The greatest of the corners of all samples, each times what it counts for: what ONNX's implementations call the maximum, where
+ * DirectML's is that of the interpolated samples.
+ */
+function alignMaximum(x: Tensor, rois: Tensor, batch: Tensor, a: Align): Tensor {
+  const [, channels, height, width] = x.shape as [number, number, number, number];
+  const count = rois.shape[0]!;
+  const column = (i: number): Tensor => ops.to(ops.select(rois, 1, i), "float32");
+  const y = samplesOf(column(1), column(3), a.height, a, height);
+  const z = samplesOf(column(0), column(2), a.width, a, width);
+  const planes = ops.reshape(ops.indexSelect(x, 0, batch), [count, channels, height * width]);
+  const [rows, columns] = [a.height * a.samples, a.width * a.samples];
+  /** Of each row and each column of samples, [K, rows * columns]. */
+  const grid = (r: Tensor, s: Tensor, join: (p: Tensor, q: Tensor) => Tensor): Tensor =>
+    ops.reshape(join(ops.unsqueeze(r, 2), ops.unsqueeze(s, 1)), [count, rows * columns]);
+  const spread = (r: Tensor, s: Tensor): [Tensor, Tensor] => [
+    grid(r, s, (p, q) => ops.add(p, ops.mul(q, 0))),
+    grid(r, s, (p, q) => ops.add(ops.mul(p, 0), q)),
+  ];
+  const isInside = ops.unsqueeze(grid(y.isInside, z.isInside, ops.logicalAnd), 1);
+  const corners = (
+    [
+      [y.low, y.rest],
+      [y.high, y.share],
+    ] as const
+  ).flatMap(([row, rowShare]) =>
+    (
+      [
+        [z.low, z.rest],
+        [z.high, z.share],
+      ] as const
+    ).map(([place, share]) => {
+      const read = readPlaces(planes, [height, width], spread(row, place), false);
+      const weighed = ops.mul(read, ops.unsqueeze(grid(rowShare, share, ops.mul), 1));
+      return ops.where(isInside, weighed, 0);
+    }),
+  );
+  const greatest = corners.reduce((p, q) => ops.maximum(p, q));
+  return ops.amax(ops.reshape(greatest, [count, channels, a.height, a.samples, a.width, a.samples]), [3, 5]);
+}
+
 function align(c: Call): Tensor {
   const transform = c.oneOf("coordinate_transformation_mode", c.opset < 16 ? "output_half_pixel" : "half_pixel", [
     "half_pixel",
     "output_half_pixel",
   ]);
-  return roiAlign([c.tensor(0), c.tensor(1), ops.to(c.tensor(2), "uint32")], {
+  const attrs: Align = {
     height: c.int("output_height", 1),
     width: c.int("output_width", 1),
     samples: c.int("sampling_ratio", 0),
     scale: c.float("spatial_scale", 1),
     isHalfPixel: transform === "half_pixel",
     isMaximum: c.oneOf("mode", "avg", ["avg", "max"]) === "max",
-  })[0]!;
+  };
+  // How many samples a box has, if it is not said, depends on its size: that is left to the operator.
+  if (attrs.isMaximum && attrs.samples > 0 && c.tensor(1).size > 0) return alignMaximum(c.tensor(0), c.tensor(1), c.tensor(2), attrs);
+  return roiAlign([c.tensor(0), c.tensor(1), ops.to(c.tensor(2), "uint32")], attrs)[0]!;
 }
 
 type Box = readonly [y0: number, x0: number, y1: number, x1: number];
