@@ -62,15 +62,15 @@ const statusOf = (f) => {
   return f.failed + f.missing === 0 ? "complete" : "partly";
 };
 
-/** docs/operators.json. facts: from the recorded cases; lowest: feature levels. */
-export function tableOf({ facts, lowest, spaces }) {
+/** docs/operators.json. facts: from the recorded cases; lowest: feature levels; brief: passed calls in bfloat16. */
+export function tableOf({ facts, lowest, spaces, brief }) {
   const families = familiesOf(spaces).map(({ file, title, names }) => ({
     title,
     file,
     operations: names.map((name) => {
       const f = facts[name];
       const level = f === undefined || f.ways.includes("host") || f.passed === 0 ? null : lowest[name];
-      return { name, status: statusOf(f), featureLevel: level, ...f };
+      return { name, status: statusOf(f), featureLevel: level, ...f, ...(brief[name] === undefined ? {} : { bfloat16: brief[name] }) };
     }),
   }));
   return withNames({ spaces, families });
@@ -112,7 +112,7 @@ export function sentenceOf(table) {
 const row = (o) => {
   const operators =
     o.operators === undefined ? "" : o.ways.includes("host") ? "host" : o.operators.length === 0 ? "view" : o.operators.join(", ");
-  const dtypes = (o.dtypes ?? []).join(", ");
+  const dtypes = [...new Set([...(o.bfloat16 > 0 ? ["bfloat16"] : []), ...(o.dtypes ?? [])])].toSorted().join(", ");
   const gradient = o.gradient === undefined ? "" : ["–", "1", "1, 2"][o.gradient];
   const cases = o.passed === undefined ? "" : `${o.passed} of ${o.passed + o.failed + o.missing}`;
   return `| \`${o.name}\` | ${operators} | ${dtypes} | ${gradient} | ${o.featureLevel ?? ""} | ${o.status} | ${cases} |`;
@@ -163,7 +163,7 @@ export function pageOf(table) {
     "| column | meaning |",
     "| --- | --- |",
     '| DirectML | the operators of all forward calls that passed, whatever dtype and options; "view": nothing is computed |',
-    "| dtypes | of the first operand, in cases that pass |",
+    "| dtypes | of the first operand, in cases that pass; bfloat16 by the calls that were recorded in it |",
     "| gradient | 1: PyTorch's recorded gradients pass; 2: those of gradients agree with finite differences |",
     "| level | the lowest feature level of DirectML on which no recorded call falls back |",
     "| status | complete: every recorded case in scope passes; partly: some fail or ask for an option that is missing; own tests: PyTorch recorded none |",

@@ -115,19 +115,23 @@ export const bfloat16Differences: readonly Difference[] = [
     ],
   },
   {
-    reason: "Recurrent steps round their gates at other places than PyTorch's.",
+    reason: "Recurrent layers and cells round at other places than PyTorch's: without gradients once for all steps of a layer.",
     ids: [
+      "rnn_relu:bf16:74d6d4b7dd",
+      "rnn_relu:bf16:e4b1b44a5d",
+      "rnn_tanh:bf16:332b8bc943",
+      "rnn_tanh:bf16:0dc743daf3",
       "gru:bf16:c04ef84d5c",
       "gru:bf16:78911a9962",
       "gru_cell:bf16:efc392dd28",
       "gru_cell:bf16:c6dc671fa2",
-      "lstm:bf16:3dc85158ee",
+
       "lstm_cell:bf16:a71001a3ed",
     ],
   },
   {
-    reason: "One unit of the last place: the interpolation multiplies and adds in another order.",
-    ids: ["gradient:bf16:143c4bcbcf", "gradient:bf16:1766f9df40", "nn.functional.upsample_bilinear:bf16:62bc43b547"],
+    reason: "The differences are divided in another order than PyTorch composes them.",
+    ids: ["gradient:bf16:143c4bcbcf", "gradient:bf16:1766f9df40"],
   },
 ];
 

@@ -152,6 +152,16 @@ export function allFacts(folder: string): Record<string, Facts> {
   return facts;
 }
 
+/** How many of the calls recorded in bfloat16 (folder bfloat16/) pass, by operation. */
+export function bfloat16Counts(outcomes: readonly Outcome[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { id, result } of outcomes) {
+    const name = nameOf(id.split(":")[0]!);
+    if (result === "passed") counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
 /** Operations of which a call falls back on a device, forward. */
 export function fallingBack(folder: string, device: string): Set<string> {
   const found = new Set<string>();

@@ -138,6 +138,7 @@ def recorded(c):
         "id": None, "kind": "ok", "op": c["op"], "form": c["form"], "dtype": "bf16", "source": c["id"],
         "input": encode(c["input"]), "args": encode(c["args"]), "kwargs": {k: encode(v) for k, v in c["kwargs"].items()},
         "names": c["names"], "out": result(y), "compare": compare, "tol": {"rtol": 2**-7, "atol": 1e-6, "from": "dtype"},
+        "tags": c.get("tags", []),
     }
     seeds = c.get("gradOutputs")
     if seeds is not None and all(t.requires_grad == (s is not None) for t, s in zip(found, seeds)):
