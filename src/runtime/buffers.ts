@@ -1,6 +1,4 @@
 /** Buffers of tensors: uploads, reads, and the net that frees what nobody disposed of. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { OutOfMemoryError, fromNative } from "../errors.ts";
 import type { Handle } from "../native/binding.ts";
 import { loadBinding } from "../native/load.ts";
@@ -22,8 +20,9 @@ let collect: Collect | null = null;
 
 function collector(): Collect {
   if (collect === null) {
-    setFlagsFromString("--expose-gc");
-    collect = runInNewContext("gc") as Collect;
+    // Not imported: few programs come here, and every one would pay for loading them.
+    process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
+    collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as Collect;
   }
   return collect;
 }
