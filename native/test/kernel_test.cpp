@@ -11,12 +11,10 @@
 
 #include "../software/fast/cpu.h"
 #include "../software/validate.h"
-#include "cases/good.h"
 #include "cases/operators.h"
 #include "cases/random.h"
 #include "describe.h"
 #include "kernel_run.h"
-#include "mutate.h"
 
 namespace dxtensor::test {
 
@@ -89,44 +87,6 @@ void RandomFamily(Suite& suite, int family) {
   std::printf("%s: %u of %u descriptions have a fast kernel\n", RandomFamilyName(family), compared_count, suite.rounds);
 }
 
-// Windows, repeats and numbers of samples so large that plain loops over them take for ever.
-bool IsEndless(const schema::OperatorDesc& desc) {
-  if (desc.Has("MaximumSamplesPerOutput") && desc.UInt("MaximumSamplesPerOutput") > 1000) return true;
-  for (const schema::Field& field : desc.fields)
-    if (auto* list = std::get_if<std::vector<uint32_t>>(&field))
-      for (uint32_t value : *list)
-        if (value > 1000) return true;
-  return false;
-}
-
-// What validation accepts must not make a kernel touch memory beside its tensors, whatever the data say.
-void AcceptedDescriptionsAreSafe(Suite& suite) {
-  std::mt19937 random(suite.seed);
-  unsigned count = 0;
-  for (const schema::OperatorDesc& good : GoodDescriptions(schema::kHighestFeatureLevel))
-    for (const Mutant& mutant : Mutants(good)) {
-      if (FAILED(software::Validate(mutant.desc, schema::kHighestFeatureLevel, nullptr))) continue;
-      if (IsEndless(mutant.desc)) continue;
-      uint64_t bytes = 0;
-      auto slots = mutant.desc.Inputs();
-      for (const schema::TensorDesc* t : mutant.desc.Outputs()) slots.push_back(t);
-      for (const schema::TensorDesc* t : slots) bytes += t ? t->size_in_bytes : 0;
-      if (bytes > (8u << 20)) continue;
-      std::vector<Bytes> inputs;
-      for (const schema::TensorDesc* t : mutant.desc.Inputs()) {
-        inputs.emplace_back(t ? static_cast<size_t>(t->size_in_bytes) : 0);
-        for (uint8_t& byte : inputs.back()) byte = static_cast<uint8_t>(random());
-      }
-      for (auto make : {software::MakePlainKernel, software::MakeFastKernel})
-        if (auto kernel = make(mutant.desc)) {
-          RunKernel(*kernel, mutant.desc, inputs);
-          ++count;
-        }
-    }
-  CHECK(count > 1000);
-  std::printf("accepted descriptions: %u kernel runs\n", count);
-}
-
 // The kernels for AVX2 use FMA and F16C as well, those for AVX-512 all of them.
 void InstructionSets(Suite&) {
   using software::fast::Isa;
@@ -141,7 +101,6 @@ const bool kRegistered = [] {
   Register("plain kernels against the reference", PlainAgainstReference);
   for (int family = 0; family < kRandomFamilies; ++family)
     Register(std::string("fast against plain: ") + RandomFamilyName(family), [family](Suite& suite) { RandomFamily(suite, family); });
-  Register("accepted descriptions are safe", AcceptedDescriptionsAreSafe);
   return true;
 }();
 

@@ -28,11 +28,16 @@ struct Line {
   float scale, in_offset, out_offset;
 };
 
+// The element at a place, that nearest to it for one beside the tensor; the first for NaN, which offsets may be.
+uint64_t Held(const Line& line, float place) {
+  if (!(place > 0)) return 0;
+  const uint64_t last = line.in_size - 1;
+  return place < static_cast<float>(last) ? std::min(static_cast<uint64_t>(place), last) : last;
+}
+
 void Add(Axis* axis, const Line& line, float place, float weight) {
   if (weight == 0) return;
-  const float last = static_cast<float>(line.in_size - 1);
-  const auto index = static_cast<uint64_t>(std::min(std::max(place, 0.0f), last));
-  const uint64_t offset = index * line.in_stride;
+  const uint64_t offset = Held(line, place) * line.in_stride;
   // Neighbours that are held to the edge fall together.
   if (axis->taps.size() > axis->first.back() && axis->taps.back().offset == offset) axis->taps.back().weight += weight;
   else axis->taps.push_back({offset, weight});
@@ -41,13 +46,12 @@ void Add(Axis* axis, const Line& line, float place, float weight) {
 // A triangle over 1 / scale elements to either side, cut at the tensor's edges and made to sum to 1.
 void AddStretched(Axis* axis, const Line& line, float place) {
   const float reach = 1 / line.scale;
-  const float low = std::max(std::ceil(place - reach), 0.0f),
-              high = std::min(std::floor(place + reach), static_cast<float>(line.in_size - 1));
-  auto weigh = [&](float at) { return std::max(0.0f, 1 - std::fabs(at - place) / reach); };
+  const uint64_t low = Held(line, std::ceil(place - reach)), high = Held(line, std::floor(place + reach));
+  auto weigh = [&](uint64_t at) { return std::max(0.0f, 1 - std::fabs(static_cast<float>(at) - place) / reach); };
   double sum = 0;
-  for (float at = low; at <= high; ++at) sum += weigh(at);
-  if (sum == 0) return Add(axis, line, std::round(place), 1);
-  for (float at = low; at <= high; ++at) Add(axis, line, at, static_cast<float>(weigh(at) / sum));
+  for (uint64_t at = low; at <= high; ++at) sum += weigh(at);
+  if (!(sum > 0)) return Add(axis, line, std::round(place), 1);
+  for (uint64_t at = low; at <= high; ++at) Add(axis, line, static_cast<float>(at), static_cast<float>(weigh(at) / sum));
 }
 
 Axis AxisOf(const Line& line, const Sampling& sampling) {
