@@ -64,6 +64,15 @@ function numbersOf(native: NativeDevice, dtype: DType): Numbers {
   return numbers;
 }
 
+/** Numbers that others took the place of, the last few: a call that has asked for several still uses them. */
+const leaving: Tensor[] = [];
+const LEAVING = 16;
+
+function letGo(t: Tensor): void {
+  leaving.push(t);
+  if (leaving.length > LEAVING) leaving.shift()!.dispose();
+}
+
 /** A rank-0 tensor of a number. Shared: never to be written or disposed of by the caller. */
 export function scalarTensor(device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   const t = tracer();
@@ -76,7 +85,7 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
     if (numbers.size >= KEPT) {
       const [oldest, old] = numbers.entries().next().value!;
       numbers.delete(oldest);
-      old.dispose();
+      letGo(old);
     }
     tensor = keep(new Tensor(upload(native, elements(dtype, [value]), "scalar"), internDesc(device, dtype, [])));
     // Never taken for a result that nobody else has.
@@ -90,4 +99,5 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
 export function clearScalars(): void {
   for (const byDType of kept.values()) for (const numbers of byDType.values()) for (const t of numbers.values()) t.dispose();
   kept.clear();
+  for (const t of leaving.splice(0)) t.dispose();
 }

@@ -1,6 +1,7 @@
 /** Numbers that fill tensors are read from a buffer: no value makes a program of its own. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
+import { clearScalars } from "../../src/runtime/constants.ts";
 import { clean, eachDevice, numbers } from "../device.ts";
 
 eachDevice("filled tensors", (device) => {
@@ -52,6 +53,31 @@ eachDevice("filled tensors", (device) => {
   test("-0 stays -0", async () => {
     await clean(device, () => {
       expect(Object.is(dx.full([1], -0).itemSync(), -0)).toBe(true);
+    });
+  });
+
+  test("a number that others take the place of stays for the call that asked for it", async () => {
+    await clean(device, () => {
+      const x = dx.tensor([0.5, 3.5, 9.5]);
+      // So many numbers are kept that each of these calls finds its first one the oldest, or nearly, and its second one not at all.
+      for (let others = 505; others < 516; others++) {
+        clearScalars();
+        x.add(2);
+        for (let i = 0; i < others; i++) x.add(1000.25 + i).dispose();
+        expect(numbers(x.clamp(2, 7))).toEqual([2, 3.5, 7]);
+        expect(numbers(x.mul(2).add(7))).toEqual([8, 14, 26]);
+      }
+    });
+  });
+
+  test("a number that a gradient needs stays as long", async () => {
+    await clean(device, () => {
+      const x = dx.tensor([1, 2]).requiresGrad_();
+      const y = x.mul(2.5).pow(2).sum();
+      for (let i = 0; i < 1200; i++) dx.noGrad(() => x.add(2000.5 + i).dispose());
+      y.backward();
+      expect(numbers(x.grad!)).toEqual([12.5, 25]);
+      x.grad!.dispose();
     });
   });
 });
