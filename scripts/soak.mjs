@@ -1,12 +1,14 @@
 // npm run soak: hours of everything at once, with faults on demand. See docs/soak.md.
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, optionalFile, root, say } from "./lib/project.mjs";
+import { ScriptError, at, main, optionalFile, release, say } from "./lib/project.mjs";
 import { ensureBuilt } from "./lib/ensure.mjs";
-import { median, verdictOf } from "./soak/verdict.mjs";
+import { softwareName } from "./lib/native-files.mjs";
+import { verdictOf } from "./soak/verdict.mjs";
 
 const help = `npm run soak [-- OPTIONS]
 
@@ -18,6 +20,24 @@ const help = `npm run soak [-- OPTIONS]
 Trains, infers, resizes, reads, saves, opens and closes devices, ends workers, lets memory run out and devices be removed, on the
 software adapter. Ends with status 1 when a result was wrong or lost, the process died, or memory grew. Ctrl-C ends it early,
 with the result so far.`;
+
+/** What is soaked is what was built when it began, whatever is built meanwhile. */
+function snapshot() {
+  const folder = at("build", `soak-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  cpSync(at("dist"), join(folder, "dist"), { recursive: true });
+  const env = {};
+  for (const [variable, name] of [
+    ["DXTENSOR_NATIVE", "dxtensor.node"],
+    ["DXTENSOR_SOFTWARE", softwareName()],
+  ]) {
+    const from = process.env[variable] ?? join(release, name);
+    if (!existsSync(from)) continue;
+    cpSync(from, join(folder, name));
+    env[variable] = join(folder, name);
+  }
+  return { folder, env };
+}
 
 await main(async () => {
   const { values } = parseArgs({
@@ -36,12 +56,23 @@ await main(async () => {
   await ensureBuilt([]);
   const isQuiet = values.json === "-";
   const interval = Math.min(15, Math.max(0.5, (minutes * 60) / 40));
+  const built = snapshot();
+  process.once("exit", () => {
+    rmSync(built.folder, { recursive: true, force: true });
+  });
   const child = spawn(
     process.execPath,
-    ["--expose-gc", at("scripts", "soak", "work.mjs"), `${pathToFileURL(root).href}/`, String(minutes), String(seed), String(interval)],
+    [
+      "--expose-gc",
+      at("scripts", "soak", "work.mjs"),
+      `${pathToFileURL(built.folder).href}/`,
+      String(minutes),
+      String(seed),
+      String(interval),
+    ],
     {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, DXTENSOR_SIMULATE: "uhd-630@5.0,rtx-3070", DXTENSOR_DEVICE: "cpu" },
+      env: { ...process.env, ...built.env, DXTENSOR_SIMULATE: "uhd-630@5.0,rtx-3070", DXTENSOR_DEVICE: "cpu" },
       // Its own group: Ctrl-C comes to it once, from here.
       detached: true,
     },
@@ -83,7 +114,9 @@ await main(async () => {
   else {
     if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(result, null, 2));
     for (const [name, n] of Object.entries(result.counts)) say(`  ${name}: ${n}`);
-    say(`  resident memory: ${median(samples.map((s) => s.rss))} MiB in the middle, ${verdict.early} early, ${verdict.late} late`);
+    const { rss } = verdict.growth;
+    say(`  resident memory after the warm-up: ${rss.early} MiB, in the end ${rss.late}, ${rss.perHour} an hour`);
+    if (verdict.unjudged.length > 0) say(`  too short to judge ${verdict.unjudged.join(", ")}`);
     for (const problem of verdict.problems) say(`  PROBLEM: ${problem}`);
   }
   if (!isQuiet) console.log(verdict.problems.length === 0 ? "soak: nothing wrong, nothing lost" : "soak: FAILED");

@@ -21,13 +21,20 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
   const count = (name, n = 1) => {
     counts[name] = (counts[name] ?? 0) + n;
   };
-  /** One result that was asked for, and whether it is right. */
+  const wrong = (what) => {
+    count("wrong");
+    process.stderr.write(`${new Date().toISOString()} wrong: ${what}\n`);
+  };
+  /** One result that was asked for, and whether it is right; what: the words for it, made when it is not. */
   const answer = (isRight, what) => {
     count("asked");
     count("answered");
-    if (isRight) return;
-    count("wrong");
-    process.stderr.write(`wrong: ${what}\n`);
+    if (!isRight) wrong(typeof what === "function" ? what() : what);
+  };
+  /** The first element that is another than expected, in words; null when all are right. */
+  const other = (elements, expected) => {
+    const at = elements.findIndex((v) => v !== expected);
+    return at < 0 ? null : `element ${at} of ${elements.length} is ${elements[at]}, not ${expected}`;
   };
   const number = (value, device, shape = []) => dx.full(shape, value, { device, dtype: "float32" });
 
@@ -74,10 +81,8 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
         const size = 1 + next(64);
         const x = number(2, "cpu", [size]);
         const y = kept(x);
-        answer(
-          y.dataSync().every((v) => v === 6 + 2 * size),
-          `infer of ${size}`,
-        );
+        const fault = other(y.dataSync(), 6 + 2 * size);
+        answer(fault === null, `infer of ${size}: ${fault}`);
         x.dispose();
         y.dispose();
       }
@@ -88,7 +93,8 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
         const shape = [1 + next(40), 1 + next(next(50) === 0 ? 20_000 : 300)];
         const x = number(1 + (i % 3), "cpu", shape);
         const s = x.t().contiguous().add(1).sum();
-        answer(s.itemSync() === shape[0] * shape[1] * (2 + (i % 3)), `resize to ${shape}`);
+        const [got, expected] = [s.itemSync(), shape[0] * shape[1] * (2 + (i % 3))];
+        answer(got === expected, `resize to ${shape}: ${got}, not ${expected}`);
         if (i % 2 === 0) for (const t of [x, s]) t.dispose();
       }
     },
@@ -101,7 +107,8 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
         const bytes = await x.data();
         x.dispose();
         count("answered");
-        if (bytes.length !== size || bytes[0] !== i || bytes.at(-1) !== i) count("wrong");
+        const fault = bytes.length === size ? other(bytes, i) : `${bytes.length} elements`;
+        if (fault !== null) wrong(`read ${i} of ${size}: ${fault}`);
       });
       await Promise.all(reads);
     },
@@ -134,7 +141,10 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       for (const [i, result] of (await Promise.allSettled(waiting)).entries()) {
         count("asked");
         count("answered");
-        if (result.status === "fulfilled" ? result.value[0] !== i + 1 : !(result.reason instanceof dx.DxError)) count("wrong");
+        if (result.status === "fulfilled") {
+          const fault = other(result.value, i + 1);
+          if (fault !== null) wrong(`read ${i} of ${device}: ${fault}`);
+        } else if (!(result.reason instanceof dx.DxError)) wrong(`read ${i} of ${device} gave ${result.reason}`);
         if (result.status === "rejected") count("refused");
       }
     },
@@ -159,6 +169,36 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       }
       answer(x.add(1).sum().itemSync() === 128, "after out of memory");
       x.dispose();
+    },
+    /** Memory that runs out anywhere in a compiled function that changes state: the call that succeeds in the end is right. */
+    exhausted() {
+      const device = "dml:0";
+      const x = number(3, device, [64]);
+      const state = number(0, device, [9]);
+      const run = dx.compile((t) => {
+        state.add_(t.sum());
+        return state.mul(2);
+      });
+      let total = 0;
+      for (let i = 0; i < 6; i++) {
+        injectFault(device, "outOfMemory", next(12), 1 + next(4));
+        let y = null;
+        for (let tries = 0; y === null && tries < 8; tries++) {
+          try {
+            y = run(x.mul(i));
+          } catch (error) {
+            if (!(error instanceof dx.OutOfMemoryError)) throw error;
+            count("refused");
+          }
+        }
+        count("faults", injectFault(device, "outOfMemory", 0, 0));
+        total += 64 * 3 * i;
+        const fault = y === null ? "no result" : other(y.dataSync(), 2 * total);
+        answer(fault === null, `call ${i} after out of memory: ${fault}`);
+        y?.dispose();
+      }
+      run.dispose();
+      for (const t of [x, state]) t.dispose();
     },
     /** A removed device says so, and opens again. */
     async removal() {

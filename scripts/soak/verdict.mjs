@@ -6,31 +6,54 @@ export function median(list) {
 }
 
 /** Growth that is the allocator's and V8's own breath. */
-const BREATH = { ratio: 1.15, mib: 48 };
+const BREATH = { ratio: 1.15, mib: 48, buffers: 48 };
+/** The first part warms up: caches fill, code is compiled, heaps find their size. */
+const WARM_UP = 1 / 3;
+const LEAST_SAMPLES = 12;
+/** The process's memory and V8's heap breathe for minutes; what is counted by itself does not. */
+const LEAST_SECONDS = { rss: 300, heap: 300 };
+const UNITS = { liveBuffers: "buffers" };
 
-/** The samples of the second quarter against those of the last: the first warms up. Too few say nothing. */
-function growth(samples, field) {
-  const n = samples.length;
-  const early = median(samples.slice(Math.floor(n / 4), Math.floor(n / 2)).map((s) => s[field]));
-  const late = median(samples.slice(Math.floor((3 * n) / 4)).map((s) => s[field]));
-  return { early, late, isFlat: n < 12 || late <= Math.max(early * BREATH.ratio, early + BREATH.mib) };
+/** Of the lines through any two samples: not moved by a few that lie elsewhere. */
+function slopeOf(samples, field) {
+  const slopes = samples.flatMap((a, i) => samples.slice(i + 1).map((b) => (b[field] - a[field]) / (b.seconds - a.seconds)));
+  return median(slopes.filter(Number.isFinite));
 }
 
-/** exit: how the process ended. problems is empty when all is well. */
+/**
+ * How a figure goes after the warm-up: its middle at first and last, and the growth of the line through all samples. isFlat is null
+ * where that is too few samples, or too short a time.
+ */
+export function growthOf(samples, field) {
+  const total = samples.at(-1)?.seconds ?? 0;
+  const judged = samples.filter((s) => s.seconds >= total * WARM_UP);
+  const quarter = Math.max(1, Math.floor(judged.length / 4));
+  const early = median(judged.slice(0, quarter).map((s) => s[field]));
+  const late = median(judged.slice(-quarter).map((s) => s[field]));
+  const seconds = judged.length === 0 ? 0 : judged.at(-1).seconds - judged[0].seconds;
+  const perHour = Math.round(slopeOf(judged, field) * 36_000) / 10;
+  const grown = (perHour / 3600) * seconds;
+  const isLong = judged.length >= LEAST_SAMPLES && total >= (LEAST_SECONDS[field] ?? 0);
+  const allowed = Math.max(early * (BREATH.ratio - 1), BREATH[UNITS[field] ?? "mib"]);
+  return { early, late, perHour, isFlat: isLong ? grown <= allowed : null };
+}
+
+const FIELDS = ["rss", "heap", "pooled", "program", "liveBuffers"];
+
+/** exit: how the process ended. problems is empty when all is well; unjudged: figures of which a run this short says nothing. */
 export function verdictOf(samples, { code, signal }) {
   const problems = [];
   if (code !== 0) problems.push(`the process ended with ${signal ?? `status ${code}`}`);
+  const growth = Object.fromEntries(FIELDS.map((field) => [field, growthOf(samples, field)]));
+  const unjudged = FIELDS.filter((field) => growth[field].isFlat === null);
   const last = samples.at(-1);
-  if (last === undefined) return { problems: [...problems, "nothing was counted"], early: 0, late: 0 };
+  if (last === undefined) return { problems: [...problems, "nothing was counted"], unjudged, growth };
   const { asked, answered, wrong } = last.counts;
   if (wrong > 0) problems.push(`${wrong} results were wrong`);
   if (asked !== answered) problems.push(`${asked - answered} of ${asked} results were lost`);
-  const rss = growth(samples, "rss");
-  for (const field of ["rss", "heap", "pooled", "program"]) {
-    const { early, late, isFlat } = growth(samples, field);
-    if (!isFlat) problems.push(`${field} grew from ${early} to ${late} MiB`);
+  for (const [field, { early, late, perHour, isFlat }] of Object.entries(growth)) {
+    const unit = UNITS[field] ?? "MiB";
+    if (isFlat === false) problems.push(`${field} grew from ${early} to ${late} ${unit}, by ${perHour} an hour`);
   }
-  const buffers = growth(samples, "liveBuffers");
-  if (!buffers.isFlat) problems.push(`live buffers grew from ${buffers.early} to ${buffers.late}`);
-  return { problems, early: rss.early, late: rss.late };
+  return { problems, unjudged, growth };
 }

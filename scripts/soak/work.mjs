@@ -13,7 +13,7 @@ const counts = { acts: 0, asked: 0, answered: 0, wrong: 0 };
 const next = random(Number(seed));
 const acts = actsOf(dx, internals, { module, next, counts });
 /** How often each act comes. */
-const weights = { train: 2, infer: 6, resize: 8, read: 6, file: 2, devices: 3, outOfMemory: 3, removal: 2, workers: 1 };
+const weights = { train: 2, infer: 6, resize: 8, read: 6, file: 2, devices: 3, outOfMemory: 3, exhausted: 2, removal: 2, workers: 1 };
 const order = Object.entries(weights).flatMap(([name, n]) => new Array(n).fill(name));
 
 let isEnding = false;
