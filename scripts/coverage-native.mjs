@@ -90,7 +90,9 @@ await main(async () => {
   let isEnough = true;
   for (const f of folders) {
     let [all, ran] = [0, 0];
-    for (const [name, counts] of [...lines].filter(([n]) => n.startsWith(`${f}/`)).sort(([a], [b]) => a.localeCompare(b))) {
+    // A header of declarations alone has no lines that run.
+    const files = [...lines].filter(([n, counts]) => n.startsWith(`${f}/`) && counts.size > 0);
+    for (const [name, counts] of files.sort(([a], [b]) => a.localeCompare(b))) {
       const missed = [...counts]
         .filter(([, n]) => n === 0)
         .map(([n]) => n)
