@@ -131,10 +131,9 @@ export class Clock {
     return new Clock(this.values.map((t) => assign("optimizer", cell(t.device, 0), () => t)));
   }
 
-  tick(rule: ClockRule, rates: readonly Tensor[], fixed: object): void {
-    if (this.values.length === 0) return;
-    const next = rule.tick(this.values, rates, fixed);
-    this.values.forEach((t, i) => assign("optimizer", t, () => next[i]!));
+  /** The counters after one more step, in their order: whoever asks writes them. */
+  next(rule: ClockRule, rates: readonly Tensor[], fixed: object): Tensor[] {
+    return this.values.length === 0 ? [] : rule.tick(this.values, rates, fixed);
   }
 
   /** Brings the counters to rates that have changed. */

@@ -87,6 +87,12 @@ interface Rates {
   trace: Tracer | null;
 }
 
+/** What a step is about to write. */
+interface Write {
+  readonly target: Tensor;
+  readonly value: Tensor;
+}
+
 export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   readonly #name: string;
   readonly #defaults: O;
@@ -295,10 +301,12 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   #begin(unit: Unit<O>): void {
     const { group, partition } = unit;
     for (const name of this.stateNames(group.options)) partition.restart(name, this.initialState(name, group.options));
+    if (!sameData(unit.starts, this.#starts(group))) {
+      const clock = this.#newClock(group, partition.device);
+      for (const old of new Set(unit.clocks)) old.dispose();
+      unit.clocks.fill(clock);
+    }
     unit.isFresh = false;
-    if (sameData(unit.starts, this.#starts(group))) return;
-    for (const clock of new Set(unit.clocks)) clock.dispose();
-    unit.clocks.fill(this.#newClock(group, partition.device));
   }
 
   #prepare(unit: Unit<O>): void {
@@ -380,29 +388,34 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         for (const clock of new Set(unit.clocks)) clock.recount(counting, cells, fixed);
   }
 
+  /** All is computed before any of it is written: a step for which memory runs out has not happened, and may be taken again. */
   #run(): void {
+    const writes: Write[] = [];
     for (const { group, partition, plan } of this.#units) {
       const rates = this.#ratesOf(group, partition.device).cells;
       const fixed = this.fixed(group.options);
-      const tick = (): void => {
-        for (const clock of new Set(plan!.runs.map((r) => r.clock))) clock.tick(this.rule.clock, rates, fixed);
-      };
-      if (!this.ticksAfter) tick();
+      const ticked = new Map<Clock, readonly Tensor[]>();
+      for (const { clock } of plan!.runs) {
+        if (ticked.has(clock)) continue;
+        const next = clock.next(this.rule.clock, rates, fixed);
+        ticked.set(clock, next);
+        clock.values.forEach((target, i) => writes.push({ target, value: next[i]! }));
+      }
       for (const run of plan!.runs) {
         const gradient = gradientOf(run, (list) => call(gatherFlatOp, list, undefined), contiguous);
-        this.#update(run, gradient, rates, group.options, fixed);
+        const counters = this.ticksAfter ? run.clock.values : ticked.get(run.clock)!;
+        writes.push(...this.#update(run, gradient, rates, counters, group.options, fixed));
         if (tracer() === null && gradient !== run.parameters[0]!.grad) gradient.dispose();
       }
-      if (this.ticksAfter) tick();
     }
+    for (const { target, value } of writes) assign(this.#name, target, () => value);
   }
 
-  #update(run: Run, gradient: Tensor, rates: readonly Tensor[], options: O, fixed: object): void {
+  #update(run: Run, gradient: Tensor, rates: readonly Tensor[], counters: readonly Tensor[], options: O, fixed: object): Write[] {
     const states = this.stateNames(options).map((name) => run.state.get(name)!);
-    const counters = run.clock.values;
     const attributes = { rates: rates.length, counters: counters.length, fixed };
     const next = dispatch(this.rule.update, [run.data, gradient, ...rates, ...counters, ...states], attributes);
-    [run.data, ...states].forEach((t, i) => assign(this.#name, t, () => next[i]!));
+    return [run.data, ...states].map((target, i) => ({ target, value: next[i]! }));
   }
 
   /** Takes the gradients away, or fills them with zeros. */
