@@ -185,8 +185,9 @@ napi_value Read(Environment& environment, Arguments in) {
   Promises::Pending pending = environment.promises().New(bytes.value);
   try {
     buffer.device->device->Read(from, bytes.data, size, pending.settle);
-  } catch (const dml::Failure& failure) {
-    pending.settle(&failure);
+  } catch (const dml::Failure&) {
+    environment.promises().TakeBack(pending);
+    throw;
   }
   return pending.promise;
 }
@@ -303,7 +304,10 @@ napi_value InjectFault(Environment& environment, Arguments in) {
   std::string fault = in[1].IsString() ? in[1].Text() : "";
   if (fault == "removeDevice") open.device->RemoveForTest();
   else if (fault == "hang") open.device->HangForTest();
-  else if (fault == "outOfMemory") open.device->FailNextAllocationForTest();
+  else if (fault == "outOfMemory" && in[2].IsAbsent()) open.device->FailNextAllocationForTest();
+  else if (fault == "outOfMemory")
+    return js::New(in.env(), static_cast<double>(open.device->FailAllocationsForTest(ToSize(in[2], "injectFault: succeed"),
+                                                                                      ToSize(in[3], "injectFault: fail"))));
   else Invalid("injectFault: unknown fault '" + fault + "'");
   return js::Undefined(in.env());
 }

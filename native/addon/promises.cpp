@@ -22,6 +22,7 @@ void Promises::Close() {
 Promises::Pending Promises::New(napi_value value) {
   auto entry = std::make_shared<Entry>();
   Pending pending;
+  pending.entry = entry;
   // The reference first: it can be taken back, a promise cannot.
   if (value) js::Check(env_, napi_create_reference(env_, value, 1, &entry->value));
   if (napi_status status = napi_create_promise(env_, &entry->deferred, &pending.promise); status != napi_ok) {
@@ -55,8 +56,21 @@ void Promises::DeliverAll(napi_env env) noexcept {
       Settle(env, *entry);
       return nullptr;
     });
-    if (--pending_ == 0) napi_unref_threadsafe_function(env, mailbox_->wake);
+    Done(env);
   }
+}
+
+void Promises::Done(napi_env env) {
+  if (--pending_ == 0) napi_unref_threadsafe_function(env, mailbox_->wake);
+}
+
+void Promises::TakeBack(const Pending& pending) noexcept {
+  // Settled, since N-API frees only such; JavaScript never sees it.
+  Guarded(env_, [&]() -> napi_value {
+    Settle(env_, *pending.entry);
+    return nullptr;
+  });
+  Done(env_);
 }
 
 void Promises::Settle(napi_env env, Entry& entry) {

@@ -150,7 +150,7 @@ Device::Departure::~Departure() {
 Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& options)
     : kind_(runtime.kind), luid_(adapter.luid), patience_ms_(options.patience_ms), context_(std::make_unique<Context>(runtime, adapter)) {
   uint64_t limit = options.limit_in_bytes ? options.limit_in_bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory;
-  pool_ = std::make_unique<HeapPool>(*context_, gate_, limit, [this] {
+  pool_ = std::make_unique<HeapPool>(*context_, gate_, faults_, limit, [this] {
     if (queue_->held()) return false;
     queue_->Wait();
     return true;
@@ -159,8 +159,9 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
   if (!options.limit_in_bytes) pool_->SetBudget([&adapter] { return MemoryLeft(adapter); });
   heaps_ = std::make_unique<DescriptorHeaps>(*context_);
   auto completed = [this] { return queue_->CompletedTask(); };
-  uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, completed);
-  readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, completed);
+  auto make_room = [this] { pool_->Trim(); };
+  uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, faults_, completed, make_room);
+  readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, faults_, completed, make_room);
   copy_staging_ = context_->CreateBuffer(D3D12_HEAP_TYPE_DEFAULT, kCopyStaging);
   queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_);
   recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
@@ -496,11 +497,15 @@ void Device::Synchronize(std::function<void(const Failure*)> done) {
   queue_->Commit();
 }
 
+void Device::DemandSoftware() const {
+  if (!context_->software)
+    throw Failure(FailureKind::Unsupported,
+                  "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
+}
+
 void Device::InjectFault(uint32_t fault) {
   WithInterfaces([&] {
-    if (!context_->software)
-      throw Failure(FailureKind::Unsupported,
-                    "injectFault: '" + context_->adapter_name + "' is no software adapter; only that one has faults on demand");
+    DemandSoftware();
     Check(context_->software->InjectFault(fault), "IDxtensorSoftware::InjectFault");
   });
 }
@@ -510,7 +515,14 @@ void Device::HangForTest() { InjectFault(kFaultHang); }
 
 void Device::FailNextAllocationForTest() {
   InjectFault(kFaultOutOfMemory);
-  pool_->ForceDeviceAllocation();
+  faults_.FromDevice();
+}
+
+uint64_t Device::FailAllocationsForTest(uint64_t succeed, uint64_t fail) {
+  return WithInterfaces([&] {
+    DemandSoftware();
+    return faults_.Plan(succeed, fail);
+  });
 }
 
 }  // namespace dxtensor::dml

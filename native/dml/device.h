@@ -58,6 +58,8 @@ class Device {
   void RemoveForTest();
   void HangForTest();
   void FailNextAllocationForTest();
+  // See AllocationFaults::Plan.
+  uint64_t FailAllocationsForTest(uint64_t succeed, uint64_t fail);
 
   // How long the end of a process, of a thread or of a device waits for work that was submitted.
   static constexpr uint32_t kExitMs = 5'000;
@@ -79,6 +81,7 @@ class Device {
   void DropOwner(Program* program);
   Task* NextForRelease();
   void InjectFault(uint32_t fault);
+  void DemandSoftware() const;
 
   // Tells who waits to open the adapter when all of this device is gone; so it is destroyed last.
   struct Departure {
@@ -88,6 +91,7 @@ class Device {
   const uint64_t luid_;
   const uint32_t patience_ms_;
   Gate gate_;
+  AllocationFaults faults_;
   std::unique_ptr<Context> context_;
   Counters counters_;
   std::unique_ptr<HeapPool> pool_;

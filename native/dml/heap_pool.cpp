@@ -14,9 +14,10 @@ constexpr uint64_t kFirstChunk = 16ull << 20, kLargestChunk = 128ull << 20;
 
 }  // namespace
 
-HeapPool::HeapPool(const Context& context, Gate& gate, uint64_t limit_in_bytes, std::function<bool()> drain)
+HeapPool::HeapPool(const Context& context, Gate& gate, AllocationFaults& faults, uint64_t limit_in_bytes, std::function<bool()> drain)
     : context_(context),
       gate_(gate),
+      faults_(faults),
       limit_(limit_in_bytes),
       drain_(std::move(drain)),
       backings_(new std::atomic<Backing*>[kMaxChunks]),
@@ -37,7 +38,7 @@ uint32_t HeapPool::Take(uint64_t size, Use use) {
 }
 
 uint32_t HeapPool::Allocate(uint64_t size, Use use) {
-  if (!force_device_allocation_) {
+  if (!faults_.any()) {
     uint32_t block = Take(size, use);
     if (block != BlockAllocator::kNone) return block;
   }
@@ -48,8 +49,8 @@ uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {
   Gate::Entry entry(gate_);
   HRESULT hr = S_OK;
   uint64_t least = RoundUp(std::max<uint64_t>(size, 1), kPlacement);
-  if (force_device_allocation_) {
-    force_device_allocation_ = false;
+  if (faults_.Take()) ThrowOutOfMemory(size, E_OUTOFMEMORY);
+  if (faults_.TakeFromDevice()) {
     uint64_t usual = std::exchange(next_chunk_size_, least);  // one attempt, not a second smaller one
     bool added = AddChunk(least, use, &hr);
     next_chunk_size_ = usual;

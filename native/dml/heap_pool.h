@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "allocation_faults.h"
 #include "block_allocator.h"
 #include "context.h"
 #include "gate.h"
@@ -27,7 +28,7 @@ class HeapPool {
 
   // `drain` waits until the device has finished all work queued so far; it answers false where it can't wait. `gate`: entered
   // before the device is asked for memory.
-  HeapPool(const Context& context, Gate& gate, uint64_t limit_in_bytes, std::function<bool()> drain);
+  HeapPool(const Context& context, Gate& gate, AllocationFaults& faults, uint64_t limit_in_bytes, std::function<bool()> drain);
   ~HeapPool();
 
   // `left`: how many bytes the device would give now; asked before every chunk.
@@ -55,8 +56,6 @@ class HeapPool {
 
   // Gives chunks without a live block back to the device; returns the bytes. Waits for the device.
   uint64_t Trim();
-  // The next Allocate asks the device for a new chunk, whatever is free, and does not try twice: for injected faults.
-  void ForceDeviceAllocation() { force_device_allocation_ = true; }
 
   uint64_t pooled_in_bytes() const { return pooled_; }
   uint64_t limit_in_bytes() const { return limit_; }
@@ -75,6 +74,7 @@ class HeapPool {
 
   const Context& context_;
   Gate& gate_;
+  AllocationFaults& faults_;
   const uint64_t limit_;
   std::function<bool()> drain_;
   std::function<uint64_t()> left_;        // empty: nobody knows
@@ -85,7 +85,6 @@ class HeapPool {
   uint64_t next_chunk_size_;
   uint64_t pooled_ = 0, allocated_ = 0;
   std::atomic<uint32_t> epoch_{0};
-  bool force_device_allocation_ = false;
 };
 
 }  // namespace dxtensor::dml

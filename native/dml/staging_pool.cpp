@@ -13,8 +13,9 @@ constexpr uint64_t kPage = 1ull << 20, kMostIdle = 64ull << 20, kPieceAlignment 
 
 }  // namespace
 
-StagingPool::StagingPool(const Context& context, D3D12_HEAP_TYPE type, std::function<uint64_t()> completed)
-    : context_(context), type_(type), completed_(std::move(completed)) {}
+StagingPool::StagingPool(const Context& context, D3D12_HEAP_TYPE type, AllocationFaults& faults, std::function<uint64_t()> completed,
+                         std::function<void()> make_room)
+    : context_(context), type_(type), faults_(faults), completed_(std::move(completed)), make_room_(std::move(make_room)) {}
 
 StagingPool::~StagingPool() {
   for (auto& page : pages_)
@@ -34,7 +35,21 @@ bool StagingPool::IsFull(uint64_t size) const {
   return held + size > kMostIdle;
 }
 
+void StagingPool::DropIdle() {
+  uint64_t completed = completed_();
+  for (size_t i = 0; i < pages_.size();) {
+    Page& page = *pages_[i];
+    if (&page == current_ || !IsIdle(page, completed)) {
+      ++i;
+      continue;
+    }
+    page.resource->Unmap(0, nullptr);
+    pages_.erase(pages_.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
 StagingPool::Piece StagingPool::Allocate(uint64_t size) {
+  if (faults_.Take()) throw Failure(E_OUTOFMEMORY, "ID3D12Device::CreateCommittedResource");
   size = RoundUp(std::max<uint64_t>(size, 1), kPieceAlignment);
   if (current_ && current_->size - current_->used >= size) {
     Piece piece{current_, current_->used};
@@ -61,7 +76,14 @@ StagingPool::Piece StagingPool::Allocate(uint64_t size) {
   if (!best) {
     auto page = std::make_unique<Page>();
     page->size = std::max(kPage, RoundUp(size, 1ull << 16));
-    page->resource = context_.CreateBuffer(type_, page->size);
+    try {
+      page->resource = context_.CreateBuffer(type_, page->size);
+    } catch (const Failure& failure) {
+      if (failure.kind() != FailureKind::OutOfMemory) throw;
+      make_room_();
+      DropIdle();
+      page->resource = context_.CreateBuffer(type_, page->size);
+    }
     D3D12_RANGE nothing = {0, 0};
     void* memory = nullptr;
     Check(page->resource->Map(0, type_ == D3D12_HEAP_TYPE_UPLOAD ? &nothing : nullptr, &memory), "ID3D12Resource::Map");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "allocation_faults.h"
 #include "context.h"
 
 namespace dxtensor::dml {
@@ -28,8 +29,9 @@ class StagingPool {
     uint8_t* memory() const { return page->memory + offset; }
   };
 
-  // `completed`: the number of the last task that the device has finished.
-  StagingPool(const Context& context, D3D12_HEAP_TYPE type, std::function<uint64_t()> completed);
+  // `completed`: the number of the last task that the device has finished. `make_room`: gives memory back to the device.
+  StagingPool(const Context& context, D3D12_HEAP_TYPE type, AllocationFaults& faults, std::function<uint64_t()> completed,
+              std::function<void()> make_room);
   ~StagingPool();
   // Throws Failure when the device has no memory. The caller sets the page's last_task, or pins it.
   Piece Allocate(uint64_t size);
@@ -43,10 +45,13 @@ class StagingPool {
 
  private:
   bool IsIdle(const Page& page, uint64_t completed) const;
+  void DropIdle();
 
   const Context& context_;
   const D3D12_HEAP_TYPE type_;
+  AllocationFaults& faults_;
   std::function<uint64_t()> completed_;
+  std::function<void()> make_room_;
   std::vector<std::unique_ptr<Page>> pages_;
   Page* current_ = nullptr;
 };

@@ -152,7 +152,7 @@ class CompiledFunction {
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
       this.recent = root.recent;
-      return this.#finish(root, root.recent, root.recent.result, given, new Map(), null);
+      return this.#finish(root, root.recent, root.recent.result, given, null, null);
     }
     const { ghosts } = root;
     renew();
@@ -173,11 +173,13 @@ class CompiledFunction {
     run.undo();
     this.recent = ending;
     root.recent = ending;
-    return this.#finish(root, ending, result, given, run.values, args);
+    return this.#finish(root, ending, result, given, run, args);
   }
 
-  #finish(root: Root, ending: Ending, result: unknown, given: Given, values: Run["values"], args: readonly unknown[] | null): unknown {
+  /** run: null where the function did not run, since its calls are not checked. */
+  #finish(root: Root, ending: Ending, result: unknown, given: Given, run: Run | null, args: readonly unknown[] | null): unknown {
     let program: CompiledProgram;
+    let storages: Storage[];
     try {
       const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
       program = ending.program(native, root.ghosts, {
@@ -185,13 +187,15 @@ class CompiledFunction {
         lists: this.#options.lists,
         regions: this.#options.regions,
       });
+      storages = program.call(given.tensors, run?.values ?? new Map());
     } catch (error) {
+      // Nothing that the run has counted as written was.
+      run?.undo(true);
       const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
       if (!lacks || args === null) throw error;
       root.eager = `compiled as a whole it needs what the device lacks: ${error.message}`;
       return this.#eagerly(args, given, root.eager);
     }
-    const storages = program.call(given.tensors, values);
     // A run has counted its writes itself, and set what it set of the arguments.
     if (args === null) for (const storage of program.state) storage.version++;
     else root.ghosts.end(given.tensors);

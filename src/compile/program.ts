@@ -286,12 +286,9 @@ export class CompiledProgram {
   /** Makes the program in the addon and the buffers that it works in. */
   #make(name: string): void {
     const { native, description } = this;
-    try {
-      const place = callerPlace();
-      this.#held.program = native.binding.createProgram(native.id, { ...description, name: place === null ? name : `${name} ${place}` });
-    } catch (error) {
-      throw fromNative(name, error);
-    }
+    const place = callerPlace();
+    const named = { ...description, name: place === null ? name : `${name} ${place}` };
+    this.#held.program = withMemory(name, () => native.binding.createProgram(native.id, named));
     const scratch = this.#inputs.length + description.outputs.length;
     for (let slot = 0; slot <= scratch; slot++) this.#buffers.push(null);
     this.#inputs.forEach(({ source, value }, slot) => {
@@ -299,7 +296,8 @@ export class CompiledProgram {
       else if (source.kind === "volatile") this.#allocate(slot, value.sizeInBytes);
     });
     this.#allocate(scratch, description.scratch);
-    for (const { offset, bytes } of description.presets) native.binding.write(this.#buffers[scratch]!.handle, offset, bytes);
+    for (const { offset, bytes } of description.presets)
+      withMemory(name, () => native.binding.write(this.#buffers[scratch]!.handle, offset, bytes));
     this.#write(new Map(this.#volatile.map(({ event }) => [event, initialValue(event)])));
   }
 
@@ -327,7 +325,7 @@ export class CompiledProgram {
       const now = values.get(input.event);
       if (now === undefined || (Object.is(now, input.last) && !(now instanceof Uint8Array))) continue;
       const bytes = now instanceof Uint8Array ? now : elements(input.dtype, [now]);
-      this.native.binding.write(this.#buffers[input.slot]!.handle, 0, bytes);
+      withMemory(this.description.name, () => this.native.binding.write(this.#buffers[input.slot]!.handle, 0, bytes));
       input.last = now;
     }
   }

@@ -262,8 +262,12 @@ export interface Binding {
   memory(device: number): MemoryStatistics;
   /** Stops the queue thread before its next task, or lets it go on: for tests of asynchrony. */
   hold(device: number, held: boolean): void;
-  /** The software adapter's faults on demand; throws "unsupported" on others. */
-  injectFault(device: number, fault: Fault): void;
+  /**
+   * The software adapter's faults on demand; throws "unsupported" on others. "outOfMemory" is the device's answer to the next allocation of
+   * any thread. With two numbers: so many of this device's next allocations, staging memory included, succeed, then so many fail; returns
+   * how many have failed since the last such call.
+   */
+  injectFault(device: number, fault: Fault, succeed?: number, fail?: number): number | undefined;
 
   /** Opens a LAPACK library by its path, once for the process: null, or why it can't be. */
   lapackOpen(path: string): string | null;

@@ -116,8 +116,10 @@ export async function readBytes(
   operation: string,
 ): Promise<ArrayBuffer> {
   demandElements(operation, native);
+  // Asked for at once, again if need be: what lies there may be another tensor's soon.
+  const reading = withMemory(operation, () => native.binding.read(handle, offset, size));
   try {
-    return await native.binding.read(handle, offset, size);
+    return await reading;
   } catch (error) {
     throw fromNative(operation, error);
   }
@@ -125,9 +127,5 @@ export async function readBytes(
 
 export function readBytesSync(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): ArrayBuffer {
   demandElements(operation, native);
-  try {
-    return native.binding.readSync(handle, offset, size);
-  } catch (error) {
-    throw fromNative(operation, error);
-  }
+  return withMemory(operation, () => native.binding.readSync(handle, offset, size));
 }

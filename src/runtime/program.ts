@@ -1,6 +1,5 @@
 /** Programs of the addon made from graphs, and the errors of making them. */
 import { GraphBuilder } from "../graph/builder.generated.ts";
-import { fromNative } from "../errors.ts";
 import { Graph, packedBytes, packedExpr, type Expr } from "../graph/graph.ts";
 import { removeDeadCode } from "../graph/passes/dead-code.ts";
 import { planGraph } from "../graph/plan/plan.ts";
@@ -8,6 +7,7 @@ import type { Definition, TensorSpec } from "../definition.ts";
 import type { Desc } from "../storage.ts";
 import { isPacked } from "../shape.ts";
 import { DTYPES } from "../dtype.ts";
+import { withMemory } from "./buffers.ts";
 import type { NativeDevice } from "./devices.ts";
 import { lowerOperation } from "./lowering.ts";
 
@@ -64,11 +64,5 @@ export interface Program {
 
 export function compileGraph(native: NativeDevice, graph: Graph, name: string, asGraph = false): Program {
   const description = planGraph(graph, native.capabilities, name, asGraph ? "whole" : undefined);
-  let id: number;
-  try {
-    id = native.binding.createProgram(native.id, description);
-  } catch (error) {
-    throw fromNative(name, error);
-  }
-  return { id };
+  return { id: withMemory(name, () => native.binding.createProgram(native.id, description)) };
 }

@@ -36,10 +36,10 @@ export function holdQueue(name: DeviceLike, held: boolean): void {
 }
 
 /** For tests: makes the software adapter fail. */
-export function injectFault(name: DeviceLike, fault: Fault): void {
+export function injectFault(name: DeviceLike, fault: Fault, succeed?: number, fail?: number): number {
   const native = of(name, "injectFault");
   try {
-    native.binding.injectFault(native.id, fault);
+    return native.binding.injectFault(native.id, fault, succeed, fail) ?? 0;
   } catch (error) {
     throw fromNative("injectFault", error);
   }
