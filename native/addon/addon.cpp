@@ -307,7 +307,7 @@ napi_value InjectFault(Environment& environment, Arguments in) {
   else if (fault == "outOfMemory" && in[2].IsAbsent()) open.device->FailNextAllocationForTest();
   else if (fault == "outOfMemory")
     return js::New(in.env(), static_cast<double>(open.device->FailAllocationsForTest(ToSize(in[2], "injectFault: succeed"),
-                                                                                      ToSize(in[3], "injectFault: fail"))));
+                                                                                     ToSize(in[3], "injectFault: fail"))));
   else Invalid("injectFault: unknown fault '" + fault + "'");
   return js::Undefined(in.env());
 }

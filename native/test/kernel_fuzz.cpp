@@ -39,7 +39,8 @@ std::vector<Bytes> AnyBytes(const schema::OperatorDesc& desc, std::mt19937& rand
   std::vector<Bytes> inputs;
   for (const schema::TensorDesc* t : desc.Inputs()) {
     inputs.emplace_back(t ? static_cast<size_t>(t->size_in_bytes) : 0);
-    for (uint8_t& byte : inputs.back()) byte = static_cast<uint8_t>(kind == 0 ? random() : kind == 1 ? random() % 2 : random() % 97 ? 0 : 255);
+    for (uint8_t& byte : inputs.back())
+      byte = static_cast<uint8_t>(kind == 0 ? random() : kind == 1 ? random() % 2 : random() % 97 ? 0 : 255);
   }
   return inputs;
 }
