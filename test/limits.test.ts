@@ -41,6 +41,15 @@ it("refuses negative, huge and unfit sizes, as typed errors", () =>
       ["linspace of less than nothing", () => dx.linspace(0, 1, -5, cpu)],
       ["eye", () => dx.eye(-1)],
       ["one hot", () => dx.oneHot(dx.tensor([1], { ...cpu, dtype: "int64" }), 2 ** 40)],
+      ["a permutation", () => dx.randperm(2 ** 40)],
+      ["places of a triangle", () => dx.triuIndices(2 ** 31 - 1, 2 ** 31 - 1)],
+      ["combinations", () => dx.combinations(dx.ones([4000], cpu), 3)],
+      ["a derivative of high order", () => dx.polygamma(2 ** 40, x)],
+      ["a transform", () => dx.fft.fft(x, { n: 2 ** 40 })],
+      ...[2 ** 31, 2 ** 40, 2 ** 53, 1e308].map((n): [string, () => unknown] => [
+        `interpolation to ${n}`,
+        () => dx.interpolate(x, { size: [n, n] }),
+      ]),
       ["unflatten", () => x.unflatten(0, [2 ** 40, -1])],
       ...[0, -1, 1.5, Number.NaN, 100_000, 2 ** 31, 2 ** 53].flatMap((k): [string, () => unknown][] => [
         [`a window of ${k}`, () => dx.maxPool2d(x, k, { padding: 0 })],

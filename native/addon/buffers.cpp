@@ -15,7 +15,7 @@ constexpr size_t kScope = 1024;
 }  // namespace
 
 void Buffers::ThrowUnknown(Handle handle) {
-  Invalid("buffer " + std::to_string(handle) + " is not there: it was released, or belongs to another thread");
+  Invalid("buffer " + std::to_string(handle) + " is not there: it was released, its device was closed, or it belongs to another thread");
 }
 
 Handle Buffers::Create(OpenDevice& device, uint64_t size, napi_value owner, dml::HeapPool::Use use) {

@@ -38,7 +38,8 @@ Environment::~Environment() {
 }
 
 void Environment::ThrowUnknown(const char* what, Handle handle) {
-  Invalid(std::string(what) + " " + std::to_string(handle) + " is not there: it was released, or belongs to another thread");
+  Invalid(std::string(what) + " " + std::to_string(handle) +
+          " is not there: it was released, its device was closed, or it belongs to another thread");
 }
 
 OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, const dml::Device::Options& options) {

@@ -60,8 +60,11 @@ export function axisOf(operation: string, x: Numbers, axis: number): number {
   return normalizeAxis(operation, axis, x.rank);
 }
 
+/** The host makes tables of a transform's length. */
+const LONGEST = 2 ** 28;
+
 export function lengthOf(operation: string, n: number, argument = "n"): number {
-  if (!Number.isInteger(n) || n < 1) throw new ValueError(operation, argument, "a whole number of at least 1", n);
+  if (!Number.isInteger(n) || n < 1 || n > LONGEST) throw new ValueError(operation, argument, `a whole number from 1 to ${LONGEST}`, n);
   return n;
 }
 

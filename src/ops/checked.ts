@@ -155,7 +155,13 @@ export function refusedBy(operation: string, text: string, kindAt: (i: number) =
   );
 }
 
+/** What V8 says of lists and recursions that sizes made too long for the host. */
+const TOO_MUCH = /^(Invalid (typed )?array length|Array buffer allocation failed|Invalid array buffer length|Maximum call stack size exceeded)/;
+
 /** What was thrown, under the name that the user called. */
 export function under(operation: string, error: unknown): unknown {
-  return error instanceof DxError && error.operation !== operation ? error.rename(operation) : error;
+  if (error instanceof DxError) return error.operation === operation ? error : error.rename(operation);
+  if (error instanceof RangeError && TOO_MUCH.test(error.message))
+    return new ValueError(operation, "arguments", "of sizes that the host has lists for", error.message);
+  return error;
 }

@@ -2,7 +2,7 @@
 import { device as deviceOf, defaultDevice } from "../device.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
+import { ShapeError, ValueError } from "../errors.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { empty, full, fromBytes, ones, zeros, type TensorOptions } from "./creation.ts";
@@ -52,6 +52,10 @@ export interface TriangleOptions {
   readonly device?: TensorOptions["device"];
 }
 
+/** The host makes the list of places: of a matrix's lines, and in all. */
+const MOST_LINES = 2 ** 31 - 1;
+const MOST_PLACES = 2 ** 26;
+
 function triangle(
   operation: string,
   rows: number,
@@ -63,12 +67,13 @@ function triangle(
     ["rows", rows],
     ["columns", columns],
   ] as const)
-    if (!Number.isInteger(n) || n < 0) throw new ValueError(operation, name, "a whole number of at least 0", n);
+    if (!Number.isInteger(n) || n < 0 || n > MOST_LINES) throw new ValueError(operation, name, `a whole number from 0 to ${MOST_LINES}`, n);
   if (!Number.isInteger(offset)) throw new ValueError(operation, "offset", "a whole number", offset);
   const from = (i: number): number => (isUpper ? Math.min(columns, Math.max(0, i + offset)) : 0);
   const to = (i: number): number => (isUpper ? columns : Math.min(columns, Math.max(0, i + offset + 1)));
   let count = 0;
-  for (let i = 0; i < rows; i++) count += to(i) - from(i);
+  for (let i = 0; i < rows && count <= MOST_PLACES; i++) count += to(i) - from(i);
+  if (count > MOST_PLACES) throw new ShapeError(operation, "result", `of at most ${MOST_PLACES} places`, String(count));
   const at = new Array<number>(2 * count);
   let k = 0;
   for (let i = 0; i < rows; i++)

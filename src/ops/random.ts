@@ -257,9 +257,12 @@ export function randperm(n: number, options: RandomOptions = {}): Tensor {
   return tensor(permutation(n, options.generator), { dtype: computing("randperm", options.dtype ?? "int32"), device: options.device });
 }
 
+/** Of a permutation, which the host draws. */
+const MOST_DRAWN = 2 ** 31 - 1;
+
 /** @internal 0 to n - 1 in a random order. */
 export function permutation(n: number, generator: Generator = defaultGenerator()): Int32Array {
-  if (!Number.isInteger(n) || n < 0) throw new ValueError("randperm", "n", "a whole number of at least 0", n);
+  if (!Number.isInteger(n) || n < 0 || n > MOST_DRAWN) throw new ValueError("randperm", "n", `a whole number from 0 to ${MOST_DRAWN}`, n);
   const order = Int32Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {
     const j = generator.nextBelow(i + 1);

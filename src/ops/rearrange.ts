@@ -142,6 +142,9 @@ export function cartesianProd(...tensors: Tensor[]): Tensor {
   );
 }
 
+/** In the list that the host makes of combinations. */
+const MOST_PLACES = 2 ** 26;
+
 /** Every choice of r elements of a vector in their order, as rows; withReplacement: an element more than once. Reference: torch.combinations. */
 export function combinations(
   x: Tensor,
@@ -151,6 +154,10 @@ export function combinations(
   if (x.rank !== 1) throw new ShapeError("combinations", "x", "of one axis", x.describe());
   if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "a whole number of at least 0", r);
   if (r === 0) return zeros([0], { dtype: x.dtype, device: x.device });
+  // r of n, or of n + r - 1 with replacement.
+  let count = r;
+  for (let i = 0; i < r; i++) count *= (withReplacement ? x.size + i : x.size - i) / (i + 1);
+  if (count > MOST_PLACES) throw new ValueError("combinations", "r", `such that there are at most ${MOST_PLACES / r} of them`, r);
   const places: number[] = [];
   const choose = (first: number, chosen: readonly number[]): void => {
     if (chosen.length === r) places.push(...chosen);

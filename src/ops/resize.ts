@@ -187,6 +187,9 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
   return { size: lengths, given: factors.map((f) => (options.recomputeScaleFactor === true ? null : f)) };
 }
 
+/** Along an axis: the host makes a list of what each place of the result reads. */
+const MOST_PLACES = 2 ** 24;
+
 /**
  * x [N, C, W], [N, C, H, W] or [N, C, D, H, W] with other lengths of its spatial axes.
  *
@@ -207,7 +210,8 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
   if (antialias && mode !== "bilinear" && mode !== "bicubic")
     throw new ValueError("interpolate", "antialias", 'false but for "bilinear" and "bicubic"', antialias);
   const { size, given } = plan(x, spatial, options);
-  if (size.some((n) => n < 1)) throw new ValueError("interpolate", "size", "at least 1 along every axis", size);
+  if (size.some((n) => !(n >= 1 && n <= MOST_PLACES)))
+    throw new ValueError("interpolate", "size", `1 to ${MOST_PLACES} along every axis`, size);
   if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
   if (interpolates) computing("interpolate", x.dtype, "x");
   const align = options.alignCorners === true;

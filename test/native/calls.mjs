@@ -242,7 +242,10 @@ const args = {
   counters: () => [state.device],
   memory: () => [state.device],
   hold: () => [state.device, next(4) === 0],
-  injectFault: () => [state.device, next(60) === 0 ? one(["removeDevice", "hang"]) : "outOfMemory"],
+  injectFault: () =>
+    next(60) === 0
+      ? [state.device, one(["removeDevice", "hang"])]
+      : [state.device, "outOfMemory", ...(next(2) === 0 ? [] : [next(6), next(4)])],
 };
 /** What became of a call that went well. */
 const after = {
