@@ -7,6 +7,7 @@ import { DisposedError } from "./errors.ts";
 import { track } from "./scope.ts";
 import { showShape, type Shape } from "./shape.ts";
 import type { Desc, Storage } from "./storage.ts";
+import { tracer } from "./tracer.ts";
 
 export class Tensor {
   /** @internal */ storage: Storage;
@@ -18,8 +19,7 @@ export class Tensor {
   /** @internal Of which tensor it is a view, and how; null for those that are none. */ viewOf: View | null = null;
   /** @internal */ leafRequiresGrad = false;
   /** @internal Of a leaf; those of others belong to their node. */ hooks: Hook[] | null = null;
-  /** The gradient that backward() has accumulated, for leaves that require one; null before. */
-  grad: Tensor | null = null;
+  #grad: Tensor | null = null;
   #disposed = false;
   /** Itself, until it is disposed of, and the views of it: they need its history. */
   #holders = 1;
@@ -86,6 +86,16 @@ export class Tensor {
     this.ownNode = next;
   }
 
+  /** The gradient that backward() has accumulated, for leaves that require one; null before. */
+  get grad(): Tensor | null {
+    return this.#grad;
+  }
+
+  set grad(next: Tensor | null) {
+    tracer()?.touchGradient(this);
+    this.#grad = next;
+  }
+
   /** True for tensors that the user made or that no gradient flows through. */
   get isLeaf(): boolean {
     return this.node === null;
@@ -125,7 +135,7 @@ export class Tensor {
     this.#disposed = false;
     this.leafRequiresGrad = false;
     this.hooks = null;
-    this.grad = null;
+    this.#grad = null;
     if (this.viewOf !== null) this.viewOf.version = this.storage.version;
   }
 

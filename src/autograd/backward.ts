@@ -205,7 +205,6 @@ export class Walk {
 
 /** What retainGrad() asked for: a copy, or the sum with what is there. */
 function retainGradient(t: Tensor, grad: Tensor): void {
-  tracer()?.touchGradient(t);
   t.grad = keep(t.grad === null ? arithmetic.clone(grad) : arithmetic.add(t.grad, grad));
 }
 
@@ -283,12 +282,13 @@ function inRegion<T extends readonly (Tensor | null)[] | void>(
   options: BackwardOptions,
   inputs: readonly Tensor[],
   run: () => T,
+  allowsUnused = false,
 ): T {
   const t = tracer();
   if (t === null) return run();
   const { gradient } = options;
   const given = gradient === undefined ? [] : Array.isArray(gradient) ? (gradient as readonly (Tensor | null)[]) : [gradient as Tensor];
-  const guards = [roots.length, given.length, options.retainGraph, options.createGraph, isGradEnabled()];
+  const guards = [roots.length, given.length, options.retainGraph, options.createGraph, isGradEnabled(), allowsUnused];
   return t.region(owner, [...roots, ...given, ...inputs], guards, run);
 }
 
@@ -335,12 +335,14 @@ export function grad(
       found[i] ??= walk.leaves.get(t) ?? null;
     });
   };
-  return inRegion(grad, roots, options, inputs, () => {
+  const allowsUnused = options.allowUnused === true;
+  const whole = (): (Tensor | null)[] => {
     if (options.createGraph) enableGrad(run);
     else noGrad(run);
-    demandFound(inputs, found, options.allowUnused === true);
+    demandFound(inputs, found, allowsUnused);
     return found;
-  });
+  };
+  return inRegion(grad, roots, options, inputs, whole, allowsUnused);
 }
 
 function demandFound(inputs: readonly Tensor[], found: readonly (Tensor | null)[], allowsUnused: boolean): void {

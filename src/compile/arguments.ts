@@ -31,15 +31,18 @@ export function tensorsIn(value: unknown): Tensor[] {
 let identities = 0;
 const identity = new WeakMap<object, number>();
 
+/** Which numbers the function's own JavaScript sees in each call anyway. */
+type Numbers = "by value" | "any";
+
 /** Text that is equal for equal values: plain data by value, functions and other objects by identity. */
-function keyOfValue(value: unknown, index: (t: Tensor) => number): string {
+function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbers): string {
   switch (typeof value) {
     case "number":
-      return Object.is(value, -0) ? "-0" : String(value);
+      return numbers === "any" ? "number" : Object.is(value, -0) ? "-0" : String(value);
     case "string":
       return JSON.stringify(value);
     case "bigint":
-      return `${value}n`;
+      return numbers === "any" ? "bigint" : `${value}n`;
     case "undefined":
     case "boolean":
       return String(value);
@@ -49,19 +52,19 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number): string {
   }
   if (value === null) return "null";
   if (value instanceof Tensor) return `#${index(value)}`;
-  if (Array.isArray(value)) return `[${value.map((v) => keyOfValue(v, index)).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((v) => keyOfValue(v, index, numbers)).join()}]`;
   if (ArrayBuffer.isView(value) && !(value instanceof DataView))
     return `${value.constructor.name}[${String(value as unknown as ArrayLike<number>)}]`;
   const object = value as object;
   if (isComposite(object))
     return `${object.constructor.name}(${object[PARTS]()
-      .map((v) => keyOfValue(v, index))
+      .map((v) => keyOfValue(v, index, numbers))
       .join()})`;
   if (Object.getPrototypeOf(object) === Object.prototype)
     return `{${Object.entries(object)
-      .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index)}`)
+      .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index, numbers)}`)
       .join()}}`;
-  if (object instanceof Map) return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index)}:${keyOfValue(v, index)}`).join()}]`;
+  if (object instanceof Map) return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index, numbers)}:${keyOfValue(v, index, numbers)}`).join()}]`;
   let id = identity.get(object);
   if (id === undefined) identity.set(object, (id = identities++));
   return `@${id}`;
@@ -77,7 +80,7 @@ export class Given {
   readonly key: string;
   readonly #index = new Map<Tensor, number>();
 
-  constructor(args: readonly unknown[], isDirect: (t: Tensor) => boolean) {
+  constructor(args: readonly unknown[], isDirect: (t: Tensor) => boolean, numbers: Numbers) {
     mapTensors(args, (t) => this.#add(t));
     const own = this.tensors.length;
     for (let i = 0; i < own; i++) this.gradients[i] = this.tensors[i]!.grad === null ? -1 : this.#add(this.tensors[i]!.grad!);
@@ -86,7 +89,7 @@ export class Given {
       this.direct[i] = isDirect(t);
       return `${t.desc.id}${t.node !== null ? "n" : t.leafRequiresGrad ? "l" : ""}${this.direct[i] ? "d" : ""}${this.gradients[i]! < 0 ? "" : `g${this.gradients[i]}`}`;
     });
-    this.key = `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t))}`;
+    this.key = `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers)}`;
   }
 
   #add(t: Tensor): number {

@@ -54,7 +54,6 @@ export interface Compiled<Args extends readonly unknown[], Result> {
 
 /** All paths for one kind of arguments. */
 interface Root {
-  readonly recorded: Recorded;
   readonly start: Step;
   readonly ghosts: Ghosts;
   readonly endings: Ending[];
@@ -87,11 +86,8 @@ function remember(roots: Map<string, Root>): void {
   forgotten.register(roots, ref);
 }
 
-/** What the run leaves changed outside: gradients and histories. Leaves whose gradient the function set itself are among it. */
-function effectsOf(run: Run, recorded: Recorded): Effect[] {
-  for (const leaf of recorded.leaves)
-    if (leaf.grad !== null && leaf.grad.storage.trace !== null && !run.touched.has(leaf))
-      run.touched.set(leaf, { grad: null, node: leaf.ownNode, outputIndex: leaf.outputIndex });
+/** What the run leaves changed outside: gradients and histories. */
+function effectsOf(run: Run): Effect[] {
   const effects: Effect[] = [];
   for (const [tensor, before] of run.touched) {
     const grad = tensor.grad === before.grad ? undefined : tensor.grad;
@@ -108,7 +104,7 @@ class CompiledFunction {
   readonly #fn: (...args: never[]) => unknown;
   readonly #name: string;
   readonly #options: CompileOptions;
-  readonly #recorded: Omit<Recorded, "leaves">;
+  readonly #recorded: Recorded;
   #hasWarned = false;
   /** The last of the roots. */
   #newest: Root | null = null;
@@ -142,7 +138,7 @@ class CompiledFunction {
   }
 
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
-    const given = new Given(args, isDirect);
+    const given = new Given(args, isDirect, this.#options.check === false ? "by value" : "any");
     given.tensors.forEach((t, i) => t.demandLive(this.#name, `argument ${i}`));
     // Without elements there is no program: shapes and dtypes are what the function itself says.
     if (given.tensors.length > 0 ? given.tensors.every((t) => t.device.type === "meta") : defaultDevice().type === "meta")
@@ -157,7 +153,7 @@ class CompiledFunction {
     const { ghosts } = root;
     renew();
     ghosts.begin(given.tensors);
-    const run = new Run(root.recorded, root.start, ghosts, given.tensors);
+    const run = new Run(this.#recorded, root.start, ghosts, given.tensors);
     let ending: Ending;
     let result: unknown;
     try {
@@ -229,8 +225,7 @@ class CompiledFunction {
       root = undefined;
     }
     if (root === undefined) {
-      const recorded = { ...this.#recorded, leaves: new Set<Tensor>() };
-      root = { recorded, start: new Step(null, null), ghosts: new Ghosts(given, recorded), endings: [], recent: null, eager: null };
+      root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], recent: null, eager: null };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
     } else if (root === this.#newest) return root;
@@ -248,7 +243,7 @@ class CompiledFunction {
 
   /** The ending of a path that is like this run's, or a new one. */
   #endingOf(root: Root, run: Run, result: unknown): Ending {
-    const effects = effectsOf(run, root.recorded);
+    const effects = effectsOf(run);
     if (run.varied.size > 0) {
       // A number that was part of programs has become an input of them.
       for (const e of run.varied) e.varies = true;

@@ -63,8 +63,6 @@ export interface Recorded {
   readonly name: string;
   /** Storages outside that some path uses. */
   readonly outer: WeakSet<Storage>;
-  /** Leaves outside that some path uses. */
-  readonly leaves: Set<Tensor>;
   /** Views that runs made. */
   readonly views: WeakSet<Tensor>;
 }
@@ -547,7 +545,6 @@ export class Run implements Tracer {
     if (seen.isOuter) {
       if (this.#given.has(t.storage)) throw new Restart(t.storage);
       this.#recorded.outer.add(t.storage);
-      if (t.leafRequiresGrad) this.#recorded.leaves.add(t);
     }
     return seen;
   }

@@ -146,7 +146,13 @@ describe.each(devices)("compile on %s", (device) => {
       [4, 4, 4],
     ]);
     expect([await a.list[0]!.toArray(), c.label]).toEqual([[2, 2], "by 4"]);
-    expect(step.programs).toBe(3);
+    // Another number is no other signature: it is an input.
+    expect(step.programs).toBe(2);
+    expect(step.explain().recordings).toEqual([
+      "arguments of a new kind",
+      "arguments of a new kind",
+      "a number changed: it is an input from now on",
+    ]);
     step.dispose();
   });
 
