@@ -1,5 +1,5 @@
 // Writes what the families of src/ops are known by: src/ops/index.generated.ts (the package's exports), src/ops/families.generated.ts
-// (what the tensor's methods are made of) and src/nn/functional.generated.ts. `npm run build` runs it too, so that nobody edits them.
+// (what the tensor's methods are made of), src/nn/functional.generated.ts and src/verify/cases/samples.generated.ts (what verify calls). `npm run build` runs it too, so that nobody edits them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { readFamilies } from "./lib/families.mjs";
@@ -132,6 +132,14 @@ function familiesText(families) {
   return `${header}${imports.join("\n")}\n\n${["methods", "inPlaceMethods", "overloaded"].map(part).join("\n")}\n`;
 }
 
+/** What `dxtensor verify` is told of the families' own samples. */
+function samplesText(families) {
+  const own = families.filter((f) => f.hasSamples);
+  const imports = own.map(({ name, file }) => `import { samples as $${name} } from "../../ops/${file}";`);
+  const rows = own.map(({ name }) => `  ...$${name}(),`);
+  return `${header}import type { Sample } from "../../sample.ts";\n${imports.join("\n")}\n\nexport const samples = (): readonly Sample[] => [\n${rows.join("\n")}\n];\n`;
+}
+
 /** Writes the files that differ; with isCheck it writes nothing, and throws. */
 export function generateOperations({ isCheck = false } = {}) {
   const families = readFamilies();
@@ -144,6 +152,7 @@ export function generateOperations({ isCheck = false } = {}) {
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
     ["src/ops/kinds.generated.ts", kindsText(kinds)],
     ...roomTexts(header),
+    ["src/verify/cases/samples.generated.ts", samplesText(families)],
   ]) {
     let known = null;
     try {

@@ -33,7 +33,7 @@ function entriesOf(file, declaration, part) {
   );
 }
 
-/** One file: { file, name, namespace, exports: [{ name, as, isType, functional }], parts: { methods: [names], … }, docs: { name: comment }, classes: [names], methods: { name: expression } }. */
+/** One file: { file, name, namespace, exports: [{ name, as, isType, functional }], parts: { methods: [names], … }, docs: { name: comment }, classes: [names], methods: { name: expression }, hasSamples }. */
 export function readFamily(file, text) {
   const { program, comments, errors } = parseSync(file, text, { lang: "ts" });
   if (errors.length > 0) refuse(file, errors[0].message);
@@ -49,6 +49,7 @@ export function readFamily(file, text) {
     docs: {},
     classes: [],
     methods: {},
+    hasSamples: false,
   };
   for (const node of program.body) {
     if (node.type === "ExportAllDeclaration" || node.type === "ExportDefaultDeclaration")
@@ -56,6 +57,10 @@ export function readFamily(file, text) {
     if (node.type !== "ExportNamedDeclaration") continue;
     const doc = docs.findLast((c) => c !== head && c.end <= node.start && text.slice(c.end, node.start).trim() === "")?.value ?? "";
     for (const { name, isType, declaration } of declared(file, node)) {
+      if (name === "samples") {
+        family.hasSamples = true;
+        continue;
+      }
       if (parts.includes(name)) {
         const entries = entriesOf(file, declaration, name);
         family.parts[name] = entries.map((m) => m.name);

@@ -18,6 +18,7 @@ import { reshape } from "./movement.ts";
 import { BOOL, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface ActivationOptions<A> {
   readonly emit: (g: GraphBuilder, x: Expr, attrs: A) => Expr;
@@ -299,3 +300,6 @@ export function glu(x: Tensor, axis = -1): Tensor {
 
 export const methods = { relu, sigmoid };
 export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!))];

@@ -22,6 +22,7 @@ import { detach } from "./state.ts";
 import { alongAxis, BOOL, cast, constant, cut, demandFloat, sequence, sumTo } from "./support.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 /** @package */
 export interface Attention {
@@ -182,3 +183,10 @@ function grouped(operation: string, q: Tensor, x: Tensor): Tensor {
   if (heads % own !== 0) throw new ShapeError(operation, "k and v", `of a number of heads that divides q's ${heads}`, x.describe());
   return heads === own ? x : repeatEach(x, heads / own, x.rank - 3);
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "scaledDotProductAttention", [real([2, 2, 4, 3]), real([2, 2, 5, 3]), real([2, 2, 5, 3])], (q, k, v) =>
+    scaledDotProductAttention(q!, k!, v!),
+  ),
+];

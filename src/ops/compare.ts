@@ -10,6 +10,7 @@ import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { comparable } from "./int64.ts";
 import { BOOL, cast, computing, constant } from "./support.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 const no = (g: GraphBuilder, x: Expr): Expr => g.elementWiseLogicalNot(x, BOOL);
 
@@ -139,3 +140,6 @@ export const methods = {
   isneginf,
   isfinite,
 };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [sample("exact", "isposinf", [real([3, 4])], (x) => isposinf(x!))];

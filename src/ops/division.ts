@@ -12,6 +12,7 @@ import { Formula } from "./formula.ts";
 import { comparable } from "./int64.ts";
 import { BOOL, cast, computable, computing, constant } from "./support.ts";
 import { floor, neg, trunc } from "./unary.ts";
+import { sample, type Sample, real, whole as integers } from "../sample.ts";
 
 const whole = (g: GraphBuilder, like: Expr, v: number): Expr =>
   constant(g, like.dtype, DTYPES[like.dtype].sizeInBytes === 8 ? BigInt(v) : v, like.sizes);
@@ -198,3 +199,9 @@ export const inPlaceMethods = {
   gcd_: gcd,
   lcm_: lcm,
 };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("rounded", "remainders", [real([3, 4]), real([4], 0.75, 2)], (a, b) => [fmod(a!, b!), remainder(a!, b!)]),
+  sample("exact", "common divisors and multiples", [integers([3, 4], 1, 30), integers([4], 1, 12)], (a, b) => [gcd(a!, b!), lcm(a!, b!)]),
+];

@@ -7,9 +7,10 @@ import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
 import { ge } from "./compare.ts";
 import { define } from "../definition.ts";
-import { rand, type Generator } from "./random.ts";
+import { Generator, rand } from "./random.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 export interface DropoutOptions {
   /** Probability with which an element is left out, in [0, 1]. Default: 0.5. */
@@ -91,3 +92,8 @@ export function dropoutChannels(x: Tensor, options: DropoutOptions = {}): Tensor
     options,
   );
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("rounded", "dropout", [real([5, 7])], (x) => dropout(x!, { p: 0.25, generator: new Generator(7) })),
+];

@@ -11,6 +11,7 @@ import { formula, unaryFormula } from "./formula.ts";
 import { sliceView, wholeSlice } from "./movement.ts";
 import { cos, sign, sin } from "./unary.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
@@ -84,3 +85,14 @@ export const isreal = (x: Tensor): Tensor => eq(isFloat(x.dtype) ? zerosLike(x) 
 
 export const methods = { rad2deg, deg2rad, sinc, logit, sgn, positive, angle, isreal };
 export const inPlaceMethods = { rad2deg_: rad2deg, deg2rad_: deg2rad, sinc_: sinc, logit_: logit, sgn_: sgn };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "degrees, sinc, logit and angle", [real([3, 5], 0.25, 0.75)], (x) => [
+    deg2rad(x!),
+    rad2deg(x!),
+    sinc(x!),
+    logit(x!),
+    angle(x!),
+  ]),
+];

@@ -15,6 +15,7 @@ import { norm } from "./statistics.ts";
 import { cast, demandFloat } from "./support.ts";
 import { reciprocal } from "./unary.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, real, whole } from "../sample.ts";
 
 interface EmbeddingAttributes {
   /** Rows of the table. */
@@ -107,3 +108,10 @@ export function embedding(
   if (!scaleGradByFreq || indices.size === 0) return read;
   return call(scaledGradientOp, [read, noGrad(() => reciprocal(frequency(indices, table)))], undefined);
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("rounded", "embedding whose gradient is divided by counts", [whole([6], 0, 3), real([4, 3])], (i, w) =>
+    embedding(i!, w!, { scaleGradByFreq: true }),
+  ),
+];

@@ -18,6 +18,7 @@ import { arange } from "./ranges.ts";
 import { reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
 import { BOOL, computing, constant } from "./support.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, distinct } from "../sample.ts";
 
 /** An index dtype; int32 by default, since JavaScript reads it as numbers. */
 export type IndexDType = "int32" | "int64" | "uint32" | "uint64";
@@ -191,3 +192,8 @@ declare module "../tensor.ts" {
     min(axis: number, options?: ArgOptions): Extremes;
   }
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "min with places", [distinct([3, 9])], (x) => Object.values(min(x!, 1)) as Tensor[]),
+];

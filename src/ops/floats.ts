@@ -15,6 +15,7 @@ import { pow } from "./power.ts";
 import { BOOL, cast, computing, constant, demandFloat, floating } from "./support.ts";
 import { exp2 } from "./unary.ts";
 import { maskedFill } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface Layout {
   readonly words: DType;
@@ -139,3 +140,11 @@ export const ldexp = (x: Tensor, exponent: Arithmetic): Tensor =>
 
 export const methods = { signbit, copysign, nextafter, frexp, ldexp };
 export const inPlaceMethods = { copysign_: copysign, nextafter_: nextafter, ldexp_: ldexp };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "parts of floating numbers", [real([3, 4]), real([4])], (a, b) => {
+    const { mantissa, exponent } = frexp(a!);
+    return [mantissa, exponent, copysign(a!, b!), nextafter(a!.detach(), b!.detach())];
+  }),
+];

@@ -8,6 +8,7 @@ import { dataTypeName } from "../graph/describe.ts";
 import { reshape } from "./movement.ts";
 import { demandFloat } from "./support.ts";
 import { extent, type PerAxis } from "./window.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface Columns {
   readonly plane: readonly number[];
@@ -145,3 +146,11 @@ export function fold(x: Tensor, outputSize: PerAxis, kernelSize: PerAxis, option
   const y = call(foldOp, [x.rank === 3 ? x : reshape(x, [1, ...x.shape])], w);
   return x.rank === 3 ? y : reshape(y, y.shape.slice(1));
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("sum", "windows of images, and back", [real([2, 2, 5, 6])], (x) => {
+    const columns = unfoldWindows(x!, [2, 3], { stride: 1 });
+    return [columns, fold(columns, [5, 6], [2, 3])];
+  }),
+];

@@ -25,6 +25,7 @@ import { cumsum } from "./scan.ts";
 import { clone } from "./state.ts";
 import { computing } from "./support.ts";
 import { clampMin, where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 /** Coordinates of all nonzero elements in order, rows behind their count undefined; and that count. */
 const coordinatesOp = define({
@@ -221,3 +222,8 @@ declare module "../tensor.ts" {
     maskedSelect(mask: Tensor): Promise<Tensor>;
   }
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "nonzero of a given length", [real([3, 4])], (x) => nonzero(x!.detach().gt(0), { size: 8 })),
+];

@@ -16,6 +16,7 @@ import { reshape } from "./movement.ts";
 import { mean, sum } from "./reduce.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface Epsilon {
   readonly epsilon: number;
@@ -342,3 +343,11 @@ export function groupNorm(
   if (weight !== null) y = mul(y, channels(toDType(weight, "float32"), x.rank));
   return toDType(bias === null ? y : add(y, channels(toDType(bias, "float32"), x.rank)), x.dtype);
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("normalized", "batchNorm that follows its batches", [real([4, 3, 2]), real([3]), real([3], 0.5, 2)], (x, m, v) => {
+    const [mean, variance] = [m!.detach().clone(), v!.detach().clone()];
+    return [batchNorm(x!, mean, variance, null, null, { training: true }), mean, variance];
+  }),
+];

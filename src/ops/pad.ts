@@ -13,6 +13,7 @@ import { define, type Definition } from "../definition.ts";
 import { cat, flip } from "./join.ts";
 import { narrow, sliceGradOp, sliceView, wholeSlice } from "./movement.ts";
 import { sum } from "./reduce.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 export type PadMode = "constant" | "reflect" | "replicate" | "circular";
 
@@ -146,3 +147,8 @@ export function pad(
 }
 
 export const methods = { pad };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "pad with a number", [real([2, 3, 4])], (x) => pad(x!, [1, 2, 0, 1], { value: 0.5 })),
+];

@@ -14,6 +14,7 @@ import { pow } from "./power.ts";
 import { cast, computing } from "./support.ts";
 import { emitLog1p, exp, exp2, log, log1p, neg, square } from "./unary.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
@@ -218,3 +219,16 @@ export const inPlaceMethods = {
   addcmul_: addcmul,
   addcdiv_: addcdiv,
 };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("arc", "atan2", [real([3, 4], 0.5, 2), real([4], 0.5, 2)], (a, b) => atan2(a!, b!)),
+  sample("composed", "logarithms of sums", [real([3, 4]), real([4])], (a, b) => [logaddexp(a!, b!), logaddexp2(a!, b!)]),
+  sample("composed", "products with a logarithm", [real([3, 4]), real([4], 0.5, 2)], (a, b) => [xlogy(a!, b!), xlog1py(a!, b!)]),
+  sample("exact", "heaviside", [real([3, 4]), real([4])], (a, b) => heaviside(a!.detach(), b!.detach())),
+  sample("rounded", "lerp, addcmul and addcdiv", [real([3, 4]), real([4], 0.5, 2), real([3, 1], 0.5, 2)], (a, b, c) => [
+    lerp(a!, b!, c!),
+    addcmul(a!, b!, c!, { value: 0.5 }),
+    addcdiv(a!, b!, c!, { value: 0.5 }),
+  ]),
+];

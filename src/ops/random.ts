@@ -19,6 +19,7 @@ import { broadcastTo } from "./movement.ts";
 import { cast, computing, cut } from "./support.ts";
 import { toDType } from "./data.ts";
 import { lt } from "./compare.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 /**
  * A source of random numbers. Its state (a 128-bit counter and a 64-bit key, for each device it is used on) is a tensor that
@@ -307,3 +308,11 @@ function filled(operation: string, x: Tensor): DType {
 }
 
 export const methods = { randLike, randnLike, bernoulli, uniform_, normal_, bernoulli_ };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "random numbers", [real([2])], (x) => {
+    const options = { generator: new Generator(5), device: x!.device };
+    return [rand([5, 7], options), randint(-3, 9, [11], options)];
+  }),
+];

@@ -10,6 +10,7 @@ import { sigmoid } from "./activation.ts";
 import { add, mul, sub } from "./binary.ts";
 import { cat, chunk } from "./join.ts";
 import { tanh } from "./unary.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 /** The k-th of `count` equal parts of x's columns. */
 function column(g: GraphBuilder, x: Expr, k: number, count: number): Expr {
@@ -137,3 +138,9 @@ export function lstmStep(fromInput: Tensor, fromHidden: Tensor, cell: Tensor): [
 /** @internal The hidden state after one step. */
 export const gruStep = (fromInput: Tensor, fromHidden: Tensor, hidden: Tensor): Tensor =>
   call(gruOp, [fromInput, fromHidden, hidden], undefined);
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "a step of an LSTM", [real([2, 12]), real([2, 12]), real([2, 3])], (x, h, c) => lstmStep(x!, h!, c!)),
+  sample("composed", "a step of a GRU", [real([2, 9]), real([2, 9]), real([2, 3])], (x, h, c) => gruStep(x!, h!, c!)),
+];

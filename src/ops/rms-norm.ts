@@ -13,6 +13,7 @@ import { pow } from "./power.ts";
 import { emitReduce, mean } from "./reduce.ts";
 import { cast, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 /** x / sqrt(mean(x²) + epsilon) of rows [R, W]. */
 const rmsNormOp = define<{ readonly epsilon: number }>({
@@ -83,3 +84,8 @@ export function localResponseNorm(x: Tensor, size: number, { alpha = 1e-4, beta 
   const average = avgPool2d(pad(squares, [0, 0, before, size - 1 - before]), [size, 1], { stride: 1 });
   return div(x, pow(add(mul(reshape(average, x.shape), alpha), k), beta));
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("normalized", "rmsNorm", [real([3, 6]), real([6])], (x, w) => rmsNorm(x!, [6], w!)),
+];

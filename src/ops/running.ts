@@ -20,6 +20,7 @@ import { orderedKeys } from "./sort.ts";
 import { alongAxis, BOOL, cast, computing, constant, demandFloat, sequence } from "./support.ts";
 import { exp } from "./unary.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, distinct, real } from "../sample.ts";
 
 /** Unsigned numbers in the order of x's elements, or in the opposite one; NaN comes behind all others in both. */
 function unsignedKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
@@ -131,3 +132,9 @@ export function logcumsumexp(x: Tensor, axis: number): Tensor {
 }
 
 export const methods = { cummax, cummin, logcumsumexp };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "running extremes", [distinct([3, 5])], (x) => [cummax(x!, 1).values, cummin(x!, 0).values]),
+  sample("normalized", "running logarithms of sums", [real([3, 5])], (x) => logcumsumexp(x!, 1)),
+];

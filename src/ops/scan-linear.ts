@@ -5,6 +5,7 @@ import { mul } from "./binary.ts";
 import { define, type Definition } from "../definition.ts";
 import { emitScan, shifted } from "./scan-lower.ts";
 import { constant } from "./support.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface LinearAttributes {
   readonly axis: number;
@@ -57,3 +58,11 @@ export function scanLinear(x: Tensor, dy: Tensor, axis: number, { reverse, exclu
   const on = reverse ? -1 : 1;
   return call(linearOp, [shift(x, axis, on), exclusive ? shift(dy, axis, on) : dy], { axis, reverse });
 }
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "products so far, and sums of them", [real([3, 5], 0.5, 2), real([3, 5])], (x, dy) => [
+    scanLinear(x!.detach(), dy!.detach(), 1, { reverse: false, exclusive: true }),
+    scanLinear(x!.detach(), dy!.detach(), 1, { reverse: true, exclusive: false }),
+  ]),
+];

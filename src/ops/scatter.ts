@@ -20,6 +20,7 @@ import { clone } from "./state.ts";
 import { alongAxis, cast, constant, emitScatterElements, sequence } from "./support.ts";
 import { floor } from "./unary.ts";
 import { where } from "./where.ts";
+import { sample, type Sample, distinct, real, whole } from "../sample.ts";
 
 interface ScatterAttributes {
   readonly axis: number;
@@ -219,3 +220,12 @@ export function reduced(
 
 export const methods = { scatter, scatterAdd, scatterReduce };
 export const inPlaceMethods = { scatter_: scatter, scatterAdd_: scatterAdd, scatterReduce_: scatterReduce };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("rounded", "scatter", [distinct([3, 5]), real([3, 5])], (x, source) => scatter(x!, 1, x!.detach().argsort(1), source!)),
+  sample("composed", "scatterReduce", [real([3, 4], 0.5, 2), distinct([3, 6]), whole([3, 6], 0, 3)], (x, source, index) => [
+    scatterReduce(x!, 1, index!, source!, "sum"),
+    scatterReduce(x!, 1, index!, source!, "amax"),
+  ]),
+];

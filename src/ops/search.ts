@@ -18,6 +18,7 @@ import { orderedKeys } from "./sort.ts";
 import { BOOL, cast, computing, constant, demandFloat } from "./support.ts";
 import { floor } from "./unary.ts";
 import { clamp, where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface SearchAttributes {
   readonly right: boolean;
@@ -157,3 +158,8 @@ export function bincount(x: Tensor, { weights = null, minLength = 0, size }: Bin
 }
 
 export const methods = { bucketize, histc, bincount };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "searchsorted", [real([3, 6])], (x) => searchsorted(x!.detach().sort().values, x!.detach())),
+];

@@ -13,6 +13,7 @@ import { comparable } from "./int64.ts";
 import { squeeze } from "./movement.ts";
 import { clone } from "./state.ts";
 import { BOOL, cast, computing, constant } from "./support.ts";
+import { sample, type Sample, distinct } from "../sample.ts";
 
 interface SortAttributes {
   readonly axis: number;
@@ -156,3 +157,8 @@ export function kthvalue(x: Tensor, k: number, axis = -1, { keepDims = false, dt
 }
 
 export const methods = { sort, argsort, msort, topk, kthvalue };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "topk and sort", [distinct([3, 7])], (x) => [...Object.values(topk(x!, 3)), ...Object.values(sort(x!, 0))] as Tensor[]),
+];

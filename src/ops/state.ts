@@ -11,6 +11,7 @@ import { tracer } from "../tracer.ts";
 import { full } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { broadcastTo } from "./movement.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 /** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
 export const clone = (x: Tensor): Tensor => call(contiguousOp, [x], undefined);
@@ -117,3 +118,12 @@ export function retainGrad(x: Tensor): Tensor {
 }
 
 export const methods = { clone, detach, copy_, fill_, zero_, requiresGrad_, registerHook, retainGrad };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "a write into a part with gaps", [real([3, 4]), real([3])], (x, v) => {
+    const y = x!.neg();
+    copy_(y.select(1, 2), v!);
+    return y;
+  }),
+];

@@ -13,6 +13,7 @@ import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { BOOL, abs64, cast, computing, constant, floating, neg64, widened } from "./support.ts";
+import { sample, type Sample, real as reals } from "../sample.ts";
 
 interface UnaryOptions {
   readonly emit: (g: GraphBuilder, x: Expr) => Expr;
@@ -343,3 +344,11 @@ export const inPlaceMethods = {
   atanh_: atanh,
   erf_: erf,
 };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("periodic", "sine, cosine and tangent", [reals([3, 5], -1, 1)], (x) => [sin(x!), cos(x!), tan(x!)]),
+  sample("arc", "inverse trigonometric functions", [reals([3, 5], -0.75, 0.75)], (x) => [asin(x!), acos(x!), atan(x!)]),
+  sample("composed", "hyperbolic functions", [reals([3, 5], 0.25, 0.75)], (x) => [sinh(x!), cosh(x!), atanh(x!), acosh(add(x!, 1))]),
+  sample("composed", "reciprocal", [reals([3, 5], 0.5, 4)], (x) => reciprocal(x!)),
+];

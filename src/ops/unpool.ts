@@ -20,6 +20,8 @@ import { abs, floor, sign } from "./unary.ts";
 import { where } from "./where.ts";
 import { eq } from "./compare.ts";
 import { demandSpatial, type PerAxis } from "./window.ts";
+import { sample, type Sample, distinct } from "../sample.ts";
+import { maxPool2dWithIndices } from "./pool.ts";
 
 /** x [P, n] at its indices (int32) of planes of `length` elements that are zero elsewhere. */
 const unpoolOp: Definition<{ readonly length: number }> = define<{ readonly length: number }>({
@@ -156,3 +158,11 @@ export const fractionalMaxPool3d = (x: Tensor, size: PerAxis, options: Fractiona
 /** fractionalMaxPool3d that also says where the maxima are. */
 export const fractionalMaxPool3dWithIndices = (x: Tensor, size: PerAxis, options: FractionalOptions): Pooled =>
   fractional("fractionalMaxPool3d", 3, x, size, options);
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "maxUnpool2d", [distinct([1, 2, 4, 6])], (x) => {
+    const { values, indices } = maxPool2dWithIndices(x!, 2);
+    return maxUnpool2d(values, indices, 2);
+  }),
+];

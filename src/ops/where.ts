@@ -12,6 +12,7 @@ import { toDType } from "./data.ts";
 import { define, type Definition, type GradRule } from "../definition.ts";
 import { extremeOf, extremeOfNumbers } from "./extreme-lower.ts";
 import { BOOL, cast, computable, computing, sumTo } from "./support.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 const whereOp = define({
   name: "where",
@@ -189,3 +190,12 @@ export const methods = {
   nanToNum,
 };
 export const inPlaceMethods = { maskedFill_: maskedFill, clamp_: clamp, clampMin_: clampMin, clampMax_: clampMax };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("rounded", "clampMin and clampMax", [real([3, 5]), real([5])], (x, y) => [
+    clampMin(x!, 0.3),
+    clampMax(x!, -0.3),
+    clampMax(x!, y!),
+  ]),
+];

@@ -12,6 +12,7 @@ import { diagonal, movedim, reshape, select, slice } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 import { sum } from "./reduce.ts";
 import { clone } from "./state.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
 interface UnfoldAttributes {
   readonly axis: number;
@@ -144,3 +145,10 @@ export function sumToSize(x: Tensor, ...shape: number[] | [Shape]): Tensor {
 }
 
 export const methods = { unfold, asStrided, sliceScatter, selectScatter, diagonalScatter, asStridedScatter, sumToSize };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("exact", "unfold and asStrided", [real([3, 9])], (x) =>
+    [unfold(x!, 1, 4, 2), asStrided(x!.contiguous(), [2, 3], [9, 2], 1)].map((t) => t.contiguous()),
+  ),
+];

@@ -6,6 +6,7 @@ import { eq } from "../compare.ts";
 import { unaryFormula, type Formula } from "../formula.ts";
 import { sign } from "../unary.ts";
 import { where } from "../where.ts";
+import { sample, type Sample, real } from "../../sample.ts";
 
 /**
  * Chebyshev series of what is smooth in each function (C. Clenshaw, Chebyshev Series for Mathematical Functions, NPL Tables 5, 1962;
@@ -185,3 +186,15 @@ export const sphericalBesselJ0 = unaryFormula(
 
 export const methods = { i0 };
 export const inPlaceMethods = { i0_: i0 };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "modified Bessel functions", [real([3, 4], 0.5, 2)], (x) => [
+    ...[i0, i0e, i1, i1e].map((f) => f(x!)),
+    ...[modifiedBesselI0, modifiedBesselI1, modifiedBesselK0, modifiedBesselK1].map((f) => f(x!.detach())),
+    ...[scaledModifiedBesselK0, scaledModifiedBesselK1].map((f) => f(x!.detach())),
+  ]),
+  sample("periodic", "Bessel functions", [real([3, 4], 0.5, 2)], (x) =>
+    [besselJ0, besselJ1, besselY0, besselY1, sphericalBesselJ0].map((f) => f(x!.detach())),
+  ),
+];

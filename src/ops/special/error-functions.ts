@@ -5,6 +5,7 @@ import type { Tensor } from "../../tensor.ts";
 import { div, mul, sub } from "../binary.ts";
 import { unaryFormula, type Formula } from "../formula.ts";
 import { emitLog1p, exp, log, neg, square } from "../unary.ts";
+import { sample, type Sample, real } from "../../sample.ts";
 
 /** (1 + 2x) exp(x²) erfc(x) in (x - 3.75) / (x + 3.75), after Shepherd and Laframboise, Math. Comp. 36 (1981). */
 const ERFCX = [
@@ -137,3 +138,9 @@ export const entr = unaryFormula(
 
 export const methods = { erfc, erfinv };
 export const inPlaceMethods = { erfc_: erfc, erfinv_: erfinv };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "error functions", [real([3, 4], -1, 1)], (x) => [erfc(x!), erfcx(x!), ndtr(x!), logNdtr(x!)]),
+  sample("composed", "their inverses, and entropy", [real([3, 4], 0.25, 0.75)], (x) => [erfinv(x!), ndtri(x!), entr(x!)]),
+];

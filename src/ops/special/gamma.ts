@@ -6,6 +6,7 @@ import type { Tensor } from "../../tensor.ts";
 import { add, mul, operands, sub, type Arithmetic } from "../binary.ts";
 import { formula, unaryFormula, type Formula } from "../formula.ts";
 import { emitLog1p } from "../unary.ts";
+import { sample, type Sample, real } from "../../sample.ts";
 
 /** Above it the asymptotic series of DLMF 5.11 are exact to float32; below, recurrences lead to [1.5, 2.5). */
 const FAR = 8.5;
@@ -165,3 +166,9 @@ export const zeta = (s: Arithmetic, q: Arithmetic): Tensor => call(zetaOp, opera
 
 export const methods = { lgamma, digamma, mvlgamma, polygamma: (x: Tensor, n: number): Tensor => polygamma(n, x) };
 export const inPlaceMethods = { lgamma_: lgamma, digamma_: digamma, mvlgamma_: mvlgamma, polygamma_: methods.polygamma };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "gamma functions", [real([3, 4], 1.5, 4)], (x) => [lgamma(x!), digamma(x!), polygamma(1, x!)]),
+  sample("composed", "the zeta function", [real([3, 4], 2, 4), real([4], 1, 3)], (s, q) => zeta(s!.detach(), q!)),
+];

@@ -7,6 +7,7 @@ import { formula, type Formula } from "../formula.ts";
 import { exp, log, neg } from "../unary.ts";
 import { emitErfc } from "./error-functions.ts";
 import { emitLogGamma, lgamma } from "./gamma.ts";
+import { sample, type Sample, real } from "../../sample.ts";
 
 /** Steps that bring series and fraction to float32's last place wherever they are used. */
 const STEPS = 64;
@@ -106,3 +107,11 @@ export const igammac = (a: Arithmetic, x: Arithmetic): Tensor => call(igammacOp,
 
 export const methods = { igamma, igammac };
 export const inPlaceMethods = { igamma_: igamma, igammac_: igammac };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "incomplete gamma functions", [real([3, 4], 1, 3), real([4], 0.5, 2)], (a, x) => [
+    igamma(a!.detach(), x!),
+    igammac(a!.detach(), x!),
+  ]),
+];

@@ -5,6 +5,7 @@ import type { Expr } from "../../graph/graph.ts";
 import { Tensor } from "../../tensor.ts";
 import { formula, type Formula } from "../formula.ts";
 import { operands, type Arithmetic } from "../binary.ts";
+import { sample, type Sample, real } from "../../sample.ts";
 
 interface Family {
   /** The polynomial of degree 1. */
@@ -138,3 +139,23 @@ export const legendrePolynomialP = polynomial("legendrePolynomialP", {
   first: (_, x) => x,
   next: (f, x, k, before, last) => f.sub(f.mul(f.mul(x, last), (2 * k + 1) / (k + 1)), f.mul(before, k / (k + 1))),
 });
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("composed", "orthogonal polynomials", [real([3, 4], -0.75, 0.75)], (x) =>
+    [
+      chebyshevPolynomialT,
+      chebyshevPolynomialU,
+      chebyshevPolynomialV,
+      chebyshevPolynomialW,
+      shiftedChebyshevPolynomialT,
+      shiftedChebyshevPolynomialU,
+      shiftedChebyshevPolynomialV,
+      shiftedChebyshevPolynomialW,
+      hermitePolynomialH,
+      hermitePolynomialHe,
+      laguerrePolynomialL,
+      legendrePolynomialP,
+    ].map((f) => f(x!.detach(), 3)),
+  ),
+];

@@ -10,7 +10,8 @@ import { failureOf, type Side } from "../side.ts";
 import { elementsOf, tensor } from "../tensors.ts";
 import { toleranceOf, type Kind } from "../tolerances.ts";
 import { typeOf } from "../types.ts";
-import { lowerings, type Argument, type Lowering } from "./lowerings.ts";
+import type { Argument, Sample } from "../../sample.ts";
+import { lowerings } from "./lowerings.ts";
 
 const MODES = ["eager", "compiled", "views"] as const;
 type Mode = (typeof MODES)[number];
@@ -50,7 +51,7 @@ function asView(values: readonly number[], argument: Argument, side: Side): Tens
 }
 
 /** Outputs, then the gradients of the float inputs of a weighted sum of the float outputs. */
-function evaluate({ run }: Lowering, inputs: readonly Tensor[]): { readonly tensors: Tensor[]; readonly outputs: number } {
+function evaluate({ run }: Sample, inputs: readonly Tensor[]): { readonly tensors: Tensor[]; readonly outputs: number } {
   const results = run(...inputs);
   const outputs = results instanceof dx.Tensor ? [results] : [...results];
   const roots = outputs.filter((t) => isFloat(t.dtype) && t.requiresGrad);
@@ -77,13 +78,13 @@ export interface Run {
 }
 
 /** Leaves over storages of their own: each call has fresh ones. */
-const leavesOf = (lowering: Lowering, values: readonly (readonly number[])[], make: typeof packed, side: Side): Tensor[] =>
+const leavesOf = (lowering: Sample, values: readonly (readonly number[])[], make: typeof packed, side: Side): Tensor[] =>
   lowering.inputs.map((argument, i) => {
     const t = make(values[i]!, argument, side);
     return isFloat(argument.dtype) ? t.detach().requiresGrad_() : t;
   });
 
-function runOn(side: Side, lowering: Lowering, make: typeof packed, random: Random): Run[] {
+function runOn(side: Side, lowering: Sample, make: typeof packed, random: Random): Run[] {
   return dx.withDevice(side.name, () =>
     dx.scope(() => {
       const values = lowering.inputs.map((argument) => valuesFor(argument, random));
@@ -94,7 +95,7 @@ function runOn(side: Side, lowering: Lowering, make: typeof packed, random: Rand
 }
 
 /** With some data, with equal ones, and with others: compiled, or the same three calls without. */
-function threeCalls(side: Side, lowering: Lowering, random: Random, isCompiled: boolean): Run[] {
+function threeCalls(side: Side, lowering: Sample, random: Random, isCompiled: boolean): Run[] {
   return dx.withDevice(side.name, () =>
     dx.scope(() => {
       const [some, other] = [0, 1].map(() => lowering.inputs.map((argument) => valuesFor(argument, random)));
@@ -170,7 +171,7 @@ export function compareRuns(run: (side: Side) => readonly Run[], kind: Kind, { d
 }
 
 /** Compiled functions are compared with the same calls without compile on the reference: what both compile wrongly would agree. */
-function runLowering(lowering: Lowering, mode: Mode, id: string, context: Context): Result {
+function runLowering(lowering: Sample, mode: Mode, id: string, context: Context): Result {
   const random = (): Random => randomFor(id, context.seed);
   const run = (side: Side): Run[] => {
     if (mode === "compiled") return threeCalls(side, lowering, random(), side === context.device);

@@ -1,33 +1,14 @@
-/** Operations of the library that become several DirectML nodes, with their gradients. */
+/** What operations become together: several DirectML nodes, with their gradients; and the samples that families state of their own. */
 import * as dx from "../../index.ts";
-import type { DType, Shape, Tensor } from "../../index.ts";
+import type { Tensor } from "../../index.ts";
+import { distinct, half, real, sample, whole, type Argument, type Sample } from "../../sample.ts";
 import type { Kind } from "../tolerances.ts";
-
-export interface Argument {
-  readonly shape: Shape;
-  readonly dtype: DType;
-  /** Values are eighths from low to high; whole numbers for integers. */
-  readonly low: number;
-  readonly high: number;
-  /** No two equal, for maxima and sorting. */
-  readonly distinct: boolean;
-}
-
-export interface Lowering {
-  readonly name: string;
-  readonly inputs: readonly Argument[];
-  readonly run: (...inputs: Tensor[]) => Tensor | readonly Tensor[];
-  readonly kind: Kind;
-}
-
-const real = (shape: Shape, low = -2, high = 2): Argument => ({ shape, dtype: "float32", low, high, distinct: false });
-const half = (shape: Shape, low = -2, high = 2): Argument => ({ shape, dtype: "float16", low, high, distinct: false });
-const distinct = (shape: Shape, dtype: DType = "float32"): Argument => ({ shape, dtype, low: -2, high: 2, distinct: true });
-const whole = (shape: Shape, low = -9, high = 9, dtype: DType = "int32"): Argument => ({ shape, dtype, low, high, distinct: false });
+import { samples } from "./samples.generated.ts";
 
 const of =
   (kind: Kind) =>
-  (name: string, inputs: readonly Argument[], run: Lowering["run"]): Lowering => ({ name, inputs, run, kind });
+  (name: string, inputs: readonly Argument[], run: Sample["run"]): Sample =>
+    sample(kind, name, inputs, run);
 const exact = of("exact");
 const rounded = of("rounded");
 const fn = of("function");
@@ -372,7 +353,7 @@ const bfloat16 = [
   exact("indices into bfloat16", [real([6, 5]), whole([3], 0, 5)], (x, i) => dx.to(dx.indexSelect(brief(x), 0, i!), "float32")),
 ];
 
-export const lowerings: readonly Lowering[] = [
+export const lowerings: readonly Sample[] = [
   ...activations,
   ...unary,
   ...elementwise,
@@ -384,4 +365,5 @@ export const lowerings: readonly Lowering[] = [
   ...losses,
   ...movement,
   ...bfloat16,
+  ...samples(),
 ];

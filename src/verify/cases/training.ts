@@ -18,7 +18,17 @@ interface Network {
 
 const { nn, optim } = dx;
 
+/** Every other optimizer moves a small network. */
+const others = (["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"] as const).map((name): Network => ({
+  name: `perceptron with ${name}`,
+  input: [8, 6],
+  classes: 3,
+  make: () => nn.sequential(nn.linear(6, 3)),
+  optimizer: (p) => optim[name](p, { lr: 0.02 }),
+}));
+
 const networks: readonly Network[] = [
+  ...others,
   {
     name: "perceptron with SGD and momentum",
     input: [16, 12],
