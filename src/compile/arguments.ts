@@ -64,7 +64,8 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbe
     return `{${Object.entries(object)
       .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index, numbers)}`)
       .join()}}`;
-  if (object instanceof Map) return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index, numbers)}:${keyOfValue(v, index, numbers)}`).join()}]`;
+  if (object instanceof Map)
+    return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index, numbers)}:${keyOfValue(v, index, numbers)}`).join()}]`;
   let id = identity.get(object);
   if (id === undefined) identity.set(object, (id = identities++));
   return `@${id}`;
