@@ -72,8 +72,10 @@ interface Search {
 export interface Bounds {
   /** Takes a gradient that leaves the part: true if it did. */
   takes(node: TapeNode, output: number, grad: Tensor): boolean;
-  /** Whether hooks and retainGrad() of this output are none of the walk's. */
+  /** Whether hooks of this output are none of the walk's. */
   skips?(node: TapeNode, output: number): boolean;
+  /** Whether gradients are kept where retainGrad() asked for it. Default: true. */
+  readonly keeps?: boolean;
 }
 
 /** @internal One pass from the results towards the leaves. */
@@ -157,7 +159,7 @@ export class Walk {
     dys.forEach((dy, i) => {
       if (dy === null || this.#bounds?.skips?.(node, i) === true) return;
       dys[i] = this.#hooked(node.hooks?.get(i), dy);
-      const keeper = node.retained?.get(i);
+      const keeper = this.#bounds?.keeps === false ? undefined : node.retained?.get(i);
       if (keeper !== undefined && !keeper.isDisposed) retainGradient(keeper, dys[i]!);
     });
     for (const { output, give } of this.#search?.found.get(node) ?? []) if (dys[output]) give(dys[output]);

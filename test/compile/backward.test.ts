@@ -161,6 +161,25 @@ describe.each(devices)("gradients through a compiled function's results on %s", 
           programs: 1,
         },
       ));
+    it("beside retainGrad() of what lies between, which keeps nothing", () =>
+      agrees(
+        weights,
+        (s, x) => {
+          const h = x.mul(s.w);
+          h.retainGrad();
+          const y = h.square();
+          const [slope] = dx.grad(y.square().sum(), [h], { createGraph: true });
+          return [y, y.mul(s.b), slope!.mul(y)];
+        },
+        input,
+        {
+          after: (_, result) => {
+            const [y, z, t] = result as [dx.Tensor, dx.Tensor, dx.Tensor];
+            y.add(z).add(t).sum().backward();
+          },
+          programs: 1,
+        },
+      ));
     it("one pass from several, and none through what another has freed", () => {
       const w = at([0.5, -0.25], true);
       const f = dx.compile((x: dx.Tensor) => {
