@@ -1,5 +1,5 @@
 /** Imports between the rooms of src point one way: what a room needs of another lies further down the list. Types may look up. */
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -58,4 +58,15 @@ it("decompositions and solvers alone run on the host", () => {
   const users = files.filter((f) => /\bdefineHost\b|lapack\/engine|\bhost: \(\[/.test(readFileSync(join(src, f), "utf8")));
   expect(users).toContain("ops/linalg/svd.ts");
   expect(users.filter((f) => !/^ops\/linalg\/|^runtime\/(host\.ts$|lapack\/)/.test(f))).toEqual([]);
+});
+
+it("each file of graph, compile, autograd and runtime has its test at the same path", () => {
+  const test = fileURLToPath(new URL(".", import.meta.url));
+  const lacking = ["graph", "compile", "autograd", "runtime"].flatMap((room) =>
+    readdirSync(join(src, room), { recursive: true, encoding: "utf8" })
+      .filter((f) => f.endsWith(".ts") && !f.endsWith(".generated.ts"))
+      .map((f) => join(room, f.replace(/\.ts$/, ".test.ts")))
+      .filter((f) => !existsSync(join(test, f))),
+  );
+  expect(lacking).toEqual([]);
 });

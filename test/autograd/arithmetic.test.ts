@@ -1,0 +1,56 @@
+/** The operations that autograd is given: what it relies on. */
+import { expect, it } from "vitest";
+import { arithmetic } from "../../src/autograd/arithmetic.ts";
+import * as dx from "../../src/index.ts";
+import type { Tensor } from "../../src/tensor.ts";
+
+const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
+const list = (t: Tensor): unknown => (t as unknown as dx.Tensor).toArraySync();
+
+it("sums over what was broadcast, copies packed, fills, and leaves out by a mask", () => {
+  const x = dx.tensor([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect(list(arithmetic.sumTo(inner(x), [1, 2]))).toEqual([[4, 6]]);
+  expect(list(arithmetic.sumTo(inner(x), []))).toBe(10);
+  const copy = arithmetic.clone(inner(x.t()));
+  expect([copy.desc.isPacked, list(copy), copy.storage === inner(x).storage]).toEqual([
+    true,
+    [
+      [1, 3],
+      [2, 4],
+    ],
+    false,
+  ]);
+  expect(
+    list(
+      arithmetic.without(
+        inner(x),
+        inner(
+          dx.tensor([
+            [0, 1],
+            [2, 0],
+          ]),
+        ),
+      ),
+    ),
+  ).toEqual([
+    [1, 0],
+    [0, 4],
+  ]);
+  const zeros = arithmetic.zeros(inner(x), { shape: [2], dtype: "float16" });
+  expect([zeros.dtype, zeros.device, list(zeros), list(arithmetic.onesLike(inner(x.select(0, 0))))]).toEqual([
+    "float16",
+    x.device,
+    [0, 0],
+    [1, 1],
+  ]);
+});
+
+it("grows in place: the object and its storage stay", () => {
+  const x = inner(dx.tensor([1, 2]));
+  const { storage } = x;
+  dx.noGrad(() => arithmetic.accumulate(x, inner(dx.tensor([10, 20]))));
+  expect([list(x), x.storage === storage, x.version]).toEqual([[11, 22], true, 1]);
+});

@@ -1,0 +1,58 @@
+/** Views know their base: a write to either reaches the other's history. Values recorded from PyTorch 2.15. */
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import type { Tensor } from "../../src/tensor.ts";
+
+const inner = (t: dx.Tensor): Tensor => t as unknown as Tensor;
+const leaf = (): dx.Tensor => dx.tensor([1, 2, 3, 4], { requiresGrad: true });
+
+it("the base is the tensor at the start of the chain", () => {
+  const y = leaf().mul(2);
+  const v = y.view(2, 2).select(0, 1).unsqueeze(0);
+  expect(inner(v).viewOf!.base).toBe(y);
+  expect([inner(y).viewOf, inner(v.mul(1)).viewOf]).toEqual([null, null]);
+});
+
+it("a chain of views shows the same of another tensor, and gives gradients back to their places", () => {
+  const y = leaf().mul(2);
+  const view = inner(y.view(2, 2).select(1, 1)).viewOf!;
+  expect((view.apply(inner(dx.tensor([5, 6, 7, 8]))) as unknown as dx.Tensor).toArraySync()).toEqual([6, 8]);
+  expect((view.adjoint(inner(dx.tensor([1, 2]))) as unknown as dx.Tensor).toArraySync()).toEqual([0, 1, 0, 2]);
+  const node = view.node(inner(dx.ones([2])).desc);
+  expect([node.outputs[0]!.shape, node.inputs[0]!.shape]).toEqual([[2], [4]]);
+});
+
+it("the same view of another base, which may be a view itself", () => {
+  const steps = inner(leaf().mul(2).view(2, 2).select(0, 1)).viewOf!;
+  const plain = steps.of(inner(dx.tensor([5, 6, 7, 8])));
+  expect((plain.adjoint(inner(dx.tensor([1, 2]))) as unknown as dx.Tensor).toArraySync()).toEqual([0, 0, 1, 2]);
+  const all = dx.arange(8, { dtype: "float32" });
+  const seen = steps.of(inner(all.slice(0, 4, 8)));
+  expect(seen.base).toBe(all);
+  expect((seen.apply(inner(dx.arange(8, { dtype: "float32" }).mul(10))) as unknown as dx.Tensor).toArraySync()).toEqual([60, 70]);
+  expect((seen.adjoint(inner(dx.tensor([1, 2]))) as unknown as dx.Tensor).toArraySync()).toEqual([0, 0, 0, 0, 0, 0, 1, 2]);
+});
+
+it("a write to the base moves its views on, and one to a view the base and its other views", () => {
+  const x = leaf();
+  const y = x.mul(2);
+  const [a, b] = [y.view(2, 2), y.select(0, 3)];
+  y.mul_(3);
+  a.select(0, 0).mul_(5);
+  b.mul_(7);
+  a.sum().backward();
+  expect(x.grad!.toArraySync()).toEqual([30, 30, 6, 42]);
+});
+
+it("says which views may not be written to", () => {
+  const y = leaf().mul(2);
+  const messages = [y.split(2)[0]!, dx.noGrad(() => y.view(4))].map((v) => {
+    try {
+      v.mul_(2);
+      return "";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  expect(messages).toEqual([expect.stringContaining("one of several views"), expect.stringContaining("a view made in noGrad()")]);
+});

@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { Ghosts, Given, mapTensors, tensorsIn } from "../../src/compile/arguments.ts";
+import * as dx from "../../src/index.ts";
+
+const never = (): boolean => false;
+const given = (args: readonly unknown[], numbers: "any" | "by value" = "by value"): Given => new Given(args, never, numbers);
+
+it("tensors are found in arrays, plain objects and Maps, and replaced there; other objects stay as they are", () => {
+  const [a, b, c] = [dx.ones([1]), dx.ones([2]), dx.ones([3])];
+  class Own {
+    readonly t = a;
+  }
+  const own = new Own();
+  const nested = { list: [a, [b]], map: new Map([["k", c]]), own, n: 1 };
+  expect(tensorsIn(nested)).toEqual([a, b, c]);
+  const replaced = mapTensors(nested, (t) => t.size) as unknown as typeof nested;
+  expect(replaced).toEqual({
+    list: [1, [2]],
+    map: new Map([["k", 3]]),
+    own,
+    n: 1,
+  });
+  expect(replaced.own).toBe(own);
+});
+
+it("keys tell kinds of arguments apart, and numbers only where the function does not see them", () => {
+  const t = dx.ones([2]);
+  const leaf = dx.ones([2], { requiresGrad: true });
+  const kinds: readonly unknown[][] = [
+    [t],
+    [dx.ones([3])],
+    [dx.ones([2], { dtype: "float16" })],
+    [leaf],
+    [leaf.mul(2)],
+    [t, t],
+    [t, dx.ones([2])],
+    [t, undefined],
+    [t, null],
+    [t, "1"],
+    [t, 1],
+    [t, NaN],
+    [t, -0],
+    [t, 0],
+    [t, 1n],
+    [t, [1]],
+    [t, { a: 1 }],
+    [t, Math.sin],
+    [t, Math.cos],
+    [t, new Date(0)],
+    [t, new Float32Array([1])],
+    [t, new Int32Array([1])],
+  ];
+  expect(new Set(kinds.map((args) => given(args).key)).size).toBe(kinds.length);
+  expect(given([t, { a: [1, "x"] }]).key).toBe(given([dx.zeros([2]), { a: [1, "x"] }]).key);
+  expect(given([t, 1], "any").key).toBe(given([t, NaN], "any").key);
+  expect(given([t, 1], "any").key).not.toBe(given([t, 1n], "any").key);
+  expect(given([t]).key).not.toBe(dx.noGrad(() => given([t]).key));
+});
+
+it("gradients come after the tensors that have them; what stands for them has their layout and no data", () => {
+  const leaf = dx.ones([2, 3], { requiresGrad: true });
+  leaf.sum().backward();
+  const turned = dx.ones([2, 3]).t();
+  const found = given([leaf, turned]);
+  expect([found.tensors, found.gradients]).toEqual([
+    [leaf, turned, leaf.grad],
+    [2, -1, -1],
+  ]);
+  const ghosts = new Ghosts(found, { name: "test" });
+  ghosts.begin(found.tensors);
+  const [first, second, third] = ghosts.tensors;
+  expect([first!.shape, second!.strides, first!.storage.handle, first!.requiresGrad]).toEqual([[2, 3], [1, 3], 0, true]);
+  expect(first!.grad).toBe(third);
+  expect(ghosts.indices.get(second!.storage)).toBe(1);
+});

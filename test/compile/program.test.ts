@@ -1,0 +1,59 @@
+/** A recorded program: what is copied in a call, what is recorded again, what it keeps alive. */
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+
+const copies = (fn: () => unknown): number => {
+  const before = dx.counters("cpu").replayCopies;
+  fn();
+  return dx.counters("cpu").replayCopies - before;
+};
+
+it("an argument is copied when it is another one, was written to, or shows another part", () => {
+  dx.withDevice("cpu", () => {
+    const f = dx.compile((x: dx.Tensor) => x.mul(2));
+    const all = dx.tensor([1, 2, 3, 4]);
+    const [a, b] = [all.slice(0, 0, 2), all.slice(0, 2, 4)];
+    f(a);
+    const same = copies(() => f(a));
+    expect(copies(() => f(b)) - same).toBe(1);
+    expect(copies(() => f(b))).toBe(same);
+    b.add_(1);
+    expect(copies(() => f(b)) - same).toBe(1);
+    expect(f(b).toArraySync()).toEqual([8, 10]);
+    f.dispose();
+  });
+});
+
+it("state that was given another buffer is found again, and is kept while the program lives", () => {
+  const state = dx.tensor([1, 2]);
+  const f = dx.compile((x: dx.Tensor) => x.add(state));
+  expect(f(dx.ones([2])).toArraySync()).toEqual([2, 3]);
+  state.mul_(10);
+  expect(f(dx.ones([2])).toArraySync()).toEqual([11, 21]);
+  state.copy_(dx.tensor([5, 6]));
+  expect(f(dx.ones([2])).toArraySync()).toEqual([6, 7]);
+  f.dispose();
+});
+
+it("gives back all that it held", () => {
+  const x = dx.ones([64]);
+  const run = (): void => {
+    const f = dx.compile((t: dx.Tensor) => t.mul(2).add(t));
+    dx.scope(() => void f(x));
+    f.dispose();
+  };
+  run();
+  const before = dx.memoryStatistics().liveBuffers;
+  for (let i = 0; i < 5; i++) run();
+  expect(dx.memoryStatistics().liveBuffers).toBe(before);
+});
+
+it("two results that are equal have a buffer each", () => {
+  const f = dx.compile((x: dx.Tensor) => [x.mul(2), x.mul(2)] as const);
+  for (let i = 0; i < 3; i++) {
+    const [a, b] = f(dx.tensor([i]));
+    a.add_(100);
+    expect([a.itemSync(), b.itemSync()]).toEqual([100 + 2 * i, 2 * i]);
+  }
+  f.dispose();
+});

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { demandReal } from "../../src/runtime/traced.ts";
+import type { Tensor } from "../../src/tensor.ts";
+
+it("a tensor that was kept from a compiled function is named with it, by any eager use", async () => {
+  let kept: dx.Tensor | undefined;
+  const f = dx.compile(
+    (x: dx.Tensor) => {
+      kept = x.mul(2);
+      return kept.add(1);
+    },
+    { name: "leaky" },
+  );
+  f(dx.ones([2]));
+  const uses: (() => unknown)[] = [
+    () => kept!.add(1),
+    () => kept!.toArraySync(),
+    () => kept!.add_(1),
+    () => dx.ones([2]).copy_(kept!),
+    () => kept!.view(2, 1).sum(),
+    () => f(kept!),
+    () => demandReal("test", [kept as unknown as Tensor]),
+  ];
+  for (const use of uses) expect(use).toThrow(/made inside the compiled function leaky and kept/);
+  await expect((async () => kept!.toArray())()).rejects.toThrow(dx.TraceError);
+  expect(() => demandReal("test", [dx.ones([2]) as unknown as Tensor])).not.toThrow();
+  f.dispose();
+});
