@@ -113,8 +113,8 @@ const elementwise = [
         return [output, hidden, ...(cell === null ? [] : [cell])];
       };
     return [
-      sum(`recurrent layer of ${kind}`, operands, run(true) as Lowering["run"]),
-      sum(`recurrent layer of ${kind} as one operator`, operands, run(false) as Lowering["run"]),
+      sum(`recurrent layer of ${kind}`, operands, run(true) as Sample["run"]),
+      sum(`recurrent layer of ${kind} as one operator`, operands, run(false) as Sample["run"]),
     ];
   }),
   sum("planes of another size", [real([2, 2, 5, 6]), real([1, 2, 3, 4, 5]), half([2, 3, 7])], (plane, volume, line) => [
