@@ -175,7 +175,7 @@ export function itemSync(x: Tensor): number {
 }
 
 /** The number of elements. Reference: torch.numel. */
-export const numel = (x: Tensor): number => x.size;
+const numel = (x: Tensor): number => x.size;
 
 /** The tensor in a dtype, as PyTorch's methods of these names give it. */
 const float = (x: Tensor): Tensor => toDType(x, "float32");

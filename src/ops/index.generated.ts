@@ -369,8 +369,6 @@ export const toArraySync = function ($0: never) { if (!(isTensor($0) && (argumen
 export const item = async function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("item", "x:0", arguments); try { return await $data.item($0); } catch (error) { throw under("item", error); } } as unknown as typeof $data.item;
 /** item(), blocking. */
 export const itemSync = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("itemSync", "x:0", arguments); try { return $data.itemSync($0); } catch (error) { throw under("itemSync", error); } } as unknown as typeof $data.itemSync;
-/** The number of elements. Reference: torch.numel. */
-export const numel = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("numel", "x:0", arguments); try { return $data.numel($0); } catch (error) { throw under("numel", error); } } as unknown as typeof $data.numel;
 export { type DeformConvOptions } from "./deform-conv.ts";
 /**
  * A convolution whose cells are read between the elements, each moved by its offset.
