@@ -194,7 +194,8 @@ export function refresh() {
   const rows = families.flatMap((f) => f.operations);
   const facts = Object.fromEntries(rows.filter((o) => o.pytorch !== undefined).map(({ name, status, featureLevel, ...f }) => [name, f]));
   const lowest = Object.fromEntries(rows.map((o) => [o.name, o.featureLevel]));
-  write(tableOf({ facts, lowest, spaces }));
+  const brief = Object.fromEntries(rows.filter((o) => o.bfloat16 !== undefined).map((o) => [o.name, o.bfloat16]));
+  write(tableOf({ facts, lowest, spaces, brief }));
 }
 
 /** Every file that is made of the table, with its text. */

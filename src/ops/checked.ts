@@ -156,7 +156,8 @@ export function refusedBy(operation: string, text: string, kindAt: (i: number) =
 }
 
 /** What V8 says of lists and recursions that sizes made too long for the host. */
-const TOO_MUCH = /^(Invalid (typed )?array length|Array buffer allocation failed|Invalid array buffer length|Maximum call stack size exceeded)/;
+const TOO_MUCH =
+  /^(Invalid (typed )?array length|Array buffer allocation failed|Invalid array buffer length|Maximum call stack size exceeded)/;
 
 /** What was thrown, under the name that the user called. */
 export function under(operation: string, error: unknown): unknown {

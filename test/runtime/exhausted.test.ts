@@ -331,17 +331,17 @@ async function withFault(make: () => Program, expected: readonly Numbers[], at: 
   }
   const failed = plan(0, 0);
   if (failed === 0) {
-    expect(error, where).toBeNull();
-    expect(numbersOf(result!), where).toEqual(expected[at - 1]);
+    expect(error, `at ${where}`).toBeNull();
+    expect(numbersOf(result!), `at ${where}`).toEqual(expected[at - 1]);
     return false;
   }
   if (error !== null) {
-    expect(error, where).toBeInstanceOf(dx.OutOfMemoryError);
+    expect(error, `at ${where}`).toBeInstanceOf(dx.OutOfMemoryError);
     expect(fail, `${where}: one that fails is asked for again`).toBeGreaterThan(1);
     if (before !== null) expect(numbersOf(state!()), `state after ${where}`).toEqual(before);
     result = await step(at);
   }
-  expect(numbersOf(result!), where).toEqual(expected[at - 1]);
+  expect(numbersOf(result!), `at ${where}`).toEqual(expected[at - 1]);
   for (let n = at + 1; n <= CALLS; n++) expect(numbersOf(await step(n)), `call ${n} after ${where}`).toEqual(expected[n - 1]);
   return true;
 }

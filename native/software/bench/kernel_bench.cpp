@@ -201,8 +201,8 @@ std::vector<Case> Layers() {
     const int64_t out = (size + 2 * pad - k) / stride + 1;
     return Case{"layer " + name + " b" + std::to_string(n),
                 "CONVOLUTION InputTensor=" + Shape({n, ci, size, size}) + " FilterTensor=" + Shape({co, ci / groups, k, k}) +
-                    " OutputTensor=" + Shape({n, co, out, out}) + " Mode=1 Direction=0 Strides=" + pair(stride) +
-                    " Dilations=" + pair(1) + " StartPadding=" + pair(pad) + " EndPadding=" + pair(pad) + " OutputPadding=" + pair(0) +
+                    " OutputTensor=" + Shape({n, co, out, out}) + " Mode=1 Direction=0 Strides=" + pair(stride) + " Dilations=" + pair(1) +
+                    " StartPadding=" + pair(pad) + " EndPadding=" + pair(pad) + " OutputPadding=" + pair(0) +
                     " GroupCount=" + std::to_string(groups),
                 2.0 * static_cast<double>(n * co * out * out * (ci / groups) * k * k), 0, 0};
   };
@@ -226,8 +226,8 @@ std::vector<Case> Layers() {
     const std::string window = " DimensionCount=2 Strides=[2,2] WindowSize=[3,3] StartPadding=[1,1] EndPadding=[1,1]";
     const double pooled = plane * 4 * (112 * 112 + 56 * 56);
     cases.push_back(moved("max pool 3x3" + b, "MAX_POOLING InputTensor=" + in + " OutputTensor=" + out + window, pooled));
-    cases.push_back(moved("average pool 3x3" + b,
-                          "AVERAGE_POOLING InputTensor=" + in + " OutputTensor=" + out + window + " IncludePadding=0", pooled));
+    cases.push_back(
+        moved("average pool 3x3" + b, "AVERAGE_POOLING InputTensor=" + in + " OutputTensor=" + out + window + " IncludePadding=0", pooled));
     const std::string x = Shape({n, 64, 56, 56}), one = Shape({1, 64, 1, 1});
     cases.push_back(moved("batch norm training" + b,
                           "BATCH_NORMALIZATION_TRAINING InputTensor=" + x + " ScaleTensor=" + one + " BiasTensor=" + one +
@@ -271,7 +271,8 @@ std::vector<Case> Layers() {
   cases.push_back(Reduce("layer sum middle", "[1]", {64, 512, 512}, {64, 1, 512}));
   cases.push_back(Reduce("layer sum last", "[1]", {4096, 4096}, {4096, 1}));
   cases.push_back(moved("cast to f16", "CAST InputTensor=f32[16777216] OutputTensor=f16[16777216]", 6.0 * (16 << 20)));
-  cases.push_back(moved("gather rows", "GATHER InputTensor=f32[1,50000,256] IndicesTensor=u32[1,1,8192] OutputTensor=f32[1,8192,256] Axis=1 "
+  cases.push_back(moved("gather rows",
+                        "GATHER InputTensor=f32[1,50000,256] IndicesTensor=u32[1,1,8192] OutputTensor=f32[1,8192,256] Axis=1 "
                         "IndexDimensions=1",
                         8.0 * 8192 * 256));
   return cases;

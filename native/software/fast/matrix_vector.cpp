@@ -10,9 +10,9 @@ namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kWork = 1 << 17;     // elements of the matrix that are worth a thread's while
-constexpr int64_t kColumns = 4096;     // sums that stay in the level 1 cache
-constexpr int64_t kBlock = 512;        // results that are finished at once
+constexpr int64_t kWork = 1 << 17;  // elements of the matrix that are worth a thread's while
+constexpr int64_t kColumns = 4096;  // sums that stay in the level 1 cache
+constexpr int64_t kBlock = 512;     // results that are finished at once
 constexpr int64_t kMostPieces = 16;
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -54,8 +54,7 @@ class MatrixVectorKernel final : public Kernel {
     pool.ParallelFor(0, p_.batch * blocks_ * pieces_, std::max<int64_t>(1, kWork / work), [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t piece = i % pieces_, block = i / pieces_ % blocks_, batch = i / pieces_ / blocks_;
-        const float* vector =
-            copies_vector_ ? vectors + batch * Padded(p_.k) : reinterpret_cast<const float*>(Vector(a, batch));
+        const float* vector = copies_vector_ ? vectors + batch * Padded(p_.k) : reinterpret_cast<const float*>(Vector(a, batch));
         const int64_t j = block * block_, n = std::min(block_, length_ - j);
         float* to = sums + (batch * pieces_ + piece) * Padded(length_) + j;
         Multiply(a, batch, j, n, p_.k * piece / pieces_, p_.k * (piece + 1) / pieces_, vector, to);
@@ -100,8 +99,8 @@ class MatrixVectorKernel final : public Kernel {
       const int64_t count = std::min(kBlock, n - i);
       table.scale_shift(block, sums + i, p_.alpha, 0, count);
       if (p_.adds_c) {
-        table.load(p_.c.type, reinterpret_cast<uint8_t*>(added),
-                   a.inputs[2] + (Offset(p_.c, batch) + (j + i) * c_step_) * p_.c.bytes, c_step_, count);
+        table.load(p_.c.type, reinterpret_cast<uint8_t*>(added), a.inputs[2] + (Offset(p_.c, batch) + (j + i) * c_step_) * p_.c.bytes,
+                   c_step_, count);
         table.axpy(block, added, p_.beta, count);
       }
       Activate(p_.activations, block, count);

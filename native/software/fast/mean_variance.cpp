@@ -112,8 +112,8 @@ class MeanVarianceKernel final : public Kernel {
       if (has_[kScale] && !scale_varies) factor *= operand_[kScale].Read(a.inputs[kScale], at[kScale]);
       const float shift = has_[kBias] && !bias_varies ? operand_[kBias].Read(a.inputs[kBias], at[kBias]) : 0;
       const auto offset = static_cast<float>((static_cast<double>(center) - mean) * factor);
-      const bool direct = activations_.empty() && IsDirect(kX) && IsDirect(kY) && (!scale_varies || IsDirect(kScale)) &&
-                          (!bias_varies || IsDirect(kBias));
+      const bool direct =
+          activations_.empty() && IsDirect(kX) && IsDirect(kY) && (!scale_varies || IsDirect(kScale)) && (!bias_varies || IsDirect(kBias));
       const int64_t block = direct ? length : kBlock;
       for (int64_t i = 0; i < length; i += block)
         Write(a, Moved(at, i), std::min(block, length - i), center, static_cast<float>(factor), offset, scale_varies, shift, bias_varies);

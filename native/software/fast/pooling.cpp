@@ -174,7 +174,7 @@ class PoolingKernel : public Kernel {
   Window window_;
   Along z_, y_, x_;
   std::vector<std::pair<int64_t, int64_t>> served_;  // by each cell along x: from which place to which
-  int64_t step_ = 1;         // from one place of a line to the next
+  int64_t step_ = 1;                                 // from one place of a line to the next
   int64_t line_floats_ = 0;  // of a line of the image with what lies outside on both sides, for whole vectors of places
 };
 
@@ -195,8 +195,8 @@ class AveragePooling final : public PoolingKernel {
       Table().sum_rows(line + x_.padding, in, rows, count, 0, image_.size[2]);
       const int64_t at = places_.Start(plane) + places_.Line(z, y), of_window = window_.size[0] * window_.size[1];
       float* out = places_.floats.Room(a.outputs[0], at, places_.stride[2], room);
-      Table().mean_places(out, line, step_, x_.dilation, x_.cells, counts_.data(),
-                          static_cast<float>(counts_padding_ ? of_window : count), places_.size[2]);
+      Table().mean_places(out, line, step_, x_.dilation, x_.cells, counts_.data(), static_cast<float>(counts_padding_ ? of_window : count),
+                          places_.size[2]);
       places_.floats.Write(a.outputs[0], at, places_.stride[2], places_.size[2], out);
     });
   }

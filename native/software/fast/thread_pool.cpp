@@ -70,7 +70,7 @@ struct ThreadPool::State {
   std::condition_variable wake;
   std::atomic<int> sleeping{0};
   std::atomic<int> caller{-1};  // the processor that the latest call came from, where known
-  bool started = false;  // guarded by `owner`
+  bool started = false;         // guarded by `owner`
 };
 
 ThreadPool& ThreadPool::Get() {

@@ -317,8 +317,9 @@ class Maker {
 };
 
 const char* const kNames[kRandomFamilies] = {
-    "elementwise", "binary",  "logical", "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
-    "SOFTMAX",     "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER", "mean and variance"};
+    "elementwise",      "binary",  "logical", "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
+    "SOFTMAX",          "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER",
+    "mean and variance"};
 
 }  // namespace
 
