@@ -466,7 +466,8 @@ eachDevice("mistakes", (device) => {
         [1, 2, 3],
         [4, 5, 6],
       ]);
-      expect(() => [...dx.tensor(1, { device })]).toThrow(/^iterator: tensor must be of at least one axis; received float32\[\]/);
+      expect(() => [...dx.tensor(1, { device })]).toThrow(/not iterable/);
+      expect(dx.tensor(1, { device })).not.toBe(dx.tensor(1, { device }));
       expect([t.long().dtype, t.int().dtype, t.half().dtype, t.bool().dtype, t.long().float().dtype]).toEqual([
         "int64",
         "int32",
@@ -503,7 +504,7 @@ eachDevice("mistakes", (device) => {
       port2.close();
       expect(() => {
         expect(t).toEqual(dx.zeros([2], { device }));
-      }).toThrow(/toArraySync/);
+      }).toThrow(/Tensor float32\[2\]/);
       expect(inspect(t.device)).not.toContain("refuse");
     }));
 

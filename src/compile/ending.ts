@@ -5,7 +5,18 @@ import type { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
 import { tensorsIn, type Ghosts } from "./arguments.ts";
 import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
-import { allEvents, isSame, isSameOrNull, operand, pathTo, type Event, type GradientEffect, type Operand, type Step } from "./log.ts";
+import {
+  allEvents,
+  isSame,
+  isSameOrNull,
+  madeOf,
+  operand,
+  pathTo,
+  type Event,
+  type GradientEffect,
+  type Operand,
+  type Step,
+} from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import type { Continuation, Run } from "./trace.ts";
@@ -46,6 +57,15 @@ function historyOf(t: Tensor, lacks?: Map<Tensor, unknown>): TapeNode | null {
     lacks?.set(t, error);
     return null;
   }
+}
+
+/** Where a path's operations run: a call that followed one to its end named no device itself. */
+function deviceOf(path: readonly Event[]): Device | null {
+  for (const e of allEvents(path)) {
+    const made = e.kind === "assign" ? e.target : madeOf(e)[0];
+    if (made !== undefined) return made.tensor.device;
+  }
+  return null;
 }
 
 /** Views that a call hands out whose base matters: others share their memory, or they must not be written to. */
@@ -90,12 +110,12 @@ export class Ending {
 
   constructor(run: Run, ghosts: Ghosts, result: unknown, effects: readonly Effect[]) {
     this.step = run.at;
-    this.device = run.device;
     this.#isTraced = (t) => run.isTraced(t);
     this.result = result;
     this.effects = effects;
     this.continuations = [...run.continuations];
     this.#path = pathTo(run.at);
+    this.device = run.device ?? deviceOf(this.#path);
     const seen = new Set<Tensor>(run.replaced);
     this.#begins = this.#path
       .flatMap((event) => (event.kind === "region" ? event.effects : []))
@@ -127,7 +147,7 @@ export class Ending {
       this.#places.set(t, place);
     }
     const groups = inGroups(places);
-    this.backwards = groups.map((own, i) => new Backward(run.name, run.device!, own, groups.slice(0, i).flat(), this.#path));
+    this.backwards = groups.map((own, i) => new Backward(run.name, this.device!, own, groups.slice(0, i).flat(), this.#path));
     this.hasCode = this.backwards.some((b) => b.hasCode);
     const outputs = new Set<Storage>();
     for (const t of [...handed, ...this.backwards.flatMap((b) => b.saved)])

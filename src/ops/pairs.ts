@@ -226,7 +226,7 @@ export const samples = (): readonly Sample[] => [
   sample("composed", "logarithms of sums", [real([3, 4]), real([4])], (a, b) => [logaddexp(a!, b!), logaddexp2(a!, b!)]),
   sample("composed", "products with a logarithm", [real([3, 4]), real([4], 0.5, 2)], (a, b) => [xlogy(a!, b!), xlog1py(a!, b!)]),
   sample("exact", "heaviside", [real([3, 4]), real([4])], (a, b) => heaviside(a!.detach(), b!.detach())),
-  sample("rounded", "lerp, addcmul and addcdiv", [real([3, 4]), real([4], 0.5, 2), real([3, 1], 0.5, 2)], (a, b, c) => [
+  sample("composed", "lerp, addcmul and addcdiv", [real([3, 4]), real([4], 0.5, 2), real([3, 1], 0.5, 2)], (a, b, c) => [
     lerp(a!, b!, c!),
     addcmul(a!, b!, c!, { value: 0.5 }),
     addcdiv(a!, b!, c!, { value: 0.5 }),

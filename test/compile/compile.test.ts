@@ -242,6 +242,24 @@ describe.each(devices)("compile on %s", (device) => {
     step.dispose();
   });
 
+  it("runs where its state lies, also when it is called under another default device and ends in another way than before", async () => {
+    const model = dx.nn.linear(3, 2, { device });
+    const optimizer = dx.optim.adam(model.parameters(), { lr: 0.1 });
+    const x = dx.ones([4, 3], { device });
+    const step = dx.compile((scale: number) => {
+      optimizer.zeroGrad();
+      const loss = model.forward(x).mul(scale).square().mean();
+      loss.backward();
+      optimizer.step();
+      return loss;
+    });
+    const losses: number[] = [];
+    for (let i = 0; i < 4; i++) losses.push(Number(await dx.withDevice("meta", () => step(1 + i / 4)).item()));
+    expect(losses.every(Number.isFinite)).toBe(true);
+    expect(new Set(losses).size).toBe(4);
+    step.dispose();
+  });
+
   it("runs a program of few dispatches over the arguments' own buffers and into fresh ones", async () => {
     const w = dx.tensor([1, 2, 3, 4], { device });
     const step = dx.compile((x: dx.Tensor) => {

@@ -86,7 +86,14 @@ export const microsoft: readonly { readonly reason: string; readonly applies: (c
   },
   {
     reason: "of writes to one place any one wins",
-    applies: (c) => c.id === "as_strided_scatter:f32:f1f11a6abf",
+    applies: (c) =>
+      ["as_strided_scatter:f32:f1f11a6abf", "as_strided_scatter:bf16:11b5a66983", "nn.functional.max_unpool3d:bf16:1db0c1c2ca"].includes(
+        c.id,
+      ),
+  },
+  {
+    reason: "averages are summed in another order, which may be another bfloat16",
+    applies: (c) => c.op === "nn.functional.avg_pool2d" && c.id.includes(":bf16:"),
   },
   { reason: "POW of a negative base takes whole exponents beyond int32 for odd ones", applies: (c) => c.id === "pow:f32:a36a900b0c" },
   {
