@@ -111,8 +111,8 @@ class Mutator {
       else
         values = {0,
                   1,
-                  static_cast<T>(list[i] + 1),
-                  static_cast<T>(list[i] - 1),
+                  static_cast<T>(static_cast<uint32_t>(list[i]) + 1),
+                  static_cast<T>(static_cast<uint32_t>(list[i]) - 1),
                   2,
                   3,
                   4,
@@ -188,7 +188,9 @@ class Mutator {
       for (uint32_t v : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 12u, *number + 1, *number - 1, 0x7fffffffu, 0xffffffffu})
         With(i, std::to_string(v), v);
     } else if (auto* signed_number = std::get_if<int32_t>(&field)) {
-      for (int32_t v : {0, 1, -1, 2, 3, 4, 5, 6, 7, -7, *signed_number + 1, *signed_number - 1, INT32_MAX, INT32_MIN})
+      const auto bits = static_cast<uint32_t>(*signed_number);
+      for (int32_t v :
+           {0, 1, -1, 2, 3, 4, 5, 6, 7, -7, static_cast<int32_t>(bits + 1), static_cast<int32_t>(bits - 1), INT32_MAX, INT32_MIN})
         With(i, std::to_string(v), v);
     } else if (std::get_if<float>(&field)) {
       for (float v : {0.0f, -1.0f, 0.5f, 1.0f, 2.0f, NAN, INFINITY, -INFINITY, 1e30f}) With(i, std::to_string(v), v);
