@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -7,6 +8,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // A crash of native code then ends one file's process, not the run.
     pool: "forks",
+    // One a processor: Vitest itself would leave one idle, which the software adapter's threads seldom fill.
+    maxWorkers: availableParallelism(),
     execArgv: ["--expose-gc"],
     testTimeout: 60_000,
     hookTimeout: 120_000,

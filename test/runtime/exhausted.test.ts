@@ -302,7 +302,7 @@ async function reference(make: () => Program): Promise<Numbers[]> {
 
 /** Call, and how many fail: one is asked for again, of more than the tries there are the error is told. The first call makes programs. */
 const isAll = process.env.DXTENSOR_EXHAUST === "all";
-/** Of these, whose steps allocate dozens of times, every fourth allocation fails unless all are asked for. */
+/** Of these, whose steps allocate dozens of times, every eighth allocation fails unless all are asked for. */
 const trainings: ReadonlySet<string> = new Set(Object.keys(programs).filter((name) => /Adam|SGD|Rprop/.test(name)));
 const ways: readonly (readonly [number, number])[] = isAll
   ? [1, 2, 3].flatMap((at) => [1, 2, 3].map((fail) => [at, fail] as const))
@@ -375,7 +375,7 @@ describe("out of memory at every allocation", () => {
       async () => {
         const expected = await reference(make);
         let allocations = 0;
-        const every = isAll || !trainings.has(name) ? 1 : 4;
+        const every = isAll || !trainings.has(name) ? 1 : 8;
         for (const [at, fail] of ways)
           for (let nth = at % every; await withFault(make, expected, at, nth, fail); nth += every) allocations++;
         expect(allocations).toBeGreaterThan(0);
