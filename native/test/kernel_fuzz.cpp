@@ -65,6 +65,15 @@ constexpr const char* kFound[] = {
     "InputPixelOffsets=[0.5,0.5,0.5,nan] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5] Antialiased=0",
     "RESAMPLE3 InputTensor=u8[1,2,3,4] OutputTensor=u8[1,2,6,2] InterpolationMode=1 RoundingDirection=1 Scales=[1,1,2,0.5] "
     "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,inf,-0.5,nan] Antialiased=1",
+    // More index dimensions than places for them.
+    "GATHER InputTensor=f32[1,1,4,5] IndicesTensor=u32[1,1,2,3] OutputTensor=f32[2,3,4,5] Axis=1 IndexDimensions=2",
+    "GATHER InputTensor=f32[4,1,1,5] IndicesTensor=u32[1,1,2,3] OutputTensor=f32[3,1,1,5] Axis=0 IndexDimensions=2",
+    // The last size of the indices was looked for at the updates' rank.
+    "SCATTER_ND InputTensor=f32[1,4,5,6]/[1,30,6,1] IndicesTensor=i32[1,3,2] UpdatesTensor=f32[1,1,3,6] "
+    "OutputTensor=f32[1,4,5,6]/[121,30,6,1] InputDimensionCount=3 IndicesDimensionCount=3",
+    "SCATTER_ND InputTensor=f32[1,4,5,6] IndicesTensor=u32[1,1,1,1,1,1,3,2] UpdatesTensor=f32[1,3,6] "
+    "OutputTensor=f32[1,4,5,6]/[120,6,24,1] "
+    "InputDimensionCount=3 IndicesDimensionCount=2",
 };
 
 bool IsAccepted(const schema::OperatorDesc& desc) { return SUCCEEDED(software::Validate(desc, schema::kHighestFeatureLevel, nullptr)); }
@@ -75,7 +84,10 @@ void AcceptedDescriptionsAreSafe(Suite& suite) {
   for (const schema::OperatorDesc& good : GoodDescriptions(schema::kHighestFeatureLevel))
     for (const Mutant& mutant : Mutants(good))
       if (IsAccepted(mutant.desc)) count += RunAccepted(mutant.desc, random);
-  for (const char* text : kFound) count += RunAccepted(Parse(text), random);
+  for (const char* text : kFound) {
+    CHECK(IsAccepted(Parse(text)));
+    count += RunAccepted(Parse(text), random);
+  }
   CHECK(count > 1000);
   std::printf("accepted descriptions: %u kernel runs\n", count);
 }

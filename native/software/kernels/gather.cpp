@@ -64,15 +64,16 @@ KernelPointer MakeGather(const schema::OperatorDesc& desc) {
   const uint32_t axis = desc.UInt("Axis"), rank = out.rank, index_rank = desc.UInt("IndexDimensions");
   // Output dimensions: those of the input before the axis (right-aligned: leading ones give way to the index dimensions), the
   // last index_rank ones of the indices, those of the input after the axis.
-  const uint32_t after = rank - 1 - axis, first_index = rank - after - index_rank;
+  // With more index dimensions than there are up to the axis, the first of them have given way too.
+  const int64_t first_index = int64_t{axis} + 1 - index_rank;
   const Dimensions in_strides = BroadcastStrides(in), index_strides = BroadcastStrides(indices);
   Dimensions from_in{}, from_indices{};
   for (uint32_t d = 0; d < rank; ++d) {
-    if (d < first_index) {
+    if (int64_t{d} < first_index) {
       const int64_t source = static_cast<int64_t>(d) + index_rank - 1;
       if (source >= 0) from_in[d] = in_strides[static_cast<size_t>(source)];
-    } else if (d < first_index + index_rank) {
-      from_indices[d] = index_strides[rank - index_rank + (d - first_index)];
+    } else if (d <= axis) {
+      from_indices[d] = index_strides[static_cast<size_t>(rank - index_rank + (d - first_index))];
     } else {
       from_in[d] = in_strides[d];
     }
@@ -110,17 +111,17 @@ struct TupleWalk {
   }
 };
 
-// `slices` has the sizes {1.., batches, index dimensions but the last, the tensor's remaining dimensions}.
+// `slices` has the sizes {1.., batches, index dimensions but the last, the tensor's remaining dimensions}. Each has a rank of its own.
 TupleWalk TuplesOf(const schema::TensorDesc& tensor, const schema::TensorDesc& indices, const schema::TensorDesc& slices,
                    uint32_t tensor_rank, uint32_t index_rank, uint32_t batches) {
   TupleWalk w;
   const uint32_t rank = slices.rank;
-  w.tuple_size = indices.sizes[rank - 1];
-  w.tuple_step = indices.strides[rank - 1];
+  w.tuple_size = indices.sizes[indices.rank - 1];
+  w.tuple_step = indices.strides[indices.rank - 1];
   w.read.type = indices.data_type;
   const auto addressed = static_cast<uint32_t>(w.tuple_size);
   const Dimensions tensor_strides = BroadcastStrides(tensor), index_strides = BroadcastStrides(indices);
-  const uint32_t tensor_first = rank - tensor_rank, index_first = rank - index_rank;
+  const uint32_t tensor_first = tensor.rank - tensor_rank, index_first = indices.rank - index_rank;
   for (uint32_t t = 0; t < addressed; ++t) {
     w.sizes[t] = tensor.sizes[tensor_first + batches + t];
     w.strides[t] = tensor.strides[tensor_first + batches + t];
