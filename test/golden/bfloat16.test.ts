@@ -29,24 +29,29 @@ describe("recorded in bfloat16", () => {
   });
 
   for (const device of devices)
-    test.each([{}, { compiled: true }, { strided: true }])(`on ${device}, %j`, async (mode) => {
-      await clean(
-        device,
-        () => {
-          const elsewhere = new Set(isMicrosoft(device) ? cases.filter((c) => microsoft.some((m) => m.applies(c))).map((c) => c.id) : []);
-          const outcomes = runFolder(folder, mode).filter((o) => !elsewhere.has(o.id));
-          const failed = outcomes.filter((o) => o.result === "failed" || o.result === "missing");
-          expect(failed.filter((o) => !known.has(o.id)).map((o) => `${o.id}: ${o.reason}`)).toEqual([]);
-          if (device === "cpu" && Object.keys(mode).length === 0 && existsSync(table)) {
-            const rows = (JSON.parse(readFileSync(table, "utf8")) as Table).families.flatMap((f) => f.operations);
-            const listed = Object.fromEntries(rows.flatMap((o) => (o.bfloat16 === undefined ? [] : [[o.name, o.bfloat16]])));
-            const names = new Set(rows.map((o) => o.name));
-            // npm run operators makes it anew.
-            expect(listed).toEqual(Object.fromEntries(Object.entries(bfloat16Counts(outcomes)).filter(([name]) => names.has(name))));
-          }
-          if (!isMicrosoft(device)) expect(failed.map((o) => o.id).toSorted()).toEqual([...known].toSorted());
-        },
-        { collect: true },
-      );
-    });
+    test.each([{}, { compiled: true }, { strided: true }])(
+      `on ${device}, %j`,
+      async (mode) => {
+        await clean(
+          device,
+          () => {
+            const elsewhere = new Set(isMicrosoft(device) ? cases.filter((c) => microsoft.some((m) => m.applies(c))).map((c) => c.id) : []);
+            const outcomes = runFolder(folder, mode).filter((o) => !elsewhere.has(o.id));
+            const failed = outcomes.filter((o) => o.result === "failed" || o.result === "missing");
+            expect(failed.filter((o) => !known.has(o.id)).map((o) => `${o.id}: ${o.reason}`)).toEqual([]);
+            if (device === "cpu" && Object.keys(mode).length === 0 && existsSync(table)) {
+              const rows = (JSON.parse(readFileSync(table, "utf8")) as Table).families.flatMap((f) => f.operations);
+              const listed = Object.fromEntries(rows.flatMap((o) => (o.bfloat16 === undefined ? [] : [[o.name, o.bfloat16]])));
+              const names = new Set(rows.map((o) => o.name));
+              // npm run operators makes it anew.
+              expect(listed).toEqual(Object.fromEntries(Object.entries(bfloat16Counts(outcomes)).filter(([name]) => names.has(name))));
+            }
+            if (!isMicrosoft(device)) expect(failed.map((o) => o.id).toSorted()).toEqual([...known].toSorted());
+          },
+          { collect: true },
+        );
+        // On a GPU each form of an operation is a shader to compile.
+      },
+      300_000,
+    );
 });
