@@ -89,7 +89,7 @@ const NO_COPIES = new Float64Array();
  * A program of no more dispatches and buffers than this is run as an operation is, over the arguments' own buffers and into fresh ones:
  * recording its dispatches costs less than the copies around a replay.
  */
-const FEW = { dispatches: 4, slots: 32 };
+const FEW = { dispatches: 4, slots: 8 };
 
 type Value = number | bigint | boolean | Uint8Array;
 

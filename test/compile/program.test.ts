@@ -4,6 +4,7 @@ import * as dx from "../../src/index.ts";
 
 /** The queue's thread counts: what it is asked to read comes after. */
 const copies = (fn: () => dx.Tensor): number => {
+  dx.zeros([1], { device: "cpu" }).dataSync();
   const before = dx.counters("cpu").replayCopies;
   fn().dataSync();
   return dx.counters("cpu").replayCopies - before;
