@@ -184,6 +184,7 @@ export class CompiledProgram {
       if (t === undefined) continue;
       t.demandLive(`${this.description.name}: profileSync`, "argument of the last call");
       this.native.binding.copy(t.storage.handle, t.offset * DTYPES[t.dtype].sizeInBytes, this.#buffers[a.slot]!.handle, 0, a.sizeInBytes);
+      a.remember(t);
     }
     try {
       return this.native.binding.profile(this.#held.recording);
@@ -242,6 +243,7 @@ export class CompiledProgram {
   #replay(given: readonly Tensor[], values: Values): Storage[] {
     const { binding } = this.native;
     const name = this.description.name;
+    this.#given = [];
     this.#record();
     const stale = this.#arguments.filter((a) => !a.holds(given[a.index]!));
     const copies = stale.flatMap(({ slot, index, sizeInBytes }) => {
