@@ -1,6 +1,8 @@
 /** How tensors are written: like PyTorch's. */
 import { inspect } from "node:util";
 import { isFloat } from "./dtype.ts";
+import { DxError } from "./errors.ts";
+import { tracer } from "./tracer.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Digits after the point, elements beyond which a tensor is summarised, elements shown at each end then, characters of a line. */
@@ -99,11 +101,14 @@ function suffix(t: Tensor): string {
 let endsOf: (t: Tensor, edgeItems: number) => Tensor;
 let readAll: (t: Tensor) => Promise<Element[]>;
 let readAllSync: (t: Tensor) => Element[];
+/** Whether reading a tensor takes no longer than this many milliseconds. */
+let isAtHand: (t: Tensor, milliseconds: number) => boolean;
 
-export function setPrinter(ends: typeof endsOf, read: typeof readAll, readSync: typeof readAllSync): void {
+export function setPrinter(ends: typeof endsOf, read: typeof readAll, readSync: typeof readAllSync, atHand: typeof isAtHand): void {
   endsOf = ends;
   readAll = read;
   readAllSync = readSync;
+  isAtHand = atHand;
 }
 
 /** Complex elements: their real and imaginary parts, each written as a tensor's are. */
@@ -195,18 +200,35 @@ export function summary(t: Tensor): string {
   return `Tensor ${t.describe()} on ${t.device}${grad}${t.isDisposed ? ", disposed" : ""}`;
 }
 
-/** @internal toString() and console.log show the summary. */
-export function installPrinting(prototype: object, text: (t: never) => string = summary): void {
+/** How long console.log may wait for a tensor's values. */
+const PATIENCE_MS = 10;
+/** Beyond this many elements a tensor inside of something else is summarised. */
+const INNER = 16;
+
+/** @internal What console.log shows of something made of tensors: `show`, its values, where they are at hand, else what is known without. */
+export function inspected(known: string, tensors: readonly Tensor[], show: () => string, isInner: boolean): string {
+  if (tracer() !== null || tensors.some((t) => t.isDisposed || t.device.type === "meta" || (isInner && t.size > INNER))) return known;
+  try {
+    if (tensors.every((t) => isAtHand(t, PATIENCE_MS))) return show();
+  } catch (error) {
+    if (!(error instanceof DxError)) throw error;
+    return `${known}: ${error.message}`;
+  }
+  return `${known}, not computed yet: await it.print() waits and shows the values`;
+}
+
+/** @internal toString() shows the summary, console.log the values. */
+export function installPrinting<T>(prototype: object, text: (t: T) => string, inside: (t: T, isInner: boolean) => string): void {
   Object.defineProperty(prototype, "toString", {
-    value(this: Tensor) {
-      return text(this as never);
+    value(this: T) {
+      return text(this);
     },
     writable: true,
     configurable: true,
   });
   Object.defineProperty(prototype, inspect.custom, {
-    value(this: Tensor) {
-      return text(this as never);
+    value(this: T, depth: number, options: { readonly depth?: number | null }) {
+      return inside(this, depth < (options.depth ?? Infinity));
     },
     writable: true,
     configurable: true,

@@ -1,5 +1,7 @@
+import { inspect } from "node:util";
 import { expect, test, vi } from "vitest";
 import * as dx from "../src/index.ts";
+import { nativeDevice } from "../src/runtime/devices.ts";
 import { clean, eachDevice } from "./device.ts";
 
 eachDevice("printing", (device) => {
@@ -75,4 +77,37 @@ eachDevice("printing", (device) => {
       expect(log).toHaveBeenCalledWith(`tensor([1.2346]${at})`);
       log.mockRestore();
     }));
+
+  test("console.log shows values where they are at hand", () =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor([1, 2], { requiresGrad: true });
+        expect(inspect(x)).toBe(x.formatSync());
+        expect(inspect(x.mul(3))).toBe(`tensor([3., 6.]${at}, gradFn=<mul>)`);
+        expect(inspect({ loss: dx.tensor(2), big: dx.zeros([17]) })).toBe(
+          `{ loss: tensor(2.${at}), big: Tensor float32[17] on ${device} }`,
+        );
+        expect(inspect(dx.zeros([2000]))).toBe(`tensor([0., 0., 0., ..., 0., 0., 0.]${at})`);
+        expect(inspect(dx.complex(dx.tensor([1]), dx.tensor([2])))).toBe(`tensor([1.+2.j]${at})`);
+        const seen: string[] = [];
+        const f = dx.compile((t: dx.Tensor) => {
+          const y = t.mul(2);
+          seen.push(inspect(y));
+          return y;
+        });
+        for (let i = 0; i < 3; i++) f(x.detach());
+        expect(seen).toEqual(seen.map(() => `Tensor float32[2] on ${device}`));
+        const { binding, id } = nativeDevice(dx.device(device));
+        binding.hold(id, true);
+        try {
+          expect(inspect(x.detach().add(1))).toBe(
+            `Tensor float32[2] on ${device}, not computed yet: await it.print() waits and shows the values`,
+          );
+        } finally {
+          binding.hold(id, false);
+        }
+      },
+      { collect: true },
+    ));
 });

@@ -264,6 +264,12 @@ napi_value SynchronizeSync(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
+napi_value DoneWithin(Environment& environment, Arguments in) {
+  OpenDevice& open = environment.Device(ToId(in[0], "doneWithin: device"));
+  const uint32_t milliseconds = ToId(in[1], "doneWithin: milliseconds");
+  return js::New(in.env(), open.device->DoneWithin(std::chrono::milliseconds(milliseconds)));
+}
+
 napi_value ReadCounters(Environment& environment, Arguments in) {
   dml::Counters& counters = environment.Device(ToId(in[0], "counters: device")).device->counters();
   js::Object object(in.env());
@@ -368,6 +374,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("flush", Cold<Flush>);
   add("synchronize", Cold<Synchronize>);
   add("synchronizeSync", Cold<SynchronizeSync>);
+  add("doneWithin", Cold<DoneWithin>);
   add("counters", Cold<ReadCounters>);
   add("memory", Cold<Memory>);
   add("hold", Cold<Hold>);

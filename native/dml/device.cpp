@@ -246,6 +246,11 @@ void Device::Wait() {
   queue_->Wait();
 }
 
+bool Device::DoneWithin(std::chrono::milliseconds time) {
+  Gate::Entry entry(gate_);
+  return queue_->DoneWithin(time);
+}
+
 Program* Device::CreateProgram(const ProgramDesc& desc) {
   return WithInterfaces([&]() -> Program* {
     CheckAlive();

@@ -54,6 +54,8 @@ class Device {
   void Flush() { queue_->Flush(); }
   void Synchronize(std::function<void(const Failure*)> done);
   void Wait();
+  // Whether all work is done, or is within that time.
+  bool DoneWithin(std::chrono::milliseconds time);
   void Hold(bool held) { queue_->Hold(held); }
   void RemoveForTest();
   void HangForTest();

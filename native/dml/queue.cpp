@@ -79,6 +79,21 @@ void Queue::Wait() {
   timeline_.WaitOrThrow(timeline_.submitted(), wait_event_);
 }
 
+bool Queue::DoneWithin(std::chrono::milliseconds time) {
+  constexpr auto kPoll = std::chrono::microseconds(100);
+  constexpr uint64_t kMuch = 2048;
+  // With much waiting to be begun, even asking would block.
+  if (failed() || held() || ring_.pushed() - ring_.popped() > kMuch) return false;
+  Flush();
+  const uint64_t wanted = ring_.pushed();
+  const auto is_done = [&] {
+    return submitted_task_.load(std::memory_order_acquire) >= wanted && timeline_.Completed() >= timeline_.submitted();
+  };
+  for (const auto end = Timeline::Clock::now() + time; !is_done(); std::this_thread::sleep_for(kPoll))
+    if (failed() || Timeline::Clock::now() >= end) return false;
+  return !failed();
+}
+
 uint64_t Queue::CompletedTask() {
   std::lock_guard<std::mutex> lock(mutex_);
   uint64_t done = timeline_.Completed();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -100,6 +101,8 @@ class Queue {
   void Flush();
   // Returns when everything committed so far is done. Throws Failure when the device fails, or is held.
   void Wait();
+  // The same, but gives up after so long, and says whether it is. Never throws: a device that failed or is held finishes nothing.
+  bool DoneWithin(std::chrono::milliseconds time);
   // The number of the last task that the device has finished.
   uint64_t CompletedTask();
   void Hold(bool held);

@@ -2,7 +2,7 @@
 import type { TapeNode } from "../autograd/tape.ts";
 import { ComplexTensor } from "../complex-tensor.ts";
 import { DTypeError } from "../errors.ts";
-import { formatComplex, formatComplexSync, installPrinting, type PrintOptions } from "../print.ts";
+import { formatComplex, formatComplexSync, inspected, installPrinting, type PrintOptions } from "../print.ts";
 import type { Tensor } from "../tensor.ts";
 import "../ops/index.ts";
 import * as arithmetic from "./arithmetic.ts";
@@ -115,4 +115,6 @@ const history = ({ node }: { readonly node: TapeNode | null }): string => (node 
 /** "ComplexTensor complex64[2, 3] on dml:0": what is known without reading the elements. */
 const summary = (z: ComplexTensor): string =>
   `ComplexTensor ${z.describe()} on ${z.device}${history(z.real) || (z.requiresGrad ? ", requiresGrad" : "")}${z.isDisposed ? ", disposed" : ""}`;
-installPrinting(ComplexTensor.prototype, summary);
+installPrinting(ComplexTensor.prototype, summary, (z: ComplexTensor, isInner) =>
+  inspected(summary(z), [z.real, z.imag], () => formatComplexSync(z), isInner),
+);

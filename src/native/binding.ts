@@ -258,6 +258,8 @@ export interface Binding {
   flush(device: number): void;
   synchronize(device: number): Promise<void>;
   synchronizeSync(device: number): void;
+  /** Whether all work is done, or is within that time; false of a device that failed or is held. */
+  doneWithin(device: number, milliseconds: number): boolean;
   counters(device: number): Counters;
   memory(device: number): MemoryStatistics;
   /** Stops the queue thread before its next task, or lets it go on: for tests of asynchrony. */

@@ -79,4 +79,6 @@ Object.defineProperty(Tensor.prototype, "toJSON", {
   writable: true,
   configurable: true,
 });
-printing.installPrinting(Tensor.prototype);
+printing.installPrinting(Tensor.prototype, printing.summary, (t: Tensor, isInner) =>
+  printing.inspected(printing.summary(t), [t], () => printing.formatSync(t), isInner),
+);

@@ -5,6 +5,7 @@ import { means } from "../autograd/gradcheck.ts";
 import { assign, view } from "../dispatch.ts";
 import * as printing from "../print.ts";
 import { scalarTensor } from "../runtime/constants.ts";
+import { nativeDevice } from "../runtime/devices.ts";
 import * as binary from "./binary.ts";
 import * as compare from "./compare.ts";
 import * as creation from "./creation.ts";
@@ -43,4 +44,8 @@ printing.setPrinter(
     ),
   async (t) => data.values(t.dtype, await data.data(t)),
   (t) => data.values(t.dtype, data.dataSync(t)),
+  (t, milliseconds) => {
+    const { binding, id } = nativeDevice(t.device);
+    return binding.doneWithin(id, milliseconds);
+  },
 );

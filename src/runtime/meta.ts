@@ -17,6 +17,7 @@ const known: Partial<Binding> = {
   flush: nothing,
   synchronize: () => Promise.resolve(),
   synchronizeSync: nothing,
+  doneWithin: () => false,
   hold: nothing,
   closeDevice: nothing,
   memory: () => ({ liveInBytes: 0, liveBuffers: 0, peakInBytes: 0, pooledInBytes: 0, programInBytes: 0, limitInBytes: 0 }),

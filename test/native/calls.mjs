@@ -239,6 +239,7 @@ const args = {
   flush: () => [state.device],
   synchronize: () => [state.device],
   synchronizeSync: () => [state.device],
+  doneWithin: () => [state.device, next(3)],
   counters: () => [state.device],
   memory: () => [state.device],
   hold: () => [state.device, next(4) === 0],

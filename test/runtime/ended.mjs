@@ -92,6 +92,7 @@ export function calls(binding, paths, reached) {
     flush: () => binding.flush(device),
     synchronize: () => keep(binding.synchronize(device)),
     synchronizeSync: () => binding.synchronizeSync(device),
+    doneWithin: () => binding.doneWithin(device, 1),
     counters: () => binding.counters(device),
     memory: () => binding.memory(device),
     hold: () => binding.hold(device, false),
