@@ -22,9 +22,10 @@ export function show(value: unknown): string {
     return /^(?:[-+.\d]*|true|false|null|undefined|NaN|-?Infinity)$/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === "bigint") return `${value}n`;
   if (Array.isArray(value)) return value.length > SHOWN ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
-  if (typeof value === "function")
+  // Modules are functions of classes of their own.
+  if (typeof value === "function" && value instanceof Function)
     return /^class\b/.test(Function.prototype.toString.call(value)) ? `the class ${value.name}` : "a function";
-  if (typeof value !== "object" || value === null) return String(value);
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return String(value);
   if (isDescribed(value)) return String(value.describe());
   if (ArrayBuffer.isView(value) && "length" in value) return `${value.constructor.name} of ${String(value.length)}`;
   const prototype = Object.getPrototypeOf(value) as { readonly constructor?: { readonly name?: string } } | null;

@@ -81,15 +81,16 @@ eachDevice("printing", (device) => {
   test("console.log shows values where they are at hand", () =>
     clean(
       device,
-      () => {
+      async () => {
         const x = dx.tensor([1, 2], { requiresGrad: true });
-        expect(inspect(x)).toBe(x.formatSync());
-        expect(inspect(x.mul(3))).toBe(`tensor([3., 6.]${at}, gradFn=<mul>)`);
-        expect(inspect({ loss: dx.tensor(2), big: dx.zeros([17]) })).toBe(
-          `{ loss: tensor(2.${at}), big: Tensor float32[17] on ${device} }`,
-        );
-        expect(inspect(dx.zeros([2000]))).toBe(`tensor([0., 0., 0., ..., 0., 0., 0.]${at})`);
-        expect(inspect(dx.complex(dx.tensor([1]), dx.tensor([2])))).toBe(`tensor([1.+2.j]${at})`);
+        const [y, nested, long] = [x.mul(3), { loss: dx.tensor(2), big: dx.zeros([17]) }, dx.zeros([2000])];
+        const z = dx.complex(dx.tensor([1]), dx.tensor([2]));
+        await dx.synchronize(device);
+        expect(inspect(x)).toBe(`tensor([1., 2.]${at}, requiresGrad=true)`);
+        expect(inspect(y)).toBe(`tensor([3., 6.]${at}, gradFn=<mul>)`);
+        expect(inspect(nested)).toBe(`{ loss: tensor(2.${at}), big: Tensor float32[17] on ${device} }`);
+        expect(inspect(long)).toBe(`tensor([0., 0., 0., ..., 0., 0., 0.]${at})`);
+        expect(inspect(z)).toBe(`tensor([1.+2.j]${at})`);
         const seen: string[] = [];
         const f = dx.compile((t: dx.Tensor) => {
           const y = t.mul(2);

@@ -17,7 +17,7 @@ export class Sequential extends Module {
     for (const [i, layer] of this.#layers.entries()) yield [`${i}`, layer];
   }
 
-  get length(): number {
+  override get length(): number {
     return this.#layers.length;
   }
 

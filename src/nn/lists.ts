@@ -16,7 +16,7 @@ abstract class List<T extends Module | Parameter> extends Module {
     for (const [i, item] of this.#items.entries()) yield [`${i}`, item];
   }
 
-  get length(): number {
+  override get length(): number {
     return this.#items.length;
   }
 

@@ -24,15 +24,15 @@ interface Buffer {
 
 /** What a value of a field holds: itself, or what is in arrays, plain objects and Maps. around: those that it is in. */
 function* membersIn(name: string, value: unknown, around: readonly object[]): Generator<[string, Parameter | Module]> {
-  if (typeof value !== "object" || value === null) return;
   if (value instanceof Parameter || value instanceof Module) yield [name, value];
+  else if (typeof value !== "object" || value === null) return;
   else if (!around.includes(value))
     for (const [key, inner] of entriesIn(value, around.length)) yield* membersIn(`${name}.${key}`, inner, [...around, value]);
 }
 
 function entriesIn(value: object, depth: number): Iterable<readonly [string | number, unknown]> {
   // Rows of numbers are data: nobody looks through them.
-  if (Array.isArray(value)) return depth > 0 && typeof value[0] !== "object" ? [] : value.entries();
+  if (Array.isArray(value)) return depth > 0 && typeof value[0] !== "object" && typeof value[0] !== "function" ? [] : value.entries();
   if (value instanceof Map)
     return [...value].flatMap(([k, v]) => (typeof k === "string" || typeof k === "number" ? [[k, v] as const] : []));
   if (value instanceof Set) return [...value].entries();
@@ -42,20 +42,38 @@ function entriesIn(value: object, depth: number): Iterable<readonly [string | nu
 
 /** Anything that maps one tensor to one. */
 export interface Layer extends Module {
+  (x: Tensor): Tensor;
   forward(x: Tensor): Tensor;
 }
 
+/** Objects of these classes are functions: called, they run forward(). */
+abstract class Callable {
+  constructor() {
+    const self = (...inputs: never[]): unknown => (self as unknown as Callable).forward(...inputs);
+    // A module's own fields may be called so.
+    for (const name of ["name", "length"]) delete (self as unknown as Record<string, unknown>)[name];
+    return Object.setPrototypeOf(self, new.target.prototype as object) as Callable;
+  }
+
+  abstract forward(...inputs: never[]): unknown;
+}
+
+export interface Module {
+  /** The same as forward(). */
+  // oxlint-disable-next-line typescript/no-explicit-any -- what forward() of the class takes and gives
+  (...inputs: any[]): any;
+}
 /**
+ * Called like a function, `model(x)` runs `model.forward(x)`.
+ *
  * Parameters and modules in the object's own fields (also in arrays, plain objects, Maps and Sets there, at any depth) are found and named
  * by the field: `this.fc1 = linear(2, 3)` gives "fc1.weight", `this.heads = { a: linear(2, 3) }` "heads.a.weight". Names of fields that start with "_" are left out. Buffers (state that no gradient changes)
  * are registered by registerBuffer.
  */
-export abstract class Module {
+export abstract class Module extends Callable {
   /** Whether layers such as dropout behave as in training. Set by train() and eval(). */
   training = true;
   readonly #buffers = new Map<string, Buffer>();
-
-  abstract forward(...inputs: never[]): unknown;
 
   /** @internal Own parameters and modules by name. */
   *members(): Generator<[string, Parameter | Module]> {
@@ -291,7 +309,7 @@ export abstract class Module {
     return { module: this.constructor.name, state };
   }
 
-  toString(): string {
+  override toString(): string {
     const inner = [...this.namedChildren()].map(([name, m]) => `  (${name}): ${m.toString().replaceAll("\n", "\n  ")}`);
     const head = `${this.constructor.name}(${this.describeOptions()}`;
     return inner.length === 0 ? `${head})` : `${head}\n${inner.join("\n")}\n)`;

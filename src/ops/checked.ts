@@ -102,7 +102,7 @@ function hintFor(operation: string, parameters: Parameters, values: readonly unk
 }
 
 const isModule = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && "stateDict" in value && "parameters" in value && typeof value.parameters === "function";
+  typeof value === "function" && "stateDict" in value && "parameters" in value && typeof value.parameters === "function";
 
 function wrong(operation: string, parameters: Parameters, values: readonly unknown[], i: number): DxError {
   const [name, { fields, text, isOfDTypes }] = parameters[i]!;

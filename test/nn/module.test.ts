@@ -185,4 +185,35 @@ eachDevice("nn.Module", (device) => {
       expect(() => nn.embedding(3, 2, { paddingIndex: 3 })).toThrow(dx.ValueError);
       expect(() => new nn.Parameter(dx.ones([1], { dtype: "int32" }))).toThrow(dx.DTypeError);
     }));
+
+  test("is called like a function, by compile as well", () =>
+    clean(
+      device,
+      () => {
+        const layer = dx.nn.linear(2, 1);
+        class Named extends dx.nn.Module {
+          override name = "field";
+          override length = 3;
+          inner = [layer];
+          forward(x: dx.Tensor, { twice = false } = {}): { y: dx.Tensor } {
+            return { y: twice ? this.inner[0]!(x).mul(2) : this.inner[0]!(x) };
+          }
+        }
+        const m = new Named();
+        const x = dx.tensor([[1, 2]]);
+        expect(layer(x).dataSync()).toEqual(layer.forward(x).dataSync());
+        expect((m(x, { twice: true }) as { y: dx.Tensor }).y.dataSync()).toEqual(layer.forward(x).mul(2).dataSync());
+        expect([m.name, m.length, m instanceof Named, m instanceof dx.nn.Module]).toEqual(["field", 3, true, true]);
+        expect(Object.keys(m.stateDict())).toEqual(["inner.0.weight", "inner.0.bias"]);
+        expect(dx.nn.sequential(layer, dx.nn.relu())(x).shape).toEqual([1, 1]);
+        const f = dx.compile(layer);
+        for (const k of [1, 2, 3]) {
+          const given = dx.tensor([[k, -k]]);
+          expect(f(given).dataSync()).toEqual(layer(given).dataSync());
+        }
+        expect(() => dx.relu(m as never)).toThrow("received a Named");
+        m.dispose();
+      },
+      { collect: true },
+    ));
 });
