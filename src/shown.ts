@@ -23,7 +23,7 @@ export function show(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (Array.isArray(value)) return value.length > SHOWN ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
   // Modules are functions of classes of their own.
-  if (typeof value === "function" && value instanceof Function)
+  if (typeof value === "function" && !("parameters" in value))
     return /^class\b/.test(Function.prototype.toString.call(value)) ? `the class ${value.name}` : "a function";
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return String(value);
   if (isDescribed(value)) return String(value.describe());

@@ -58,6 +58,7 @@ abstract class Callable {
   abstract forward(...inputs: never[]): unknown;
 }
 
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the way to say that objects of a class can be called
 export interface Module {
   /** The same as forward(). */
   // oxlint-disable-next-line typescript/no-explicit-any -- what forward() of the class takes and gives
