@@ -36,6 +36,8 @@ export function source(file) {
     if (d?.type === "FunctionDeclaration" && d.body !== null) made.functions.set(d.id.name, d);
     if (d?.type === "VariableDeclaration") for (const v of d.declarations) if (v.id.type === "Identifier") made.functions.set(v.id.name, v);
   }
+  // An interface of a class's name says more of the class.
+  for (const name of made.classes.keys()) made.types.delete(name);
   return made;
 }
 
@@ -78,7 +80,7 @@ function union(list) {
 /** Fields of several object types as those of one; those of a class are the class. */
 function merged(list) {
   const classes = list.filter((s) => s.kind === "instance");
-  if (classes.length === 1 && list.every((s) => s.kind === "object" || s.kind === "instance")) return classes[0];
+  if (classes.length === 1 && list.every((s) => ["object", "instance", "function"].includes(s.kind))) return classes[0];
   if (list.some((s) => s.kind !== "object")) return any;
   return { kind: "object", fields: Object.assign({}, ...list.map((s) => s.fields)) };
 }

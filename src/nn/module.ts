@@ -58,12 +58,6 @@ abstract class Callable {
   abstract forward(...inputs: never[]): unknown;
 }
 
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the way to say that objects of a class can be called
-export interface Module {
-  /** The same as forward(). */
-  // oxlint-disable-next-line typescript/no-explicit-any -- what forward() of the class takes and gives
-  (...inputs: any[]): any;
-}
 /**
  * Called like a function, `model(x)` runs `model.forward(x)`.
  *
@@ -71,6 +65,7 @@ export interface Module {
  * by the field: `this.fc1 = linear(2, 3)` gives "fc1.weight", `this.heads = { a: linear(2, 3) }` "heads.a.weight". Names of fields that start with "_" are left out. Buffers (state that no gradient changes)
  * are registered by registerBuffer.
  */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the way to say that objects of a class can be called
 export abstract class Module extends Callable {
   /** Whether layers such as dropout behave as in training. Set by train() and eval(). */
   training = true;
@@ -343,4 +338,10 @@ export function clearGradient(p: Tensor, setToNull: boolean): void {
     grad.leafRequiresGrad = false;
     noGrad(() => grad.zero_());
   }
+}
+
+export interface Module {
+  /** The same as forward(). */
+  // oxlint-disable-next-line typescript/no-explicit-any -- what forward() of the class takes and gives
+  (...inputs: any[]): any;
 }
