@@ -89,6 +89,15 @@ export class LinAlgError extends DxError {
     this.info = info;
   }
 }
+/** A shader whose function breaks the language's rules: `place` is the line of it. */
+export class ShaderError extends DxError {
+  readonly place: string;
+  constructor(shader: string, problem: string, place: string) {
+    super({ operation: shader, received: problem });
+    this.message = `${shader}: ${problem}${place === "" ? "" : ` (${place})`}.`;
+    this.place = place;
+  }
+}
 /** Misuse of compile(): reading data while tracing, and the like. */
 export class TraceError extends DxError {}
 

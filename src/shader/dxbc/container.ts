@@ -1,0 +1,67 @@
+/** The DXBC container: chunks and their checksum, which is MD5 but for its last block. */
+
+const SHIFTS = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
+const SINES = Array.from({ length: 64 }, (_, i) => Math.floor(Math.abs(Math.sin(i + 1)) * 2 ** 32) >>> 0);
+
+function md5Block(state: Uint32Array, m: Uint32Array): void {
+  let [a, b, c, d] = state as unknown as [number, number, number, number];
+  for (let i = 0; i < 64; i++) {
+    const round = i >> 4;
+    const f = round === 0 ? (b & c) | (~b & d) : round === 1 ? (d & b) | (~d & c) : round === 2 ? b ^ c ^ d : c ^ (b | ~d);
+    const g = round === 0 ? i : round === 1 ? (5 * i + 1) % 16 : round === 2 ? (3 * i + 5) % 16 : (7 * i) % 16;
+    const sum = (a + f + SINES[i]! + m[g]!) | 0;
+    const shift = SHIFTS[4 * round + (i % 4)]!;
+    [a, d, c, b] = [d, c, b, (b + ((sum << shift) | (sum >>> (32 - shift)))) | 0];
+  }
+  [a, b, c, d].forEach((x, i) => {
+    state[i] = state[i]! + x;
+  });
+}
+
+/** Of the container's words from the fifth on. */
+function checksum(words: Uint32Array): Uint32Array {
+  const state = Uint32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476);
+  const full = words.length - (words.length % 16);
+  for (let at = 0; at < full; at += 16) md5Block(state, words.subarray(at, at + 16));
+  const rest = words.subarray(full);
+  const bits = words.length * 32;
+  const last = new Uint32Array(16);
+  if (rest.length >= 14) {
+    last.set(rest);
+    last[rest.length] = 0x80;
+    md5Block(state, last);
+    last.fill(0);
+  } else {
+    last.set(rest, 1);
+    last[rest.length + 1] = 0x80;
+  }
+  last[0] = bits;
+  last[15] = (bits >>> 2) | 1;
+  md5Block(state, last);
+  return state;
+}
+
+const fourCC = (name: string): number => [...name].reduce((word, letter, i) => word | (letter.charCodeAt(0) << (8 * i)), 0) >>> 0;
+
+/** A container of chunks, each of whole words. */
+export function makeContainer(chunks: readonly { readonly name: string; readonly words: readonly number[] }[]): Uint8Array {
+  const header = 8 + chunks.length;
+  const size = chunks.reduce((n, c) => n + 2 + c.words.length, header);
+  const words = new Uint32Array(size);
+  words.set([fourCC("DXBC"), 0, 0, 0, 0, 1, size * 4, chunks.length]);
+  let at = header;
+  chunks.forEach(({ name, words: content }, i) => {
+    words[8 + i] = at * 4;
+    words.set([fourCC(name), content.length * 4], at);
+    words.set(content, at + 2);
+    at += 2 + content.length;
+  });
+  words.set(checksum(words.subarray(5)), 1);
+  return new Uint8Array(words.buffer);
+}
+
+/** Whether a container's checksum is right. */
+export function hasChecksum(container: Uint8Array): boolean {
+  const words = new Uint32Array(Uint8Array.from(container).buffer);
+  return checksum(words.subarray(5)).every((w, i) => w === words[i + 1]);
+}

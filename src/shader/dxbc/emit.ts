@@ -1,0 +1,335 @@
+/** A shader as DXBC: simplified, lowered to words, its values in temporary registers, its uniforms in cb0. */
+import { ShaderError } from "../../errors.ts";
+import { constantOf, type Assign, type Atomic, type Block, type For, type If, type Load, type Memory, type Operate, type Shader, type Statement, type Store, type Uniform, type Value, type Variable, type While } from "../ir.ts";
+import { lower } from "../lower.ts";
+import { bitsOfFloat, isCast, type Scalar } from "../operations.ts";
+import { simplify } from "../simplify.ts";
+import { allocate } from "./allocate.ts";
+import { makeContainer } from "./container.ts";
+import type { Instruction, Operand, Register } from "./instructions.ts";
+import { atomicOpcode, NONZERO, PLAIN, SYNC, type OpcodeName } from "./opcodes.ts";
+import { declaration, declareBuffer, declareConstants, declareInput, declareShared, instructionTokens } from "./tokens.ts";
+import { Uses } from "./uses.ts";
+
+/** What a launch needs to know of a compiled shader. */
+export interface CompiledShader {
+  readonly bytes: Uint8Array;
+  /** The words of cb0, in order. */
+  readonly uniforms: readonly Uniform[];
+  /** Instructions, and temporary registers of four words. */
+  readonly instructions: number;
+  readonly registers: number;
+}
+
+/** Root constants that a launch may have. */
+export const MOST_UNIFORMS = 32;
+/** Buffers: u0 to u7 are there on every device. */
+export const MOST_BUFFERS = 8;
+
+export function emitShader(source: Shader): CompiledShader {
+  const shader = simplify(lower(simplify(source)));
+  if (shader.uniforms.length > MOST_UNIFORMS)
+    throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MOST_UNIFORMS}`, "");
+  const emitter = new Emission(shader);
+  emitter.block(shader.body);
+  emitter.add("ret");
+  const { code } = emitter;
+  const registers = allocate(code, emitter.variables);
+  const declarations = [
+    ...declaration("dcl_thread_group", shader.threads, 1, 1),
+    ...(shader.uniforms.length === 0 ? [] : declareConstants(Math.ceil(shader.uniforms.length / 4))),
+    ...shader.buffers.flatMap((b) => declareBuffer(b.slot)),
+    ...shader.shared.flatMap((m) => declareShared(m.slot, 4 * m.length)),
+    ...(emitter.groups === 0 ? [] : declareInput("group", emitter.groups)),
+    ...(emitter.usesLocal ? declareInput("local", 1) : []),
+    ...(registers === 0 ? [] : declaration("dcl_temps", registers)),
+  ];
+  const body = [...declarations];
+  for (const i of code) for (const token of instructionTokens(i)) body.push(token);
+  const words = [0x50050, body.length + 2, ...body];
+  const bytes = makeContainer([
+    { name: "ISGN", words: [0, 8] },
+    { name: "OSGN", words: [0, 8] },
+    { name: "SHEX", words },
+  ]);
+  return { bytes, uniforms: shader.uniforms, instructions: code.length, registers };
+}
+
+function wordOf(type: Scalar, n: number): number {
+  if (type === "f32") return bitsOfFloat(n);
+  return type === "bool" ? (n === 0 ? 0 : 0xffffffff) : n >>> 0;
+}
+
+class Emission {
+  readonly code: Instruction[] = [];
+  readonly variables = new Set<Register>();
+  /** Components of the group's place that are read, as bits. */
+  groups = 0;
+  usesLocal = false;
+  readonly #shader: Shader;
+  readonly #uses: Uses;
+  readonly #operands = new Map<Value, Operand>();
+  readonly #registers = new Map<Variable, Register>();
+  #ids = 0;
+
+  constructor(shader: Shader) {
+    this.#shader = shader;
+    this.#uses = new Uses(shader.body);
+  }
+
+  add(opcode: OpcodeName, results: Instruction["results"] = [], operands: readonly Operand[] = [], flags = 0): void {
+    this.code.push({ opcode, results, operands, flags });
+  }
+
+  #register(): Register {
+    return { id: this.#ids++, group: null, start: 0, end: 0, temp: -1, component: -1 };
+  }
+
+  #fresh(v: Value): Register {
+    const register = this.#register();
+    this.#operands.set(v, { kind: "register", register });
+    return register;
+  }
+
+  #variable(v: Variable): Register {
+    let r = this.#registers.get(v);
+    if (r === undefined) {
+      this.#registers.set(v, (r = this.#register()));
+      this.variables.add(r);
+    }
+    return r;
+  }
+
+  #of(v: Value): Operand {
+    const known = this.#operands.get(v);
+    if (known !== undefined) return known;
+    const { leaf } = v;
+    const n = constantOf(v);
+    if (n !== null) return { kind: "immediate", word: wordOf(v.type, n) };
+    if (leaf?.kind === "local") {
+      this.usesLocal = true;
+      return { kind: "system", type: "local", component: 0 };
+    }
+    if (leaf?.kind === "groupX" || leaf?.kind === "groupY") {
+      const component = leaf.kind === "groupX" ? 0 : 1;
+      this.groups |= 1 << component;
+      return { kind: "system", type: "group", component };
+    }
+    if (leaf?.kind === "uniform")
+      return { kind: "constant", index: this.#shader.uniforms.findIndex((u) => u.name === leaf.uniform.name) };
+    throw new TypeError(`${this.#shader.name}: a value is read before it is made`);
+  }
+
+  /** In a register, for instructions that test one. */
+  #tested(v: Value): Operand {
+    const o = this.#of(v);
+    if (o.kind === "register") return o;
+    const register = this.#register();
+    this.add("mov", [register], [o]);
+    return { kind: "register", register };
+  }
+
+  block(block: Block): void {
+    block.forEach((s, i) => {
+      const next = block[i + 1];
+      // What is assigned at once is computed where the variable lies.
+      const target = s.kind === "operate" && next?.kind === "assign" && this.#fuses(s, next) ? this.#variable(next.variable) : null;
+      if (s.kind === "operate") this.#operate(s, target);
+      else if (!(s.kind === "assign" && i > 0 && this.#fuses(block[i - 1]!, s))) this.#statement(s);
+    });
+  }
+
+  #fuses(made: Statement, s: Assign): boolean {
+    return made.kind === "operate" && made.result === s.value && !isCast(made.name) && this.#uses.count(made.result) === 1;
+  }
+
+  #operate(s: Operate, target: Register | null): void {
+    if (isCast(s.name)) {
+      this.#operands.set(s.result, this.#of(s.args[0]!));
+      return;
+    }
+    const args = s.args.map((v) => this.#of(v));
+    const [a, b] = args as [Operand, Operand];
+    const result = target ?? this.#fresh(s.result);
+    const plain = PLAIN[s.name];
+    if (plain !== undefined) {
+      this.add(plain, [result], args);
+      return;
+    }
+    switch (s.name) {
+      case "sub.f32":
+        this.add("add", [result], [a, this.#negated(b)]);
+        return;
+      case "neg.f32":
+        this.add("mov", [result], [this.#negated(a)]);
+        return;
+      case "abs.f32":
+        this.add("mov", [result], [a.kind === "register" || a.kind === "constant" ? { ...a, absolute: true } : a]);
+        return;
+      case "sub.i32":
+      case "sub.u32": {
+        if (b.kind === "immediate") {
+          this.add("iadd", [result], [a, { kind: "immediate", word: -b.word >>> 0 }]);
+          return;
+        }
+        const register = this.#register();
+        this.add("ineg", [register], [b]);
+        this.add("iadd", [result], [a, { kind: "register", register }]);
+        return;
+      }
+      case "mul.i32":
+      case "mul.u32":
+        this.add("imul", [null, result], args);
+        return;
+      case "div.u32":
+        this.add("udiv", [result, null], args);
+        return;
+      case "mod.u32":
+        this.add("udiv", [null, result], args);
+        return;
+      case "bool.to.u32":
+        this.add("and", [result], [a, { kind: "immediate", word: 1 }]);
+        return;
+      default:
+        throw new TypeError(`${this.#shader.name}: no instruction for ${s.name}`);
+    }
+  }
+
+  #negated(o: Operand): Operand {
+    if (o.kind === "immediate") return { kind: "immediate", word: (o.word ^ 0x80000000) >>> 0 };
+    if (o.kind === "register" || o.kind === "constant") return { ...o, negated: o.negated !== true };
+    return o;
+  }
+
+  #statement(s: Exclude<Statement, Operate>): void {
+    switch (s.kind) {
+      case "load":
+        this.#load(s);
+        return;
+      case "store":
+        this.#store(s);
+        return;
+      case "atomic":
+        this.#atomic(s);
+        return;
+      case "declare":
+      case "assign":
+        this.add("mov", [this.#variable(s.variable)], [this.#of(s.value)]);
+        return;
+      case "get": {
+        const register = this.#variable(s.variable);
+        if (this.#uses.mayAlias(s)) this.#operands.set(s.result, { kind: "register", register });
+        else this.add("mov", [this.#fresh(s.result)], [{ kind: "register", register }]);
+        return;
+      }
+      case "if":
+        this.#if(s);
+        return;
+      case "for":
+        this.#for(s);
+        return;
+      case "while":
+        this.#while(s);
+        return;
+      case "barrier":
+        this.add("sync", [], [], SYNC.threads | SYNC.shared | (s.scope === "all" ? SYNC.buffers : 0));
+        return;
+      case "break":
+      case "continue":
+        this.add(s.kind);
+        return;
+      case "print":
+        return;
+      default:
+        s satisfies never;
+    }
+  }
+
+  #if(s: If): void {
+    this.add("if", [], [this.#tested(s.condition)], NONZERO);
+    this.block(s.then);
+    if (s.otherwise.length > 0) {
+      this.add("else");
+      this.block(s.otherwise);
+    }
+    this.add("endif");
+  }
+
+  /** The index is stepped at the top, so that `continue` steps it too. */
+  #for(s: For): void {
+    const index = this.#fresh(s.index);
+    this.variables.add(index);
+    const [start, end, step] = [this.#of(s.start), this.#of(s.end), this.#of(s.step)];
+    const here: Operand = { kind: "register", register: index };
+    if (start.kind === "immediate" && step.kind === "immediate")
+      this.add("mov", [index], [{ kind: "immediate", word: (start.word - step.word) >>> 0 }]);
+    else if (step.kind === "immediate") this.add("iadd", [index], [start, { kind: "immediate", word: -step.word >>> 0 }]);
+    else {
+      const register = this.#register();
+      this.add("ineg", [register], [step]);
+      this.add("iadd", [index], [start, { kind: "register", register }]);
+    }
+    this.add("loop");
+    this.add("iadd", [index], [here, step]);
+    const done = this.#register();
+    this.add("uge", [done], [here, end]);
+    this.add("breakc", [], [{ kind: "register", register: done }], NONZERO);
+    this.block(s.body);
+    this.add("endloop");
+  }
+
+  #while(s: While): void {
+    this.add("loop");
+    this.block(s.head);
+    this.add("breakc", [], [this.#tested(s.condition)]);
+    this.block(s.body);
+    this.add("endloop");
+  }
+
+  #memory(m: Memory, words: number): Operand {
+    return { kind: "memory", type: m.kind === "buffer" ? "uav" : "shared", slot: m.slot, words };
+  }
+
+  #load(s: Load): void {
+    const registers = s.results.map((v) => this.#fresh(v));
+    if (registers.length > 1) for (const r of registers) r.group = registers;
+    this.add("ld_raw", [registers], [this.#of(s.at), this.#memory(s.memory, registers.length)]);
+  }
+
+  #store(s: Store): void {
+    const value = s.values.length === 1 ? this.#of(s.values[0]!) : this.#vector(s.values);
+    this.add("store_raw", [], [this.#memory(s.memory, s.values.length), this.#of(s.at), value]);
+  }
+
+  /** Several values in one register: where they lie already, or where they will be made, if nobody else needs them. */
+  #vector(values: readonly Value[]): Operand {
+    const operands = values.map((v) => this.#of(v));
+    if (operands.every((o) => o.kind === "immediate")) return { kind: "immediates", words: operands.map((o) => o.word) };
+    const given = operands.map((o) => (o.kind === "register" && o.negated !== true && o.absolute !== true ? o.register : null));
+    const group = given[0]?.group;
+    if (group !== null && group !== undefined && group.length === given.length && given.every((r, i) => r === group[i]))
+      return { kind: "vector", registers: group };
+    const taken = new Set<Register>();
+    const registers = given.map((r, i) => {
+      if (r !== null && r.group === null && !taken.has(r) && !this.variables.has(r) && this.#uses.count(values[i]!) === 1 && this.#uses.isNear(values[i]!)) {
+        taken.add(r);
+        return r;
+      }
+      const register = this.#register();
+      this.add("mov", [register], [operands[i]!]);
+      return register;
+    });
+    for (const r of registers) r.group = registers;
+    return { kind: "vector", registers };
+  }
+
+  #atomic(s: Atomic): void {
+    const returns = s.result !== null && this.#uses.count(s.result) > 0;
+    const opcode = atomicOpcode(s.name, s.value.type === "i32", returns);
+    const memory = this.#memory(s.memory, 0);
+    const value = this.#of(s.value);
+    const operands = [memory, this.#of(s.at), ...(s.expected === null ? [] : [this.#of(s.expected)]), value];
+    const needsResult = opcode.startsWith("imm_");
+    this.add(opcode, needsResult ? [s.result === null ? this.#register() : this.#fresh(s.result)] : [], operands);
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Makes a shader anew: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
+ * reads dropped. `rewrite` is the same walk for other passes.
+ */
+import { Builder } from "./builder.ts";
+import { allStatements, blocksOf, constantOf, readsOf, type Block, type For, type Shader, type Statement, type Value, type Variable } from "./ir.ts";
+
+/** Statements that a loop may become where its function does not say. */
+export const UNROLL_BUDGET = 512;
+
+export class Rewriter {
+  readonly builder: Builder;
+  readonly #values = new Map<Value, Value>();
+  readonly #variables = new Map<Variable, Variable>();
+
+  constructor(builder: Builder) {
+    this.builder = builder;
+  }
+
+  value(v: Value): Value {
+    if (v.leaf === null) return this.#values.get(v)!;
+    const { leaf } = v;
+    if (leaf.kind === "constant") return this.builder.constant(v.type, leaf.number);
+    return leaf.kind === "uniform" ? this.builder.uniform(leaf.uniform) : this.builder.place(leaf.kind);
+  }
+
+  set(old: Value, now: Value): void {
+    this.#values.set(old, now);
+  }
+
+  fresh(old: Value): Value {
+    const now = this.builder.value(old.type);
+    this.#values.set(old, now);
+    return now;
+  }
+
+  variable(v: Variable): Variable {
+    let now = this.#variables.get(v);
+    if (now === undefined) this.#variables.set(v, (now = this.builder.variable(v.type)));
+    return now;
+  }
+
+  walk(block: Block): void {
+    for (const s of block) this.statement(s);
+  }
+
+  inside(block: Block): Block {
+    return this.builder.block(() => this.walk(block));
+  }
+
+  statement(s: Statement): void {
+    const b = this.builder;
+    const of = (v: Value): Value => this.value(v);
+    switch (s.kind) {
+      case "operate":
+        this.set(s.result, b.operate(s.name, ...s.args.map(of)));
+        return;
+      case "load": {
+        const { memory } = s;
+        const make = (): Value[] => {
+          const results = s.results.map((v) => b.value(v.type));
+          b.add({ ...s, at: of(s.at), results });
+          return results;
+        };
+        const isConstant = memory.kind === "buffer" && !memory.isWritable && s.results.length === 1;
+        const made = isConstant
+          ? [b.once(`load ${memory.slot} ${of(s.at).id} ${s.raw} ${s.checked} ${s.results[0]!.type}`, () => make()[0]!)]
+          : make();
+        s.results.forEach((v, i) => this.set(v, made[i]!));
+        return;
+      }
+      case "store":
+        b.add({ ...s, at: of(s.at), values: s.values.map(of) });
+        return;
+      case "atomic":
+        b.add({
+          ...s,
+          at: of(s.at),
+          value: of(s.value),
+          expected: s.expected === null ? null : of(s.expected),
+          result: s.result === null ? null : this.fresh(s.result),
+        });
+        return;
+      case "declare":
+        // Declared again in each trip of an unrolled loop.
+        this.#variables.delete(s.variable);
+        b.add({ kind: "declare", variable: this.variable(s.variable), value: of(s.value) });
+        return;
+      case "get":
+        b.add({ kind: "get", variable: this.variable(s.variable), result: this.fresh(s.result) });
+        return;
+      case "assign":
+        b.add({ kind: "assign", variable: this.variable(s.variable), value: of(s.value) });
+        return;
+      case "if": {
+        const condition = of(s.condition);
+        const known = constantOf(condition);
+        if (known !== null) this.walk(known === 0 ? s.otherwise : s.then);
+        else b.add({ ...s, condition, then: this.inside(s.then), otherwise: this.inside(s.otherwise) });
+        return;
+      }
+      case "for":
+        this.loop(s);
+        return;
+      case "while": {
+        let condition: Value | null = null;
+        const head = b.block(() => {
+          this.walk(s.head);
+          condition = of(s.condition);
+        });
+        b.add({ ...s, head, condition: condition!, body: this.inside(s.body) });
+        return;
+      }
+      case "print":
+        b.add({ ...s, values: s.values.map(of) });
+        return;
+      case "barrier":
+      case "break":
+      case "continue":
+        b.add(s);
+        return;
+      default:
+        s satisfies never;
+    }
+  }
+
+  loop(s: For): void {
+    const b = this.builder;
+    const [start, end, step] = [s.start, s.end, s.step].map((v) => this.value(v)) as [Value, Value, Value];
+    const trips = tripsOf(s, start, end, step);
+    if (trips !== null) {
+      for (const index of trips) {
+        this.set(s.index, b.constant("u32", index));
+        this.walk(s.body);
+      }
+      return;
+    }
+    const index = this.fresh(s.index);
+    b.add({ ...s, index, start, end, step, body: this.inside(s.body) });
+  }
+}
+
+/** The index of each trip where the loop is to be unrolled; null where it stays. */
+function tripsOf(s: For, start: Value, end: Value, step: Value): number[] | null {
+  const [from, to, by] = [constantOf(start), constantOf(end), constantOf(step)];
+  if (from === null || to === null || by === null || s.unroll === false || jumps(s.body)) return null;
+  const count = Math.max(0, Math.ceil((to - from) / by));
+  if (s.unroll === null && count * weight(s.body) > UNROLL_BUDGET) return null;
+  return Array.from({ length: count }, (_, i) => from + i * by);
+}
+
+/** Statements, those of inner loops by their trips. */
+function weight(block: Block): number {
+  let n = 0;
+  for (const s of block) {
+    let inner = 0;
+    for (const each of blocksOf(s)) inner += weight(each);
+    const trips = s.kind === "for" ? tripsOf(s, s.start, s.end, s.step) : null;
+    n += trips === null ? 1 + inner : trips.length * inner;
+  }
+  return n;
+}
+
+/** Whether a break or continue of this loop is in it. */
+function jumps(block: Block): boolean {
+  return block.some((s) => s.kind === "break" || s.kind === "continue" || (s.kind === "if" && (jumps(s.then) || jumps(s.otherwise))));
+}
+
+/** Without operations, loads and variables that nothing depends on. */
+function withoutDead(body: Block): Block {
+  const live = new Set<Value>();
+  const read = new Set<Variable>();
+  const isKept = (s: Statement): boolean => {
+    if (s.kind === "operate" || s.kind === "get") return live.has(s.result);
+    if (s.kind === "load") return s.results.some((v) => live.has(v));
+    return s.kind === "declare" || s.kind === "assign" ? read.has(s.variable) : true;
+  };
+  // What a loop reads may be computed later in it, so until nothing more is found.
+  for (let before = -1; before !== live.size + read.size; ) {
+    before = live.size + read.size;
+    const statements = [...allStatements(body)].toReversed();
+    for (const s of statements) {
+      if (!isKept(s)) continue;
+      for (const v of readsOf(s)) live.add(v);
+      if (s.kind === "get") read.add(s.variable);
+    }
+  }
+  const prune = (block: Block): Block =>
+    block.flatMap((s): Statement[] => {
+      if (!isKept(s)) return [];
+      if (s.kind === "if") {
+        const [then, otherwise] = [prune(s.then), prune(s.otherwise)];
+        return then.length + otherwise.length === 0 ? [] : [{ ...s, then, otherwise }];
+      }
+      if (s.kind === "for") {
+        const inner = prune(s.body);
+        return inner.length === 0 ? [] : [{ ...s, body: inner }];
+      }
+      return [s.kind === "while" ? { ...s, head: prune(s.head), body: prune(s.body) } : s];
+    });
+  return prune(body);
+}
+
+/** The shader with its statements walked by a rewriter, and without what is dead. */
+export function rewrite(shader: Shader, make: (builder: Builder) => Rewriter): Shader {
+  const builder = new Builder();
+  make(builder).walk(shader.body);
+  const body = withoutDead(builder.statements);
+  const used = new Set<string>();
+  const note = (v: Value): void => {
+    if (v.leaf?.kind === "uniform") used.add(v.leaf.uniform.name);
+  };
+  for (const s of allStatements(body)) {
+    readsOf(s).forEach(note);
+    if ("memory" in s && s.memory.kind === "buffer" && !s.raw) note(s.memory.size);
+  }
+  return { ...shader, body, uniforms: shader.uniforms.concat(builder.uniforms).filter((u, i, all) => used.has(u.name) && all.findIndex((w) => w.name === u.name) === i) };
+}
+
+export const simplify = (shader: Shader): Shader => rewrite(shader, (b) => new Rewriter(b));
