@@ -29,6 +29,7 @@ const rooms = [
   "autograd",
   "runtime",
   "graph",
+  "shader",
   "dml",
   "native",
 ];

@@ -11,7 +11,7 @@ import { Storage, type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./lower.ts";
-import { callerPlace } from "./place.ts";
+import { callerPlace } from "../place.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
 export type Values = ReadonlyMap<Event, Value>;

@@ -38,7 +38,7 @@ import {
   type Scalar,
   type Target,
 } from "./log.ts";
-import { callerPlace } from "./place.ts";
+import { callerPlace } from "../place.ts";
 
 type Number = number | bigint | boolean;
 

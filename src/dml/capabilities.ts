@@ -12,6 +12,8 @@ export class Capabilities {
   readonly fusesGraphs: boolean;
   /** The least number of lanes of a wave; 0 without wave operations. */
   readonly waveLanes: number;
+  /** It runs compute shaders of our own. */
+  readonly runsShaders: boolean;
   readonly #missing: Set<OperatorName>;
 
   constructor(data: {
@@ -20,6 +22,7 @@ export class Capabilities {
     dataTypes: number;
     fusesGraphs: boolean;
     waveLanes: number;
+    runsShaders?: boolean | undefined;
     missing?: Iterable<OperatorName>;
   }) {
     this.name = data.name;
@@ -27,6 +30,7 @@ export class Capabilities {
     this.dataTypes = data.dataTypes;
     this.fusesGraphs = data.fusesGraphs;
     this.waveLanes = data.waveLanes;
+    this.runsShaders = data.runsShaders ?? false;
     this.#missing = new Set(data.missing);
   }
 

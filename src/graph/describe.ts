@@ -1,7 +1,8 @@
 /** Nodes of the graph as the addon takes them: fields in the schema's order. */
 import { DTYPES, toBfloat16, toHalf, type DType } from "../dtype.ts";
-import { spanInBytes, type Activation, type Expr, type GraphNode } from "./graph.ts";
-import type { FieldValue, OperatorDescription, TensorDescription } from "../native/binding.ts";
+import { spanInBytes, type Activation, type Expr, type GraphNode, type ShaderCall } from "./graph.ts";
+import { keyOf } from "./key.ts";
+import type { FieldValue, OperatorDescription, ShaderDescription, TensorDescription } from "../native/binding.ts";
 import { isPacked } from "../shape.ts";
 import type { Scalar } from "./emitter.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
@@ -93,8 +94,25 @@ function describe(
 
 const describeActivation = (a: Activation): OperatorDescription => describe(a.operator, a.attributes, () => null);
 
+/** A string that is equal for nodes that are one dispatchable. */
+export const nodeKey = (node: GraphNode): string =>
+  node.shader === undefined
+    ? keyOf(describeNode(node as OperatorNode))
+    : keyOf([node.shader.id, [...node.shader.constants], node.shader.groups, node.outputs.map((x) => x?.value.sizeInBytes)]);
+
+/** A node of DirectML. */
+export type OperatorNode = GraphNode & { readonly operator: OperatorName };
+
+/** A launch as the addon takes it. */
+export const describeShader = (call: Pick<ShaderCall, "bytes" | "constants" | "groups">, inputCount: number): ShaderDescription => ({
+  shader: call.bytes,
+  constants: call.constants,
+  groups: call.groups,
+  inputCount,
+});
+
 /** The description of a node; tensors as the node sees them, of as many bytes as `bytes` says (default: their span). */
-export function describeNode(node: GraphNode, bytes?: (x: Expr) => number): OperatorDescription {
+export function describeNode(node: OperatorNode, bytes?: (x: Expr) => number): OperatorDescription {
   const row = OPERATORS[node.operator];
   const lists = { input: [...node.inputs], output: [...node.outputs] };
   return describe(node.operator, node.attributes, (i) => {

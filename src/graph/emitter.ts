@@ -1,7 +1,7 @@
 /** The part of the graph builder that does not depend on the operator: turns named arguments into a node of the graph. */
 import { DTYPES, type DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
-import { Expr, type Graph, packedBytes, packedExpr, type Activation, type GraphNode } from "./graph.ts";
+import { Expr, type Graph, packedBytes, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
 import { isPacked, packedStrides, sizeOf } from "../shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { supportOf, type OperatorRow } from "../dml/schema.ts";
@@ -36,6 +36,9 @@ function orderedStrides(sizes: readonly number[], order: readonly number[]): num
   }
   return strides;
 }
+
+/** Words that a buffer may have for a shader where Direct3D runs over Vulkan (maxTexelBufferElements of NVIDIA and lavapipe), in bytes. */
+const MOST_SHADER_BYTES = 2 ** 29;
 
 type Named = { readonly [name: string]: unknown };
 
@@ -136,6 +139,34 @@ export class Emitter {
     });
     this.graph.nodes.push(node);
     return results;
+  }
+
+  /** A launch of a compute shader over packed tensors, as u0, u1, … in this order, its outputs behind them. */
+  shader(call: ShaderCall, given: readonly Expr[], outputs: readonly OutputSpec[]): Expr[] {
+    const refuse = (expected: string, received: string): never => {
+      throw new UnsupportedError({ operation: this.origin, argument: "shader", expected, received });
+    };
+    if (!this.capabilities.runsShaders) refuse("on a device that runs compute shaders", this.capabilities.describe());
+    const inputs = given.map((x) => this.align(this.packed(x)));
+    const node = {
+      id: this.graph.nodes.length,
+      operator: "SHADER" as const,
+      shader: call,
+      attributes: {},
+      inputs,
+      outputs: [] as Expr[],
+      origin: this.origin,
+    };
+    for (const { dtype, sizes } of outputs) {
+      const seen = sizes.length === 0 ? [1] : sizes;
+      node.outputs.push(packedExpr(this.graph.newValue(packedBytes(dtype, seen), node), dtype, seen));
+    }
+    for (const x of [...inputs, ...node.outputs]) {
+      const bytes = spanInBytes(x.dtype, x.sizes, x.strides);
+      if (bytes > MOST_SHADER_BYTES) refuse(`over tensors of at most ${MOST_SHADER_BYTES} bytes`, `${bytes} bytes`);
+    }
+    this.graph.nodes.push(node);
+    return node.outputs;
   }
 
   #output(node: GraphNode, row: OperatorRow, field: number, byField: readonly unknown[], spec: Partial<OutputSpec & OutputSizes>): Expr {

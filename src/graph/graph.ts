@@ -45,9 +45,26 @@ export interface Activation {
   readonly attributes: { readonly [name: string]: unknown };
 }
 
+/** A compute shader instead of DirectML's operator: what a launch of it needs. */
+export interface ShaderCall {
+  /** Equal for equal containers. */
+  readonly id: number;
+  /** DXBC. */
+  readonly bytes: Uint8Array;
+  /** The words of its root constants. */
+  readonly constants: Uint32Array;
+  readonly groups: readonly [number, number, number];
+  /** Outputs that start as zeros: the launch that fills them, by output. */
+  readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "constants" | "groups"> | null)[];
+  /** Each thread writes only what it alone has read before: a result may take the place of an input. */
+  readonly inPlace: boolean;
+}
+
 export interface GraphNode {
   readonly id: number;
-  readonly operator: OperatorName;
+  readonly operator: OperatorName | "SHADER";
+  /** Of a SHADER. */
+  readonly shader?: ShaderCall;
   /** Attributes by the names of the table (operators.generated.ts), counts excepted. */
   readonly attributes: { readonly [name: string]: unknown };
   /** In slot order; null where an optional tensor is absent. */

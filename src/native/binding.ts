@@ -57,6 +57,8 @@ export interface DeviceDescription {
   readonly isUnifiedMemory: boolean;
   /** The least number of lanes of a wave; 0 without wave operations. */
   readonly waveLanes: number;
+  /** Compute shaders of our own run. */
+  readonly runsShaders?: boolean;
 }
 
 /** Properties of an Error thrown by the addon. */
@@ -120,6 +122,16 @@ export interface GraphDescription {
   readonly outputEdges: readonly (readonly [number, number, number])[];
 }
 
+/** A compute shader of our own: launched over its step's ranges as raw buffers u0, u1, …, inputs first. */
+export interface ShaderDescription {
+  /** DXBC. */
+  readonly shader: Uint8Array;
+  /** The words of cb0, 32 at most. */
+  readonly constants: Uint32Array;
+  readonly groups: readonly [number, number, number];
+  readonly inputCount: number;
+}
+
 /** A range of a slot: [slot, offset, size]; null binds nothing (an absent optional tensor). */
 export type BindingRange = readonly [slot: number, offset: number, size: number] | null;
 
@@ -150,7 +162,7 @@ export interface ProgramDescription {
   readonly outputs: readonly number[];
   readonly scratch: number;
   /** Compiled once each, whatever the number of steps that use them. */
-  readonly dispatchables: readonly (OperatorDescription | GraphDescription)[];
+  readonly dispatchables: readonly (OperatorDescription | GraphDescription | ShaderDescription)[];
   readonly steps: readonly ProgramStep[];
 }
 

@@ -158,6 +158,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           dataTypes: o.dataTypes,
           fusesGraphs: o.fusesGraphs,
           waveLanes: o.waveLanes,
+          runsShaders: o.runsShaders,
         }),
       };
     } catch (error) {

@@ -3,7 +3,20 @@
  * compute, and how a shader is debugged: it reports accesses outside, races, reads of shared memory that nobody wrote, and prints.
  */
 import { ShaderError } from "../errors.ts";
-import { typeOfElement, type Atomic, type Block, type For, type Load, type Memory, type Shader, type Statement, type Store, type Value, type Variable, type While } from "./ir.ts";
+import {
+  typeOfElement,
+  type Atomic,
+  type Block,
+  type For,
+  type Load,
+  type Memory,
+  type Shader,
+  type Statement,
+  type Store,
+  type Value,
+  type Variable,
+  type While,
+} from "./ir.ts";
 import { bitsOfFloat, floatOfBits, floatOfHalf, halfOfFloat, operation, type Scalar } from "./operations.ts";
 
 export interface Launch {
@@ -206,7 +219,7 @@ class Machine {
         const c = this.#of(s.condition);
         const then = mask.map((on, i) => Number(on === 1 && c[i] !== 0));
         const otherwise = mask.map((on, i) => Number(on === 1 && c[i] === 0));
-        if (then.includes(1)) this.#block(s.then, then);
+        if (then.includes(1)) this.#block(s.body, then);
         if (otherwise.includes(1)) this.#block(s.otherwise, otherwise);
         return;
       }
@@ -217,13 +230,15 @@ class Machine {
         this.#while(s, mask);
         return;
       case "barrier":
-        if (mask.includes(0) && mask.includes(1)) throw new ShaderError(this.#shader.name, "only some threads of the group come to this barrier", s.place);
+        if (mask.includes(0) && mask.includes(1))
+          throw new ShaderError(this.#shader.name, "only some threads of the group come to this barrier", s.place);
         this.#epoch++;
         return;
       case "print": {
         const values = s.values.map((v) => this.#of(v));
         mask.forEach((on, i) => {
-          if (on === 1) this.#launch.print?.(`group ${this.#group}, thread ${i}: ${s.label} ${values.map((v) => v[i]).join(", ")}`.trimEnd());
+          if (on === 1)
+            this.#launch.print?.(`group ${this.#group}, thread ${i}: ${s.label} ${values.map((v) => v[i]).join(", ")}`.trimEnd());
         });
         return;
       }
@@ -302,7 +317,8 @@ class Machine {
     const { threads } = this.#shader;
     // A barrier orders the threads of one group; nothing orders groups.
     const recent = (epoch: number, by: number): boolean =>
-      by !== NOBODY && (by === SEVERAL ? epoch === this.#epoch : by !== who && (epoch === this.#epoch || Math.floor(by / threads) !== this.#group));
+      by !== NOBODY &&
+      (by === SEVERAL ? epoch === this.#epoch : by !== who && (epoch === this.#epoch || Math.floor(by / threads) !== this.#group));
     const isAtomic = how === "atomic";
     const met = recent(t.written[word]!, t.writer[word]!) && !(isAtomic && t.isAtomic[word] === 1);
     const wasRead = how !== "read" && recent(t.read[word]!, t.reader[word]!);

@@ -114,7 +114,7 @@ export interface Assign {
 export interface If {
   readonly kind: "if";
   readonly condition: Value;
-  readonly then: Block;
+  readonly body: Block;
   readonly otherwise: Block;
   readonly place: string;
 }
@@ -170,7 +170,7 @@ export interface Shader {
 
 /** The blocks inside a statement. */
 export function blocksOf(s: Statement): readonly Block[] {
-  if (s.kind === "if") return [s.then, s.otherwise];
+  if (s.kind === "if") return [s.body, s.otherwise];
   if (s.kind === "for") return [s.body];
   return s.kind === "while" ? [s.head, s.body] : [];
 }

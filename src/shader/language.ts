@@ -1,5 +1,5 @@
 /** What a shader's function is given: the threads, the buffers, group-shared memory, control flow. */
-import { callerPlace } from "../compile/place.ts";
+import { callerPlace } from "../place.ts";
 import { Builder } from "./builder.ts";
 import {
   typeOfElement,
@@ -15,7 +15,21 @@ import {
   type Variable,
 } from "./ir.ts";
 import type { Scalar } from "./operations.ts";
-import { Bool, Float, Int, refuse, Typed, Uint, uintValue, valueAs, wrap, type Context, type LikeOf, type TypedOf, type UintLike } from "./numbers.ts";
+import {
+  Bool,
+  Float,
+  Int,
+  refuse,
+  Typed,
+  Uint,
+  uintValue,
+  valueAs,
+  wrap,
+  type Context,
+  type LikeOf,
+  type TypedOf,
+  type UintLike,
+} from "./numbers.ts";
 
 type ElementType<E extends Element> = E extends "f16" ? "f32" : Exclude<E, "f16">;
 
@@ -64,7 +78,8 @@ export abstract class Elements<E extends Element> {
 
   #demandCount(count: number): void {
     const allowed = this.memory.element === "f16" ? [1, 2, 4, 8] : [1, 2, 3, 4];
-    if (!allowed.includes(count)) refuse(this.context, `${count} elements of ${this.memory.name} at once; possible are ${allowed.join(", ")}`);
+    if (!allowed.includes(count))
+      refuse(this.context, `${count} elements of ${this.memory.name} at once; possible are ${allowed.join(", ")}`);
   }
 
   /** Writes an element; outside nothing happens. Single elements of float16 are written by atomics: `stores` is faster. */
@@ -191,10 +206,7 @@ export class BufferElements<E extends Element> extends Elements<E> {
     const c = this.context;
     if (!Number.isInteger(axis)) refuse(c, `${axis} is no axis`);
     const { name } = this.memory;
-    return new Uint(
-      c,
-      c.builder.uniform({ name: `${name}.dim(${axis})`, type: "u32", source: { kind: "dimension", buffer: name, axis } }),
-    );
+    return new Uint(c, c.builder.uniform({ name: `${name}.dim(${axis})`, type: "u32", source: { kind: "dimension", buffer: name, axis } }));
   }
 }
 
@@ -243,7 +255,7 @@ export type Buffers = { readonly [name: string]: { readonly element: Element; re
 const MOST_SHARED = 32768;
 
 /** The shader under construction. */
-export class Scope<B extends { readonly [name: string]: Element }, P extends Parameters> implements Context {
+export class Scope<B extends { readonly [name: string]: Element }, P extends Parameters> {
   /** @internal */
   readonly name: string;
   /** @internal */
@@ -341,7 +353,8 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
 
   /** Memory that the group's threads share. */
   shared<E extends "f32" | "i32" | "u32">(element: E, length: number): SharedElements<E> {
-    if (!(element === "f32" || element === "i32" || element === "u32")) refuse(this, `shared memory of ${String(element)}; there is f32, i32, u32`);
+    if (!(element === "f32" || element === "i32" || element === "u32"))
+      refuse(this, `shared memory of ${String(element)}; there is f32, i32, u32`);
     if (!Number.isInteger(length) || length < 1) refuse(this, `shared memory of ${length} elements`);
     const slot = this.#shared.length;
     const memory: Shared = { kind: "shared", name: `shared${slot}`, element, slot, length };
@@ -357,7 +370,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     const value = valueAs(this, "bool", condition);
     const first = this.builder.block(then);
     const second = otherwise === undefined ? [] : this.builder.block(otherwise);
-    this.builder.add({ kind: "if", condition: value, then: first, otherwise: second, place });
+    this.builder.add({ kind: "if", condition: value, body: first, otherwise: second, place });
   }
 
   /** body for each index from start up to, but not including, end. */

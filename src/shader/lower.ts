@@ -3,7 +3,18 @@
  * word instead, a store or atomic outside is not made. float16 becomes halves of words.
  */
 import type { Builder } from "./builder.ts";
-import { typeOfElement, type Atomic, type If, type For, type Load, type Memory, type Shader, type Statement, type Store, type Value } from "./ir.ts";
+import {
+  typeOfElement,
+  type Atomic,
+  type If,
+  type For,
+  type Load,
+  type Memory,
+  type Shader,
+  type Statement,
+  type Store,
+  type Value,
+} from "./ir.ts";
 import { Ranges } from "./ranges.ts";
 import { Rewriter, rewrite } from "./simplify.ts";
 import type { Scalar } from "./operations.ts";
@@ -32,8 +43,8 @@ class Lowering extends Rewriter {
       super.statement(s);
       return;
     }
-    const then = this.#ranges.where(condition, () => this.inside(s.then));
-    this.builder.add({ ...s, condition, then, otherwise: this.inside(s.otherwise) });
+    const then = this.#ranges.where(condition, () => this.inside(s.body));
+    this.builder.add({ ...s, condition, body: then, otherwise: this.inside(s.otherwise) });
   }
 
   override loop(s: For): void {
@@ -134,7 +145,7 @@ class Lowering extends Rewriter {
         variables.forEach((variable, i) => b.add({ kind: "assign", variable, value: values[i]! }));
       const then = b.block(() => assign(this.#read(s, at, count)));
       const otherwise = b.block(() => assign(variables.map((_, i) => this.#readGuarded(s, b.operate("add.u32", at, this.#u(i))))));
-      b.add({ kind: "if", condition: inside, then, otherwise, place: s.place });
+      b.add({ kind: "if", condition: inside, body: then, otherwise, place: s.place });
       made = variables.map((variable) => {
         const result = b.value(type);
         b.add({ kind: "get", variable, result });
@@ -191,7 +202,7 @@ class Lowering extends Rewriter {
     const otherwise = b.block(() => {
       if (values.length > 1) values.forEach((v, i) => this.#writeGuarded(s, b.operate("add.u32", at, this.#u(i)), [v]));
     });
-    b.add({ kind: "if", condition: inside, then, otherwise, place: s.place });
+    b.add({ kind: "if", condition: inside, body: then, otherwise, place: s.place });
   }
 
   #store(s: Store): void {
@@ -221,7 +232,7 @@ class Lowering extends Rewriter {
     const variable = b.variable(type);
     b.add({ kind: "declare", variable, value: this.#zero(type) });
     const then = b.block(() => b.add({ kind: "assign", variable, value: make() }));
-    b.add({ kind: "if", condition: inside, then, otherwise: [], place: s.place });
+    b.add({ kind: "if", condition: inside, body: then, otherwise: [], place: s.place });
     if (s.result === null) return;
     const result = b.value(type);
     b.add({ kind: "get", variable, result });

@@ -35,14 +35,18 @@ export abstract class Typed {
 
   /** JavaScript would compare or add objects without a word. */
   [Symbol.toPrimitive](): never {
-    return refuse(this.context, "a value of the shader is known on the device only: use its methods (add, lt, select, …), not JavaScript's operators");
+    return refuse(
+      this.context,
+      "a value of the shader is known on the device only: use its methods (add, lt, select, …), not JavaScript's operators",
+    );
   }
 }
 
 const operate = (context: Context, name: OperationName, ...args: readonly Value[]): Value => context.builder.operate(name, ...args);
 
 function constant(context: Context, type: Scalar, x: unknown): Value {
-  if (typeof x !== "number") return refuse(context, `expected ${article[type]}, received ${x instanceof Typed ? article[x.type] : typeof x}`);
+  if (typeof x !== "number")
+    return refuse(context, `expected ${article[type]}, received ${x instanceof Typed ? article[x.type] : typeof x}`);
   if (type === "i32" && (!Number.isInteger(x) || x < -(2 ** 31) || x >= 2 ** 31)) refuse(context, `${x} is no 32-bit integer`);
   if (type === "u32" && (!Number.isInteger(x) || x < 0 || x >= 2 ** 32)) refuse(context, `${x} is no unsigned 32-bit integer`);
   return context.builder.constant(type, x);
@@ -180,10 +184,13 @@ export class Float extends Typed {
     const t = this.abs().mul(-2).exp();
     const far = new Float(this.context, floatValue(this.context, 1)).sub(t).div(t.add(1));
     const s = this.square();
-    const near = s.fma(62 / 2835, -17 / 315).fma(s, 2 / 15).fma(s, -1 / 3).mul(s).fma(this, this);
-    return this.abs()
-      .lt(0.2)
-      .select(near, this.lt(0).select(far.neg(), far));
+    const near = s
+      .fma(62 / 2835, -17 / 315)
+      .fma(s, 2 / 15)
+      .fma(s, -1 / 3)
+      .mul(s)
+      .fma(this, this);
+    return this.abs().lt(0.2).select(near, this.lt(0).select(far.neg(), far));
   }
   /** The error function, to some 1e-7 of its value. */
   erf(): Float {

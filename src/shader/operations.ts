@@ -73,8 +73,7 @@ function reverseBits(x: number): number {
   return result >>> 0;
 }
 
-const saturate = (x: number, low: number, high: number): number =>
-  Number.isNaN(x) ? 0 : Math.trunc(Math.min(Math.max(x, low), high)) + 0;
+const saturate = (x: number, low: number, high: number): number => (Number.isNaN(x) ? 0 : Math.trunc(Math.min(Math.max(x, low), high)) + 0);
 
 const op = (args: readonly Scalar[], result: Scalar, apply: (a: number, b: number, c: number) => number): Operation => ({
   args,

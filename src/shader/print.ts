@@ -44,7 +44,7 @@ function linesOf(s: Statement, indent: string): string[] {
     case "if":
       return [
         `${indent}if ${shown(s.condition)}`,
-        ...lines(s.then, inner),
+        ...lines(s.body, inner),
         ...(s.otherwise.length === 0 ? [] : [`${indent}else`, ...lines(s.otherwise, inner)]),
       ];
     case "for":

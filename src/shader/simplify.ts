@@ -3,7 +3,18 @@
  * reads dropped. `rewrite` is the same walk for other passes.
  */
 import { Builder } from "./builder.ts";
-import { allStatements, blocksOf, constantOf, readsOf, type Block, type For, type Shader, type Statement, type Value, type Variable } from "./ir.ts";
+import {
+  allStatements,
+  blocksOf,
+  constantOf,
+  readsOf,
+  type Block,
+  type For,
+  type Shader,
+  type Statement,
+  type Value,
+  type Variable,
+} from "./ir.ts";
 
 /** Statements that a loop may become where its function does not say. */
 export const UNROLL_BUDGET = 512;
@@ -95,8 +106,8 @@ export class Rewriter {
       case "if": {
         const condition = of(s.condition);
         const known = constantOf(condition);
-        if (known !== null) this.walk(known === 0 ? s.otherwise : s.then);
-        else b.add({ ...s, condition, then: this.inside(s.then), otherwise: this.inside(s.otherwise) });
+        if (known !== null) this.walk(known === 0 ? s.otherwise : s.body);
+        else b.add({ ...s, condition, body: this.inside(s.body), otherwise: this.inside(s.otherwise) });
         return;
       }
       case "for":
@@ -163,7 +174,7 @@ function weight(block: Block): number {
 
 /** Whether a break or continue of this loop is in it. */
 function jumps(block: Block): boolean {
-  return block.some((s) => s.kind === "break" || s.kind === "continue" || (s.kind === "if" && (jumps(s.then) || jumps(s.otherwise))));
+  return block.some((s) => s.kind === "break" || s.kind === "continue" || (s.kind === "if" && (jumps(s.body) || jumps(s.otherwise))));
 }
 
 /** Without operations, loads and variables that nothing depends on. */
@@ -176,9 +187,9 @@ function withoutDead(body: Block): Block {
     return s.kind === "declare" || s.kind === "assign" ? read.has(s.variable) : true;
   };
   // What a loop reads may be computed later in it, so until nothing more is found.
-  for (let before = -1; before !== live.size + read.size; ) {
+  const statements = [...allStatements(body)].toReversed();
+  for (let before = -1; before !== live.size + read.size;) {
     before = live.size + read.size;
-    const statements = [...allStatements(body)].toReversed();
     for (const s of statements) {
       if (!isKept(s)) continue;
       for (const v of readsOf(s)) live.add(v);
@@ -189,8 +200,8 @@ function withoutDead(body: Block): Block {
     block.flatMap((s): Statement[] => {
       if (!isKept(s)) return [];
       if (s.kind === "if") {
-        const [then, otherwise] = [prune(s.then), prune(s.otherwise)];
-        return then.length + otherwise.length === 0 ? [] : [{ ...s, then, otherwise }];
+        const [then, otherwise] = [prune(s.body), prune(s.otherwise)];
+        return then.length + otherwise.length === 0 ? [] : [{ ...s, body: then, otherwise }];
       }
       if (s.kind === "for") {
         const inner = prune(s.body);
@@ -214,7 +225,13 @@ export function rewrite(shader: Shader, make: (builder: Builder) => Rewriter): S
     readsOf(s).forEach(note);
     if ("memory" in s && s.memory.kind === "buffer" && !s.raw) note(s.memory.size);
   }
-  return { ...shader, body, uniforms: shader.uniforms.concat(builder.uniforms).filter((u, i, all) => used.has(u.name) && all.findIndex((w) => w.name === u.name) === i) };
+  return {
+    ...shader,
+    body,
+    uniforms: shader.uniforms
+      .concat(builder.uniforms)
+      .filter((u, i, all) => used.has(u.name) && all.findIndex((w) => w.name === u.name) === i),
+  };
 }
 
 export const simplify = (shader: Shader): Shader => rewrite(shader, (b) => new Rewriter(b));

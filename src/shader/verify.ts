@@ -157,9 +157,9 @@ class Uniformity {
         return together;
       case "if": {
         const inside = together && !isVarying;
-        const first = this.#block(s.then, inside);
+        const first = this.#block(s.body, inside);
         const second = this.#block(s.otherwise, inside);
-        return together && (inside ? first && second : !leaves(s.then) && !leaves(s.otherwise));
+        return together && (inside ? first && second : !leaves(s.body) && !leaves(s.otherwise));
       }
       case "for":
       case "while": {
@@ -202,5 +202,5 @@ class Uniformity {
 
 /** Whether a break or continue in it goes out of it. */
 function leaves(block: Block): boolean {
-  return block.some((s) => s.kind === "break" || s.kind === "continue" || (s.kind === "if" && (leaves(s.then) || leaves(s.otherwise))));
+  return block.some((s) => s.kind === "break" || s.kind === "continue" || (s.kind === "if" && (leaves(s.body) || leaves(s.otherwise))));
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { OPERATORS } from "../../src/dml/operators.generated.ts";
-import { dataTypeName, describeNode, describeTensor, scalarBytes } from "../../src/graph/describe.ts";
+import { dataTypeName, describeNode, describeTensor, scalarBytes, type OperatorNode } from "../../src/graph/describe.ts";
 import { build } from "./build.ts";
 
 it("tensors are packed without strides, and of the bytes that they span", () => {
@@ -35,7 +35,7 @@ it("a number is stored as its dtype says, in eight bytes", () => {
 it("a node's fields come in the table's order, with counts and names of enumerations as numbers", () => {
   const { graph, g, input } = build();
   g.reduce(input(2, 3), { function: "SUM", axes: [1], output: { sizes: [2, 1], dtype: "float32" } });
-  const described = describeNode(graph.nodes[0]!);
+  const described = describeNode(graph.nodes[0]! as OperatorNode);
   const at = (name: string): unknown => described.fields[OPERATORS.REDUCE.fields.findIndex((f) => f.name === name)];
   expect([described.type, typeof at("function"), at("axes"), at("axisCount")]).toEqual([OPERATORS.REDUCE.type, "number", [1], 1]);
   expect(["bool", "bfloat16", "int64", "float16"].map((d) => dataTypeName(d as "bool"))).toEqual(["UINT8", "UINT16", "INT64", "FLOAT16"]);

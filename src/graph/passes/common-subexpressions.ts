@@ -1,7 +1,6 @@
 /** Merges nodes that compute the same: operator, attributes and inputs equal. A generator's state is an input, so draws differ. */
 import { Expr, withNodes, type Graph, type GraphNode, type Value } from "../graph.ts";
-import { describeNode } from "../describe.ts";
-import { keyOf } from "../key.ts";
+import { nodeKey } from "../describe.ts";
 
 export function mergeCommonSubexpressions(graph: Graph): Graph {
   const same = new Map<Value, Value>();
@@ -16,7 +15,7 @@ export function mergeCommonSubexpressions(graph: Graph): Graph {
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((x) => (x === null ? null : replace(x)));
     const next: GraphNode = { ...node, inputs };
-    const key = `${keyOf(describeNode(next))}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
+    const key = `${nodeKey(next)}<${inputs.map((x) => (x === null ? "-" : `${x.value.id}+${x.byteOffset}`)).join()}`;
     const before = seen.get(key);
     const areResults = node.outputs.some((x, i) => x !== null && results.has(x.value) && results.has(before?.outputs[i]?.value as Value));
     if (before === undefined || areResults) {

@@ -5,12 +5,14 @@ import { Expr, isWhole, withNodes, type Activation, type Graph, type GraphNode, 
 /** ADD takes an activation in its second version only. */
 const variants: { readonly [K in OperatorName]?: OperatorName } = { ELEMENT_WISE_ADD: "ELEMENT_WISE_ADD1" };
 
-const hostOf = (operator: OperatorName): OperatorName | null => {
+const hostOf = (operator: OperatorName | "SHADER"): OperatorName | null => {
+  if (operator === "SHADER") return null;
   const name = variants[operator] ?? operator;
   return OPERATORS[name].fields.some((f) => f.name === "fusedActivation") ? name : null;
 };
 
 function activationOf(node: GraphNode): Activation | null {
+  if (node.operator === "SHADER") return null;
   const row = OPERATORS[node.operator];
   const tensors = row.fields.filter((f) => f.kind !== "attribute");
   if (!row.fusable || tensors.length !== 2 || !node.operator.startsWith("ACTIVATION_") || node.operator.includes("SOFTMAX")) return null;

@@ -43,7 +43,7 @@ export function materializeParts(graph: Graph): Graph {
 
   for (const given of graph.nodes) {
     const node = isCopy(given) && isPart(given.inputs[0]!) ? { ...given, operator: "CAST" as const, attributes: {} } : given;
-    const mayOverwrite = OPERATORS[node.operator].supportsInPlace;
+    const mayOverwrite = node.operator !== "SHADER" && OPERATORS[node.operator].supportsInPlace;
     const seen = node.inputs.map((x) => {
       if (x === null || inputs.has(x.value)) return x;
       const whole = x.byteOffset === 0 ? x : cut(x, node.origin);

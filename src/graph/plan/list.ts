@@ -1,15 +1,17 @@
 /** A program of a dispatch for each node, in groups that need no barrier inside. */
 import { OPERATORS } from "../../dml/operators.generated.ts";
-import type { BindingRange, GraphDescription, OperatorDescription, ProgramStep } from "../../native/binding.ts";
+import type { BindingRange, GraphDescription, OperatorDescription, ProgramStep, ShaderDescription } from "../../native/binding.ts";
 import { isPacked } from "../../shape.ts";
 import { Arena } from "../arena.ts";
-import { describeNode } from "../describe.ts";
+import { describeNode, describeShader, nodeKey, type OperatorNode } from "../describe.ts";
 import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
-import { keyOf } from "../key.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
 import { describeRegion, regionBytes } from "./region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
+
+const mayWriteOver = (node: GraphNode): boolean =>
+  node.operator === "SHADER" ? node.shader!.inPlace : OPERATORS[node.operator].supportsInPlace;
 
 /** State writes that a node makes straight into the cell, by the value it writes. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
@@ -26,11 +28,7 @@ function inPlaceWrites(graph: Graph): Map<Value, Value> {
     const out = node.outputs.find((x) => x !== null && x.value === value.value)!;
     const self =
       reads.length === 0 ||
-      (reads.length === 1 &&
-        OPERATORS[node.operator].supportsInPlace &&
-        isWhole(reads[0]!) &&
-        isPacked(out.sizes, out.strides) &&
-        reads[0]!.dtype === out.dtype);
+      (reads.length === 1 && mayWriteOver(node) && isWhole(reads[0]!) && isPacked(out.sizes, out.strides) && reads[0]!.dtype === out.dtype);
     const others = (readers.get(cell) ?? []).every((r) => r === node || index.get(r)! < index.get(node)!);
     if (self && others) direct.set(value.value, cell);
   }
@@ -45,7 +43,7 @@ function headOf(nodes: readonly GraphNode[], direct: ReadonlyMap<Value, Value>, 
   const late = new Set<Value>([...direct.keys(), ...[...joins.inside.values()].map(({ whole }) => whole)]);
   const head = new Set<GraphNode>();
   for (const node of nodes) {
-    const follows = [...node.inputs, ...node.outputs].some((x) => x !== null && late.has(x.value));
+    const follows = node.operator === "SHADER" || [...node.inputs, ...node.outputs].some((x) => x !== null && late.has(x.value));
     if (!follows) head.add(node);
     else for (const x of node.outputs) if (x !== null) late.add(x.value);
   }
@@ -123,13 +121,16 @@ export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
     return [slot, at + x.byteOffset, spanInBytes(x.dtype, x.sizes, x.strides)];
   };
 
-  const dispatchables: (OperatorDescription | GraphDescription)[] = [];
+  const dispatchables: (OperatorDescription | GraphDescription | ShaderDescription)[] = [];
+  // Between two groups there is room for what fills the outputs of the later one.
+  const isFilled = order.some(({ node }) => node.shader?.fills.some((f) => f !== null) === true);
+  const stepOf = (group: number): number => (isFilled ? 2 * group + 1 : group);
   const known = new Map<string, number>();
   const steps: ProgramStep[] = [];
   if (region !== null) {
     dispatchables.push(region.graph);
     steps.push({
-      group: 0,
+      group: stepOf(0),
       dispatch: 0,
       inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
       outputs: results.map((value) => [...place(value), value.sizeInBytes] as const),
@@ -137,18 +138,31 @@ export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
     if (order[0]?.group !== 0) for (const [root, end] of ends) if (end === 0 && offsets.has(root)) arena.free(offsets.get(root)!);
   }
   order.forEach(({ node, group }, k) => {
-    const description = describeNode(node);
-    const key = keyOf(description);
+    const key = nodeKey(node);
     let index = known.get(key);
-    if (index === undefined) known.set(key, (index = dispatchables.push(description) - 1));
-    steps.push({ group, dispatch: index, inputs: node.inputs.map(range), outputs: node.outputs.map(range), origin: node.origin });
+    if (index === undefined) {
+      const description = node.shader === undefined ? describeNode(node as OperatorNode) : describeShader(node.shader, node.inputs.length);
+      known.set(key, (index = dispatchables.push(description) - 1));
+    }
+    node.shader?.fills.forEach((fill, i) => {
+      if (fill === null) return;
+      const dispatch = dispatchables.push(describeShader(fill, 0)) - 1;
+      steps.push({ group: stepOf(group) - 1, dispatch, inputs: [], outputs: [range(node.outputs[i]!)], origin: node.origin });
+    });
+    steps.push({
+      group: stepOf(group),
+      dispatch: index,
+      inputs: node.inputs.map(range),
+      outputs: node.outputs.map(range),
+      origin: node.origin,
+    });
     if (order[k + 1]?.group === group) return;
     for (const [root, end] of ends) if (end === group && offsets.has(root)) arena.free(offsets.get(root)!);
   });
   for (const { cell, value } of copied) {
     const [slot, at] = place(value.value);
     steps.push({
-      group: last + 1,
+      group: stepOf(last + 1),
       copy: [
         [slot, at, cell.sizeInBytes],
         [slots.inputs.get(cell)!, 0, cell.sizeInBytes],

@@ -25,7 +25,9 @@ export type Regions = "whole" | "head" | "none";
 const GRAPH_NODES = 128;
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
-  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) return { ...planRegion(materializeParts(graph), name), presets: [] };
+  const hasShaders = graph.nodes.some((n) => n.operator === "SHADER");
+  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1 && !hasShaders)
+    return { ...planRegion(materializeParts(graph), name), presets: [] };
   return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
 }
 

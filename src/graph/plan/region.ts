@@ -1,7 +1,7 @@
 /** A program of one DirectML graph, and a region of a program as such a graph. */
 import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } from "../../native/binding.ts";
 import { Arena } from "../arena.ts";
-import { describeNode } from "../describe.ts";
+import { describeNode, type OperatorNode } from "../describe.ts";
 import type { Expr, Graph, GraphNode, Value } from "../graph.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
@@ -79,7 +79,7 @@ export function describeRegion(nodes: readonly GraphNode[], results: readonly Va
     graph: {
       inputCount: entries.length,
       outputCount: results.length,
-      nodes: nodes.map((node) => describeNode(node, regionBytes)),
+      nodes: nodes.map((node) => describeNode(node as OperatorNode, regionBytes)),
       inputEdges,
       edges,
       outputEdges,

@@ -41,7 +41,7 @@ function checksum(words: Uint32Array): Uint32Array {
   return state;
 }
 
-const fourCC = (name: string): number => [...name].reduce((word, letter, i) => word | (letter.charCodeAt(0) << (8 * i)), 0) >>> 0;
+const fourCC = (name: string): number => [0, 1, 2, 3].reduce((word, i) => word | (name.charCodeAt(i) << (8 * i)), 0) >>> 0;
 
 /** A container of chunks, each of whole words. */
 export function makeContainer(chunks: readonly { readonly name: string; readonly words: readonly number[] }[]): Uint8Array {

@@ -1,6 +1,23 @@
 /** A shader as DXBC: simplified, lowered to words, its values in temporary registers, its uniforms in cb0. */
 import { ShaderError } from "../../errors.ts";
-import { constantOf, type Assign, type Atomic, type Block, type For, type If, type Load, type Memory, type Operate, type Shader, type Statement, type Store, type Uniform, type Value, type Variable, type While } from "../ir.ts";
+import {
+  constantOf,
+  type Assign,
+  type Atomic,
+  type Block,
+  type For,
+  type If,
+  type Load,
+  type Memory,
+  type Operate,
+  type Shader,
+  type Statement,
+  type Store,
+  type Uniform,
+  type Value,
+  type Variable,
+  type While,
+} from "../ir.ts";
 import { lower } from "../lower.ts";
 import { bitsOfFloat, isCast, type Scalar } from "../operations.ts";
 import { simplify } from "../simplify.ts";
@@ -115,8 +132,7 @@ class Emission {
       this.groups |= 1 << component;
       return { kind: "system", type: "group", component };
     }
-    if (leaf?.kind === "uniform")
-      return { kind: "constant", index: this.#shader.uniforms.findIndex((u) => u.name === leaf.uniform.name) };
+    if (leaf?.kind === "uniform") return { kind: "constant", index: this.#shader.uniforms.findIndex((u) => u.name === leaf.uniform.name) };
     throw new TypeError(`${this.#shader.name}: a value is read before it is made`);
   }
 
@@ -247,7 +263,7 @@ class Emission {
 
   #if(s: If): void {
     this.add("if", [], [this.#tested(s.condition)], NONZERO);
-    this.block(s.then);
+    this.block(s.body);
     if (s.otherwise.length > 0) {
       this.add("else");
       this.block(s.otherwise);
@@ -311,7 +327,14 @@ class Emission {
       return { kind: "vector", registers: group };
     const taken = new Set<Register>();
     const registers = given.map((r, i) => {
-      if (r !== null && r.group === null && !taken.has(r) && !this.variables.has(r) && this.#uses.count(values[i]!) === 1 && this.#uses.isNear(values[i]!)) {
+      if (
+        r !== null &&
+        r.group === null &&
+        !taken.has(r) &&
+        !this.variables.has(r) &&
+        this.#uses.count(values[i]!) === 1 &&
+        this.#uses.isNear(values[i]!)
+      ) {
         taken.add(r);
         return r;
       }

@@ -47,7 +47,10 @@ export function operandTokens(o: Operand, written: readonly number[] | null): nu
       written?.forEach((component, word) => {
         words[component] = word;
       });
-      return [FOUR_COMPONENTS | SWIZZLE | swizzle(Array.from({ length: 4 }, (_, i) => words[i] ?? 0)) | typeBits(OPERAND[o.type]) | ONE_INDEX, o.slot];
+      return [
+        FOUR_COMPONENTS | SWIZZLE | swizzle(Array.from({ length: 4 }, (_, i) => words[i] ?? 0)) | typeBits(OPERAND[o.type]) | ONE_INDEX,
+        o.slot,
+      ];
     }
     default:
       return o satisfies never;
@@ -88,7 +91,12 @@ const mask = (components: number): number => FOUR_COMPONENTS | (components << 4)
 export const declareInput = (type: "group" | "local", components: number): number[] =>
   declaration("dcl_input", mask(components) | typeBits(OPERAND[type]));
 export const declareConstants = (registers: number): number[] =>
-  declaration("dcl_constantbuffer", FOUR_COMPONENTS | SWIZZLE | swizzle([0, 1, 2, 3]) | typeBits(OPERAND.constantBuffer) | TWO_INDICES, 0, registers);
+  declaration(
+    "dcl_constantbuffer",
+    FOUR_COMPONENTS | SWIZZLE | swizzle([0, 1, 2, 3]) | typeBits(OPERAND.constantBuffer) | TWO_INDICES,
+    0,
+    registers,
+  );
 export const declareBuffer = (slot: number): number[] => declaration("dcl_uav_raw", typeBits(OPERAND.uav) | ONE_INDEX, slot);
 export const declareShared = (slot: number, bytes: number): number[] =>
   declaration("dcl_tgsm_raw", typeBits(OPERAND.shared) | ONE_INDEX, slot, bytes);

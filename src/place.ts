@@ -2,7 +2,7 @@
 import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const own = `${dirname(dirname(fileURLToPath(import.meta.url)))}${sep}`;
+const own = `${dirname(fileURLToPath(import.meta.url))}${sep}`;
 /** "(file:///C:/a.js:1:2)", "/a.js:1:2", "C:\\a.js:1:2": file and line. */
 const frame = /(?:^|[\s(])((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):\d+\)?$/;
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { callerPlace } from "../../src/compile/place.ts";
-import * as dx from "../../src/index.ts";
+import { callerPlace } from "../src/place.ts";
+import * as dx from "../src/index.ts";
 
 const line = (): number => Number(/place\.test\.ts:(\d+)/.exec(new Error().stack!.split("\n")[2]!)![1]);
 

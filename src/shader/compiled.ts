@@ -1,0 +1,83 @@
+/** A shader for launches: verified once, its container made when a device first needs it. */
+import { emitShader, MOST_BUFFERS, type CompiledShader } from "./dxbc/emit.ts";
+import { ShaderError } from "../errors.ts";
+import type { ShaderCall } from "../graph/graph.ts";
+import { sizeOf, type Shape } from "../shape.ts";
+import type { Shader, Uniform } from "./ir.ts";
+import { bitsOfFloat } from "./operations.ts";
+import { verifyShader } from "./verify.ts";
+
+/** What a launch is about: shapes by the buffers' names, numbers by the parameters' names. */
+export interface LaunchFacts {
+  readonly shapes: { readonly [buffer: string]: Shape };
+  readonly params: { readonly [name: string]: number };
+}
+
+/** Groups in one axis of a grid. */
+const MOST_GROUPS = 65535;
+/** Threads of a group, on every device. */
+const MOST_THREADS = 1024;
+
+let ids = 0;
+
+export class ShaderProgram {
+  readonly source: Shader;
+  readonly #id = ids++;
+  #compiled: CompiledShader | null = null;
+
+  /** Throws a ShaderError for what breaks the language's rules. */
+  constructor(source: Shader) {
+    const refuse = (problem: string): never => {
+      throw new ShaderError(source.name, problem, "");
+    };
+    if (!Number.isInteger(source.threads) || source.threads < 1 || source.threads > MOST_THREADS)
+      refuse(`threads is ${source.threads}; a group has 1 to ${MOST_THREADS}`);
+    if (source.buffers.length > MOST_BUFFERS)
+      refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MOST_BUFFERS} at most`);
+    verifyShader(source);
+    this.source = source;
+  }
+
+  get compiled(): CompiledShader {
+    return (this.#compiled ??= emitShader(this.source));
+  }
+
+  /** The grid of a launch of so many groups: as few groups too many as possible. */
+  grid(groups: number): readonly [number, number, number] {
+    const rows = Math.ceil(groups / MOST_GROUPS);
+    const { name } = this.source;
+    if (!Number.isSafeInteger(groups) || groups < 1) throw new ShaderError(name, `a launch of ${groups} groups`, "");
+    if (rows > MOST_GROUPS) throw new ShaderError(name, `a launch of ${groups} groups; there are ${MOST_GROUPS ** 2} at most`, "");
+    return [Math.ceil(groups / rows), rows, 1];
+  }
+
+  /** The number that a uniform is in a launch. */
+  uniform({ source, name }: Uniform, facts: LaunchFacts, grid: number): number {
+    switch (source.kind) {
+      case "size":
+        return sizeOf(facts.shapes[source.buffer]!);
+      case "dimension": {
+        const n = facts.shapes[source.buffer]!.at(source.axis);
+        if (n === undefined)
+          throw new ShaderError(this.source.name, `${name} of a tensor of ${facts.shapes[source.buffer]!.length} axes`, "");
+        return n;
+      }
+      case "parameter":
+        return facts.params[source.name]!;
+      case "grid":
+        return grid;
+      default:
+        return source satisfies never;
+    }
+  }
+
+  call(groups: number, facts: LaunchFacts, options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {}): ShaderCall {
+    const { bytes, uniforms } = this.compiled;
+    const grid = this.grid(groups);
+    const constants = Uint32Array.from(uniforms, (u) => {
+      const n = this.uniform(u, facts, grid[0]);
+      return u.type === "f32" ? bitsOfFloat(n) : n >>> 0;
+    });
+    return { id: this.#id, bytes, constants, groups: grid, fills: options.fills ?? [], inPlace: options.inPlace ?? false };
+  }
+}

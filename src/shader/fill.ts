@@ -1,0 +1,25 @@
+/** Fills an output with zeros before a shader adds to it. */
+import type { TensorSpec } from "../definition.ts";
+import type { ShaderCall } from "../graph/graph.ts";
+import { DTYPES } from "../dtype.ts";
+import { sizeOf } from "../shape.ts";
+import { ShaderProgram } from "./compiled.ts";
+import { Scope } from "./language.ts";
+
+const THREADS = 256;
+/** Words that a thread writes. */
+const WORDS = 4;
+
+let program: ShaderProgram | null = null;
+
+function fillProgram(): ShaderProgram {
+  if (program !== null) return program;
+  const s = new Scope("fill", THREADS, { y: { element: "u32", isWritable: true } }, {}, false);
+  s.buffers["y"]!.stores(s.thread.mul(WORDS), [0, 0, 0, 0]);
+  return (program = new ShaderProgram(s.finish()));
+}
+
+export function fillCall({ dtype, shape }: TensorSpec): ShaderCall {
+  const words = Math.ceil((sizeOf(shape) * DTYPES[dtype].sizeInBytes) / 4);
+  return fillProgram().call(Math.ceil(words / (THREADS * WORDS)), { shapes: { y: [words] }, params: {} });
+}
