@@ -1105,7 +1105,7 @@ export const weightInt8packMm = function ($0: never, $1: never, $2: never) { if 
  * DirectML: bit operations, CAST, GEMM. Reference: torch._weight_int4pack_mm, whose packing is that of torch._convert_weight_to_int4pack's input.
  */
 export const weightInt4packMm = function ($0: never, $1: never, $2: never, $3: never) { if (!(isTensor($0) && isTensor($1) && kinds.kind1.is($2) && isTensor($3) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("weightInt4packMm", "x:0 weight:0 groupSize:7 scalesAndZeros:0", arguments); try { return $quantized.weightInt4packMm($0, $1, $2, $3); } catch (error) { throw under("weightInt4packMm", error); } } as unknown as typeof $quantized.weightInt4packMm;
-export { Generator, type RandomOptions } from "./random.ts";
+export { type GeneratorState, Generator, type RandomOptions } from "./random.ts";
 /** The generator that is used when none is named. */
 export const defaultGenerator = function () { if (!((arguments.length <= 0 || isAll(arguments, 0)))) throw refused("defaultGenerator", "", arguments); try { return $random.defaultGenerator(); } catch (error) { throw under("defaultGenerator", error); } } as unknown as typeof $random.defaultGenerator;
 /** Seeds the default generator. Reference: torch.manual_seed. */

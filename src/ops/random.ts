@@ -21,6 +21,15 @@ import { toDType } from "./data.ts";
 import { lt } from "./compare.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
+/** Where a generator is: plain data, which JSON keeps as it is. */
+export interface GeneratorState {
+  readonly seed: string;
+  /** The host's own state: whole numbers and permutations are drawn from it. */
+  readonly host: string;
+  /** Counter and key on each device that it was used on, by the device's name. */
+  readonly devices: Readonly<Record<string, readonly number[]>>;
+}
+
 /**
  * A source of random numbers. Its state (a 128-bit counter and a 64-bit key, for each device it is used on) is a tensor that
  * every draw reads and moves on, so that compiled functions draw anew in each call.
@@ -45,6 +54,23 @@ export class Generator {
     this.#seed = checkedSeed(seed);
     this.#host = this.#seed;
     for (const [dev, state] of this.#states) outsideScopes(() => noGrad(() => assign("manualSeed", state, () => initial(this.#seed, dev))));
+    return this;
+  }
+
+  /** Where it is now: setState() makes any generator draw what this one would draw next. Reference: torch.Generator.get_state. */
+  async getState(): Promise<GeneratorState> {
+    const [seed, host] = [String(this.#seed), String(this.#host)];
+    const read = [...this.#states].map(async ([dev, state]) => [String(dev), [...((await state.data()) as Uint32Array)]] as const);
+    return { seed, host, devices: Object.fromEntries(await Promise.all(read)) };
+  }
+
+  /** Goes on where getState() was asked for. Devices that were not used then begin by the seed. Reference: torch.Generator.set_state. */
+  setState(state: GeneratorState): this {
+    const places = statesIn(state);
+    this.manualSeed(BigInt(state.seed));
+    this.#host = BigInt(state.host);
+    for (const [dev, words] of places)
+      outsideScopes(() => noGrad(() => assign("setState", this.stateOn(dev), () => tensor(Uint32Array.from(words), { device: dev }))));
     return this;
   }
 
@@ -94,6 +120,22 @@ const entropy = (): bigint => (BigInt(Date.now()) << 20n) ^ BigInt(Math.floor(Ma
 function checkedSeed(seed: number | bigint): bigint {
   if (typeof seed !== "bigint" && !Number.isSafeInteger(seed)) throw new ValueError("Generator", "seed", "a whole number", seed);
   return BigInt.asUintN(64, BigInt(seed));
+}
+
+const isWord = (v: unknown): boolean => typeof v === "number" && Number.isInteger(v) && v >= 0 && v < 2 ** 32;
+
+/** The devices of a state with their words, all looked at before any is taken. */
+function statesIn(state: GeneratorState): (readonly [Device, readonly number[]])[] {
+  if (typeof state !== "object" || state === null) throw new ValueError("setState", "state", "what getState() gave", state);
+  if (typeof state.devices !== "object" || state.devices === null)
+    throw new ValueError("setState", "devices", "an object with a list for each device", state.devices);
+  for (const name of ["seed", "host"] as const)
+    if (!/^\d{1,20}$/.test(String(state[name]))) throw new ValueError("setState", name, "a whole number as text", state[name]);
+  return Object.entries(state.devices).map(([name, words]) => {
+    if (!Array.isArray(words) || words.length !== 6 || !words.every(isWord))
+      throw new ValueError("setState", `devices.${name}`, "6 whole numbers of 32 bits", words);
+    return [deviceOf(name), words as readonly number[]] as const;
+  });
 }
 
 const initial = (seed: bigint, dev: Device): Tensor =>

@@ -38,8 +38,8 @@ export interface Moment {
 
 /** A number that follows from the steps taken. */
 export interface Counter {
-  /** In state dicts, by PyTorch's name; null: it is not there, since it follows from the steps. */
-  readonly name: string | null;
+  /** In state dicts, by PyTorch's name where it has one. A state without it has what follows from the steps. */
+  readonly name: string;
   /** Its value after so many steps at the given rates. */
   start(steps: number, rates: readonly number[]): number;
   /** Its value after one more step. */
@@ -55,9 +55,12 @@ export const steps: Counter = { name: "step", start: (n) => n, next: (f, x) => f
 export const logOf = (beta: number): number => Math.max(Math.log(beta), LEAST);
 const LEAST = -1e4;
 
-/** 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. */
+/**
+ * 1 - beta^n, by a recurrence that stays exact in float32 where the power itself would cancel. State dicts have it beside what PyTorch's have:
+ * it has the recurrence's roundings, and a training that goes on from a file shall go on to the last bit.
+ */
 export const correction = (beta: number): Counter => ({
-  name: null,
+  name: "correction2",
   start: (n) => 1 - beta ** n,
   next: (f, x) => f.affine(x, beta, 1 - beta),
   recount: (f, { steps: n }) => f.neg(emitExpm1(f.g, f.mul(n, logOf(beta)))),
@@ -65,7 +68,7 @@ export const correction = (beta: number): Counter => ({
 
 /** 1 - beta^n for a beta that may change between steps: rates[1] is beta, rates[2] is 1 - beta. */
 export const cycledCorrection: Counter = {
-  name: null,
+  name: "correction1",
   start: (n, rates) => 1 - rates[1]! ** n,
   next: (f, x, { rates }) => f.add(f.mul(x, rates[1]!), rates[2]!),
   recount: (f, { steps: n, rates }) => f.neg(emitExpm1(f.g, f.mul(n, f.max(emitLog1p(f.g, f.neg(rates[2]!)), LEAST)))),
@@ -119,9 +122,7 @@ export class Clock {
     stepsTaken = 0,
     known: Readonly<Record<string, number>> = {},
   ): Clock {
-    return new Clock(
-      counters.map((c) => cell(device, (c.name === null || c === steps ? undefined : known[c.name]) ?? c.start(stepsTaken, rates))),
-    );
+    return new Clock(counters.map((c) => cell(device, (c === steps ? undefined : known[c.name]) ?? c.start(stepsTaken, rates))));
   }
 
   /** Another clock that shows the same now. */

@@ -451,7 +451,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     const own: Record<string, Tensor> = {};
     this.rule.clock.counters(this.fixed(group.options)).forEach(({ name }, k) => {
       const value = unit.clocks[i]!.values[k];
-      if (name !== null && value !== undefined) own[name] = new Tensor(value.storage, value.desc, value.offset);
+      if (value !== undefined) own[name] = new Tensor(value.storage, value.desc, value.offset);
     });
     for (const name of this.stateNames(group.options)) {
       const view = unit.partition.stateView(name, i);
@@ -502,8 +502,8 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     if (unit.clocks[i]!.values.length === 0) return;
     const known: Record<string, number> = {};
     for (const { name } of this.rule.clock.counters(this.fixed(group.options)))
-      if (name !== null && own[name] !== undefined) known[name] = itemSync(own[name]);
-    if (known[steps.name!] === undefined)
+      if (own[name] !== undefined) known[name] = itemSync(own[name]);
+    if (known[steps.name] === undefined)
       throw new ValueError(`${this.#name}.loadStateDict`, "state", "with step for each parameter", Object.keys(own));
     this.#loaded.set(p, known);
   }
@@ -522,7 +522,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
         if (known === undefined) return;
         const key = JSON.stringify(known);
         let clock = made.get(key);
-        if (clock === undefined) made.set(key, (clock = this.#newClock(group, unit.partition.device, known[steps.name!], known)));
+        if (clock === undefined) made.set(key, (clock = this.#newClock(group, unit.partition.device, known[steps.name], known)));
         unit.clocks[i] = clock;
       });
       for (const clock of old) if (!unit.clocks.includes(clock)) clock.dispose();

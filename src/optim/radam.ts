@@ -24,19 +24,19 @@ interface Fixed extends Omit<RAdamOptions, "lr" | "betas"> {
 // The length of the average, 2 / (1 - b) - 1 - 2 t b^t / (1 - b^t), is a difference of large numbers. As 2 E / S - 1, with
 // S = Σ b^i and E = Σ (i + 1) b^i for i below t, it is made of sums that grow.
 const power = (b: number): Counter => ({
-  name: null,
+  name: "power2",
   start: (n) => b ** n,
   next: (f, x) => f.mul(x, b),
   recount: (f, { steps: t }) => f.exp(f.mul(t, logOf(b))),
 });
 const sum = (b: number): Counter => ({
-  name: null,
+  name: "sum2",
   start: (n) => (1 - b ** n) / (1 - b),
   next: (f, x, { values }) => f.add(x, values[2]!),
   recount: (f, { steps: t }) => f.mul(emitExpm1(f.g, f.mul(t, logOf(b))), -1 / (1 - b)),
 });
 const weightedSum = (b: number): Counter => ({
-  name: null,
+  name: "weighted_sum2",
   start: (n) => ((1 - b ** n) / (1 - b) - n * b ** n) / (1 - b),
   next: (f, x, { values, steps: t }) => f.add(x, f.mul(t, values[2]!)),
   recount: (f, moment) => f.mul(f.sub(sum(b).recount!(f, moment), f.mul(moment.steps, power(b).recount!(f, moment))), 1 / (1 - b)),
