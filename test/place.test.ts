@@ -5,7 +5,7 @@ import * as dx from "../src/index.ts";
 const line = (): number => Number(/place\.test\.ts:(\d+)/.exec(new Error().stack!.split("\n")[2]!)![1]);
 
 it("is the first line outside of the library, however deep the library is in its own code", () => {
-  expect([callerPlace(), line()]).toEqual([expect.stringMatching(/^at test.compile.place\.test\.ts:\d+$/), expect.any(Number)]);
+  expect([callerPlace(), line()]).toEqual([expect.stringMatching(/^at test.place\.test\.ts:\d+$/), expect.any(Number)]);
   const before = Error.stackTraceLimit;
   const f = dx.compile((x: dx.Tensor) => x.sum().toArraySync());
   let asked = 0;

@@ -13,7 +13,10 @@ export function verifyGraph(graph: Graph, stage: string): void {
       fail(`${where} reads past the end of value %${x.value.id} (${x.value.sizeInBytes} bytes)`);
   };
   for (const node of graph.nodes) {
-    const slots = node.operator === "SHADER" ? node.inputs.length : OPERATORS[node.operator].fields.filter((f) => f.kind === "input" && f.type === "tensor").length;
+    const slots =
+      node.operator === "SHADER"
+        ? node.inputs.length
+        : OPERATORS[node.operator].fields.filter((f) => f.kind === "input" && f.type === "tensor").length;
     if (node.inputs.length < slots) fail(`${node.operator} has ${node.inputs.length} of ${slots} inputs`);
     for (const x of node.inputs) if (x !== null) check(x, node.operator);
     for (const x of node.outputs) {

@@ -172,9 +172,8 @@ export abstract class Elements<E extends Element> {
     const b = c.builder;
     const place = c.place();
     this.#demandWritable();
-    const first = b.value("f32");
-    b.add({ kind: "load", memory, at, raw: false, checked: true, results: [first], place });
-    const old = new Var<"f32">(c, "f32", first);
+    // What is there first is a guess, which the first exchange corrects.
+    const old = new Var<"f32">(c, "f32", b.constant("f32", 0));
     const again = new Var<"bool">(c, "bool", b.constant("bool", 1));
     // Outside there is nothing to wait for.
     const inside = b.operate("lt.u32", at, memory.kind === "buffer" ? memory.size : b.constant("u32", memory.length));

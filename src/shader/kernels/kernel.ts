@@ -1,0 +1,115 @@
+/** What the library's own shaders have in common. */
+import type { ShaderCall } from "../../graph/graph.ts";
+import { ShaderProgram, type LaunchFacts } from "../compiled.ts";
+import type { Element } from "../ir.ts";
+import { Scope, type BufferElements, type Parameters, type SharedElements } from "../language.ts";
+import type { Float, Uint } from "../numbers.ts";
+
+/** A shader with its launch. */
+export interface Kernel {
+  readonly program: ShaderProgram;
+  readonly groups: (facts: LaunchFacts) => number;
+  readonly inPlace: boolean;
+}
+
+type Names = { readonly [name: string]: Element };
+
+/** Made once for each key. */
+const made = new Map<string, Kernel>();
+
+export function kernel<const I extends Names, const O extends Names, const P extends Parameters>(
+  key: string,
+  spec: {
+    readonly inputs: I;
+    readonly outputs: O;
+    readonly params?: P;
+    readonly threads: number;
+    readonly groups: (facts: LaunchFacts) => number;
+    /** Each thread writes only what it alone has read before. */
+    readonly inPlace?: boolean;
+  },
+  body: (s: Scope<I & O, P>) => void,
+): Kernel {
+  let known = made.get(key);
+  if (known !== undefined) return known;
+  const buffers = Object.fromEntries([
+    ...Object.entries(spec.inputs).map(([name, element]) => [name, { element, isWritable: false }] as const),
+    ...Object.entries(spec.outputs).map(([name, element]) => [name, { element, isWritable: true }] as const),
+  ]);
+  const s = new Scope<I & O, P>(key, spec.threads, buffers, spec.params ?? ({} as P), false);
+  body(s);
+  known = { program: new ShaderProgram(s.finish()), groups: spec.groups, inPlace: spec.inPlace ?? false };
+  made.set(key, known);
+  return known;
+}
+
+export const callOf = ({ program, groups, inPlace }: Kernel, facts: LaunchFacts, fills: ShaderCall["fills"] = []): ShaderCall =>
+  program.call(groups(facts), facts, { inPlace, fills });
+
+/** An input or output of the library's shaders. */
+export type Numbers = BufferElements<"f32"> | BufferElements<"f16">;
+
+/** `count` elements from a place on by the widest accesses that there are. */
+export function read(from: Numbers, at: Uint, count: number, isInside: boolean): Float[] {
+  const widest = from.memory.element === "f16" ? 8 : 4;
+  const parts: Float[] = [];
+  for (let i = 0; i < count; i += widest) {
+    const n = Math.min(widest, count - i);
+    parts.push(...(isInside ? from.loadsInside(at.add(i), n) : from.loads(at.add(i), n)));
+  }
+  return parts;
+}
+
+export function write(to: Numbers, at: Uint, values: readonly Float[], isInside: boolean): void {
+  const widest = to.memory.element === "f16" ? 8 : 4;
+  for (let i = 0; i < values.length; i += widest) {
+    const part = values.slice(i, i + widest);
+    if (isInside) to.storesInside(at.add(i), part);
+    else to.stores(at.add(i), part);
+  }
+}
+
+/** Threads whose values one thread gathers. */
+const RADIX = 16;
+
+/** Combines a value of each thread of the group, in two steps, in an order that does not depend on timing. */
+export class GroupReduction<P extends Parameters> {
+  readonly #s: Scope<Names, P>;
+  readonly #all: SharedElements<"f32">;
+  readonly #some: SharedElements<"f32">;
+  #isUsed = false;
+
+  constructor(s: Scope<never, P> | Scope<Names, P>) {
+    this.#s = s as Scope<Names, P>;
+    this.#all = this.#s.shared("f32", this.#s.threads);
+    this.#some = this.#s.shared("f32", Math.ceil(this.#s.threads / RADIX));
+  }
+
+  /** The same in all threads. The threads must be a multiple of 16. */
+  reduce(value: Float, combine: (a: Float, b: Float) => Float): Float {
+    const s = this.#s;
+    // The last reduction's results have been read.
+    if (this.#isUsed) s.barrier();
+    this.#isUsed = true;
+    this.#all.store(s.local, value);
+    s.barrier();
+    const parts = s.threads / RADIX;
+    s.if(s.local.lt(parts), () => {
+      let sum = this.#all.load(s.local);
+      for (let i = 1; i < RADIX; i++) sum = combine(sum, this.#all.load(s.local.add(i * parts)));
+      this.#some.store(s.local, sum);
+    });
+    s.barrier();
+    let sum = this.#some.load(0);
+    for (let i = 1; i < parts; i++) sum = combine(sum, this.#some.load(i));
+    return sum;
+  }
+
+  sum(value: Float): Float {
+    return this.reduce(value, (a, b) => a.add(b));
+  }
+
+  max(value: Float): Float {
+    return this.reduce(value, (a, b) => a.max(b));
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, it } from "vitest";
+import * as kernels from "../../../src/shader/kernels/rows.ts";
+import { expectClose, launch, numbers } from "./support.ts";
+
+const EPS = 1e-5;
+const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
+const softmax = (x: readonly number[]): number[] => {
+  const most = Math.max(...x);
+  const exps = x.map((v) => Math.exp(v - most));
+  return exps.map((v) => v / sum(exps));
+};
+/** Rows of a flat list. */
+const rowsOf = (x: readonly number[], columns: number): number[][] =>
+  Array.from({ length: x.length / columns }, (_, i) => x.slice(i * columns, (i + 1) * columns));
+
+/** Kept in registers by one access or several, by single elements, and read again in each pass. */
+const columnsOf = [1, 5, 32, 130, 1024, 2052, 2051];
+
+describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
+  it.each(columnsOf)("of %i: softmax, logSoftmax, their gradient", (columns) => {
+    const shape = [2, columns];
+    const x = numbers(2 * columns, columns, 5, e);
+    const dy = numbers(2 * columns, columns + 1, 1, e);
+    const expected = rowsOf(x, columns).flatMap(softmax);
+    expectClose(launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0 }).y!, expected, e);
+    expectClose(
+      launch(kernels.logSoftmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0 }).y!,
+      expected.map(Math.log),
+      e,
+    );
+    const y = launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0 }).y!;
+    const given = { y: { shape, values: y }, dy: { shape, values: dy }, dx: { shape } };
+    const dx = rowsOf(y, columns).flatMap((row, r) => {
+      const dot = sum(row.map((v, i) => v * dy[r * columns + i]!));
+      return row.map((v, i) => v * (dy[r * columns + i]! - dot));
+    });
+    expectClose(launch(kernels.softmaxBackward(e, columns), given, { rows: 2, eps: 0 }).dx!, dx, e);
+  });
+
+  it.each([5, 64, 1028])("of %i: layerNorm and RMSNorm, forward and backward", (columns) => {
+    const shape = [3, columns];
+    const [x, dy] = [numbers(3 * columns, columns, 2, e), numbers(3 * columns, 9, 1, e)];
+    const [weight, bias] = [numbers(columns, 7, 1, e), numbers(columns, 8, 1, e)];
+    const params = { rows: 3, eps: EPS };
+    const w = { shape: [columns], values: weight };
+    const b = { shape: [columns], values: bias };
+    const given = { x: { shape, values: x }, weight: w };
+    const centred = rowsOf(x, columns).map((row) => {
+      const mean = sum(row) / columns;
+      return { row: row.map((v) => v - mean), scale: 1 / Math.sqrt(sum(row.map((v) => (v - mean) ** 2)) / columns + EPS) };
+    });
+    const plain = rowsOf(x, columns).map((row) => ({ row, scale: 1 / Math.sqrt(sum(row.map((v) => v * v)) / columns + EPS) }));
+    expectClose(
+      launch(kernels.layerNorm(e, columns), { ...given, bias: b, y: { shape } }, params).y!,
+      centred.flatMap(({ row, scale }) => row.map((v, i) => v * scale * weight[i]! + bias[i]!)),
+      e,
+    );
+    expectClose(
+      launch(kernels.rmsNorm(e, columns), { ...given, y: { shape } }, params).y!,
+      plain.flatMap(({ row, scale }) => row.map((v, i) => v * scale * weight[i]!)),
+      e,
+    );
+    const backward = (rows: typeof centred, subtractsMean: boolean): number[] =>
+      rows.flatMap(({ row, scale }, r) => {
+        const z = row.map((_, i) => dy[r * columns + i]! * weight[i]!);
+        const h = row.map((v) => v * scale);
+        const zh = sum(z.map((v, i) => v * h[i]!)) / columns;
+        const mean = subtractsMean ? sum(z) / columns : 0;
+        return z.map((v, i) => scale * (v - mean - h[i]! * zh));
+      });
+    const more = { ...given, dy: { shape, values: dy }, dx: { shape } };
+    expectClose(launch(kernels.layerNormBackward(e, columns), more, params).dx!, backward(centred, true), e);
+    expectClose(launch(kernels.rmsNormBackward(e, columns), more, params).dx!, backward(plain, false), e);
+  });
+
+  it.each([7, 1000])("of %i: cross entropy, forward and backward", (columns) => {
+    const shape = [4, columns];
+    const x = numbers(4 * columns, columns, 5, e);
+    const target = { shape: [4], values: [3, -100, columns - 1, 0] };
+    const dloss = [1, 2, -0.5, 0.25];
+    const given = { x: { shape, values: x }, target };
+    const params = { rows: 4, eps: 0 };
+    const rows = rowsOf(x, columns).map(softmax);
+    const loss = rows.map((row, r) => (target.values[r]! < 0 ? 0 : -Math.log(row[target.values[r]!]!)));
+    expectClose(launch(kernels.crossEntropy(e, columns), { ...given, loss: { shape: [4] } }, params).loss!, loss);
+    const dx = rows.flatMap((row, r) => row.map((p, i) => (target.values[r]! < 0 ? 0 : dloss[r]! * (p - Number(i === target.values[r])))));
+    const all = { ...given, dloss: { shape: [4], values: dloss }, dx: { shape } };
+    expectClose(launch(kernels.crossEntropyBackward(e, columns), all, params).dx!, dx, e);
+  });
+});
