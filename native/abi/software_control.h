@@ -21,6 +21,9 @@ constexpr GUID kIidSoftware = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x
 // {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f11}
 constexpr GUID kIidCause = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x11}};
 
+// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f12}: why the device refused a pipeline last.
+constexpr GUID kIidRefusal = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x12}};
+
 struct IDxtensorSoftware : public IUnknown {
   virtual HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) = 0;
   virtual UINT STDMETHODCALLTYPE Traits() = 0;

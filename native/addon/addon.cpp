@@ -101,6 +101,7 @@ napi_value OpenDeviceCall(Environment& environment, Arguments in) {
   object.Set("fusesGraphs", context.fuses_graphs);
   object.Set("isUnifiedMemory", context.is_unified_memory);
   object.Set("waveLanes", context.wave_lanes);
+  object.Set("runsShaders", context.serialize_root_signature != nullptr);
   return object;
 }
 
@@ -285,6 +286,7 @@ napi_value ReadCounters(Environment& environment, Arguments in) {
   set("readbacks", counters.readbacks);
   set("operatorsCompiled", counters.operators_compiled);
   set("graphsCompiled", counters.graphs_compiled);
+  set("shadersCompiled", counters.shaders_compiled);
   return object;
 }
 

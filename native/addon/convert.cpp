@@ -17,7 +17,7 @@ constexpr uint32_t kMostReserved = 4096;
 // Where a value stands, for errors: "GEMM.ATensor.sizes".
 using Place = std::string;
 
-[[noreturn]] void Unfit(const Place& place, const char* expected) { Invalid(place + ": expected " + expected); }
+[[noreturn]] void Unfit(const Place& place, const std::string& expected) { Invalid(place + ": expected " + expected); }
 
 double Number(const js::Value& value, const Place& place) {
   if (!value.IsNumber()) Unfit(place, "a number");
@@ -199,6 +199,30 @@ dml::GraphDesc ToGraph(const js::Value& object, const Place& place) {
   return graph;
 }
 
+std::vector<uint8_t> ToBytes(const js::Value& value, const Place& place) {
+  js::Bytes bytes;
+  if (!js::ViewOf(value, &bytes)) Unfit(place, "a view of an ArrayBuffer");
+  return std::vector<uint8_t>(bytes.data, bytes.data + bytes.size);
+}
+
+dml::ShaderDesc ToShader(const js::Value& object, const Place& place) {
+  dml::ShaderDesc shader;
+  // Each array is copied before the next getter runs.
+  shader.bytes = ToBytes(object.Get("shader"), place + ".shader");
+  const std::vector<uint8_t> constants = ToBytes(object.Get("constants"), place + ".constants");
+  if (constants.size() % 4) Unfit(place + ".constants", "whole words");
+  shader.constants.resize(constants.size() / 4);
+  if (!constants.empty()) std::memcpy(shader.constants.data(), constants.data(), constants.size());
+  js::Value groups = Array(object.Get("groups"), place + ".groups");
+  if (groups.Length() != 3) Unfit(place + ".groups", "3 numbers");
+  for (uint32_t i = 0; i < 3; ++i) shader.groups[i] = Whole<uint32_t>(groups.At(i), place + ".groups");
+  shader.input_count = Whole<uint32_t>(object.Get("inputCount"), place + ".inputCount");
+  if (shader.input_count > dml::kMostShaderBuffers) Unfit(place + ".inputCount", "at most " + std::to_string(dml::kMostShaderBuffers));
+  if (shader.constants.size() > dml::kMostShaderConstants)
+    Unfit(place + ".constants", "at most " + std::to_string(dml::kMostShaderConstants) + " words");
+  return shader;
+}
+
 dml::SlotRange ToRange(const js::Value& value, const Place& place) {
   dml::SlotRange range;
   if (value.IsAbsent()) return range;
@@ -242,7 +266,8 @@ dml::ProgramDesc ToProgram(const js::Value& value) {
   js::Value dispatchables = Array(object.Get("dispatchables"), place + ".dispatchables");
   for (uint32_t i = 0; i < dispatchables.Length(); ++i) {
     js::Value one = Object(dispatchables.At(i), place + ".dispatchables");
-    if (one.Get("nodes").IsAbsent()) program.dispatchables.emplace_back(ToOperator(one, place, 0));
+    if (!one.Get("shader").IsAbsent()) program.dispatchables.emplace_back(ToShader(one, place + " shader " + std::to_string(i)));
+    else if (one.Get("nodes").IsAbsent()) program.dispatchables.emplace_back(ToOperator(one, place, 0));
     else program.dispatchables.emplace_back(ToGraph(one, place + " graph " + std::to_string(i)));
   }
   program.steps = List<dml::StepDesc>(object.Get("steps"), place + ".steps", ToStep);

@@ -58,6 +58,35 @@ std::string Fault(const std::vector<Need>& needs, const std::vector<SlotRange>& 
   return "";
 }
 
+// Each range is bound to the next of its buffers.
+std::vector<Need> InputNeeds(const ShaderDesc& shader) { return std::vector<Need>(shader.input_count, Need{Need::Kind::Range, 4}); }
+std::vector<Need> OutputNeeds(const ShaderDesc&, size_t bound) { return std::vector<Need>(bound, Need{Need::Kind::Range, 4}); }
+template <typename Desc>
+std::vector<Need> OutputNeeds(const Desc& desc, size_t) {
+  return OutputNeeds(desc);
+}
+
+// What the shader's own bounds and the driver's ask for.
+std::string ShaderFault(const ShaderDesc& shader, const StepDesc& step) {
+  if (step.inputs.size() + step.outputs.size() > kMostShaderBuffers)
+    return "a shader is bound to more than " + std::to_string(kMostShaderBuffers) + " buffers";
+  if (shader.constants.size() > kMostShaderConstants)
+    return "a shader has more than " + std::to_string(kMostShaderConstants) + " constants";
+  for (uint32_t groups : shader.groups)
+    if (groups < 1 || groups > kMostShaderGroups)
+      return "a shader runs in " + std::to_string(groups) + " groups along an axis, 1 to 65535 are possible";
+  for (const auto* ranges : {&step.inputs, &step.outputs})
+    for (const SlotRange& range : *ranges)
+      if (range.size > kMostShaderBytes)
+        return "a shader is bound to " + std::to_string(range.size) + " bytes, " + std::to_string(kMostShaderBytes) + " are possible";
+  return "";
+}
+template <typename Desc>
+std::string ShaderFault(const Desc&, const StepDesc&) {
+  return "";
+}
+
+bool InPlace(const ShaderDesc&) { return true; }
 bool InPlace(const schema::OperatorDesc& op) { return op.schema->supports_in_place; }
 bool InPlace(const GraphDesc& graph) { return graph.nodes.size() == 1 && InPlace(graph.nodes[0]); }
 
@@ -65,7 +94,7 @@ bool Meet(const SlotRange& a, const SlotRange& b) {
   return a.slot >= 0 && a.slot == b.slot && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
 
-// An output over an input or over another output gives wrong numbers without an error, but for one operator that runs in place.
+// An output over an input or over another output gives wrong numbers without an error, but for an operator or a shader in place.
 std::string SharedFault(const StepDesc& step, bool in_place) {
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const std::string name = "output " + std::to_string(i);
@@ -80,11 +109,12 @@ std::string SharedFault(const StepDesc& step, bool in_place) {
 
 }  // namespace
 
-std::string BindingFault(const std::variant<schema::OperatorDesc, GraphDesc>& dispatchable, const StepDesc& step) {
+std::string BindingFault(const DispatchableDesc& dispatchable, const StepDesc& step) {
   return std::visit(
       [&](const auto& desc) {
         std::string fault = Fault(InputNeeds(desc), step.inputs, "input");
-        if (fault.empty()) fault = Fault(OutputNeeds(desc), step.outputs, "output");
+        if (fault.empty()) fault = Fault(OutputNeeds(desc, step.outputs.size()), step.outputs, "output");
+        if (fault.empty()) fault = ShaderFault(desc, step);
         return fault.empty() ? SharedFault(step, InPlace(desc)) : fault;
       },
       dispatchable);

@@ -9,6 +9,6 @@
 namespace dxtensor::dml {
 
 // Why the step must not be recorded; "" when it may.
-std::string BindingFault(const std::variant<schema::OperatorDesc, GraphDesc>& dispatchable, const StepDesc& step);
+std::string BindingFault(const DispatchableDesc& dispatchable, const StepDesc& step);
 
 }  // namespace dxtensor::dml

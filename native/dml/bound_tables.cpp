@@ -56,6 +56,7 @@ void BoundSet::BindDispatch(const HeapPool& pool, size_t index) {
   const DispatchStep& step = program_.dispatches[index];
   const CompiledOperator& op = program_.operators[step.op];
   const DescriptorHeaps::Region& region = regions_[index];
+  if (op.shader) return BindViews(pool, step, region);
   DML_BINDING_TABLE_DESC desc = {op.object.get(), region.cpu, region.gpu, region.count};
   ComPtr<IDMLBindingTable>& table = tables_[index];
   if (table) {
@@ -87,6 +88,24 @@ void BoundSet::BindDispatch(const HeapPool& pool, size_t index) {
     add(op.persistent_address, op.persistent);
     table->BindPersistentResource(bindings.data());
   }
+}
+
+// Each buffer of a shader is a raw one.
+void BoundSet::BindViews(const HeapPool& pool, const DispatchStep& step, const DescriptorHeaps::Region& region) const {
+  const UINT increment = context_.d3d->GetDescriptorHandleIncrementSize(D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV);
+  D3D12_CPU_DESCRIPTOR_HANDLE at = region.cpu;
+  for (const auto* ranges : {&step.inputs, &step.outputs})
+    for (const SlotRange& range : *ranges) {
+      const Address address = slots_[static_cast<size_t>(range.slot)] + range.offset;
+      D3D12_UNORDERED_ACCESS_VIEW_DESC view{};
+      view.Format = DXGI_FORMAT_R32_TYPELESS;
+      view.ViewDimension = D3D12_UAV_DIMENSION_BUFFER;
+      view.Buffer.FirstElement = OffsetOf(address) / 4;
+      view.Buffer.NumElements = static_cast<UINT>(range.size / 4);
+      view.Buffer.Flags = D3D12_BUFFER_UAV_FLAG_RAW;
+      context_.d3d->CreateUnorderedAccessView(pool.Resource(ChunkOf(address)), nullptr, &view, at);
+      at.ptr += increment;
+    }
 }
 
 uint32_t BoundTables::Hash(const Address* slots, size_t count) {

@@ -1,5 +1,5 @@
-// The binding tables of a program's runs, each kept with the addresses that it is bound to: a loop whose allocator hands out the
-// same buffers again writes no descriptors.
+// The binding tables and the views of a program's runs, each kept with the addresses that it is bound to: a loop whose allocator hands out
+// the same buffers again writes no descriptors.
 //
 // Owned by the program, used by the queue thread alone (a recording has a set of its own). A set's descriptors may be written
 // again once the last list that used them has finished.
@@ -14,7 +14,7 @@
 
 namespace dxtensor::dml {
 
-// One binding table for each dispatch of a program, bound over one set of slots.
+// One binding table, or a shader's views, for each dispatch of a program, bound over one set of slots.
 class BoundSet {
  public:
   BoundSet(const Context& context, DescriptorHeaps& heaps, const Program& program);
@@ -24,7 +24,9 @@ class BoundSet {
 
   void Bind(const HeapPool& pool, const Address* slots);
   bool IsBoundTo(const Address* slots, uint32_t epoch) const;
+  // Null for a shader.
   IDMLBindingTable* table(size_t dispatch) const { return tables_[dispatch].get(); }
+  D3D12_GPU_DESCRIPTOR_HANDLE views(size_t dispatch) const { return regions_[dispatch].gpu; }
   ID3D12DescriptorHeap* heap(size_t dispatch) const { return regions_[dispatch].heap; }
   const std::vector<Address>& slots() const { return slots_; }
   // See Context::LetGo.
@@ -34,6 +36,7 @@ class BoundSet {
 
  private:
   void BindDispatch(const HeapPool& pool, size_t index);
+  void BindViews(const HeapPool& pool, const DispatchStep& step, const DescriptorHeaps::Region& region) const;
 
   const Context& context_;
   DescriptorHeaps& heaps_;

@@ -80,9 +80,25 @@ CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
   return compiled;
 }
 
+CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const ShaderDesc& desc, uint32_t buffers) {
+  if (!context.serialize_root_signature)
+    throw Failure(FailureKind::Unsupported, "this Direct3D 12 exports no D3D12SerializeVersionedRootSignature: it runs no shaders");
+  CompiledOperator compiled;
+  compiled.name = "shader";
+  compiled.shader = cache.Get(desc, buffers);
+  compiled.descriptors = buffers;
+  compiled.constants = desc.constants;
+  compiled.groups = desc.groups;
+  return compiled;
+}
+
 Initialiser::Initialiser(const Context& context, const Program& program) : context_(context), program_(program) {
   std::vector<IDMLCompiledOperator*> operators;
-  for (const CompiledOperator& op : program.operators) operators.push_back(op.object.get());
+  for (const CompiledOperator& op : program.operators) {
+    if (op.shader) continue;
+    operators_.push_back(&op);
+    operators.push_back(op.object.get());
+  }
   Check(context.dml->CreateOperatorInitializer(static_cast<UINT>(operators.size()), operators.data(), __uuidof(IDMLOperatorInitializer),
                                                object_.put_void()),
         "IDMLDevice::CreateOperatorInitializer", program.name.c_str());
@@ -109,9 +125,9 @@ std::unique_ptr<InitialiseWork> Initialiser::Bind(DescriptorHeaps& heaps, const 
     work->writes.push_back({temporary, temporary_});
   }
   std::vector<DML_BUFFER_BINDING> buffers;
-  for (const CompiledOperator& op : program_.operators) {
-    buffers.push_back(op.persistent ? binding(op.persistent_address, op.persistent) : DML_BUFFER_BINDING{});
-    if (op.persistent) work->writes.push_back({op.persistent_address, op.persistent});
+  for (const CompiledOperator* op : operators_) {
+    buffers.push_back(op->persistent ? binding(op->persistent_address, op->persistent) : DML_BUFFER_BINDING{});
+    if (op->persistent) work->writes.push_back({op->persistent_address, op->persistent});
   }
   if (program_.persistent) {
     std::vector<DML_BINDING_DESC> outputs;

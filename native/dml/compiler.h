@@ -12,8 +12,10 @@ namespace dxtensor::dml {
 // Throws Failure with the operator's name.
 CompiledOperator CompileOperator(const Context& context, const schema::OperatorDesc& desc);
 CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc);
+CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const ShaderDesc& desc, uint32_t buffers);
 
-// One initialiser for all of a program's operators, bound over their persistent memory and `temporary` (0 where it needs none).
+// One initialiser for all of a program's operators of DirectML's, bound over their persistent memory and `temporary` (0 where it needs
+// none).
 class Initialiser {
  public:
   Initialiser(const Context& context, const Program& program);
@@ -23,6 +25,7 @@ class Initialiser {
  private:
   const Context& context_;
   const Program& program_;
+  std::vector<const CompiledOperator*> operators_;
   ComPtr<IDMLOperatorInitializer> object_;
   uint32_t descriptors_ = 0;
   uint64_t temporary_ = 0;

@@ -73,7 +73,8 @@ D3D12_RESOURCE_DESC BufferDesc(uint64_t size, D3D12_RESOURCE_FLAGS flags) {
   return desc;
 }
 
-Context::Context(const Runtime& runtime, const Adapter& adapter) : adapter_name(adapter.name), memory_in_bytes(UsableMemory(adapter)) {
+Context::Context(const Runtime& runtime, const Adapter& adapter)
+    : adapter_name(adapter.name), serialize_root_signature(runtime.serialize_root_signature), memory_in_bytes(UsableMemory(adapter)) {
   OpenDirect3D(runtime, adapter);
   OpenDirectML(runtime);
   QueryCapabilities();

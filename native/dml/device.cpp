@@ -79,6 +79,7 @@ struct Lost {
   ComPtr<ID3D12Resource> copy_staging;
   std::unique_ptr<Queue> queue;
   std::unique_ptr<ListRecorder> recorder;
+  std::unique_ptr<ShaderCache> shaders;
   std::unordered_set<Program*> programs;
   std::unordered_set<Recording*> recordings;
 
@@ -165,6 +166,7 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
   copy_staging_ = context_->CreateBuffer(D3D12_HEAP_TYPE_DEFAULT, kCopyStaging);
   queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_);
   recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
+  shaders_ = std::make_unique<ShaderCache>(*context_, counters_);
   std::lock_guard<std::mutex> lock(g_open_mutex);
   if (!g_open) g_open = new std::unordered_set<Device*>();
   g_open->insert(this);
@@ -183,8 +185,12 @@ void Device::LetGo() {
     for (Recording* recording : recordings_) recording->LetGo();
     for (Program* program : programs_) {
       program->bound.reset();
-      for (CompiledOperator& op : program->operators) op.object.Reset();
+      for (CompiledOperator& op : program->operators) {
+        op.object.Reset();
+        op.shader.reset();
+      }
     }
+    shaders_->LetGo();
     recorder_->LetGo();
     copy_staging_.Reset();
     uploads_->LetGo();
@@ -221,7 +227,8 @@ Device::~Device() {
     // The device still works on these after a long wait: they are kept rather than pulled away from it.
     std::lock_guard<std::mutex> lock(g_open_mutex);
     TheLost().push_back({std::move(context_), std::move(pool_), std::move(heaps_), std::move(uploads_), std::move(readbacks_),
-                         std::move(copy_staging_), std::move(queue_), std::move(recorder_), std::move(programs_), std::move(recordings_)});
+                         std::move(copy_staging_), std::move(queue_), std::move(recorder_), std::move(shaders_), std::move(programs_),
+                         std::move(recordings_)});
     return;
   }
   for (Recording* recording : recordings_) delete recording;
@@ -255,7 +262,16 @@ Program* Device::CreateProgram(const ProgramDesc& desc) {
   return WithInterfaces([&]() -> Program* {
     CheckAlive();
     std::unique_ptr<Program> program = PlanProgram(desc);
+    // A shader is bound to as many buffers as its steps bind, which PlanProgram found to be equally many.
+    std::vector<uint32_t> buffers(desc.dispatchables.size(), 0);
+    for (const DispatchStep& step : program->dispatches) buffers[step.op] = static_cast<uint32_t>(step.inputs.size() + step.outputs.size());
+    bool initialises = false;
     for (const auto& dispatchable : desc.dispatchables) {
+      if (auto* shader = std::get_if<ShaderDesc>(&dispatchable)) {
+        program->operators.push_back(CompileShader(*context_, *shaders_, *shader, buffers[program->operators.size()]));
+        continue;
+      }
+      initialises = true;
       if (auto* op = std::get_if<schema::OperatorDesc>(&dispatchable)) {
         program->operators.push_back(CompileOperator(*context_, *op));
         counters_.operators_compiled.AddAlone();
@@ -265,7 +281,7 @@ Program* Device::CreateProgram(const ProgramDesc& desc) {
       }
     }
     PlaceTemporaries(*program);
-    if (!program->operators.empty()) InitialiseProgram(*program);
+    if (initialises) InitialiseProgram(*program);
     program_in_bytes_ += program->persistent;
     programs_.insert(program.get());
     return program.release();

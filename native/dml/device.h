@@ -102,6 +102,7 @@ class Device {
   ComPtr<ID3D12Resource> copy_staging_;
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<ListRecorder> recorder_;  // for recordings
+  std::unique_ptr<ShaderCache> shaders_;
   std::unordered_set<Program*> programs_;
   std::unordered_set<Recording*> recordings_;
   uint64_t program_in_bytes_ = 0;

@@ -21,6 +21,7 @@ ListRecorder::ListRecorder(const Context& context, const HeapPool& pool, ID3D12R
 void ListRecorder::Begin(ID3D12GraphicsCommandList* list) {
   list_ = list;
   heap_ = nullptr;
+  shader_ = nullptr;
   ++list_number_;
   touched_.clear();
   head_.chunks.clear();
@@ -123,12 +124,34 @@ void ListRecorder::RememberGroup(const Program& program, const Address* slots, c
     });
 }
 
+void ListRecorder::SetHeap(ID3D12DescriptorHeap* heap) {
+  if (heap == heap_) return;
+  list_->SetDescriptorHeaps(1, &heap);
+  heap_ = heap;
+}
+
 void ListRecorder::Dispatch(IDMLDispatchable* dispatchable, IDMLBindingTable* table, ID3D12DescriptorHeap* heap) {
-  if (heap != heap_) {
-    list_->SetDescriptorHeaps(1, &heap);
-    heap_ = heap;
-  }
+  SetHeap(heap);
   recorder_->RecordDispatch(list_, dispatchable, table);
+  shader_ = nullptr;  // DirectML sets a root signature and a pipeline of its own
+  ++work_;
+  dirty_ = true;
+}
+
+void ListRecorder::DispatchShader(const CompiledOperator& op, D3D12_GPU_DESCRIPTOR_HANDLE views, ID3D12DescriptorHeap* heap) {
+  SetHeap(heap);
+  const Shader& shader = *op.shader;
+  if (shader_ != &shader) {
+    if (!shader_ || shader_->root_signature.get() != shader.root_signature.get())
+      list_->SetComputeRootSignature(shader.root_signature.get());
+    list_->SetPipelineState(shader.pipeline.get());
+    shader_ = &shader;
+  }
+  UINT parameter = 0;
+  if (shader.has_constants)
+    list_->SetComputeRoot32BitConstants(parameter++, static_cast<UINT>(op.constants.size()), op.constants.data(), 0);
+  if (shader.has_table) list_->SetComputeRootDescriptorTable(parameter, views);
+  list_->Dispatch(op.groups[0], op.groups[1], op.groups[2]);
   ++work_;
   dirty_ = true;
 }
@@ -146,7 +169,9 @@ void ListRecorder::Run(const Program& program, const Address* slots, const Bound
       BarrierForGroup(program, slots, group);
       for (uint32_t i = group.dispatch_begin; i < group.dispatch_end; ++i) {
         if (stamps_) WriteStamp();
-        Dispatch(program.operators[program.dispatches[i].op].object.get(), bound.table(i), bound.heap(i));
+        const CompiledOperator& op = program.operators[program.dispatches[i].op];
+        if (op.shader) DispatchShader(op, bound.views(i), bound.heap(i));
+        else Dispatch(op.object.get(), bound.table(i), bound.heap(i));
         if (stamps_) WriteStamp();
       }
       counts.dispatches += group.dispatch_end - group.dispatch_begin;

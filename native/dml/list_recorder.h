@@ -76,6 +76,8 @@ class ListRecorder {
   void BarrierForGroup(const Program& program, const Address* slots, const StepGroup& group);
   void RememberGroup(const Program& program, const Address* slots, const StepGroup& group);
   void Dispatch(IDMLDispatchable* dispatchable, IDMLBindingTable* table, ID3D12DescriptorHeap* heap);
+  void DispatchShader(const CompiledOperator& op, D3D12_GPU_DESCRIPTOR_HANDLE views, ID3D12DescriptorHeap* heap);
+  void SetHeap(ID3D12DescriptorHeap* heap);
   void NeedState(uint32_t chunk, D3D12_RESOURCE_STATES state);
   void NeedStaging(D3D12_RESOURCE_STATES state);
   void NeedWritableByCopy(Address to, uint64_t size);
@@ -92,6 +94,7 @@ class ListRecorder {
   ComPtr<IDMLCommandRecorder> recorder_;
   ID3D12GraphicsCommandList* list_ = nullptr;
   ID3D12DescriptorHeap* heap_ = nullptr;
+  const Shader* shader_ = nullptr;  // whose pipeline is set
   ID3D12QueryHeap* stamps_ = nullptr;
   uint32_t stamp_ = 0;
   std::vector<ChunkState> states_;

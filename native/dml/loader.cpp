@@ -128,6 +128,7 @@ std::unique_ptr<Runtime> LoadGpu(const LibraryPaths& paths, LoadReport& report) 
   attempt.Open("d3d12", Candidates(paths.d3d12, paths.folders, kD3d12File), false, [&](void* library) {
     const char* (*name)() = nullptr;
     if (Take(library, "DxtensorRuntimeName", name)) report.direct3d = name();
+    Take(library, "D3D12SerializeVersionedRootSignature", runtime->serialize_root_signature);
     return Take(library, "D3D12CreateDevice", runtime->create_device) ? "" : Missing("D3D12CreateDevice", "Direct3D 12");
   });
   // Its own symbols first: Node 22 and later export another zstd of the same names.
@@ -147,6 +148,7 @@ std::unique_ptr<Runtime> LoadSoftware(const LibraryPaths& paths, LoadReport& rep
     if (!Take(candidate, "DXCoreCreateAdapterFactory", runtime->create_dxcore_factory))
       return Missing("DXCoreCreateAdapterFactory", "the software adapter");
     if (!Take(candidate, "D3D12CreateDevice", runtime->create_device)) return Missing("D3D12CreateDevice", "the software adapter");
+    Take(candidate, "D3D12SerializeVersionedRootSignature", runtime->serialize_root_signature);
     return AcceptDirectml(candidate, *runtime);
   });
   if (!library) return nullptr;

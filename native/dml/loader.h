@@ -35,6 +35,7 @@ struct LoadReport {
 
 using CreateFactoryFunction = HRESULT(STDMETHODCALLTYPE*)(REFIID, void**);
 using CreateDeviceFunction = HRESULT(STDMETHODCALLTYPE*)(IUnknown*, D3D_FEATURE_LEVEL, REFIID, void**);
+using SerializeRootSignatureFunction = HRESULT(STDMETHODCALLTYPE*)(const D3D12_VERSIONED_ROOT_SIGNATURE_DESC*, ID3DBlob**, ID3DBlob**);
 using CreateDmlDeviceFunction = HRESULT(STDMETHODCALLTYPE*)(ID3D12Device*, DML_CREATE_DEVICE_FLAGS, DML_FEATURE_LEVEL, REFIID, void**);
 
 // The entry points of a loaded runtime.
@@ -44,6 +45,7 @@ struct Runtime {
   CreateFactoryFunction create_dxgi_factory = nullptr;  // Windows without DXCore
   CreateDeviceFunction create_device = nullptr;
   CreateDmlDeviceFunction create_dml_device = nullptr;
+  SerializeRootSignatureFunction serialize_root_signature = nullptr;  // null: no shaders of our own
 };
 
 // Loads when it is not loaded yet. After a failure another call with the same paths returns the same report; one with other

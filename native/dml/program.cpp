@@ -67,7 +67,15 @@ class Planner {
     StepDesc rounded{step.group, step.dispatchable, dispatch.inputs, dispatch.outputs};
     std::string fault = BindingFault(desc_.dispatchables[dispatch.op], rounded);
     if (!fault.empty()) Refuse(fault);
+    if (std::holds_alternative<ShaderDesc>(desc_.dispatchables[dispatch.op])) CheckShaderStep(dispatch);
     program_->dispatches.push_back(std::move(dispatch));
+  }
+
+  // A pipeline is made for one number of buffers.
+  void CheckShaderStep(const DispatchStep& dispatch) const {
+    for (const DispatchStep& other : program_->dispatches)
+      if (other.op == dispatch.op && other.outputs.size() != dispatch.outputs.size())
+        Refuse("two steps bind different numbers of buffers to one shader");
   }
 
   void Bind(SlotRange& range) {

@@ -13,6 +13,7 @@
 #include "../schema/schema.h"
 #include "address.h"
 #include "com_ptr.h"
+#include "shaders.h"
 
 namespace dxtensor::dml {
 
@@ -46,11 +47,13 @@ struct StepDesc {
   std::vector<SlotRange> inputs, outputs;
 };
 
+using DispatchableDesc = std::variant<schema::OperatorDesc, GraphDesc, ShaderDesc>;
+
 struct ProgramDesc {
   std::string name;
   std::vector<uint64_t> inputs, outputs;
   uint64_t scratch = 0;
-  std::vector<std::variant<schema::OperatorDesc, GraphDesc>> dispatchables;
+  std::vector<DispatchableDesc> dispatchables;
   std::vector<StepDesc> steps;
 };
 
@@ -60,6 +63,10 @@ struct CompiledOperator {
   uint32_t descriptors = 0;
   uint64_t temporary = 0, persistent = 0;
   Address persistent_address = 0;
+  // A shader instead of an operator of DirectML's.
+  std::shared_ptr<const Shader> shader;
+  std::vector<uint32_t> constants;
+  std::array<uint32_t, 3> groups{};
 };
 
 struct DispatchStep {

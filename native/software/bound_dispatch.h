@@ -16,6 +16,11 @@ struct Access {
   bool write;
 };
 
+// What a dispatch did that ends the device's life: thrown by Run.
+struct DeviceFault {
+  const char* why;
+};
+
 class BoundDispatch : public Counted {
  public:
   virtual void Run() const = 0;
@@ -27,6 +32,8 @@ class BoundDispatch : public Counted {
   Held<DescriptorHeap> heap;
   UINT first_descriptor = 0, descriptor_count = 0;
   uint64_t descriptor_write = 0;  // the write that made the descriptors what they have to be
+  // Where each was written by itself: its place in the heap and that write.
+  std::vector<std::pair<UINT, uint64_t>> views;
 };
 
 }  // namespace dxtensor::software

@@ -82,7 +82,7 @@ CommandList::~CommandList() {
   if (open_ && allocator_) allocator_->End();
 }
 
-HRESULT CommandList::Reset(ID3D12CommandAllocator* allocator, ID3D12PipelineState*) {
+HRESULT CommandList::Reset(ID3D12CommandAllocator* allocator, ID3D12PipelineState* pipeline) {
   if (!allocator) return E_INVALIDARG;
   if (open_) return E_FAIL;
   auto* from = static_cast<CommandAllocator*>(allocator);
@@ -95,6 +95,8 @@ HRESULT CommandList::Reset(ID3D12CommandAllocator* allocator, ID3D12PipelineStat
     use_ = recording_->use;
     allocator_ = Held<CommandAllocator>(from);
     descriptor_heap_ = {};
+    compute_.Clear();
+    compute_.SetPipeline(static_cast<PipelineState*>(pipeline));
     open_ = true;
     failed_ = S_OK;
     return S_OK;
@@ -119,13 +121,13 @@ bool CommandList::Recordable(const char* method) {
   return false;
 }
 
-template <class Function>
-void CommandList::Record(Function function) {
-  HRESULT done = Guard([&]() -> HRESULT {
-    function();
-    return S_OK;
-  });
-  if (FAILED(done)) failed_ = done;
+void CommandList::AddDispatch(const BoundDispatch* dispatch) {
+  recording_->hazards.Dispatch(*dispatch);
+  Command command;
+  command.kind = Command::Kind::Dispatch;
+  command.dispatch = dispatch;
+  recording_->commands.push_back(command);
+  dispatch->Hold();
 }
 
 void CommandList::RecordDispatch(const BoundDispatch* dispatch) {
@@ -135,12 +137,8 @@ void CommandList::RecordDispatch(const BoundDispatch* dispatch) {
     if (type_ == D3D12_COMMAND_LIST_TYPE_COPY) return r.hazards.Report("RecordDispatch on a copy list");
     if (device().checks() && descriptor_heap_.get() != dispatch->heap.get())
       return r.hazards.Report("RecordDispatch, but the binding table's descriptor heap was not set by SetDescriptorHeaps");
-    r.hazards.Dispatch(*dispatch);
-    Command command;
-    command.kind = Command::Kind::Dispatch;
-    command.dispatch = dispatch;
-    r.commands.push_back(command);
-    dispatch->Hold();
+    compute_.Clear();
+    AddDispatch(dispatch);
     DescriptorUse use{dispatch->heap.get(), dispatch->first_descriptor, dispatch->descriptor_count, dispatch->descriptor_write};
     if (r.descriptors.empty() || r.descriptors.back().write != use.write || r.descriptors.back().heap != use.heap)
       r.descriptors.push_back(use);

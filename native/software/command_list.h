@@ -5,6 +5,7 @@
 #pragma once
 
 #include "hazards.h"
+#include "pipeline_state.h"
 
 namespace dxtensor::software {
 
@@ -80,6 +81,7 @@ class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12Co
   Recording* recording() const { return recording_.get(); }
   bool discarded() const { return recording_->use != use_; }  // its allocator was reset
   DescriptorHeap* descriptor_heap() const { return descriptor_heap_.get(); }
+  // A dispatch of DirectML's, which leaves nothing of what was set for pipelines.
   void RecordDispatch(const BoundDispatch* dispatch);
   void DropDispatch() {
     if (recording_) recording_->hazards.Ignore();
@@ -88,8 +90,8 @@ class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12Co
 
   D3D12_COMMAND_LIST_TYPE STDMETHODCALLTYPE GetType() override { return type_; }
   HRESULT STDMETHODCALLTYPE Close() override;
-  HRESULT STDMETHODCALLTYPE Reset(ID3D12CommandAllocator* allocator, ID3D12PipelineState*) override;
-  void STDMETHODCALLTYPE ClearState(ID3D12PipelineState*) override {}
+  HRESULT STDMETHODCALLTYPE Reset(ID3D12CommandAllocator* allocator, ID3D12PipelineState* pipeline) override;
+  void STDMETHODCALLTYPE ClearState(ID3D12PipelineState* pipeline) override;
   void STDMETHODCALLTYPE CopyBufferRegion(ID3D12Resource* to, UINT64 to_offset, ID3D12Resource* from, UINT64 from_offset,
                                           UINT64 size) override;
   void STDMETHODCALLTYPE CopyResource(ID3D12Resource* to, ID3D12Resource* from) override;
@@ -102,10 +104,17 @@ class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12Co
   void STDMETHODCALLTYPE BeginEvent(UINT, const void*, UINT) override {}
   void STDMETHODCALLTYPE EndEvent() override {}
 
+  // Compute, in command_list_compute.cpp.
+  void STDMETHODCALLTYPE Dispatch(UINT x, UINT y, UINT z) override;
+  void STDMETHODCALLTYPE SetPipelineState(ID3D12PipelineState* pipeline) override;
+  void STDMETHODCALLTYPE SetComputeRootSignature(ID3D12RootSignature* signature) override;
+  void STDMETHODCALLTYPE SetComputeRootDescriptorTable(UINT parameter, D3D12_GPU_DESCRIPTOR_HANDLE start) override;
+  void STDMETHODCALLTYPE SetComputeRoot32BitConstant(UINT parameter, UINT word, UINT offset) override;
+  void STDMETHODCALLTYPE SetComputeRoot32BitConstants(UINT parameter, UINT count, const void* words, UINT offset) override;
+
   // Not part of the software adapter: the list cannot be closed after any of these. In command_list_missing.cpp.
   void STDMETHODCALLTYPE DrawInstanced(UINT, UINT, UINT, UINT) override;
   void STDMETHODCALLTYPE DrawIndexedInstanced(UINT, UINT, UINT, INT, UINT) override;
-  void STDMETHODCALLTYPE Dispatch(UINT, UINT, UINT) override;
   void STDMETHODCALLTYPE CopyTextureRegion(const D3D12_TEXTURE_COPY_LOCATION*, UINT, UINT, UINT, const D3D12_TEXTURE_COPY_LOCATION*,
                                            const D3D12_BOX*) override;
   void STDMETHODCALLTYPE CopyTiles(ID3D12Resource*, const D3D12_TILED_RESOURCE_COORDINATE*, const D3D12_TILE_REGION_SIZE*, ID3D12Resource*,
@@ -116,15 +125,10 @@ class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12Co
   void STDMETHODCALLTYPE RSSetScissorRects(UINT, const D3D12_RECT*) override;
   void STDMETHODCALLTYPE OMSetBlendFactor(const FLOAT[4]) override;
   void STDMETHODCALLTYPE OMSetStencilRef(UINT) override;
-  void STDMETHODCALLTYPE SetPipelineState(ID3D12PipelineState*) override;
   void STDMETHODCALLTYPE ExecuteBundle(ID3D12GraphicsCommandList*) override;
-  void STDMETHODCALLTYPE SetComputeRootSignature(ID3D12RootSignature*) override;
   void STDMETHODCALLTYPE SetGraphicsRootSignature(ID3D12RootSignature*) override;
-  void STDMETHODCALLTYPE SetComputeRootDescriptorTable(UINT, D3D12_GPU_DESCRIPTOR_HANDLE) override;
   void STDMETHODCALLTYPE SetGraphicsRootDescriptorTable(UINT, D3D12_GPU_DESCRIPTOR_HANDLE) override;
-  void STDMETHODCALLTYPE SetComputeRoot32BitConstant(UINT, UINT, UINT) override;
   void STDMETHODCALLTYPE SetGraphicsRoot32BitConstant(UINT, UINT, UINT) override;
-  void STDMETHODCALLTYPE SetComputeRoot32BitConstants(UINT, UINT, const void*, UINT) override;
   void STDMETHODCALLTYPE SetGraphicsRoot32BitConstants(UINT, UINT, const void*, UINT) override;
   void STDMETHODCALLTYPE SetComputeRootConstantBufferView(UINT, D3D12_GPU_VIRTUAL_ADDRESS) override;
   void STDMETHODCALLTYPE SetGraphicsRootConstantBufferView(UINT, D3D12_GPU_VIRTUAL_ADDRESS) override;
@@ -153,9 +157,16 @@ class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12Co
   ~CommandList() override;
   void Missing(const char* method);
   bool Recordable(const char* method);
+  void AddDispatch(const BoundDispatch* dispatch);
   void RecordCopy(Resource* to, uint64_t to_offset, Resource* from, uint64_t from_offset, uint64_t size);
   template <class Function>
-  void Record(Function function);
+  void Record(Function function) {
+    HRESULT done = Guard([&]() -> HRESULT {
+      function();
+      return S_OK;
+    });
+    if (FAILED(done)) failed_ = done;
+  }
 
   const D3D12_COMMAND_LIST_TYPE type_;
   bool open_ = false;
@@ -164,6 +175,7 @@ class CommandList final : public DeviceChild<ID3D12GraphicsCommandList, ID3D12Co
   Held<Recording> recording_;
   uint32_t use_ = 0;
   Held<DescriptorHeap> descriptor_heap_;
+  ComputeState compute_;
 };
 
 }  // namespace dxtensor::software

@@ -5,7 +5,6 @@ namespace dxtensor::software {
 
 void CommandList::DrawInstanced(UINT, UINT, UINT, UINT) { Missing("DrawInstanced"); }
 void CommandList::DrawIndexedInstanced(UINT, UINT, UINT, INT, UINT) { Missing("DrawIndexedInstanced"); }
-void CommandList::Dispatch(UINT, UINT, UINT) { Missing("Dispatch"); }
 void CommandList::CopyTextureRegion(const D3D12_TEXTURE_COPY_LOCATION*, UINT, UINT, UINT, const D3D12_TEXTURE_COPY_LOCATION*,
                                     const D3D12_BOX*) {
   Missing("CopyTextureRegion");
@@ -20,15 +19,10 @@ void CommandList::RSSetViewports(UINT, const D3D12_VIEWPORT*) { Missing("RSSetVi
 void CommandList::RSSetScissorRects(UINT, const D3D12_RECT*) { Missing("RSSetScissorRects"); }
 void CommandList::OMSetBlendFactor(const FLOAT[4]) { Missing("OMSetBlendFactor"); }
 void CommandList::OMSetStencilRef(UINT) { Missing("OMSetStencilRef"); }
-void CommandList::SetPipelineState(ID3D12PipelineState*) { Missing("SetPipelineState"); }
 void CommandList::ExecuteBundle(ID3D12GraphicsCommandList*) { Missing("ExecuteBundle"); }
-void CommandList::SetComputeRootSignature(ID3D12RootSignature*) { Missing("SetComputeRootSignature"); }
 void CommandList::SetGraphicsRootSignature(ID3D12RootSignature*) { Missing("SetGraphicsRootSignature"); }
-void CommandList::SetComputeRootDescriptorTable(UINT, D3D12_GPU_DESCRIPTOR_HANDLE) { Missing("SetComputeRootDescriptorTable"); }
 void CommandList::SetGraphicsRootDescriptorTable(UINT, D3D12_GPU_DESCRIPTOR_HANDLE) { Missing("SetGraphicsRootDescriptorTable"); }
-void CommandList::SetComputeRoot32BitConstant(UINT, UINT, UINT) { Missing("SetComputeRoot32BitConstant"); }
 void CommandList::SetGraphicsRoot32BitConstant(UINT, UINT, UINT) { Missing("SetGraphicsRoot32BitConstant"); }
-void CommandList::SetComputeRoot32BitConstants(UINT, UINT, const void*, UINT) { Missing("SetComputeRoot32BitConstants"); }
 void CommandList::SetGraphicsRoot32BitConstants(UINT, UINT, const void*, UINT) { Missing("SetGraphicsRoot32BitConstants"); }
 void CommandList::SetComputeRootConstantBufferView(UINT, D3D12_GPU_VIRTUAL_ADDRESS) { Missing("SetComputeRootConstantBufferView"); }
 void CommandList::SetGraphicsRootConstantBufferView(UINT, D3D12_GPU_VIRTUAL_ADDRESS) { Missing("SetGraphicsRootConstantBufferView"); }

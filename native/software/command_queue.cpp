@@ -188,7 +188,11 @@ void CommandQueue::RunTask(Task& task) {
     case Task::Kind::Execute:
       if (!removed) {
         HRESULT ran = Guard([&]() -> HRESULT {
-          RunCommands(*task.recording);
+          try {
+            RunCommands(*task.recording);
+          } catch (const DeviceFault& fault) {
+            Remove(DXGI_ERROR_DEVICE_HUNG, fault.why);
+          }
           return S_OK;
         });
         if (FAILED(ran)) Remove(DXGI_ERROR_DRIVER_INTERNAL_ERROR, "a kernel failed while it ran");

@@ -8,6 +8,7 @@
 #include "command_queue.h"
 #include "dxcore.h"
 #include "fence.h"
+#include "pipeline_state.h"
 #include "resource.h"
 #include "trace.h"
 
@@ -133,6 +134,23 @@ DescriptorHeap* Device::FindDescriptor(D3D12_CPU_DESCRIPTOR_HANDLE handle, UINT*
   return nullptr;
 }
 
+uint64_t Device::AddViewed(Resource* buffer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  viewed_.emplace(++last_viewed_, buffer);
+  return last_viewed_;
+}
+
+void Device::RemoveViewed(uint64_t number) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  viewed_.erase(number);
+}
+
+Held<Resource> Device::FindViewed(uint64_t number) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = viewed_.find(number);
+  return Held<Resource>(found == viewed_.end() ? nullptr : found->second);
+}
+
 QueueProgress* Device::AcquireProgress(UINT* index) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (UINT i = 0; i < kMaxQueues; ++i) {
@@ -206,6 +224,15 @@ HRESULT Device::CreateFence(UINT64 value, D3D12_FENCE_FLAGS flags, REFIID iid, v
 
 HRESULT Device::CreateQueryHeap(const D3D12_QUERY_HEAP_DESC* desc, REFIID iid, void** out) {
   return Make(*this, out, [&] { return QueryHeap::Create(this, desc, iid, out); });
+}
+
+HRESULT Device::CreateRootSignature(UINT node, const void* container, SIZE_T size, REFIID iid, void** out) {
+  if (node > 1) return E_INVALIDARG;
+  return Make(*this, out, [&] { return RootSignature::Create(this, container, size, iid, out); });
+}
+
+HRESULT Device::CreateComputePipelineState(const D3D12_COMPUTE_PIPELINE_STATE_DESC* desc, REFIID iid, void** out) {
+  return Make(*this, out, [&] { return PipelineState::Create(this, desc, iid, out); });
 }
 
 HRESULT Device::CreateCommittedResource1(const D3D12_HEAP_PROPERTIES* properties, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC* desc,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "../abi/software_control.h"
@@ -16,6 +17,7 @@ namespace dxtensor::software {
 
 class DescriptorHeap;
 class Fence;
+class Resource;
 
 // How far a queue has come; serial numbers of submissions count up for as long as the device lives.
 struct QueueProgress {
@@ -43,6 +45,11 @@ class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Obj
   void Unregister(DescriptorHeap* heap);
   // The heap that a CPU handle lies in, and its index there; null when there is none.
   DescriptorHeap* FindDescriptor(D3D12_CPU_DESCRIPTOR_HANDLE handle, UINT* index);
+
+  // Buffers that views name by number; null for one that was released.
+  uint64_t AddViewed(Resource* buffer);
+  void RemoveViewed(uint64_t number);
+  Held<Resource> FindViewed(uint64_t number);
 
   // A stamp says which submission used something last: queue and serial number; 0: none.
   static constexpr uint64_t kSerialMask = (uint64_t{1} << 48) - 1;
@@ -165,6 +172,8 @@ class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Obj
   std::string removed_why_;
   std::unordered_set<Fence*> fences_;
   std::vector<DescriptorHeap*> descriptor_heaps_;
+  std::unordered_map<uint64_t, Resource*> viewed_;
+  uint64_t last_viewed_ = 0;
   QueueProgress progress_[kMaxQueues];
 };
 

@@ -166,29 +166,15 @@ HRESULT Device::SetResidencyPriority(UINT, ID3D12Pageable* const*, const D3D12_R
 // Descriptors have no content: DirectML's binding tables write them, views are not needed.
 void Device::CreateConstantBufferView(const D3D12_CONSTANT_BUFFER_VIEW_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
 void Device::CreateShaderResourceView(ID3D12Resource*, const D3D12_SHADER_RESOURCE_VIEW_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
-void Device::CreateUnorderedAccessView(ID3D12Resource*, ID3D12Resource*, const D3D12_UNORDERED_ACCESS_VIEW_DESC*,
-                                       D3D12_CPU_DESCRIPTOR_HANDLE) {}
 void Device::CreateRenderTargetView(ID3D12Resource*, const D3D12_RENDER_TARGET_VIEW_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
 void Device::CreateDepthStencilView(ID3D12Resource*, const D3D12_DEPTH_STENCIL_VIEW_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
 void Device::CreateSampler(const D3D12_SAMPLER_DESC*, D3D12_CPU_DESCRIPTOR_HANDLE) {}
-void Device::CopyDescriptors(UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*, UINT, const D3D12_CPU_DESCRIPTOR_HANDLE*, const UINT*,
-                             D3D12_DESCRIPTOR_HEAP_TYPE) {
-  Missing("CopyDescriptors");
-}
-void Device::CopyDescriptorsSimple(UINT, D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_DESCRIPTOR_HEAP_TYPE) {
-  Missing("CopyDescriptorsSimple");
-}
-
 HRESULT Device::CreateGraphicsPipelineState(const D3D12_GRAPHICS_PIPELINE_STATE_DESC*, REFIID, void** out) {
   return Missing("CreateGraphicsPipelineState", out);
-}
-HRESULT Device::CreateComputePipelineState(const D3D12_COMPUTE_PIPELINE_STATE_DESC*, REFIID, void** out) {
-  return Missing("CreateComputePipelineState", out);
 }
 HRESULT Device::CreatePipelineState(const D3D12_PIPELINE_STATE_STREAM_DESC*, REFIID, void** out) {
   return Missing("CreatePipelineState", out);
 }
-HRESULT Device::CreateRootSignature(UINT, const void*, SIZE_T, REFIID, void** out) { return Missing("CreateRootSignature", out); }
 HRESULT Device::CreateReservedResource(const D3D12_RESOURCE_DESC*, D3D12_RESOURCE_STATES, const D3D12_CLEAR_VALUE*, REFIID, void** out) {
   return Missing("CreateReservedResource", out);
 }

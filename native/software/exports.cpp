@@ -2,6 +2,7 @@
 #include "device.h"
 #include "dml_device.h"
 #include "dxcore.h"
+#include "root_signature.h"
 
 #ifdef _WIN32
 #define DXT_EXPORT extern "C" __declspec(dllexport)
@@ -24,12 +25,9 @@ DXT_EXPORT HRESULT WINAPI D3D12CreateDevice(IUnknown* adapter, D3D_FEATURE_LEVEL
   return Guard([&] { return Device::Create(adapter, minimum, iid, out); });
 }
 
-// DirectML needs no root signatures here.
-DXT_EXPORT HRESULT WINAPI D3D12SerializeVersionedRootSignature(const D3D12_VERSIONED_ROOT_SIGNATURE_DESC*, ID3DBlob** blob,
+DXT_EXPORT HRESULT WINAPI D3D12SerializeVersionedRootSignature(const D3D12_VERSIONED_ROOT_SIGNATURE_DESC* desc, ID3DBlob** blob,
                                                                ID3DBlob** error) {
-  if (blob) *blob = nullptr;
-  if (error) *error = nullptr;
-  return E_NOTIMPL;
+  return Guard([&] { return SerializeRootSignature(desc, blob, error); });
 }
 
 DXT_EXPORT HRESULT WINAPI DMLCreateDevice1(ID3D12Device* device, DML_CREATE_DEVICE_FLAGS flags, DML_FEATURE_LEVEL minimum, REFIID iid,

@@ -97,8 +97,17 @@ HRESULT Resource::GetHeapProperties(D3D12_HEAP_PROPERTIES* properties, D3D12_HEA
   return S_OK;
 }
 
+uint64_t Resource::ViewedAs() {
+  uint64_t known = viewed_as_.load(std::memory_order_acquire);
+  if (known) return known;
+  known = device().AddViewed(this);
+  viewed_as_.store(known, std::memory_order_release);
+  return known;
+}
+
 void Resource::OnReleased() {
   released_.store(true, std::memory_order_release);
+  if (uint64_t known = viewed_as_.load(std::memory_order_acquire)) device().RemoveViewed(known);
   if (device().checks() && device().Pending(stamp_.load(std::memory_order_relaxed)))
     device().Remove(DXGI_ERROR_INVALID_CALL, "a buffer was released while submitted work uses it");
   memory_->RemoveOwner();
@@ -148,6 +157,27 @@ bool DescriptorHeap::Use(UINT first, UINT count, uint64_t write, uint64_t stamp)
   }
   last_stamp_.store(stamp, std::memory_order_relaxed);
   return same;
+}
+
+void DescriptorHeap::WriteView(UINT index, View view, bool* in_use) {
+  std::call_once(views_made_, [&] {
+    views_.reset(new View[desc_.NumDescriptors]);
+    has_views_.store(true, std::memory_order_release);
+  });
+  view.write = Write(index, 1, in_use);
+  views_[index] = view;
+}
+
+bool DescriptorHeap::ReadView(UINT index, View* view) const {
+  if (index >= desc_.NumDescriptors || !has_views_.load(std::memory_order_acquire)) return false;
+  *view = views_[index];
+  return view->write && view->write == slots_[index].write.load(std::memory_order_relaxed);
+}
+
+bool DescriptorHeap::Contains(D3D12_GPU_DESCRIPTOR_HANDLE handle, UINT* index) const {
+  if (!gpu_start_ || handle.ptr < gpu_start_ || handle.ptr - gpu_start_ >= uint64_t{desc_.NumDescriptors} * kIncrement) return false;
+  *index = static_cast<UINT>((handle.ptr - gpu_start_) / kIncrement);
+  return (handle.ptr - gpu_start_) % kIncrement == 0;
 }
 
 void DescriptorHeap::OnReleased() {

@@ -1,8 +1,8 @@
 // Heaps, buffers, descriptor heaps and query heaps of the software adapter.
 //
 // A buffer keeps its memory alive, and so do command lists that name it: releasing one too early is a mistake that the checks
-// report, never a crash. Descriptors have no content here; what is kept of each is who wrote it last and which submission uses
-// it, so that overwriting one in use is seen. Any thread may call.
+// report, never a crash. What is kept of each descriptor is who wrote it last and which submission uses it, so that overwriting one in
+// use is seen, and what it shows where it is an unordered access view of a buffer. A view does not keep its buffer. Any thread may call.
 #pragma once
 
 #include "device.h"
@@ -42,6 +42,8 @@ class Resource final : public DeviceChild<ID3D12Resource, ID3D12Pageable, ID3D12
   bool allows_unordered_access() const { return (desc_.Flags & D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS) != 0; }
   bool released() const { return released_.load(std::memory_order_acquire); }
   void SetStamp(uint64_t stamp) { stamp_.store(stamp, std::memory_order_relaxed); }
+  // A number that no other buffer of the device ever has; Device::FindViewed knows it from then on.
+  uint64_t ViewedAs();
 
   HRESULT STDMETHODCALLTYPE Map(UINT subresource, const D3D12_RANGE* range, void** data) override;
   void STDMETHODCALLTYPE Unmap(UINT, const D3D12_RANGE*) override {}
@@ -64,8 +66,16 @@ class Resource final : public DeviceChild<ID3D12Resource, ID3D12Pageable, ID3D12
   const D3D12_RESOURCE_DESC desc_;
   const D3D12_HEAP_PROPERTIES properties_;
   const D3D12_HEAP_FLAGS flags_;
-  std::atomic<uint64_t> stamp_{0};
+  std::atomic<uint64_t> stamp_{0}, viewed_as_{0};
   std::atomic<bool> released_{false};
+};
+
+// An unordered access view.
+struct View {
+  uint64_t write = 0;   // the write of its descriptor that made it
+  uint64_t buffer = 0;  // Resource::ViewedAs; 0: of nothing
+  uint64_t offset = 0, size = 0;
+  uint32_t stride = 0;  // 0: raw
 };
 
 class DescriptorHeap final : public DeviceChild<ID3D12DescriptorHeap, ID3D12Pageable, ID3D12DescriptorHeap> {
@@ -85,6 +95,12 @@ class DescriptorHeap final : public DeviceChild<ID3D12DescriptorHeap, ID3D12Page
   uint64_t Write(UINT first, UINT count, bool* in_use);
   // Whether the range still is what that write made it; marks it as used by a submission.
   bool Use(UINT first, UINT count, uint64_t write, uint64_t stamp);
+  // Writes a descriptor that is a view, `view.write` aside.
+  void WriteView(UINT index, View view, bool* in_use);
+  // False when the descriptor is none, or was overwritten.
+  bool ReadView(UINT index, View* view) const;
+  // Index of a GPU handle of this heap; false when it is none.
+  bool Contains(D3D12_GPU_DESCRIPTOR_HANDLE handle, UINT* index) const;
   bool released() const { return released_.load(std::memory_order_acquire); }
 
   DXT_STRUCT_METHOD(D3D12_DESCRIPTOR_HEAP_DESC, GetDesc) override { DXT_RETURN_STRUCT(desc_); }
@@ -104,6 +120,9 @@ class DescriptorHeap final : public DeviceChild<ID3D12DescriptorHeap, ID3D12Page
 
   const D3D12_DESCRIPTOR_HEAP_DESC desc_;
   std::unique_ptr<Slot[]> slots_;
+  std::once_flag views_made_;
+  std::unique_ptr<View[]> views_;  // made for the first one
+  std::atomic<bool> has_views_{false};
   uint64_t gpu_start_ = 0;
   std::atomic<uint64_t> writes_{0}, last_stamp_{0};
   std::atomic<bool> released_{false};

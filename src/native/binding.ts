@@ -58,7 +58,7 @@ export interface DeviceDescription {
   /** The least number of lanes of a wave; 0 without wave operations. */
   readonly waveLanes: number;
   /** Compute shaders of our own run. */
-  readonly runsShaders?: boolean;
+  readonly runsShaders: boolean;
 }
 
 /** Properties of an Error thrown by the addon. */
@@ -183,6 +183,8 @@ export interface Counters {
   readonly readbacks: number;
   readonly operatorsCompiled: number;
   readonly graphsCompiled: number;
+  /** Pipelines made; a shader of the same bytes is made once. */
+  readonly shadersCompiled: number;
 }
 
 export interface MemoryStatistics {

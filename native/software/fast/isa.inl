@@ -19,6 +19,7 @@ namespace {
 #include "reduce_block.inl"
 #include "norm_block.inl"
 #include "random_block.inl"
+#include "../shader/block.inl"
 }  // namespace
 }  // namespace dxtensor::software::fast
 #include "isa_end.inl"
@@ -61,7 +62,8 @@ const IsaTable& DX_TABLE() {
                                  ScaleShiftBlock,
                                  AxpyBlock,
                                  PhiloxBlock,
-                                 MultiplyAddLoop};
+                                 MultiplyAddLoop,
+                                 RunShaderBlock};
   return table;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "../../abi/abi.h"
+#include "../shader/block.h"
 #include "cpu.h"
 #include "micro_op.h"
 
@@ -124,6 +125,9 @@ struct IsaTable {
   void (*philox)(uint64_t counter_low, uint64_t counter_high, uint32_t key0, uint32_t key1, uint32_t* to, int64_t blocks);
   // Multiplies and adds in registers, as fast as the processor can; the number of operations. For benchmarks.
   int64_t (*multiply_add)(int64_t steps);
+
+  // Runs a block of a shader's threads: null, or what the shader did wrong.
+  const char* (*run_shader_block)(const shader::Block& block);
 };
 
 const IsaTable& PortableTable();

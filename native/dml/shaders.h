@@ -1,0 +1,61 @@
+// Compute shaders: pipelines of DXBC containers, kept by their bytes, and the root signatures that they share.
+//
+// A root signature is constants at b0 (parameter 0) and a table of raw unordered access views u0, u1, … (parameter 1). ShaderCache is
+// the JavaScript thread's; a Shader is immutable, and held by every program that uses it.
+#pragma once
+
+#include <array>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "context.h"
+#include "counters.h"
+
+namespace dxtensor::dml {
+
+// What a program says of a shader: its inputs are the first of the buffers.
+struct ShaderDesc {
+  std::vector<uint8_t> bytes;
+  std::vector<uint32_t> constants;
+  std::array<uint32_t, 3> groups{1, 1, 1};
+  uint32_t input_count = 0;
+};
+
+constexpr uint32_t kMostShaderBuffers = 64, kMostShaderConstants = 32, kMostShaderGroups = 65535;
+// What a driver may view at once: Vulkan's have 2^27 words.
+constexpr uint64_t kMostShaderBytes = uint64_t{1} << 29;
+
+struct Shader {
+  ComPtr<ID3D12RootSignature> root_signature;
+  ComPtr<ID3D12PipelineState> pipeline;
+  bool has_constants = false, has_table = false;
+};
+
+class ShaderCache {
+ public:
+  ShaderCache(const Context& context, Counters& counters) : context_(context), counters_(counters) {}
+  // Throws Failure where the device refuses the container.
+  std::shared_ptr<const Shader> Get(const ShaderDesc& desc, uint32_t buffers);
+  // See Context::LetGo.
+  void LetGo();
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_ptr<Shader> shader;
+  };
+  static constexpr size_t kMost = 512;
+  ComPtr<ID3D12RootSignature> RootSignatureFor(uint32_t buffers, uint32_t constants);
+
+  const Context& context_;
+  Counters& counters_;
+  std::map<std::pair<uint32_t, uint32_t>, ComPtr<ID3D12RootSignature>> root_signatures_;  // by buffers and constants
+  std::list<Entry> entries_;                                                              // the one used last first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
+};
+
+}  // namespace dxtensor::dml

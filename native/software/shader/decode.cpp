@@ -1,0 +1,600 @@
+#include "decode.h"
+
+#include <algorithm>
+#include <map>
+
+#include "container.h"
+#include "tokens.h"
+
+namespace dxtensor::software::shader {
+
+namespace {
+
+constexpr uint32_t kComputeShader50 = 5u << 16 | 0x50;
+constexpr uint32_t kMostTemps = 4096, kMostValues = 60000, kMostUavs = 64, kMostConstantWords = 4096 * 4;
+constexpr uint32_t kMostThreads = 1024, kMostThreadsOfZ = 64, kMostSharedBytes = 32768, kMostLevels = 64;
+constexpr uint32_t kSyncThreads = 1u << 11, kNonZero = 1u << 18, kSaturated = 1u << 13;
+
+// An instruction that does the same to each component.
+struct WordOp {
+  uint32_t opcode;
+  Op op;
+  uint8_t sources;
+  char type;  // of the sources' modifiers: f, i; m: movc, whose first is a condition
+};
+
+constexpr WordOp kWordOps[] = {
+    {kAdd, Op::AddF, 2, 'f'},
+    {kAnd, Op::And, 2, 'i'},
+    {kDiv, Op::DivF, 2, 'f'},
+    {kEq, Op::EqF, 2, 'f'},
+    {kExp, Op::Exp2, 1, 'f'},
+    {kFrc, Op::Frac, 1, 'f'},
+    {kFtoi, Op::FloatToInt, 1, 'f'},
+    {kFtou, Op::FloatToUInt, 1, 'f'},
+    {kGe, Op::GeF, 2, 'f'},
+    {kIadd, Op::AddI, 2, 'i'},
+    {kIeq, Op::EqI, 2, 'i'},
+    {kIge, Op::GeI, 2, 'i'},
+    {kIlt, Op::LtI, 2, 'i'},
+    {kImad, Op::MadI, 3, 'i'},
+    {kImax, Op::MaxI, 2, 'i'},
+    {kImin, Op::MinI, 2, 'i'},
+    {kIne, Op::NeI, 2, 'i'},
+    {kIneg, Op::NegI, 1, 'i'},
+    {kIshl, Op::ShiftLeft, 2, 'i'},
+    {kIshr, Op::ShiftRightI, 2, 'i'},
+    {kItof, Op::IntToFloat, 1, 'i'},
+    {kLog, Op::Log2, 1, 'f'},
+    {kLt, Op::LtF, 2, 'f'},
+    {kMad, Op::MadF, 3, 'f'},
+    {kMin, Op::MinF, 2, 'f'},
+    {kMax, Op::MaxF, 2, 'f'},
+    {kMov, Op::Mov, 1, 'f'},
+    {kMovc, Op::Select, 3, 'm'},
+    {kMul, Op::MulF, 2, 'f'},
+    {kNe, Op::NeF, 2, 'f'},
+    {kNot, Op::Not, 1, 'i'},
+    {kOr, Op::Or, 2, 'i'},
+    {kRoundNe, Op::RoundEven, 1, 'f'},
+    {kRoundNi, Op::Floor, 1, 'f'},
+    {kRoundPi, Op::Ceil, 1, 'f'},
+    {kRoundZ, Op::Truncate, 1, 'f'},
+    {kRsq, Op::Rsq, 1, 'f'},
+    {kSqrt, Op::Sqrt, 1, 'f'},
+    {kUlt, Op::LtU, 2, 'i'},
+    {kUge, Op::GeU, 2, 'i'},
+    {kUmad, Op::MadI, 3, 'i'},
+    {kUmax, Op::MaxU, 2, 'i'},
+    {kUmin, Op::MinU, 2, 'i'},
+    {kUshr, Op::ShiftRightU, 2, 'i'},
+    {kUtof, Op::UIntToFloat, 1, 'i'},
+    {kXor, Op::Xor, 2, 'i'},
+    {kRcp, Op::Rcp, 1, 'f'},
+    {kF32tof16, Op::FloatToHalf, 1, 'f'},
+    {kF16tof32, Op::HalfToFloat, 1, 'i'},
+    {kCountbits, Op::CountBits, 1, 'i'},
+    {kFirstbitHi, Op::FirstBitHigh, 1, 'i'},
+    {kFirstbitLo, Op::FirstBitLow, 1, 'i'},
+    {kFirstbitShi, Op::FirstBitHighI, 1, 'i'},
+    {kUbfe, Op::ExtractU, 3, 'i'},
+    {kIbfe, Op::ExtractI, 3, 'i'},
+    {kBfi, Op::Insert, 4, 'i'},
+    {kBfrev, Op::ReverseBits, 1, 'i'},
+};
+
+// An instruction with two results, either of which may be null.
+struct PairOp {
+  uint32_t opcode;
+  Op first, second;
+  uint8_t sources;
+  char type;
+};
+
+constexpr PairOp kPairOps[] = {{kImul, Op::MulHighI, Op::MulI, 2, 'i'},
+                               {kUmul, Op::MulHighU, Op::MulI, 2, 'i'},
+                               {kUdiv, Op::QuotientU, Op::RemainderU, 2, 'i'},
+                               {kSincos, Op::Sin, Op::Cos, 1, 'f'}};
+
+struct AtomicOp {
+  uint32_t opcode;
+  Op op;
+  bool returns;
+};
+
+constexpr AtomicOp kAtomicOps[] = {{kAtomicAnd, Op::AtomicAnd, false},
+                                   {kAtomicOr, Op::AtomicOr, false},
+                                   {kAtomicXor, Op::AtomicXor, false},
+                                   {kAtomicCmpStore, Op::AtomicCompareExchange, false},
+                                   {kAtomicIadd, Op::AtomicAdd, false},
+                                   {kAtomicImax, Op::AtomicMaxI, false},
+                                   {kAtomicImin, Op::AtomicMinI, false},
+                                   {kAtomicUmax, Op::AtomicMaxU, false},
+                                   {kAtomicUmin, Op::AtomicMinU, false},
+                                   {kImmAtomicIadd, Op::AtomicAdd, true},
+                                   {kImmAtomicAnd, Op::AtomicAnd, true},
+                                   {kImmAtomicOr, Op::AtomicOr, true},
+                                   {kImmAtomicXor, Op::AtomicXor, true},
+                                   {kImmAtomicExch, Op::AtomicExchange, true},
+                                   {kImmAtomicCmpExch, Op::AtomicCompareExchange, true},
+                                   {kImmAtomicImax, Op::AtomicMaxI, true},
+                                   {kImmAtomicImin, Op::AtomicMinI, true},
+                                   {kImmAtomicUmax, Op::AtomicMaxU, true},
+                                   {kImmAtomicUmin, Op::AtomicMinU, true}};
+
+template <typename T, size_t N>
+const T* Find(const T (&table)[N], uint32_t opcode) {
+  for (const T& entry : table)
+    if (entry.opcode == opcode) return &entry;
+  return nullptr;
+}
+
+// Throws std::string, what is wrong.
+class Decoder {
+ public:
+  std::shared_ptr<const Program> Decode(const void* container, size_t size) {
+    std::string wrong;
+    Chunk chunk = FindChunk(container, size, "SHEX", &wrong);
+    if (wrong.empty() && !chunk.data) chunk = FindChunk(container, size, "SHDR", &wrong);
+    if (wrong.empty() && !chunk.data) wrong = "the container holds no shader of model 5.0 (DXIL is not part of the software adapter)";
+    if (!wrong.empty()) throw wrong;
+    TokenReader all(chunk.data, static_cast<uint32_t>(chunk.size / 4));
+    if (all.Word() != kComputeShader50) throw std::string("the shader is no compute shader of model 5.0");
+    const uint32_t words = all.Word();
+    if (words < 2) throw std::string("the shader states a length that it can't have");
+    TokenReader tokens = all.Cut(words - 2);
+    while (!tokens.done()) ReadInstruction(tokens);
+    Finish();
+    return std::make_shared<const Program>(std::move(program_));
+  }
+
+ private:
+  struct Open {
+    Op op;
+    size_t at;  // of the last of If and Else, or of Loop
+  };
+
+  void ReadInstruction(TokenReader& tokens) {
+    const uint32_t token = tokens.Word(), opcode = token & 0x7ff;
+    name_ = OpcodeName(opcode);
+    if (opcode == kCustomData) throw std::string("customdata (an immediate constant buffer) is not part of the software adapter");
+    const uint32_t length = token >> 24 & 0x7f;
+    if (!length) Malformed();
+    TokenReader in = tokens.Cut(length - 1);
+    for (uint32_t extended = token; extended >> 31;) extended = in.Word();
+    if (!Declaration(opcode, in)) {
+      RequireGroup();
+      Statement(opcode, token, in);
+    }
+    if (!in.done()) Malformed();
+  }
+
+  void RequireGroup() {
+    if (!group_declared_) throw std::string("the shader declares no thread group");
+  }
+  [[noreturn]] void Malformed() const { throw name_ + " is malformed"; }
+
+  // --- declarations ---
+
+  bool Declaration(uint32_t opcode, TokenReader& in) {
+    switch (opcode) {
+      case kDclGlobalFlags: return true;
+      case kDclTemps:
+        temps_ = in.Word();
+        if (temps_ > kMostTemps) throw std::string("the shader declares more than 4096 temporary registers");
+        return true;
+      case kDclConstantBuffer: {
+        const Operand buffer = in.ReadOperand();
+        if (buffer.type != kConstantBuffer || buffer.dimensions != 2) Malformed();
+        if (buffer.index[0] != 0) throw "constant buffer b" + std::to_string(buffer.index[0]) + " is not part of the software adapter";
+        if (buffer.index[1] > kMostConstantWords / 4) Malformed();
+        program_.constants = buffer.index[1] * 4;
+        return true;
+      }
+      case kDclInput: {
+        const Operand input = in.ReadOperand();
+        if (input.type < kInputThreadId || input.type > kInputFlatThreadIdInGroup || input.type == 35)
+          throw std::string("dcl_input of another value than the thread's and the group's numbers is not part of the software adapter");
+        return true;
+      }
+      case kDclThreadGroup: {
+        uint64_t threads = 1;
+        for (uint32_t& size : program_.group) {
+          size = in.Word();
+          if (!size || size > kMostThreads) Malformed();
+          threads *= size;
+        }
+        if (threads > kMostThreads || program_.group[2] > kMostThreadsOfZ) throw std::string("a thread group has more than 1024 threads");
+        group_declared_ = true;
+        return true;
+      }
+      case kDclUavRaw:
+      case kDclUavStructured: {
+        const Operand buffer = in.ReadOperand();
+        if (buffer.type != kUav || buffer.dimensions != 1 || buffer.index[0] >= kMostUavs) Malformed();
+        Memory memory;
+        memory.index = buffer.index[0];
+        if (opcode == kDclUavStructured) memory.stride = Stride(in.Word());
+        AddMemory(kUav, buffer.index[0], memory);
+        return true;
+      }
+      case kDclTgsmRaw:
+      case kDclTgsmStructured: {
+        const Operand shared = in.ReadOperand();
+        if (shared.type != kSharedMemory || shared.dimensions != 1) Malformed();
+        Memory memory;
+        memory.is_shared = true;
+        if (opcode == kDclTgsmStructured) memory.stride = Stride(in.Word());
+        const uint64_t size = uint64_t{in.Word()} * (memory.stride ? memory.stride : 1);
+        if (size > kMostSharedBytes - program_.shared_size)
+          throw std::string("the shader declares more than 32 KiB of group-shared memory");
+        memory.size = static_cast<uint32_t>(size);
+        memory.offset = program_.shared_size;
+        program_.shared_size += (memory.size + 15) / 16 * 16;
+        if (program_.shared_size > kMostSharedBytes) program_.shared_size = kMostSharedBytes;
+        AddMemory(kSharedMemory, shared.index[0], memory);
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+  uint32_t Stride(uint32_t stride) const {
+    if (!stride || stride % 4 || stride > 2048) Malformed();
+    return stride;
+  }
+
+  void AddMemory(uint32_t type, uint32_t index, const Memory& memory) {
+    if (program_.memories.size() >= 255 || !memories_.emplace(std::pair(type, index), program_.memories.size()).second)
+      throw name_ + " declares a resource twice, or too many";
+    program_.memories.push_back(memory);
+  }
+
+  // --- values ---
+
+  uint16_t AddValue(Value::Kind kind, uint32_t index) {
+    if (program_.values.size() >= kMostValues) throw std::string("the shader uses too many values");
+    program_.values.push_back({kind, index});
+    return static_cast<uint16_t>(program_.values.size() - 1);
+  }
+  uint16_t ValueOf(Value::Kind kind, uint32_t index) {
+    auto [found, fresh] = values_.emplace(std::pair(kind, index), uint16_t{0});
+    if (fresh) found->second = AddValue(kind, index);
+    return found->second;
+  }
+  uint16_t Immediate(uint32_t word) { return ValueOf(Value::Kind::Immediate, word); }
+  uint16_t Temp(uint32_t index, uint32_t component) {
+    if (index >= temps_) throw "register r" + std::to_string(index) + " is not declared";
+    return ValueOf(Value::Kind::Register, index * 4 + component);
+  }
+  // Registers of our own, numbered from behind; each is free again after the instruction.
+  uint16_t Scratch() { return ValueOf(Value::Kind::Register, UINT32_MAX - scratch_++); }
+
+  uint16_t Source(const Operand& operand, uint32_t place, char type) {
+    const uint32_t component = operand.swizzle[place];
+    uint16_t value = 0;
+    switch (operand.type) {
+      case kTemp:
+        if (operand.dimensions != 1) Malformed();
+        value = Temp(operand.index[0], component);
+        break;
+      case kImmediate32: value = Immediate(operand.words[component]); break;
+      case kConstantBuffer:
+        if (operand.dimensions != 2 || operand.index[0] != 0) Malformed();
+        if (operand.index[1] >= program_.constants / 4) throw "cb0[" + std::to_string(operand.index[1]) + "] is not declared";
+        value = ValueOf(Value::Kind::Constant, operand.index[1] * 4 + component);
+        break;
+      case kInputThreadId: value = SystemValueOf(kThreadId, component); break;
+      case kInputGroupId: value = SystemValueOf(kGroupId, component); break;
+      case kInputThreadIdInGroup: value = SystemValueOf(kThreadIdInGroup, component); break;
+      case kInputFlatThreadIdInGroup: value = ValueOf(Value::Kind::System, kFlatThreadIdInGroup); break;
+      default: throw name_ + " reads an operand of type " + std::to_string(operand.type) + ", which is not part of the software adapter";
+    }
+    const bool is_float = type == 'f' || (type == 'm');
+    if (operand.absolute) {
+      if (!is_float) Malformed();
+      value = Modified(Op::AbsF, value);
+    }
+    if (operand.negate) value = Modified(is_float ? Op::NegF : Op::NegI, value);
+    return value;
+  }
+  uint16_t SystemValueOf(uint32_t first, uint32_t component) {
+    return component < 3 ? ValueOf(Value::Kind::System, first + component) : Immediate(0);
+  }
+  uint16_t Modified(Op op, uint16_t value) {
+    const uint16_t to = Scratch();
+    Emit(op, to, {value});
+    return to;
+  }
+
+  Instruction& Emit(Op op) {
+    program_.instructions.emplace_back();
+    program_.instructions.back().op = op;
+    return program_.instructions.back();
+  }
+  void Emit(Op op, uint16_t to, std::initializer_list<uint16_t> from) {
+    Instruction& made = Emit(op);
+    made.d[0] = to;
+    std::copy(from.begin(), from.end(), made.s);
+  }
+
+  // --- statements ---
+
+  Operand Destination(TokenReader& in) {
+    Operand to = in.ReadOperand();
+    if (to.negate || to.absolute) Malformed();
+    if (to.type == kNull) to.mask = 0;
+    else if (to.type != kTemp || to.dimensions != 1) Malformed();
+    return to;
+  }
+
+  // One scalar instruction for each component; through scratch where one would overwrite what a later one reads.
+  void Components(const Operand* to, const Op* ops, size_t results, const Operand* from, size_t sources, char type, bool saturate) {
+    struct Scalar {
+      Op op;
+      uint16_t to, from[4];
+    };
+    std::vector<Scalar> scalars;
+    for (size_t r = 0; r < results; ++r)
+      for (uint32_t place = 0; place < 4; ++place) {
+        if (!(to[r].mask >> place & 1)) continue;
+        Scalar one{ops[r], Temp(to[r].index[0], place), {}};
+        for (size_t s = 0; s < sources; ++s) one.from[s] = Source(from[s], place, type == 'm' && s == 0 ? 'i' : type);
+        scalars.push_back(one);
+      }
+    bool overlap = false;
+    for (size_t i = 0; i < scalars.size(); ++i)
+      for (size_t k = i + 1; k < scalars.size(); ++k)
+        for (size_t s = 0; s < sources; ++s) overlap = overlap || scalars[k].from[s] == scalars[i].to;
+    std::vector<uint16_t> made;
+    for (const Scalar& one : scalars) {
+      made.push_back(overlap ? Scratch() : one.to);
+      Emit(one.op, made.back(), {one.from[0], one.from[1], one.from[2], one.from[3]});
+    }
+    for (size_t i = 0; i < scalars.size(); ++i) {
+      if (saturate) Emit(Op::Saturate, scalars[i].to, {made[i]});
+      else if (overlap) Emit(Op::Mov, scalars[i].to, {made[i]});
+    }
+  }
+
+  uint8_t MemorySlot(const Operand& operand) const {
+    auto found = memories_.find({operand.type, operand.index[0]});
+    if (operand.dimensions != 1 || found == memories_.end()) throw name_ + " names a resource that is not declared";
+    return static_cast<uint8_t>(found->second);
+  }
+
+  // The byte that a structure's element and offset stand for; beyond the last element, one that is outside.
+  uint16_t ElementAddress(uint8_t slot, uint16_t element, uint16_t offset) {
+    const Memory& memory = program_.memories[slot];
+    const uint16_t count = memory.is_shared ? Immediate(memory.size / memory.stride) : ValueOf(Value::Kind::Elements, slot);
+    const uint16_t to = Scratch(), stride = Immediate(memory.stride);
+    Emit(Op::ElementAddress, to, {element, offset, stride, count});
+    return to;
+  }
+
+  void CheckKind(uint8_t slot, bool structured) const {
+    if ((program_.memories[slot].stride != 0) != structured) throw name_ + " names a resource of another kind";
+  }
+
+  void Load(bool structured, TokenReader& in) {
+    const Operand to = Destination(in), address = in.ReadOperand();
+    const Operand offset = structured ? in.ReadOperand() : Operand{};
+    const Operand from = in.ReadOperand();
+    const uint8_t slot = MemorySlot(from);
+    CheckKind(slot, structured);
+    program_.memories[slot].read = true;
+    uint16_t at = Source(address, 0, 'i');
+    if (structured) at = ElementAddress(slot, at, Source(offset, 0, 'i'));
+    if (!to.mask) return;
+    uint32_t count = 0;
+    for (uint32_t place = 0; place < 4; ++place)
+      if (to.mask >> place & 1) count = std::max(count, from.swizzle[place] + 1u);
+    // Straight into the registers where each takes the word of its own place.
+    bool straight = true;  // and none of them is where the address comes from
+    for (uint32_t place = 0; place < 4; ++place) {
+      const bool wanted = to.mask >> place & 1;
+      straight = straight && (wanted ? from.swizzle[place] == place && Temp(to.index[0], place) != at : place >= count);
+    }
+    uint16_t words[4] = {};
+    for (uint32_t i = 0; i < count; ++i) words[i] = straight ? Temp(to.index[0], i) : Scratch();
+    Instruction& load = Emit(Op::Load);
+    load.slot = slot;
+    load.count = static_cast<uint8_t>(count);
+    load.s[0] = at;
+    std::copy(words, words + 4, load.d);
+    if (straight) return;
+    for (uint32_t place = 0; place < 4; ++place)
+      if (to.mask >> place & 1) Emit(Op::Mov, Temp(to.index[0], place), {words[from.swizzle[place]]});
+  }
+
+  void Store(bool structured, TokenReader& in) {
+    const Operand to = in.ReadOperand(), address = in.ReadOperand();
+    const Operand offset = structured ? in.ReadOperand() : Operand{};
+    const Operand from = in.ReadOperand();
+    const uint8_t slot = MemorySlot(to);
+    CheckKind(slot, structured);
+    program_.memories[slot].written = true;
+    uint16_t at = Source(address, 0, 'i');
+    if (structured) at = ElementAddress(slot, at, Source(offset, 0, 'i'));
+    uint8_t count = 0;
+    while (count < 4 && (to.mask >> count & 1)) ++count;
+    if (!count || to.mask >> count) Malformed();
+    uint16_t words[4] = {};
+    for (uint32_t i = 0; i < count; ++i) words[i] = Source(from, i, 'f');
+    Instruction& store = Emit(Op::Store);
+    store.slot = slot;
+    store.count = count;
+    store.s[0] = at;
+    std::copy(words, words + count, store.s + 1);
+  }
+
+  void Atomic(const AtomicOp& atomic, TokenReader& in) {
+    Operand to;
+    if (atomic.returns) {
+      to = Destination(in);
+      if (to.type == kNull || !to.mask || (to.mask & (to.mask - 1))) Malformed();
+    }
+    const Operand memory = in.ReadOperand(), address = in.ReadOperand();
+    const uint8_t slot = MemorySlot(memory);
+    program_.memories[slot].read = program_.memories[slot].written = true;
+    uint16_t at = Source(address, 0, 'i');
+    if (program_.memories[slot].stride) at = ElementAddress(slot, at, Source(address, 1, 'i'));
+    uint16_t operands[2] = {};
+    operands[0] = Source(in.ReadOperand(), 0, 'i');
+    if (atomic.op == Op::AtomicCompareExchange) operands[1] = Source(in.ReadOperand(), 0, 'i');
+    uint32_t place = 0;
+    while (atomic.returns && !(to.mask >> place & 1)) ++place;
+    const uint16_t result = atomic.returns ? Temp(to.index[0], place) : uint16_t{0};
+    Instruction& made = Emit(atomic.op);
+    made.slot = slot;
+    made.count = atomic.returns;
+    made.d[0] = result;
+    made.s[0] = at;
+    made.s[1] = operands[0];
+    made.s[2] = operands[1];
+  }
+
+  void Condition(Op op, uint32_t token, TokenReader& in) {
+    const uint16_t condition = Source(in.ReadOperand(), 0, 'i');
+    Instruction& made = Emit(op);
+    made.s[0] = condition;
+    made.count = token & kNonZero ? 1 : 0;
+  }
+
+  uint8_t Level(bool loops) const {
+    auto level = std::count_if(open_.begin(), open_.end(), [&](const Open& o) { return (o.op == Op::Loop) == loops; });
+    if (level >= static_cast<ptrdiff_t>(kMostLevels)) throw std::string("the shader nests deeper than 64 levels");
+    return static_cast<uint8_t>(level);
+  }
+
+  void Flow(uint32_t opcode, uint32_t token, TokenReader& in) {
+    const size_t at = program_.instructions.size();
+    switch (opcode) {
+      case kIf: {
+        const uint8_t level = Level(false);
+        Condition(Op::If, token, in);
+        program_.instructions.back().level = level;
+        // What the condition's modifiers made stands before it.
+        open_.push_back({Op::If, program_.instructions.size() - 1});
+        program_.if_levels = std::max<uint8_t>(program_.if_levels, static_cast<uint8_t>(level + 1));
+        break;
+      }
+      case kElse: {
+        if (open_.empty() || open_.back().op != Op::If) throw std::string("else without if");
+        program_.instructions[open_.back().at].target = static_cast<uint32_t>(at);
+        const uint8_t level = program_.instructions[open_.back().at].level;
+        const uint16_t condition = program_.instructions[open_.back().at].s[0];
+        open_.back() = {Op::Else, at};
+        Instruction& made = Emit(Op::Else);
+        made.level = level;
+        made.s[0] = condition;
+        break;
+      }
+      case kEndif: {
+        if (open_.empty() || open_.back().op == Op::Loop) throw std::string("endif without if");
+        program_.instructions[open_.back().at].target = static_cast<uint32_t>(at);
+        const uint8_t level = program_.instructions[open_.back().at].level;
+        open_.pop_back();
+        Emit(Op::EndIf).level = level;
+        break;
+      }
+      case kLoop: {
+        const uint8_t level = Level(true);
+        open_.push_back({Op::Loop, at});
+        Emit(Op::Loop).level = level;
+        program_.loop_levels = std::max<uint8_t>(program_.loop_levels, static_cast<uint8_t>(level + 1));
+        break;
+      }
+      default: {
+        if (open_.empty() || open_.back().op != Op::Loop) throw std::string("endloop without loop");
+        const size_t loop = open_.back().at;
+        open_.pop_back();
+        Instruction& made = Emit(Op::EndLoop);
+        made.level = program_.instructions[loop].level;
+        made.target = static_cast<uint32_t>(loop + 1);
+        program_.instructions[loop].target = static_cast<uint32_t>(at);
+        break;
+      }
+    }
+  }
+
+  void Jump(uint32_t opcode, uint32_t token, TokenReader& in) {
+    const bool breaks = opcode == kBreak || opcode == kBreakc, returns = opcode == kRet || opcode == kRetc;
+    const Op op = returns ? Op::Return : breaks ? Op::Break : Op::Continue;
+    const bool in_loop = std::any_of(open_.begin(), open_.end(), [](const Open& o) { return o.op == Op::Loop; });
+    if (!returns && !in_loop) throw name_ + " outside of a loop";
+    if (opcode == kBreakc || opcode == kContinuec || opcode == kRetc) Condition(op, token, in);
+    else Emit(op).count = kAlways;
+  }
+
+  void Statement(uint32_t opcode, uint32_t token, TokenReader& in) {
+    scratch_ = 0;
+    if (const WordOp* found = Find(kWordOps, opcode)) {
+      const Operand to = Destination(in);
+      Operand from[4];
+      for (uint8_t i = 0; i < found->sources; ++i) from[i] = in.ReadOperand();
+      return Components(&to, &found->op, 1, from, found->sources, found->type, token & kSaturated);
+    }
+    if (const PairOp* found = Find(kPairOps, opcode)) {
+      Operand to[2], from[2];
+      for (Operand& one : to) one = Destination(in);
+      for (uint8_t i = 0; i < found->sources; ++i) from[i] = in.ReadOperand();
+      const Op ops[] = {found->first, found->second};
+      return Components(to, ops, 2, from, found->sources, found->type, token & kSaturated);
+    }
+    if (const AtomicOp* found = Find(kAtomicOps, opcode)) return Atomic(*found, in);
+    switch (opcode) {
+      case kNop: return;
+      case kLdRaw: return Load(false, in);
+      case kLdStructured: return Load(true, in);
+      case kStoreRaw: return Store(false, in);
+      case kStoreStructured: return Store(true, in);
+      case kIf:
+      case kElse:
+      case kEndif:
+      case kLoop:
+      case kEndloop: return Flow(opcode, token, in);
+      case kBreak:
+      case kBreakc:
+      case kContinue:
+      case kContinuec:
+      case kRet:
+      case kRetc: return Jump(opcode, token, in);
+      case kSync: {
+        const bool threads = token & kSyncThreads;
+        Emit(Op::Sync).count = threads;
+        program_.syncs = program_.syncs || threads;
+        return;
+      }
+      default: throw name_ + " is not part of the software adapter";
+    }
+  }
+
+  void Finish() {
+    RequireGroup();
+    if (!open_.empty()) throw std::string(open_.back().op == Op::Loop ? "a loop is not closed" : "an if is not closed");
+    // Instructions name a value that is there, whatever they make of it.
+    if (program_.values.empty()) AddValue(Value::Kind::Immediate, 0);
+  }
+
+  Program program_;
+  std::string name_;
+  uint32_t temps_ = 0, scratch_ = 0;
+  bool group_declared_ = false;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> memories_;
+  std::map<std::pair<Value::Kind, uint32_t>, uint16_t> values_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Program> Decode(const void* container, size_t size, std::string* wrong) {
+  try {
+    return Decoder().Decode(container, size);
+  } catch (const std::string& why) {
+    *wrong = why;
+    return nullptr;
+  }
+}
+
+}  // namespace dxtensor::software::shader

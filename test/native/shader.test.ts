@@ -1,0 +1,175 @@
+/** Shaders as parts of programs: eagerly, recorded beside operators of DirectML's, refused, and what a wrong one does to its device. */
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import type { BindingRange, ProgramDescription, ShaderDescription } from "../../src/native/binding.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
+import { eachDevice } from "../device.ts";
+import { assemble, buffer, constant, fromBuffer, immediate, op, r, sync, threadId, to, toBuffer } from "./assemble.ts";
+
+const THREADS = 64;
+const N = 1000;
+const SIZE = 4 * N;
+const address = [op("umad", to(0), threadId, immediate(4), immediate(0))];
+const guarded = (...body: readonly (readonly number[])[]) => [op("ult", to(1), threadId, constant(0)), op("if", r(1)), ...body, op("endif")];
+
+/** u1[i] = max(u0[i], 0) for i < cb0[0] */
+const relu = assemble(THREADS, 2, 1, guarded(...address, op("ld_raw", to(2), r(0), fromBuffer(0)), op("max", to(2), r(2), immediate(0)), op("store_raw", toBuffer(1), r(0), r(2)))); // prettier-ignore
+/** u0[0] += 1 by each thread */
+const count = assemble(THREADS, 1, 1, guarded(op("atomic_iadd", buffer(0), immediate(0), immediate(1))));
+
+const shader = (bytes: Uint8Array, inputCount: number, constants: readonly number[] = [N]): ShaderDescription => ({
+  shader: bytes,
+  constants: Uint32Array.from(constants),
+  groups: [Math.ceil(N / THREADS), 1, 1],
+  inputCount,
+});
+const whole = (slot: number, offset = 0, size = SIZE): BindingRange => [slot, offset, size];
+const program = (made: ShaderDescription, inputs: BindingRange[], outputs: BindingRange[], scratch = 0): ProgramDescription => ({
+  name: "shader",
+  inputs: inputs.map(() => SIZE),
+  outputs: outputs.map(() => SIZE),
+  scratch,
+  dispatchables: [made],
+  steps: [{ group: 0, dispatch: 0, inputs, outputs }],
+});
+const data = Float32Array.from({ length: N }, (_, i) => (i % 7) - 3 + i / 1000);
+const want = data.map((x) => Math.max(x, 0));
+
+function floatsOf(device: string, handle: number): Float32Array {
+  return new Float32Array(nativeDevice(dx.device(device)).binding.readSync(handle, 0, SIZE));
+}
+
+eachDevice("shaders", (name) => {
+  const native = () => nativeDevice(dx.device(name));
+  const floats = (handle: number): Float32Array => floatsOf(name, handle);
+
+  it("run eagerly, and are made once", () => {
+    const { binding, id } = native();
+    const before = binding.counters(id).shadersCompiled;
+    const [first, second] = [0, 1].map(() => binding.createProgram(id, program(shader(relu, 1), [whole(0)], [whole(1)]))) as [number, number];
+    expect(binding.counters(id).shadersCompiled - before).toBeLessThanOrEqual(1);
+    for (let call = 0; call < 3; call++) {
+      const x = binding.upload(id, data.map((v) => v + call), {});
+      expect(floats(binding.run(call % 2 ? second : first, {}, x))).toEqual(data.map((v) => Math.max(Math.fround(v + call), 0)));
+    }
+    binding.releaseProgram(first);
+    binding.releaseProgram(second);
+  });
+
+  it("run over parts of a buffer without touching what is beside, and in place", () => {
+    const { binding, id } = native();
+    // All threads run past the end of the view; the shader's own bound is far away.
+    const far = shader(relu, 1, [1 << 20]);
+    const apart = binding.createProgram(id, program(far, [whole(0, 32, 64)], [whole(1, 128, 64)]));
+    const same = binding.createProgram(id, { ...program(far, [], []), inputs: [SIZE], steps: [{ group: 0, dispatch: 0, inputs: [whole(0, 256, 48)], outputs: [whole(0, 256, 48)] }] }); // prettier-ignore
+    const x = binding.upload(id, data, {});
+    const y = binding.upload(id, new Float32Array(N).fill(-1), {});
+    binding.execute(apart, Float64Array.of(x, 0, y, 0, 0, 0), [null]);
+    expect(floats(y)).toEqual(Float32Array.from({ length: N }, (_, i) => (i >= 32 && i < 48 ? want[i - 24]! : -1)));
+    binding.execute(same, Float64Array.of(x, 0, 0, 0), []);
+    expect(floats(x)).toEqual(data.map((v, i) => (i >= 64 && i < 76 ? Math.max(v, 0) : v)));
+    binding.releaseProgram(apart);
+    binding.releaseProgram(same);
+  });
+
+  it("count by atomics, with a barrier between two of them", () => {
+    const { binding, id } = native();
+    const twice: ProgramDescription = {
+      name: "count",
+      inputs: [],
+      outputs: [16],
+      scratch: 0,
+      dispatchables: [shader(count, 0)],
+      steps: [0, 1].map((group) => ({ group, dispatch: 0, inputs: [], outputs: [[0, 0, 16]] })),
+    };
+    const made = binding.createProgram(id, twice);
+    const x = binding.upload(id, new Uint32Array(4), {});
+    for (let call = 1; call <= 3; call++) {
+      binding.execute(made, Float64Array.of(x, 0, 0, 0), [null]);
+      expect(new Uint32Array(binding.readSync(x, 0, 16))).toEqual(Uint32Array.of(2 * N * call, 0, 0, 0));
+    }
+    binding.releaseProgram(made);
+  });
+
+  it("are recorded beside DirectML's operators, with barriers between them", () => {
+    const { binding, id } = native();
+    const tensor = { dataType: 1, sizes: [1, 1, 1, N], strides: null, sizeInBytes: SIZE };
+    const IDENTITY = 1;
+    const made = binding.createProgram(id, {
+      name: "mixed",
+      inputs: [SIZE],
+      outputs: [SIZE],
+      scratch: 2 * 4096,
+      dispatchables: [shader(relu, 1), { type: IDENTITY, fields: [tensor, tensor, [2, 0]] }],
+      steps: [
+        { group: 0, dispatch: 1, inputs: [[0, 0, SIZE]], outputs: [[2, 0, SIZE]] },
+        { group: 1, dispatch: 0, inputs: [[2, 0, SIZE]], outputs: [[2, 4096, SIZE]] },
+        { group: 2, dispatch: 1, inputs: [[2, 4096, SIZE]], outputs: [[1, 0, SIZE]] },
+      ],
+    });
+    const [x, y, arena] = [SIZE, SIZE, 2 * 4096].map((size) => binding.allocate(id, size, {}, true)) as [number, number, number];
+    const recording = binding.record(made, Float64Array.of(x, 0, y, 0, arena, 0), 2);
+    const results = new Float64Array(1);
+    for (let call = 0; call < 5; call++) {
+      const from = binding.upload(id, data.map((v) => v - call), {});
+      binding.replay(recording, Float64Array.of(from, 0, x, 0, SIZE), Float64Array.of(y, 0, SIZE), [{}], results);
+      expect(floats(results[0]!)).toEqual(data.map((v) => 4 * Math.max(Math.fround(v - call), 0)));
+    }
+    const seconds = binding.profile(recording);
+    expect(seconds.length).toBe(3);
+    expect(seconds.every((s) => s >= 0)).toBe(true);
+    binding.releaseRecording(recording);
+    binding.releaseProgram(made);
+  });
+
+  it("are refused where they are not what they say", () => {
+    const { binding, id } = native();
+    const create = (made: ShaderDescription, inputs: BindingRange[], outputs: BindingRange[]) => () =>
+      binding.createProgram(id, program(made, inputs, outputs));
+    const good = shader(relu, 1);
+    expect(create(good, [], [whole(0)])).toThrow(/0 inputs are bound, 1 are needed/);
+    expect(create(good, [null], [whole(1)])).toThrow(/input 0 is not bound/);
+    expect(create(good, [whole(0)], [whole(1, 8, 64)])).toThrow(/8 is no multiple of 16/);
+    expect(create(good, [whole(0)], [whole(1, 0, 0)])).toThrow(/output 0 is bound to 0 bytes/);
+    expect(create(good, [whole(0, 0, 64)], [whole(0, 32, 64)])).toThrow(/output 0 lies over input 0/);
+    expect(create({ ...good, groups: [1, 0, 1] }, [whole(0)], [whole(1)])).toThrow(/0 groups along an axis/);
+    expect(create({ ...good, groups: [1, 1, 65536] }, [whole(0)], [whole(1)])).toThrow(/65536 groups along an axis/);
+    expect(create({ ...good, constants: new Uint32Array(33) }, [whole(0)], [whole(1)])).toThrow(/at most 32 words/);
+    expect(create({ ...good, shader: "relu" as unknown as Uint8Array }, [whole(0)], [whole(1)])).toThrow(/expected a view/);
+    expect(create({ ...good, groups: [1] as unknown as [1, 1, 1] }, [whole(0)], [whole(1)])).toThrow(/expected 3 numbers/);
+    const changed = relu.slice();
+    changed[60]! ^= 1;
+    expect(create({ ...good, shader: changed }, [whole(0)], [whole(1)])).toThrow(/CreateComputePipelineState/);
+  });
+});
+
+it("shaders are refused by name for what the software adapter has not", () => {
+  const { binding, id } = nativeDevice(dx.device("cpu"));
+  const create = (made: ShaderDescription) => () => binding.createProgram(id, program(made, [whole(0)], [whole(1)]));
+  expect(create(shader(assemble(THREADS, 2, 1, [op("sample", to(0))]), 1))).toThrow(/sample is not part of the software adapter/);
+  expect(create(shader(assemble(THREADS, 3, 1, []), 1))).toThrow(/the shader uses u2, which the root signature has not/);
+  expect(create(shader(assemble(THREADS, 2, 1, [op("mov", to(0), r(9))]), 1))).toThrow(/register r9 is not declared/);
+  expect(create(shader(assemble(THREADS, 2, 1, [op("endif")]), 1))).toThrow(/endif without if/);
+  expect(create(shader(assemble(THREADS, 2, 1, [op("loop")]), 1))).toThrow(/a loop is not closed/);
+  expect(create(shader(Uint8Array.of(1, 2, 3), 1))).toThrow(/no DXBC container/);
+});
+
+it.each([
+  ["threads that do not meet at a barrier", guarded(sync), /sync was not reached by all threads/],
+  ["writing over an input", [op("store_raw", toBuffer(0), immediate(0), immediate(0))], /a UAV barrier is missing/],
+])("%s remove the device, which can be opened again", (_, body, reason) => {
+  const { binding, id } = nativeDevice(dx.device("cpu"));
+  const wrong = assemble(THREADS, 2, 1, body);
+  const two: ProgramDescription = {
+    ...program(shader(wrong, 1), [whole(0)], [whole(1)]),
+    steps: [whole(1, 0, 64), whole(1, 64, 64)].map((out) => ({ group: 0, dispatch: 0, inputs: [whole(0)], outputs: [out] })),
+  };
+  const made = binding.createProgram(id, two);
+  const x = binding.upload(id, data, {});
+  expect(() => floatsOf("cpu", binding.run(made, {}, x))).toThrow(reason);
+  dx.closeDevice("cpu");
+  const again = nativeDevice(dx.device("cpu"));
+  const fine = again.binding.createProgram(again.id, program(shader(relu, 1), [whole(0)], [whole(1)]));
+  expect(floatsOf("cpu", again.binding.run(fine, {}, again.binding.upload(again.id, data, {})))).toEqual(want);
+  again.binding.releaseProgram(fine);
+});
