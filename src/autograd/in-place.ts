@@ -32,7 +32,6 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
     if (!result.requiresGrad) return write(target, result);
     demandWritable(operation, target);
   }
-  demandOwnPlaces(operation, target);
   const t = tracer();
   const run = (): void => rewrite(operation, target, result, nodes, had && (options.replaces === true || result.node === null));
   if (t === null) run();
@@ -64,7 +63,8 @@ function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readon
   for (const s of values) s.refresh();
   setHistory(view?.base ?? target, node, output);
   // A view finds its new node by its base.
-  void target.node;
+  const shownBy = target.node;
+  if (view !== null && shownBy !== null) for (const s of values) s.showBy(shownBy);
   node.release();
 }
 

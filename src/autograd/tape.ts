@@ -24,6 +24,8 @@ class Saved {
   readonly #node: TapeNode | null;
   readonly #outputIndex: number;
   readonly #isOutput: boolean;
+  /** The node by which a view that was written in place shows the output: not kept, since it leads to the one that saves this. */
+  #shownBy: WeakRef<TapeNode> | null = null;
 
   constructor(tensor: Tensor, isOutput: boolean, outputIndex: number) {
     this.#tensor = tensor;
@@ -56,6 +58,11 @@ class Saved {
     this.#desc = to.desc;
     this.#offset = to.offset;
     this.#version = to.storage.version;
+  }
+
+  /** The output was written into a view: its gradients go the way of the view's. */
+  showBy(node: TapeNode): void {
+    if (this.#isOutput) this.#shownBy = new WeakRef(node);
   }
 
   /** Whether later runs of the function that is being compiled may find another version than now. */
@@ -91,12 +98,14 @@ class Saved {
   /** The tensor, or one that shows what it showed: the storage was retained. */
   tensor(by: TapeNode): Tensor {
     const t = this.#tensor;
-    const node = this.#isOutput ? by : this.#node;
+    const shownBy = this.#shownBy?.deref() ?? null;
+    const node = this.#isOutput ? (shownBy ?? by) : this.#node;
+    const outputIndex = shownBy === null ? this.#outputIndex : 0;
     const same = t.storage === this.#storage && t.desc === this.#desc && t.offset === this.#offset;
-    if (same && !t.isDisposed && t.node === node && (node === null || t.outputIndex === this.#outputIndex)) return t;
+    if (same && !t.isDisposed && t.node === node && (node === null || t.outputIndex === outputIndex)) return t;
     const again = new Tensor(this.#storage, this.#desc, this.#offset);
     again.node = node ?? (t.leafRequiresGrad ? new TapeNode("saved", [t], [t.desc], [], ([dy]) => [dy!]) : null);
-    again.outputIndex = node === null ? 0 : this.#outputIndex;
+    again.outputIndex = node === null ? 0 : outputIndex;
     return again;
   }
 

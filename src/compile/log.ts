@@ -6,6 +6,7 @@ import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/
 import type { Definition, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
+import type { Target } from "../runtime/write.ts";
 import type { Storage } from "../storage.ts";
 import { type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
@@ -25,9 +26,6 @@ export interface Operand {
   /** Lives outside the function: what it shows may differ at the next call. */
   readonly isOuter: boolean;
 }
-
-/** What is written to: a tensor, or one as an event remembers it. */
-export type Target = Pick<Operand, "storage" | "desc" | "offset">;
 
 /** A tensor that an event made, with its place on the tape. */
 export interface Made {

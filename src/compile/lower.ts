@@ -7,6 +7,7 @@ import { GraphBuilder } from "../graph/builder.generated.ts";
 import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../graph/graph.ts";
 import { elements } from "../elements.ts";
 import { fillOp } from "../runtime/constants.ts";
+import { alone, flatDesc, scatterFlatOp, wayOf, type Target, type Way } from "../runtime/write.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";
@@ -236,47 +237,41 @@ export class Lowering {
     );
   }
 
-  #assign(target: Operand, source: Operand): void {
-    if (target.desc.size === 0) return;
+  #assign(given: Operand, value: Operand): void {
+    if (given.desc.size === 0) return;
+    const target = { storage: given.storage, desc: alone(given.desc, given.desc), offset: given.offset };
     const cell = this.#cell(target.storage, target.desc.dtype);
-    const value = this.#expr(source);
-    const { isPacked, size } = target.desc;
-    const covers = target.offset === 0 && isPacked && target.desc.sizeInBytes === target.storage.contentInBytes;
-    if (!covers) cell.current = this.#patched(target, cell, value).value;
-    else if (isWhole(value) && value.value.sizeInBytes === target.storage.sizeInBytes && size > 0) cell.current = value.value;
-    else cell.current = this.#copied(value).value;
+    const source = this.#expr({ ...value, desc: alone(given.desc, value.desc) });
+    const way = wayOf(target);
+    if (way.kind !== "whole") cell.current = this.#patched(target, cell, source, way).value;
+    else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) cell.current = source.value;
+    else cell.current = this.#copied(source).value;
   }
 
   /** The storage with a part of it replaced: pieces joined for a packed range, else a scatter over its flat elements. */
-  #patched(target: Operand, cell: Cell, source: Expr): Expr {
+  #patched(target: Target, cell: Cell, source: Expr, way: Exclude<Way, { kind: "whole" }>): Expr {
     const g = this.#builder;
-    const { dtype, size, shape, strides } = target.desc;
-    const total = target.storage.contentInBytes / DTYPES[dtype].sizeInBytes;
-    const flat = packedExpr(cell.current, dtype, [total]);
+    const { size } = target.desc;
+    const flat = flatDesc(target);
+    const base = packedExpr(cell.current, flat.dtype, flat.shape);
     const packed = g.reshape(source, [size]);
-    if (target.desc.isPacked) {
-      const piece = (from: number, count: number): Expr[] =>
-        count === 0
-          ? []
-          : [
-              g.emit("SLICE1", {
-                input: flat,
-                output: { sizes: [count] },
-                inputWindowOffsets: [from],
-                inputWindowSizes: [count],
-                inputWindowStrides: [1],
-              }).output as Expr,
-            ];
-      const end = target.offset + size;
-      return g.join([...piece(0, target.offset), packed, ...piece(end, total - end)], { axis: 0, output: { sizes: [total] } });
+    if (way.kind === "places") {
+      const indices = this.#input(packedBytes("int32", [size]), { kind: "fixed", bytes: way.places });
+      return scatterFlatOp.lower(g, [base, packedExpr(indices, "int32", [size]), packed], undefined, [flat])[0]!;
     }
-    const places: number[] = [];
-    const visit = (axis: number, at: number): void => {
-      if (axis === shape.length) places.push(at);
-      else for (let i = 0; i < shape[axis]!; i++) visit(axis + 1, at + i * strides[axis]!);
-    };
-    visit(0, target.offset);
-    const indices = this.#input(packedBytes("int32", [places.length]), { kind: "fixed", bytes: elements("int32", places) });
-    return g.scatter(flat, packedExpr(indices, "int32", [places.length]), packed, { axis: 0, output: { sizes: [total] } });
+    const piece = (from: number, count: number): Expr[] =>
+      count === 0
+        ? []
+        : [
+            g.emit("SLICE1", {
+              input: base,
+              output: { sizes: [count] },
+              inputWindowOffsets: [from],
+              inputWindowSizes: [count],
+              inputWindowStrides: [1],
+            }).output as Expr,
+          ];
+    const end = way.start + size;
+    return g.join([...piece(0, way.start), packed, ...piece(end, flat.size - end)], { axis: 0, output: { sizes: [...flat.shape] } });
   }
 }

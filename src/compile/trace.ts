@@ -10,6 +10,7 @@ import { DTYPES, type DType } from "../dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../errors.ts";
 import { sameData } from "../graph/key.ts";
 import { noteWrite } from "../runtime/assign.ts";
+import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
@@ -36,7 +37,6 @@ import {
   type Operand,
   type Region,
   type Scalar,
-  type Target,
 } from "./log.ts";
 import { callerPlace } from "../place.ts";
 

@@ -16,9 +16,9 @@ import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./loss.ts";
 import { reshape } from "./movement.ts";
 import { sum } from "./reduce.ts";
-import { emitSoftmax, logSoftmax, softmax } from "./softmax.ts";
+import { emitSoftmax, logSoftmax } from "./softmax.ts";
 import { cast, constant, demandFloat, sequence } from "./support.ts";
-import { neg } from "./unary.ts";
+import { exp, neg } from "./unary.ts";
 
 interface NllAttributes {
   readonly ignoreIndex: number;
@@ -125,38 +125,41 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
   saves: { inputs: [1, 2, 3], outputs: false },
 });
 
-/** Softmax of logits [N, C, ...], or its logarithm, as [N, C, P]. */
-function softmaxOfClasses(g: GraphBuilder, x: Expr, log: boolean): Expr {
-  const sizes = classSizes(x.sizes);
-  return g.reshape(emitSoftmax(g, g.reshape(x, sizes), 1, log), sizes);
-}
-
-/** Inputs: logits [N, C, ...] and classes [N, ...], all of one weight. Outputs as of nllLoss. */
+/**
+ * Inputs: logits [N, C, ...] and classes [N, ...], all of one weight. Outputs as of nllLoss, and the logarithms of the probabilities, which
+ * is all that the gradient reads.
+ */
 const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "crossEntropy",
-  infer: lossAndTotal,
-  lower: (g, [x, target], attrs) => emitNll(g, softmaxOfClasses(g, x!, true), target!, undefined, attrs),
-  grad: (dy, { inputs: [x, target], outputs: [, total], specs, attrs }) => {
-    if (!isGradEnabled()) return [call(crossEntropyGradOp, [dy, x!, target!, total!], attrs)];
-    const d = call(nllGradOp, [dy, target!, total!], { ...attrs, shape: specs[0]!.shape });
-    return [sub(d, mul(softmax(x!, 1), sum(d, 1, { keepDims: true })))];
+  infer: ([x, target], attrs) => [...lossAndTotal([x!, target!], attrs), x!],
+  lower: (g, [x, target], attrs) => {
+    const sizes = classSizes(x!.sizes);
+    const logs = g.reshape(emitSoftmax(g, g.reshape(x!, sizes), 1, true), sizes);
+    return [...emitNll(g, logs, target!, undefined, attrs), g.reshape(logs, x!.sizes)];
   },
-  saves: { outputs: [1] },
+  grad: (dy, { inputs: [, target], outputs: [, total, logs], dys: [, , given], specs, attrs }) => {
+    if (!isGradEnabled() && !given) return [call(crossEntropyGradOp, [dy, logs!, target!, total!], attrs)];
+    const own = call(nllGradOp, [dy, target!, total!], { ...attrs, shape: specs[0]!.shape });
+    const d = given ? add(own, given) : own;
+    return [sub(d, mul(exp(logs!), sum(d, 1, { keepDims: true })))];
+  },
+  saves: { inputs: [1], outputs: [1, 2] },
 });
 
-/** dy / total (softmax(x) - hot) at the places that count, else 0. */
+/** dy / total (exp(logs) - hot) at the places that count, else 0. */
 const crossEntropyGradOp = define<NllAttributes>({
   name: "crossEntropyGradient",
-  infer: ([, x]) => [x!],
-  lower: (g, [dy, x, target, total], { ignoreIndex, reduction }) => {
-    const sizes = classSizes(x!.sizes);
-    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, x!.dtype as "float32");
+  infer: ([, logs]) => [logs!],
+  lower: (g, [dy, logs, target, total], { ignoreIndex, reduction }) => {
+    const sizes = classSizes(logs!.sizes);
+    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, logs!.dtype as "float32");
     const counted = g.expand(sumOver(g, hot, [1]), sizes);
     // Where nothing counts the total is 0, and so is each gradient.
     const scale =
       reduction === "mean" ? g.elementWiseDivide(dy!, g.elementWiseMax(total!, constant(g, total!.dtype, 1, total!.sizes))) : dy!;
     const spread = reduction === "none" ? g.reshape(scale, [sizes[0], 1, sizes[2]]) : g.reinterpret(scale, { sizes: [1, 1, 1] });
-    const distance = g.elementWiseSubtract(g.elementWiseMultiply(softmaxOfClasses(g, x!, false), counted), hot);
+    const probabilities = g.elementWiseExp(g.reshape(logs!, sizes));
+    const distance = g.elementWiseSubtract(g.elementWiseMultiply(probabilities, counted), hot);
     return [g.elementWiseMultiply(distance, g.expand(spread, sizes))];
   },
   grad: null,

@@ -111,6 +111,28 @@ const matmulOp = define({
   whenEmpty: 0,
 });
 
+/** a [..., K] b [K]: the vector as a column, without that axis afterwards. */
+const vectorOp = define({
+  name: "matmul",
+  infer: ([a]) => [{ shape: a!.shape.slice(0, -1), dtype: a!.dtype }],
+  lower: (g, [a, b], _, [out]) => {
+    const length = b!.sizes[0]!;
+    const left = a!.sizes.length === 1 ? g.reshape(a!, [1, length]) : a!;
+    const column = g.reshape(b!, [length, 1]);
+    const batch = left.sizes.slice(0, -2);
+    const product = isFloat(out!.dtype)
+      ? emitGemm(g, left, column, null, batch, { alpha: 1, beta: 0 })
+      : emitIntegers(g, left, column, batch, out!.dtype);
+    return [g.reinterpret(product, { sizes: out!.shape.length === 0 ? [1] : out!.shape })];
+  },
+  grad: (dy, { inputs: [a, b], needs }) => [
+    needs[0] ? mul(reshape(dy, [...dy.shape, 1]), b!) : null,
+    needs[1] ? (dy.rank === 0 ? mul(dy, a!) : matmul(transpose(asRows(a!), 0, 1), reshape(dy, [dy.size]))) : null,
+  ],
+  saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
+  whenEmpty: 0,
+});
+
 /** The gradient of b in a b: a^T dy, summed over the batch where b has none, in one product. */
 function weightGradient(a: Tensor, dy: Tensor, shape: Shape): Tensor {
   if (shape.length === 2 && a.rank > 2 && sameShape(a.shape.slice(0, -1), dy.shape.slice(0, -1)))
@@ -154,13 +176,10 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   demandProduct("matmul", a, b);
   if (a.rank === 0 || b.rank === 0) throw new ShapeError("matmul", a.rank === 0 ? "a" : "b", "of at least one axis", "a scalar");
   demandInner("matmul", a, b, b.rank === 1 ? b.shape[0]! : b.shape.at(-2)!);
-  if (a.rank > 1 && b.rank > 1) return call(matmulOp, [a, b], undefined);
-  const left = a.rank === 1 ? reshape(a, [1, a.shape[0]!]) : a;
-  const right = b.rank === 1 ? reshape(b, [b.shape[0]!, 1]) : b;
-  const product = call(matmulOp, [left, right], undefined);
-  const batch = product.shape.slice(0, -2);
-  const shape = [...batch, ...(a.rank === 1 ? [] : [product.shape.at(-2)!]), ...(b.rank === 1 ? [] : [product.shape.at(-1)!])];
-  return asResult(reshape(product, shape));
+  if (b.rank === 1) return call(vectorOp, [a, b], undefined);
+  if (a.rank > 1) return call(matmulOp, [a, b], undefined);
+  const product = call(matmulOp, [reshape(a, [1, a.shape[0]!]), b], undefined);
+  return asResult(reshape(product, [...product.shape.slice(0, -2), product.shape.at(-1)!]));
 }
 
 /** a [M, K] times b [K, N]. Errors as for matmul, and for other ranks. DirectML: GEMM. Reference: torch.mm. */

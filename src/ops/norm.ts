@@ -68,8 +68,10 @@ const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: readonly (T
   grads.map((g) => (g === null ? null : read.reduce<Tensor>((t, x) => (x ? tie(t, x, "none") : t), g)));
 
 /** The gradient of x for normal = (x - mean) r, given that of normal. */
-const normalizedGradient = (dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor =>
-  mul(sub(sub(dy, mean(dy, axes, { keepDims: true })), mul(normal, mean(mul(dy, normal), axes, { keepDims: true }))), r);
+function normalizedGradient(dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor {
+  const varying = sub(dy, mean(dy, axes, { keepDims: true }));
+  return mul(sub(varying, mul(normal, mean(mul(varying, normal), axes, { keepDims: true }))), r);
+}
 
 const batchNormTrainingGradOp = define<Epsilon>({
   name: "batchNormGradient",
@@ -270,10 +272,9 @@ const layerNormGradOp = define<LayerAttributes>({
     const r = g.expand(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })), sizes);
     const normal = g.elementWiseMultiply(centered, r);
     const scaled = scale === undefined ? given : g.elementWiseMultiply(given, g.expand(scale, sizes));
-    const inner = g.elementWiseSubtract(
-      g.elementWiseSubtract(scaled, average(scaled)),
-      g.elementWiseMultiply(normal, average(g.elementWiseMultiply(scaled, normal))),
-    );
+    // The mean of normal is zero but for rounding, which the mean of dy would multiply.
+    const varying = g.elementWiseSubtract(scaled, average(scaled));
+    const inner = g.elementWiseSubtract(varying, g.elementWiseMultiply(normal, average(g.elementWiseMultiply(varying, normal))));
     const dx = g.elementWiseMultiply(inner, r);
     const all = weight === undefined ? [dx] : [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
     return all.map((t) => cast(g, t, x!.dtype));

@@ -1,6 +1,7 @@
 /** Sums, means, products and tests over axes. */
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
@@ -8,12 +9,14 @@ import type { Expr } from "../graph/graph.ts";
 import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul } from "./binary.ts";
+import { eq } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition, type GradRule } from "../definition.ts";
 import { cat } from "./join.ts";
 import { expand, narrow, permute, reshape } from "./movement.ts";
 import { cumprodExclusive } from "./scan.ts";
 import { cast, computing, demandFloat } from "./support.ts";
+import { where } from "./where.ts";
 
 /** Which axes, and whether they stay with length 1. */
 export interface ReduceOptions {
@@ -114,7 +117,7 @@ const meanOp = reduction(
 const prodOp = reduction(
   "prod",
   "MULTIPLY",
-  (dy, { inputs: [x], attrs }) => {
+  (dy, { inputs: [x], outputs: [y], attrs }) => {
     const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
     const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
     const lines = reshape(permute(x!, order), [...rest, -1]);
@@ -127,9 +130,11 @@ const prodOp = reduction(
       ),
       order.map((_, i) => order.indexOf(i)),
     );
-    return [mul(spread(dy, x!.shape, attrs), tie(back, x!))];
+    const tied = tie(back, x!);
+    const factor = isGradEnabled() ? where(any(eq(x!, 0)), tied, div(spread(y!, x!.shape, attrs), where(eq(x!, 0), 1, x!))) : tied;
+    return [mul(spread(dy, x!.shape, attrs), factor)];
   },
-  { inputs: [0], outputs: false },
+  { inputs: [0], outputs: true },
   1,
 );
 

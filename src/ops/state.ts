@@ -8,9 +8,12 @@ import { contiguousOp } from "../runtime/assign.ts";
 import { isBroadcastableTo, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
+import type { Arithmetic } from "./binary.ts";
 import { full } from "./creation.ts";
 import { to, toDType } from "./data.ts";
-import { broadcastTo } from "./movement.ts";
+import { broadcastTo, narrow } from "./movement.ts";
+import { any } from "./reduce.ts";
+import { maskedFill } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
 /** A packed copy. Gradients flow through it. Reference: torch.clone. DirectML: ELEMENT_WISE_IDENTITY. */
@@ -45,6 +48,19 @@ export const fill_ = (x: Tensor, value: number | bigint | boolean): Tensor =>
 /** All elements of x become 0. Reference: torch.Tensor.zero_. @package */
 export const zero_ = (x: Tensor): Tensor =>
   assign("zero_", x, () => full(x.shape, 0, { dtype: x.dtype, device: x.device }), { replaces: true, uniform: true });
+
+/**
+ * x takes `value` where the mask holds; elements that share a place (expand) take it together. Reference: torch.Tensor.masked_fill_.
+ * @package
+ */
+export function maskedFill_(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
+  const shared = x.shape.flatMap((d, axis) => (d > 1 && x.strides[axis] === 0 ? [axis] : []));
+  if (shared.length === 0) return assign("maskedFill_", x, () => maskedFill(x, mask, value));
+  const places = shared.reduce((t, axis) => narrow(t, axis, 0, 1), x);
+  const some = any(broadcastTo(mask, x.shape), shared, { keepDims: true });
+  assign("maskedFill_", places, () => maskedFill(places, some, value));
+  return x;
+}
 
 /**
  * Says whether backward() accumulates a gradient for this leaf. Throws for others, and for integers. Reference: torch.Tensor.requires_grad_.
@@ -117,7 +133,7 @@ export function retainGrad(x: Tensor): Tensor {
   return x;
 }
 
-export const methods = { clone, detach, copy_, fill_, zero_, requiresGrad_, registerHook, retainGrad };
+export const methods = { clone, detach, copy_, fill_, zero_, maskedFill_, requiresGrad_, registerHook, retainGrad };
 
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [

@@ -189,7 +189,7 @@ export const methods = {
   clampMax,
   nanToNum,
 };
-export const inPlaceMethods = { maskedFill_: maskedFill, clamp_: clamp, clampMin_: clampMin, clampMax_: clampMax };
+export const inPlaceMethods = { clamp_: clamp, clampMin_: clampMin, clampMax_: clampMax };
 
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [

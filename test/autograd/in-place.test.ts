@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice } from "../device.ts";
+import { clean, eachDevice, useDevice } from "../device.ts";
+import { expectClose } from "../tolerance.ts";
 
 const leaf = (data: dx.TensorData): dx.Tensor => dx.tensor(data, { requiresGrad: true });
 
@@ -192,6 +193,77 @@ eachDevice("in-place operations over views", (device) => {
       },
       { collect: true },
     ));
+});
+
+eachDevice("what PyTorch takes", (device) => {
+  useDevice(device);
+
+  test("logits change after crossEntropy, which keeps their logarithms", () => {
+    const x = leaf([[0.5, -1, 2]]);
+    const loss = dx.nn.functional.crossEntropy(x, dx.tensor([2], { dtype: "int32" }));
+    dx.noGrad(() => x.mul_(100));
+    loss.backward();
+    expectClose(x.grad!, [0.17529039, 0.0391126, -0.21440299]);
+  });
+
+  test("fill_ and maskedFill_ write where elements share a place", () => {
+    const w = leaf([1, 2]);
+    const s = w.sum();
+    s.expand(3).fill_(5);
+    expect(s.itemSync()).toBe(5);
+    s.mul(w).sum().backward();
+    expect(w.grad!.toArraySync()).toEqual([5, 5]);
+    const y = w.mul(2);
+    const mask = dx.tensor([[true, false], [false, false]]);
+    expect(y.reshape(2, 1).expand(2, 2).maskedFill_(mask, 7).toArraySync()).toEqual([
+      [7, 7],
+      [4, 4],
+    ]);
+    y.sum().backward();
+    expect(w.grad!.toArraySync()).toEqual([5, 7]);
+    expect(dx.noGrad(() => dx.zeros([1]).expand(2, 3).fill_(4)).toArraySync()).toEqual([
+      [4, 4, 4],
+      [4, 4, 4],
+    ]);
+  });
+
+  test("a hook of a view that was written in place sees its gradient's own gradient", () => {
+    const a = leaf([0.5, -1]);
+    const y = a.mul(2);
+    const v = y.reshape(-1);
+    v.tanh_();
+    v.registerHook((g) => g.mul(0.5));
+    const [g] = dx.grad(v.sum(), [a], { createGraph: true });
+    const [h] = dx.grad(g!.sum(), [a]);
+    const t = [0.5, -1].map((n) => Math.tanh(2 * n));
+    // Twice through the hook: 0.5 of the gradient, 0.5 of what flows to tanh's result.
+    expectClose(h!, t.map((n) => 0.5 * 0.5 * 2 * 2 * -2 * n * (1 - n * n)));
+  });
+
+  test("prod's result and a vector of dot's lead to gradients of gradients", () => {
+    const c = leaf([2, 3]);
+    const p = c.prod().retainGrad();
+    const [g] = dx.grad(p, [c], { createGraph: true });
+    g!.sum().backward();
+    // What grad() gave it, and what flows through the result.
+    expectClose(p.grad!, 1 + 1 / 2 + 1 / 3);
+    expectClose(c.grad!, [1, 1]);
+    const zero = leaf([0, 3, 2]);
+    const [d] = dx.grad(zero.prod(), [zero], { createGraph: true });
+    d!.sum().backward();
+    expectClose(zero.grad!, [5, 2, 3]);
+    const [a, b] = [leaf([2, 3]), dx.tensor([4, 5])];
+    const product = a.dot(b);
+    b.requiresGrad_();
+    const [da] = dx.grad(product, [a], { createGraph: true });
+    expect(dx.grad(da!.sum(), [b])[0]!.toArraySync()).toEqual([1, 1]);
+  });
+
+  test("the gradient of layerNorm's sum is zero", () => {
+    const a = leaf([0.6, 0.66]);
+    dx.nn.functional.layerNorm(a, [2]).sum().backward();
+    expect(a.grad!.toArraySync()).toEqual([0, 0]);
+  });
 });
 
 describe("what changes nothing", () => {

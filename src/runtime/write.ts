@@ -1,0 +1,61 @@
+/** How a value gets into a part of a storage: decided here alone, for writes that are run and for those that are compiled. */
+import { DTYPES } from "../dtype.ts";
+import { define } from "../definition.ts";
+import { internDesc, type Desc, type Storage } from "../storage.ts";
+
+/** What is written to. */
+export interface Target {
+  readonly storage: Storage;
+  readonly desc: Desc;
+  readonly offset: number;
+}
+
+export type Way =
+  /** The value takes the place of all that the storage holds. */
+  | { readonly kind: "whole" }
+  /** Elements that lie densely, from `start` on. */
+  | { readonly kind: "range"; readonly start: number }
+  /** Elements at flat places: the storage is computed anew, since an operator may write every byte of its output's range. */
+  | { readonly kind: "places"; readonly places: Int32Array };
+
+export function wayOf({ storage, desc, offset }: Target): Way {
+  if (!desc.isPacked) return { kind: "places", places: placesOf(desc, offset) };
+  return offset === 0 && desc.sizeInBytes === storage.contentInBytes ? { kind: "whole" } : { kind: "range", start: offset };
+}
+
+/** Places of a description's elements in its storage, in row-major order. */
+function placesOf({ size, shape, strides }: Desc, offset: number): Int32Array {
+  const out = new Int32Array(size);
+  const at = new Array<number>(shape.length).fill(0);
+  let place = offset;
+  for (let i = 0; i < size; i++) {
+    out[i] = place;
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      place += strides[axis]!;
+      if (++at[axis]! < shape[axis]!) break;
+      place -= strides[axis]! * shape[axis]!;
+      at[axis] = 0;
+    }
+  }
+  return out;
+}
+
+/** `shown` without the axes along which the target's elements share a place: what is written there is the same. */
+export function alone(target: Desc, shown: Desc): Desc {
+  if (target.isPacked || !target.strides.includes(0)) return shown;
+  const shape = shown.shape.map((d, i) => (target.strides[i] === 0 ? 1 : d));
+  return internDesc(shown.device, shown.dtype, shape, shown.strides);
+}
+
+/** All elements that a storage holds, in a row. */
+export const flatDesc = ({ storage, desc }: Target): Desc =>
+  internDesc(desc.device, desc.dtype, [storage.contentInBytes / DTYPES[desc.dtype].sizeInBytes]);
+
+/** base (flat) with the elements at flat places `indices` replaced by updates. DirectML: SCATTER_ELEMENTS. */
+export const scatterFlatOp = define({
+  name: "assign",
+  traits: { carries: true },
+  infer: ([base]) => [base!],
+  lower: (g, [base, indices, updates]) => [g.scatter(base!, indices!, updates!, { axis: 0, output: { sizes: base!.sizes } })],
+  grad: null,
+});
