@@ -136,7 +136,7 @@ export class Tensor {
     this.leafRequiresGrad = false;
     this.hooks = null;
     this.#grad = null;
-    if (this.viewOf !== null) this.viewOf.version = this.storage.version;
+    this.viewOf?.restart(this.storage.version);
   }
 
   /** @internal One more view of it. */

@@ -54,26 +54,25 @@ export const modes: readonly Mode[] = [
   { name: "compiled", run: (fn, ...inputs) => threeCalls(fn, inputs) },
 ];
 
-/** Declares the tests of body for each device. */
+/** Declares the tests of body for each device, which is the default one while they run. */
 export function eachDevice(name: string, body: (device: string) => void): void {
-  for (const device of devices) describe(`${name} on ${device}`, () => body(device));
+  for (const device of devices)
+    describe(`${name} on ${device}`, () => {
+      let before: dx.Device | null = null;
+      beforeEach(() => {
+        before = dx.defaultDevice();
+        dx.setDefaultDevice(device);
+      });
+      afterEach(() => {
+        if (before !== null) dx.setDefaultDevice(before);
+      });
+      body(device);
+    });
 }
 
 /** Declares the tests of body for each device, eagerly and inside compile. */
 export function eachMode(name: string, body: (device: string, mode: Mode) => void): void {
   for (const mode of modes) eachDevice(`${name}, ${mode.name},`, (device) => body(device, mode));
-}
-
-/** The tests of the describe around it make their tensors on a device. */
-export function useDevice(device: string): void {
-  let before: dx.Device | null = null;
-  beforeEach(() => {
-    before = dx.defaultDevice();
-    dx.setDefaultDevice(device);
-  });
-  afterEach(() => {
-    if (before !== null) dx.setDefaultDevice(before);
-  });
 }
 
 /** True for Microsoft's DirectML (on a GPU, or on a processor that stands for one), false for our software adapter. */

@@ -429,6 +429,11 @@ export function edgeOf(input: Tensor): Edge {
   return node !== null ? { node, output: input.outputIndex } : input.leafRequiresGrad ? { leaf: input } : null;
 }
 
+export function isSameEdge(a: Edge, b: Edge): boolean {
+  if (a === null || b === null) return a === b;
+  return "node" in a ? "node" in b && a.node === b.node && a.output === b.output : "leaf" in b && a.leaf === b.leaf;
+}
+
 /** retainGrad() follows the tensor to its new history. */
 export function moveRetained(t: Tensor, from: TapeNode, fromOutput: number, to: TapeNode, toOutput: number): void {
   if (from.retained?.get(fromOutput) !== t) return;

@@ -4,7 +4,8 @@ import { AutogradError } from "../errors.ts";
 import type { Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import { arithmetic } from "./arithmetic.ts";
-import { TapeNode, moveRetained } from "./tape.ts";
+import { tracer } from "../tracer.ts";
+import { TapeNode, edgeOf, isSameEdge, moveRetained } from "./tape.ts";
 
 /** How a view came to be, which decides whether it may be written to while gradients are recorded. */
 export type ViewOrigin = "recorded" | "noGrad" | "several" | "function";
@@ -21,6 +22,12 @@ export class View {
   origin: ViewOrigin;
   /** The storage's version when the view's node was made: a later one means that the base may have another history. */
   version: number;
+  /**
+   * Nodes that runs of a function that is being compiled made anew, by how many they had made before: later runs that come to the same
+   * find them again.
+   */
+  #renewed: TapeNode[][] | null = null;
+  #renewals = 0;
   #before: View | null;
   readonly #definition: ViewDefinition<never>;
   readonly #attrs: unknown;
@@ -43,13 +50,35 @@ export class View {
     if (this.version === t.storage.version || t.storage !== this.base.storage) return t.ownNode;
     if (t.ownNode === null && !this.base.requiresGrad) return null;
     this.demandWritable("backward", t, "its base, or another view of it, is being changed while gradients are recorded");
+    tracer()?.renew(t);
     const before = t.ownNode;
-    const next = this.base.requiresGrad ? this.node(t.desc) : null;
+    const next = this.base.requiresGrad ? this.#next(t.desc) : null;
     if (before !== null && next !== null) moveRetained(t, before, t.outputIndex, next, 0);
     t.node = next;
     t.outputIndex = 0;
     this.version = t.storage.version;
     return next;
+  }
+
+  #next(output: Desc): TapeNode {
+    if (tracer() === null) return this.node(output);
+    const edge = edgeOf(this.base);
+    const known = ((this.#renewed ??= [])[this.#renewals++] ??= []);
+    let node = known.find((n) => isSameEdge(n.edges[0]!, edge));
+    if (node === undefined) known.push((node = this.node(output)));
+    return node;
+  }
+
+  /** Another run of the function that made the view begins, with the storage at this version. */
+  restart(version: number): void {
+    this.version = version;
+    this.#renewals = 0;
+  }
+
+  /** The view's node was made anew by a write, as an earlier run has seen it. */
+  renewed(version: number): void {
+    this.version = version;
+    this.#renewals++;
   }
 
   /** A node for the whole chain, from the base as it is now; output: what the view shows. */

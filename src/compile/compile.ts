@@ -89,6 +89,7 @@ function remember(roots: Map<string, Root>): void {
 /** What the run leaves changed outside: gradients and histories. */
 function effectsOf(run: Run): Effect[] {
   const effects: Effect[] = [];
+  run.keepChanged();
   for (const [tensor, before] of run.touched) {
     const grad = tensor.grad === before.grad ? undefined : tensor.grad;
     const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;

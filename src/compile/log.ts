@@ -271,7 +271,7 @@ export function follow(event: Rewrite, write: (target: Target) => void, isOutsid
       moveRetained(tensor, tensor.ownNode, tensor.outputIndex, node, outputIndex);
     tensor.node = node;
     tensor.outputIndex = outputIndex;
-    if (tensor.viewOf !== null) tensor.viewOf.version = tensor.storage.version;
+    tensor.viewOf?.renewed(tensor.storage.version);
   }
 }
 

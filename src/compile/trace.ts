@@ -96,6 +96,8 @@ export class Run implements Tracer {
   /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
   readonly touched = new Map<Tensor, Before>();
   readonly continuations: Continuation[] = [];
+  /** Views outside that got nodes of the run, as they were. */
+  readonly #renewed = new Map<Tensor, Omit<Before, "grad"> & { readonly version: number }>();
   readonly #recorded: Recorded;
   readonly #ghosts: Ghosts;
   /** Storages of the arguments that traced ones stand for, with how many do. */
@@ -356,6 +358,12 @@ export class Run implements Tracer {
     });
   }
 
+  renew(view: Tensor): void {
+    if (this.isTraced(view) || this.#renewed.has(view)) return;
+    view.ownNode?.retain();
+    this.#renewed.set(view, { node: view.ownNode, outputIndex: view.outputIndex, version: view.viewOf!.version });
+  }
+
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
@@ -468,9 +476,23 @@ export class Run implements Tracer {
     if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.#touch(leaf);
   }
 
+  /** Views outside to whose new nodes the function has added hooks or gradients to keep: those stay. */
+  keepChanged(): void {
+    for (const [view, before] of this.#renewed)
+      if (view.ownNode !== null && changedNodes().has(view.ownNode) && !this.touched.has(view))
+        this.touched.set(view, { grad: view.grad, ...before });
+  }
+
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
     if (isLost) for (const [storage, version] of this.#versions) storage.forgetWrites(version);
+    for (const [view, { node, outputIndex, version }] of this.#renewed) {
+      view.node = node;
+      view.outputIndex = outputIndex;
+      view.viewOf!.restart(version);
+      node?.release();
+    }
+    this.#renewed.clear();
     for (const [t, before] of this.touched) {
       t.grad = before.grad;
       t.node = before.node;

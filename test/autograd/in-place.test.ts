@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, useDevice } from "../device.ts";
+import { clean, eachDevice } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const leaf = (data: dx.TensorData): dx.Tensor => dx.tensor(data, { requiresGrad: true });
@@ -196,8 +196,6 @@ eachDevice("in-place operations over views", (device) => {
 });
 
 eachDevice("what PyTorch takes", (device) => {
-  useDevice(device);
-
   test("logits change after crossEntropy, which keeps their logarithms", () => {
     const x = leaf([[0.5, -1, 2]]);
     const loss = dx.nn.functional.crossEntropy(x, dx.tensor([2], { dtype: "int32" }));
@@ -214,7 +212,10 @@ eachDevice("what PyTorch takes", (device) => {
     s.mul(w).sum().backward();
     expect(w.grad!.toArraySync()).toEqual([5, 5]);
     const y = w.mul(2);
-    const mask = dx.tensor([[true, false], [false, false]]);
+    const mask = dx.tensor([
+      [true, false],
+      [false, false],
+    ]);
     expect(y.reshape(2, 1).expand(2, 2).maskedFill_(mask, 7).toArraySync()).toEqual([
       [7, 7],
       [4, 4],
@@ -237,7 +238,10 @@ eachDevice("what PyTorch takes", (device) => {
     const [h] = dx.grad(g!.sum(), [a]);
     const t = [0.5, -1].map((n) => Math.tanh(2 * n));
     // Twice through the hook: 0.5 of the gradient, 0.5 of what flows to tanh's result.
-    expectClose(h!, t.map((n) => 0.5 * 0.5 * 2 * 2 * -2 * n * (1 - n * n)));
+    expectClose(
+      h!,
+      t.map((n) => 0.5 * 0.5 * 2 * 2 * -2 * n * (1 - n * n)),
+    );
   });
 
   test("prod's result and a vector of dot's lead to gradients of gradients", () => {

@@ -1,7 +1,7 @@
 /** DirectML's functions of elements beside their formulas. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, eachMode, numbers, useDevice } from "../device.ts";
+import { eachDevice, eachMode, numbers } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -18,7 +18,6 @@ const FUNCTIONS: readonly (readonly [string, (x: dx.Tensor) => dx.Tensor, (v: nu
 ];
 
 eachMode("functions with parameters", (device, mode) => {
-  useDevice(device);
   for (const [name, run, formula] of FUNCTIONS)
     test(name, () => {
       for (const dtype of ["float32", "float16"] as const) {
@@ -67,7 +66,6 @@ eachMode("functions with parameters", (device, mode) => {
 });
 
 eachDevice("what does not fit", (device) => {
-  useDevice(device);
   test("is refused", () => {
     const x = dx.zeros([2, 2]);
     expect(() => dx.scaledTanh(x, { alpha: Infinity })).toThrow("scaledTanh: alpha");

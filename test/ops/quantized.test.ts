@@ -1,7 +1,7 @@
 /** Integer products and quantized arithmetic beside their formulas in JavaScript. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, numbers, useDevice } from "../device.ts";
+import { eachDevice, numbers } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 
 const wave = (length: number, low: number, high: number, phase = 0): number[] =>
@@ -26,7 +26,6 @@ function expectLevels(got: dx.Tensor, expected: readonly number[]): void {
 }
 
 eachDevice("quantized arithmetic", (device) => {
-  useDevice(device);
   const bytes = (values: readonly number[], shape: readonly number[], dtype: "int8" | "uint8" = "uint8"): dx.Tensor =>
     dx.tensor([...values], { shape, dtype });
 

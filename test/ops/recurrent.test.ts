@@ -1,7 +1,7 @@
 /** Recurrent layers as one operator, without gradients, beside the same step by step, with them. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, eachMode, numbers, useDevice } from "../device.ts";
+import { eachDevice, eachMode, numbers } from "../device.ts";
 import { expectClose } from "../tolerance.ts";
 
 const random = (shape: readonly number[], phase: number, dtype: dx.DType = "float32"): dx.Tensor =>
@@ -23,7 +23,6 @@ interface Options {
 const GATES = { lstm: 4, gru: 3, tanh: 1, relu: 1 } as const;
 
 eachMode("a recurrent layer as one operator", (device, mode) => {
-  useDevice(device);
   const [steps, batch, inputs, width] = [5, 3, 4, 6];
   for (const kind of ["lstm", "gru", "tanh", "relu"] as const)
     for (const options of [
@@ -90,7 +89,6 @@ eachMode("a recurrent layer as one operator", (device, mode) => {
 });
 
 eachDevice("a recurrent layer", (device) => {
-  useDevice(device);
   test("without a gradient takes as many dispatches however long it is", () => {
     const layer = dx.nn.lstm(4, 6);
     const dispatches = (steps: number): number => {

@@ -1,7 +1,7 @@
 /** Pooling of regions, choosing among boxes and deformable convolution beside their formulas, in float64. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, eachMode, numbers, useDevice } from "../device.ts";
+import { clean, eachDevice, eachMode, numbers } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -48,7 +48,6 @@ function pooled(values: Float32Array, h: number, w: number, scale: number): { y:
 }
 
 eachMode("roiPool", (device, mode) => {
-  useDevice(device);
   for (const [h, w, scale] of [
     [2, 3, 1],
     [1, 1, 1],
@@ -85,7 +84,6 @@ eachMode("roiPool", (device, mode) => {
 });
 
 eachDevice("regions, boxes and moved windows", (device) => {
-  useDevice(device);
   const image = (): dx.Tensor => dx.tensor(data, { shape: SHAPE });
 
   test("roiPool of lists, of nothing, of half precision; what does not fit is refused", async () => {
@@ -188,7 +186,6 @@ function deformed(x: dx.Tensor, offset: dx.Tensor, weight: dx.Tensor, mask: dx.T
 }
 
 eachMode("deformConv2d", (device, mode) => {
-  useDevice(device);
   const random = (shape: readonly number[], phase: number, scale = 1): dx.Tensor =>
     dx.tensor(
       Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (__, i) => scale * Math.sin(i * 1.9 + phase)),

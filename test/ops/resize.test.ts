@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, eachMode, numbers, useDevice } from "../device.ts";
+import { eachDevice, eachMode, numbers } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 
@@ -29,7 +29,6 @@ const wave = (shape: readonly number[], fn: (i: number) => number): dx.Tensor =>
 const bound = { rtol: 2e-5, atol: 1e-5 };
 
 eachMode("interpolate", (device, mode) => {
-  useDevice(device);
   for (const { shape, mode: kind, options: o, y, size, grad } of recorded)
     test(`${kind} of [${shape.join(", ")}] ${JSON.stringify(o)}`, () => {
       const options: dx.InterpolateOptions = {
@@ -52,8 +51,6 @@ eachMode("interpolate", (device, mode) => {
 });
 
 eachMode("interpolate by whole factors", (device, mode) => {
-  useDevice(device);
-
   for (const kind of ["nearest", "nearest-exact"] as const)
     for (const [shape, factors] of [
       [[2, 3, 5], [4]],
@@ -99,7 +96,6 @@ eachMode("interpolate by whole factors", (device, mode) => {
 });
 
 eachDevice("interpolate", (device) => {
-  useDevice(device);
   test("of views, half precision, whole numbers, nothing; gradients of gradients", () => {
     const x = wave([2, 3, 4, 5], (i) => Math.sin(i));
     const options = { size: [7, 3], mode: "bilinear" } as const;

@@ -1,10 +1,9 @@
 /** The scale of losses: what grows, shrinks, and skips a step; and training in half precision with it. */
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, numbers, useDevice } from "../device.ts";
+import { clean, eachDevice, numbers } from "../device.ts";
 
 eachDevice("GradScaler", (device) => {
-  useDevice(device);
   const parameter = (values: readonly number[]): dx.nn.Parameter => new dx.nn.Parameter(dx.tensor(values));
 
   test("unscale tells of infinite and NaN elements in any dtype, and divides in place", () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, numbers, useDevice } from "../device.ts";
+import { clean, eachDevice, numbers } from "../device.ts";
 
 interface Recorded {
   readonly start: readonly (readonly number[])[];
@@ -43,7 +43,6 @@ const make = (options: Partial<dx.optim.LBFGSOptions>) => {
 };
 
 eachDevice("LBFGS", (device) => {
-  useDevice(device);
   for (const [i, { options, losses, after, counts }] of recorded.runs.entries())
     for (const waits of [false, true])
       test(`run ${i}: ${JSON.stringify(options)}${waits ? ", waiting" : ""}`, async () => {
