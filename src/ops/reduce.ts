@@ -1,6 +1,7 @@
 /** Sums, means, products and tests over axes. */
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { arithmetic } from "../autograd/arithmetic.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
@@ -16,7 +17,6 @@ import { cat } from "./join.ts";
 import { expand, narrow, permute, reshape } from "./movement.ts";
 import { cumprodExclusive } from "./scan.ts";
 import { cast, computing, demandFloat } from "./support.ts";
-import { where } from "./where.ts";
 
 /** Which axes, and whether they stay with length 1. */
 export interface ReduceOptions {
@@ -114,6 +114,12 @@ const meanOp = reduction(
   { inputs: [], outputs: false },
   NaN,
 );
+/** y / x where no element of x is zero, else zeros. */
+function withoutZeros(x: Tensor, y: Tensor, attrs: ReduceAttributes): Tensor {
+  const zeros = eq(x, 0);
+  return arithmetic.without(div(spread(y, x.shape, attrs), add(x, toDType(zeros, x.dtype))), any(zeros));
+}
+
 const prodOp = reduction(
   "prod",
   "MULTIPLY",
@@ -131,7 +137,8 @@ const prodOp = reduction(
       order.map((_, i) => order.indexOf(i)),
     );
     const tied = tie(back, x!);
-    const factor = isGradEnabled() ? where(any(eq(x!, 0)), tied, div(spread(y!, x!.shape, attrs), where(eq(x!, 0), 1, x!))) : tied;
+    // Without zeros the gradient's own gradient flows through the result too, as in PyTorch.
+    const factor = isGradEnabled() ? add(arithmetic.without(tied, all(x!)), withoutZeros(x!, y!, attrs)) : tied;
     return [mul(spread(dy, x!.shape, attrs), factor)];
   },
   { inputs: [0], outputs: true },

@@ -25,7 +25,7 @@ function expectLevels(got: dx.Tensor, expected: readonly number[]): void {
   expect(list.filter((v, i) => v !== expected[i]).length).toBeLessThanOrEqual(1 + expected.length / 20);
 }
 
-eachDevice("quantized arithmetic", (device) => {
+eachDevice("quantized arithmetic", () => {
   const bytes = (values: readonly number[], shape: readonly number[], dtype: "int8" | "uint8" = "uint8"): dx.Tensor =>
     dx.tensor([...values], { shape, dtype });
 

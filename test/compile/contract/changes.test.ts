@@ -5,7 +5,7 @@ import { eachDevice } from "../../device.ts";
 import { agrees } from "../agrees.ts";
 import { at, input, none } from "./shared.ts";
 
-eachDevice("compile changes what eager changes", (device) => {
+eachDevice("compile changes what eager changes", () => {
   it("an argument in place", () => agrees(none, (_, x) => x.mul_(2).sum(), input, { programs: 1 }));
   it("a part of an argument", () => agrees(none, (_, x) => void x.slice(0, 1, 2).add_(10), input, { programs: 1 }));
   it("a strided argument, and nothing beside it", async () => {

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";
 import { agrees } from "../agrees.ts";
-import { at, input, none } from "./shared.ts";
+import { at, input } from "./shared.ts";
 
-eachDevice("compile keeps the history of results", (device) => {
+eachDevice("compile keeps the history of results", () => {
   it("for parameters", () =>
     agrees(
       () => ({ w: at([1, 2], true) }),

@@ -4,7 +4,7 @@ import * as dx from "../../../src/index.ts";
 import { eachDevice } from "../../device.ts";
 import { at, input } from "./shared.ts";
 
-eachDevice("compile refuses in words", (device) => {
+eachDevice("compile refuses in words", () => {
   it("a promise", () => {
     const f = dx.compile(async (x: dx.Tensor) => x.mul(2));
     expect(() => f(input(0))).toThrow(dx.TraceError);

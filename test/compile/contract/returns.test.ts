@@ -5,7 +5,7 @@ import { eachDevice } from "../../device.ts";
 import { agrees } from "../agrees.ts";
 import { at, input, none } from "./shared.ts";
 
-eachDevice("compile returns what eager returns", (device) => {
+eachDevice("compile returns what eager returns", () => {
   it("the same value twice", () => agrees(none, (_, x) => [x.mul(2), x.mul(2)], input, { programs: 1 }));
   it("the same tensor twice", async () => {
     const f = dx.compile((x: dx.Tensor) => {

@@ -5,7 +5,7 @@ import { eachDevice } from "../../device.ts";
 import { agrees } from "../agrees.ts";
 import { at, input } from "./shared.ts";
 
-eachDevice("compile never goes stale, code of the user's", (device) => {
+eachDevice("compile never goes stale, code of the user's", () => {
   it("when results are followed back one after the other", async () => {
     const [v, w] = [at([1, 2], true), at([3, 4], true)];
     const f = dx.compile((x: dx.Tensor) => {

@@ -5,7 +5,7 @@ import { eachDevice } from "../../device.ts";
 import { agrees } from "../agrees.ts";
 import { at, input } from "./shared.ts";
 
-eachDevice("compile never goes stale", (device) => {
+eachDevice("compile never goes stale", () => {
   it("when a flag, a number, or a closure's tensor changes", () => {
     let calls = 0;
     return agrees(
