@@ -80,7 +80,7 @@ class Maker {
     const made: (() => Typed)[] = [
       () => a.add(b), () => a.sub(b), () => a.mul(b), () => a.min(b), () => a.max(b), () => a.neg(), () => a.abs(), () => a.floor(),
       () => a.ceil(), () => a.trunc(), () => a.round(), () => this.#bool().select(a, b), () => u.toFloat(), () => i.toFloat(),
-      () => u.and(0xffff).fromHalf(), () => a.abs().sqrt(), () => a.clamp(-4, 4),
+      () => u.and(0xffff).fromHalf(), () => a.abs().min(1e6).sqrt(), () => a.clamp(-4, 4),
       () => u.add(v), () => u.sub(v), () => u.mul(v), () => u.div(v.or(1)), () => u.mod(v.or(1)), () => u.div(3), () => u.mod(8),
       () => u.min(v), () => u.max(v), () => u.and(v), () => u.or(v), () => u.xor(v), () => u.not(), () => u.shiftLeft(v),
       () => u.shiftRight(v), () => u.countBits(), () => u.reverseBits(), () => a.clamp(-1e4, 1e4).bits(), () => this.#bool().toUint(),

@@ -1,0 +1,51 @@
+/** Shaders of the tests on a device, as operations. */
+import { define } from "../../src/definition.ts";
+import { dispatch } from "../../src/dispatch.ts";
+import type { DType, Tensor } from "../../src/index.ts";
+import { fillCall } from "../../src/shader/fill.ts";
+import type { Element } from "../../src/shader/ir.ts";
+import type { Kernel } from "../../src/shader/kernels/kernel.ts";
+import type { Shape } from "../../src/shape.ts";
+
+const dtypes: { readonly [E in Element]: DType } = { f32: "float32", f16: "float16", i32: "int32", u32: "uint32" };
+
+export interface Run {
+  readonly inputs: { readonly [name: string]: Tensor };
+  readonly outputs: { readonly [name: string]: Shape };
+  readonly params?: { readonly [name: string]: number };
+  /** Outputs begin as zeros. */
+  readonly zeros?: boolean;
+}
+
+const operations = new WeakMap<Kernel, (run: Run) => Tensor[]>();
+
+function operationOf(kernel: Kernel): (run: Run) => Tensor[] {
+  const { source } = kernel.program;
+  const outputs = source.buffers.filter((b) => b.isWritable);
+  const inputs = source.buffers.filter((b) => !b.isWritable);
+  const operation = define<Pick<Run, "outputs" | "params" | "zeros">>({
+    name: source.name,
+    traits: { users: true },
+    infer: (_, attrs) => outputs.map((b) => ({ shape: attrs.outputs[b.name]!, dtype: dtypes[b.element] })),
+    lower: (g, given, attrs, results) => {
+      const shapes = Object.fromEntries([
+        ...inputs.map((b, i) => [b.name, given[i]!.sizes]),
+        ...outputs.map((b, i) => [b.name, results[i]!.shape]),
+      ]);
+      const facts = { shapes, params: attrs.params ?? {} };
+      const call = kernel.program.call(kernel.groups(facts), facts, { fills: attrs.zeros === true ? results.map(fillCall) : [] });
+      return g.shader(call, given, results.map(({ dtype, shape }) => ({ dtype, sizes: shape }))); // prettier-ignore
+    },
+    grad: null,
+  });
+  return ({ inputs: given, ...attrs }) => dispatch(operation, inputs.map((b) => given[b.name]!), attrs); // prettier-ignore
+}
+
+/** The outputs of a kernel, by name. */
+export function runKernel(kernel: Kernel, run: Run): { [name: string]: Tensor } {
+  let operation = operations.get(kernel);
+  if (operation === undefined) operations.set(kernel, (operation = operationOf(kernel)));
+  const made = operation(run);
+  const names = kernel.program.source.buffers.filter((b) => b.isWritable).map((b) => b.name);
+  return Object.fromEntries(names.map((name, i) => [name, made[i]!]));
+}

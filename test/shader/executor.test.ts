@@ -1,0 +1,50 @@
+/** The software adapter's executor computes what the evaluator computes: random shaders, to the bit. */
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { ShaderProgram } from "../../src/shader/compiled.ts";
+import { evaluateShader } from "../../src/shader/evaluate.ts";
+import { eachDevice, isMicrosoft, useDevice } from "../device.ts";
+import { runKernel } from "./device.ts";
+import { GROUPS, randomBuffers, randomShader, randomUniforms, SIZES } from "./random.ts";
+
+const COUNT = Number(process.env.DXTENSOR_FUZZ ?? 60);
+
+/** The tensors of the words; those of halves as their bits. */
+function tensorOf(name: "x" | "h" | "i", words: Uint32Array): dx.Tensor {
+  const size = SIZES[name];
+  if (name === "x") return dx.tensor(new Float32Array(words.buffer, 0, size));
+  if (name === "i") return dx.tensor(new Int32Array(words.buffer, 0, size));
+  return dx.tensor(new Uint16Array(words.buffer, 0, size), { dtype: "float16" });
+}
+
+eachDevice("random shaders", (device) => {
+  useDevice(device);
+  // A GPU may fuse a product and a sum: then a comparison of two results may go the other way.
+  it.skipIf(isMicrosoft(device))(`${COUNT} of them (our executor only: drivers fuse products and sums)`, () => {
+    for (let seed = 1; seed <= COUNT; seed++) {
+      const source = randomShader(seed);
+      const expected = randomBuffers(seed);
+      const uniforms = randomUniforms(seed);
+      evaluateShader(source, { groups: GROUPS, buffers: expected, uniforms });
+      const given = randomBuffers(seed);
+      const program = new ShaderProgram(source);
+      const made = runKernel(
+        { program, groups: () => GROUPS, inPlace: false },
+        {
+          inputs: { x: tensorOf("x", given["x"]!), h: tensorOf("h", given["h"]!), i: tensorOf("i", given["i"]!) },
+          outputs: { y: [SIZES.y], k: [SIZES.k], n: [SIZES.n] },
+          params: { scale: uniforms["scale"]!, count: uniforms["count"]! },
+          zeros: true,
+        },
+      );
+      for (const name of ["y", "k", "n"] as const) {
+        const { buffer, byteOffset, byteLength } = made[name]!.dataSync();
+        const bytes = new Uint8Array(expected[name]!.buffer, 0, byteLength);
+        expect(`seed ${seed} ${name} ${Buffer.from(buffer, byteOffset, byteLength).toString("hex")}`).toBe(
+          `seed ${seed} ${name} ${Buffer.from(bytes).toString("hex")}`,
+        );
+        made[name]!.dispose();
+      }
+    }
+  });
+});
