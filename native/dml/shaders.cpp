@@ -9,7 +9,7 @@ namespace {
 
 // The software adapter says why it refused a shader.
 std::string Refusal(const Context& context) {
-  if (!context.software) return "";
+  if (!context.software) return "a driver also says this of shaders that it can't translate";
   UINT size = 0;
   if (FAILED(context.d3d->GetPrivateData(kIidRefusal, &size, nullptr)) || !size) return "";
   std::string text(size, ' ');

@@ -48,6 +48,12 @@ std::string Lacking(const shader::Program& program, const RootSignature& signatu
   return {};
 }
 
+void AddResource(BoundDispatch* dispatch, Held<Resource> resource) {
+  for (const Held<Resource>& known : dispatch->resources)
+    if (known.get() == resource.get()) return;
+  dispatch->resources.push_back(std::move(resource));
+}
+
 }  // namespace
 
 HRESULT PipelineState::Create(Device* device, const D3D12_COMPUTE_PIPELINE_STATE_DESC* desc, REFIID iid, void** out) {
@@ -106,6 +112,19 @@ std::string ComputeState::SetTable(UINT parameter, D3D12_GPU_DESCRIPTOR_HANDLE s
   return {};
 }
 
+// What a table shows is in the state of its use, whether or not this shader looks at it.
+void ComputeState::AddBound(BoundDispatch* dispatch, DescriptorHeap* heap) const {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (!arguments_[i].set || !heap || arguments_[i].heap.get() != heap) continue;
+    for (const RootParameter::Range& range : root_signature_->parameters()[i].ranges)
+      for (UINT k = 0; k < range.count; ++k) {
+        View view;
+        if (!heap->ReadView(arguments_[i].first + range.offset + k, &view) || !view.buffer) continue;
+        if (Held<Resource> resource = heap->device().FindViewed(view.buffer)) AddResource(dispatch, std::move(resource));
+      }
+  }
+}
+
 Held<BoundDispatch> ComputeState::Bind(UINT x, UINT y, UINT z, DescriptorHeap* heap, std::string* why) const {
   auto fail = [&](const std::string& text) {
     *why = text;
@@ -148,6 +167,7 @@ Held<BoundDispatch> ComputeState::Bind(UINT x, UINT y, UINT z, DescriptorHeap* h
     bound->buffers[i] = {buffer.data(), view.size};
     if (memory.read || memory.written) AddAccess(bound.get(), buffer, view.size, memory.written);
   }
+  AddBound(bound.get(), heap);
   return Held<BoundDispatch>(bound.get());
 }
 

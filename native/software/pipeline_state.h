@@ -47,6 +47,7 @@ class ComputeState {
     Held<DescriptorHeap> heap;  // of a table
     std::vector<uint32_t> words;
   };
+  void AddBound(BoundDispatch* dispatch, DescriptorHeap* heap) const;
 
   Held<PipelineState> pipeline_;
   Held<RootSignature> root_signature_;

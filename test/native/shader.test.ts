@@ -9,7 +9,7 @@ import { assemble, buffer, constant, fromBuffer, immediate, op, r, sync, threadI
 const THREADS = 64;
 const N = 1000;
 const SIZE = 4 * N;
-const address = [op("umad", to(0), threadId, immediate(4), immediate(0))];
+const address = [op("imad", to(0), threadId, immediate(4), immediate(0))];
 const guarded = (...body: readonly (readonly number[])[]) => [op("ult", to(1), threadId, constant(0)), op("if", r(1)), ...body, op("endif")];
 
 /** u1[i] = max(u0[i], 0) for i < cb0[0] */
