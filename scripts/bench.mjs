@@ -6,11 +6,14 @@ import { ensureBuilt } from "./lib/ensure.mjs";
 await main(
   async () => {
     await ensureBuilt(["bench"], { isRuntimeOnly: false });
-    const done = spawnSync(process.execPath, ["--expose-gc", at("build", "bench", "index.js"), ...optionalFile(process.argv.slice(2))], {
+    const given = process.argv.slice(2);
+    const isSuite = given.some((a) => /^--(suite|check|page)\b/.test(a));
+    const [program, args] = isSuite ? [["suite", "index.js"], given] : [["index.js"], optionalFile(given)];
+    const done = spawnSync(process.execPath, ["--expose-gc", at("build", "bench", ...program), ...args], {
       cwd: root,
       stdio: "inherit",
     });
     return done.status ?? 1;
   },
-  helpOf("bench", "index.ts"),
+  `${helpOf("bench", "index.ts")}\n\n${helpOf("bench", "suite", "index.ts")}`,
 );

@@ -215,4 +215,5 @@ def main():
                       "steps": steps, "failures": failures}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+/** What is measured: each workload is data, so that peers in other languages get the same. */
+import { mobileNetV2, resnet50, type Node } from "./nets.ts";
+
+export type Kind =
+  | { readonly kind: "matmul"; readonly batch: number; readonly m: number; readonly k: number; readonly n: number }
+  | { readonly kind: "matvec"; readonly n: number }
+  | { readonly kind: "elementwise"; readonly op: "add" | "tanh" | "scalars" | "tensors"; readonly n: number }
+  | { readonly kind: "sum"; readonly axis: number | null; readonly m: number; readonly n: number }
+  | { readonly kind: "softmax" | "layernorm" | "transpose"; readonly m: number; readonly n: number }
+  | { readonly kind: "gather"; readonly rows: number; readonly columns: number; readonly count: number }
+  | { readonly kind: "concat"; readonly axis: number; readonly m: number; readonly n: number }
+  | { readonly kind: "cast"; readonly n: number }
+  | {
+      readonly kind: "conv";
+      readonly batch: number;
+      readonly inputs: number;
+      readonly size: number;
+      readonly outputs: number;
+      readonly kernel: number;
+      readonly stride: number;
+      readonly groups: number;
+    }
+  | { readonly kind: "maxpool"; readonly batch: number; readonly channels: number; readonly size: number }
+  | { readonly kind: "net"; readonly batch: number; readonly nodes: readonly Node[] }
+  | {
+      readonly kind: "encoder";
+      readonly batch: number;
+      readonly length: number;
+      readonly width: number;
+      readonly heads: number;
+      readonly layers: number;
+    }
+  | { readonly kind: "train"; readonly network: string }
+  | { readonly kind: "tiny"; readonly n: number };
+
+export interface Workload {
+  readonly name: string;
+  readonly group: string;
+  readonly what: Kind;
+  readonly unit: "GFLOP/s" | "GB/s" | "images/s" | "sequences/s" | "steps/s" | "calls/s";
+  /** In one execution. */
+  readonly work: number;
+}
+
+const M = 2 ** 20;
+const list: Workload[] = [];
+const add = (group: string, name: string, unit: Workload["unit"], work: number, what: Kind): void => {
+  list.push({ group, name, unit, work: unit === "GFLOP/s" || unit === "GB/s" ? work / 1e9 : work, what });
+};
+
+for (const n of [64, 256, 512, 1024, 2048])
+  add("matmul", `matmul ${n}`, "GFLOP/s", 2 * n ** 3, { kind: "matmul", batch: 1, m: n, k: n, n });
+add("matmul", "matmul of 32 batches, 128 x 64 x 128", "GFLOP/s", 2 * 32 * 128 * 64 * 128, {
+  kind: "matmul",
+  batch: 32,
+  m: 128,
+  k: 64,
+  n: 128,
+});
+add("matmul", "matrix times vector 4096", "GFLOP/s", 2 * 4096 ** 2, { kind: "matvec", n: 4096 });
+
+// Bytes: each input read once, the output written once.
+add("elementwise", "add, 16 Mi", "GB/s", 12 * 16 * M, { kind: "elementwise", op: "add", n: 16 * M });
+add("elementwise", "tanh, 16 Mi", "GB/s", 8 * 16 * M, { kind: "elementwise", op: "tanh", n: 16 * M });
+add("elementwise", "relu(a x + b) c + tanh(x), scalars, 16 Mi", "GB/s", 8 * 16 * M, { kind: "elementwise", op: "scalars", n: 16 * M });
+add("elementwise", "relu(a x + b) c + tanh(x), tensors, 16 Mi", "GB/s", 20 * 16 * M, { kind: "elementwise", op: "tensors", n: 16 * M });
+for (const [name, axis] of [
+  ["all", null],
+  ["the last axis", 1],
+  ["the first axis", 0],
+] as const)
+  add("reduce", `sum over ${name}, 4096 x 4096`, "GB/s", 4 * 16 * M, { kind: "sum", axis, m: 4096, n: 4096 });
+add("reduce", "softmax 4096 x 4096", "GB/s", 8 * 16 * M, { kind: "softmax", m: 4096, n: 4096 });
+add("reduce", "layerNorm 4096 x 1024", "GB/s", 8 * 4 * M, { kind: "layernorm", m: 4096, n: 1024 });
+add("move", "transpose 4096 x 4096", "GB/s", 8 * 16 * M, { kind: "transpose", m: 4096, n: 4096 });
+add("move", "gather 8192 rows of 256", "GB/s", 8 * 8192 * 256, { kind: "gather", rows: 50_000, columns: 256, count: 8192 });
+add("move", "concat, first axis", "GB/s", 8 * 16 * M, { kind: "concat", axis: 0, m: 2048, n: 4096 });
+add("move", "concat, last axis", "GB/s", 8 * 16 * M, { kind: "concat", axis: 1, m: 4096, n: 2048 });
+add("move", "cast to float16, 16 Mi", "GB/s", 6 * 16 * M, { kind: "cast", n: 16 * M });
+
+for (const batch of [1, 8])
+  for (const [name, inputs, size, outputs, kernel, stride, groups] of [
+    ["3x3, 64 channels", 64, 56, 64, 3, 1, 1],
+    ["1x1, 256 to 64", 256, 56, 64, 1, 1, 1],
+    ["7x7 stride 2, 3 to 64", 3, 224, 64, 7, 2, 1],
+    ["3x3 stride 2, 128 channels", 128, 56, 128, 3, 2, 1],
+    ["3x3, 512 channels", 512, 7, 512, 3, 1, 1],
+    ["depthwise 3x3, 256 channels", 256, 56, 256, 3, 1, 256],
+  ] as const) {
+    const flops = 2 * batch * outputs * Math.ceil(size / stride) ** 2 * (inputs / groups) * kernel ** 2;
+    add("conv", `conv ${name}, batch ${batch}`, "GFLOP/s", flops, { kind: "conv", batch, inputs, size, outputs, kernel, stride, groups });
+  }
+for (const batch of [1, 8])
+  add("conv", `max pooling 3x3 stride 2, batch ${batch}`, "GB/s", 4 * batch * 64 * (112 ** 2 + 56 ** 2), {
+    kind: "maxpool",
+    batch,
+    channels: 64,
+    size: 112,
+  });
+
+for (const batch of [1, 8]) {
+  add("infer", `ResNet-50, batch ${batch}`, "images/s", batch, { kind: "net", batch, nodes: resnet50() });
+  add("infer", `MobileNetV2, batch ${batch}`, "images/s", batch, { kind: "net", batch, nodes: mobileNetV2() });
+}
+add("infer", "encoder of 4 layers, batch 8 of 128", "sequences/s", 8, {
+  kind: "encoder",
+  batch: 8,
+  length: 128,
+  width: 256,
+  heads: 4,
+  layers: 4,
+});
+for (const network of ["mlp", "quickstart", "lenet", "resnet", "encoder"])
+  add("train", `training step, ${network}`, "steps/s", 1, { kind: "train", network });
+for (const n of [1, 16]) add("overhead", `add of ${n}`, "calls/s", 1, { kind: "tiny", n });
+
+export const WORKLOADS: readonly Workload[] = list;
