@@ -12,7 +12,7 @@ export const dropout2d = function ($0: never, $1: never = undefined as never) { 
 /** dropout of whole channels of x [N, C, ...]. Reference: torch.nn.functional.dropout2d. @functional dropout1d dropout2d dropout3d */
 export const dropout3d = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind100.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("dropout3d", "x:0 options:54", arguments); try { return $dropout.dropoutChannels($0, $1); } catch (error) { throw under("dropout3d", error); } } as unknown as typeof $dropout.dropoutChannels;
 /**
- * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows]. Floating dtypes.
+ * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows].
  * DirectML: PADDING1, ELEMENT_WISE_IDENTITY with strides. Reference: torch.nn.functional.unfold.
  * @functional unfold
  */

@@ -1,9 +1,10 @@
 /** Pooling to a given size: window i of O over I cells reaches from floor(i I / O) to ceil((i + 1) I / O). */
+import { isHalf } from "../dtype.ts";
 import { ShapeError } from "../errors.ts";
 import { expandList } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
-import { roundedOnce } from "./data.ts";
+import { roundedOnce, toDType } from "./data.ts";
 import { indexSelect } from "./gather.ts";
 import { matmul } from "./matmul.ts";
 import { reshape, transpose } from "./movement.ts";
@@ -37,7 +38,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
   if (divides(input, output)) return meanOf(x, spatial, evenWindows(input, output));
   // A window's mean is a mean along each axis in turn: a product with a matrix of weights.
   return roundedOnce([x], (z) => {
-    let y = z!;
+    let y = isHalf(z!.dtype) ? toDType(z!, "float32") : z!;
     output.forEach((o, i) => {
       const axis = x.rank - spatial + i;
       if (o === input[i]) return;
@@ -48,7 +49,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
       const matrix = tensor(weights, { shape: [input[i]!, o], dtype: y.dtype, device: x.device });
       y = transpose(matmul(transpose(y, axis, x.rank - 1), matrix), axis, x.rank - 1);
     });
-    return y;
+    return toDType(y, z!.dtype);
   });
 }
 

@@ -110,17 +110,12 @@ function slope(x: Tensor, axis: number, step: number | Tensor, edgeOrder: 1 | 2)
   const at = (start: number, length: number): Tensor => narrow(x, axis, start, length);
   if (step instanceof Tensor && (step.rank !== 1 || step.size !== n))
     throw new ShapeError("gradient", "spacing", `a vector of ${n} places along axis ${axis}`, step.describe());
+  if (!(step instanceof Tensor)) return evenSlope(at, n, axis, step, edgeOrder);
   // Distances to the next element, along the axis.
-  const widths =
-    step instanceof Tensor
-      ? reshape(
-          toDType(diff(step), x.dtype),
-          x.shape.map((_, i) => (i === axis ? n - 1 : 1)),
-        )
-      : expand(
-          mul(ones([1], { dtype: x.dtype, device: x.device }), step),
-          x.shape.map((_, i) => (i === axis ? n - 1 : 1)),
-        );
+  const widths = reshape(
+    toDType(diff(step), x.dtype),
+    x.shape.map((_, i) => (i === axis ? n - 1 : 1)),
+  );
   const width = (start: number, length: number): Tensor => narrow(widths, axis, start, length);
   const between = (i: number): Tensor => div(sub(at(i + 1, 1), at(i, 1)), width(i, 1));
   const parts: Tensor[] = [];
@@ -141,6 +136,16 @@ function slope(x: Tensor, axis: number, step: number | Tensor, edgeOrder: 1 | 2)
     return mul(sub(sub(b, a), c), sign);
   };
   return cat([end(0, 1, 2, width(0, 1), width(1, 1), 1), ...parts, end(n - 1, n - 2, n - 3, width(n - 2, 1), width(n - 3, 1), -1)], axis);
+}
+
+/** slope() for neighbours at one distance: half the difference of those on both sides. */
+function evenSlope(at: (start: number, length: number) => Tensor, n: number, axis: number, step: number, edgeOrder: 1 | 2): Tensor {
+  const parts = n > 2 ? [div(sub(at(2, n - 2), at(0, n - 2)), 2 * step)] : [];
+  const between = (i: number): Tensor => div(sub(at(i + 1, 1), at(i, 1)), step);
+  if (edgeOrder === 1) return cat([between(0), ...parts, between(n - 2)], axis);
+  const end = (nearest: number, next: number, last: number, sign: number): Tensor =>
+    div(sub(sub(mul(at(next, 1), 4), mul(at(nearest, 1), 3)), at(last, 1)), 2 * sign * step);
+  return cat([end(0, 1, 2, 1), ...parts, end(n - 1, n - 2, n - 3, -1)], axis);
 }
 
 export interface VanderOptions {

@@ -109,6 +109,10 @@ export function normalize(
  */
 export type MatrixOrder = "fro" | "nuc" | 1 | -1 | 2 | -2 | typeof Infinity;
 
+/** The largest of sums that are not negative; of none it is 0. */
+const largest = (x: Tensor, axis: number, keepDims: boolean): Tensor =>
+  x.shape.at(axis) === 0 ? sum(x, axis, { keepDims }) : amax(x, axis, { keepDims });
+
 /**
  * The norm of the matrices that two axes (the last by default) span. Those made of singular values ("nuc", 2, -2) run on the
  * host. DirectML: REDUCE. Reference: torch.linalg.matrix_norm.
@@ -128,7 +132,7 @@ export function matrixNorm(
   if (order === "fro") return norm(source, 2, [row, column], { keepDims });
   if (order === "nuc" || Math.abs(order) === 2) {
     const values = svdvals(movedim(source, [row, column], [-2, -1]));
-    const found = order === "nuc" ? sum(values, -1) : order > 0 ? amax(values, -1) : amin(values, -1);
+    const found = order === "nuc" ? sum(values, -1) : order > 0 ? largest(values, -1, false) : amin(values, -1);
     return keepDims ? unsqueeze(unsqueeze(found, Math.min(row, column)), Math.max(row, column)) : found;
   }
   if (Math.abs(order) !== 1 && Math.abs(order) !== Infinity)
@@ -136,7 +140,7 @@ export function matrixNorm(
   const [summed, chosen] = Math.abs(order) === 1 ? [row, column] : [column, row];
   const sums = sum(abs(source), summed, { keepDims });
   const rest = keepDims || chosen < summed ? chosen : chosen - 1;
-  return order > 0 ? amax(sums, rest, { keepDims }) : amin(sums, rest, { keepDims });
+  return order > 0 ? largest(sums, rest, keepDims) : amin(sums, rest, { keepDims });
 }
 
 /** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */

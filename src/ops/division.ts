@@ -42,26 +42,41 @@ function longDivision(g: GraphBuilder, a: Expr, b: Expr, wanted: "quotient" | "r
   return g.elementWiseIf(negative, g.elementWiseSubtract(whole(g, result, 0), result), result);
 }
 
+/** What a truncated division left over, made that of a floored one. */
+function withSignOf(g: GraphBuilder, b: Expr, rest: Expr): Expr {
+  const differs = g.elementWiseLogicalXor(isNegative(g, rest), isNegative(g, b), BOOL);
+  const moved = g.elementWiseIf(differs, g.elementWiseAdd(rest, b), rest);
+  return g.elementWiseIf(isZero(g, rest), rest, moved);
+}
+
 /** The remainder with the sign of a, or (floored) of b, of whole numbers. */
 function wholeRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
   const inner = computable(g, floored ? "ELEMENT_WISE_MODULUS_FLOOR" : "ELEMENT_WISE_MODULUS_TRUNCATE", a.dtype);
   const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
-  if (g.supports("ELEMENT_WISE_MODULUS_FLOOR", inner))
+  const isNative = g.supports("ELEMENT_WISE_MODULUS_FLOOR", inner);
+  if (isNative && inner !== "int64")
     return cast(g, floored ? g.elementWiseModulusFloor(x, y) : g.elementWiseModulusTruncate(x, y), a.dtype);
-  const remainder = longDivision(g, x, y, "remainder");
-  if (!floored) return cast(g, remainder, a.dtype);
-  const differs = g.elementWiseLogicalXor(isNegative(g, remainder), isNegative(g, y), BOOL);
-  const moved = g.elementWiseIf(differs, g.elementWiseAdd(remainder, y), remainder);
-  return cast(g, g.elementWiseIf(isZero(g, remainder), remainder, moved), a.dtype);
+  // MODULUS of negative int64 is wrong on NVIDIA's GPUs (-4 mod 2 gives -2), the quotient is right.
+  const rest = isNative
+    ? g.elementWiseSubtract(x, g.elementWiseMultiply(g.elementWiseDivide(x, y), y))
+    : longDivision(g, x, y, "remainder");
+  return cast(g, floored ? withSignOf(g, y, rest) : rest, a.dtype);
 }
 
 /** a / b of whole numbers, towards zero, or (floored) downwards. */
 function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
-  const exact = floored ? g.elementWiseSubtract(a, wholeRemainder(g, a, b, true)) : a;
   const inner = computable(g, "ELEMENT_WISE_DIVIDE", a.dtype);
-  const [x, y] = [cast(g, exact, inner), cast(g, b, inner)];
-  const result = g.supports("ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y, "quotient");
-  return cast(g, result, a.dtype);
+  const [x, y] = [cast(g, a, inner), cast(g, b, inner)];
+  const quotient = g.supports("ELEMENT_WISE_DIVIDE", inner) ? g.elementWiseDivide(x, y) : longDivision(g, x, y, "quotient");
+  if (!floored || !DTYPES[inner].isSigned) return cast(g, quotient, a.dtype);
+  // The dividend is not rounded first: what is next to the least number would overflow.
+  const rest = g.elementWiseSubtract(x, g.elementWiseMultiply(quotient, y));
+  const isAbove = g.elementWiseLogicalAnd(
+    g.elementWiseLogicalNot(isZero(g, rest), BOOL),
+    g.elementWiseLogicalXor(isNegative(g, rest), isNegative(g, y), BOOL),
+    BOOL,
+  );
+  return cast(g, g.elementWiseIf(isAbove, g.elementWiseSubtract(quotient, whole(g, quotient, 1)), quotient), a.dtype);
 }
 
 /** floor(a / b) of real numbers, exact where the quotient is whole, as PyTorch (and Python) computes it. */
@@ -76,6 +91,15 @@ function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
   const ratio = f.div(a, b);
   // A quotient of zero has the sign of a / b; a division by zero is the plain one.
   return f.cases([f.eq(b, 0), ratio], [f.eq(exact, 0), f.mul(ratio, 0)], nearest);
+}
+
+/** The remainder of real numbers, with the sign of a or (floored) of b; a itself, or b, where b is infinite: a / b times b is no number then. */
+function realRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
+  const f = new Formula(g, a.dtype, a.sizes);
+  const rest = floored ? g.elementWiseModulusFloor(a, b) : g.elementWiseModulusTruncate(a, b);
+  const isEdge = f.and(f.isInfinite(b), f.lt(f.abs(a), Infinity));
+  const edge = floored ? f.where(f.and(f.not(f.eq(a, 0)), f.xor(f.lt(a, 0), f.lt(b, 0))), b, a) : a;
+  return f.where(isEdge, edge, rest);
 }
 
 const numbers = (name: string, promoted: DType): DType => {
@@ -102,13 +126,13 @@ const truncOp = rounded("div", false);
 const remainderOp = binary("remainder", {
   operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
-  emit: (g, a, b) => (isFloat(a.dtype) ? g.elementWiseModulusFloor(a, b) : wholeRemainder(g, a, b, true)),
+  emit: (g, a, b) => (isFloat(a.dtype) ? realRemainder(g, a, b, true) : wholeRemainder(g, a, b, true)),
   grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, floor(quotient(a, b)))) : null],
 });
 const fmodOp = binary("fmod", {
   operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
-  emit: (g, a, b) => (isFloat(a.dtype) ? g.elementWiseModulusTruncate(a, b) : wholeRemainder(g, a, b, false)),
+  emit: (g, a, b) => (isFloat(a.dtype) ? realRemainder(g, a, b, false) : wholeRemainder(g, a, b, false)),
   grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, trunc(quotient(a, b)))) : null],
 });
 

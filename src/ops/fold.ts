@@ -118,12 +118,11 @@ function columns(operation: string, plane: readonly number[], kernelSize: PerAxi
 }
 
 /**
- * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows]. Floating dtypes.
+ * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows].
  * DirectML: PADDING1, ELEMENT_WISE_IDENTITY with strides. Reference: torch.nn.functional.unfold.
  * @functional unfold
  */
 export function unfoldWindows(x: Tensor, kernelSize: PerAxis, options: FoldOptions = {}): Tensor {
-  demandFloat("unfold", x);
   if ((x.rank !== 4 && x.rank !== 3) || x.shape.slice(-3).includes(0))
     throw new ShapeError("unfold", "x", "[N, C, H, W] or [C, H, W], not empty but for N", x.describe());
   const w = columns("unfold", x.shape.slice(-2), kernelSize, options);

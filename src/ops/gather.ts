@@ -1,5 +1,6 @@
 /** Elements by index: gather, indexSelect, takeAlongAxis, and their adjoint, the sum by index. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -8,6 +9,7 @@ import { demandIndices } from "../runtime/index-check.ts";
 import { normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
+import { empty } from "./creation.ts";
 import { broadcastTo, reshape } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 import { lowerFold } from "./scatter-lower.ts";
@@ -109,6 +111,7 @@ export function gather(x: Tensor, axis: number, index: Tensor): Tensor {
   demandIndex("gather", index);
   demandSameDevice("gather", [x, index]);
   const a = normalizeAxis("gather", axis, x.rank);
+  if (index.size === 0) return tie(empty(index.shape, { dtype: x.dtype, device: x.device }), x);
   if (Math.max(1, x.rank) !== Math.max(1, index.rank) || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1)))
     throw new ShapeError("gather", "index", `of ${x.rank} axes, not longer than ${x.describe()} but along axis ${a}`, index.describe());
   demandIndices("gather", index, { length: x.shape[a] ?? 1 });

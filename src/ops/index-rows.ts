@@ -6,11 +6,13 @@ import { demandIndices } from "../runtime/index-check.ts";
 import { normalizeAxis, showShape, sizeOf, type Shape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
+import { ones, zeros } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { demandIndex, sumElements, sumRows } from "./gather.ts";
 import { expand, reshape } from "./movement.ts";
 import { REDUCTIONS, asBool, reduced, scatterOp, type ScatterReduceOptions, type ScatterReduction } from "./scatter.ts";
 import { clone } from "./state.ts";
+import { where } from "./where.ts";
 
 /** A 1-axis index and the parts along an axis that it names. */
 function checkedRows(operation: string, x: Tensor, axis: number, index: Tensor, source: Tensor | null): { a: number; wide: Shape } {
@@ -55,7 +57,15 @@ export function indexFill(x: Tensor, axis: number, index: Tensor, value: Tensor 
   const fill = value instanceof Tensor ? toDType(value, x.dtype) : scalarTensor(x.device, x.dtype, value);
   if (fill.rank !== 0) throw new ShapeError("indexFill", "value", "a number or a tensor of rank 0", fill.describe());
   if (sizeOf(wide) === 0) return clone(x);
-  return call(scatterOp, [x, spreadIndex(index, a, wide), expand(fill, wide)], { axis: a });
+  const places = spreadIndex(index, a, wide);
+  if (!fill.requiresGrad) return call(scatterOp, [x, places, expand(fill, wide)], { axis: a });
+  // A place that the index names twice counts once in the value's gradient.
+  const named = call(
+    scatterOp,
+    [zeros(x.shape, { dtype: "bool", device: x.device }), places, ones(wide, { dtype: "bool", device: x.device })],
+    { axis: a },
+  );
+  return where(named, fill, x);
 }
 
 /** x's parts along an axis reduced with source's at the places of a 1-axis index. Reference: torch.index_reduce. */

@@ -524,7 +524,7 @@ export const frexp = function ($0: never) { if (!(isTensor($0) && (arguments.len
 export const ldexp = function ($0: never, $1: never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("ldexp", "x:0 exponent:14", arguments); try { return $floats.ldexp($0, $1); } catch (error) { throw under("ldexp", error); } } as unknown as typeof $floats.ldexp;
 export { type FoldOptions } from "./fold.ts";
 /**
- * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows]. Floating dtypes.
+ * Windows of x [N, C, H, W] or [C, H, W] as columns [N, C * kernel, windows].
  * DirectML: PADDING1, ELEMENT_WISE_IDENTITY with strides. Reference: torch.nn.functional.unfold.
  * @functional unfold
  */

@@ -14,6 +14,7 @@ import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select,
 import { nonzeroSync, wrapped } from "./nonzero.ts";
 import { arange } from "./ranges.ts";
 import { scatterOp } from "./scatter.ts";
+import { clone } from "./state.ts";
 import { where } from "./where.ts";
 
 /** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
@@ -143,7 +144,7 @@ const placesOf = (operation: string, x: Tensor, indices: readonly Index[]): Tens
 function replaced(operation: string, x: Tensor, indices: readonly Index[], value: Tensor): Tensor {
   const target = placesOf(operation, x, indices);
   demandFits(operation, value, target);
-  if (target.size === 0) return mul(x, 1);
+  if (target.size === 0) return clone(x);
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
   return reshape(call(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
 }
@@ -201,7 +202,7 @@ export function indexPut(
   if (!accumulate) return replaced("indexPut", x, indices, source);
   const target = placesOf("indexPut", x, indices);
   demandFits("indexPut", source, target);
-  if (target.size === 0) return mul(x, 1);
+  if (target.size === 0) return clone(x);
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
 }

@@ -5,15 +5,17 @@
  */
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { DTYPES } from "../dtype.ts";
+import { DTYPES, type DType } from "../dtype.ts";
 import { add } from "./binary.ts";
+import { gt, logicalOr, lt } from "./compare.ts";
 import { tensor } from "./creation.ts";
 import { div } from "./division.ts";
 import { flip, stack } from "./join.ts";
 import { matmul } from "./matmul.ts";
-import { narrow, reshape, sliceView, transpose } from "./movement.ts";
+import { broadcastTo, narrow, reshape, sliceView, transpose } from "./movement.ts";
 import { pad } from "./pad.ts";
-import { maximum } from "./where.ts";
+import { arange } from "./ranges.ts";
+import { maximum, where } from "./where.ts";
 
 /** Lists hold one number for each spatial axis. */
 interface Layout {
@@ -114,7 +116,26 @@ export function integerAverage(x: Tensor, w: Windows, counts: readonly number[])
   return div(sum, over, { roundingMode: "trunc" });
 }
 
+function lowest(dtype: DType): number {
+  const { sizeInBytes, isSigned } = DTYPES[dtype];
+  return isSigned ? -(2 ** (8 * sizeInBytes - 1)) : 0;
+}
+
+/** The largest cells, and their places within the plane; of equal ones the first. */
+export function integerMaximumWithPlaces(x: Tensor, w: Windows): { readonly values: Tensor; readonly indices: Tensor } {
+  const all = cells(x, w, lowest(x.dtype));
+  const plane = reshape(arange(sizeOf(w.input), { dtype: "int32", device: x.device }), [1, 1, ...w.input]);
+  const places = cells(plane, w, -1);
+  let [values, indices] = [all[0]!, broadcastTo(places[0]!, all[0]!.shape)];
+  all.slice(1).forEach((cell, i) => {
+    // The first cell may be padding, which nothing in the plane need exceed.
+    const wins = logicalOr(gt(cell, values), lt(indices, 0));
+    values = where(wins, cell, values);
+    indices = where(wins, places[i + 1]!, indices);
+  });
+  return { values, indices };
+}
+
 export function integerMaximum(x: Tensor, w: Windows): Tensor {
-  const { sizeInBytes, isSigned } = DTYPES[x.dtype];
-  return cells(x, w, isSigned ? -(2 ** (8 * sizeInBytes - 1)) : 0).reduce((a, b) => maximum(a, b));
+  return cells(x, w, lowest(x.dtype)).reduce((a, b) => maximum(a, b));
 }

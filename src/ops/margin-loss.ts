@@ -83,10 +83,10 @@ export function multiMarginLoss(x: Tensor, y: Tensor, options: MultiMarginOption
   const { p = 1, margin = 1, weight = null } = options;
   if (p !== 1 && p !== 2) throw new ValueError("multiMarginLoss", "p", "1 or 2", p);
   if (!isInteger(y.dtype)) throw new DTypeError("multiMarginLoss", "y", "of an integer dtype", y.describe());
-  const single = x.rank === 1;
+  const single = x.rank < 2;
   if ((x.rank !== 2 && !single) || y.size !== (single ? 1 : x.shape[0]) || y.rank > 1)
     throw new ShapeError("multiMarginLoss", "x and y", "[N, C] and [N]", `${x.describe()}, ${y.describe()}`);
-  const classes = x.shape.at(-1)!;
+  const classes = x.shape.at(-1) ?? 1;
   const rows = reshape(x, [x.size / classes, classes]);
   const places = reshape(toDType(y, "int32"), [rows.shape[0]!, 1]);
   let excess = clampMin(add(sub(margin, gather(rows, 1, places)), rows), 0);

@@ -7,6 +7,7 @@ import type { Expr } from "../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
+import { zerosLike } from "./creation.ts";
 import { define } from "../definition.ts";
 import { reshape, transpose } from "./movement.ts";
 import { cast, sumTo } from "./support.ts";
@@ -248,7 +249,7 @@ function addProduct(
   if (isInteger(a.dtype) || sizeOf(shape) === 0 || a.shape.at(-1) === 0) {
     const product = matmul(a, b);
     const factor = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isInteger(x.dtype) ? Math.trunc(by) : by));
-    return add(factor(c, beta), factor(product, alpha));
+    return add(beta === 0 ? zerosLike(c) : factor(c, beta), factor(product, alpha));
   }
   return call(addmmOp, [c, a, b], { alpha, beta });
 }
@@ -304,6 +305,7 @@ const linearOp = define({
  * @functional
  */
 export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
+  if (weight.rank === 1) return single(x, weight, bias);
   demandRank("linear", "weight", weight, 2);
   demandProduct("linear", x, weight, "weight");
   if (x.rank === 0 || x.shape.at(-1) !== weight.shape[1])
@@ -322,6 +324,13 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
     return bias === null ? product : add(product, bias);
   }
   return call(linearOp, bias === null ? [x, weight] : [x, weight, bias], undefined);
+}
+
+/** The linear layer of one output, whose axis the result lacks: weight [I], bias a scalar. */
+function single(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  if (bias !== null && bias.rank > 0) throw new ShapeError("linear", "bias", "a scalar, as weight has one axis", bias.describe());
+  const y = linear(x, reshape(weight, [1, weight.size]), bias === null ? null : reshape(bias, [1]));
+  return reshape(y, y.shape.slice(0, -1));
 }
 
 export const methods = { matmul, mm, bmm, mv, dot, outer, addmm, baddbmm };

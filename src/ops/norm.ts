@@ -188,12 +188,15 @@ export function batchNorm(
 const averageOp = define<{ readonly momentum: number; readonly scale: number }>({
   name: "movingAverage",
   infer: ([running]) => [running!],
-  lower: (g, [running, value], { momentum, scale }) => [
-    g.elementWiseAdd(
-      g.elementWiseIdentity(running!, { scaleBias: [1 - momentum, 0] }),
-      g.elementWiseIdentity(cast(g, value!, running!.dtype), { scaleBias: [momentum * scale, 0] }),
-    ),
-  ],
+  lower: (g, [running, value], { momentum, scale }, [out]) => {
+    // Half precision is rounded once.
+    const [old, given] = [cast(g, running!, "float32"), cast(g, value!, "float32")];
+    const moved = g.elementWiseAdd(
+      g.elementWiseIdentity(old, { scaleBias: [1 - momentum, 0] }),
+      g.elementWiseIdentity(given, { scaleBias: [momentum * scale, 0] }),
+    );
+    return [cast(g, moved, out!.dtype)];
+  },
   grad: null,
 });
 

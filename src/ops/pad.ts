@@ -118,7 +118,9 @@ export function pad(
     cutting.starts[i] = Math.min(less, d);
     cutting.sizes[i] = Math.max(0, d - less - Math.max(0, -after[i]!));
   });
-  const core = sliceView(x, cutting);
+  const wraps = mode === "reflect" || mode === "replicate";
+  // Edges repeat what was there before anything was cut off.
+  const core = wraps && before.some((p, i) => p * after[i]! < 0) ? x : sliceView(x, cutting);
   const [start, end] = [before.map((p) => Math.max(0, p)), after.map((p) => Math.max(0, p))];
   if (mode === "constant") {
     if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x);
@@ -143,6 +145,11 @@ export function pad(
     if (mode === "circular") result = cat([narrow(result, axis, n - p, p), result, narrow(result, axis, 0, q)], axis);
     else result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
   });
+  if (core === x && result !== x && wraps)
+    before.forEach((p, axis) => {
+      const q = after[axis]!;
+      if (p < 0 || q < 0) result = narrow(result, axis, Math.max(0, -p), shape[axis]!);
+    });
   return result === core ? call(contiguousOp, [core], undefined) : result;
 }
 

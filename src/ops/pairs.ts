@@ -1,6 +1,6 @@
 /** Functions of two or three real numbers, element by element. */
 import { call, demandSameDevice } from "../dispatch.ts";
-import { isFloat, resultType, type DType } from "../dtype.ts";
+import { isFloat, isHalf, resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -150,10 +150,10 @@ const sameFloats = (name: string, promoted: DType): DType => {
   if (!isFloat(promoted)) throw new DTypeError(name, "dtype", "a floating one", promoted);
   return computing(name, promoted);
 };
-/** A number beside bfloat16 has float32's digits, as in PyTorch, but where it would take part in the promotion. */
+/** A number beside half precision has float32's digits, as in PyTorch, but where it would take part in the promotion. */
 function factor(tensors: readonly Tensor[], value: number): Tensor {
   const dtype = resultType(tensors);
-  return scalarTensor(tensors[0]!.device, dtype === "bfloat16" && tensors.some((t) => t.rank > 0) ? "float32" : dtype, value);
+  return scalarTensor(tensors[0]!.device, isHalf(dtype) && tensors.some((t) => t.rank > 0) ? "float32" : dtype, value);
 }
 const lerpOp = formula("lerp", {
   // From the nearer end, as PyTorch does.

@@ -10,7 +10,7 @@ import { tensor, zerosLike } from "./creation.ts";
 import { roundedOnce } from "./data.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
-import { integerAverage, integerMaximum } from "./integer-windows.ts";
+import { integerAverage, integerMaximum, integerMaximumWithPlaces } from "./integer-windows.ts";
 import { reshape } from "./movement.ts";
 import { cast, sequence } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
@@ -185,15 +185,21 @@ export interface Pooled {
   readonly indices: Tensor;
 }
 
+function maximumAndPlaces(x: Tensor, w: Windows): Pooled {
+  if (isInteger(x.dtype) && x.size > 0) return integerMaximumWithPlaces(x, w);
+  const [values, indices] = dispatch(maxPoolIndicesOp, [x], w) as [Tensor, Tensor];
+  return { values, indices };
+}
+
 function poolWithIndices(x: Tensor, spatial: number, w: Windows): Pooled {
   const whole = x.rank === spatial + 2 ? x : reshape(x, [1, ...x.shape]);
-  const [values, indices] = dispatch(maxPoolIndicesOp, [whole], w) as [Tensor, Tensor];
+  const { values, indices } = maximumAndPlaces(whole, w);
   if (whole === x) return { values, indices };
   return { values: asResult(reshape(values, values.shape.slice(1))), indices: reshape(indices, indices.shape.slice(1)) };
 }
 
 function maxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: PerAxis, options: MaxPoolOptions): Pooled {
-  demandSpatial(operation, x, spatial);
+  demandSpatial(operation, x, spatial, true);
   return poolWithIndices(x, spatial, windows(operation, x, spatial, size, options));
 }
 

@@ -3,12 +3,12 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";
 import { asResult, call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
-import { DTYPES, isInteger, type DType } from "../dtype.ts";
+import { isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { empty, withGrad, type TensorOptions } from "./creation.ts";
+import { empty, tensor, withGrad, type TensorOptions } from "./creation.ts";
 import { contiguous } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { diagonal, movedim, setDiagonalGrad } from "./movement.ts";
@@ -59,12 +59,22 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
   return withGrad("arange", create(sequenceOp, dev, { length, start: whole(start), step: whole(step), dtype }), options);
 }
 
+/** Numbers at equal distances, counted from the nearer end. @package */
+export function evenly(start: number, end: number, steps: number): number[] {
+  const step = (end - start) / (steps - 1);
+  return Array.from({ length: steps }, (_, i) => (i < steps / 2 ? start + (steps === 1 ? 0 : step * i) : end - step * (steps - 1 - i)));
+}
+
 /** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
 export function linspace(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
   if (!Number.isInteger(steps) || steps < 0) throw new ValueError("linspace", "steps", "a whole number of at least 0", steps);
   const dtype = computing("linspace", options.dtype ?? "float32");
   if (steps === 0) return empty([0], { ...options, dtype });
-  if (DTYPES[dtype].kind !== "float") throw new DTypeError("linspace", "dtype", "a floating one", dtype);
+  if (dtype === "bool") throw new DTypeError("linspace", "dtype", "a number's", dtype);
+  if (isInteger(dtype)) {
+    const values = evenly(Math.trunc(start), Math.trunc(end), steps).map(Math.trunc);
+    return tensor(values, { ...options, dtype, shape: [steps] });
+  }
   const step = steps === 1 ? 0 : (end - start) / (steps - 1);
   return withGrad("linspace", create(sequenceOp, deviceIn(options), { length: steps, start, step, dtype }), options);
 }

@@ -9,6 +9,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { zeros } from "./creation.ts";
+import type { RecurrentWeights } from "./recurrent.ts";
 import { cut } from "./support.ts";
 
 /** Where the gates of PyTorch's order are in DirectML's: i, f, g, o as i, o, f, c; r, z, n as z, r, n. */
@@ -112,20 +113,11 @@ const layerOp: Definition<Layer> = define<Layer>({
   grad: null,
 });
 
-/** The weights of one direction. */
-export interface LayerWeights {
-  readonly input: Tensor;
-  readonly hidden: Tensor;
-  readonly inputBias?: Tensor | null | undefined;
-  readonly hiddenBias?: Tensor | null | undefined;
-  readonly projection?: Tensor | null | undefined;
-}
-
 /** Outputs [T, N, D * H], the last states and an LSTM's cells [D, N, H]; null where a gradient is wanted or the operator lacks an option. */
 export function wholeLayer(
   kind: Kind,
   x: Tensor,
-  weights: readonly LayerWeights[],
+  weights: readonly RecurrentWeights[],
   hidden: Tensor,
   cell: Tensor | null,
   lengths: Tensor | null,

@@ -1,9 +1,10 @@
 /** Normalisations without a mean: RMS norm, and local response normalisation. @functional */
 import { call, demandSameDevice } from "../dispatch.ts";
+import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { roundedOnce } from "./data.ts";
+import { asFloat, roundedOnce } from "./data.ts";
 import { define } from "../definition.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { reshape } from "./movement.ts";
@@ -77,6 +78,7 @@ export function localResponseNorm(x: Tensor, size: number, { alpha = 1e-4, beta 
   if (x.rank < 3) throw new ShapeError("localResponseNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
   if (!Number.isInteger(size) || size < 1) throw new ValueError("localResponseNorm", "size", "a whole number of at least 1", size);
   if (x.size === 0) return x;
+  if (isInteger(x.dtype)) return localResponseNorm(asFloat(x), size, { alpha, beta, k });
   demandFloat("localResponseNorm", x);
   const [n, c] = x.shape as [number, number];
   const squares = reshape(square(x), [n, 1, c, sizeOf(x.shape.slice(2))]);

@@ -1,12 +1,12 @@
 /** Windows of signal processing, and numbers evenly apart on a logarithmic scale. */
-import { isFloat } from "../dtype.ts";
+import { isFloat, isInteger } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ones, tensor, type TensorOptions } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { pow } from "./power.ts";
-import { arange, linspace } from "./ranges.ts";
+import { arange, evenly, linspace } from "./ranges.ts";
 import { i0 } from "./special/bessel.ts";
 import { abs, cos, sqrt, square } from "./unary.ts";
 import { clampMin } from "./where.ts";
@@ -71,5 +71,9 @@ export function logspace(
   { base = 10, ...options }: TensorOptions & { readonly base?: number | undefined } = {},
 ): Tensor {
   const dtype = options.dtype ?? "float32";
+  if (isInteger(dtype) && dtype !== "bool") {
+    const powers = evenly(Math.trunc(start), Math.trunc(end), steps).map((v) => Math.trunc(base ** v));
+    return tensor(powers, { ...options, dtype, shape: [steps] });
+  }
   return toDType(pow(base, linspace(start, end, steps, { ...options, dtype: "float32" })), dtype);
 }

@@ -8,7 +8,7 @@ import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
 import { defineView, type ViewDefinition } from "../definition.ts";
 import { sumRows } from "./gather.ts";
-import { diagonal, movedim, reshape, select, slice } from "./movement.ts";
+import { alias, diagonal, movedim, reshape, select, slice } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 import { sum } from "./reduce.ts";
 import { clone } from "./state.ts";
@@ -141,7 +141,7 @@ export function sumToSize(x: Tensor, ...shape: number[] | [Shape]): Tensor {
     throw new ShapeError("sumToSize", "shape", `one that broadcasts to ${showShape(x.shape)}`, showShape(target));
   if (target.length === 0) return sum(x);
   const axes = x.shape.flatMap((d, i) => (i < lead || (target[i - lead] === 1 && d !== 1) ? [i] : []));
-  return axes.length === 0 ? clone(x) : reshape(sum(x, axes), target);
+  return axes.length === 0 && lead === 0 ? alias(x) : reshape(sum(x, axes), target);
 }
 
 export const methods = { unfold, asStrided, sliceScatter, selectScatter, diagonalScatter, asStridedScatter, sumToSize };

@@ -31,11 +31,6 @@ export const differences: readonly Difference[] = [
     microsoft: true,
   },
   {
-    reason: "The modulus of int64 takes a quotient that is off by one on an NVIDIA GPU: -4 mod 2 gives -2.",
-    ids: ["test_mod_mixed_sign_int64"],
-    microsoft: true,
-  },
-  {
     reason: "Sums of products in half precision are rounded in another order, by one last place.",
     ids: [
       "test_attention_24_qk_matmul_output_mode3_softmax_precision",

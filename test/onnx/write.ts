@@ -42,6 +42,18 @@ export const attribute = {
   int: (name: string, v: number): Message => all(text(1, name), whole(3, v), whole(20, 2)),
   ints: (name: string, list: readonly number[]): Message => all(text(1, name), ...list.map((v) => whole(8, v)), whole(20, 7)),
   tensor: (name: string, t: Message): Message => all(text(1, name), message(5, t), whole(20, 4)),
+  text: (name: string, v: string): Message => all(text(1, name), text(4, v), whole(20, 3)),
+  texts: (name: string, list: readonly string[]): Message => all(text(1, name), ...list.map((v) => text(9, v)), whole(20, 8)),
+  floats: (name: string, list: readonly number[]): Message =>
+    all(
+      text(1, name),
+      ...list.map(
+        (v): Message =>
+          (pbf) =>
+            pbf.writeFloatField(7, v),
+      ),
+      whole(20, 6),
+    ),
   float: (name: string, v: number): Message => all(text(1, name), (pbf) => pbf.writeFloatField(2, v), whole(20, 1)),
   graph: (name: string, g: Message): Message => all(text(1, name), message(6, g), whole(20, 5)),
   reference: (name: string, of: string, type: number): Message => all(text(1, name), whole(20, type), text(21, of)),

@@ -1,5 +1,7 @@
-/** Recurrent layers of one level, in one or both directions. */
+/** Recurrent layers of one level, in one or both directions: DirectML's operators where they have the options and no gradient is wanted, else step by step. */
+import type { Activation as Fused } from "../../graph/graph.ts";
 import * as ops from "../../ops/index.ts";
+import { recurrentNode } from "../../ops/recurrent-node.ts";
 import type { Tensor } from "../../tensor.ts";
 import type { Call } from "../call.ts";
 import { family } from "./operator.ts";
@@ -7,7 +9,7 @@ import { family } from "./operator.ts";
 type Activation = (x: Tensor) => Tensor;
 
 /** Activations by name, with their parameters if they take any. */
-function activationOf(c: Call, name: string, alpha: number | undefined, beta: number | undefined): Activation {
+function activationOf(c: Call, { name, alpha, beta }: Named): Activation {
   switch (name.toLowerCase()) {
     case "sigmoid":
       return ops.sigmoid;
@@ -40,17 +42,52 @@ function activationOf(c: Call, name: string, alpha: number | undefined, beta: nu
 const WITH_ALPHA = ["affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"];
 const WITH_BETA = ["affine", "scaledtanh", "hardsigmoid"];
 
-function activations(c: Call, usual: readonly string[], directions: number): Activation[] {
+/** An activation of a node: its name, and its parameters if they are given. */
+interface Named {
+  readonly name: string;
+  readonly alpha: number | undefined;
+  readonly beta: number | undefined;
+}
+
+/** As DirectML's own operator. */
+function fusedOf({ name, alpha, beta }: Named): Fused | null {
+  const made = (operator: Fused["operator"], attributes: Fused["attributes"] = {}): Fused => ({ operator, attributes });
+  switch (name.toLowerCase()) {
+    case "sigmoid":
+      return made("ACTIVATION_SIGMOID");
+    case "tanh":
+      return made("ACTIVATION_TANH");
+    case "relu":
+      return made("ACTIVATION_RELU");
+    case "softsign":
+      return made("ACTIVATION_SOFTSIGN");
+    case "softplus":
+      return made("ACTIVATION_SOFTPLUS", { steepness: 1 });
+    case "affine":
+      return made("ACTIVATION_LINEAR", { alpha: alpha ?? 1, beta: beta ?? 0 });
+    case "leakyrelu":
+      return made("ACTIVATION_LEAKY_RELU", { alpha: alpha ?? 0.01 });
+    case "elu":
+      return made("ACTIVATION_ELU", { alpha: alpha ?? 1 });
+    case "scaledtanh":
+      return made("ACTIVATION_SCALED_TANH", { alpha: alpha ?? 1, beta: beta ?? 1 });
+    case "hardsigmoid":
+      return made("ACTIVATION_HARD_SIGMOID", { alpha: alpha ?? 0.2, beta: beta ?? 0.5 });
+    default:
+      return null;
+  }
+}
+
+function activations(c: Call, usual: readonly string[], directions: number): Named[] {
   const names = c.texts("activations") ?? Array.from({ length: directions }, () => usual).flat();
   const [alphas, betas] = [[...(c.floats("activation_alpha") ?? [])], [...(c.floats("activation_beta") ?? [])]];
   return names.map((name) => {
     const lower = name.toLowerCase();
-    return activationOf(
-      c,
+    return {
       name,
-      WITH_ALPHA.includes(lower) ? alphas.shift() : undefined,
-      WITH_BETA.includes(lower) ? betas.shift() : undefined,
-    );
+      alpha: WITH_ALPHA.includes(lower) ? alphas.shift() : undefined,
+      beta: WITH_BETA.includes(lower) ? betas.shift() : undefined,
+    };
   });
 }
 
@@ -131,16 +168,39 @@ function run(c: Call, gates: number, usual: readonly string[], cell: Cell, hasCe
   const direction = c.oneOf("direction", "forward", ["forward", "reverse", "bidirectional"]);
   const count = w.shape[0]!;
   const size = r.shape[2]!;
-  const functions = activations(c, usual, count);
+  const named = activations(c, usual, count);
   const limit = c.float("clip", 0);
-  const clip = (t: Tensor): Tensor => (limit === 0 ? t : ops.clamp(t, -limit, limit));
-  const lengths = c.has(4) ? c.numbers(4) : null;
-  const masks = lengths === null || lengths.every((n) => n >= steps) ? null : masksOf(c, lengths, steps);
   const laid = (i: number): Tensor | null => {
     const t = c.optional(i);
     return t === null ? null : isBatchFirst ? ops.transpose(t, 0, 1) : t;
   };
   const [firstHidden, firstCell] = [laid(5), hasCell ? laid(6) : null];
+  const results = (y: Tensor, ends: readonly Tensor[]): Tensor[] =>
+    // [T, directions, N, H], or with the batch first [N, T, directions, H].
+    isBatchFirst ? [ops.permute(y, 2, 0, 1, 3), ...ends.map((e) => ops.transpose(e, 0, 1))] : [y, ...ends];
+  const kind = hasCell ? "LSTM" : gates === 3 ? "GRU" : "RNN";
+  const fused = named.map(fusedOf);
+  if (fused.every((a) => a !== null) && (hasCell || limit === 0)) {
+    const whole = recurrentNode(
+      x,
+      w,
+      r,
+      { bias, hidden: firstHidden, cell: firstCell, lengths: c.has(4) ? ops.to(c.tensor(4), "uint32") : null, peephole: peepholes },
+      {
+        kind,
+        direction: direction === "forward" ? "FORWARD" : direction === "reverse" ? "BACKWARD" : "BIDIRECTIONAL",
+        activations: fused,
+        clip: limit,
+        couplesInputForget: c.flag("input_forget"),
+        resetsAfterProduct: c.flag("linear_before_reset"),
+      },
+    );
+    if (whole !== null) return results(whole[0]!, whole.slice(1));
+  }
+  const functions = named.map((n) => activationOf(c, n));
+  const clip = (t: Tensor): Tensor => (limit === 0 ? t : ops.clamp(t, -limit, limit));
+  const lengths = c.has(4) ? c.numbers(4) : null;
+  const masks = lengths === null || lengths.every((n) => n >= steps) ? null : masksOf(c, lengths, steps);
   const zero = (): Tensor => ops.zeros([batch, size], { dtype: x.dtype, device: x.device });
   const all: Tensor[] = [];
   const last: State[] = [];
@@ -163,11 +223,9 @@ function run(c: Call, gates: number, usual: readonly string[], cell: Cell, hasCe
     all.push(outputs);
     last.push(state);
   }
-  // [T, directions, N, H], or with the batch first [N, T, directions, H].
-  const y = isBatchFirst ? ops.permute(ops.stack(all, 1), 2, 0, 1, 3) : ops.stack(all, 1);
-  const end = (pick: (s: State) => Tensor): Tensor => ops.stack(last.map(pick), isBatchFirst ? 1 : 0);
-  const results = [y, end((s) => s.hidden)];
-  return hasCell ? [...results, end((s) => s.cell!)] : results;
+  const end = (pick: (s: State) => Tensor): Tensor => ops.stack(last.map(pick), 0);
+  const ends = [end((s) => s.hidden), ...(hasCell ? [end((s) => s.cell!)] : [])];
+  return results(ops.stack(all, 1), ends);
 }
 
 /** For each step which samples are still there, [N, 1]. */

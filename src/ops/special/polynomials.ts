@@ -14,6 +14,8 @@ interface Family {
   readonly next: (f: Formula, x: Expr, k: number, before: Expr, last: Expr) => Expr;
   /** For |x| < 1 and degrees above it: a closed form, where recurrences lose digits and time. */
   readonly closed?: { readonly from: number; readonly emit: (f: Formula, x: Expr, n: Expr) => Expr };
+  /** At 1 and -1, for all degrees. sign: that of (-1)^n at -1. */
+  readonly edge?: (f: Formula, isRight: Expr, sign: Expr, n: Expr) => Expr;
   /** What x is replaced by first. */
   readonly moved?: (f: Formula, x: Expr) => Expr;
 }
@@ -31,6 +33,12 @@ function emitRecurrence(f: Formula, family: Family, x: Expr, n: Expr): Expr {
     result = f.where(f.eq(n, k + 1), last, result);
   }
   return f.where(f.gt(n, LARGEST), NaN, result);
+}
+
+function edgeOf(f: Formula, edge: NonNullable<Family["edge"]>, x: Expr, n: Expr): Expr {
+  const isOdd = f.eq(f.sub(n, f.mul(f.trunc(f.mul(n, 0.5)), 2)), 1);
+  const isRight = f.gt(x, 0);
+  return edge(f, isRight, f.where(isRight, 1, f.where(isOdd, -1, 1)), n);
 }
 
 function polynomial(name: string, family: Family): (x: Arithmetic, n: Arithmetic) => Tensor {
@@ -53,7 +61,8 @@ function polynomial(name: string, family: Family): (x: Arithmetic, n: Arithmetic
       const [x, n] = [seen(f, given!), f.trunc(degree!)];
       const steps = emitRecurrence(f, family, x, n);
       const { closed } = family;
-      const inner = closed === undefined ? steps : f.where(f.and(f.gt(n, closed.from), f.lt(f.abs(x), 1)), closed.emit(f, x, n), steps);
+      const reached = family.edge === undefined ? steps : f.where(f.eq(f.abs(x), 1), edgeOf(f, family.edge, x, n), steps);
+      const inner = closed === undefined ? steps : f.where(f.and(f.gt(n, closed.from), f.lt(f.abs(x), 1)), closed.emit(f, x, n), reached);
       // A degree that is no number, or none of 64 bits, counts as negative, as in PyTorch.
       return f.where(f.and(f.ge(n, 0), f.lt(n, 2 ** 63)), inner, 0);
     },
@@ -71,14 +80,16 @@ function polynomial(name: string, family: Family): (x: Arithmetic, n: Arithmetic
 
 const twice = (f: Formula, x: Expr, before: Expr, last: Expr): Expr => f.sub(f.mul(f.mul(x, 2), last), before);
 const angle = (f: Formula, x: Expr): Expr => f.g.elementWiseAcos(f.min(f.max(x, -1), 1));
-const chebyshevOf = (first: Family["first"], emit: NonNullable<Family["closed"]>["emit"]): Family => ({
+const chebyshevOf = (first: Family["first"], emit: NonNullable<Family["closed"]>["emit"], edge: NonNullable<Family["edge"]>): Family => ({
   first,
+  edge,
   next: (f, x, _, before, last) => twice(f, x, before, last),
   closed: { from: 8, emit },
 });
 const T = chebyshevOf(
   (_, x) => x,
   (f, x, n) => f.cos(f.mul(n, angle(f, x))),
+  (_, __, sign) => sign,
 );
 const U = chebyshevOf(
   (f, x) => f.mul(x, 2),
@@ -86,6 +97,7 @@ const U = chebyshevOf(
     const a = angle(f, x);
     return f.div(f.sin(f.mul(f.add(n, 1), a)), f.sin(a));
   },
+  (f, _, sign, n) => f.mul(sign, f.add(n, 1)),
 );
 const V = chebyshevOf(
   (f, x) => f.affine(x, 2, -1),
@@ -93,6 +105,7 @@ const V = chebyshevOf(
     const a = angle(f, x);
     return f.div(f.cos(f.mul(f.add(n, 0.5), a)), f.cos(f.mul(a, 0.5)));
   },
+  (f, isRight, sign, n) => f.where(isRight, 1, f.mul(sign, f.affine(n, 2, 1))),
 );
 const W = chebyshevOf(
   (f, x) => f.affine(x, 2, 1),
@@ -100,6 +113,7 @@ const W = chebyshevOf(
     const a = angle(f, x);
     return f.div(f.sin(f.mul(f.add(n, 0.5), a)), f.sin(f.mul(a, 0.5)));
   },
+  (f, isRight, sign, n) => f.where(isRight, f.affine(n, 2, 1), sign),
 );
 const shifted = (family: Family): Family => ({ ...family, moved: (f, x) => f.affine(x, 2, -1) });
 

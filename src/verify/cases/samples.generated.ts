@@ -16,6 +16,7 @@ import { samples as $pad } from "../../ops/pad.ts";
 import { samples as $pairs } from "../../ops/pairs.ts";
 import { samples as $random } from "../../ops/random.ts";
 import { samples as $recurrentCell } from "../../ops/recurrent-cell.ts";
+import { samples as $recurrentNode } from "../../ops/recurrent-node.ts";
 import { samples as $rmsNorm } from "../../ops/rms-norm.ts";
 import { samples as $running } from "../../ops/running.ts";
 import { samples as $scanLinear } from "../../ops/scan-linear.ts";
@@ -50,6 +51,7 @@ export const samples = (): readonly Sample[] => [
   ...$pairs(),
   ...$random(),
   ...$recurrentCell(),
+  ...$recurrentNode(),
   ...$rmsNorm(),
   ...$running(),
   ...$scanLinear(),

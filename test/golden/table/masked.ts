@@ -7,7 +7,7 @@ const { masked } = dx;
 const mask = (c: Call): dx.Tensor | null => c.optional("mask");
 const reduce = (c: Call): { mask: dx.Tensor | null; keepDims: boolean; dtype?: dx.DType | undefined } => ({ mask: mask(c), keepDims: c.bool("keepdim"), ...(c.dtype() === undefined ? {} : { dtype: c.dtype() }) });
 const along = (c: Call): { mask: dx.Tensor | null; dtype?: dx.DType | undefined } => ({ mask: mask(c), ...(c.dtype() === undefined ? {} : { dtype: c.dtype() }) });
-const moments = (c: Call): { mask: dx.Tensor | null; keepDims: boolean; correction: number } => ({ mask: mask(c), keepDims: c.bool("keepdim"), correction: c.get("unbiased") === false ? 0 : 1 });
+const moments = (c: Call): { mask: dx.Tensor | null; keepDims: boolean; correction: number } => ({ mask: mask(c), keepDims: c.bool("keepdim"), correction: c.number("correction", c.get("unbiased") === false ? 0 : 1) });
 const axis = (c: Call): number => c.axes() as number;
 const place = { dtype: "int64" } as const;
 /** PyTorch casts these places to the dtype of what they are places in. */

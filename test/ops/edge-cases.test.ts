@@ -1,0 +1,96 @@
+/** Calls that PyTorch takes and that have no case recorded: empty indices, shared places, scalars, half precision. Expected: PyTorch 2.15. */
+import { expect, test } from "vitest";
+import * as dx from "../../src/index.ts";
+import { eachDevice, eachMode } from "../device.ts";
+
+eachMode("rare calls", (_, mode) => {
+  test("an empty index of another rank gathers nothing", () => {
+    expect(
+      mode.run((x: dx.Tensor, i: dx.Tensor) => dx.gather(x, 0, i), dx.tensor([1, 2, 3]), dx.zeros([2, 0], { dtype: "int64" })).shape,
+    ).toEqual([2, 0]);
+  });
+
+  test("a product over an empty axis with beta 0 leaves NaN out", () => {
+    const found = mode.run(
+      (c: dx.Tensor, a: dx.Tensor, b: dx.Tensor) => dx.addmm(c, a, b, { beta: 0 }),
+      dx.full([2, 2], NaN),
+      dx.zeros([2, 0]),
+      dx.zeros([0, 2]),
+    );
+    expect(found.toArraySync()).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+
+  test("linear of one output", () => {
+    const found = mode.run(
+      (x: dx.Tensor, w: dx.Tensor, b: dx.Tensor) => dx.nn.functional.linear(x, w, b),
+      dx.tensor([
+        [1, 2],
+        [3, 4],
+      ]),
+      dx.tensor([10, 1]),
+      dx.tensor(0.5),
+    );
+    expect(found.toArraySync()).toEqual([12.5, 34.5]);
+  });
+
+  test("windows of masks", () => {
+    const x = dx.tensor([
+      [
+        [
+          [true, false],
+          [false, true],
+        ],
+      ],
+    ]);
+    expect(mode.run((t: dx.Tensor) => dx.nn.functional.unfold(t, [1, 2]), x).toArraySync()).toEqual([
+      [
+        [true, false],
+        [false, true],
+      ],
+    ]);
+  });
+
+  test("a difference beside NaN is NaN only there", () => {
+    const [slope] = mode.run((t: dx.Tensor) => dx.gradient(t, { spacing: 2 }), dx.tensor([1, 3, NaN, 4, 8])) as dx.Tensor[];
+    expect(slope!.toArraySync()).toEqual([1, NaN, 0.25, NaN, 2]);
+  });
+
+  test("the largest column sum of no columns is 0", () => {
+    expect(mode.run((t: dx.Tensor) => dx.matrixNorm(t, 1), dx.zeros([3, 0])).toArraySync()).toBe(0);
+    expect(mode.run((t: dx.Tensor) => dx.matrixNorm(t, Infinity), dx.zeros([0, 3])).toArraySync()).toBe(0);
+  });
+
+  test("Chebyshev's polynomials of any degree at 1 and -1", () => {
+    const [x, n] = [dx.tensor([1, -1, 1, -1]), dx.tensor([200, 201, 0, 100])];
+    expect(mode.run(dx.chebyshevPolynomialT, x, n).toArraySync()).toEqual([1, -1, 1, 1]);
+    expect(mode.run(dx.chebyshevPolynomialU, x, n).toArraySync()).toEqual([201, -202, 1, 101]);
+  });
+
+  test("a quotient's factor keeps its digits beside float16", () => {
+    const half = (v: number): dx.Tensor => dx.tensor([v], { dtype: "float16" });
+    const found = mode.run((x: dx.Tensor, a: dx.Tensor, b: dx.Tensor) => dx.addcdiv(x, a, b, { value: 3.14 }), half(-6), half(2), half(1));
+    expect(found.toArraySync()).toEqual([0.280029296875]);
+  });
+});
+
+eachDevice("gradients of rare calls", () => {
+  test("a place that an index names twice counts once in the value's gradient", () => {
+    const value = dx.tensor(2).requiresGrad_();
+    dx.indexFill(dx.zeros([2, 3]), 1, dx.tensor([1, 1, 0], { dtype: "int64" }), value)
+      .sum()
+      .backward();
+    expect(value.grad!.toArraySync()).toBe(4);
+  });
+
+  test("a sum to the same shape is a view", () => {
+    const x = dx.ones([2, 3]);
+    expect(dx.sumToSize(x, 2, 3).storage).toBe(x.storage);
+  });
+
+  test("one sample and one class make a margin loss of 0", () => {
+    expect(dx.nn.functional.multiMarginLoss(dx.tensor(3), dx.tensor(0, { dtype: "int64" }), { p: 2 }).toArraySync()).toBe(0);
+  });
+});
