@@ -22,7 +22,10 @@ const [form = "eager", name = "cpu"] = process.argv.slice(2);
 const device = dx.device(name);
 dx.setDefaultDevice(device);
 
-const valuesOf = async (t: dx.Tensor): Promise<number[]> => [await t.toArray()].flat(Infinity) as number[];
+async function valuesOf(t: dx.Tensor): Promise<number[]> {
+  const values: readonly unknown[] = [await t.toArray()];
+  return values.flat(Infinity) as number[];
+}
 
 async function training(network: string): Promise<Job> {
   const chosen = CASES.find((c) => c.name === network);
