@@ -75,6 +75,7 @@ of our two forms by the best peer, of the same run, in which all took turns; ${b
 <div class="charts">${charts.map((c) => `<div id="${(c as { id: string }).id}"></div>`).join("")}</div>
 <script>${script}</script>
 <script>
+const compact = new Intl.NumberFormat("en", { notation: "compact" });
 for (const { id, title, labels, series } of ${JSON.stringify(charts).replaceAll("<", "\\u003c")}) {
   const place = document.getElementById(id);
   const heading = place.appendChild(document.createElement("h3"));
@@ -82,7 +83,8 @@ for (const { id, title, labels, series } of ${JSON.stringify(charts).replaceAll(
   new uPlot({ width: Math.max(300, place.clientWidth), height: 220, scales: { x: { time: false }, y: { range: (u, min, max) => [0, max * 1.1] } },
     series: [{ label: "run", value: (u, i) => (i === null ? "" : labels[i]) },
       ...series.map((s) => ({ label: s.peer, stroke: s.colour, width: 2, points: { show: labels.length < 30 } }))],
-    axes: [{ values: (u, ticks) => ticks.map((t) => (Number.isInteger(t) ? (labels[t] ?? "").slice(5, 10) : "")) }, {}] },
+    axes: [{ values: (u, ticks) => ticks.map((t) => (Number.isInteger(t) ? (labels[t] ?? "").slice(5, 10) : "")) },
+      { size: 56, values: (u, ticks) => ticks.map((t) => compact.format(t)) }] },
     [labels.map((_, i) => i), ...series.map((s) => s.values)], place);
 }
 </script>
