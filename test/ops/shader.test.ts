@@ -1,7 +1,7 @@
 /** Shaders of the user's own, on every device, eagerly and compiled. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { eachDevice, eachMode, numbers, useDevice } from "../device.ts";
+import { eachDevice, eachMode, numbers } from "../device.ts";
 
 const silu = (x: number): number => x / (1 + Math.exp(-x));
 
@@ -81,8 +81,6 @@ const rowSums = dx.shader(
 );
 
 eachMode("a shader", (device, mode) => {
-  useDevice(device);
-
   it("computes what its function says, for every size", () => {
     for (const size of [1, 255, 256, 257, 5000]) {
       const [x, g] = [dx.linspace(-4, 4, size), dx.linspace(3, -3, size)];
@@ -160,8 +158,6 @@ eachMode("a shader", (device, mode) => {
 });
 
 eachDevice("a shader's values", (device) => {
-  useDevice(device);
-
   it("are float16 and integers too", () => {
     const mixed = dx.shader(
       {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import { ShaderProgram } from "../../src/shader/compiled.ts";
 import { evaluateShader } from "../../src/shader/evaluate.ts";
-import { eachDevice, isMicrosoft, useDevice } from "../device.ts";
+import { eachDevice, isMicrosoft } from "../device.ts";
 import { runKernel } from "./device.ts";
 import { GROUPS, randomBuffers, randomShader, randomUniforms, SIZES } from "./random.ts";
 
@@ -18,7 +18,6 @@ function tensorOf(name: "x" | "h" | "i", words: Uint32Array): dx.Tensor {
 }
 
 eachDevice("random shaders", (device) => {
-  useDevice(device);
   // A GPU may fuse a product and a sum: then a comparison of two results may go the other way.
   it.skipIf(isMicrosoft(device))(`${COUNT} of them (our executor only: drivers fuse products and sums)`, () => {
     for (let seed = 1; seed <= COUNT; seed++) {

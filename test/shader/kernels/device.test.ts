@@ -6,7 +6,7 @@ import * as each from "../../../src/shader/kernels/elementwise.ts";
 import { gemm, TILES } from "../../../src/shader/kernels/gemm.ts";
 import * as rows from "../../../src/shader/kernels/rows.ts";
 import { embeddingBackward } from "../../../src/shader/kernels/scatter.ts";
-import { eachDevice, numbers as read, useDevice } from "../../device.ts";
+import { eachDevice, numbers as read } from "../../device.ts";
 import { runKernel } from "../device.ts";
 import { expectClose, numbers } from "./support.ts";
 
@@ -16,8 +16,6 @@ const values = (t: dx.Tensor): number[] => read(t.to("float32"));
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 
 eachDevice("the library's shaders", (device) => {
-  useDevice(device);
-
   it.each(["float32", "float16"] as const)("one result for each element of %s", (dtype) => {
     const e = dtype === "float32" ? "f32" : "f16";
     for (const size of [1000, 4096, 70001]) {
