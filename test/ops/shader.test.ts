@@ -157,7 +157,7 @@ eachMode("a shader", (device, mode) => {
   });
 });
 
-eachDevice("a shader's values", (device) => {
+eachDevice("a shader's values", () => {
   it("are float16 and integers too", () => {
     const mixed = dx.shader(
       {

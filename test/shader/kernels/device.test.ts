@@ -15,7 +15,7 @@ const real = (shape: readonly number[], seed: number, scale = 2, dtype: "float32
 const values = (t: dx.Tensor): number[] => read(t.to("float32"));
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 
-eachDevice("the library's shaders", (device) => {
+eachDevice("the library's shaders", () => {
   it.each(["float32", "float16"] as const)("one result for each element of %s", (dtype) => {
     const e = dtype === "float32" ? "f32" : "f16";
     for (const size of [1000, 4096, 70001]) {
