@@ -1,4 +1,5 @@
 /** Activations. Each takes float16 or float32 and keeps shape and dtype. @functional */
+import { unaryShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
@@ -55,7 +56,7 @@ const reluGradOp: Definition<undefined> = define({
 
 const reluOp = activation<undefined>("relu", {
   // RELU makes 0 of NaN, and fused NaN of -infinity; this one is as fast and does neither.
-  emit: (g, x) => g.activationThresholdedRelu(x, { alpha: 0 }),
+  emit: (g, x) => unaryShader(g, "relu", x) ?? g.activationThresholdedRelu(x, { alpha: 0 }),
   grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined),
   saves: "output",
 });
@@ -101,6 +102,8 @@ const siluOp = activation<undefined>("silu", {
 
 const geluOp = activation<undefined>("gelu", {
   emit: (g, x) => {
+    const shader = unaryShader(g, "gelu", x);
+    if (shader !== null) return shader;
     if (g.supports("ACTIVATION_GELU", x.dtype)) return g.activationGelu(x);
     const phi = g.elementWiseIdentity(g.elementWiseErf(x, { scaleBias: [Math.SQRT1_2, 0] }), { scaleBias: [0.5, 0.5] });
     return g.elementWiseMultiply(x, phi);

@@ -1,4 +1,5 @@
 /** Arithmetic of two tensors, element by element, with broadcasting and PyTorch's promotion. */
+import { addShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, type DType } from "../dtype.ts";
@@ -79,7 +80,7 @@ const numeric = (name: string, promoted: DType): DType => (promoted === "bool" ?
 const addOp = binary("add", {
   operator: "ELEMENT_WISE_ADD",
   dtype: numeric,
-  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, BOOL) : g.elementWiseAdd(a, b)),
+  emit: (g, a, b) => (a.dtype === "bool" ? g.elementWiseLogicalOr(a, b, BOOL) : (addShader(g, a, b) ?? g.elementWiseAdd(a, b))),
   grad: (dy) => [dy, dy],
   saves: [],
 });

@@ -1,4 +1,5 @@
 /** From tensors to JavaScript: reading elements, other dtypes, other devices. */
+import { castShader } from "../shader/lowering.ts";
 import { call } from "../dispatch.ts";
 import type { DeviceLike } from "../device.ts";
 import {
@@ -35,7 +36,8 @@ export const castOp = define<{ readonly dtype: DType }>({
   traits: { elementwise: true, carries: true },
   infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
   lower: (g, [x], { dtype }) => [
-    isFloat(x!.dtype) && isInteger(dtype) ? whole(g, x!.dtype === "float64" ? x! : cast(g, x!, "float32"), dtype) : cast(g, x!, dtype),
+    castShader(g, x!, dtype) ??
+      (isFloat(x!.dtype) && isInteger(dtype) ? whole(g, x!.dtype === "float64" ? x! : cast(g, x!, "float32"), dtype) : cast(g, x!, dtype)),
   ],
   grad: (dy, { specs: [x] }) => [toDType(dy, x!.dtype)],
   saves: { inputs: [], outputs: false },

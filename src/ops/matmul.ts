@@ -1,4 +1,5 @@
 /** Products of matrices and vectors. Transposed and strided operands are read in place by DirectML's GEMM. */
+import { matmulShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
@@ -52,6 +53,8 @@ export function emitGemm(g: GraphBuilder, a: Expr, b: Expr, c: Expr | null, batc
   const [m, k] = a.sizes.slice(-2) as [number, number];
   const n = b.sizes[b.sizes.length - 1]!;
   const leadA = a.sizes.slice(0, -2);
+  const shader = c === null && alpha === 1 && batch.length === 0 ? matmulShader(g, a, b) : null;
+  if (shader !== null) return shader;
   // One matrix for the whole batch: the batch becomes rows, if they lie evenly.
   if (c === null && b.sizes.length === 2 && sameShape(leadA, batch) && batch.length > 0) {
     const rows = sizeOf(batch) * m;

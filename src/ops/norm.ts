@@ -1,4 +1,5 @@
 /** Normalisations: over the batch, over the last axes, over groups of channels. @functional */
+import { layerNormShader } from "../shader/lowering.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
@@ -226,6 +227,11 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
   infer: ([x]) => [x!],
   lower: (g, [x, weight, bias], { axes, epsilon }, [out]) => {
     const sizes = rowsOf(x!.sizes, axes);
+    if (weight !== undefined && bias !== undefined) {
+      const [scale, shift] = [weight, bias].map((t) => g.reshape(t, [sizes[1]])) as [Expr, Expr];
+      const shader = layerNormShader(g, g.reshape(x!, sizes), scale, shift, epsilon);
+      if (shader !== null) return [g.reinterpret(shader, { sizes: out!.shape })];
+    }
     // Half precision loses the variance: sums run in float32, as PyTorch's do.
     const line = (t: Expr | undefined): Expr | null => (t === undefined ? null : cast(g, g.reshape(t, [1, sizes[1]]), "float32"));
     const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), {

@@ -1,4 +1,5 @@
 /** Normalisations without a mean: RMS norm, and local response normalisation. @functional */
+import { rmsNormShader } from "../shader/lowering.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -21,6 +22,8 @@ const rmsNormOp = define<{ readonly epsilon: number }>({
   name: "rmsNorm",
   infer: ([x]) => [x!],
   lower: (g, [x], { epsilon }, [out]) => {
+    const shader = rmsNormShader(g, x!, epsilon);
+    if (shader !== null) return [shader];
     const seen = cast(g, x!, "float32");
     const average = emitReduce(g, g.elementWiseMultiply(seen, seen), "AVERAGE", [1]);
     const root = g.elementWiseRecip(g.elementWiseSqrt(average, { scaleBias: [1, epsilon] }));

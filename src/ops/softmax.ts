@@ -1,4 +1,5 @@
 /** Softmax and its logarithm along one axis. @functional */
+import { softmaxShader } from "../shader/lowering.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
@@ -24,6 +25,8 @@ function threeAxes(g: GraphBuilder, x: Expr, axis: number): Expr {
 
 /** Runs the operator of feature level 5.1 that takes an axis, or the older one over rows. @package */
 export function emitSoftmax(g: GraphBuilder, x: Expr, axis: number, log: boolean): Expr {
+  const shader = axis === x.sizes.length - 1 ? softmaxShader(g, log ? "logSoftmax" : "softmax", x) : null;
+  if (shader !== null) return shader;
   if (g.supports(log ? "ACTIVATION_LOG_SOFTMAX1" : "ACTIVATION_SOFTMAX1", x.dtype)) {
     const seen = x.sizes.length > 8 ? threeAxes(g, x, axis) : x;
     const axes = [x.sizes.length > 8 ? 1 : axis];

@@ -207,6 +207,16 @@ export const rmsNorm = (e: FloatElement, columns: number): Kernel =>
     row.write("y", ["weight"], ({ x, weight }) => x!.mul(scale).mul(weight!));
   });
 
+export const rmsNormPlain = (e: FloatElement, columns: number): Kernel =>
+  rowKernel("rmsNormPlain", columns, e, { x: e }, { y: e }, ["x"], (row, s) => {
+    const scale = row
+      .sum(({ x }) => x!.square())
+      .div(row.columns.toFloat())
+      .add(s.params.eps)
+      .rsqrt();
+    row.write("y", [], ({ x }) => x!.mul(scale));
+  });
+
 /** With z = dy * weight: dx = scale (z - x scale² mean(z x)). */
 export const rmsNormBackward = (e: FloatElement, columns: number): Kernel =>
   rowKernel("rmsNormBackward", columns, e, { x: e, dy: e, weight: e }, { dx: e }, ["x", "dy"], (row, s) => {

@@ -1,0 +1,136 @@
+/** The library's shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
+import type { DType } from "../dtype.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import type { Expr, ShaderCall } from "../graph/graph.ts";
+import { sizeOf } from "../shape.ts";
+import { choosesShader, type ShaderName } from "./choice.ts";
+import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
+import * as elementwise from "./kernels/elementwise.ts";
+import type { FloatElement } from "./kernels/elementwise.ts";
+import { gemm, isWholeFor, TILES, type Tile } from "./kernels/gemm.ts";
+import { callOf, type Kernel } from "./kernels/kernel.ts";
+import * as rows from "./kernels/rows.ts";
+
+/** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
+const MOST_BYTES = 2 ** 29;
+
+const elementOf = (dtype: DType): FloatElement | null => (dtype === "float32" ? "f32" : dtype === "float16" ? "f16" : null);
+
+/** The element of tensors that a shader takes here; null: none is chosen. */
+function chosen(
+  g: GraphBuilder,
+  name: ShaderName,
+  ...tensors: readonly { readonly dtype: DType; readonly sizes: readonly number[] }[]
+): FloatElement | null {
+  const element = elementOf(tensors[0]!.dtype);
+  if (element === null || !choosesShader(g.capabilities, name)) return null;
+  // Of a cast, the wider one decides.
+  return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MOST_BYTES) ? element : null;
+}
+
+interface Launch {
+  /** By the names of the kernel's buffers, in its order. */
+  readonly inputs: { readonly [name: string]: Expr };
+  readonly output: { readonly name: string; readonly dtype: DType; readonly sizes: readonly number[] };
+  readonly params?: { readonly [name: string]: number };
+}
+
+function launch(g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr {
+  const shapes = Object.fromEntries([
+    ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
+    [output.name, output.sizes] as const,
+  ]);
+  const call: ShaderCall = callOf(kernel, { shapes, params: params ?? {} });
+  return g.shader(call, Object.values(inputs), [output])[0]!;
+}
+
+/** relu or gelu. */
+export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Expr | null {
+  const e = chosen(g, name, x);
+  if (e === null) return null;
+  return launch(g, elementwise[name](e, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype: x.dtype, sizes: x.sizes } });
+}
+
+/** float32 to float16 or back. */
+export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null {
+  const to = elementOf(dtype);
+  const from = chosen(g, "cast", x, { dtype, sizes: x.sizes });
+  if (from === null || to === null || from === to) return null;
+  return launch(g, elementwise.cast(from, to, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes } });
+}
+
+/** The packed tensor that x shows, repeated along axes; null: it is none. */
+function beforeExpansion(g: GraphBuilder, x: Expr): Expr | null {
+  const sizes = x.sizes.map((d, i) => (x.strides[i] === 0 ? 1 : d));
+  return packs(sizes, x) ? g.reinterpret(x, { sizes }) : null;
+}
+
+/** Whether strides are those of a packed tensor, whatever stands where there is but one element. */
+function packs(sizes: readonly number[], x: Expr): boolean {
+  let stride = 1;
+  for (let i = sizes.length - 1; i >= 0; i--) {
+    if (sizes[i] === 1) continue;
+    if (x.strides[i] !== stride) return false;
+    stride *= sizes[i]!;
+  }
+  return true;
+}
+
+/** a + b of the same sizes, repeated along axes or not. */
+export function addShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
+  const e = chosen(g, "add", a, b);
+  if (e === null || a.dtype !== b.dtype) return null;
+  const [x, y] = [beforeExpansion(g, a), beforeExpansion(g, b)];
+  if (x === null || y === null) return null;
+  const output = { name: "y", dtype: a.dtype, sizes: a.sizes };
+  const size = sizeOf(a.sizes);
+  if (sizeOf(x.sizes) === size && sizeOf(y.sizes) === size) return launch(g, elementwise.add(e, size), { inputs: { a: x, b: y }, output });
+  const merged = mergedAxes(a.sizes, x.sizes, y.sizes);
+  if (merged === null) return null;
+  return launch(g, addBroadcast(e, merged), { inputs: { a: x, b: y }, output, params: broadcastParams(merged) });
+}
+
+/** Of rows: x is [rows, columns]. */
+function ofRows(g: GraphBuilder, kernel: Kernel, x: Expr, more: { readonly [name: string]: Expr } = {}, eps = 0): Expr {
+  const output = { name: "y", dtype: x.dtype, sizes: x.sizes };
+  return launch(g, kernel, { inputs: { x, ...more }, output, params: { rows: x.sizes[0]!, eps } });
+}
+
+/** softmax or logSoftmax along the last axis. */
+export function softmaxShader(g: GraphBuilder, name: "softmax" | "logSoftmax", x: Expr): Expr | null {
+  const e = chosen(g, name, x);
+  if (e === null) return null;
+  const columns = x.sizes.at(-1)!;
+  const y = ofRows(g, rows[name](e, columns), g.reshape(x, [sizeOf(x.sizes) / columns, columns]));
+  return g.reinterpret(y, { sizes: x.sizes });
+}
+
+/** Of x [rows, columns]; weight and bias are [columns], of x's dtype. */
+export function layerNormShader(g: GraphBuilder, x: Expr, weight: Expr, bias: Expr, epsilon: number): Expr | null {
+  const e = chosen(g, "layerNorm", x, weight, bias);
+  if (e === null || weight.dtype !== x.dtype || bias.dtype !== x.dtype) return null;
+  return ofRows(g, rows.layerNorm(e, x.sizes[1]!), x, { weight, bias }, epsilon);
+}
+
+/** Of x [rows, columns], without a weight. */
+export function rmsNormShader(g: GraphBuilder, x: Expr, epsilon: number): Expr | null {
+  const e = chosen(g, "rmsNorm", x);
+  return e === null ? null : ofRows(g, rows.rmsNormPlain(e, x.sizes[1]!), x, {}, epsilon);
+}
+
+/** The largest tile that gives a device enough groups. */
+function tileFor(m: number, n: number): Tile {
+  const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn);
+  if (groups(TILES.deep) >= 128) return TILES.deep;
+  return groups(TILES.medium) >= 64 ? TILES.medium : TILES.small;
+}
+
+/** a [M, K] times b [K, N] in float32. */
+export function matmulShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
+  if (chosen(g, "matmul", a, b) !== "f32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
+  if (!packs(a.sizes, a) || !packs(b.sizes, b)) return null;
+  const [m, k, n] = [a.sizes[0]!, a.sizes[1]!, b.sizes[1]!];
+  if (m * n * 4 > MOST_BYTES) return null;
+  const tile = tileFor(m, n);
+  return launch(g, gemm(tile, isWholeFor(tile, m, n, k)), { inputs: { a, b }, output: { name: "c", dtype: "float32", sizes: [m, n] } });
+}

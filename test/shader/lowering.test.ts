@@ -1,0 +1,83 @@
+/** The library's operations by shaders, beside DirectML's: eagerly, compiled, on views, with gradients. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { choosesShader, shaderMode } from "../../src/shader/choice.ts";
+import { Capabilities } from "../../src/dml/capabilities.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
+import { eachMode, numbers } from "../device.ts";
+import { expectClose } from "./kernels/support.ts";
+
+const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
+
+/** Each with sizes that no other test uses: programs are kept. */
+const cases: readonly (readonly [string, readonly (readonly number[])[], (...x: dx.Tensor[]) => dx.Tensor])[] = [
+  ["relu", [[7, 301]], (x) => dx.relu(x!)],
+  ["relu of a view", [[7, 302]], (x) => dx.relu(x!.transpose(0, 1).narrow(0, 5, 100))],
+  ["gelu", [[2, 3, 303]], (x) => dx.gelu(x!)],
+  ["add", [[5, 304], [5, 304]], (x, y) => x!.add(y!)],
+  ["add with broadcasting", [[5, 3, 305], [3, 1]], (x, y) => x!.add(y!)],
+  ["casts", [[3, 306]], (x) => x!.to("float16").to("float32")],
+  ["softmax", [[6, 307]], (x) => dx.softmax(x!, -1)],
+  ["softmax of float16", [[6, 308]], (x) => dx.softmax(x!.to("float16"), -1).to("float32")],
+  ["logSoftmax", [[2, 3, 309]], (x) => dx.logSoftmax(x!, -1)],
+  ["softmax along another axis", [[6, 310]], (x) => dx.softmax(x!, 0)],
+  ["layerNorm", [[6, 311], [311], [311]], (x, w, b) => dx.layerNorm(x!, [311], w!, b!)],
+  ["rmsNorm", [[6, 312], [312]], (x, w) => dx.rmsNorm(x!, [312], w!)],
+  ["matmul", [[70, 313], [313, 33]], (x, y) => dx.matmul(x!, y!)],
+  ["matmul of views", [[313, 71], [34, 313]], (x, y) => dx.matmul(x!.transpose(0, 1), y!.transpose(0, 1))],
+]; // prettier-ignore
+
+let before: string | undefined;
+beforeEach(() => {
+  before = process.env.DXTENSOR_SHADERS;
+});
+const put = (mode: string | undefined): void => {
+  if (mode === undefined) delete process.env.DXTENSOR_SHADERS;
+  else process.env.DXTENSOR_SHADERS = mode;
+};
+afterEach(() => put(before));
+
+eachMode("operations by shaders", (device, mode) => {
+  it.each(cases)("%s", (name, shapes, fn) => {
+    const launched: number[] = [];
+    const results = ["off", "on"].map((shaders) => {
+      put(shaders);
+      // Another device's handle has programs of its own.
+      dx.closeDevice(device);
+      const given = shapes.map((shape, i) => real(shape, i + 1));
+      const y = mode.run(fn, ...given);
+      const leaves = given.map((x) => x.detach().requiresGrad_());
+      const grads = dx.grad(fn(...leaves).sum(), leaves);
+      const list = [y, ...grads].map((t) => numbers(t!));
+      launched.push(dx.counters(device).shadersCompiled);
+      return list;
+    });
+    const isShader = !/another axis|of views/.test(name);
+    expect([launched[0], launched[1]! > 0]).toEqual([0, isShader]);
+    const element = /float16|casts/.test(name) ? "f16" : "f32";
+    results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element));
+  });
+});
+
+describe("DXTENSOR_SHADERS", () => {
+  const device = (runsShaders: boolean): Capabilities =>
+    new Capabilities({ name: "test", featureLevel: 0x6000, dataTypes: 0, fusesGraphs: false, waveLanes: 0, runsShaders });
+
+  it("is off, on or only-measured", () => {
+    put(undefined);
+    expect(shaderMode()).toBe("only-measured");
+    put("on");
+    expect([choosesShader(device(true), "relu"), choosesShader(device(false), "relu")]).toEqual([true, false]);
+    put("off");
+    expect(choosesShader(device(true), "relu")).toBe(false);
+    put("fast");
+    expect(() => shaderMode()).toThrow('DXTENSOR_SHADERS: environment variable must be "off", "on", "only-measured"; received fast');
+  });
+
+  it("takes no shader on the software adapter, where none is faster, unless told to", () => {
+    put(undefined);
+    const { capabilities } = nativeDevice(dx.device("cpu"));
+    expect(capabilities.runsShaders).toBe(true);
+    expect((["add", "relu", "softmax", "matmul"] as const).some((name) => choosesShader(capabilities, name))).toBe(false);
+  });
+});
