@@ -6,6 +6,7 @@ import { execa } from "execa";
 import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./lib/project.mjs";
 import { headersProblem } from "./lib/headers.mjs";
 import { withLock } from "./lib/lock.mjs";
+import { licences } from "./lib/package-bundles.mjs";
 import { explainMissing, findTools, missingTools } from "./lib/tools.mjs";
 
 const help = `npm run build [-- native | ts]
@@ -112,7 +113,6 @@ async function bundle() {
     });
     // Their licences ask to be kept with the code.
     const within = input === "cli/main.ts" ? ["commander", "pbf"] : ["pbf"];
-    const footer = within.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
     await build.write({
       file: `${file}.new`,
       format: "esm",
@@ -120,7 +120,7 @@ async function bundle() {
       keepNames: true,
       codeSplitting: false,
       comments: false,
-      footer,
+      footer: licences(within),
     });
     await build.close();
     chmodSync(`${file}.new`, 0o755);

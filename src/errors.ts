@@ -30,7 +30,6 @@ export class DxError extends Error {
     const got = data.received === undefined ? "" : `${rule === "" ? subject : ""}received ${data.received}`;
     const text = [rule, got].filter((part) => part !== "").join("; ");
     super(`${data.operation}: ${text}.${data.hint === undefined ? "" : ` ${data.hint}`}`, options);
-    this.name = new.target.name;
     this.operation = data.operation;
     this.argument = data.argument;
     this.expected = data.expected;
@@ -197,3 +196,27 @@ export function fromNative(operation: string, error: unknown): unknown {
   const Class = classOf[data.kind] ?? NativeError;
   return new Class(operation, error.message, data, { cause: error });
 }
+
+// By text: a minifier gives classes other names. Who derives a class sets its own.
+const names = {
+  DxError,
+  ShapeError,
+  DTypeError,
+  ValueError,
+  IndexError,
+  DeviceError,
+  DisposedError,
+  AutogradError,
+  UnsupportedError,
+  LinAlgError,
+  TraceError,
+  FormatError,
+  DeviceIndexError,
+  NativeError,
+  DeviceRemovedError,
+  DeviceTimeoutError,
+  OutOfMemoryError,
+  NativeLoadError,
+};
+for (const [name, type] of Object.entries(names))
+  Object.defineProperty(type.prototype, "name", { value: name, writable: true, configurable: true, enumerable: false });

@@ -1,8 +1,13 @@
 /** Where in the user's code a traced operation was asked for. */
 import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ownFile, packageRoot } from "./native/home.ts";
 
-const own = `${dirname(fileURLToPath(import.meta.url))}${sep}`;
+/** This library's files; in a bundle they are the user's, and frames of both look alike. */
+const own = (() => {
+  const [file, root] = [ownFile(), packageRoot()];
+  return file === null || root === null ? null : `${dirname(file)}${sep}`;
+})();
 /** "(file:///C:/a.js:1:2)", "/a.js:1:2", "C:\\a.js:1:2": file and line. */
 const frame = /(?:^|[\s(])((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):\d+\)?$/;
 
@@ -16,7 +21,7 @@ export function callerPlace(): string | null {
     const match = frame.exec(line.trim());
     if (match === null) continue;
     const file = match[1]!.startsWith("file:") ? fileURLToPath(match[1]!) : match[1]!;
-    if (file.startsWith(own) || file.includes("node:internal")) continue;
+    if ((own !== null && file.startsWith(own)) || file.includes("node:internal")) continue;
     return `at ${relative(process.cwd(), file)}:${match[2]}`;
   }
   return null;

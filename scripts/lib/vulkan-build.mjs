@@ -11,9 +11,9 @@ import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.mjs";
 
 /** Where the loader looks for the libraries, and where CMake works. */
 export const vulkanFolder = at("build", "vulkan");
-const objects = join(vulkanFolder, "cmake");
-export const vulkanLibraries = ["libdxcore.so", "libd3d12.so"].map((name) => join(vulkanFolder, name));
-export const vulkanProgram = (name) => join(objects, "test", name);
+const names = ["libdxcore.so", "libd3d12.so"];
+export const vulkanLibraries = names.map((name) => join(vulkanFolder, name));
+export const vulkanProgram = (name) => join(vulkanFolder, "cmake", "test", name);
 
 async function run(what, command, args, options = {}) {
   const done = await execa(command, args, { stdin: "ignore", reject: false, ...options });
@@ -43,7 +43,7 @@ export async function bundleGenerator(file) {
   await build.close();
 }
 
-async function generate(vkd3d) {
+async function generate(vkd3d, objects) {
   const generator = join(objects, "generate.mjs");
   const wrappers = join(objects, "wrappers.generated.c");
   await bundleGenerator(generator);
@@ -55,18 +55,20 @@ async function generate(vkd3d) {
 }
 
 /** A cache of another source folder, or of a tool that is gone, makes CMake refuse. */
-function dropForeignCache() {
+function dropForeignCache(objects) {
   const file = join(objects, "CMakeCache.txt");
   if (!existsSync(file)) return;
   const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(file, "utf8"))?.[1];
   if (home !== at("native", "vulkan")) rmSync(objects, { recursive: true });
 }
 
-async function compile(vkd3d, wrappers, tools, { tests }) {
+async function compile(vkd3d, wrappers, tools, { objects, settings, tests }) {
   const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
   const options = {
-    CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
-    CMAKE_CXX_COMPILER: tools.compiler.command,
+    ...(settings ?? {
+      CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
+      CMAKE_CXX_COMPILER: tools.compiler.command,
+    }),
     DXTENSOR_HEADERS: headers,
     DXTENSOR_VKD3D: vkd3d,
     DXTENSOR_WRAPPERS: wrappers,
@@ -82,10 +84,11 @@ async function compile(vkd3d, wrappers, tools, { tests }) {
 }
 
 /** Returns true when a library changed. */
-function install() {
+function install(folder, objects) {
   let changed = false;
-  for (const file of vulkanLibraries) {
-    const made = join(objects, "lib", file.slice(vulkanFolder.length + 1));
+  for (const name of names) {
+    const file = join(folder, name);
+    const made = join(objects, "lib", name);
     if (existsSync(file) && readFileSync(file).equals(readFileSync(made))) continue;
     // Never written over in place: a process may have it loaded.
     copyFileSync(made, `${file}.new`);
@@ -95,8 +98,11 @@ function install() {
   return changed;
 }
 
-/** Builds what is out of date. given: a folder with libvkd3d instead of Debian's packages. */
-export async function buildVulkan({ given = process.env.DXTENSOR_VKD3D, tests = false } = {}) {
+/**
+ * Builds what is out of date. given: a folder with libvkd3d instead of Debian's packages; settings: CMake's, of another compiler; folder:
+ * where the libraries go.
+ */
+export async function buildVulkan({ given = process.env.DXTENSOR_VKD3D, tests = false, folder = vulkanFolder, settings } = {}) {
   if (process.platform !== "linux" || process.arch !== "x64")
     throw new ScriptError("PLATFORM", `The Vulkan runtime is for Linux x64, and this is ${process.platform} ${process.arch}.`);
   const problem = headersProblem(headers);
@@ -105,11 +111,12 @@ export async function buildVulkan({ given = process.env.DXTENSOR_VKD3D, tests = 
   if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   const vkd3d = await ensureVkd3d(given);
   return withLock(at("build", "vulkan.lock"), async () => {
-    dropForeignCache();
+    const objects = join(folder, "cmake");
+    dropForeignCache(objects);
     mkdirSync(objects, { recursive: true });
-    await compile(vkd3d, await generate(vkd3d), tools, { tests });
-    const changed = install();
-    if (changed) say(`build:vulkan: ${vulkanLibraries.join(", ")}`);
+    await compile(vkd3d, await generate(vkd3d, objects), tools, { objects, settings, tests });
+    const changed = install(folder, objects);
+    if (changed) say(`build:vulkan: ${names.join(", ")} in ${folder}`);
     return { changed, vkd3d };
   });
 }

@@ -1,38 +1,55 @@
 /** Loads the addon when it is first asked for; importing this file loads nothing. */
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
-import { addonPaths, deviceTimeoutOf, lapackPaths as lapackPathsIn, libraryPaths as pathsIn, takesCpuAdapters, type Surroundings } from "./paths.ts";
-
-/** The folder of this package's package.json, whether this file runs from src or from dist. */
-function packageRoot(): string {
-  const start = dirname(fileURLToPath(import.meta.url));
-  for (let folder = start; ; folder = dirname(folder)) {
-    const file = join(folder, "package.json");
-    if (existsSync(file) && (JSON.parse(readFileSync(file, "utf8")) as { name?: string }).name === "dxtensor") return folder;
-    if (folder === dirname(folder)) return start;
-  }
-}
+import { loadAddon, ownFile, packageFolder, packageRoot } from "./home.ts";
+import {
+  addonPaths,
+  deviceTimeoutOf,
+  lapackPaths as lapackPathsIn,
+  libraryPaths as pathsIn,
+  takesCpuAdapters,
+  type Surroundings,
+} from "./paths.ts";
 
 let root: string | undefined;
 
 /** This process as it is now: variables that change before the first device call count. */
 export function surroundings(): Surroundings {
-  root ??= packageRoot();
-  return { env: process.env, platform: process.platform, arch: process.arch, cwd: process.cwd(), root, exists: existsSync };
+  const { env, platform, arch } = process;
+  root ??= packageRoot() ?? dirname(ownFile() ?? join(process.cwd(), "index.js"));
+  return { env, platform, arch, cwd: process.cwd(), home: homedir(), root, exists: existsSync, packageFolder };
 }
 
-const remedy = (where: Surroundings): string =>
-  existsSync(join(where.root, "CMakeLists.txt"))
-    ? "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE."
-    : `This package was not built for ${where.platform}-${where.arch}: build it there from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE.`;
+/** Platforms that a package with a binary is published for. */
+const published = ["linux-x64", "linux-arm64", "win32-x64"];
+
+function isMusl(): boolean {
+  const report = process.report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
+  return process.platform === "linux" && report.header.glibcVersionRuntime === undefined;
+}
+
+/** What makes it work, by what is the matter. */
+function remedy({ root: folder, platform, arch }: Surroundings): string {
+  if (existsSync(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
+  const own = `@dxtensor/${platform}-${arch}`;
+  const built = "build it there from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
+  if (!published.includes(`${platform}-${arch}`))
+    return `There is no package for ${platform}-${arch}, only for ${published.join(", ")}: ${built}.`;
+  if (isMusl()) return `${own} needs glibc, and this system has musl: take a Debian or Ubuntu image (node:24-slim), or ${built}.`;
+  if (packageRoot() === null)
+    return (
+      `dxtensor is part of a bundle, and ${own} is not in a node_modules folder at or above it. Leave dxtensor out of the bundle` +
+      ` (esbuild: --external:dxtensor; rollup, rolldown: external: ["dxtensor"]; webpack: externals: { dxtensor: "commonjs dxtensor" };` +
+      ` Next: serverExternalPackages: ["dxtensor"]) and install it beside, or name dxtensor.node in DXTENSOR_NATIVE.`
+    );
+  return `Run \`npm install ${own}\` (optional packages were left out, or node_modules came from another system), or name the file in DXTENSOR_NATIVE.`;
+}
 
 function load(): Binding {
   const where = surroundings();
-  const require = createRequire(import.meta.url);
   const tried: string[] = [];
   for (const path of addonPaths(where)) {
     if (!existsSync(path)) {
@@ -40,7 +57,7 @@ function load(): Binding {
       continue;
     }
     try {
-      return require(path) as Binding;
+      return loadAddon(path) as Binding;
     } catch (error) {
       tried.push(`${path} (${error instanceof Error ? error.message : String(error)})`);
     }

@@ -14,7 +14,11 @@ export interface Surroundings {
   readonly cwd: string;
   /** The package's folder, which holds package.json. */
   readonly root: string;
+  /** The user's home folder. */
+  readonly home: string;
   exists(path: string): boolean;
+  /** The folder of an installed package, null where there is none. */
+  packageFolder(name: string): string | null;
 }
 
 /** A variable that is set to nothing counts as not set. */
@@ -30,13 +34,18 @@ function fileVariable(surroundings: Surroundings, name: string): string | undefi
   return value === undefined ? undefined : pathOf(surroundings).resolve(surroundings.cwd, value);
 }
 
-/** Files to try for the addon, in order: DXTENSOR_NATIVE alone, else this machine's own build, then a shipped one. */
+/** Files to try for the addon, in order: DXTENSOR_NATIVE alone, else this machine's own build, then the platform's package. */
 export function addonPaths(surroundings: Surroundings): string[] {
   const explicit = fileVariable(surroundings, "DXTENSOR_NATIVE");
   if (explicit !== undefined) return [explicit];
   const { join } = pathOf(surroundings);
   const { root, platform, arch } = surroundings;
-  return [join(root, "build", "native", "Release", "dxtensor.node"), join(root, "prebuilds", `${platform}-${arch}`, "dxtensor.node")];
+  const name = `${platform}-${arch}`;
+  const own = [join(root, "build", "native", "Release", "dxtensor.node"), join(root, "prebuilds", name, "dxtensor.node")];
+  // A package is asked for where nothing lies at hand: a repository never takes another version's.
+  if (own.some((file) => surroundings.exists(file))) return own;
+  const folder = surroundings.packageFolder(`@dxtensor/${name}`);
+  return folder === null ? own : [...own, join(folder, "dxtensor.node")];
 }
 
 /** File name of the software adapter's library. */
@@ -55,6 +64,14 @@ function softwarePath(surroundings: Surroundings): string {
   return files.find((file) => surroundings.exists(file)) ?? (files[0] as string);
 }
 
+/** Where `dxtensor fetch` puts what it fetched, for all programs of the user. */
+export function fetchedFolder(surroundings: Surroundings): string {
+  const { join } = pathOf(surroundings);
+  const { home, platform } = surroundings;
+  if (platform === "win32") return join(variable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "directml");
+  return join(variable(surroundings, "XDG_DATA_HOME") ?? join(home, ".local", "share"), "dxtensor", "directml");
+}
+
 /** Folders for libdxcore, libd3d12 and libdirectml, in order of search. */
 function libraryFolders(surroundings: Surroundings): string[] {
   const { join, resolve, delimiter } = pathOf(surroundings);
@@ -64,12 +81,19 @@ function libraryFolders(surroundings: Surroundings): string[] {
   const add = (folder: string, condition = folder): void => {
     if (surroundings.exists(condition)) folders.push(folder);
   };
+  const addPackage = (name: string): void => {
+    const folder = surroundings.packageFolder(`@dxtensor/${name}-${platform}-${surroundings.arch}`);
+    if (folder !== null) folders.push(folder);
+  };
   add(join(root, "directml"));
+  add(fetchedFolder(surroundings));
+  addPackage("directml");
   if (platform === "win32") {
     folders.push(win32.join(variable(surroundings, "SystemRoot") ?? "C:\\Windows", "System32"));
   } else {
     add("/usr/lib/wsl/lib", "/dev/dxg");
     add(join(root, "build", "vulkan"));
+    addPackage("vulkan");
   }
   return folders;
 }

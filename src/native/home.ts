@@ -1,0 +1,56 @@
+/** Where this code lies, whatever became of it: an ES module, a CommonJS one, a part of somebody's bundle. */
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The file that this code runs from; null in a CommonJS bundle, which does not say. */
+export function ownFile(): string | null {
+  const url = import.meta.url as string | undefined;
+  return url?.startsWith("file:") === true ? fileURLToPath(url) : null;
+}
+
+/** The folder of this package's package.json, whether this file runs from src or from dist; null in a bundle. */
+export function packageRoot(): string | null {
+  const file = ownFile();
+  if (file === null) return null;
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const manifest = join(folder, "package.json");
+    if (existsSync(manifest) && (JSON.parse(readFileSync(manifest, "utf8")) as { name?: string }).name === "dxtensor") return folder;
+    if (folder === dirname(folder)) return null;
+  }
+}
+
+/** Not by import: bundlers would follow what is asked of it. */
+const { createRequire } = process.getBuiltinModule("node:module");
+
+/** The program's own file; links are followed, as Node does. */
+function program(): string {
+  const started = process.argv[1];
+  try {
+    return started === undefined ? join(process.cwd(), "index.js") : realpathSync(started);
+  } catch {
+    return join(process.cwd(), "index.js");
+  }
+}
+
+/** The folder of an installed package, looked for from this code, then from the program: a bundle may lie anywhere. */
+export function packageFolder(name: string): string | null {
+  for (const from of [ownFile(), program(), join(process.cwd(), "index.js")]) {
+    if (from === null) continue;
+    try {
+      return unpacked(dirname(createRequire(from).resolve(`${name}/package.json`)));
+    } catch {
+      // Not from there.
+    }
+  }
+  return null;
+}
+
+/** Electron's archive keeps what the system's loader opens in a folder beside it. */
+function unpacked(folder: string): string {
+  const beside = folder.replace(/app\.asar(?=[\\/])/, "app.asar.unpacked");
+  return existsSync(beside) ? beside : folder;
+}
+
+/** Node's own require, which the tests' runners and bundlers do not replace. */
+export const loadAddon = (path: string): unknown => createRequire(path)(path);
