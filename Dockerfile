@@ -41,6 +41,7 @@ RUN npm ci --registry "$NPM_REGISTRY"
 COPY --chown=dx:dx scripts ./scripts
 ARG DEBIAN_MIRROR=http://deb.debian.org/debian
 RUN DXTENSOR_DEBIAN_MIRROR=$DEBIAN_MIRROR npm run setup
+COPY --chown=dx:dx src/fetch ./src/fetch
 ARG PIP_INDEX_URL=https://pypi.org/simple
 RUN PIP_INDEX_URL=$PIP_INDEX_URL npm run fetch:directml
 
@@ -54,10 +55,13 @@ CMD ["bash"]
 FROM packages AS build
 COPY --chown=dx:dx . .
 # The pack builds what runs; the test programs are built by the first npm test.
-RUN npm pack --silent \
- && mkdir -p /dxtensor/build/app/node_modules/dxtensor \
- && tar -xzf dxtensor-*.tgz -C build/app/node_modules/dxtensor --strip-components=1 \
- && rm dxtensor-*.tgz \
+RUN node scripts/release.mjs --dry-run --own --no-check --out build/packed \
+ && cd build/packed \
+ && for file in *.tgz; do \
+      name=${file%-*.tgz}; case $name in dxtensor-*) name=@dxtensor/${name#dxtensor-};; esac; \
+      mkdir -p ../app/node_modules/$name && tar -xzf $file -C ../app/node_modules/$name --strip-components=1; \
+    done \
+ && cd ../.. \
  && cp -r directml build/app/node_modules/dxtensor/
 CMD ["npm", "test"]
 

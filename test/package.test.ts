@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -8,7 +8,7 @@ const platform = `${process.platform}-${process.arch}`;
 const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" } };
 let folder: string;
 let app: string;
-let tarball: string;
+let tarballs: string[];
 const installed = (...parts: string[]): string => join(app, "node_modules", "dxtensor", ...parts);
 
 const program = `
@@ -23,17 +23,17 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dxtensor-package-"));
   app = join(folder, "app");
   mkdirSync(app);
-  await execa("npm", ["pack", "--pack-destination", folder], npm);
-  tarball = join(
-    folder,
-    readdirSync(folder).find((name) => name.endsWith(".tgz"))!,
-  );
+  const args = ["scripts/release.mjs", "--dry-run", "--own", "--no-check", "--json", "--out", folder];
+  const { stdout } = await execa(process.execPath, args, npm);
+  tarballs = Object.values((JSON.parse(stdout) as { tarballs: Record<string, string> }).tarballs);
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
-  await execa("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", tarball], { ...npm, cwd: app });
+  await execa("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--offline", ...tarballs], { ...npm, cwd: app });
 }, 600_000);
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
+
+const native = (...parts: string[]): string => join(app, "node_modules", "@dxtensor", platform, ...parts);
 
 const run = (source: string, env: Record<string, string> = {}) => {
   writeFileSync(join(app, "main.js"), source);
@@ -41,25 +41,34 @@ const run = (source: string, env: Record<string, string> = {}) => {
 };
 
 it("holds what a user needs and nothing else, in 10 MB at most", () => {
-  const top = readdirSync(installed()).toSorted();
-  expect(top).toEqual(["LICENSE", "README.md", "dist", "docs", "package.json", "prebuilds"]);
-  // Another platform's too, where it was built for that.
-  const platforms = readdirSync(installed("prebuilds"));
-  expect(platforms).toContain(platform);
-  for (const name of platforms)
-    expect(readdirSync(installed("prebuilds", name)).toSorted()).toEqual([
-      "dxtensor.node",
-      expect.stringMatching(/dxtensor_software\.(so|dll|dylib)$/),
-    ]);
-  expect(statSync(tarball).size).toBeLessThan(10 * 2 ** 20);
+  expect(readdirSync(installed()).toSorted()).toEqual(["LICENSE", "README.md", "dist", "docs", "package.json"]);
+  const bundle = ["cli.js", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs"];
+  expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
+    "bundle",
+    ...bundle.map((name) => join("bundle", name)),
+  ]);
+  for (const name of readdirSync(installed("docs"))) expect(name).toMatch(/^[\w-]+\.md$/);
+  expect(readdirSync(native()).toSorted()).toEqual([
+    "LICENSE",
+    "README.md",
+    "dxtensor.node",
+    expect.stringMatching(/dxtensor_software\.(so|dll|dylib)$/),
+    "package.json",
+  ]);
+  expect(tarballs.map((file) => statSync(file).size).reduce((a, b) => a + b)).toBeLessThan(10 * 2 ** 20);
 });
 
 it("brings no dependencies and runs nothing when it is installed", () => {
   const manifest = JSON.parse(readFileSync(installed("package.json"), "utf8")) as {
     dependencies?: object;
+    optionalDependencies: Record<string, string>;
     scripts?: Record<string, string>;
   };
   expect(manifest.dependencies ?? {}).toEqual({});
+  const own = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  expect(manifest.optionalDependencies).toMatchObject({ [`@dxtensor/${platform}`]: own.version });
+  for (const file of [installed("package.json"), native("package.json")])
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: own.version, license: "MIT" });
   expect(Object.keys(manifest.scripts ?? {}).filter((name) => /install|^prepare$/.test(name))).toEqual([]);
 });
 
@@ -78,40 +87,51 @@ it("computes on cpu", async () => {
   expect(JSON.parse(done.stdout)).toMatchObject({ values: "2,3", array: [2, 3] });
 });
 
+it("is one library, required or imported", async () => {
+  const done = await run(`
+    import { createRequire } from "node:module";
+    import * as dx from "dxtensor";
+    const required = createRequire(import.meta.url)("dxtensor");
+    required.setDefaultDevice("cpu");
+    const a = required.ones([2]);
+    console.log(JSON.stringify([Object.keys(required).filter((name) => required[name] !== dx[name]), String(dx.defaultDevice()), a instanceof dx.Tensor, dx.add(a, 1).toArraySync()]));`);
+  expect(done.stderr).toBe("");
+  expect(JSON.parse(done.stdout)).toEqual([[], "cpu", true, [2, 2]]);
+});
+
 it("has types that check in a strict project", async () => {
   writeFileSync(
     join(app, "types.ts"),
-    `${program}\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`,
+    `declare const console: { log(text: string): void };\n${program}\nexport const largest: dx.Tensor = dx.tensor([1, 2]).max(0).values;\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`,
   );
+  writeFileSync(join(app, "required.cts"), `import dx = require("dxtensor");\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n`);
   const settings = {
     module: "nodenext",
     target: "es2023",
-    lib: ["es2023", "esnext.disposable", "dom"],
+    lib: ["es2023", "esnext.disposable"],
     strict: true,
     noEmit: true,
     skipLibCheck: false,
     types: [],
   };
-  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: settings, files: ["types.ts"] }));
+  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: settings, files: ["types.ts", "required.cts"] }));
   const done = await execa(join(process.cwd(), "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: app, reject: false });
   expect(done.stdout).toBe("");
   expect(done.exitCode).toBe(0);
 });
 
 it("names the platform and the remedy when it has no binary for it", async () => {
-  renameSync(installed("prebuilds", platform), join(folder, "away"));
+  renameSync(native(), join(folder, "away"));
   try {
     const done = await run(`
       import * as dx from "dxtensor";
       try { dx.tensor([1], { device: "cpu" }); console.log("no error"); }
-      catch (error) { console.log(JSON.stringify({ typed: error instanceof dx.NativeLoadError && error.name === "NativeLoadError", message: error.message, tried: error.tried })); }`);
-    const { typed, message, tried } = JSON.parse(done.stdout) as { typed: boolean; message: string; tried: string[] };
+      catch (error) { console.log(JSON.stringify({ typed: error instanceof dx.NativeLoadError && error.name === "NativeLoadError", message: error.message })); }`);
+    const { typed, message } = JSON.parse(done.stdout) as { typed: boolean; message: string };
     expect(typed).toBe(true);
-    expect(message).toContain(platform);
+    expect(message).toContain(`npm install @dxtensor/${platform}`);
     expect(message).toContain("DXTENSOR_NATIVE");
-    expect(tried).toContainEqual(expect.stringContaining(join("prebuilds", platform, "dxtensor.node")));
   } finally {
-    renameSync(join(folder, "away"), installed("prebuilds", platform));
+    renameSync(join(folder, "away"), native());
   }
-  expect(existsSync(installed("prebuilds", platform, "dxtensor.node"))).toBe(true);
 });

@@ -102,6 +102,23 @@ async function makeTar(suite, mirrors, tar) {
   }
 }
 
+const mirrorsFor = (suite, mirror) =>
+  mirrorsOf(suite, { given: mirror, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
+
+/** A suite as a folder to chroot into, where no engine is: made by debootstrap once, kept in the cache. */
+export async function ensureRoot(suite) {
+  const folder = join(cacheFolder("base"), `${suite}-root`);
+  return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
+    if (existsSync(folder)) return folder;
+    const tar = join(cacheFolder("base"), `${suite}.tar`);
+    if (!existsSync(tar) || statSync(tar).size === 0) await makeTar(suite, mirrorsFor(suite), tar);
+    mkdirSync(`${folder}.new`, { recursive: true });
+    await execa("tar", ["--numeric-owner", "-C", `${folder}.new`, "-xf", tar]);
+    renameSync(`${folder}.new`, folder);
+    return folder;
+  });
+}
+
 const idOf = async (image) => (await execa("docker", ["image", "inspect", "--format", "{{.Id}}", image], { reject: false })).stdout.trim();
 
 /** Imports the tar; a bundle of certificates is laid over it, since what a build fetches inside passes the same proxy. */
@@ -144,8 +161,7 @@ export async function ensureBase(suite, { mirror, refresh = false } = {}) {
     const tar = join(cacheFolder("base"), `${suite}.tar`);
     let how = `imported from ${tar}`;
     if (refresh || !existsSync(tar) || statSync(tar).size === 0) {
-      const mirrors = mirrorsOf(suite, { given: mirror, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
-      how = `made from ${await makeTar(suite, mirrors, tar)}`;
+      how = `made from ${await makeTar(suite, mirrorsFor(suite, mirror), tar)}`;
     }
     await importTar(tar, image, suite);
     return answer(how);

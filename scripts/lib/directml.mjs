@@ -1,79 +1,29 @@
-// Microsoft's libdirectml.so: which one is wanted, and whether bytes are that library. Reads no network.
-import { createHash } from "node:crypto";
-import { unzipSync } from "fflate";
-import { ScriptError } from "./project.mjs";
+// Microsoft's libdirectml.so by the package's own code, bundled for the moment: it needs nothing of the build.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { at } from "./project.mjs";
 
-/** MIT licence; DirectML feature level 6.2, for Linux x64. */
-export const pinned = {
-  wheel: "torch-directml==0.2.5.dev240914",
-  sha256: "fd54a8c578630f62a31d6d971d1f7e758e8497df8afccefe5efb1517d791692c",
-};
-
-const again = "Run `npm run fetch:directml` to fetch the right one, or give a whole copy: npm run fetch:directml -- --from FILE_OR_FOLDER";
-
-export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-
-/** Throws unless the bytes are a whole 64-bit x86 shared library with DirectML's entry point. */
-function checkElf(bytes, name) {
-  const foreign = (what) => new ScriptError("FOREIGN", `${name} is not Microsoft's libdirectml.so: ${what}.`, again);
-  const cut = (what) => new ScriptError("TRUNCATED", `${name} is cut off: ${what}.`, again);
-  if (bytes.length === 0) throw cut("it is empty");
-  if (bytes.length >= 2 && bytes.toString("latin1", 0, 2) === "MZ") throw foreign("it is a Windows library; this is about Linux and WSL");
-  if (bytes.toString("latin1", 0, 4) !== "\x7fELF".slice(0, Math.min(4, bytes.length))) throw foreign("it is no ELF file");
-  if (bytes.length < 64) throw cut(`${bytes.length} bytes do not hold an ELF header`);
-  if (bytes[4] !== 2 || bytes[5] !== 1) throw foreign("it is not a 64-bit little-endian file");
-  if (bytes.readUInt16LE(18) !== 62) throw foreign(`it is for another processor (ELF machine ${bytes.readUInt16LE(18)}, x86-64 is 62)`);
-  if (bytes.readUInt16LE(16) !== 3) throw foreign("it is no shared library");
-  const [programs, sections] = [32, 40].map((offset) => Number(bytes.readBigUInt64LE(offset)));
-  const [programSize, programCount, sectionSize, sectionCount] = [54, 56, 58, 60].map((offset) => bytes.readUInt16LE(offset));
-  const ends = [programs + programSize * programCount, sections + sectionSize * sectionCount];
-  if (ends[0] <= bytes.length) {
-    for (let i = 0; i < programCount; i++) {
-      const header = programs + i * programSize;
-      ends.push(Number(bytes.readBigUInt64LE(header + 8)) + Number(bytes.readBigUInt64LE(header + 32)));
-    }
-  }
-  const end = Math.max(...ends);
-  if (end > bytes.length) throw cut(`it has ${bytes.length} bytes of at least ${end}`);
-  if (!bytes.includes("DMLCreateDevice")) throw foreign("it has no DMLCreateDevice");
-  if (!bytes.includes("DMLCreateDevice1"))
-    throw new ScriptError("OLD", `${name} is older than DirectML feature level 2.1 (no DMLCreateDevice1), and 5.0 is needed.`, again);
-}
-
-/** Throws a ScriptError with code TRUNCATED, FOREIGN, OLD or DIGEST unless the bytes are the library with this digest. */
-export function checkLibrary(bytes, name, wanted = pinned.sha256) {
-  checkElf(bytes, name);
-  const received = sha256(bytes);
-  if (received !== wanted) {
-    throw new ScriptError(
-      "DIGEST",
-      `${name} has SHA-256 ${received}, expected ${wanted}.`,
-      `It is another version, or was changed. ${again}. If you trust this one, name its digest: --sha256 ${received}`,
-    );
-  }
-}
-
-/** Library, licence and notice of a torch-directml wheel: [{name, bytes}]. */
-export function readWheel(bytes, name) {
-  let entries;
+async function bundled(name) {
+  const { rolldown } = await import("rolldown");
+  const work = mkdtempSync(join(tmpdir(), "dxtensor-fetch-"));
   try {
-    entries = unzipSync(bytes, {
-      filter: (entry) => /(^torch_directml\/libdirectml\.so|\.dist-info\/(LICENSE|NOTICE)[^/]*)$/.test(entry.name),
-    });
-  } catch (error) {
-    throw new ScriptError(
-      bytes.length > 2 && bytes.toString("latin1", 0, 2) === "PK" ? "TRUNCATED" : "FOREIGN",
-      `${name} is no whole wheel (zip file): ${error.message}.`,
-      again,
-    );
+    const file = join(work, `${name}.mjs`);
+    const build = await rolldown({ input: at("src", "fetch", `${name}.ts`), platform: "node", external: /^node:/, tsconfig: false });
+    await build.write({ file, format: "esm" });
+    await build.close();
+    return await import(pathToFileURL(file).href);
+  } finally {
+    rmSync(work, { recursive: true });
   }
-  const files = Object.entries(entries).map(([path, content]) => ({ name: path.split("/").at(-1), bytes: Buffer.from(content) }));
-  if (!files.some((file) => file.name === "libdirectml.so")) {
-    throw new ScriptError(
-      "FOREIGN",
-      `${name} has no torch_directml/libdirectml.so.`,
-      `It has to be the Linux wheel of ${pinned.wheel}. ${again}`,
-    );
-  }
-  return files;
 }
+
+/** `dxtensor fetch`, into ./directml where the repository's library looks first; its exit status. */
+export async function fetchDirectml(options = {}) {
+  const { runFetch } = await bundled("run");
+  return runFetch({ to: at("directml"), ...options });
+}
+
+/** What is fetched: {wheel, sha256}. */
+export const pinnedDirectml = async () => (await bundled("library")).pinned;

@@ -14,18 +14,31 @@ const isNewer = (a, b) => {
 
 async function lines(command, args) {
   const done = await execa(command, args, { reject: false });
-  if (done.failed) throw new ScriptError("BINUTILS", `${command} failed: ${done.stderr || done.shortMessage}`, "Debian, Ubuntu: sudo apt-get install -y binutils");
+  if (done.failed)
+    throw new ScriptError(
+      "BINUTILS",
+      `${command} failed: ${done.stderr || done.shortMessage}`,
+      "Debian, Ubuntu: sudo apt-get install -y binutils",
+    );
   return done.stdout.split("\n");
 }
 
 /** {needed: libraries, newest: the glibc it asks for, problems: what a system with that glibc lacks}. */
 export async function systemNeeds(file, limit = glibc) {
   const needed = (await lines("readelf", ["-dW", file])).flatMap((line) => /\(NEEDED\).*\[(.+)\]/.exec(line)?.[1] ?? []);
-  const wanted = (await lines("readelf", ["-VW", file])).flatMap((line) => [...line.matchAll(/Name: (\w+)_([\d.]+)/g)].map((match) => [match[1], match[2]]));
-  const newest = wanted.filter(([kind]) => kind === "GLIBC").map(([, version]) => version).reduce((a, b) => (isNewer(b, a) ? b : a), "0");
+  const wanted = (await lines("readelf", ["-VW", file])).flatMap((line) =>
+    [...line.matchAll(/Name: (\w+)_([\d.]+)/g)].map((match) => [match[1], match[2]]),
+  );
+  const newest = wanted
+    .filter(([kind]) => kind === "GLIBC")
+    .map(([, version]) => version)
+    .reduce((a, b) => (isNewer(b, a) ? b : a), "0");
   const problems = [
     ...(isNewer(newest, limit) ? [`asks for glibc ${newest}; ${limit} is the limit`] : []),
-    ...wanted.filter(([kind]) => kind === "GLIBCXX" || kind === "CXXABI").slice(0, 1).map(([kind, version]) => `asks for the system's C++ library (${kind}_${version})`),
+    ...wanted
+      .filter(([kind]) => kind === "GLIBCXX" || kind === "CXXABI")
+      .slice(0, 1)
+      .map(([kind, version]) => `asks for the system's C++ library (${kind}_${version})`),
     ...needed.filter((name) => !known.some((pattern) => pattern.test(name))).map((name) => `needs ${name}`),
   ];
   return { needed, newest, problems };

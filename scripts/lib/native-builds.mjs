@@ -24,7 +24,11 @@ export function cannotBuild(platform) {
 
 async function run(what, command, args) {
   const done = await execa(command, args, { cwd: root, stdin: "ignore", all: true, reject: false });
-  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`);
+  if (done.failed)
+    throw new ScriptError(
+      "BUILD_FAILED",
+      `${what} failed (${done.shortMessage.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`,
+    );
 }
 
 /** Where a platform's build lies, and CMake's settings for linking against the sysroot. */

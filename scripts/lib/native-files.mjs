@@ -1,6 +1,6 @@
 // Names of what the native build makes and the package ships.
 import { join } from "node:path";
-import { at, release } from "./project.mjs";
+import { release } from "./project.mjs";
 
 export function softwareName(platform = process.platform) {
   if (platform === "win32") return "dxtensor_software.dll";
@@ -9,4 +9,3 @@ export function softwareName(platform = process.platform) {
 
 /** The files of this platform that a package carries, as the build left them. */
 export const shipped = [join(release, "dxtensor.node"), join(release, softwareName())];
-export const prebuilds = at("prebuilds", `${process.platform}-${process.arch}`);

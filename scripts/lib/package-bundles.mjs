@@ -62,8 +62,7 @@ function mend(text) {
   for (const name of augmented) mended = mended.replaceAll(new RegExp(`(?<![\\w$])${name}\\$1(?![\\w$])`, "g"), name);
   const used = Object.entries(globals).filter(([name]) => new RegExp(`[^\\w.]${name}[^\\w:]`).test(mended));
   const own = used.map(
-    ([name, otherwise]) =>
-      `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : ${otherwise};\n`,
+    ([name, otherwise]) => `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : ${otherwise};\n`,
   );
   return own.join("") + mended.replaceAll("typeof 1e400", "typeof Infinity");
 }

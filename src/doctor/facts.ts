@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { posix, win32 } from "node:path";
 import { addonPaths, libraryPaths, takesCpuAdapters } from "../native/paths.ts";
+import { pinned } from "../fetch/library.ts";
 import { readBinary } from "./binary.ts";
 import type { Host } from "./host.ts";
 import type { Probe } from "./probe.ts";
@@ -76,11 +77,8 @@ export function isNodeSupported(version: string): boolean {
   return (major === 20 && minor >= 17) || (major === 22 && minor >= 9) || major > 22;
 }
 
-/** The libdirectml.so that npm run fetch:directml fetches: the file itself does not say its version. */
-export const knownDirectml = {
-  sha256: "fd54a8c578630f62a31d6d971d1f7e758e8497df8afccefe5efb1517d791692c",
-  version: "feature level 6.2 (torch-directml 0.2.5)",
-};
+/** The libdirectml.so that is fetched: the file itself does not say its version. */
+const knownDirectml = { sha256: pinned.sha256, version: "feature level 6.2 (torch-directml 0.2.5)" };
 
 function inspect(host: Host, name: string, candidates: readonly string[], symbol: string, variable: string | null): LibraryFact {
   const none = { name, tried: candidates, variable };

@@ -1,5 +1,6 @@
 /** What a problem is, and those that every platform shares. Pure. */
 import { compareVersions } from "./binary.ts";
+import { published } from "../native/published.ts";
 import type { Facts, LibraryFact } from "./facts.ts";
 
 export interface Problem {
@@ -18,15 +19,15 @@ export const note = (code: string, text: string, mend: string): Problem => ({ co
 export const library = (facts: Facts, name: string): LibraryFact => facts.libraries.find((fact) => fact.name === name)!;
 export const isUsable = (fact: LibraryFact): boolean => fact.path !== null && fact.problem === null;
 
-export const fetchDirectml = ({ dxtensor }: Facts): string =>
-  dxtensor.isRepository
-    ? "npm run fetch:directml"
-    : `put libdirectml.so of the torch-directml wheel into ${dxtensor.root}/directml, or name it in DXTENSOR_DIRECTML`;
+export const fetchDirectml = ({ dxtensor }: Facts): string => (dxtensor.isRepository ? "npm run fetch:directml" : "npx dxtensor fetch");
 
-export const buildNative = ({ dxtensor }: Facts): string =>
-  dxtensor.isRepository
-    ? "npm run setup && npm run build:native"
+export const buildNative = ({ dxtensor, system }: Facts): string => {
+  if (dxtensor.isRepository) return "npm run setup && npm run build:native";
+  const platform = `${system.platform}-${system.arch}`;
+  return published.includes(platform)
+    ? `npm install @dxtensor/${platform}`
     : "build it from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
+};
 
 /** A file that a variable names, or that lies there and is no good. */
 export function fileProblem(facts: Facts, fact: LibraryFact, code: string, mend: string): Problem[] {

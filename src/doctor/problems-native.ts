@@ -57,14 +57,11 @@ export function vulkanProblems(facts: Facts): Problem[] {
     found.push(
       error("vulkan.denied", `This user may not open ${denied[0]!.path}.`, "sudo usermod -aG render,video $USER, then log in again"),
     );
-  const wrong = pair.flatMap((fact) => fileProblem(facts, fact, fact.name, "npm run build:vulkan"));
+  const mend = facts.dxtensor.isRepository ? "npm run build:vulkan" : "npm install @dxtensor/vulkan-linux-x64";
+  const wrong = pair.flatMap((fact) => fileProblem(facts, fact, fact.name, mend));
   found.push(...wrong);
-  if (wrong.length === 0 && !pair.every(isUsable)) {
-    const mend = facts.dxtensor.isRepository
-      ? "npm run build:vulkan"
-      : "build them in the repository (npm run build:vulkan) and name their folder in DXTENSOR_LIBRARY_FOLDER";
+  if (wrong.length === 0 && !pair.every(isUsable))
     found.push(error("vulkan.runtimeMissing", "The libraries that put Direct3D 12 over Vulkan are missing.", mend));
-  }
   return [...found, ...directmlProblems(facts)];
 }
 

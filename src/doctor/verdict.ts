@@ -46,7 +46,8 @@ function addonProblems(facts: Facts): Problem[] {
 }
 
 /** What only the attempt shows: every file looks right, and yet. */
-function probeProblems({ probe, vulkan, libraries, software }: Facts): Problem[] {
+function probeProblems(facts: Facts): Problem[] {
+  const { probe, vulkan, libraries, software } = facts;
   const found: Problem[] = [];
   const where =
     vulkan === null ? "update the GPU driver" : "check the driver: vulkaninfo --summary; another one: VK_DRIVER_FILES=/path/to/driver.json";
@@ -57,7 +58,7 @@ function probeProblems({ probe, vulkan, libraries, software }: Facts): Problem[]
         error(
           device === "cpu" ? "software.fails" : "adapter.fails",
           `${device} (${name}) does not compute: ${problem.replace(/\.$/, "")}.`,
-          device === "cpu" ? "npm run build:native" : where,
+          device === "cpu" ? buildNative(facts) : where,
         ),
       );
   if (probe.isLoaded && probe.problem !== null)

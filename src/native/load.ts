@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
 import { loadAddon, ownFile, packageFolder, packageRoot } from "./home.ts";
+import { published } from "./published.ts";
 import {
   addonPaths,
   deviceTimeoutOf,
@@ -23,16 +24,13 @@ export function surroundings(): Surroundings {
   return { env, platform, arch, cwd: process.cwd(), home: homedir(), root, exists: existsSync, packageFolder };
 }
 
-/** Platforms that a package with a binary is published for. */
-const published = ["linux-x64", "linux-arm64", "win32-x64"];
-
 function isMusl(): boolean {
   const report = process.report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
   return process.platform === "linux" && report.header.glibcVersionRuntime === undefined;
 }
 
 /** What makes it work, by what is the matter. */
-function remedy({ root: folder, platform, arch }: Surroundings): string {
+export function nativeRemedy({ root: folder, platform, arch }: Surroundings = surroundings()): string {
   if (existsSync(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
   const own = `@dxtensor/${platform}-${arch}`;
   const built = "build it there from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
@@ -62,7 +60,7 @@ function load(): Binding {
       tried.push(`${path} (${error instanceof Error ? error.message : String(error)})`);
     }
   }
-  throw new NativeLoadError("dxtensor", `no usable native binary for ${where.platform}-${where.arch} with Node ${process.version}`, tried, remedy(where));
+  throw new NativeLoadError("dxtensor", `no usable native binary for ${where.platform}-${where.arch} with Node ${process.version}`, tried, nativeRemedy(where));
 }
 
 let binding: Binding | undefined;

@@ -4,7 +4,7 @@ import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type
 import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";
-import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding } from "../native/load.ts";
+import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding, nativeRemedy } from "../native/load.ts";
 
 /** An opened device of this thread. */
 export interface NativeDevice {
@@ -128,7 +128,7 @@ function entryOf(operation: string, d: Device): Entry {
       "device",
       "the software adapter's library could not be loaded",
       software.tried.map((t) => `${t.path} (${t.error ?? "loaded"})`),
-      "Run `npm run build:native`, or name the file in DXTENSOR_SOFTWARE.",
+      nativeRemedy(),
     );
   return { runtime: "software", adapter };
 }

@@ -168,6 +168,8 @@ export function hostOf(tree: Tree, root: string): Host {
     platform,
     arch: "x64",
     cwd: packageFolder[platform],
+    home: platform === "win32" ? "C:\\Users\\user" : "/home/user",
+    packageFolder: () => null,
     root: packageFolder[platform],
     release: tree.release ?? "",
     node: tree.node ?? "v24.21.0",

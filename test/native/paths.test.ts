@@ -1,16 +1,33 @@
 import { describe, expect, it } from "vitest";
-import { addonPaths, libraryPaths, takesCpuAdapters, type Surroundings } from "../../src/native/paths.ts";
+import { addonPaths, fetchedFolder, libraryPaths, takesCpuAdapters, type Surroundings } from "../../src/native/paths.ts";
 
 /** A machine with the given variables and files. */
-function machine(env: Record<string, string> = {}, files: readonly string[] = [], platform = "linux"): Surroundings {
+function machine(env: Record<string, string> = {}, files: readonly string[] = [], platform = "linux", packages: readonly string[] = []): Surroundings {
   const isWindows = platform === "win32";
-  return { env, platform, arch: "x64", cwd: isWindows ? "C:\\work" : "/cwd", root: isWindows ? "C:\\app" : "/app", exists: (path) => files.includes(path) };
+  return {
+    env,
+    platform,
+    arch: "x64",
+    cwd: isWindows ? "C:\\work" : "/cwd",
+    home: isWindows ? "C:\\Users\\u" : "/home/u",
+    root: isWindows ? "C:\\app" : "/app",
+    exists: (path) => files.includes(path),
+    packageFolder: (name) => (packages.includes(name) ? `/app/node_modules/${name}` : null),
+  };
 }
 
 describe("addonPaths", () => {
   it("tries the own build, then the shipped binary of this platform", () => {
     expect(addonPaths(machine())).toEqual(["/app/build/native/Release/dxtensor.node", "/app/prebuilds/linux-x64/dxtensor.node"]);
     expect(addonPaths(machine({}, [], "win32"))[1]).toBe("C:\\app\\prebuilds\\win32-x64\\dxtensor.node");
+  });
+
+  it("takes the platform's package where nothing was built", () => {
+    const packages = ["@dxtensor/linux-x64"];
+    const [, shipped, installed] = addonPaths(machine({}, [], "linux", packages));
+    expect([shipped, installed]).toEqual(["/app/prebuilds/linux-x64/dxtensor.node", "/app/node_modules/@dxtensor/linux-x64/dxtensor.node"]);
+    expect(addonPaths(machine({}, [shipped!], "linux", packages))).toHaveLength(2);
+    expect(addonPaths(machine({}, [], "linux", ["@dxtensor/linux-arm64"]))).toHaveLength(2);
   });
 
   it("tries DXTENSOR_NATIVE alone, and counts a relative path from the working folder", () => {
@@ -33,6 +50,17 @@ describe("libraryPaths", () => {
   it("orders the folders: given ones, the package's, WSL's, the Vulkan runtime's", () => {
     const files = ["/app/directml", "/dev/dxg", "/app/build/vulkan"];
     expect(libraryPaths(machine({ DXTENSOR_LIBRARY_FOLDER: "/a:b" }, files)).folders).toEqual(["/a", "/cwd/b", "/app/directml", "/usr/lib/wsl/lib", "/app/build/vulkan"]);
+  });
+
+  it("takes what was fetched, and the packages with Microsoft's library and with those over Vulkan", () => {
+    const fetched = "/home/u/.local/share/dxtensor/directml";
+    const packages = ["@dxtensor/directml-linux-x64", "@dxtensor/vulkan-linux-x64"];
+    const files = ["/app/directml", fetched, "/dev/dxg"];
+    const own = packages.map((name) => `/app/node_modules/${name}`);
+    expect(libraryPaths(machine({}, files, "linux", packages)).folders).toEqual(["/app/directml", fetched, own[0], "/usr/lib/wsl/lib", own[1]]);
+    expect(fetchedFolder(machine({ XDG_DATA_HOME: "/data" }))).toBe("/data/dxtensor/directml");
+    expect(fetchedFolder(machine({}, [], "win32"))).toBe("C:\\Users\\u\\AppData\\Local\\dxtensor\\directml");
+    expect(fetchedFolder(machine({ LOCALAPPDATA: "D:\\l" }, [], "win32"))).toBe("D:\\l\\dxtensor\\directml");
   });
 
   it("takes WSL's folder only where the GPU device is", () => {

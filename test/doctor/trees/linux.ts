@@ -188,7 +188,7 @@ export const linuxTrees: readonly Tree[] = [
       ok: false,
       codes: ["node.old", "addon.missing"],
       mend: /Node 24/,
-      shows: [/18\.20\.4.*NOT SUPPORTED/, /^NOT OK: Nothing computes/m, /DXTENSOR_NATIVE/],
+      shows: [/18\.20\.4.*NOT SUPPORTED/, /^NOT OK: Nothing computes/m, /npm install @dxtensor\/linux-x64|DXTENSOR_NATIVE/],
     },
   },
   {

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -100,13 +102,38 @@ describe("what is refused, with a code and a remedy", () => {
     expect(await run(["--from", file("libdirectml.so", elf()), "--sha256", "abc"])).toMatchObject({ ok: false, code: "USAGE" });
   });
 
-  it("a machine without pip", async () => {
-    expect(await run([], { PATH: folder })).toMatchObject({ ok: false, code: "PIP_MISSING", hint: expect.stringContaining("--from") });
-  });
-
-  it("an index that does not have it", async () => {
-    const env = { PIP_NO_INDEX: "1", PIP_FIND_LINKS: folder };
-    expect(await run([], env)).toMatchObject({ ok: false, code: expect.stringMatching(/^(DOWNLOAD|PIP_MISSING)$/) });
+  it("an index that does not have it, is not there, or gives something else", async () => {
+    const page = (href: string) => `<a href="${href}">wheel</a>`;
+    const name = "torch_directml-0.2.5.dev240914-cp310-cp310-manylinux2010_x86_64.whl";
+    const answers: Record<string, string> = {
+      "/empty/torch-directml/": page("torch_directml-0.1.whl"),
+      "/broken/torch-directml/": page(`/files/${name}#sha256=${"0".repeat(64)}`),
+      [`/files/${name}`]: "not the wheel",
+    };
+    const server = createServer((request, response) => {
+      const text = answers[request.url!];
+      response.writeHead(text === undefined ? 404 : 200).end(text);
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      for (const [index, code, text] of [
+        ["empty", "DOWNLOAD", /does not have torch_directml-0\.2\.5/],
+        ["absent", "DOWNLOAD", /status 404/],
+        ["broken", "TRUNCATED", /another digest/],
+      ] as const) {
+        const answer = await run([], { PIP_INDEX_URL: `${url}/${index}/` });
+        expect(answer).toMatchObject({ ok: false, code, hint: expect.stringContaining("--from") });
+        expect(answer.message).toMatch(text);
+      }
+    } finally {
+      server.close();
+    }
+    expect(await run([], { PIP_INDEX_URL: url })).toMatchObject({
+      ok: false,
+      code: "DOWNLOAD",
+      message: expect.stringContaining("does not answer"),
+    });
   });
 });
 

@@ -1,0 +1,38 @@
+/** `dxtensor fetch`: Microsoft's libdirectml.so with its licence, checked against a pinned digest. See docs/runtimes.md. */
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { surroundings } from "../native/load.ts";
+import { fetchedFolder } from "../native/paths.ts";
+import { pinned } from "../fetch/library.ts";
+import { runFetch } from "../fetch/run.ts";
+
+interface Options {
+  readonly from?: string;
+  readonly sha256?: string;
+  readonly to?: string;
+  readonly force: boolean;
+  readonly json: boolean;
+}
+
+const help = `
+The library (Linux x64 and WSL, MIT licence) comes out of the wheel ${pinned.wheel} of PyPI, or of the index that
+PIP_INDEX_URL names; nothing else of the wheel is kept, nothing is run. The package @dxtensor/directml-linux-x64 brings the same.
+
+For programs: --json prints one line, {"ok", "path", "sha256", "changed", "licences"} or {"ok", "code", "message", "hint"}.`;
+
+async function fetch({ to, ...options }: Options): Promise<void> {
+  process.exitCode = await runFetch({ ...options, to: to === undefined ? fetchedFolder(surroundings()) : resolve(to) });
+}
+
+export function addFetch(program: Command): void {
+  program
+    .command("fetch")
+    .description("Microsoft's libdirectml.so for Linux and WSL, into a folder where all programs of this user find it")
+    .option("--from <path>", "take it from libdirectml.so, from the wheel, or from a folder that holds one of them")
+    .option("--sha256 <hex>", "accept the library with this digest instead of the pinned one")
+    .option("--to <folder>", "put it elsewhere (then name that in DXTENSOR_LIBRARY_FOLDER)")
+    .option("--force", "replace what is there even if it is right", false)
+    .option("--json", "one line of JSON on stdout", false)
+    .addHelpText("after", help)
+    .action(fetch);
+}

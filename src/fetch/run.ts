@@ -1,0 +1,34 @@
+/** The command: fetches, says what came of it, and gives the exit status. */
+import { FetchFailure } from "./failure.ts";
+import { fetchDirectml, type FetchOptions } from "./place.ts";
+
+export interface RunOptions extends Omit<FetchOptions, "index" | "onProgress"> {
+  /** One line of JSON on stdout. */
+  readonly json?: boolean | undefined;
+}
+
+const clear = "\r\u001b[K";
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
+
+function progress(bytes: number, total: number | null): void {
+  if (process.stderr.isTTY)
+    process.stderr.write(`${clear}fetching ${megabytes(bytes)}${total === null ? "" : ` of ${megabytes(total)}`} MB`);
+}
+
+export async function runFetch({ json = false, ...options }: RunOptions): Promise<number> {
+  const index = process.env.PIP_INDEX_URL || "https://pypi.org/simple";
+  try {
+    const done = await fetchDirectml({ ...options, index, onProgress: json ? () => {} : progress });
+    if (process.stderr.isTTY) process.stderr.write(clear);
+    const { path, changed, licences } = done;
+    const beside = licences.length > 0 ? `, with ${licences.join(", ")}` : " (no licence lay beside it)";
+    process.stdout.write(json ? `${JSON.stringify({ ok: true, ...done })}\n` : `${path}${changed ? beside : " is there already"}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof FetchFailure)) throw error;
+    const { code, message, hint } = error;
+    if (json) process.stdout.write(`${JSON.stringify({ ok: false, code, message, hint })}\n`);
+    else process.stderr.write(`dxtensor: ${message}\n${hint === null ? "" : `${hint}\n`}`);
+    return 1;
+  }
+}
