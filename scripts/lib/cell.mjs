@@ -4,7 +4,7 @@ import { cpus, release } from "node:os";
 import { delimiter, join } from "node:path";
 import { execa } from "execa";
 import { buildNativeParts, buildTypeScript } from "../build.mjs";
-import { pinned } from "./directml.mjs";
+import { pinnedDirectml } from "./directml.mjs";
 import { ensureSetup } from "./ensure.mjs";
 import { lavapipe, lavapipeEnvironment } from "./lavapipe.mjs";
 import { ScriptError, at } from "./project.mjs";
@@ -53,7 +53,7 @@ const prettyName = () =>
 /** Versions of what the cell consists of. */
 export const cellVersions = (driver) => ({
   node: process.versions.node,
-  "libdirectml.so": pinned.wheel,
+  "libdirectml.so": pinnedDirectml().wheel,
   "Vulkan driver": driver === "system" ? "the machine's own" : `${lavapipe}, on the processor`,
   libvkd3d: vkd3d,
   system: prettyName() ?? process.platform,

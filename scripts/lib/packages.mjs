@@ -102,8 +102,8 @@ export function stagePlatform(platform, files) {
 }
 
 /** @dxtensor/directml-linux-x64: Microsoft's library as it is, with its licence and notice. */
-export async function stageDirectml(from) {
-  const pinned = await pinnedDirectml();
+export function stageDirectml(from) {
+  const pinned = pinnedDirectml();
   const name = "directml-linux-x64";
   const about = `Microsoft's libdirectml.so (DirectML feature level 6.2) for dxtensor, from ${pinned.wheel}`;
   const folder = start(
