@@ -1,7 +1,7 @@
 /** Where in the user's code a traced operation was asked for. */
 import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ownFile, packageRoot } from "./native/home.ts";
+import { ownFile, packageRoot } from "./home.ts";
 
 /** This library's files; in a bundle they are the user's, and frames of both look alike. */
 const own = (() => {

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
-import { loadAddon, ownFile, packageFolder, packageRoot } from "./home.ts";
+import { loadAddon, ownFile, packageFolder, packageRoot } from "../home.ts";
 import { published } from "./published.ts";
 import {
   addonPaths,

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ownFile, packageFolder, packageRoot } from "../../src/native/home.ts";
+import { ownFile, packageFolder, packageRoot } from "../src/home.ts";
 
 let folder: string;
 /** The same code as somebody's bundle has it. */
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "dxtensor-home-")));
   const input = join(folder, "input.mjs");
-  writeFileSync(input, `import * as home from ${JSON.stringify(join(process.cwd(), "src/native/home.ts"))};
+  writeFileSync(input, `import * as home from ${JSON.stringify(join(process.cwd(), "src/home.ts"))};
 console.log(JSON.stringify([home.packageRoot(), home.packageFolder("@dxtensor/linux-x64"), home.packageFolder("absent")]));`);
   for (const [name, format] of [["out.mjs", "esm"], ["out.cjs", "cjs"]] as const) {
     const build = await rolldown({ input, platform: "node", external: /^node:/, tsconfig: false });
@@ -24,7 +24,7 @@ afterAll(() => {
 });
 
 it("knows its package, and none where there is none", () => {
-  expect(ownFile()).toBe(join(process.cwd(), "src/native/home.ts"));
+  expect(ownFile()).toBe(join(process.cwd(), "src/home.ts"));
   expect(packageRoot()).toBe(process.cwd());
   expect(packageFolder("vitest")).toBe(join(process.cwd(), "node_modules/vitest"));
   expect(packageFolder("@dxtensor/plan9-mips")).toBe(null);
