@@ -21,8 +21,11 @@ export async function buildBase(root: string, revision: string, say: (text: stri
     mkdirSync(folder, { recursive: true });
     const archive = execa("git", ["archive", found.stdout], { cwd: root, encoding: "buffer", buffer: false, cancelSignal: signal });
     await Promise.all([pipeline(archive.stdout, extract({ cwd: folder })), archive]);
-    for (const args of [["ci"], ["run", "setup"], ["run", "build"]])
-      await execa("npm", args, { cwd: folder, stdio: ["ignore", 2, 2], cancelSignal: signal });
+    for (const args of [["ci"], ["run", "setup"], ["run", "build"]]) {
+      const run = await execa("npm", args, { cwd: folder, stdio: ["ignore", 2, 2], cancelSignal: signal, reject: false });
+      signal.throwIfAborted();
+      if (run.failed) throw new BaseError(`--check: npm ${args.join(" ")} failed for ${revision}, see above; its folder is ${folder}`);
+    }
     writeFileSync(done, "");
   }
   const measurements = join(folder, "build", "bench-now");
