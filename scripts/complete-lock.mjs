@@ -4,15 +4,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ScriptError, at, main, say } from "./lib/project.mjs";
 
-const help = `node scripts/complete-lock.mjs
+const help = `node scripts/complete-lock.mjs [FILE]
 
 Adds to package-lock.json the optional packages of other platforms that it lacks; run it after npm install. A registry's mirror that does
 not carry them makes npm leave them out, and npm ci then refuses the file.
 
+  FILE    another lock file
   --help  this text`;
 
-const systems = ["android", "darwin", "freebsd", "linux", "openharmony", "win32"];
-const processors = ["arm64", "arm", "ia32", "ppc64", "riscv64", "s390x", "x64"];
+const systems = ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
+const processors = ["arm64", "arm", "ia32", "loong64", "ppc64", "riscv64", "s390x", "x64"];
 
 /** "@oxlint/binding-linux-arm64-musl" → os, cpu and libc; null for a name that is no platform's. */
 function platformOf(name) {
@@ -25,8 +26,8 @@ function platformOf(name) {
 }
 
 await main(() => {
-  parseArgs({ options: {} });
-  const file = at("package-lock.json");
+  const { positionals } = parseArgs({ options: {}, allowPositionals: true });
+  const file = positionals[0] ?? at("package-lock.json");
   const lock = JSON.parse(readFileSync(file, "utf8"));
   const added = [];
   for (const entry of Object.values(lock.packages)) {

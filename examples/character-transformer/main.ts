@@ -134,10 +134,10 @@ export async function run(options: Options, say: (text: string) => void): Promis
   const step = dx.compile(
     (x: dx.Tensor, y: dx.Tensor) => {
       const loss = dx.nn.functional.crossEntropy(model.forward(x).flatten(0, 1), y.flatten());
-      optimizer.zeroGrad();
       loss.backward();
       dx.nn.utils.clipGradNorm_(model.parameters(), 1);
       optimizer.step();
+      optimizer.zeroGrad();
       return loss;
     },
     { name: "step" },

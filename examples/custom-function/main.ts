@@ -64,9 +64,9 @@ export async function run(options: Options, say: (text: string) => void): Promis
   const step = dx.compile(
     (x: dx.Tensor, y: dx.Tensor) => {
       const loss = dx.nn.functional.crossEntropy(model.forward(x), y);
-      optimizer.zeroGrad();
       loss.backward();
       optimizer.step();
+      optimizer.zeroGrad();
       return loss;
     },
     { name: "step" },

@@ -68,9 +68,9 @@ export async function train(options: Options, say: (text: string) => void): Prom
   const step = dx.compile(
     (x: dx.Tensor, y: dx.Tensor) => {
       const loss = dx.nn.functional.crossEntropy(model.forward(x), y);
-      optimizer.zeroGrad();
       loss.backward();
       optimizer.step();
+      optimizer.zeroGrad();
       return loss;
     },
     { name: "step" },

@@ -58,9 +58,9 @@ async function learn(table: Table, heldOut: Table, page: LivePage, options: Opti
   const step = dx.compile(
     (bx: dx.Tensor, by: dx.Tensor) => {
       const loss = dx.nn.functional.mseLoss(model.forward(bx), by);
-      optimizer.zeroGrad();
       loss.backward();
       optimizer.step();
+      optimizer.zeroGrad();
       return loss;
     },
     { name: "step" },

@@ -44,9 +44,9 @@ export async function run(options: Options, say: (text: string) => void): Promis
     (x: dx.Tensor) => {
       const y = x.square().sum(1, { keepDims: true });
       const loss = dx.nn.functional.mseLoss(model.forward(x), y);
-      optimizer.zeroGrad();
       loss.backward();
       optimizer.step();
+      optimizer.zeroGrad();
       return loss;
     },
     { name: "step" },

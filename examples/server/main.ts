@@ -36,9 +36,9 @@ export class Service {
   readonly #step = dx.compile(
     (x: dx.Tensor, y: dx.Tensor) => {
       const loss = dx.nn.functional.crossEntropy(this.#model.forward(x), y);
-      this.#optimizer.zeroGrad();
       loss.backward();
       this.#optimizer.step();
+      this.#optimizer.zeroGrad();
       return loss;
     },
     { name: "step" },

@@ -1,0 +1,83 @@
+// VitePress' settings; npm run docs copies this file into build/site/.vitepress and writes api.json beside it.
+import { readFileSync } from "node:fs";
+import { defineConfig } from "vitepress";
+
+const api = JSON.parse(readFileSync(new URL("api.json", import.meta.url), "utf8"));
+const item = (text, page) => ({ text, link: `/${page}` });
+
+export default defineConfig({
+  title: "dxtensor",
+  description: "Tensors, autograd and training for Node.js on any DirectX 12 GPU",
+  lang: "en",
+  base: process.env.DXTENSOR_SITE_BASE ?? "/",
+  outDir: "dist",
+  cleanUrls: true,
+  srcExclude: ["node_modules/**"],
+  markdown: { theme: { light: "github-light", dark: "github-dark" } },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    nav: [item("Tour", "tour"), item("Operators", "operators"), item("API", "api/"), item("Examples", "examples/")],
+    sidebar: {
+      "/api/": api.map(({ text, items }) => ({ text, collapsed: items.length > 12, items })),
+      "/": [
+        { text: "Begin", items: [item("Install", "install"), item("Tour", "tour"), item("Examples", "examples/")] },
+        {
+          text: "Use",
+          items: [
+            item("Autograd", "autograd"),
+            item("compile", "compile"),
+            item("Memory", "memory"),
+            item("Data", "data"),
+            item("Optimizers", "optimizers"),
+            item("Saving and resuming", "saving"),
+            item("Devices", "devices"),
+            item("Kernels of your own", "kernels"),
+            item("Deploying", "deploying"),
+            item("Performance", "performance"),
+          ],
+        },
+        {
+          text: "Know",
+          items: [
+            item("From PyTorch", "pytorch"),
+            item("From TensorFlow.js", "tfjs"),
+            item("Differences from PyTorch", "differences"),
+            item("Dtypes", "dtypes"),
+            item("Fourier transforms", "fft"),
+            item("Linear algebra", "linalg"),
+            item("ONNX", "onnx"),
+            item("Operators", "operators"),
+            item("What operations are made of", "operations"),
+            item("API", "api/"),
+          ],
+        },
+        {
+          text: "When something is wrong",
+          items: [
+            item("Errors", "errors"),
+            item("Failures", "failures"),
+            item("doctor", "doctor"),
+            item("verify", "verify"),
+            item("Libraries and where they lie", "runtimes"),
+          ],
+        },
+        {
+          text: "Inside",
+          collapsed: true,
+          items: [
+            item("Architecture", "architecture"),
+            item("Contributing", "contributing"),
+            item("Setting up", "setup"),
+            item("WSL", "wsl"),
+            item("Vulkan", "vulkan"),
+            item("Windows", "windows"),
+            item("GPU", "gpu"),
+            item("Docker", "docker"),
+            item("Dependencies", "dependencies"),
+          ],
+        },
+      ],
+    },
+  },
+});
