@@ -157,6 +157,12 @@ export interface Parts {
   readonly walked: ReadonlySet<TapeNode>;
 }
 
+/** Nodes that passes have freed. */
+export interface Freed {
+  has(node: TapeNode): boolean;
+  add(node: TapeNode): void;
+}
+
 /** How a node stands for many: a compiled function's. */
 export interface Standing {
   /** What a pass needs that has gradients of these outputs only, and stops at these edges. */
@@ -167,7 +173,7 @@ export interface Standing {
    */
   readonly inner: readonly number[];
   /** Parts that passes freed: of all nodes of one call. */
-  readonly freed: Set<TapeNode>;
+  readonly freed: Freed;
 }
 
 /** What a node that stands for many has been through. */
@@ -307,6 +313,11 @@ export class TapeNode {
     const nodes: TapeNode[] = [];
     this.#letGo(nodes);
     for (const node of nodes) node.release();
+  }
+
+  /** @internal What it has saved. */
+  get kept(): Tensor[] {
+    return (this.#saved ?? []).flatMap((s) => s?.tensor(this) ?? []);
   }
 
   /** @internal Whether a second pass needs retainGraph. */

@@ -3,12 +3,11 @@
  * the forward pass are further outputs of that; arguments and state are looked up where they lie, and must be unchanged then. Results
  * that others are made of have a node of their own, at which a pass stops where somebody looks at their gradient.
  */
-import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
+import { enableGrad, isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { Walk } from "../autograd/backward.ts";
-import { changedNodes, type Edge, type Gradients, type Parts, type TapeNode } from "../autograd/tape.ts";
+import { TapeNode, changedNodes, type Edge, type Freed, type Gradients, type Parts } from "../autograd/tape.ts";
 import type { TensorSpec } from "../definition.ts";
 import type { Device } from "../device.ts";
-import { AutogradError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { runEager } from "../runtime/eager.ts";
@@ -17,6 +16,7 @@ import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
 import { Ghosts } from "./arguments.ts";
+import { History } from "./history.ts";
 import { Step, allEvents, madeOf, pathTo, renew, restore, type Event, type Operand } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
@@ -42,7 +42,42 @@ interface Traced {
   readonly gradients: readonly { readonly boundary: Boundary; readonly gradient: Tensor }[];
   /** Nodes of the forward pass that are freed. */
   readonly walked: ReadonlySet<TapeNode>;
+  /** The gradients' own history, where it is recorded. */
+  readonly histories: readonly Backward[];
   program: CompiledProgram | null;
+}
+
+/** The node that stands for a call's own, and what passes have freed of those. */
+export interface Standing {
+  readonly node: TapeNode;
+  readonly freed: Freed;
+}
+
+/** What a pass wants: which results have gradients, at which boundaries it stops, and whose own history is recorded (null: nobody's). */
+interface Wish {
+  readonly wanted: readonly boolean[];
+  readonly stops: readonly number[];
+  readonly records: readonly boolean[] | null;
+}
+
+/** Nodes freed of the gradients' own history, beside those of what the gradients are of. */
+class FreedBeside implements Freed {
+  readonly #own = new Set<TapeNode>();
+  readonly #outer: Freed;
+  readonly #nodes: ReadonlySet<TapeNode>;
+
+  constructor(outer: Freed, nodes: ReadonlySet<TapeNode>) {
+    this.#outer = outer;
+    this.#nodes = nodes;
+  }
+
+  has(node: TapeNode): boolean {
+    return (this.#nodes.has(node) ? this.#outer : this.#own).has(node);
+  }
+
+  add(node: TapeNode): void {
+    (this.#nodes.has(node) ? this.#outer : this.#own).add(node);
+  }
 }
 
 /** One choice of results: its log, since code of the user's may take another way each time. */
@@ -108,7 +143,7 @@ export class Backward {
   readonly #nodes: ReadonlySet<TapeNode>;
   readonly #choices = new Map<string, Choice>();
   /** What the pass that is going on has traced, for its second half. */
-  #current: { readonly traced: Traced; readonly values: Run["values"] } | null = null;
+  #current: { readonly traced: Traced; readonly values: Run["values"]; readonly behaviour: Behaviour } | null = null;
 
   constructor(name: string, device: Device, places: readonly Place[], earlier: readonly Place[], path: readonly Event[]) {
     this.#name = name;
@@ -135,21 +170,16 @@ export class Backward {
     let traced: Traced | null = null;
     if (!this.hasCode)
       try {
-        traced = this.#trace(
-          places.map(() => true),
-          [],
-        ).traced;
+        traced = this.#trace({ wanted: places.map(() => true), stops: [], records: null }).traced;
       } catch (e) {
         error = e;
       }
     this.#error = error;
     const ends = traced?.gradients.map((g) => g.boundary) ?? (this.hasCode ? found : []);
-    this.boundaries = [
-      ...ends,
-      ...found.filter((b) => "node" in b && b.node.isTraced && traced !== null && !ends.some((e) => isEqual(e, b))),
-    ];
+    this.boundaries = error === null ? [...ends, ...found.filter((b) => !ends.some((e) => isEqual(e, b)))] : [];
     this.inner = this.boundaries.flatMap((b, i) => ("node" in b && b.node.isTraced ? [i] : []));
-    const reads = traced !== null ? readsOf(traced) : this.hasCode ? everythingOf(path) : [];
+    const all = traced !== null ? [...readsOf(traced), ...keptBy(traced)] : this.hasCode ? everythingOf(path) : [];
+    const reads = [...new Map(all.map((t) => [t.storage, t])).values()];
     const cheap = new Map<Storage, Event>();
     for (const e of allEvents(path)) if (e.kind === "create" || (e.kind === "scalar" && !e.varies)) cheap.set(e.output.tensor.storage, e);
     for (const e of allEvents(path)) if (e.kind === "assign") cheap.delete(e.target.storage);
@@ -170,55 +200,99 @@ export class Backward {
   /** What the gradients of a choice of results need, when the pass stops at some of the boundaries. */
   partsOf(dys: Gradients, stops: readonly number[], behaviour: Behaviour): Parts {
     if (this.#error !== null) return { saved: new Set(), walked: new Set() };
-    this.#current = this.#tracedOf(dys, stops, behaviour);
+    const records = isGradEnabled() ? dys.flatMap((d) => (d === null ? [] : [d.requiresGrad])) : null;
+    this.#current = this.#tracedOf({ wanted: dys.map((d) => d !== null), stops, records }, behaviour);
     const { traced } = this.#current;
-    const read = new Set(readsOf(traced).map((t) => t.storage));
+    const read = new Set([...readsOf(traced), ...traced.histories.flatMap((h) => h.saved)].map((t) => t.storage));
     return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), walked: traced.walked };
   }
 
-  /** The gradients of the boundaries, after partsOf(); given[i] is the real tensor of saved[i], null where this choice does not need it. */
-  run(dys: Gradients, given: Gradients): (Tensor | null)[] {
+  /**
+   * The gradients of the boundaries, after partsOf(); given[i] is the real tensor of saved[i], null where this choice does not need it. Where
+   * gradients of gradients will be asked for they have a history, a compiled program as well.
+   */
+  run(dys: Gradients, given: Gradients, standing: Standing): (Tensor | null)[] {
     if (this.#error !== null) throw this.#error;
-    const { traced, values } = this.#current!;
+    const { traced, values, behaviour } = this.#current!;
     this.#current = null;
-    if (isGradEnabled())
-      throw new AutogradError({
-        operation: "backward",
-        argument: "createGraph",
-        expected: `false, when gradients flow through the results of ${this.#name}, which is compiled`,
-        received: "true",
-        hint: "Call grad() with createGraph inside the compiled function, and compile what uses its results with it.",
-      });
     return outsideScopes(() => {
-      const wanted = dys.flatMap((d) => (d === null ? [] : [d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!]));
+      const flowing = dys.filter((d) => d !== null);
+      const wanted = flowing.map((d) => (d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!));
       traced.program ??= this.#compile(traced, wanted.length);
       const outputs = traced.program.call([...wanted, ...given] as Tensor[], values);
       const storages = outputsOf(traced);
+      const lying = (storage: Storage): Tensor | null => {
+        const dy = traced.ghosts.indices.get(storage);
+        return dy === undefined ? (given[this.saved.findIndex((s) => s.storage === storage)] ?? null) : wanted[dy]!;
+      };
+      const history =
+        traced.histories.length === 0
+          ? null
+          : this.#historyOf(traced, behaviour, standing, flowing, (t) => {
+              const at = storages.indexOf(t.storage);
+              if (at >= 0) return new Tensor(outputs[at]!, t.desc, 0);
+              const there = lying(t.storage) ?? (t.storage.trace === null ? t : null);
+              return there === null ? null : new Tensor(there.storage, there.desc, there.offset);
+            });
       const results = this.boundaries.map((b) => {
         const found = traced.gradients.find((g) => isEqual(g.boundary, b))?.gradient;
         if (found === undefined) return null;
+        const dy = traced.ghosts.tensors.indexOf(found);
+        if (isGradEnabled() && dy >= 0) return flowing[dy]!;
         const at = storages.indexOf(found.storage);
-        if (at >= 0) return new Tensor(outputs[at]!, found.desc, found.offset);
-        // The gradient is one of the results' gradients as it came.
-        const dy = traced.ghosts.indices.get(found.storage);
-        const t = dy === undefined ? given[this.saved.findIndex((s) => s.storage === found.storage)]! : wanted[dy]!;
-        return new Tensor(t.storage, found.desc, t.offset + found.offset);
+        // The gradient is one of the results' gradients as it came, or of what was saved.
+        const t = at >= 0 ? null : lying(found.storage)!;
+        const result = new Tensor(t?.storage ?? outputs[at]!, found.desc, (t?.offset ?? 0) + found.offset);
+        const place = history?.placeOf(found.ownNode, found.outputIndex) ?? null;
+        if (place !== null) {
+          result.node = place.node;
+          result.outputIndex = place.output;
+        }
+        return result;
       });
       for (const t of wanted) if (!dys.includes(t)) t.dispose();
       return results;
     });
   }
 
-  #tracedOf(dys: Gradients, stops: readonly number[], behaviour: Behaviour): { traced: Traced; values: Run["values"] } {
-    const wanted = dys.map((d) => d !== null);
+  #historyOf(
+    traced: Traced,
+    behaviour: Behaviour,
+    { node, freed }: Standing,
+    dys: readonly Tensor[],
+    saved: (t: Tensor) => Tensor | null,
+  ): History {
+    return new History({
+      name: `${this.#name} backward`,
+      device: this.#device,
+      backwards: traced.histories,
+      freed: new FreedBeside(freed, this.#nodes),
+      behaviour,
+      hooks: [],
+      saved,
+      end: (b) => {
+        const dy = "leaf" in b ? -1 : traced.ghosts.boundary(b.node);
+        if (dy >= 0) return dys[dy]!;
+        const own = "leaf" in b ? -1 : this.outputAt(b.node, b.output);
+        if (own >= 0) return { node, output: own };
+        const edge = node.edges[this.boundaries.findIndex((e) => isEqual(e, b))];
+        if (edge) return "leaf" in edge ? edge.leaf : edge;
+        return "leaf" in b ? b.leaf : b;
+      },
+    });
+  }
+
+  #tracedOf(wish: Wish, behaviour: Behaviour): { traced: Traced; values: Run["values"]; behaviour: Behaviour } {
     if (!this.hasCode) {
-      const end = this.#choices.get(keyOf(wanted, stops))?.ends.values().next().value;
-      if (end !== undefined) return { traced: end, values: new Map() };
+      const end = this.#choices.get(keyOf(wish))?.ends.values().next().value;
+      if (end !== undefined) return { traced: end, values: new Map(), behaviour };
     }
     restore(this.#path);
     for (const again of behaviour) again();
     try {
-      return this.#trace(wanted, stops);
+      const found = this.#trace(wish);
+      const code = this.hasCode ? [...allEvents(found.traced.path)].flatMap((e) => (e.kind === "custom" ? [e.node.behaviour()] : [])) : [];
+      return { ...found, behaviour: [...behaviour, ...code] };
     } finally {
       renew();
     }
@@ -237,13 +311,17 @@ export class Backward {
     return [...this.places, ...this.#earlier].some((p) => isAt(p, node, output));
   }
 
-  #choice(wanted: readonly boolean[], stops: readonly number[]): Choice {
-    const key = keyOf(wanted, stops);
+  #choice(wish: Wish): Choice {
+    const key = keyOf(wish);
     let choice = this.#choices.get(key);
     if (choice === undefined) {
       const templates = this.specs
-        .filter((_, i) => wanted[i])
-        .map((spec) => new Tensor(new Storage(this.#device, 0), internDesc(this.#device, spec.dtype, spec.shape)));
+        .filter((_, i) => wish.wanted[i])
+        .map((spec, i) => {
+          const t = new Tensor(new Storage(this.#device, 0), internDesc(this.#device, spec.dtype, spec.shape));
+          if (wish.records?.[i] === true) t.node = new TapeNode("gradient", [], [t.desc], [], () => []);
+          return t;
+        });
       const ghosts = new Ghosts(
         { tensors: templates, gradients: templates.map(() => -1), direct: templates.map(() => false) },
         { name: this.#name },
@@ -256,8 +334,8 @@ export class Backward {
   }
 
   /** Walks the function's own tape, which is set up, for the gradients of some results. */
-  #trace(wanted: readonly boolean[], stops: readonly number[]): { traced: Traced; values: Run["values"] } {
-    const choice = this.#choice(wanted, stops);
+  #trace(wish: Wish): { traced: Traced; values: Run["values"] } {
+    const choice = this.#choice(wish);
     const { ghosts, templates } = choice;
     ghosts.begin(templates);
     const run = new Run(choice.recorded, choice.start, ghosts, templates);
@@ -268,9 +346,9 @@ export class Backward {
       if (before === undefined) found.push({ boundary, sum: [grad] });
       else before.sum.push(grad);
     };
-    const ends = stops.map((i) => this.boundaries[i] as Place);
+    const ends = wish.stops.map((i) => this.boundaries[i] as Place);
     const gradients = outsideScopes(() =>
-      noGrad(() =>
+      (wish.records === null ? noGrad : enableGrad)(() =>
         withTracer(run, () => {
           const walk = new Walk(null, {
             takes: (node, output, grad) => {
@@ -283,7 +361,7 @@ export class Backward {
             // Nobody sees what lies between; what is handed out keeps its gradient by the node that stands for it.
             keeps: false,
           });
-          this.places.filter((_, i) => wanted[i]).forEach((p, i) => walk.from(p.node, p.output, ghosts.tensors[i]!));
+          this.places.filter((_, i) => wish.wanted[i]).forEach((p, i) => walk.from(p.node, p.output, ghosts.tensors[i]!));
           walk.drain(true);
           for (const [leaf, grad] of walk.leaves) add({ leaf }, grad);
           return found.map(({ boundary, sum }) => ({ boundary, gradient: sum.reduce((a, b) => a.add(b)) }));
@@ -295,8 +373,27 @@ export class Backward {
       forget(choice);
     }
     let traced = choice.ends.get(run.at);
-    if (traced === undefined) choice.ends.set(run.at, (traced = { path: pathTo(run.at), ghosts, gradients, walked, program: null }));
+    if (traced === undefined) {
+      const path = pathTo(run.at);
+      const histories = wish.records === null ? [] : this.#historiesOf(path, gradients);
+      choice.ends.set(run.at, (traced = { path, ghosts, gradients, walked, histories, program: null }));
+    }
     return { traced, values: run.values };
+  }
+
+  /** The history of the gradients: those first that lead to others. */
+  #historiesOf(path: readonly Event[], gradients: Traced["gradients"]): Backward[] {
+    const places: Place[] = [];
+    for (const { gradient } of gradients) {
+      const [node, output] = [gradient.ownNode, gradient.outputIndex];
+      if (node?.isTraced === true && !places.some((p) => isAt(p, node, output))) places.push({ node, output });
+    }
+    const before = [...this.#earlier, ...this.places];
+    const groups = inGroups(places);
+    const whole = [...this.#path, ...path];
+    return groups.map(
+      (own, i) => new Backward(`${this.#name} backward`, this.#device, own, [...before, ...groups.slice(0, i).flat()], whole),
+    );
   }
 
   #compile(traced: Traced, count: number): CompiledProgram {
@@ -319,10 +416,19 @@ export class Backward {
   }
 }
 
-/** Storages that the gradients' own operations made, as far as a gradient lies in them. */
-function outputsOf({ path, gradients }: Traced): Storage[] {
+/** Storages that the gradients' own operations made, as far as a gradient lies in them, or their own history reads them. */
+function outputsOf({ path, gradients, histories }: Traced): Storage[] {
   const own = madeBy(path);
-  return [...new Set(gradients.map((g) => g.gradient.storage))].filter((s) => own.has(s) && s.sizeInBytes > 0);
+  const read = [...gradients.map((g) => g.gradient), ...histories.flatMap((h) => h.saved)];
+  return [...new Set(read.map((t) => t.storage))].filter((s) => own.has(s) && s.sizeInBytes > 0);
+}
+
+/** What else the nodes have saved: rules may read more of it where the gradients' own history is recorded. */
+function keptBy({ walked, path, ghosts }: Traced): Tensor[] {
+  const own = madeBy(path);
+  return [...walked]
+    .flatMap((node) => node.kept)
+    .filter((t) => !own.has(t.storage) && !ghosts.indices.has(t.storage) && t.storage.sizeInBytes > 0);
 }
 
 function madeBy(path: readonly Event[]): Set<Storage> {
@@ -348,11 +454,15 @@ function everythingOf(path: readonly Event[]): Tensor[] {
   return [...found.values()];
 }
 
-const keyOf = (wanted: readonly boolean[], stops: readonly number[]): string => `${wanted.map(Number).join("")}|${stops.join()}`;
+const keyOf = ({ wanted, stops, records }: Wish): string =>
+  `${wanted.map(Number).join("")}|${stops.join()}|${records?.map(Number).join("") ?? ""}`;
 
 /** Another log for a choice: what its programs held as numbers varies. */
 function forget(choice: Choice): void {
-  for (const t of choice.ends.values()) t.program?.dispose();
+  for (const t of choice.ends.values()) {
+    t.program?.dispose();
+    for (const h of t.histories) h.dispose();
+  }
   choice.ends.clear();
 }
 

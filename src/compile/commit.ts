@@ -1,12 +1,13 @@
 /** After the program has run: real tensors in place of the traced ones, in the result and in what the function changed outside. */
 import { continueBackward } from "../autograd/backward.ts";
-import { TapeNode, type Hook } from "../autograd/tape.ts";
+import { TapeNode } from "../autograd/tape.ts";
 import { keep } from "../scope.ts";
-import { Storage, internDesc } from "../storage.ts";
+import { Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { mapTensors, type Ghosts } from "./arguments.ts";
 import type { Place } from "./backward.ts";
 import type { Ending } from "./ending.ts";
+import { History } from "./history.ts";
 
 export function commit(
   name: string,
@@ -56,46 +57,24 @@ export function commit(
   };
 
   const { behaviour, hooks, retained } = ending.left;
-  const freed = new Set<TapeNode>();
-  const nodes: TapeNode[] = [];
-  /** The output of a real node that stands for one of a traced node. */
-  const placeOf = (node: TapeNode | null, output: number): Place | null => {
-    for (const [i, b] of ending.backwards.entries()) {
-      const at = node === null ? -1 : b.outputAt(node, output);
-      if (at >= 0) return { node: nodes[i]!, output: at };
-    }
-    return null;
-  };
-  for (const backward of ending.backwards) {
-    // Tensors without a history: only what lies in them is needed.
-    const saved = backward.saved.map((t) => {
+  const history = new History({
+    name,
+    device: ending.device!,
+    backwards: ending.backwards,
+    freed: new Set(),
+    behaviour,
+    hooks,
+    saved: (t) => {
       const argument = ghosts.indices.get(t.storage);
       if (argument !== undefined) return new Tensor(given[argument]!.storage, given[argument]!.desc, given[argument]!.offset);
       return t.storage.trace === null ? new Tensor(t.storage, t.desc, t.offset) : new Tensor(storageOf(t.storage)!, t.desc, 0);
-    });
-    const ends: Tensor[] = [];
-    const inputs = backward.boundaries.map((b) => {
+    },
+    end: (b) => {
       if ("leaf" in b) return real(b.leaf);
       const argument = ghosts.boundary(b.node);
-      if (argument >= 0) return given[argument]!;
-      const { dtype, shape } = b.node.outputs[b.output]!;
-      const end = new Tensor(new Storage(ending.device!, 0), internDesc(ending.device!, dtype, shape));
-      ends.push(end);
-      const place = placeOf(b.node, b.output) ?? b;
-      end.node = place.node;
-      end.outputIndex = place.output;
-      return end;
-    });
-    const node = new TapeNode(name, inputs, backward.specs, saved, (dys, kept) => backward.run(dys, kept), {
-      standing: { parts: (dys, stops) => backward.partsOf(dys, stops, behaviour), inner: backward.inner, freed },
-    });
-    nodes.push(node);
-    for (const t of [...saved, ...ends]) t.dispose();
-    backward.places.forEach((p, i) => {
-      const own = hooks.find((h) => h.node === p.node && h.output === p.output);
-      if (own !== undefined) (node.hooks ??= new Map<number, Hook[]>()).set(i, own.hooks);
-    });
-  }
+      return argument >= 0 ? given[argument]! : b;
+    },
+  });
   const put = (t: Tensor, ghost: Tensor, place: Place): void => {
     t.node = place.node;
     t.outputIndex = place.output;
@@ -104,7 +83,7 @@ export function commit(
   const attach = (ghost: Tensor, t: Tensor): void => {
     const lack = ending.lackOf(ghost);
     const traced = ending.placeOf(ghost);
-    const place = lack !== null || traced === null ? null : placeOf(traced.node, traced.output);
+    const place = lack !== null || traced === null ? null : history.placeOf(traced.node, traced.output);
     if (place !== null) put(t, ghost, place);
     else if (lack !== null)
       t.node = new TapeNode(name, [], [t.desc], [], () => {
@@ -112,19 +91,19 @@ export function commit(
       });
   };
 
-  for (const { tensor, grad, node: history, outputIndex } of ending.effects) {
+  for (const { tensor, grad, node: next, outputIndex } of ending.effects) {
     const target = ending.outside.has(tensor) ? tensor : real(tensor);
     if (grad !== undefined) {
-      const next = grad === null ? null : keep(real(grad));
-      if (next !== null && grad !== null && next !== grad) attach(grad, next);
-      target.grad = next;
+      const made = grad === null ? null : keep(real(grad));
+      if (made !== null && grad !== null && made !== grad) attach(grad, made);
+      target.grad = made;
     }
-    if (history === undefined) continue;
-    const traced = history?.isTraced === true ? ending.placeOf(tensor) : null;
-    const place = traced === null ? null : placeOf(traced.node, traced.output);
+    if (next === undefined) continue;
+    const traced = next?.isTraced === true ? ending.placeOf(tensor) : null;
+    const place = traced === null ? null : history.placeOf(traced.node, traced.output);
     if (place !== null) put(target, tensor, place);
     else {
-      target.node = history;
+      target.node = next;
       target.outputIndex = outputIndex;
     }
   }

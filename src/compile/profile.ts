@@ -29,7 +29,8 @@ export function profile(name: string, program: CompiledProgram): Profile {
   const steps = description.steps.flatMap((s) => ("dispatch" in s ? [s] : []));
   const dispatches = steps.map((step, i): ProfiledDispatch => {
     const made = description.dispatchables[step.dispatch]!;
-    const operator = "shader" in made ? "SHADER" : "nodes" in made ? `graph of ${made.nodes.length} nodes` : (names.get(made.type) ?? `type ${made.type}`);
+    const operator =
+      "shader" in made ? "SHADER" : "nodes" in made ? `graph of ${made.nodes.length} nodes` : (names.get(made.type) ?? `type ${made.type}`);
     return { operator, origin: step.origin ?? "", microseconds: seconds[i]! * 1e6 };
   });
   const microseconds = dispatches.reduce((sum, d) => sum + d.microseconds, 0);

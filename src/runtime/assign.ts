@@ -28,8 +28,7 @@ function take(target: Tensor, value: Tensor): void {
 }
 
 /** The elements from the first to the last of a tensor were written. */
-export const noteWrite = ({ storage, offset, desc }: Target): void =>
-  storage.wrote(offset, offset + desc.extent);
+export const noteWrite = ({ storage, offset, desc }: Target): void => storage.wrote(offset, offset + desc.extent);
 
 function scatter(native: NativeDevice, target: Tensor, packed: Tensor, places: Int32Array): void {
   outsideScopes(() => {
