@@ -8,12 +8,13 @@ import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
 import { LARGE, measureKernels, SMALL, type Figure } from "./kernels.ts";
 import { CASES } from "./networks.ts";
+import { measureShaders } from "./shaders.ts";
 import { measureSteps, type StepFigures } from "./steps.ts";
 
 const help = `node build/bench/device/index.js [OPTIONS]
 
   --device NAME   device to measure (default: the default device)
-  --filter TEXT   only the networks whose name contains TEXT, or "kernels"
+  --filter TEXT   only the networks whose name contains TEXT, or "kernels" or "shaders"
   --small         sizes for a processor, and of the networks the smallest
   --json FILE     write the results as JSON
   --help          this text`;
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
         console.error(`  ${figure.name}: ${figure.value.toPrecision(4)} ${figure.unit}`);
       }),
     );
+  const shaders: Figure[] = [];
   for (const c of CASES)
     if (c.name.includes(values.filter) && (!values.small || c.name === "mlp"))
       await attempt(c.name, async () => {
@@ -65,6 +67,13 @@ async function main(): Promise<void> {
             `losses ${[figures.eager, figures.compiled, figures.unchecked].map((t) => t.loss.toPrecision(5)).join(", ")}`,
         );
       });
+  if ("shaders".includes(values.filter))
+    await attempt("shaders", () =>
+      measureShaders(device, values.small ? SMALL : LARGE, (figure) => {
+        shaders.push(figure);
+        console.error(`  ${figure.name}: ${figure.value.toPrecision(4)} ${figure.unit}`);
+      }),
+    );
   const report = {
     date: new Date().toISOString(),
     node: process.version,
@@ -72,6 +81,7 @@ async function main(): Promise<void> {
     cores: cpus().length,
     device: { id: `${device}`, name: device.type === "dml" ? dx.dml.deviceName(device.index) : "software adapter" },
     kernels,
+    shaders,
     steps,
     failures,
   };

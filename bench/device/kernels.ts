@@ -10,7 +10,7 @@ export interface Figure {
 }
 
 /** Seconds for one execution: many are queued, then waited for; the median of five rounds. */
-async function seconds(device: dx.Device, once: () => dx.Tensor, least: number): Promise<number> {
+export async function seconds(device: dx.Device, once: () => dx.Tensor, least: number): Promise<number> {
   let last: dx.Tensor | null = null;
   const round = async (n: number): Promise<number> => {
     await dx.synchronize(device);
@@ -31,7 +31,7 @@ async function seconds(device: dx.Device, once: () => dx.Tensor, least: number):
   return median(rounds);
 }
 
-interface Sizes {
+export interface Sizes {
   readonly gemm: readonly number[];
   readonly elements: number;
   readonly least: number;

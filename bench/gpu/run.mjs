@@ -68,7 +68,7 @@ const parts = {
   async bench(o) {
     const file = join(o.out, "bench.json");
     const args = ["--expose-gc", "build/bench/device/index.js", "--device", o.device, "--json", file, ...(o.small ? ["--small"] : [])];
-    const done = await program("bench", node, args, { ...o, cwd: at("app"), limitMs: 240_000 * o.patience });
+    const done = await program("bench", node, args, { ...o, cwd: at("app"), limitMs: 420_000 * o.patience });
     return { ...done, figures: json(file) };
   },
   async torch(o) {
