@@ -112,7 +112,7 @@ async function bundle() {
       tsconfig: false,
     });
     // Their licences ask to be kept with the code.
-    const within = input === "cli/main.ts" ? ["commander", "pbf"] : ["pbf"];
+    const within = input === "cli/main.ts" ? ["commander", "fflate", "pbf"] : ["pbf"];
     await build.write({
       file: `${file}.new`,
       format: "esm",

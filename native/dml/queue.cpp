@@ -68,7 +68,7 @@ void Queue::Wait() {
   task.completion = nullptr;
   Commit();
   uint64_t wanted = ring_.pushed();
-  for (int i = 0; i < 200 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i) PausePoll();
+  for (int i = 0; i < 16 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i) PausePoll();
   if (submitted_task_.load(std::memory_order_acquire) < wanted) {
     std::unique_lock<std::mutex> lock(mutex_);
     waiting_.store(true, std::memory_order_seq_cst);

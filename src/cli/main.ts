@@ -2,7 +2,7 @@
 /** The `dxtensor` command: one verb per file. Importing a verb loads no DirectX library; running one may. */
 import { Command, CommanderError } from "commander";
 import { DxError } from "../errors.ts";
-import { version } from "./version.ts";
+import { version, versions } from "./version.ts";
 import { addDoctor } from "./doctor.ts";
 import { addFetch } from "./fetch.ts";
 import { addVerify } from "./verify.ts";
@@ -14,9 +14,14 @@ const verbs: readonly Verb[] = [addDoctor, addFetch, addVerify];
 
 /** Exit codes: 0 all right, 1 the verb found something wrong, 2 it could not be run as asked. */
 async function main(): Promise<void> {
+  const asked = process.argv.slice(2);
+  if (asked.length === 2 && asked.includes("--json") && asked.some((arg) => arg === "--version" || arg === "-V")) {
+    process.stdout.write(`${versions()}\n`);
+    return;
+  }
   const program = new Command("dxtensor")
     .description("Tensors, autograd and training on any DirectX 12 GPU, through DirectML.")
-    .version(version())
+    .version(version(), "-V, --version", "the version; with --json one line that lists the libraries, too")
     .exitOverride()
     .showSuggestionAfterError();
   for (const add of verbs) add(program);

@@ -5,6 +5,7 @@ import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { noteFallback } from "../runtime/fallback.ts";
 import { demandReal } from "../runtime/traced.ts";
+import { callerPlace } from "../place.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
@@ -269,8 +270,10 @@ class CompiledFunction {
     if (this.recordings.length < 1000) this.recordings.push(reason);
     if (this.recordings.length < MANY || this.#hasWarned) return;
     this.#hasWarned = true;
+    const place = callerPlace();
     process.emitWarning(
-      `${this.#name} was recorded ${this.recordings.length} times, the last time because of ${reason}. Each recording costs milliseconds and memory: ` +
+      `${this.#name} was recorded ${this.recordings.length} times, the last time ${place === null ? "" : `by the call ${place}, `}because of ${reason}. ` +
+        "Each recording costs milliseconds and memory: " +
         "pass what changes as an argument, or as a number, and keep shapes few.",
       { type: "CompileWarning" },
     );

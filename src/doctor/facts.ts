@@ -104,7 +104,8 @@ function inspect(host: Host, name: string, candidates: readonly string[], symbol
   return firstProblem ?? { ...none, path: null, version: null, problem: null, isOverVulkan: false };
 }
 
-function findLibraries(host: Host): Pick<Facts, "libraries" | "addon" | "software"> {
+/** The files that would be loaded; nothing is. */
+export function findLibraries(host: Host): Pick<Facts, "libraries" | "addon" | "software"> {
   const isWindows = host.platform === "win32";
   const { join } = isWindows ? win32 : posix;
   const paths = libraryPaths(host);
