@@ -88,10 +88,17 @@ export class Tensor {
 
   /** The gradient that backward() has accumulated, for leaves that require one; null before. */
   get grad(): Tensor | null {
+    tracer()?.readGradient(this);
+    return this.#grad;
+  }
+
+  /** @internal What `grad` is so far. */
+  get ownGrad(): Tensor | null {
     return this.#grad;
   }
 
   set grad(next: Tensor | null) {
+    if (next === null) tracer()?.readGradient(this);
     tracer()?.touchGradient(this);
     this.#grad = next;
   }

@@ -5,6 +5,13 @@ import type { DType } from "./dtype.ts";
 import type { TapeNode } from "./autograd/tape.ts";
 import type { Tensor } from "./tensor.ts";
 
+/** How a gradient flows on. */
+export interface Flow {
+  readonly retains: boolean;
+  /** Its own operations are recorded. */
+  readonly creates: boolean;
+}
+
 export interface Tracer {
   /** An operation: returns its results as traced tensors, on the tape if `records`. */
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[];
@@ -31,7 +38,12 @@ export interface Tracer {
   /** The walk of backward() passes a node, whose saved tensors it then frees or not. */
   visit(node: TapeNode, frees: boolean): void;
   /** A gradient leaves the traced tape for a node outside: it flows on after the call. */
-  flowOut(node: TapeNode, output: number, grad: Tensor, retains: boolean): void;
+  flowOut(node: TapeNode, output: number, grad: Tensor, flow: Flow): void;
+  /** Whether the gradient of an argument that has a history is to be kept in the argument's `grad`; `keepFlowing` does that. */
+  keeps(node: TapeNode, output: number): boolean;
+  keepFlowing(node: TapeNode, grad: Tensor, keep: (t: Tensor, grad: Tensor) => void): void;
+  /** Code asks for a tensor's gradient, or takes it away: an error where some of it has not come yet. */
+  readGradient(t: Tensor): void;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
   runsCode(): void;
   /**

@@ -5,7 +5,7 @@ import { keep } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { tracer, type Flow } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { fitted, type Gradients, type Hook, type TapeNode } from "./tape.ts";
@@ -74,8 +74,8 @@ export interface Bounds {
   takes(node: TapeNode, output: number, grad: Tensor): boolean;
   /** Whether hooks of this output are none of the walk's. */
   skips?(node: TapeNode, output: number): boolean;
-  /** Whether gradients are kept where retainGrad() asked for it. Default: true. */
-  readonly keeps?: boolean;
+  /** Whether the gradient of an output is kept where retainGrad() asked for it. Default: it is. */
+  keeps?(node: TapeNode, output: number): boolean;
 }
 
 /** @internal One pass from the results towards the leaves. */
@@ -159,7 +159,7 @@ export class Walk {
     dys.forEach((dy, i) => {
       if (dy === null || this.#bounds?.skips?.(node, i) === true) return;
       dys[i] = this.#hooked(node.hooks?.get(i), dy);
-      const keeper = this.#bounds?.keeps === false ? undefined : node.retained?.get(i);
+      const keeper = this.#bounds?.keeps?.(node, i) === false ? undefined : node.retained?.get(i);
       if (keeper !== undefined && !keeper.isDisposed) retainGradient(keeper, dys[i]!);
     });
     for (const { output, give } of this.#search?.found.get(node) ?? []) if (dys[output]) give(dys[output]);
@@ -207,7 +207,7 @@ export class Walk {
 
 /** What retainGrad() asked for: a copy, or the sum with what is there. */
 function retainGradient(t: Tensor, grad: Tensor): void {
-  t.grad = keep(t.grad === null ? arithmetic.clone(grad) : arithmetic.add(t.grad, grad));
+  t.grad = keep(t.ownGrad === null ? arithmetic.clone(grad) : arithmetic.add(t.ownGrad, grad));
 }
 
 function seeds(operation: string, roots: readonly Tensor[], options: BackwardOptions): Tensor[] {
@@ -244,9 +244,11 @@ const retains = (options: BackwardOptions): boolean => options.retainGraph ?? op
 export function backward(root: Tensor | readonly Tensor[], options: BackwardOptions = {}): void {
   const roots = Array.isArray(root) ? (root as readonly Tensor[]) : [root as Tensor];
   const run = (): void => {
-    const walk = new Walk(null, flowsOut(options));
+    const bounds = flowsOut(options);
+    const walk = new Walk(null, bounds);
     walk.run(roots, seeds("backward", roots, options), retains(options));
     store(walk, options.createGraph === true);
+    bounds?.end();
   };
   inRegion(backward, roots, options, [], () => {
     if (options.createGraph) enableGrad(run);
@@ -255,26 +257,35 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
 }
 
 /** Inside a function that is being compiled: what reaches a node outside flows on when the program has run. */
-function flowsOut(options: BackwardOptions): Bounds | null {
+function flowsOut(options: BackwardOptions): (Bounds & { end(): void }) | null {
   const t = tracer();
   if (t === null) return null;
+  const flow = { retains: retains(options), creates: options.createGraph === true };
+  const sums = new Map<TapeNode, Tensor>();
   return {
     takes: (node, output, grad) => {
       if (node.isTraced) return false;
-      t.flowOut(node, output, grad, retains(options));
+      t.visit(node, false);
+      t.flowOut(node, output, grad, flow);
+      if (t.keeps(node, output)) sums.set(node, sums.has(node) ? arithmetic.add(sums.get(node)!, grad) : grad);
       return true;
+    },
+    end: () => {
+      for (const [node, sum] of sums) t.keepFlowing(node, sum, retainGradient);
     },
   };
 }
 
-/** @internal Goes on where the gradient of a compiled function's argument leaves it. */
-export function continueBackward(node: TapeNode, output: number, gradient: Tensor, retainGraph: boolean): void {
-  noGrad(() => {
-    const walk = new Walk(null);
+/** @internal Goes on where the gradient of a compiled function's argument leaves it. isKept: the argument has it in its `grad`. */
+export function continueBackward(node: TapeNode, output: number, gradient: Tensor, { retains, creates }: Flow, isKept: boolean): void {
+  const run = (): void => {
+    const walk = new Walk(null, { takes: () => false, keeps: (at, place) => !(isKept && at === node && place === output) });
     walk.from(node, output, gradient);
-    walk.finish(retainGraph);
-    store(walk, false);
-  });
+    walk.finish(retains);
+    store(walk, creates);
+  };
+  if (creates) enableGrad(run);
+  else noGrad(run);
 }
 
 /** Under a tracer a walk is a region of its own: what it depends on is said to it. */
@@ -300,17 +311,17 @@ function inRegion<T extends readonly (Tensor | null)[] | void>(
  */
 function store(walk: Walk, records: boolean): void {
   const growing = new Set<Storage>();
-  if (!records) for (const leaf of walk.leaves.keys()) if (leaf.grad !== null) growing.add(leaf.grad.storage);
+  if (!records) for (const leaf of walk.leaves.keys()) if (leaf.ownGrad !== null) growing.add(leaf.ownGrad.storage);
   // What lies in a gradient that is about to grow is read before it does.
   const sums = [...walk.leaves].map(([leaf, sum]) => ({
     leaf,
-    sum: leaf.grad === null || growing.has(sum.storage) ? walk.owned(sum) : sum,
+    sum: leaf.ownGrad === null || growing.has(sum.storage) ? walk.owned(sum) : sum,
   }));
   for (const { leaf, sum } of sums) {
     tracer()?.touchGradient(leaf);
-    if (leaf.grad === null) leaf.grad = keep(sum);
-    else if (records) leaf.grad = keep(arithmetic.add(leaf.grad, sum));
-    else arithmetic.accumulate(leaf.grad, sum);
+    if (leaf.ownGrad === null) leaf.grad = keep(sum);
+    else if (records) leaf.grad = keep(arithmetic.add(leaf.ownGrad, sum));
+    else arithmetic.accumulate(leaf.ownGrad, sum);
   }
 }
 

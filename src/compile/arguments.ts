@@ -88,7 +88,7 @@ export class Given {
     for (let i = own; i < this.tensors.length; i++) this.gradients[i] = -1;
     const kinds = this.tensors.map((t, i) => {
       this.direct[i] = isDirect(t);
-      return `${t.desc.id}${t.node !== null ? "n" : t.leafRequiresGrad ? "l" : ""}${this.direct[i] ? "d" : ""}${this.gradients[i]! < 0 ? "" : `g${this.gradients[i]}`}`;
+      return `${t.desc.id}${t.node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : ""}${this.direct[i] ? "d" : ""}${this.gradients[i]! < 0 ? "" : `g${this.gradients[i]}`}`;
     });
     this.key = `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers)}`;
   }
@@ -106,6 +106,9 @@ export class Given {
     return this.#index.get(t) ?? -1;
   }
 }
+
+/** Whether the gradient of a tensor with a history is kept in its `grad`. */
+const isRetained = (t: Tensor): boolean => t.ownNode?.retained?.get(t.outputIndex) === t;
 
 /** What stands for a call's tensors while the function runs: traced tensors of the same layout, over storages of their own. */
 export class Ghosts {
@@ -135,9 +138,11 @@ export class Ghosts {
       if (ghost === null) return;
       const t = given[i]!;
       ghost.revive();
-      this.#boundaries[i]?.renew();
+      const boundary = this.#boundaries[i]!;
+      boundary?.renew();
+      if (boundary !== null && isRetained(t)) boundary.retained = new Map([[0, ghost]]);
       ghost.leafRequiresGrad = t.leafRequiresGrad;
-      ghost.node = this.#boundaries[i]!;
+      ghost.node = boundary;
       ghost.outputIndex = 0;
       ghost.hooks = t.hooks;
     });

@@ -359,7 +359,7 @@ export class Backward {
             },
             skips: (node, output) => this.#isResult(node, output),
             // Nobody sees what lies between; what is handed out keeps its gradient by the node that stands for it.
-            keeps: false,
+            keeps: () => false,
           });
           this.places.filter((_, i) => wish.wanted[i]).forEach((p, i) => walk.from(p.node, p.output, ghosts.tensors[i]!));
           walk.drain(true);

@@ -110,11 +110,12 @@ export function commit(
   const returned = mapTensors(result, (ghost) => {
     return real(ghost);
   });
+  const flowing = ending.continuations.map((c) => ({ ...c, grad: real(c.grad) }));
   for (const [ghost, t] of made) attach(ghost, t);
-  for (const { node: outer, output, grad, retains } of ending.continuations) {
+  for (const { node: outer, output, grad, flow, isKept } of flowing) {
     const argument = ghosts.boundary(outer);
     const from = argument < 0 ? { node: outer, output } : { node: given[argument]!.node!, output: given[argument]!.outputIndex };
-    continueBackward(from.node, from.output, real(grad), retains);
+    continueBackward(from.node, from.output, grad, flow, isKept);
   }
   for (const s of [...storages, ...empty.values()])
     if (s.refs === 0 && s.handle !== 0) {

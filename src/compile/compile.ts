@@ -108,6 +108,8 @@ class CompiledFunction {
   readonly #options: CompileOptions;
   readonly #recorded: Recorded;
   #hasWarned = false;
+  /** Why arguments of the last call were passed as they are: such are a kind of their own. */
+  #restarted: string | null = null;
   /** The last of the roots. */
   #newest: Root | null = null;
 
@@ -120,12 +122,14 @@ class CompiledFunction {
 
   call(args: readonly unknown[]): unknown {
     const direct = new Set<Storage>();
+    this.#restarted = null;
     for (;;) {
       try {
         return this.#once(args, (t) => direct.has(t.storage) || this.#recorded.outer.has(t.storage));
       } catch (error) {
         if (!(error instanceof Restart) || direct.has(error.storage)) throw error;
         direct.add(error.storage);
+        this.#restarted = error.message;
       }
     }
   }
@@ -260,7 +264,8 @@ class CompiledFunction {
     const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
     if (known !== undefined) return known;
     const ending = new Ending(run, root.ghosts, result, effects);
-    if (run.varied.size === 0) this.#note(root.endings.length === 0 ? "arguments of a new kind" : (run.reason ?? "another result"));
+    if (run.varied.size === 0)
+      this.#note(this.#restarted ?? (root.endings.length === 0 ? "arguments of a new kind" : (run.reason ?? "another result")));
     run.at.endings.push(ending);
     root.endings.push(ending);
     return ending;

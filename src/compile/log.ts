@@ -120,6 +120,8 @@ export interface Region {
   readonly continuations: readonly Continuation[];
   /** Nodes that it walks, with how many gradients each keeps. */
   readonly nodes: ReadonlyMap<TapeNode, number>;
+  /** Where it leaves the function: the history of arguments. */
+  readonly ends: readonly { readonly node: TapeNode; readonly retains: number }[];
   /** Those that keep some. */
   readonly retaining: readonly TapeNode[];
   /** Frees the nodes that it frees. */

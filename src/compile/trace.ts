@@ -14,7 +14,7 @@ import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import type { Tracer } from "../tracer.ts";
+import type { Flow, Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import {
@@ -45,8 +45,8 @@ type Number = number | bigint | boolean;
 /** Thrown when an argument turns out to be reached by another way too: the run begins anew with that argument passed as it is. */
 export class Restart extends Error {
   readonly storage: Storage;
-  constructor(storage: Storage) {
-    super("an argument is reached by another way too");
+  constructor(storage: Storage, why: string) {
+    super(`${why} ${callerPlace() ?? ""}`.trim());
     this.storage = storage;
   }
 }
@@ -72,7 +72,9 @@ export interface Continuation {
   readonly node: TapeNode;
   readonly output: number;
   readonly grad: Tensor;
-  readonly retains: boolean;
+  readonly flow: Flow;
+  /** The argument has it in its `grad` already. */
+  isKept: boolean;
 }
 
 const copied = (attrs: unknown): unknown => {
@@ -343,7 +345,7 @@ export class Run implements Tracer {
     if (index !== undefined) {
       // Two arguments over one storage: a write to one is a write to the other.
       const { storage } = this.#tensors[index]!;
-      if (this.#given.get(storage)! > 1) throw new Restart(storage);
+      if (this.#given.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
     }
     if (index !== undefined || target.storage.trace === null) this.#touch(target);
   }
@@ -381,13 +383,46 @@ export class Run implements Tracer {
   }
 
   visit(node: TapeNode, frees: boolean): void {
-    if (this.#inner === null) return;
+    if (this.#inner === null || (!node.isTraced && this.#ghosts.boundary(node) < 0)) return;
     this.#visited.push(node);
     if (frees) this.#freed.push(node);
   }
 
-  flowOut(node: TapeNode, output: number, grad: Tensor, retains: boolean): void {
-    this.continuations.push({ node, output, grad, retains });
+  flowOut(node: TapeNode, output: number, grad: Tensor, flow: Flow): void {
+    this.continuations.push({ node, output, grad, flow, isKept: false });
+  }
+
+  keeps(node: TapeNode, output: number): boolean {
+    const index = this.#ghosts.boundary(node);
+    if (index < 0 || node.retained?.has(output) !== true) return false;
+    // Hooks of what lies outside run after the call.
+    const { ownNode, outputIndex } = this.#tensors[index]!;
+    return (node.hooks?.get(output) ?? ownNode?.hooks?.get(outputIndex) ?? []).length === 0;
+  }
+
+  keepFlowing(node: TapeNode, grad: Tensor, keep: (t: Tensor, grad: Tensor) => void): void {
+    const flowing = this.continuations.filter((c) => c.node === node);
+    for (const c of flowing) c.isKept = true;
+    keep(this.#ghosts.tensors[this.#ghosts.boundary(node)]!, grad);
+  }
+
+  readGradient(t: Tensor): void {
+    if (this.continuations.length === 0 || this.#inner !== null) return;
+    const at = this.#ghosts.tensors.indexOf(t);
+    const real = at < 0 ? t : this.#tensors[at]!;
+    const isLate = this.continuations.some(({ node, isKept }) => {
+      const argument = this.#ghosts.boundary(node);
+      const from = argument < 0 ? node : this.#tensors[argument]!.ownNode!;
+      return (argument === at && at >= 0 && !isKept && node.retained !== null) || leadsTo(from, real);
+    });
+    if (!isLate) return;
+    throw new TraceError({
+      operation: "grad",
+      argument: t.describe(),
+      expected: `read outside ${this.#recorded.name}: gradients flow on into what was made outside when it has run`,
+      received: `a read ${callerPlace() ?? "inside it"}`,
+      hint: "Make what leads to it inside the compiled function.",
+    });
   }
 
   runsCode(): void {
@@ -457,6 +492,7 @@ export class Run implements Tracer {
         continuations: this.continuations.slice(flowed),
         nodes,
         retaining: [...nodes.keys()].filter((node) => nodes.get(node)! > 0),
+        ends: [...nodes].flatMap(([node, retains]) => (node.isTraced ? [] : [{ node, retains }])),
         pass,
         seen: visibleOf(inner, named),
         written: writtenBy(inner),
@@ -525,6 +561,7 @@ export class Run implements Tracer {
     return (
       region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.grad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
       region.retaining.every((node) => node.retained?.size === region.nodes.get(node)) &&
+      region.ends.every(({ node, retains }) => (node.retained?.size ?? 0) === retains) &&
       [...changedNodes()].every((node) => {
         const retains = region.nodes.get(node);
         return retains === undefined || (node.hooks === null && (node.retained?.size ?? 0) === retains);
@@ -565,7 +602,7 @@ export class Run implements Tracer {
     this.#demandDevice(operation, t.device);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
-      if (this.#given.has(t.storage)) throw new Restart(t.storage);
+      if (this.#given.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
       this.#recorded.outer.add(t.storage);
     }
     return seen;
@@ -579,6 +616,21 @@ export class Run implements Tracer {
 }
 
 const made = (t: Tensor): Made => madeAs(t, true);
+
+/** Whether a pass from a node outside reaches a tensor. */
+function leadsTo(from: TapeNode, t: Tensor): boolean {
+  const seen = new Set([from]);
+  for (const node of seen) {
+    if ([...(node.retained?.values() ?? [])].includes(t) && node !== from) return true;
+    for (const edge of node.edges) {
+      if (edge === null) continue;
+      if ("leaf" in edge) {
+        if (edge.leaf === t) return true;
+      } else seen.add(edge.node);
+    }
+  }
+  return false;
+}
 
 function areSame(seen: readonly Operand[], tensors: readonly Tensor[]): boolean {
   if (seen.length !== tensors.length) return false;

@@ -159,6 +159,7 @@ export function empty(shape: Shape, options: TensorOptions = {}): Tensor {
   const dev = chosenDevice(options);
   const size = sizeOf(checkedShape("empty", shape));
   if (size > 0) return full(shape, 0, { ...options, dtype });
+  if (tracer() !== null) return withGrad("empty", create(fillOp, dev, { shape: [...shape], dtype, value: 0 }), options);
   return withGrad("empty", new Tensor(new Storage(dev, 0), internDesc(dev, dtype, shape)), options);
 }
 

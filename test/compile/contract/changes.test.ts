@@ -224,4 +224,39 @@ eachDevice("compile changes what eager changes", () => {
       input,
       { after: ({ u }) => u.square().sum().backward({ retainGraph: true }) },
     ));
+
+  it("the gradient of an argument with a history, which the function reads", () => {
+    const run = (compiled: boolean): unknown[] => {
+      const body = (z: dx.Tensor): dx.Tensor => {
+        z.retainGrad();
+        z.pow(2).sum().backward({ retainGraph: true });
+        z.sum().backward();
+        return z.grad!.mul(2);
+      };
+      const f = compiled ? dx.compile(body) : body;
+      return [1, 2, 3].map((n) => {
+        const x = at([n, 2], true);
+        const z = x.pow(3);
+        const doubled = f(z);
+        return [doubled, z.grad!, x.grad!].map((t) => t.toArraySync());
+      });
+    };
+    expect(run(true)).toEqual(run(false));
+  });
+
+  it("gradients outside, with a history of their own where createGraph asks for one", () => {
+    const run = (compiled: boolean): unknown[] => {
+      const body = (z: dx.Tensor): void => z.pow(2).sum().backward({ createGraph: true });
+      const f = compiled ? dx.compile(body) : body;
+      return [1, 2, 3].map((n) => {
+        const x = at([n, 2], true);
+        f(x.pow(3));
+        const slope = x.grad!;
+        x.grad = null;
+        slope.sum().backward();
+        return [slope.detach(), x.grad!].map((t) => t.toArraySync());
+      });
+    };
+    expect(run(true)).toEqual(run(false));
+  });
 });

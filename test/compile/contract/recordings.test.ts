@@ -43,4 +43,24 @@ eachDevice("compile records as seldom as it can", (device) => {
       f.dispose();
       expect(f.programs).toBe(0);
     }));
+
+  it("once, whatever is empty inside", () => {
+    const f = dx.compile((x: dx.Tensor) => [dx.zeros([0]), dx.cat([dx.zeros([0]), x]), x.slice(0, 0, 0).mul(2)] as const);
+    for (let i = 0; i < 3; i++) expect(f(dx.ones([2])).map((t) => t.toArraySync())).toEqual([[], [1, 1], []]);
+    expect(f.explain().recordings.length).toBe(1);
+    f.dispose();
+  });
+
+  it("with a reason that says which arguments are others in each call", () => {
+    const f = dx.compile((a: dx.Tensor, b: dx.Tensor) => {
+      a.mul_(2);
+      return b.add(1);
+    });
+    for (let i = 0; i < 2; i++) {
+      const whole = dx.tensor([1, 2, 3]);
+      expect(f(whole.slice(0, 0, 2), whole.slice(0, 1, 3)).toArraySync()).toEqual([5, 4]);
+    }
+    expect(f.explain().recordings.at(-1)).toMatch(/share memory.*recordings\.test\.ts:\d+/);
+    f.dispose();
+  });
 });

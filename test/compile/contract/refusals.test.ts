@@ -46,4 +46,19 @@ eachDevice("compile refuses in words", () => {
     expect(await w.grad!.toArray()).toEqual([1, -3]);
     f.dispose();
   });
+
+  it("a gradient that comes when the call is over", () => {
+    const x = at([1, 2], true);
+    const f = dx.compile((z: dx.Tensor) => {
+      z.sum().backward();
+      return x.grad;
+    });
+    expect(() => f(x.pow(3))).toThrow(/refusals\.test\.ts:\d+/);
+    const g = dx.compile((z: dx.Tensor) => {
+      z.sum().backward();
+      x.grad = null;
+    });
+    expect(() => g(x.pow(3))).toThrow(dx.TraceError);
+    expect(x.grad).toBe(null);
+  });
 });
