@@ -104,7 +104,7 @@ await main(async () => {
   writeFileSync(join(site, "errors.json"), JSON.stringify(list));
   writeFileSync(join(site, "errors.md"), errorsPage(list));
   writeFileSync(join(site, "pytorch.md"), `${wide}${await pytorchPage()}`);
-  writeFileSync(join(site, "tfjs.md"), await tfjsPage());
+  writeFileSync(join(site, "tfjs.md"), `${wide}${await tfjsPage()}`);
   const api = await apiPages(site, join(site, "api"));
   writeFileSync(join(settings, "api.json"), JSON.stringify(api));
   const vitepress = join(site, "node_modules", "vitepress", "bin", "vitepress.js");

@@ -1,5 +1,5 @@
 // The API reference: TypeDoc over the package's declarations, a page for each family of functions and each file of a room.
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
@@ -48,7 +48,11 @@ function plainDeclarations(from, to) {
       (line, as, parameters, result) =>
         isBalanced(parameters) && isBalanced(result) ? `export declare function ${as}${parameters}: ${result};` : line,
     );
-    if (functions !== text) writeFileSync(join(to, name), functions);
+    // A model is callable, and tensors have each function as a method: said once, not of every class.
+    const plain = functions
+      .replace(/^export interface Module \{[\s\S]*?^\}$/m, "")
+      .replace("interface Tensor extends Methods, InPlaceMethods {", "interface Tensor {");
+    if (plain !== text) writeFileSync(join(to, name), plain);
   }
 }
 
@@ -97,7 +101,7 @@ function groups() {
       text: "Core",
       entries: [
         { name: "tensor", title: "Tensor", code: `export { Tensor } from "${from("tensor.ts")}";` },
-        { name: "core", title: "Devices, gradients, compile, scopes", code: core },
+        { name: "core", title: "Core functions: devices, gradients, compile, scopes", code: core },
         { name: "errors", title: "Errors", code: `export * from "${from("errors.ts")}";` },
         { name: "dml", title: "dx.dml", code: `export * from "${from("dml.ts")}";` },
       ],
@@ -184,6 +188,16 @@ export async function apiPages(work, out) {
   if (project === undefined) throw new ScriptError("API", "TypeDoc could not read the declarations.");
   await app.generateOutputs(project);
   if (app.logger.hasErrors()) throw new ScriptError("API", "TypeDoc failed; see above.");
+
+  const methods = [...readFileSync(at("src", "ops", "methods.generated.ts"), "utf8").matchAll(/^ {2}(\w+)\(this/gm)].map(
+    ([, name]) => `\`${name}\``,
+  );
+  if (methods.length < 300) throw new ScriptError("API", `Only ${methods.length} methods were found in src/ops/methods.generated.ts.`);
+  const tensor = join(out, "tensor.md");
+  appendFileSync(
+    tensor,
+    `\n## Methods that are functions\n\n\`x.relu()\` is \`dx.relu(x)\`, and a name that ends with \`_\` writes into the tensor. ${methods.join(", ")}\n`,
+  );
 
   const titles = Object.fromEntries(all.flatMap((g) => g.entries.map((e) => [e.name, e.title])));
   const pages = readdirSync(out).filter((name) => name.endsWith(".md") && name !== "README.md");

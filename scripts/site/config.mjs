@@ -75,6 +75,7 @@ export default defineConfig({
             item("GPU", "gpu"),
             item("Docker", "docker"),
             item("Dependencies", "dependencies"),
+            item("Releases", "releases"),
           ],
         },
       ],

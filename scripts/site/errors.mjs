@@ -73,7 +73,9 @@ export function errors() {
       all.set(`${found.name} ${found.text}`, { ...found, file: file.replaceAll("\\", "/") });
     }
   }
-  const list = [...all.values()].toSorted((a, b) => a.text.localeCompare(b.text, "en"));
+  // Those that many functions share come last.
+  const isShared = (e) => (e.text.startsWith("…") ? 1 : 0);
+  const list = [...all.values()].toSorted((a, b) => isShared(a) - isShared(b) || a.text.localeCompare(b.text, "en"));
   if (list.length < 300) throw new ScriptError("ERRORS", `Only ${list.length} errors were found in src.`);
   return list;
 }
@@ -114,7 +116,8 @@ ${Object.entries(meanings)
 
 ## By their text
 
-Made of the sources: ${list.length} texts. \`…\` stands for what is known when it happens. The name in front is the function that you called.
+Made of the sources: ${list.length} texts. \`…\` stands for what is known when it happens. The name in front is the function that
+you called. What the types of a function's arguments do not take is refused in one form by all: \`relu: x must be a tensor; received 3.\`
 
 <script setup>
 import list from "./errors.json";
