@@ -96,6 +96,11 @@ export class ShaderError extends DxError {
     this.message = `${shader}: ${problem}${place === "" ? "" : ` (${place})`}.`;
     this.place = place;
   }
+
+  /** It is about the shader, whoever was called. */
+  override rename(): this {
+    return this;
+  }
 }
 /** Misuse of compile(): reading data while tracing, and the like. */
 export class TraceError extends DxError {}

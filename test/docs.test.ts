@@ -7,7 +7,7 @@ import * as path from "node:path";
 import { describe, expect, it } from "vitest";
 import * as dx from "../src/index.ts";
 
-const pages = "autograd compile data deploying devices fft install kernels linalg memory onnx optimizers performance saving tour"
+const pages = "autograd compile data deploying devices fft install kernels linalg memory onnx optimizers performance saving shaders tour"
   .split(" ")
   .map((name) => `docs/${name}.md`)
   .concat("README.md");

@@ -33,6 +33,7 @@ export default defineConfig({
             item("Saving and resuming", "saving"),
             item("Devices", "devices"),
             item("Kernels of your own", "kernels"),
+            item("Shaders of your own", "shaders"),
             item("Deploying", "deploying"),
             item("Performance", "performance"),
           ],
