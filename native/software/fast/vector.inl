@@ -112,7 +112,7 @@ DX_INLINE VI FloatToHalfBits(VF x) {
   bits &= 0x7fffffff;
   VI nan = (bits >> 13 & 0x3ff) | 0x7e00;
   VI subnormal = BitsOf(FromBits(bits) + 0.5f) - 0x3f000000;
-  VI normal = (bits + 0xfff + ((bits >> 13) & 1) - (112 << 23)) >> 13;
+  VI normal = (VI)((VU)bits + 0xfffu + (VU)((bits >> 13) & 1) - (112u << 23)) >> 13;
   VI result = Select(bits < 0x38800000, subnormal, normal);
   result = Select(bits >= 0x477ff000, SplatI(0x7c00), result);
   result = Select(bits > 0x7f800000, nan, result);

@@ -25,12 +25,16 @@ struct Block {
   uint32_t group_threads;       // threads of a group
   // Masks of `lanes` words, -1 or 0. `start` has the threads that there are; the others are room.
   const int32_t* start;
+  bool whole;       // all of `lanes` are there
+  bool* untouched;  // active and live are as `start`
   int32_t *active, *live, *spare;
   int32_t *if_saved, *if_taken;                       // a mask for each level
   int32_t *loop_entered, *loop_running, *loop_round;  // a mask for each level
   uint32_t* scratch[4];
 };
 
+// Of ifs, and of loops.
+constexpr int kMostLevels = 64;
 // Loops that go round more often than this do not end.
 constexpr uint64_t kMostRounds = uint64_t{1} << 28;
 

@@ -92,7 +92,7 @@ DX_INLINE VI ReverseBits(VI x) {
   return (VI)((v >> 16) | (v << 16));
 }
 // From the lowest bit; -1 for none.
-DX_INLINE VI FirstBitLow(VI x) { return Select(x == 0, SplatI(-1), CountBits((x & -x) - 1)); }
+DX_INLINE VI FirstBitLow(VI x) { return Select(x == 0, SplatI(-1), CountBits((VI)(((VU)x & -(VU)x) - 1u))); }
 // From the highest bit.
 DX_INLINE VI FirstBitHigh(VI x) { return FirstBitLow(ReverseBits(x)); }
 
@@ -122,6 +122,11 @@ DX_INLINE void Map1(uint32_t* to, Lanes a, int64_t n, F f) {
 }
 template <typename F>
 DX_INLINE void Map2(uint32_t* to, Lanes a, Lanes b, int64_t n, F f) {
+  if (!b.mask) {
+    const VI y = LoadLanes(b, 0);
+    for (int64_t i = 0; i < n; i += kWidth) StoreLanes(to, i, f(LoadLanes(a, i), y));
+    return;
+  }
   for (int64_t i = 0; i < n; i += kWidth) StoreLanes(to, i, f(LoadLanes(a, i), LoadLanes(b, i)));
 }
 template <typename F>
@@ -252,18 +257,40 @@ static void Blend(uint32_t* to, const uint32_t* from, const int32_t* mask, int64
   }
 }
 
-// The byte of lane 0 where lane i's is that and i * step, all of it inside; else -1.
-static int64_t ContiguousFrom(const Lanes& address, int64_t n, uint32_t step, uint64_t size) {
+// Whether lane i's byte is lane 0's and i * step, at a whole word.
+static bool IsContiguous(const Lanes& address, int64_t n, uint32_t step) {
   const uint32_t first = LaneOf(address, 0);
-  if (first % 4 || first + uint64_t{step} * static_cast<uint64_t>(n) > size || !address.mask) return -1;
+  if (first % 4 || !address.mask) return false;
   VI ramp;
   for (int i = 0; i < kWidth; ++i) ramp[i] = static_cast<int32_t>(first + static_cast<uint32_t>(i) * step);
   VI wrong = {};
   for (int64_t i = 0; i < n; i += kWidth, ramp = (VI)((VU)ramp + step * static_cast<uint32_t>(kWidth))) wrong |= LoadLanes(address, i) ^ ramp;
   for (int i = 0; i < kWidth; ++i)
-    if (wrong[i]) return -1;
-  return first;
+    if (wrong[i]) return false;
+  return true;
 }
+
+// What was found out of the address that was looked at last.
+struct LastAddress {
+  int value = -1;
+  uint32_t step = 0;
+  bool contiguous = false;
+
+  void Written(const uint16_t* values, int count) {
+    for (int i = 0; i < count; ++i)
+      if (values[i] == value) value = -1;
+  }
+  // The byte of lane 0 where the others follow it and all of them are inside; else -1.
+  int64_t Begin(const Lanes& address, int of, int words, uint64_t size, int64_t n) {
+    if (value != of || step != 4u * static_cast<uint32_t>(words)) {
+      value = of;
+      step = 4u * static_cast<uint32_t>(words);
+      contiguous = IsContiguous(address, n, step);
+    }
+    const uint32_t first = LaneOf(address, 0);
+    return contiguous && first + uint64_t{step} * static_cast<uint64_t>(n) <= size ? int64_t{first} : -1;
+  }
+};
 
 DX_INLINE uint32_t ReadWordAt(const uint8_t* data) {
   uint32_t word;
@@ -271,20 +298,56 @@ DX_INLINE uint32_t ReadWordAt(const uint8_t* data) {
   return word;
 }
 
+typedef uint32_t AnyWord __attribute__((may_alias, aligned(4)));
+
+// Registers of words that lie side by side, `Count` for each lane.
+template <int Count>
+DX_INLINE void Split(const uint8_t* bytes, uint32_t* const* to, int64_t n) {
+  const AnyWord* from = reinterpret_cast<const AnyWord*>(bytes);
+  uint32_t* __restrict to0 = to[0];
+  uint32_t* __restrict to1 = to[1];
+  uint32_t* __restrict to2 = Count > 2 ? to[2] : nullptr;
+  uint32_t* __restrict to3 = Count > 3 ? to[3] : nullptr;
+  for (int64_t i = 0; i < n; ++i) {
+    to0[i] = from[Count * i];
+    to1[i] = from[Count * i + 1];
+    if (Count > 2) to2[i] = from[Count * i + 2];
+    if (Count > 3) to3[i] = from[Count * i + 3];
+  }
+}
+template <int Count>
+DX_INLINE void Join(uint8_t* bytes, const Lanes* from, int64_t n) {
+  AnyWord* __restrict to = reinterpret_cast<AnyWord*>(bytes);
+  const uint32_t *from0 = from[0].data, *from1 = from[1].data, *from2 = from[Count > 2 ? 2 : 0].data, *from3 = from[Count > 3 ? 3 : 0].data;
+  for (int64_t i = 0; i < n; ++i) {
+    to[Count * i] = from0[i];
+    to[Count * i + 1] = from1[i];
+    if (Count > 2) to[Count * i + 2] = from2[i];
+    if (Count > 3) to[Count * i + 3] = from3[i];
+  }
+}
+
+// The block after this one goes on where this one ends, as a rule.
+template <int Write>
+DX_INLINE void FetchAhead(const MemoryRange& memory, int64_t begin, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  const int64_t end = static_cast<int64_t>(memory.size) < begin + 2 * bytes ? static_cast<int64_t>(memory.size) : begin + 2 * bytes;
+  for (int64_t at = begin + bytes; at < end; at += kLine) __builtin_prefetch(memory.data + at, Write, 3);
+}
+
 // Into one register for each word, for the lanes of the mask; the others get anything.
-static void LoadWords(const MemoryRange& memory, const Lanes& address, uint32_t* const* to, int count, const int32_t* active, bool full,
-                      int64_t n) {
+static void LoadWords(const MemoryRange& memory, const Lanes& address, int64_t begin, uint32_t* const* to, int count, const int32_t* active,
+                      bool full, int64_t n) {
   if (full) {
-    const int64_t begin = ContiguousFrom(address, n, 4 * static_cast<uint32_t>(count), memory.size);
     if (begin >= 0) {
       const uint8_t* from = memory.data + begin;
-      if (count == 1) {
-        __builtin_memcpy(to[0], from, static_cast<size_t>(n) * 4);
-        return;
+      FetchAhead<0>(memory, begin, 4 * n * count);
+      switch (count) {
+        case 1: __builtin_memcpy(to[0], from, static_cast<size_t>(n) * 4); return;
+        case 2: return Split<2>(from, to, n);
+        case 3: return Split<3>(from, to, n);
+        default: return Split<4>(from, to, n);
       }
-      for (int64_t i = 0; i < n; ++i)
-        for (int w = 0; w < count; ++w) to[w][i] = ReadWordAt(from + 4 * (i * count + w));
-      return;
     }
     if (!address.mask) {
       const uint64_t at = LaneOf(address, 0) & ~3u;
@@ -306,25 +369,23 @@ static void LoadWords(const MemoryRange& memory, const Lanes& address, uint32_t*
   }
 }
 
-static void StoreWords(const MemoryRange& memory, const Lanes& address, const Lanes* from, int count, const int32_t* active, bool full,
-                       int64_t n) {
-  if (full) {
-    const int64_t begin = ContiguousFrom(address, n, 4 * static_cast<uint32_t>(count), memory.size);
-    if (begin >= 0) {
-      uint8_t* to = memory.data + begin;
-      if (count == 1) {
+static void StoreWords(const MemoryRange& memory, const Lanes& address, int64_t begin, const Lanes* from, int count, const int32_t* active,
+                       bool full, int64_t n) {
+  bool each = true;  // of the words has a register
+  for (int w = 0; w < count; ++w) each = each && from[w].mask;
+  if (full && begin >= 0 && (each || count == 1)) {
+    uint8_t* to = memory.data + begin;
+    FetchAhead<1>(memory, begin, 4 * n * count);
+    switch (count) {
+      case 1:
         for (int64_t i = 0; i < n; i += kWidth) {
           const VI x = LoadLanes(from[0], i);
           __builtin_memcpy(to + 4 * i, &x, sizeof x);
         }
         return;
-      }
-      for (int64_t i = 0; i < n; ++i)
-        for (int w = 0; w < count; ++w) {
-          const uint32_t word = LaneOf(from[w], i);
-          __builtin_memcpy(to + 4 * (i * count + w), &word, 4);
-        }
-      return;
+      case 2: return Join<2>(to, from, n);
+      case 3: return Join<3>(to, from, n);
+      default: return Join<4>(to, from, n);
     }
   }
   for (int64_t i = 0; i < n; ++i) {
@@ -407,22 +468,57 @@ static bool WholeGroups(const Block& block) {
   return true;
 }
 
+// Where the active threads go at a condition.
+enum class Way : uint8_t { Then, Else, Both };
+static Way WayOf(const Lanes& condition, bool non_zero, const int32_t* active, bool full, int64_t n) {
+  if (!condition.mask) return (condition.data[0] != 0) == non_zero ? Way::Then : Way::Else;
+  VI some = {}, every = SplatI(-1);
+  if (full) {
+    for (int64_t i = 0; i < n; i += kWidth) {
+      const VI holds = (VI)(LoadLanes(condition, i) != 0);
+      some |= holds;
+      every &= holds;
+    }
+  } else {
+    for (int64_t i = 0; i < n; i += kWidth) {
+      const VI holds = (VI)(LoadLanes(condition, i) != 0), who = LoadI(active + i);
+      some |= holds & who;
+      every &= holds | ~who;
+    }
+  }
+  bool any = false, all = true;
+  for (int i = 0; i < kWidth; ++i) {
+    any |= some[i] != 0;
+    all &= every[i] != 0;
+  }
+  if (all) return non_zero ? Way::Then : Way::Else;
+  if (!any) return non_zero ? Way::Else : Way::Then;
+  return Way::Both;
+}
+
 // Null, or what the shader did wrong.
 static const char* RunShaderBlock(const Block& block) {
   const int64_t n = block.lanes;
   const Instruction* code = block.program->instructions.data();
   const size_t length = block.program->instructions.size();
   int32_t* const active = block.active;
-  CopyMask(active, block.start, n);
-  CopyMask(block.live, block.start, n);
-  MaskState state = StateOf(active, n);
+  // Most blocks leave the masks as they were.
+  if (!*block.untouched) {
+    CopyMask(active, block.start, n);
+    CopyMask(block.live, block.start, n);
+    *block.untouched = true;
+  }
+  MaskState state = {true, block.whole};
   uint64_t rounds = 0;
   int loops = 0;
+  LastAddress last;
+  Way way[shader::kMostLevels];
   auto level = [&](int32_t* masks, int at) { return masks + at * n; };
   // Threads that still run in the innermost loop, or at all.
   auto around = [&] { return loops ? level(block.loop_round, loops - 1) : block.live; };
   // spare: the active threads for which it holds.
   auto decide = [&](const Instruction& in) {
+    *block.untouched = false;
     if (in.count == shader::kAlways) return CopyMask(block.spare, active, n);
     const Lanes condition = block.values[in.s[0]];
     const VI holds_for_zero = SplatI(in.count ? 0 : -1);
@@ -436,6 +532,7 @@ static const char* RunShaderBlock(const Block& block) {
       uint32_t* const to = block.values[in.d[0]].data;
       RunWords(in, block.values, state.full ? to : block.scratch[0], n);
       if (!state.full) Blend(to, block.scratch[0], active, n);
+      last.Written(in.d, 1);
       continue;
     }
     switch (in.op) {
@@ -443,7 +540,11 @@ static const char* RunShaderBlock(const Block& block) {
         if (!state.any) break;
         uint32_t* to[4];
         for (int w = 0; w < in.count; ++w) to[w] = state.full ? block.values[in.d[w]].data : block.scratch[w];
-        LoadWords(block.memories[in.slot], block.values[in.s[0]], to, in.count, active, state.full, n);
+        const Lanes& address = block.values[in.s[0]];
+        const MemoryRange& memory = block.memories[in.slot];
+        const int64_t begin = state.full ? last.Begin(address, in.s[0], in.count, memory.size, n) : -1;
+        LoadWords(memory, address, begin, to, in.count, active, state.full, n);
+        last.Written(in.d, in.count);
         if (!state.full)
           for (int w = 0; w < in.count; ++w) Blend(block.values[in.d[w]].data, to[w], active, n);
         break;
@@ -452,19 +553,31 @@ static const char* RunShaderBlock(const Block& block) {
         if (!state.any) break;
         Lanes from[4];
         for (int w = 0; w < in.count; ++w) from[w] = block.values[in.s[1 + w]];
-        StoreWords(block.memories[in.slot], block.values[in.s[0]], from, in.count, active, state.full, n);
+        const Lanes& address = block.values[in.s[0]];
+        const MemoryRange& memory = block.memories[in.slot];
+        const int64_t begin = state.full ? last.Begin(address, in.s[0], in.count, memory.size, n) : -1;
+        StoreWords(memory, address, begin, from, in.count, active, state.full, n);
         break;
       }
       case Op::If: {
-        decide(in);
-        CopyMask(level(block.if_saved, in.level), active, n);
-        CopyMask(level(block.if_taken, in.level), block.spare, n);
-        CopyMask(active, block.spare, n);
-        state = StateOf(active, n);
-        if (!state.any) at = in.target - 1;
+        // Where all go the same way, no mask changes: threads that are lost inside stay lost until the loop's next round.
+        way[in.level] = WayOf(block.values[in.s[0]], in.count, active, state.full, n);
+        if (way[in.level] == Way::Both) {
+          decide(in);
+          CopyMask(level(block.if_saved, in.level), active, n);
+          CopyMask(level(block.if_taken, in.level), block.spare, n);
+          CopyMask(active, block.spare, n);
+          state = StateOf(active, n);
+        } else if (way[in.level] == Way::Else) {
+          at = code[in.target].op == Op::Else ? in.target : in.target - 1;
+        }
         break;
       }
       case Op::Else: {
+        if (way[in.level] != Way::Both) {
+          at = in.target - 1;
+          break;
+        }
         AndMask(active, level(block.if_saved, in.level), around(), n);
         ClearMask(active, level(block.if_taken, in.level), n);
         state = StateOf(active, n);
@@ -472,11 +585,13 @@ static const char* RunShaderBlock(const Block& block) {
         break;
       }
       case Op::EndIf: {
+        if (way[in.level] != Way::Both) break;
         AndMask(active, level(block.if_saved, in.level), around(), n);
         state = StateOf(active, n);
         break;
       }
       case Op::Loop: {
+        *block.untouched = false;
         CopyMask(level(block.loop_entered, in.level), active, n);
         CopyMask(level(block.loop_running, in.level), active, n);
         CopyMask(level(block.loop_round, in.level), active, n);
@@ -502,6 +617,7 @@ static const char* RunShaderBlock(const Block& block) {
       case Op::Continue:
       case Op::Return: {
         if (!state.any) break;
+        if (in.count != shader::kAlways && WayOf(block.values[in.s[0]], in.count, active, state.full, n) == Way::Else) break;
         decide(in);
         if (in.op == Op::Return) {
           ClearMask(block.live, block.spare, n);
@@ -523,6 +639,7 @@ static const char* RunShaderBlock(const Block& block) {
         break;
       default:
         if (state.any) RunAtomic(in, block);
+        last.Written(in.d, in.count);
         break;
     }
   }

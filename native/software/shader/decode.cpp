@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "block.h"
 #include "container.h"
 #include "tokens.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr uint32_t kComputeShader50 = 5u << 16 | 0x50;
 constexpr uint32_t kMostTemps = 4096, kMostValues = 60000, kMostUavs = 64, kMostConstantWords = 4096 * 4;
-constexpr uint32_t kMostThreads = 1024, kMostThreadsOfZ = 64, kMostSharedBytes = 32768, kMostLevels = 64;
+constexpr uint32_t kMostThreads = 1024, kMostThreadsOfZ = 64, kMostSharedBytes = 32768;
 constexpr uint32_t kSyncThreads = 1u << 11, kNonZero = 1u << 18, kSaturated = 1u << 13;
 
 // An instruction that does the same to each component.
@@ -463,7 +464,7 @@ class Decoder {
 
   uint8_t Level(bool loops) const {
     auto level = std::count_if(open_.begin(), open_.end(), [&](const Open& o) { return (o.op == Op::Loop) == loops; });
-    if (level >= static_cast<ptrdiff_t>(kMostLevels)) throw std::string("the shader nests deeper than 64 levels");
+    if (level >= ptrdiff_t{kMostLevels}) throw std::string("the shader nests deeper than 64 levels");
     return static_cast<uint8_t>(level);
   }
 

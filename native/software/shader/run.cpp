@@ -15,7 +15,7 @@ namespace dxtensor::software::shader {
 namespace {
 
 constexpr int64_t kWidest = 16;  // of the vectors of all instruction sets
-constexpr int64_t kFewestLanes = 128, kMostLanes = 512, kRegisterBytes = 24 << 10;
+constexpr int64_t kFewestLanes = 128, kMostLanes = 1024, kRegisterBytes = 24 << 10;
 constexpr int64_t kPieceLanes = 16384;
 constexpr int kUndefined = 0xcd;  // group-shared memory before it is written
 constexpr size_t kAlignment = 64;
@@ -92,6 +92,7 @@ class Worker {
     block_.lanes = dispatch.lanes;
     block_.group_threads = program.Threads();
     block_.start = start_;
+    block_.untouched = &untouched_;
     FillThreads();
   }
 
@@ -141,6 +142,8 @@ class Worker {
     if (count != groups_) {
       for (int64_t lane = 0; lane < block_.lanes; ++lane) start_[lane] = lane < count * threads ? -1 : 0;
       groups_ = count;
+      block_.whole = count * threads == block_.lanes;
+      untouched_ = false;
     }
     for (int64_t g = 0; g < count; ++g) {
       const int64_t group = first + g;
@@ -174,6 +177,7 @@ class Worker {
   int32_t* start_ = nullptr;
   uint8_t* shared_ = nullptr;
   int64_t groups_ = 0;
+  bool untouched_ = false;
   Block block_{};
 };
 
