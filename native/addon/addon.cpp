@@ -297,6 +297,8 @@ napi_value Memory(Environment& environment, Arguments in) {
   object.Set("liveBuffers", static_cast<double>(open.live_buffers));
   object.Set("peakInBytes", static_cast<double>(open.peak_bytes));
   object.Set("pooledInBytes", static_cast<double>(open.device->pool().pooled_in_bytes()));
+  object.Set("idleInBytes", static_cast<double>(open.device->pool().idle_in_bytes()));
+  object.Set("stagingInBytes", static_cast<double>(open.device->staging_in_bytes()));
   object.Set("programInBytes", static_cast<double>(open.device->program_in_bytes()));
   object.Set("limitInBytes", static_cast<double>(open.device->pool().limit_in_bytes()));
   return object;

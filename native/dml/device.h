@@ -30,6 +30,8 @@ class Device {
   const Context& context() const { return *context_; }
   Counters& counters() { return counters_; }
   HeapPool& pool() { return *pool_; }
+  // Of the host's memory that the device reads and writes: what uploads and reads go through.
+  uint64_t staging_in_bytes() const { return uploads_->SizeInBytes() + readbacks_->SizeInBytes(); }
   uint64_t program_in_bytes() const { return program_in_bytes_; }
   bool failed() const { return queue_->failed(); }
   void CheckAlive() const { queue_->CheckAlive(); }

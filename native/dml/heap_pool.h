@@ -58,6 +58,7 @@ class HeapPool {
   uint64_t Trim();
 
   uint64_t pooled_in_bytes() const { return pooled_; }
+  uint64_t idle_in_bytes() const { return pooled_ - allocated_; }
   uint64_t limit_in_bytes() const { return limit_; }
 
  private:

@@ -35,6 +35,11 @@ class StagingPool {
   ~StagingPool();
   // Throws Failure when the device has no memory. The caller sets the page's last_task, or pins it.
   Piece Allocate(uint64_t size);
+  uint64_t SizeInBytes() const {
+    uint64_t sum = 0;
+    for (auto& page : pages_) sum += page->size;
+    return sum;
+  }
   // As much is in flight as the pool likes to hold, and no page is idle for this size: waiting is cheaper than another page.
   bool IsFull(uint64_t size) const;
   // See Context::LetGo. The memory of pieces is gone then.

@@ -194,6 +194,10 @@ export interface MemoryStatistics {
   readonly peakInBytes: number;
   /** Held by the device's heaps, free blocks included. */
   readonly pooledInBytes: number;
+  /** Of these, what nothing uses now: kept for what comes next, given back when memory is short. */
+  readonly idleInBytes: number;
+  /** Of the host's memory, what uploads and reads go through. */
+  readonly stagingInBytes: number;
   /** Of programs and recordings: arenas, temporary and persistent resources. */
   readonly programInBytes: number;
   readonly limitInBytes: number;

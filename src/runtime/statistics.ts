@@ -13,7 +13,7 @@ export function counters(name?: DeviceLike): Counters {
   return native.binding.counters(native.id);
 }
 
-/** Live, peak and pooled bytes of a device. */
+/** Where a device's memory is: live and peak bytes of tensors, of programs, pooled and of these idle, and staging. */
 export function memoryStatistics(name?: DeviceLike): MemoryStatistics {
   const native = of(name, "memoryStatistics");
   return native.binding.memory(native.id);

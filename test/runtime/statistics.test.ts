@@ -40,3 +40,22 @@ it("refuse a device that is not there", async () => {
   expect(() => dx.memoryStatistics("dml:97")).toThrow(dx.DeviceError);
   await expect((async () => dx.synchronize("dml:97"))()).rejects.toThrow(dx.DeviceError);
 });
+
+it("tell where memory is: in tensors, in programs, idle, in staging", async () => {
+  await dx.withDevice("cpu", async () => {
+    const size = 48 * 2 ** 20;
+    const before = dx.memoryStatistics();
+    const x = dx.zeros([size / 4]);
+    const during = dx.memoryStatistics();
+    expect(during.liveInBytes - before.liveInBytes).toBe(size);
+    // Used memory is what is pooled and not idle.
+    const used = ({ pooledInBytes, idleInBytes }: typeof during): number => pooledInBytes - idleInBytes;
+    expect(used(during) - used(before)).toBeGreaterThanOrEqual(size);
+    x.dispose();
+    const after = dx.memoryStatistics();
+    expect(used(during) - used(after)).toBeGreaterThanOrEqual(size);
+    expect(after.pooledInBytes).toBe(during.pooledInBytes);
+    await dx.ones([1024]).data();
+    expect(dx.memoryStatistics().stagingInBytes).toBeGreaterThanOrEqual(4096);
+  });
+});
