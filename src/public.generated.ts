@@ -19,11 +19,11 @@ import * as from13 from "./runtime/statistics.ts";
  * Runs fn without recording: its results require no gradient. When fn returns a promise, that holds for all that fn does until the promise
  * settles, and for nothing else that runs meanwhile.
  */
-export const noGrad = function ($0: never) { if (!(kinds.kind140.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("noGrad", "fn:155", arguments); return from0.noGrad($0); } as unknown as typeof from0.noGrad;
+export const noGrad = function ($0: never) { if (!(kinds.kind142.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("noGrad", "fn:155", arguments); return from0.noGrad($0); } as unknown as typeof from0.noGrad;
 /** Runs fn with recording, inside noGrad too; fn may return a promise, as noGrad()'s. */
-export const enableGrad = function ($0: never) { if (!(kinds.kind140.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("enableGrad", "fn:155", arguments); return from0.enableGrad($0); } as unknown as typeof from0.enableGrad;
+export const enableGrad = function ($0: never) { if (!(kinds.kind142.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("enableGrad", "fn:155", arguments); return from0.enableGrad($0); } as unknown as typeof from0.enableGrad;
 /** Switches recording on or off until called again, or until the noGrad() or enableGrad() around it ends. */
-export const setGradEnabled = function ($0: never) { if (!(kinds.kind142.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setGradEnabled", "isEnabled:170", arguments); return from0.setGradEnabled($0); } as unknown as typeof from0.setGradEnabled;
+export const setGradEnabled = function ($0: never) { if (!(kinds.kind144.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setGradEnabled", "isEnabled:170", arguments); return from0.setGradEnabled($0); } as unknown as typeof from0.setGradEnabled;
 /**
  * A function that autograd treats as one operation with the given backward. With createGraph, backward's own operations are
  * recorded. Reference: torch.autograd.Function.
@@ -34,7 +34,7 @@ export const defineFunction = function ($0: never) { if (!(kinds.kind326.is($0) 
  * it. It returns what fn returns and changes what fn changes; gradients flow through its results. The whole contract, what is
  * refused, and how often fn's own JavaScript runs: docs/compile.md.
  */
-export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind140.is($0) && ($1 === undefined || kinds.kind329.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("compile", "fn:155 options:172", arguments); return from2.compile($0, $1); } as unknown as typeof from2.compile;
+export const compile = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind142.is($0) && ($1 === undefined || kinds.kind329.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("compile", "fn:155 options:172", arguments); return from2.compile($0, $1); } as unknown as typeof from2.compile;
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
 export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.kind331.is($0)) && ($1 === undefined || kinds.kind335.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("backward", "result:173 options:174", arguments); return from3.backward($0, $1); } as unknown as typeof from3.backward;
 /**
@@ -46,9 +46,9 @@ export const grad = function ($0: never, $1: never, $2: never = undefined as nev
  * Throws AutogradError unless the gradients of fn at the inputs, real or complex, agree with finite differences by both parts; true
  * otherwise. Inputs are float32 or complex64, of which those that require a gradient are checked. Reference: torch.autograd.gradcheck.
  */
-export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind140.is($0) && kinds.kind336.is($1) && ($2 === undefined || kinds.kind340.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gradcheck", "fn:155 inputs:175 options:177", arguments); return from3.gradcheck($0, $1, $2); } as unknown as typeof from3.gradcheck;
+export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind142.is($0) && kinds.kind336.is($1) && ($2 === undefined || kinds.kind340.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gradcheck", "fn:155 inputs:175 options:177", arguments); return from3.gradcheck($0, $1, $2); } as unknown as typeof from3.gradcheck;
 /** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
-export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind140.is($0) && kinds.kind336.is($1) && ($2 === undefined || kinds.kind342.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gradgradcheck", "fn:155 inputs:175 options:178", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
+export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind142.is($0) && kinds.kind336.is($1) && ($2 === undefined || kinds.kind342.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gradgradcheck", "fn:155 inputs:175 options:178", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
 /** real + i imag: views of both, broadcast against each other. Both float32, or both float16. Reference: torch.complex. */
 export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("complex", "real:0 imag:0", arguments); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof from4.complex;
 /** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
@@ -100,13 +100,13 @@ export const setDefaultDevice = function ($0: never) { if (!(kinds.kind351.is($0
  * Runs fn with another default device. When fn returns a promise, that device is the default for all that fn does until the promise
  * settles, and for nothing else that runs meanwhile.
  */
-export const withDevice = function ($0: never, $1: never) { if (!(kinds.kind352.is($0) && kinds.kind140.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("withDevice", "name:186 fn:155", arguments); return from8.withDevice($0, $1); } as unknown as typeof from8.withDevice;
+export const withDevice = function ($0: never, $1: never) { if (!(kinds.kind352.is($0) && kinds.kind142.is($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("withDevice", "name:186 fn:155", arguments); return from8.withDevice($0, $1); } as unknown as typeof from8.withDevice;
 /**
  * Runs fn and disposes of the tensors made inside, except those in its result (a tensor, a complex tensor, or arrays, plain objects and Maps
  * of them), which belong to the scope around this one. When fn returns a promise, the scope ends when that settles; what other code makes
  * meanwhile is not in it.
  */
-export const scope = function ($0: never) { if (!(kinds.kind140.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("scope", "fn:155", arguments); return from9.scope($0); } as unknown as typeof from9.scope;
+export const scope = function ($0: never) { if (!(kinds.kind142.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("scope", "fn:155", arguments); return from9.scope($0); } as unknown as typeof from9.scope;
 /** Changes how tensors are written from now on; null: as at the start. */
 export const setPrintOptions = function ($0: never) { if (!(kinds.kind354.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setPrintOptions", "options:187", arguments); try { return from10.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof from10.setPrintOptions;
 /**

@@ -1,6 +1,7 @@
 /** Normalisation layers. */
 import { ShapeError } from "../errors.ts";
-import { batchNorm, groupNorm as groupNormOp, layerNorm as layerNormOp } from "../ops/norm.ts";
+import { groupNorm as groupNormOp } from "../ops/group-norm.ts";
+import { batchNorm, layerNorm as layerNormOp } from "../ops/norm.ts";
 import { assign } from "../dispatch.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { add } from "../ops/binary.ts";

@@ -5,7 +5,8 @@ import { ShapeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
 import { toDType } from "./data.ts";
-import { batchNorm, groupNorm } from "./norm.ts";
+import { groupNorm } from "./group-norm.ts";
+import { batchNorm } from "./norm.ts";
 import { mean } from "./reduce.ts";
 import { variance } from "./statistics.ts";
 
@@ -39,12 +40,16 @@ export function instanceNorm(
   const y = groupNorm(x, x.shape[1]!, weight, bias, { epsilon });
   const move = (running: Tensor | null, value: () => Tensor): void => {
     if (running !== null)
-      assign("instanceNorm", running, () => add(mul(running, 1 - momentum), toDType(mul(value(), momentum), running.dtype)));
+      assign("instanceNorm", running, () =>
+        // Half precision is rounded once.
+        toDType(add(mul(toDType(running, "float32"), 1 - momentum), mul(value(), momentum)), running.dtype),
+      );
   };
   const axes = spatial.map((_, i) => i + 2);
   noGrad(() => {
-    move(runningMean, () => mean(mean(x, axes), 0));
-    move(runningVariance, () => mean(variance(x, axes), 0));
+    const wide = toDType(x, "float32");
+    move(runningMean, () => mean(mean(wide, axes), 0));
+    move(runningVariance, () => mean(variance(wide, axes), 0));
   });
   return y;
 }

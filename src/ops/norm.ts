@@ -1,9 +1,9 @@
-/** Normalisations: over the batch, over the last axes, over groups of channels. @functional */
+/** Normalisations: over the batch, over the last axes. @functional */
 import { layerNormShader } from "../shader/lowering.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { asResult, assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
+import { assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { contiguousOp } from "../runtime/assign.ts";
@@ -14,12 +14,13 @@ import { full } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { reshape } from "./movement.ts";
-import { mean, sum } from "./reduce.ts";
+import { emitReduce, mean, sum } from "./reduce.ts";
 import { cast, constant, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
-interface Epsilon {
+/** @package */
+export interface Epsilon {
   readonly epsilon: number;
 }
 
@@ -64,12 +65,12 @@ const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
   saves: { inputs: [0, 1], outputs: [1, 2] },
 });
 
-/** Gradients that one operation gives require gradients if anything that it reads does. */
-const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: readonly (Tensor | null)[]): (Tensor | null)[] =>
+/** Gradients that one operation gives require gradients if anything that it reads does. @package */
+export const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: readonly (Tensor | null)[]): (Tensor | null)[] =>
   grads.map((g) => (g === null ? null : read.reduce<Tensor>((t, x) => (x ? tie(t, x, "none") : t), g)));
 
-/** The gradient of x for normal = (x - mean) r, given that of normal. */
-function normalizedGradient(dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor {
+/** The gradient of x for normal = (x - mean) r, given that of normal. @package */
+export function normalizedGradient(dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor {
   const varying = sub(dy, mean(dy, axes, { keepDims: true }));
   return mul(sub(varying, mul(normal, mean(mul(varying, normal), axes, { keepDims: true }))), r);
 }
@@ -118,7 +119,8 @@ export interface BatchNormOptions {
   readonly epsilon?: number | undefined;
 }
 
-function demandChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
+/** @package */
+export function demandChannels(operation: string, x: Tensor, tensors: readonly (readonly [string, Tensor | null])[]): void {
   const channels = x.shape[1]!;
   for (const [name, t] of tensors) {
     if (t === null) continue;
@@ -140,7 +142,8 @@ const fillerOp = define<{ readonly length: number; readonly value: number }>({
   grad: null,
 });
 
-const filler = (x: Tensor, length: number, value: number): Tensor =>
+/** @package */
+export const filler = (x: Tensor, length: number, value: number): Tensor =>
   noGrad(() => (x.size === 0 ? full([length], value, { dtype: x.dtype, device: x.device }) : call(fillerOp, [x], { length, value })));
 
 /**
@@ -265,6 +268,27 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
   saves: { inputs: [0, 1], outputs: false },
 });
 
+/** normalizedGradient() in the graph, of float32, and normal = (x - mean) r: both of x's sizes. scale: what normal is multiplied by. @package */
+export function normalizationGradient(
+  g: GraphBuilder,
+  x: Expr,
+  dy: Expr,
+  scale: Expr | null,
+  axes: readonly number[],
+  epsilon: number,
+): { readonly dx: Expr; readonly normal: Expr } {
+  const spread = (t: Expr): Expr => g.expand(t, x.sizes);
+  const average = (t: Expr): Expr => emitReduce(g, t, "AVERAGE", axes);
+  const centered = g.elementWiseSubtract(x, spread(average(x)));
+  const variance = average(g.elementWiseMultiply(centered, centered));
+  const r = spread(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })));
+  const normal = g.elementWiseMultiply(centered, r);
+  const scaled = scale === null ? dy : g.elementWiseMultiply(dy, spread(scale));
+  const along = g.elementWiseMultiply(normal, spread(average(g.elementWiseMultiply(scaled, normal))));
+  const inner = g.elementWiseSubtract(g.elementWiseSubtract(scaled, spread(average(scaled))), along);
+  return { dx: g.elementWiseMultiply(inner, r), normal };
+}
+
 const layerNormGradOp = define<LayerAttributes>({
   name: "layerNormGradient",
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
@@ -273,19 +297,9 @@ const layerNormGradOp = define<LayerAttributes>({
     const [rows, given, scale] = [x, dy, weight].map((t, i) =>
       t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"),
     ) as [Expr, Expr, Expr | undefined];
-    const reduced = (t: Expr, fn: "AVERAGE" | "SUM", axis: number): Expr =>
-      g.reduce(t, { function: fn, output: { sizes: axis === 1 ? [sizes[0], 1] : [1, sizes[1]], dtype: t.dtype }, axes: [axis] });
-    const average = (t: Expr): Expr => g.expand(reduced(t, "AVERAGE", 1), sizes);
-    const centered = g.elementWiseSubtract(rows, average(rows));
-    const variance = reduced(g.elementWiseMultiply(centered, centered), "AVERAGE", 1);
-    const r = g.expand(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })), sizes);
-    const normal = g.elementWiseMultiply(centered, r);
-    const scaled = scale === undefined ? given : g.elementWiseMultiply(given, g.expand(scale, sizes));
-    // The mean of normal is zero but for rounding, which the mean of dy would multiply.
-    const varying = g.elementWiseSubtract(scaled, average(scaled));
-    const inner = g.elementWiseSubtract(varying, g.elementWiseMultiply(normal, average(g.elementWiseMultiply(varying, normal))));
-    const dx = g.elementWiseMultiply(inner, r);
-    const all = weight === undefined ? [dx] : [dx, reduced(g.elementWiseMultiply(given, normal), "SUM", 0), reduced(given, "SUM", 0)];
+    const { dx, normal } = normalizationGradient(g, rows, given, scale ?? null, [1], epsilon);
+    const all =
+      weight === undefined ? [dx] : [dx, emitReduce(g, g.elementWiseMultiply(given, normal), "SUM", [0]), emitReduce(g, given, "SUM", [0])];
     return all.map((t) => cast(g, t, x!.dtype));
   },
   grad: null,
@@ -322,36 +336,6 @@ export function layerNorm(
   const [w, b] = affine(x, weight, bias, length);
   const inputs = [x, weight === null ? reshape(w, normalizedShape) : w, bias === null ? reshape(b, normalizedShape) : b];
   return call(layerNormOp, inputs, { axes, epsilon, affine: true });
-}
-
-/**
- * Normalises each of `groups` groups of channels of each sample, then scales and shifts each channel.
- *
- * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
- * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
- */
-export function groupNorm(
-  x: Tensor,
-  groups: number,
-  weight: Tensor | null = null,
-  bias: Tensor | null = null,
-  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
-): Tensor {
-  demandFloat("groupNorm", x);
-  if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
-  const [n, c] = x.shape as [number, number];
-  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
-    throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
-  demandChannels("groupNorm", x, [
-    ["weight", weight],
-    ["bias", bias],
-  ]);
-  if (x.size === 0) return x;
-  const inner = x.size / (n * groups);
-  // In float32 to the end: rounding before the bias is added would show where they cancel.
-  let y = asResult(reshape(layerNorm(reshape(toDType(x, "float32"), [n * groups, inner]), [inner], null, null, { epsilon }), x.shape));
-  if (weight !== null) y = mul(y, channels(toDType(weight, "float32"), x.rank));
-  return toDType(bias === null ? y : add(y, channels(toDType(bias, "float32"), x.rank)), x.dtype);
 }
 
 /** Cases of `dxtensor verify`. */

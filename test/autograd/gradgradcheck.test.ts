@@ -49,6 +49,7 @@ const MORE: readonly Row[] = [
   ["layerNorm", (x, w, b) => dx.layerNorm(x!, [4], w, b, { epsilon: 0.1 }), [[2, 4], [4], [4]]],
   ["batchNorm", (x, w, b) => dx.batchNorm(x!, null, null, w, b, { training: true, epsilon: 0.1 }), [[4, 2], [2], [2]]],
   ["groupNorm", (x) => dx.groupNorm(x!, 1, null, null, { epsilon: 0.1 }), [[1, 2, 2]]],
+  ["groupNorm with weights", (x, w, b) => dx.groupNorm(x!, 2, w!, b!, { epsilon: 0.1 }), [[1, 4, 2], [4], [4]]],
   ["embedding", (w) => dx.embedding(classes(w!.device), w!), [[3, 2]]],
   ["crossEntropy", (x) => dx.crossEntropy(x!, classes(x!.device)), [[2, 3]]],
   ["nllLoss", (x) => dx.nllLoss(dx.logSoftmax(x!, 1), classes(x!.device)), [[2, 3]]],

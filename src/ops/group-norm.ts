@@ -1,0 +1,108 @@
+/** Normalisation over groups of channels. @functional */
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import { call, dispatch } from "../dispatch.ts";
+import { ShapeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
+import { sizeOf, type Shape } from "../shape.ts";
+import type { Tensor } from "../tensor.ts";
+import { add, mul, sub } from "./binary.ts";
+import { toDType } from "./data.ts";
+import { define, type Definition } from "../definition.ts";
+import { reshape } from "./movement.ts";
+import { demandChannels, filler, normalizationGradient, normalizedGradient, tiedTo, type Epsilon } from "./norm.ts";
+import { emitReduce, mean, sum } from "./reduce.ts";
+import { cast, demandFloat } from "./support.ts";
+import { rsqrt, square } from "./unary.ts";
+
+interface GroupAttributes extends Epsilon {
+  readonly groups: number;
+}
+
+/** [N, C, ...] as [N, groups, C / groups, cells]. */
+const grouped = ([n, c, ...spatial]: Shape, groups: number): [number, number, number, number] => [n!, groups, c! / groups, sizeOf(spatial)];
+
+/** [C] as [1, groups, C / groups, 1]. */
+const perGroup = (x: Expr, g: GraphBuilder, groups: number): Expr => g.reshape(cast(g, x, "float32"), [1, groups, x.sizes[0]! / groups, 1]);
+
+/** Inputs x [N, C, ...], weight and bias [C]. Half precision is computed in float32 to the end. */
+const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
+  name: "groupNorm",
+  infer: ([x]) => [x!],
+  lower: (g, [x, weight, bias], { groups, epsilon }, [out]) => {
+    const sizes = grouped(x!.sizes, groups);
+    const y = g.meanVarianceNormalization1(cast(g, g.reshape(x!, sizes), "float32"), {
+      scale: weight === undefined ? null : perGroup(weight, g, groups),
+      bias: bias === undefined ? null : perGroup(bias, g, groups),
+      output: { sizes },
+      axes: [2, 3],
+      normalizeVariance: true,
+      epsilon,
+    });
+    return [g.reinterpret(cast(g, y, out!.dtype), { sizes: out!.shape })];
+  },
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
+    if (!isGradEnabled()) return dispatch(groupNormGradOp, weight ? [x!, dy, weight] : [x!, dy], attrs);
+    const sizes = grouped(x!.shape, attrs.groups);
+    const rows = toDType(reshape(x!, sizes), "float32");
+    const given = toDType(reshape(dy, sizes), "float32");
+    const centered = sub(rows, mean(rows, [2, 3], { keepDims: true }));
+    const r = rsqrt(add(mean(square(centered), [2, 3], { keepDims: true }), attrs.epsilon));
+    const normal = mul(centered, r);
+    const scaled = weight ? mul(given, reshape(toDType(weight, "float32"), [1, sizes[1], sizes[2], 1])) : given;
+    const summed = (t: Tensor, i: number): Tensor => toDType(reshape(sum(t, [0, 3]), specs[i]!.shape), specs[i]!.dtype);
+    return tiedTo(
+      [x!, weight],
+      [
+        needs[0] ? toDType(reshape(normalizedGradient(scaled, normal, r, [2, 3]), x!.shape), x!.dtype) : null,
+        needs[1] ? summed(mul(given, normal), 1) : null,
+        needs[2] ? summed(given, 2) : null,
+      ],
+    );
+  },
+  saves: { inputs: [0, 1], outputs: false },
+});
+
+const groupNormGradOp = define<GroupAttributes>({
+  name: "groupNormGradient",
+  infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
+  lower: (g, [x, dy, weight], { groups, epsilon }, outputs) => {
+    const sizes = grouped(x!.sizes, groups);
+    const [rows, given] = [x!, dy!].map((t) => cast(g, g.reshape(t, sizes), "float32")) as [Expr, Expr];
+    const scale = weight === undefined ? null : perGroup(weight, g, groups);
+    const { dx, normal } = normalizationGradient(g, rows, given, scale, [2, 3], epsilon);
+    const totals =
+      weight === undefined ? [] : [emitReduce(g, g.elementWiseMultiply(given, normal), "SUM", [0, 3]), emitReduce(g, given, "SUM", [0, 3])];
+    return [dx, ...totals].map((t, i) => g.reshape(cast(g, t, outputs[i]!.dtype), outputs[i]!.shape));
+  },
+  grad: null,
+  whenEmpty: 0,
+});
+
+/**
+ * Normalises each of `groups` groups of channels of each sample, then scales and shifts each channel.
+ *
+ * x: [N, C, ...], float16 or float32; weight and bias: [C] or null; C must be a multiple of groups. epsilon: default 1e-5.
+ * DirectML: MEAN_VARIANCE_NORMALIZATION1. Reference: torch.nn.functional.group_norm.
+ */
+export function groupNorm(
+  x: Tensor,
+  groups: number,
+  weight: Tensor | null = null,
+  bias: Tensor | null = null,
+  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
+): Tensor {
+  demandFloat("groupNorm", x);
+  if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
+  const c = x.shape[1]!;
+  if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
+    throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
+  demandChannels("groupNorm", x, [
+    ["weight", weight],
+    ["bias", bias],
+  ]);
+  if (x.size === 0) return x;
+  const attrs = { groups, epsilon };
+  if (weight === null && bias === null) return call(groupNormOp, [x], attrs);
+  return call(groupNormOp, [x, weight ?? filler(x, c, 1), bias ?? filler(x, c, 0)], attrs);
+}
