@@ -11,6 +11,7 @@ import {
 } from "../ops/conv.ts";
 import { ValueError } from "../errors.ts";
 import { expandList, sizeOf } from "../shape.ts";
+import { pad } from "../ops/pad.ts";
 import type { PerAxis } from "../ops/window.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
@@ -20,6 +21,8 @@ import type { Parameter } from "./parameter.ts";
 export interface ConvLayerOptions extends LayerOptions, ConvOptions {
   /** Whether there is a bias. Default: true. */
   readonly bias?: boolean | undefined;
+  /** What the padding holds: zeros, or what lies at the other end, mirrored, or at the edge. Default: "zeros". */
+  readonly paddingMode?: "zeros" | "circular" | "reflect" | "replicate" | undefined;
 }
 
 export interface ConvTransposeLayerOptions extends LayerOptions, ConvTransposeOptions {
@@ -55,42 +58,68 @@ abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayer
   }
 
   protected override describeOptions(): string {
-    const { stride, padding, dilation, groups } = this.options;
-    const rest = Object.entries({ stride, padding, dilation, groups }).flatMap(([k, v]) => (v === undefined ? [] : [`${k}=${String(v)}`]));
+    const { stride, padding, dilation, groups, paddingMode } = { paddingMode: undefined, ...this.options };
+    const rest = Object.entries({ stride, padding, dilation, groups, paddingMode }).flatMap(([k, v]) =>
+      v === undefined ? [] : [`${k}=${String(v)}`],
+    );
     return [`${this.inputs}`, `${this.outputs}`, `kernelSize=[${this.kernelSize.join(", ")}]`, ...rest].join(", ");
   }
 }
 
+abstract class ConvLayer extends Convolution<ConvLayerOptions> {
+  constructor(spatial: number, inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions) {
+    super(spatial, false, inputs, outputs, kernelSize, options);
+    const { paddingMode = "zeros" } = options;
+    if (!["zeros", "circular", "reflect", "replicate"].includes(paddingMode))
+      throw new ValueError(new.target.name, "paddingMode", '"zeros", "circular", "reflect" or "replicate"', paddingMode);
+  }
+
+  protected run(op: (x: Tensor, weight: Tensor, bias: Tensor | null, options: ConvOptions) => Tensor, x: Tensor): Tensor {
+    const { paddingMode = "zeros", padding = 0, ...options } = this.options;
+    if (paddingMode === "zeros" || padding === "valid") return op(x, this.weight, this.bias, { ...options, padding });
+    const layer = this.constructor.name;
+    const spatial = this.kernelSize.length;
+    if (padding === "same" && expandList(layer, "stride", options.stride ?? 1, spatial, 1).some((d) => d !== 1))
+      throw new ValueError(layer, "stride", '1 with padding "same"', options.stride);
+    const dilation = expandList(layer, "dilation", options.dilation ?? 1, spatial, 1);
+    const both =
+      padding === "same"
+        ? this.kernelSize.map((k, i) => [Math.floor((dilation[i]! * (k - 1)) / 2), Math.ceil((dilation[i]! * (k - 1)) / 2)])
+        : expandList(layer, "padding", padding, spatial).map((p) => [p, p]);
+    return op(pad(x, both.toReversed().flat(), { mode: paddingMode }), this.weight, this.bias, options);
+  }
+}
+
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export class Conv1d extends Convolution<ConvLayerOptions> {
+export class Conv1d extends ConvLayer {
   constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
-    super(1, false, inputs, outputs, kernelSize, options);
+    super(1, inputs, outputs, kernelSize, options);
   }
 
   forward(x: Tensor): Tensor {
-    return conv1dOp(x, this.weight, this.bias, this.options);
+    return this.run(conv1dOp, x);
   }
 }
 
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export class Conv2d extends Convolution<ConvLayerOptions> {
+export class Conv2d extends ConvLayer {
   constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
-    super(2, false, inputs, outputs, kernelSize, options);
+    super(2, inputs, outputs, kernelSize, options);
   }
 
   forward(x: Tensor): Tensor {
-    return conv2dOp(x, this.weight, this.bias, this.options);
+    return this.run(conv2dOp, x);
   }
 }
 
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export class Conv3d extends Convolution<ConvLayerOptions> {
+export class Conv3d extends ConvLayer {
   constructor(inputs: number, outputs: number, kernelSize: PerAxis, options: ConvLayerOptions = {}) {
-    super(3, false, inputs, outputs, kernelSize, options);
+    super(3, inputs, outputs, kernelSize, options);
   }
 
   forward(x: Tensor): Tensor {
-    return conv3dOp(x, this.weight, this.bias, this.options);
+    return this.run(conv3dOp, x);
   }
 }
 

@@ -120,147 +120,147 @@ export type Flatten = $nnContainers.Flatten;
 export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:80", "forward x:4");
 export type Unflatten = $nnContainers.Unflatten;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:81 options:83", "forward x:4");
+export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
 export type Conv1d = $nnConv.Conv1d;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:81 options:83", "forward x:4");
+export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
 export type Conv2d = $nnConv.Conv2d;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:81 options:83", "forward x:4");
+export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
 export type Conv3d = $nnConv.Conv3d;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:81 options:85", "forward x:4");
 export type ConvTranspose1d = $nnConv.ConvTranspose1d;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:81 options:85", "forward x:4");
 export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:81 options:85", "forward x:4");
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
-export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:85", "forward x:4");
+export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:86", "forward x:4");
 export type Dropout = $nnDropout.Dropout;
 /** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
-export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:85", "forward x:4");
+export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:86", "forward x:4");
 export type DropoutChannels = $nnDropout.DropoutChannels;
 /** alphaDropout in training. Reference: torch.nn.AlphaDropout. */
-export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:85", "forward x:4");
+export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:86", "forward x:4");
 export type AlphaDropout = $nnDropout.AlphaDropout;
 /** featureAlphaDropout in training. Reference: torch.nn.FeatureAlphaDropout. */
-export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:85", "forward x:4");
+export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:86", "forward x:4");
 export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:86", "forward indices:4");
+export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:87", "forward indices:4");
 export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:89", "forward indices:4 call:87");
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:90", "forward indices:4 call:88");
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:90", "", "forward x:4");
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:91", "", "forward x:4");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:90", "", "forward x:4");
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:91", "", "forward x:4");
 export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:90", "", "forward x:4");
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:91", "", "forward x:4");
 export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
-export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:81 options:91", "forward x:4");
+export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:81 options:92", "forward x:4");
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:92", "forward x:4");
+export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:93", "forward x:4");
 export type Linear = $nnLinear.Linear;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
 export type Identity = $nnLinear.Identity;
 /** Modules by place. Reference: torch.nn.ModuleList. */
-export const ModuleList = checkedClass($nnLists.ModuleList, "items:94", "", "at index:5;append item:93;forward");
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:95", "", "at index:5;append item:94;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
 /** Parameters by place. Reference: torch.nn.ParameterList. */
-export const ParameterList = checkedClass($nnLists.ParameterList, "items:96", "", "at index:5;append item:95;forward");
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:97", "", "at index:5;append item:96;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
-export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:99", "", "has name:97;get name:97;set name:97 item:93;delete name:97;keys;forward");
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:100", "", "has name:98;get name:98;set name:98 item:94;delete name:98;keys;forward");
 export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
-export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:102", "", "has name:97;get name:97;set name:97 item:95;delete name:97;keys;forward");
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:103", "", "has name:98;get name:98;set name:98 item:96;delete name:98;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
 /** mseLoss. Reference: torch.nn.MSELoss. */
-export const MSELoss = checkedClass($nnLoss.MSELoss, "options:104", "forward x:4 target:4");
+export const MSELoss = checkedClass($nnLoss.MSELoss, "options:105", "forward x:4 target:4");
 export type MSELoss = $nnLoss.MSELoss;
 /** l1Loss. Reference: torch.nn.L1Loss. */
-export const L1Loss = checkedClass($nnLoss.L1Loss, "options:104", "forward x:4 target:4");
+export const L1Loss = checkedClass($nnLoss.L1Loss, "options:105", "forward x:4 target:4");
 export type L1Loss = $nnLoss.L1Loss;
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
-export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:105", "forward x:4 target:4");
+export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:106", "forward x:4 target:4");
 export type SmoothL1Loss = $nnLoss.SmoothL1Loss;
 /** huberLoss. Reference: torch.nn.HuberLoss. */
-export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:106", "forward x:4 target:4");
+export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:107", "forward x:4 target:4");
 export type HuberLoss = $nnLoss.HuberLoss;
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
-export const BCELoss = checkedClass($nnLoss.BCELoss, "options:107", "forward x:4 target:4");
+export const BCELoss = checkedClass($nnLoss.BCELoss, "options:108", "forward x:4 target:4");
 export type BCELoss = $nnLoss.BCELoss;
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
-export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:108", "forward x:4 target:4");
+export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:109", "forward x:4 target:4");
 export type BCEWithLogitsLoss = $nnLoss.BCEWithLogitsLoss;
 /** nllLoss. Reference: torch.nn.NLLLoss. */
-export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:109", "forward x:4 target:4");
+export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:110", "forward x:4 target:4");
 export type NLLLoss = $nnLoss.NLLLoss;
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
-export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:110", "forward x:4 target:4");
+export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:111", "forward x:4 target:4");
 export type CrossEntropyLoss = $nnLoss.CrossEntropyLoss;
 /** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
-export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:111", "forward a:4 b:4 y:4");
+export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:112", "forward a:4 b:4 y:4");
 export type MarginRankingLoss = $nnMarginLoss.MarginRankingLoss;
 /** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
-export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:111", "forward x:4 y:4");
+export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:112", "forward x:4 y:4");
 export type HingeEmbeddingLoss = $nnMarginLoss.HingeEmbeddingLoss;
 /** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
-export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:111", "forward a:4 b:4 y:4");
+export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:112", "forward a:4 b:4 y:4");
 export type CosineEmbeddingLoss = $nnMarginLoss.CosineEmbeddingLoss;
 /** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
-export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:104", "forward x:4 y:4");
+export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:105", "forward x:4 y:4");
 export type SoftMarginLoss = $nnMarginLoss.SoftMarginLoss;
 /** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
-export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:113", "forward x:4 y:4");
+export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:114", "forward x:4 y:4");
 export type MultiMarginLoss = $nnMarginLoss.MultiMarginLoss;
 /** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
-export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:104", "forward x:4 y:4");
+export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:105", "forward x:4 y:4");
 export type MultiLabelMarginLoss = $nnMarginLoss.MultiLabelMarginLoss;
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
-export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:107", "forward x:4 y:4");
+export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:108", "forward x:4 y:4");
 export type MultiLabelSoftMarginLoss = $nnMarginLoss.MultiLabelSoftMarginLoss;
 /** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
-export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:115", "forward anchor:4 positive:4 negative:4");
+export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:116", "forward anchor:4 positive:4 negative:4");
 export type TripletMarginLoss = $nnMarginLoss.TripletMarginLoss;
 /** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
-export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:116", "forward x:4 target:4");
+export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:117", "forward x:4 target:4");
 export type PoissonNLLLoss = $nnMarginLoss.PoissonNLLLoss;
 /** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
-export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:117", "forward x:4 target:4 variance:4");
+export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:118", "forward x:4 target:4 variance:4");
 export type GaussianNLLLoss = $nnMarginLoss.GaussianNLLLoss;
 /** klDiv. Reference: torch.nn.KLDivLoss. */
-export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:119", "forward x:4 target:4");
+export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:120", "forward x:4 target:4");
 export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 /** ctcLoss. Reference: torch.nn.CTCLoss. */
-export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:121", "forward x:4 targets:4 inputLengths:120 targetLengths:120");
+export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:122", "forward x:4 targets:4 inputLengths:121 targetLengths:121");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:97 tensor:4 options:122;children;modules;parameters;buffers;train mode:10;eval;apply fn:72;zeroGrad options:123;requiresGrad_ mode:10;to target:124;toEmpty target:125;stateDict;loadStateDict state:126 options:127;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:98 tensor:4 options:123;children;modules;parameters;buffers;train mode:10;eval;apply fn:72;zeroGrad options:124;requiresGrad_ mode:10;to target:125;toEmpty target:126;stateDict;loadStateDict state:127 options:128;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:128", "", "forward x:4");
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:129", "", "forward x:4");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:128", "", "forward x:4");
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:129", "", "forward x:4");
 export type BatchNorm2d = $nnNorm.BatchNorm2d;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:128", "", "forward x:4");
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:129", "", "forward x:4");
 export type BatchNorm3d = $nnNorm.BatchNorm3d;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
-export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:81 options:129", "forward x:4");
+export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:81 options:130", "forward x:4");
 export type LayerNorm = $nnNorm.LayerNorm;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:130", "forward x:4");
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:131", "forward x:4");
 export type GroupNorm = $nnNorm.GroupNorm;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
 export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:81 value:5", "", "forward x:4");
@@ -308,10 +308,10 @@ export type CircularPad2d = $nnPad.CircularPad2d;
 export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:81", "", "forward x:4");
 export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
-export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:131", "", "dispose;describe");
+export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:132", "", "dispose;describe");
 export type Parameter = $nnParameter.Parameter;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
-export const Upsample = checkedClass($nnPlanes.Upsample, "options:134", "forward x:4");
+export const Upsample = checkedClass($nnPlanes.Upsample, "options:135", "forward x:4");
 export type Upsample = $nnPlanes.Upsample;
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
 export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "factor:5", "forward x:4");
@@ -323,82 +323,82 @@ export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
 export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4");
 export type ChannelShuffle = $nnPlanes.ChannelShuffle;
 /** Windows as columns. Reference: torch.nn.Unfold. */
-export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:81 options:135", "forward x:4");
+export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:81 options:136", "forward x:4");
 export type Unfold = $nnPlanes.Unfold;
 /** Columns added into planes. Reference: torch.nn.Fold. */
-export const Fold = checkedClass($nnPlanes.Fold, "outputSize:81 kernelSize:81 options:135", "forward x:4");
+export const Fold = checkedClass($nnPlanes.Fold, "outputSize:81 kernelSize:81 options:136", "forward x:4");
 export type Fold = $nnPlanes.Fold;
 /** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
-export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:81 options:137", "", "forward x:4 indices:4 outputSize:136");
+export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:81 options:138", "", "forward x:4 indices:4 outputSize:137");
 export type MaxUnpool1d = $nnPlanes.MaxUnpool1d;
 /** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
-export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:81 options:137", "", "forward x:4 indices:4 outputSize:136");
+export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:81 options:138", "", "forward x:4 indices:4 outputSize:137");
 export type MaxUnpool2d = $nnPlanes.MaxUnpool2d;
 /** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
-export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:81 options:137", "", "forward x:4 indices:4 outputSize:136");
+export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:81 options:138", "", "forward x:4 indices:4 outputSize:137");
 export type MaxUnpool3d = $nnPlanes.MaxUnpool3d;
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
-export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:138", "forward x:4");
+export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:139", "forward x:4");
 export type LocalResponseNorm = $nnPlanes.LocalResponseNorm;
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
-export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "options:139", "forward a:4 b:4");
+export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "options:140", "forward a:4 b:4");
 export type CosineSimilarity = $nnPlanes.CosineSimilarity;
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
-export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "options:140", "forward a:4 b:4");
+export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "options:141", "forward a:4 b:4");
 export type PairwiseDistance = $nnPlanes.PairwiseDistance;
 /** maxPool1d. Reference: torch.nn.MaxPool1d. */
-export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:81 options:141", "forward x:4");
+export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:81 options:142", "forward x:4");
 export type MaxPool1d = $nnPool.MaxPool1d;
 /** maxPool2d. Reference: torch.nn.MaxPool2d. */
-export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:81 options:141", "forward x:4");
+export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:81 options:142", "forward x:4");
 export type MaxPool2d = $nnPool.MaxPool2d;
 /** maxPool3d. Reference: torch.nn.MaxPool3d. */
-export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:81 options:141", "forward x:4");
+export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:81 options:142", "forward x:4");
 export type MaxPool3d = $nnPool.MaxPool3d;
 /** avgPool1d. Reference: torch.nn.AvgPool1d. */
-export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:81 options:142", "forward x:4");
+export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:81 options:143", "forward x:4");
 export type AvgPool1d = $nnPool.AvgPool1d;
 /** avgPool2d. Reference: torch.nn.AvgPool2d. */
-export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:81 options:142", "forward x:4");
+export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:81 options:143", "forward x:4");
 export type AvgPool2d = $nnPool.AvgPool2d;
 /** avgPool3d. Reference: torch.nn.AvgPool3d. */
-export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:81 options:142", "forward x:4");
+export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:81 options:143", "forward x:4");
 export type AvgPool3d = $nnPool.AvgPool3d;
 /** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
-export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:144", "forward x:4");
+export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:145", "forward x:4");
 export type AdaptiveAvgPool1d = $nnPool.AdaptiveAvgPool1d;
 /** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
-export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:144", "forward x:4");
+export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:145", "forward x:4");
 export type AdaptiveAvgPool2d = $nnPool.AdaptiveAvgPool2d;
 /** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
-export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:144", "forward x:4");
+export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:145", "forward x:4");
 export type AdaptiveAvgPool3d = $nnPool.AdaptiveAvgPool3d;
 /** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
-export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:144", "forward x:4");
+export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:145", "forward x:4");
 export type AdaptiveMaxPool1d = $nnPool.AdaptiveMaxPool1d;
 /** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
-export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:144", "forward x:4");
+export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:145", "forward x:4");
 export type AdaptiveMaxPool2d = $nnPool.AdaptiveMaxPool2d;
 /** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
-export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:144", "forward x:4");
+export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:145", "forward x:4");
 export type AdaptiveMaxPool3d = $nnPool.AdaptiveMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:147", "", "parameter name:97;forward x:4 call:146");
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:148", "", "parameter name:98;forward x:4 call:147");
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:148", "", "parameter name:97;forward x:4 call:146");
+export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:149", "", "parameter name:98;forward x:4 call:147");
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:150", "", "parameter name:97;forward x:4 call:146");
+export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:151", "", "parameter name:98;forward x:4 call:147");
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:92", "forward x:4 options:151");
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:93", "forward x:4 options:152");
 export type LSTMCell = $nnRecurrent.LSTMCell;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:92", "forward x:4 hidden:45");
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:93", "forward x:4 hidden:45");
 export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:153", "forward x:4 hidden:45");
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:154", "forward x:4 hidden:45");
 export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";
