@@ -32,17 +32,17 @@ eachDevice("mistakes", (device) => {
     [
       "nn.conv2d(1, 1, 3, 2, 1)",
       "ValueError",
-      "Conv2d: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias }.",
+      "Conv2d: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode }.",
     ],
     [
       "new nn.Conv2d(1, 1, 3, 2)",
       "ValueError",
-      "Conv2d: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias }.",
+      "Conv2d: options must be an object of options; received 2. Options go into one object: { device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode }.",
     ],
     [
       "nn.conv2d(1, 1, 3, { strides: 2 })",
       "ValueError",
-      "Conv2d: options must be an object of no more than device, dtype, generator, stride, padding, dilation, groups, bias; received strides. Did you mean stride?",
+      "Conv2d: options must be an object of no more than device, dtype, generator, stride, padding, dilation, groups, bias, paddingMode; received strides. Did you mean stride?",
     ],
     [
       "nn.linear(2, 2, false)",
