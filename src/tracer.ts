@@ -31,6 +31,8 @@ export interface Tracer {
   read(operation: string, tensor: Tensor): never;
   /** A leaf's gradient is about to change. */
   touchGradient(leaf: Tensor): void;
+  /** A leaf's gradient is taken away, and nobody needs it any more. */
+  dropGradient(leaf: Tensor): void;
   /** A view gets another node, since what it is a view of has another history. */
   renew(view: Tensor): void;
   /** A node that user code made, with rules of its own: the one that the recording has, with this call's rule. */

@@ -91,12 +91,14 @@ export function commit(
       });
   };
 
-  for (const { tensor, grad, node: next, outputIndex } of ending.effects) {
+  for (const { tensor, grad, drops, node: next, outputIndex } of ending.effects) {
     const target = ending.outside.has(tensor) ? tensor : real(tensor);
     if (grad !== undefined) {
       const made = grad === null ? null : keep(real(grad));
       if (made !== null && grad !== null && made !== grad) attach(grad, made);
+      const before = target.ownGrad;
       target.grad = made;
+      if (drops && before !== null && before !== made) before.dispose();
     }
     if (next === undefined) continue;
     const traced = next?.isTraced === true ? ending.placeOf(tensor) : null;

@@ -94,7 +94,8 @@ function effectsOf(run: Run): Effect[] {
   for (const [tensor, before] of run.touched) {
     const grad = tensor.grad === before.grad ? undefined : tensor.grad;
     const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
-    if (grad !== undefined || node !== undefined) effects.push({ tensor, grad, node, outputIndex: tensor.outputIndex });
+    if (grad !== undefined || node !== undefined)
+      effects.push({ tensor, grad, drops: run.dropped.has(tensor), node, outputIndex: tensor.outputIndex });
   }
   return effects;
 }

@@ -28,6 +28,8 @@ export interface Effect {
   readonly tensor: Tensor;
   /** undefined: stays. */
   readonly grad: Tensor | null | undefined;
+  /** Whether the gradient of before is disposed of, as zeroGrad() does. */
+  readonly drops: boolean;
   /** Where it is on the tape afterwards; undefined: as before. */
   readonly node: TapeNode | null | undefined;
   readonly outputIndex: number;
@@ -195,7 +197,13 @@ export class Ending {
       effects.length === this.effects.length &&
       effects.every((e, i) => {
         const own = this.effects[i]!;
-        return e.tensor === own.tensor && e.grad === own.grad && e.node === own.node && e.outputIndex === own.outputIndex;
+        return (
+          e.tensor === own.tensor &&
+          e.grad === own.grad &&
+          e.drops === own.drops &&
+          e.node === own.node &&
+          e.outputIndex === own.outputIndex
+        );
       }) &&
       continuations.length === this.continuations.length &&
       continuations.every((c, i) => c.grad === this.continuations[i]!.grad && c.node === this.continuations[i]!.node) &&

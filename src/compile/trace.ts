@@ -117,6 +117,8 @@ export class Run implements Tracer {
   #isOpen = false;
   /** Leaves outside whose gradient the function itself set before any pass. */
   readonly replaced = new Set<Tensor>();
+  /** Leaves whose gradient of before the call nobody needs after it. */
+  readonly dropped = new Set<Tensor>();
   /** Gradients of leaves as they were before it. */
   #gradients = new Map<Tensor, Tensor | null>();
 
@@ -505,6 +507,10 @@ export class Run implements Tracer {
   touchGradient(leaf: Tensor): void {
     if (this.#inner === null && !this.#isOpen && !this.touched.has(leaf)) this.replaced.add(leaf);
     this.#noteGradient(leaf);
+  }
+
+  dropGradient(leaf: Tensor): void {
+    this.dropped.add(leaf);
   }
 
   #noteGradient(leaf: Tensor): void {

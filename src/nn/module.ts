@@ -326,7 +326,10 @@ export function replace(t: Tensor, next: Tensor): void {
 /** @internal Takes a gradient away, or fills it with zeros. */
 export function clearGradient(p: Tensor, setToNull: boolean): void {
   const t = tracer();
-  if (setToNull) t?.touchGradient(p);
+  if (setToNull) {
+    t?.touchGradient(p);
+    t?.dropGradient(p);
+  }
   if (p.grad === null) return;
   if (setToNull) {
     if (t === null) p.grad.dispose();

@@ -1,7 +1,7 @@
 /** What stands in place of traced tensors after a call is to autograd what an eager call would have left. */
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { devices } from "../device.ts";
+import { clean, devices } from "../device.ts";
 import { agrees } from "./agrees.ts";
 
 describe.each(devices)("what a compiled function hands out on %s", (device) => {
@@ -139,5 +139,49 @@ describe.each(devices)("what a compiled function hands out on %s", (device) => {
           s.last = (result as dx.Tensor).grad;
         },
       },
+    ));
+
+  it("zeroGrad() before backward() disposes of the last call's gradients, as it does eagerly", () =>
+    clean(
+      device,
+      () => {
+        const build = (): { step: (x: dx.Tensor) => dx.Tensor; weight: dx.nn.Parameter } => {
+          const layer = dx.nn.linear(3, 2, { bias: false });
+          dx.noGrad(() => layer.weight.fill_(0.5));
+          const optimizer = dx.optim.sgd([layer.weight], { lr: 0.1 });
+          return {
+            weight: layer.weight,
+            step: (x) => {
+              optimizer.zeroGrad();
+              const loss = layer(x).square().sum();
+              loss.backward();
+              optimizer.step();
+              return loss;
+            },
+          };
+        };
+        const [eager, traced] = [build(), build()];
+        for (const check of [true, false]) {
+          const compiled = dx.compile(traced.step, { check });
+          const live: number[] = [];
+          for (let i = 0; i < 6; i++) {
+            const x = dx.tensor([[1, i, -i]]);
+            const [held, heldEager] = [traced.weight.grad, eager.weight.grad];
+            const [a, b] = [compiled(x), dx.scope(() => eager.step(x))];
+            expect(a.dataSync()).toEqual(b.dataSync());
+            expect(traced.weight.grad!.dataSync()).toEqual(eager.weight.grad!.dataSync());
+            expect([held?.isDisposed, heldEager?.isDisposed]).toEqual(held === null ? [undefined, undefined] : [true, true]);
+            for (const t of [x, a, b]) t.dispose();
+            live.push(dx.memoryStatistics(device).liveBuffers);
+          }
+          expect(new Set(live.slice(2)).size).toBe(1);
+          compiled.dispose();
+        }
+        for (const { weight } of [eager, traced]) {
+          weight.grad?.dispose();
+          weight.dispose();
+        }
+      },
+      { collect: true },
     ));
 });
