@@ -47,6 +47,8 @@ export class Emitter {
   readonly capabilities: Capabilities;
   /** Written into the nodes made from now on. */
   origin = "";
+  /** The graph is a program of one operation, not part of a compiled function. */
+  isAlone = false;
 
   constructor(graph: Graph, capabilities: Capabilities) {
     this.graph = graph;

@@ -4,6 +4,7 @@ import { call, demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
+import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { asFloat, roundedOnce } from "./data.ts";
 import { define } from "../definition.ts";
@@ -17,22 +18,27 @@ import { cast, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
-/** x / sqrt(mean(x²) + epsilon) of rows [R, W]. */
-const rmsNormOp = define<{ readonly epsilon: number }>({
+/** x / sqrt(mean(x²) + epsilon) of rows of so many elements. */
+const rmsNormOp = define<{ readonly epsilon: number; readonly width: number }>({
   name: "rmsNorm",
   infer: ([x]) => [x!],
-  lower: (g, [x], { epsilon }, [out]) => {
-    const shader = rmsNormShader(g, x!, epsilon);
-    if (shader !== null) return [shader];
-    const seen = cast(g, x!, "float32");
+  lower: (g, [given], { epsilon, width }, [out]) => {
+    const sizes = [sizeOf(given!.sizes) / width, width];
+    const whole = (y: Expr): Expr => g.reinterpret(y, { sizes: out!.shape });
+    const x = g.reshape(given!, sizes);
+    const shader = rmsNormShader(g, x, epsilon);
+    if (shader !== null) return [whole(shader)];
+    const seen = cast(g, x, "float32");
     const average = emitReduce(g, g.elementWiseMultiply(seen, seen), "AVERAGE", [1]);
     const root = g.elementWiseRecip(g.elementWiseSqrt(average, { scaleBias: [1, epsilon] }));
-    return [cast(g, g.elementWiseMultiply(seen, g.expand(root, seen.sizes)), out!.dtype)];
+    return [whole(cast(g, g.elementWiseMultiply(seen, g.expand(root, seen.sizes)), out!.dtype))];
   },
   grad: (dy, { inputs: [x], attrs }) => {
-    const r = rsqrt(add(mean(square(x!), 1, { keepDims: true }), attrs.epsilon));
-    const normal = mul(x!, r);
-    return [mul(sub(dy, mul(normal, mean(mul(dy, normal), 1, { keepDims: true }))), r)];
+    const sizes = [x!.size / attrs.width, attrs.width];
+    const [rows, given] = [reshape(x!, sizes), reshape(dy, sizes)];
+    const r = rsqrt(add(mean(square(rows), 1, { keepDims: true }), attrs.epsilon));
+    const normal = mul(rows, r);
+    return [reshape(mul(sub(given, mul(normal, mean(mul(given, normal), 1, { keepDims: true }))), r), x!.shape)];
   },
   saves: { outputs: false },
 });
@@ -59,8 +65,8 @@ export function rmsNorm(
   }
   if (x.size === 0) return x;
   const width = sizeOf(normalizedShape);
-  const attrs = { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON] };
-  const normal = (z: Tensor): Tensor => reshape(call(rmsNormOp, [reshape(z, [x.size / width, width])], attrs), x.shape);
+  const attrs = { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON], width };
+  const normal = (z: Tensor): Tensor => call(rmsNormOp, [z], attrs);
   return weight === null ? normal(x) : roundedOnce([x, weight], (z, w) => mul(normal(z!), w!));
 }
 

@@ -28,6 +28,7 @@ export function lowerDefinition<A>(
   const graph = new Graph();
   const builder = new GraphBuilder(graph, native.capabilities);
   builder.origin = definition.name;
+  builder.isAlone = true;
   const exprs = inputs.map(({ desc, residue }) => {
     const sizes = desc.shape.length === 0 ? [1] : desc.shape;
     const strides = desc.shape.length === 0 ? [1] : desc.strides;

@@ -1,18 +1,38 @@
 /** Where the library's own shaders take the place of DirectML's operators. */
 import type { Capabilities } from "../dml/capabilities.ts";
+import type { DType } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 
 export type ShaderMode = "off" | "on" | "only-measured";
 /** What a shader computes. */
-export type ShaderName = "add" | "cast" | "gelu" | "layerNorm" | "logSoftmax" | "matmul" | "relu" | "rmsNorm" | "softmax";
+export type ShaderName = "add" | "addBroadcast" | "cast" | "gelu" | "layerNorm" | "logSoftmax" | "matmul" | "relu" | "rmsNorm" | "softmax";
 
 const modes: readonly string[] = ["off", "on", "only-measured"] satisfies ShaderMode[];
 
+/** What of a call decides: of rows, the columns; of a product, the least of its sizes. */
+export interface ShaderUse {
+  readonly dtype: DType;
+  readonly extent: number;
+}
+
+const isMeasuredRow = ({ extent }: ShaderUse): boolean => extent >= 1024 && extent <= 16384;
+
 /**
- * Measured to be faster than DirectML's operators, by the device's trait: on a device whose graphs fuse (the software adapter) a shader
- * would break a graph in two; there none is. Elsewhere none has been measured yet.
+ * Where a shader was measured to be faster than DirectML's operator, alone, on a GPU whose graphs fuse nothing (NVIDIA H200 over Vulkan, tensors
+ * of 2^26 elements, GB/s of DirectML and of the shader): relu 1834 and 2508, of float16 959 and 2422; gelu 1664 and 2287, 855 and 2455; softmax of
+ * rows of 4,096 1322 and 2882, 747 and 2725; layerNorm 812 and 1817, 236 and 1772; rmsNorm of float16 241 and 1084; float16: add 1574 and
+ * 2747 (float32 4275 and 2811), cast to it 1711 and 2705; products of 2,048 27.8 and 31.8 TFLOP/s, 4,096 29.0 and 32.6.
  */
-const measured: { readonly fusing: readonly ShaderName[]; readonly other: readonly ShaderName[] } = { fusing: [], other: [] };
+const measured: { readonly [K in ShaderName]?: (use: ShaderUse) => boolean } = {
+  relu: () => true,
+  gelu: () => true,
+  softmax: isMeasuredRow,
+  layerNorm: isMeasuredRow,
+  rmsNorm: (use) => use.dtype === "float16" && isMeasuredRow(use),
+  add: ({ dtype }) => dtype === "float16",
+  cast: ({ dtype }) => dtype === "float16",
+  matmul: ({ extent }) => extent >= 2048,
+};
 
 /** DXTENSOR_SHADERS: "on" takes every shader that there is, "only-measured" (the default) those that are known to be faster. */
 export function shaderMode(): ShaderMode {
@@ -22,10 +42,13 @@ export function shaderMode(): ShaderMode {
   return given as ShaderMode;
 }
 
-/** Whether a shader stands for DirectML's operator on a device. */
-export function choosesShader(capabilities: Capabilities, name: ShaderName): boolean {
+/**
+ * Whether a shader stands for DirectML's operator on a device. isAlone: in an eager call. Inside a compiled function it would stand in the way
+ * of DirectML's fused activations and graphs, which has not been measured; on the software adapter it would split what is fused.
+ */
+export function choosesShader(capabilities: Capabilities, isAlone: boolean, name: ShaderName, use: ShaderUse): boolean {
   if (!capabilities.runsShaders) return false;
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
-  return measured[capabilities.fusesGraphs ? "fusing" : "other"].includes(name);
+  return isAlone && !capabilities.fusesGraphs && measured[name]?.(use) === true;
 }

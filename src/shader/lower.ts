@@ -15,6 +15,7 @@ import {
   type Store,
   type Value,
 } from "./ir.ts";
+import { roundedHalf } from "./half.ts";
 import { Ranges } from "./ranges.ts";
 import { Rewriter, rewrite } from "./simplify.ts";
 import type { Scalar } from "./operations.ts";
@@ -162,7 +163,7 @@ class Lowering extends Rewriter {
       this.#writeWords(s, b.operate("shl.u32", at, this.#u(2)), values);
       return;
     }
-    const halves = values.map((v) => b.operate("f32.to.half", v));
+    const halves = values.map((v) => roundedHalf(b, v));
     if (halves.length === 1) {
       // Its neighbour may be written by another thread.
       const [address, shift] = [this.#halfAddress(at), this.#halfShift(at)];

@@ -16,15 +16,12 @@ const MOST_BYTES = 2 ** 29;
 
 const elementOf = (dtype: DType): FloatElement | null => (dtype === "float32" ? "f32" : dtype === "float16" ? "f16" : null);
 
+type Sized = { readonly dtype: DType; readonly sizes: readonly number[] };
+
 /** The element of tensors that a shader takes here; null: none is chosen. */
-function chosen(
-  g: GraphBuilder,
-  name: ShaderName,
-  ...tensors: readonly { readonly dtype: DType; readonly sizes: readonly number[] }[]
-): FloatElement | null {
+function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], extent = 0, dtype = tensors[0]!.dtype): FloatElement | null {
   const element = elementOf(tensors[0]!.dtype);
-  if (element === null || !choosesShader(g.capabilities, name)) return null;
-  // Of a cast, the wider one decides.
+  if (element === null || !choosesShader(g.capabilities, g.isAlone, name, { dtype, extent })) return null;
   return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MOST_BYTES) ? element : null;
 }
 
@@ -46,7 +43,7 @@ function launch(g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Lau
 
 /** relu or gelu. */
 export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Expr | null {
-  const e = chosen(g, name, x);
+  const e = chosen(g, name, [x]);
   if (e === null) return null;
   return launch(g, elementwise[name](e, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype: x.dtype, sizes: x.sizes } });
 }
@@ -54,7 +51,7 @@ export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Ex
 /** float32 to float16 or back. */
 export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null {
   const to = elementOf(dtype);
-  const from = chosen(g, "cast", x, { dtype, sizes: x.sizes });
+  const from = chosen(g, "cast", [x, { dtype, sizes: x.sizes }], 0, dtype);
   if (from === null || to === null || from === to) return null;
   return launch(g, elementwise.cast(from, to, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes } });
 }
@@ -78,13 +75,15 @@ function packs(sizes: readonly number[], x: Expr): boolean {
 
 /** a + b of the same sizes, repeated along axes or not. */
 export function addShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
-  const e = chosen(g, "add", a, b);
-  if (e === null || a.dtype !== b.dtype) return null;
+  if (a.dtype !== b.dtype) return null;
   const [x, y] = [beforeExpansion(g, a), beforeExpansion(g, b)];
   if (x === null || y === null) return null;
   const output = { name: "y", dtype: a.dtype, sizes: a.sizes };
   const size = sizeOf(a.sizes);
-  if (sizeOf(x.sizes) === size && sizeOf(y.sizes) === size) return launch(g, elementwise.add(e, size), { inputs: { a: x, b: y }, output });
+  const isPlain = sizeOf(x.sizes) === size && sizeOf(y.sizes) === size;
+  const e = chosen(g, isPlain ? "add" : "addBroadcast", [a, b]);
+  if (e === null) return null;
+  if (isPlain) return launch(g, elementwise.add(e, size), { inputs: { a: x, b: y }, output });
   const merged = mergedAxes(a.sizes, x.sizes, y.sizes);
   if (merged === null) return null;
   return launch(g, addBroadcast(e, merged), { inputs: { a: x, b: y }, output, params: broadcastParams(merged) });
@@ -98,39 +97,42 @@ function ofRows(g: GraphBuilder, kernel: Kernel, x: Expr, more: { readonly [name
 
 /** softmax or logSoftmax along the last axis. */
 export function softmaxShader(g: GraphBuilder, name: "softmax" | "logSoftmax", x: Expr): Expr | null {
-  const e = chosen(g, name, x);
-  if (e === null) return null;
   const columns = x.sizes.at(-1)!;
+  const e = chosen(g, name, [x], columns);
+  if (e === null) return null;
   const y = ofRows(g, rows[name](e, columns), g.reshape(x, [sizeOf(x.sizes) / columns, columns]));
   return g.reinterpret(y, { sizes: x.sizes });
 }
 
 /** Of x [rows, columns]; weight and bias are [columns], of x's dtype. */
 export function layerNormShader(g: GraphBuilder, x: Expr, weight: Expr, bias: Expr, epsilon: number): Expr | null {
-  const e = chosen(g, "layerNorm", x, weight, bias);
+  const e = chosen(g, "layerNorm", [x, weight, bias], x.sizes[1]!);
   if (e === null || weight.dtype !== x.dtype || bias.dtype !== x.dtype) return null;
   return ofRows(g, rows.layerNorm(e, x.sizes[1]!), x, { weight, bias }, epsilon);
 }
 
 /** Of x [rows, columns], without a weight. */
 export function rmsNormShader(g: GraphBuilder, x: Expr, epsilon: number): Expr | null {
-  const e = chosen(g, "rmsNorm", x);
+  const e = chosen(g, "rmsNorm", [x], x.sizes[1]!);
   return e === null ? null : ofRows(g, rows.rmsNormPlain(e, x.sizes[1]!), x, {}, epsilon);
 }
 
 /** The largest tile that gives a device enough groups. */
 function tileFor(m: number, n: number): Tile {
   const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn);
-  if (groups(TILES.deep) >= 128) return TILES.deep;
+  if (groups(TILES.wide) >= 256) return TILES.wide;
   return groups(TILES.medium) >= 64 ? TILES.medium : TILES.small;
 }
 
 /** a [M, K] times b [K, N] in float32. */
 export function matmulShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
-  if (chosen(g, "matmul", a, b) !== "f32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
+  if (a.dtype !== "float32" || b.dtype !== "float32" || a.sizes.length !== 2 || b.sizes.length !== 2) return null;
   if (!packs(a.sizes, a) || !packs(b.sizes, b)) return null;
   const [m, k, n] = [a.sizes[0]!, a.sizes[1]!, b.sizes[1]!];
-  if (m * n * 4 > MOST_BYTES) return null;
   const tile = tileFor(m, n);
-  return launch(g, gemm(tile, isWholeFor(tile, m, n, k)), { inputs: { a, b }, output: { name: "c", dtype: "float32", sizes: [m, n] } });
+  const isWhole = isWholeFor(tile, m, n, k);
+  const output = { name: "c", dtype: "float32" as const, sizes: [m, n] };
+  // Only whole tiles have been measured.
+  if (chosen(g, "matmul", [a, b, output], isWhole ? Math.min(m, n, k) : 0) === null) return null;
+  return launch(g, gemm(tile, isWhole), { inputs: { a, b }, output });
 }

@@ -1,6 +1,7 @@
 /** The values that a shader's function works with: each method adds to the shader and gives what it will compute. */
 import { ShaderError } from "../errors.ts";
 import type { Builder } from "./builder.ts";
+import { roundedHalf } from "./half.ts";
 import type { Value } from "./ir.ts";
 import type { OperationName, Scalar } from "./operations.ts";
 
@@ -252,7 +253,7 @@ export class Float extends Typed {
   }
   /** The 16 bits of the nearest float16. */
   toHalf(): Uint {
-    return new Uint(this.context, operate(this.context, "f32.to.half", this.value));
+    return new Uint(this.context, roundedHalf(this.context.builder, this.value));
   }
 }
 

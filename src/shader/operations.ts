@@ -50,6 +50,12 @@ export function halfOfFloat(x: number): number {
   return sign | ((rounded - 0x38000000) >>> 13);
 }
 
+/** The same towards zero: what some devices' own conversion does. */
+function truncatedHalf(x: number): number {
+  const half = halfOfFloat(x);
+  return (half & 0x7fff) !== 0 && Math.abs(floatOfHalf(half)) > Math.abs(x) ? half - 1 : half;
+}
+
 /** The number that the lower 16 bits are as a float16. */
 export function floatOfHalf(word: number): number {
   halves[0] = word;
@@ -168,7 +174,8 @@ export const OPERATIONS = {
   "u32.as.f32": op(["u32"], "f32", floatOfBits),
   "i32.as.u32": op(["i32"], "u32", (a) => a >>> 0),
   "u32.as.i32": op(["u32"], "i32", (a) => a | 0),
-  "f32.to.half": op(["f32"], "u32", halfOfFloat),
+  /** Devices round it as they like: for numbers that a float16 holds exactly. `roundedHalf` (half.ts) rounds to the nearest. */
+  "f32.to.half": op(["f32"], "u32", truncatedHalf),
   "half.to.f32": op(["u32"], "f32", floatOfHalf),
 } satisfies { readonly [name: string]: Operation };
 

@@ -63,13 +63,29 @@ describe("DXTENSOR_SHADERS", () => {
   const device = (runsShaders: boolean): Capabilities =>
     new Capabilities({ name: "test", featureLevel: 0x6000, dataTypes: 0, fusesGraphs: false, waveLanes: 0, runsShaders });
 
+  const chooses = (
+    runs: boolean,
+    name: "relu" | "add" | "softmax" | "matmul",
+    extent = 0,
+    dtype: dx.DType = "float32",
+    isAlone = true,
+  ): boolean => choosesShader(device(runs), isAlone, name, { dtype, extent });
+
+  it("takes what was measured, in eager calls", () => {
+    put(undefined);
+    expect([chooses(true, "relu"), chooses(true, "relu", 0, "float32", false)]).toEqual([true, false]);
+    expect([chooses(true, "add"), chooses(true, "add", 0, "float16")]).toEqual([false, true]);
+    expect([100, 1024, 16384, 20000].map((n) => chooses(true, "softmax", n))).toEqual([false, true, true, false]);
+    expect([1024, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true]);
+  });
+
   it("is off, on or only-measured", () => {
     put(undefined);
     expect(shaderMode()).toBe("only-measured");
     put("on");
-    expect([choosesShader(device(true), "relu"), choosesShader(device(false), "relu")]).toEqual([true, false]);
+    expect([chooses(true, "relu"), chooses(false, "relu")]).toEqual([true, false]);
     put("off");
-    expect(choosesShader(device(true), "relu")).toBe(false);
+    expect(chooses(true, "relu")).toBe(false);
     put("fast");
     expect(() => shaderMode()).toThrow('DXTENSOR_SHADERS: environment variable must be "off", "on", "only-measured"; received fast');
   });
@@ -78,6 +94,10 @@ describe("DXTENSOR_SHADERS", () => {
     put(undefined);
     const { capabilities } = nativeDevice(dx.device("cpu"));
     expect(capabilities.runsShaders).toBe(true);
-    expect((["add", "relu", "softmax", "matmul"] as const).some((name) => choosesShader(capabilities, name))).toBe(false);
+    expect(
+      (["add", "relu", "softmax", "matmul"] as const).some((name) =>
+        choosesShader(capabilities, true, name, { dtype: "float16", extent: 4096 }),
+      ),
+    ).toBe(false);
   });
 });

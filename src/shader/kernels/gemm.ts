@@ -18,8 +18,8 @@ export interface Tile {
 /** The tiles that are compared; which is best depends on the sizes and the device. */
 export const TILES = {
   large: { bm: 128, bn: 128, bk: 8, tm: 8, tn: 8 },
-  deep: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
-  medium: { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4 },
+  wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },
+  medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4 },
   small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 2 },
 } as const satisfies { readonly [name: string]: Tile };
 

@@ -13,7 +13,7 @@ const sizes: Sizes = [
 
 describe.each(Object.entries(TILES))("the %s tile", (name, tile) => {
   // The evaluator takes its time: the large tiles see few sizes.
-  const few: Sizes = name === "large" || name === "deep" ? [[128, 128, 16], [60, 20, 9]] : sizes; // prettier-ignore
+  const few: Sizes = name === "large" || name === "wide" ? [[128, 128, 16], [60, 20, 9]] : sizes; // prettier-ignore
   it.each(few)("%i x %i, %i deep", (m, n, k) => {
     const [a, b] = [numbers(m * k, 1, 1), numbers(k * n, 2, 1)];
     const expected = Array.from({ length: m * n }, (_, i) => {

@@ -1,0 +1,47 @@
+/** float32 to float16, to the nearest and ties to even, whatever the device's own conversion does. */
+import type { Builder } from "./builder.ts";
+import { constantOf, type Value } from "./ir.ts";
+import { floatOfHalf, halfOfFloat } from "./operations.ts";
+
+const SIGN = 0x80000000;
+/** Bits of 2^-14, the least normal float16; of 65536; of infinity. */
+const [NORMAL, LARGE, INFINITE] = [0x38800000, 0x47800000, 0x7f800000];
+/** 0.5, at whose last place the numbers below 2^-14 end; the difference of the exponents' biases, with all but half of what is cut off. */
+const [HALF_BITS, REBIASED] = [0x3f000000, 0xc8000fff];
+
+/** The 16 bits of a value. */
+export function roundedHalf(b: Builder, x: Value): Value {
+  if (isHalf(b, x)) return b.operate("f32.to.half", x);
+  const u = (n: number): Value => b.constant("u32", n);
+  const bits = b.operate("f32.as.u32", x);
+  const magnitude = b.operate("and.u32", bits, u(0x7fffffff));
+  const odd = b.operate("and.u32", b.operate("shr.u32", magnitude, u(13)), u(1));
+  const normal = b.operate("shr.u32", b.operate("add.u32", b.operate("add.u32", magnitude, u(REBIASED)), odd), u(13));
+  const sum = b.operate("add.f32", b.operate("u32.as.f32", magnitude), b.constant("f32", 0.5));
+  const small = b.operate("sub.u32", b.operate("f32.as.u32", sum), u(HALF_BITS));
+  const finite = b.operate("select.u32", b.operate("lt.u32", magnitude, u(NORMAL)), small, normal);
+  const special = b.operate("select.u32", b.operate("lt.u32", u(INFINITE), magnitude), u(0x7e00), u(0x7c00));
+  const result = b.operate("select.u32", b.operate("lt.u32", magnitude, u(LARGE)), finite, special);
+  return b.operate("or.u32", result, b.operate("shr.u32", b.operate("and.u32", bits, u(SIGN)), u(16)));
+}
+
+/** Whether a value is surely one that a float16 holds: it was read as one, or chosen among such. */
+function isHalf(b: Builder, x: Value): boolean {
+  const n = constantOf(x);
+  if (n !== null) return Object.is(floatOfHalf(halfOfFloat(n)), n);
+  const made = b.made.get(x);
+  if (made === undefined) return false;
+  switch (made.name) {
+    case "half.to.f32":
+      return true;
+    case "select.f32":
+      return isHalf(b, made.args[1]!) && isHalf(b, made.args[2]!);
+    case "neg.f32":
+    case "abs.f32":
+    case "min.f32":
+    case "max.f32":
+      return made.args.every((a) => isHalf(b, a));
+    default:
+      return false;
+  }
+}
