@@ -169,6 +169,38 @@ export function callOf(source: Source, what: Kind): Call | null {
       return net(source, what);
     case "encoder":
       return encoder(source, what);
+    case "lstm": {
+      const { length, batch, inputs, width } = what;
+      const layer = dx.nn.lstm(inputs, width);
+      const state: [string, number[]][] = [
+        ["weight_ih_l0", [4 * width, inputs]],
+        ["weight_hh_l0", [4 * width, width]],
+        ["bias_ih_l0", [4 * width]],
+        ["bias_hh_l0", [4 * width]],
+      ];
+      layer.loadStateDict(Object.fromEntries(state.map(([name, shape], i) => [name, source.floats(i + 2, shape, 0.125)])));
+      return { inputs: [source.floats(1, [length, batch, inputs], 2)], call: (x) => layer.forward(x!).output };
+    }
+    case "sort":
+      return { inputs: [source.floats(1, [what.rows, what.columns], 4)], call: (x) => dx.sort(x!).values };
+    case "topk":
+      return { inputs: [source.floats(1, [what.rows, what.columns], 4)], call: (x) => dx.topk(x!, what.count).values };
+    case "resize": {
+      const options = { size: [2 * what.size, 2 * what.size], mode: what.mode };
+      return { inputs: [source.floats(1, [what.batch, what.channels, what.size, what.size], 2)], call: (x) => dx.interpolate(x!, options) };
+    }
+    case "attention": {
+      const shape = [what.batch, what.heads, what.length, what.width];
+      return { inputs: [1, 2, 3].map((i) => source.floats(i, shape, 2)), call: (q, k, v) => dx.scaledDotProductAttention(q!, k!, v!) };
+    }
+    case "scatter": {
+      const zeros = dx.zeros([what.rows, what.columns], source);
+      const rows = source.integers(2, what.count, what.rows).reshape(-1, 1).expand(what.count, what.columns);
+      return {
+        inputs: [zeros, dx.contiguous(rows), source.floats(1, [what.count, what.columns])],
+        call: (x, index, values) => dx.scatterAdd(x!, 0, index!, values!),
+      };
+    }
     case "tiny":
       return { inputs: [source.floats(1, [what.n]), source.floats(2, [what.n])], call: (a, b) => dx.add(a!, b!) };
     case "train":

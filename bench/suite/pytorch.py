@@ -140,6 +140,28 @@ def make(w):
         return net(w)
     if k == "encoder":
         return encoder(w)
+    if k == "lstm":
+        lstm = torch.nn.LSTM(w["inputs"], w["width"])
+        shapes = dict(weight_ih_l0=(4 * w["width"], w["inputs"]), weight_hh_l0=(4 * w["width"], w["width"]), bias_ih_l0=(4 * w["width"],), bias_hh_l0=(4 * w["width"],))
+        lstm.load_state_dict({name: uniform(i + 2, shape, 0.125) for i, (name, shape) in enumerate(shapes.items())})
+        x = uniform(1, (w["length"], w["batch"], w["inputs"]), 2.0)
+        return lambda: lstm(x)[0]
+    if k == "sort":
+        x = uniform(1, (w["rows"], w["columns"]), 4.0)
+        return lambda: torch.sort(x).values
+    if k == "topk":
+        x = uniform(1, (w["rows"], w["columns"]), 4.0)
+        return lambda: torch.topk(x, w["count"]).values
+    if k == "resize":
+        x = uniform(1, (w["batch"], w["channels"], w["size"], w["size"]), 2.0)
+        return lambda: F.interpolate(x, (2 * w["size"],) * 2, mode=w["mode"])
+    if k == "attention":
+        q, key, v = (uniform(i, (w["batch"], w["heads"], w["length"], w["width"]), 2.0) for i in (1, 2, 3))
+        return lambda: F.scaled_dot_product_attention(q, key, v)
+    if k == "scatter":
+        zeros, index = torch.zeros(w["rows"], w["columns"]), whole(2, w["count"], w["rows"]).reshape(-1, 1).repeat(1, w["columns"])
+        values = uniform(1, (w["count"], w["columns"]))
+        return lambda: zeros.scatter_add(0, index, values)
     if k == "tiny":
         a, b = uniform(1, (w["n"],)), uniform(2, (w["n"],))
         return lambda: a + b

@@ -31,13 +31,25 @@ export type Kind =
       readonly layers: number;
     }
   | { readonly kind: "train"; readonly network: string }
+  | { readonly kind: "lstm"; readonly length: number; readonly batch: number; readonly inputs: number; readonly width: number }
+  | { readonly kind: "sort"; readonly rows: number; readonly columns: number }
+  | { readonly kind: "topk"; readonly rows: number; readonly columns: number; readonly count: number }
+  | {
+      readonly kind: "resize";
+      readonly mode: "bilinear" | "nearest";
+      readonly batch: number;
+      readonly channels: number;
+      readonly size: number;
+    }
+  | { readonly kind: "attention"; readonly batch: number; readonly heads: number; readonly length: number; readonly width: number }
+  | { readonly kind: "scatter"; readonly rows: number; readonly columns: number; readonly count: number }
   | { readonly kind: "tiny"; readonly n: number };
 
 export interface Workload {
   readonly name: string;
   readonly group: string;
   readonly what: Kind;
-  readonly unit: "GFLOP/s" | "GB/s" | "images/s" | "sequences/s" | "steps/s" | "calls/s";
+  readonly unit: "GFLOP/s" | "GB/s" | "Melement/s" | "images/s" | "sequences/s" | "steps/s" | "calls/s";
   /** In one execution. */
   readonly work: number;
 }
@@ -45,7 +57,8 @@ export interface Workload {
 const M = 2 ** 20;
 const list: Workload[] = [];
 const add = (group: string, name: string, unit: Workload["unit"], work: number, what: Kind): void => {
-  list.push({ group, name, unit, work: unit === "GFLOP/s" || unit === "GB/s" ? work / 1e9 : work, what });
+  const scale = unit === "GFLOP/s" || unit === "GB/s" ? 1e9 : unit === "Melement/s" ? 1e6 : 1;
+  list.push({ group, name, unit, work: work / scale, what });
 };
 
 for (const n of [64, 256, 512, 1024, 2048])
@@ -97,6 +110,39 @@ for (const batch of [1, 8])
     channels: 64,
     size: 112,
   });
+
+for (const batch of [1, 16])
+  add("recurrent", `LSTM of 64 steps, 128 to 256, batch ${batch}`, "GFLOP/s", 2 * 64 * batch * 1024 * (128 + 256), {
+    kind: "lstm",
+    length: 64,
+    batch,
+    inputs: 128,
+    width: 256,
+  });
+add("order", "sort 256 rows of 4096", "Melement/s", M, { kind: "sort", rows: 256, columns: 4096 });
+add("order", "sort one row of 1 Mi", "Melement/s", M, { kind: "sort", rows: 1, columns: M });
+add("order", "topk 32 of 256 rows of 16384", "Melement/s", 4 * M, { kind: "topk", rows: 256, columns: 16384, count: 32 });
+for (const mode of ["bilinear", "nearest"] as const)
+  add("resize", `resize 56 to 112, ${mode}, 8 x 64 channels`, "GB/s", 4 * 8 * 64 * 5 * 56 ** 2, {
+    kind: "resize",
+    mode,
+    batch: 8,
+    channels: 64,
+    size: 56,
+  });
+add("attention", "attention of 8 x 8 heads, 512 of 64", "GFLOP/s", 4 * 64 * 512 ** 2 * 64, {
+  kind: "attention",
+  batch: 8,
+  heads: 8,
+  length: 512,
+  width: 64,
+});
+add("scatter", "scatterAdd of 65536 rows of 64 into 4096", "GB/s", 8 * 65536 * 64, {
+  kind: "scatter",
+  rows: 4096,
+  columns: 64,
+  count: 65536,
+});
 
 for (const batch of [1, 8]) {
   add("infer", `ResNet-50, batch ${batch}`, "images/s", batch, { kind: "net", batch, nodes: resnet50() });
