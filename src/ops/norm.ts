@@ -284,8 +284,10 @@ export function normalizationGradient(
   const r = spread(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })));
   const normal = g.elementWiseMultiply(centered, r);
   const scaled = scale === null ? dy : g.elementWiseMultiply(dy, spread(scale));
-  const along = g.elementWiseMultiply(normal, spread(average(g.elementWiseMultiply(scaled, normal))));
-  const inner = g.elementWiseSubtract(g.elementWiseSubtract(scaled, spread(average(scaled))), along);
+  // The mean of normal is zero but for rounding, which the mean of dy would multiply.
+  const varying = g.elementWiseSubtract(scaled, spread(average(scaled)));
+  const along = g.elementWiseMultiply(normal, spread(average(g.elementWiseMultiply(varying, normal))));
+  const inner = g.elementWiseSubtract(varying, along);
   return { dx: g.elementWiseMultiply(inner, r), normal };
 }
 

@@ -135,7 +135,7 @@ export const bfloat16Differences: readonly Difference[] = [
   },
   {
     reason: "The differences are divided in another order than PyTorch composes them.",
-    ids: ["gradient:bf16:143c4bcbcf", "gradient:bf16:1766f9df40"],
+    ids: ["gradient:bf16:143c4bcbcf"],
   },
 ];
 

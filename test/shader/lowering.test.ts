@@ -73,8 +73,11 @@ describe("DXTENSOR_SHADERS", () => {
 
   it("takes what was measured, in eager calls", () => {
     put(undefined);
-    expect([chooses(true, "relu"), chooses(true, "relu", 0, "float32", false)]).toEqual([true, false]);
-    expect([chooses(true, "add"), chooses(true, "add", 0, "float16")]).toEqual([false, true]);
+    expect([chooses(true, "matmul", 2048), chooses(true, "matmul", 2048, "float32", false)]).toEqual([true, false]);
+    expect((["relu", "add"] as const).flatMap((name) => [chooses(true, name), chooses(true, name, 0, "float16")])).toEqual(
+      Array(4).fill(false),
+    );
+    expect(chooses(true, "softmax", 4096, "float16")).toBe(false);
     expect([100, 1024, 16384, 20000].map((n) => chooses(true, "softmax", n))).toEqual([false, true, true, false]);
     expect([1024, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true]);
   });
