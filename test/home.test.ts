@@ -11,9 +11,15 @@ let folder: string;
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "dxtensor-home-")));
   const input = join(folder, "input.mjs");
-  writeFileSync(input, `import * as home from ${JSON.stringify(join(process.cwd(), "src/home.ts"))};
-console.log(JSON.stringify([home.packageRoot(), home.packageFolder("@dxtensor/linux-x64"), home.packageFolder("absent")]));`);
-  for (const [name, format] of [["out.mjs", "esm"], ["out.cjs", "cjs"]] as const) {
+  writeFileSync(
+    input,
+    `import * as home from ${JSON.stringify(join(process.cwd(), "src/home.ts"))};
+console.log(JSON.stringify([home.packageRoot(), home.packageFolder("@dxtensor/linux-x64"), home.packageFolder("absent")]));`,
+  );
+  for (const [name, format] of [
+    ["out.mjs", "esm"],
+    ["out.cjs", "cjs"],
+  ] as const) {
     const build = await rolldown({ input, platform: "node", external: /^node:/, tsconfig: false });
     await build.write({ file: join(folder, "app", "dist", name), format });
     await build.close();

@@ -20,7 +20,16 @@ const known: Partial<Binding> = {
   doneWithin: () => false,
   hold: nothing,
   closeDevice: nothing,
-  memory: () => ({ liveInBytes: 0, liveBuffers: 0, peakInBytes: 0, pooledInBytes: 0, idleInBytes: 0, stagingInBytes: 0, programInBytes: 0, limitInBytes: 0 }),
+  memory: () => ({
+    liveInBytes: 0,
+    liveBuffers: 0,
+    peakInBytes: 0,
+    pooledInBytes: 0,
+    idleInBytes: 0,
+    stagingInBytes: 0,
+    programInBytes: 0,
+    limitInBytes: 0,
+  }),
 };
 
 const binding = new Proxy(known as Binding, {

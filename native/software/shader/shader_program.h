@@ -11,7 +11,8 @@ namespace dxtensor::software::shader {
 #define DXT_SHADER_WORD_OPS(X)                                                                                                            \
   X(Mov)                                                                                                                                  \
   X(NegF)                                                                                                                                 \
-  X(AbsF) X(NegI) X(Saturate) X(AddF) X(MulF) X(MadF) X(DivF) X(MinF) X(MaxF) X(Rcp) X(Rsq) X(Sqrt) X(Exp2) X(Log2) X(Sin) X(Cos) X(Frac) \
+  X(AbsF)                                                                                                                                 \
+  X(NegI) X(Saturate) X(AddF) X(MulF) X(MadF) X(DivF) X(MinF) X(MaxF) X(Rcp) X(Rsq) X(Sqrt) X(Exp2) X(Log2) X(Sin) X(Cos) X(Frac)         \
       X(RoundEven) X(Floor) X(Ceil) X(Truncate) X(EqF) X(NeF) X(LtF) X(GeF) X(AddI) X(MulI) X(MulHighI) X(MulHighU) X(MadI) X(QuotientU)  \
           X(RemainderU) X(MinI) X(MaxI) X(MinU) X(MaxU) X(EqI) X(NeI) X(LtI) X(GeI) X(LtU) X(GeU) X(And) X(Or) X(Xor) X(Not) X(ShiftLeft) \
               X(ShiftRightI) X(ShiftRightU) X(IntToFloat) X(UIntToFloat) X(FloatToInt) X(FloatToUInt) X(FloatToHalf) X(HalfToFloat)       \

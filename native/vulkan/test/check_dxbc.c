@@ -21,9 +21,8 @@ static int translate(struct vkd3d_shader_compile_info* info, const char* name, i
 }
 
 int main(int argc, char** argv) {
-  struct vkd3d_shader_compile_info info = {.type = VKD3D_SHADER_STRUCTURE_TYPE_COMPILE_INFO,
-                                           .source_type = VKD3D_SHADER_SOURCE_DXBC_TPF,
-                                           .log_level = VKD3D_SHADER_LOG_WARNING};
+  struct vkd3d_shader_compile_info info = {
+      .type = VKD3D_SHADER_STRUCTURE_TYPE_COMPILE_INFO, .source_type = VKD3D_SHADER_SOURCE_DXBC_TPF, .log_level = VKD3D_SHADER_LOG_WARNING};
   for (int i = 1; i < argc; ++i) {
     FILE* in = fopen(argv[i], "rb");
     if (!in) return 2;
