@@ -1,6 +1,7 @@
 // docs/operators.json as a page, and what both must agree with.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readFamilies } from "./families.mjs";
+import { firstSentence } from "./first-comment.mjs";
 import { at } from "./project.mjs";
 
 export const jsonFile = "docs/operators.json";
@@ -29,24 +30,13 @@ const NO_OPERATIONS = new Set([
   "masked",
 ]);
 
-/** A file's first line of documentation. */
-function titleOf(folder, file) {
-  const text = readFileSync(at("src", folder, file), "utf8");
-  const found = /^\/\*\*\s*([\s\S]*?)\*\//.exec(text);
-  if (found === null) return file;
-  const line = found[1]
-    .replace(/^\* /, "")
-    .replaceAll(/\n \* ?/g, " ")
-    .replace(/@\w+[^.]*$/, "")
-    .trim();
-  return line.split(/(?<=[.:]) /)[0].replace(/[.:]$/, "");
-}
-
 /** Families of operations with their public names. spaces: names in fft, linalg, masked. */
 export function familiesOf(spaces) {
   const plain = readFamilies().flatMap(({ file, namespace, exports }) => {
     const names = exports.filter((e) => !e.isType && !NO_OPERATIONS.has(e.as)).map((e) => e.as);
-    return namespace !== null || names.length === 0 ? [] : [{ file, title: titleOf("ops", file), names }];
+    return namespace !== null || names.length === 0
+      ? []
+      : [{ file, title: firstSentence(readFileSync(at("src", "ops", file), "utf8"), file), names }];
   });
   const spaced = [
     ["fft", "Fourier transforms: dx.fft"],

@@ -4,21 +4,12 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
 import { readFamilies } from "../lib/families.mjs";
+import { firstSentence } from "../lib/first-comment.mjs";
 import { ScriptError, at } from "../lib/project.mjs";
 
-const titleIn = (text, fallback) => {
-  const found = /^\/\*\*\s*([\s\S]*?)\*\//.exec(text);
-  if (found === null) return fallback;
-  const line = found[1]
-    .replace(/^\* /, "")
-    .replaceAll(/\n \* ?/g, " ")
-    .replace(/@\w+[^.]*$/, "")
-    .trim();
-  return line.split(/(?<=[.:]) /)[0].replace(/[.:]$/, "");
-};
 /** What a sidebar has room for. */
 const brief = (title) => title.split(/[:,;] /)[0];
-const firstComment = (file) => titleIn(readFileSync(at("src", file), "utf8"), basename(file, ".ts"));
+const firstComment = (file) => firstSentence(readFileSync(at("src", file), "utf8"), basename(file, ".ts"));
 
 /**
  * Declarations with what users call in place of its checked form: `export declare const relu: typeof $activation.relu` has neither
