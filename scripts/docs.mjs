@@ -22,7 +22,7 @@ the tables of names and errors, which are made of the sources. Fails for a link 
 
 const site = at("build", "site");
 /** Beside the pages, and no part of them. */
-const left = ["sample-report"];
+const left = ["sample-report", "api"];
 
 /** VitePress and TypeDoc, by a lock file of their own: nobody who builds or tests needs them. */
 async function install() {

@@ -1,4 +1,5 @@
-// npm run lint: types and promises (oxlint), formatting of TypeScript (prettier) and C++ (clang-format), generated files.
+// npm run lint: types and promises (oxlint), formatting of TypeScript (prettier) and C++ (clang-format), generated files,
+// the report of public types.
 // npm run format (--fix) writes what can be written.
 import { parseArgs } from "node:util";
 import { execa } from "execa";
@@ -7,7 +8,7 @@ import { at, main, root, say, tool } from "./lib/project.mjs";
 
 const help = `npm run lint [-- OPTIONS]
 
-Looks at types, promises, formatting of TypeScript and C++, and generated files.
+Looks at types, promises, formatting of TypeScript and C++, generated files, and the report of public types.
 
   --fix   writes what can be written (npm run format)
   --help  this text`;
@@ -46,6 +47,7 @@ await main(async () => {
     results.push(await step(`clang-format of ${files.length} files`, clang, isFix ? ["-i", ...files] : ["--dry-run", "-Werror", ...files]));
   }
   results.push(await step("generated files", process.execPath, [at("scripts", "generate.mjs"), ...(isFix ? [] : ["--check"])]));
+  results.push(await step("public types", process.execPath, [at("scripts", "api.mjs"), ...(isFix ? [] : ["--check"])]));
   results.push(await step("what git ignores", process.execPath, [at("scripts", "ignored.mjs")]));
   return results.every(Boolean) ? 0 : 1;
 }, help);
