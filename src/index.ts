@@ -58,7 +58,8 @@ export type { Bool, Float, FloatLike, Int, IntLike, Uint, UintLike } from "./sha
 export type { DeviceInfo } from "./runtime/devices.ts";
 export { explain, type CompileOptions, type Compiled } from "./compile/compile.ts";
 export type { Explanation } from "./compile/explain.ts";
-export type { Profile, ProfiledDispatch } from "./compile/profile.ts";
+export type { ExplainedKernel } from "./compile/kernels.ts";
+export type { Profile, ProfiledDispatch, ProfiledKernel } from "./compile/profile.ts";
 export * from "./ops/index.ts";
 // Some of these stand for the functions of real tensors alone.
 export {

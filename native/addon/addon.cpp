@@ -219,6 +219,21 @@ napi_value ReleaseProgram(Environment& environment, Arguments in) {
   return js::Undefined(in.env());
 }
 
+// [{name, nodes, seconds}]
+js::Array KernelList(napi_env env, const std::vector<dml::KernelTime>& kernels) {
+  js::Array list(env);
+  for (const dml::KernelTime& kernel : kernels) {
+    js::Object object(env);
+    object.Set("name", kernel.name);
+    js::Array nodes(env);
+    for (uint32_t node : kernel.nodes) nodes.Add(js::New(env, static_cast<double>(node)));
+    object.Set("nodes", nodes);
+    object.Set("seconds", kernel.seconds);
+    list.Add(object);
+  }
+  return list;
+}
+
 napi_value ProgramInfo(Environment& environment, Arguments in) {
   const dml::Program& program = *environment.GetProgram(ToSize(in[0], "programInfo: program")).program;
   js::Object object(in.env());
@@ -226,6 +241,9 @@ napi_value ProgramInfo(Environment& environment, Arguments in) {
   object.Set("temporaryInBytes", static_cast<double>(program.temporary));
   object.Set("persistentInBytes", static_cast<double>(program.persistent));
   object.Set("operators", static_cast<double>(program.operators.size()));
+  js::Array kernels(in.env());
+  for (const dml::CompiledOperator& op : program.operators) kernels.Add(KernelList(in.env(), op.kernels));
+  object.Set("kernels", kernels);
   return object;
 }
 
@@ -236,11 +254,16 @@ napi_value ReleaseRecording(Environment& environment, Arguments in) {
 
 napi_value Profile(Environment& environment, Arguments in) {
   OpenRecording& open = environment.GetRecording(ToSize(in[0], "profile: recording"));
-  std::vector<double> seconds = open.device->device->Profile(*open.recording);
+  const dml::ProfileTimes times = open.device->device->Profile(*open.recording);
   double* numbers = nullptr;
-  js::Value array = js::NewFloats(in.env(), seconds.size(), &numbers);
-  std::copy(seconds.begin(), seconds.end(), numbers);
-  return array;
+  js::Value seconds = js::NewFloats(in.env(), times.dispatches.size(), &numbers);
+  std::copy(times.dispatches.begin(), times.dispatches.end(), numbers);
+  js::Array kernels(in.env());
+  for (const auto& of_operator : times.kernels) kernels.Add(KernelList(in.env(), of_operator));
+  js::Object object(in.env());
+  object.Set("seconds", seconds);
+  object.Set("kernels", kernels);
+  return object;
 }
 
 napi_value Flush(Environment& environment, Arguments in) {

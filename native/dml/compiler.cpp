@@ -77,6 +77,7 @@ CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
   Check(context.dml->CompileGraph(&graph, DML_EXECUTION_FLAG_NONE, __uuidof(IDMLCompiledOperator), compiled.object.put_void()),
         "IDMLDevice1::CompileGraph", compiled.name.c_str());
   TakeProperties(compiled);
+  if (context.software) compiled.kernels = KernelsOf(compiled.object.get());
   return compiled;
 }
 

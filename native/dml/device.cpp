@@ -393,8 +393,8 @@ Recording* Device::Record(Program& program, const std::vector<Address>& given, u
   });
 }
 
-std::vector<double> Device::Profile(const Recording& recording) {
-  return WithInterfaces([&]() -> std::vector<double> {
+ProfileTimes Device::Profile(const Recording& recording) {
+  return WithInterfaces([&]() -> ProfileTimes {
     CheckAlive();
     queue_->Wait();
     return ProfileRecording(*context_, *recorder_, recording, patience_ms_);

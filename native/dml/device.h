@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "compiler.h"
+#include "profiler.h"
 #include "queue.h"
 #include "staging_pool.h"
 
@@ -42,8 +43,8 @@ class Device {
   void Run(Program& program, Address* slots);
 
   Recording* Record(Program& program, const std::vector<Address>& slots, uint32_t lists);
-  // Seconds of each dispatch, see profiler.h. Waits for all work before.
-  std::vector<double> Profile(const Recording& recording);
+  // See profiler.h. Waits for all work before.
+  ProfileTimes Profile(const Recording& recording);
   void Replay(Recording& recording, std::unique_ptr<ReplayWork> work);
   void ReleaseRecording(Recording* recording);
 

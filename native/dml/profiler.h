@@ -6,12 +6,19 @@
 
 #include <vector>
 
+#include "kernels.h"
 #include "recording.h"
 
 namespace dxtensor::dml {
 
-// Seconds of each dispatch in the program's order, barriers around it included: the least of a few rounds, the first of which does
-// not count. Throws Failure when the device has no timestamps or fails.
-std::vector<double> ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms);
+struct ProfileTimes {
+  // Seconds of each dispatch in the program's order, barriers around it included.
+  std::vector<double> dispatches;
+  // Of each of the program's operators; empty where the library shows none.
+  std::vector<std::vector<KernelTime>> kernels;
+};
+
+// The least of a few rounds, the first of which does not count. Throws Failure when the device has no timestamps or fails.
+ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms);
 
 }  // namespace dxtensor::dml

@@ -13,6 +13,7 @@
 #include "../schema/schema.h"
 #include "address.h"
 #include "com_ptr.h"
+#include "kernels.h"
 #include "shaders.h"
 
 namespace dxtensor::dml {
@@ -67,6 +68,7 @@ struct CompiledOperator {
   std::shared_ptr<const Shader> shader;
   std::vector<uint32_t> constants;
   std::array<uint32_t, 3> groups{};
+  std::vector<KernelTime> kernels;  // of a graph, without times; empty where the library shows none
 };
 
 struct DispatchStep {

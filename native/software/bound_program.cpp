@@ -1,5 +1,6 @@
 #include "bound_program.h"
 
+#include <chrono>
 #include <cstring>
 
 namespace dxtensor::software {
@@ -26,6 +27,7 @@ class BoundProgram final : public BoundDispatch {
   }
 
   void Run() const override {
+    if (program_->times.wanted()) return RunTimed();
     for (const Step& step : steps_) step.kernel->Run(step.arguments);
   }
 
@@ -34,6 +36,19 @@ class BoundProgram final : public BoundDispatch {
     const Kernel* kernel;
     KernelArguments arguments;
   };
+
+  void RunTimed() const {
+    using Clock = std::chrono::steady_clock;
+    std::vector<uint64_t> run;
+    Clock::time_point before = Clock::now();
+    for (const Step& step : steps_) {
+      step.kernel->Run(step.arguments);
+      const Clock::time_point after = Clock::now();
+      run.push_back(static_cast<uint64_t>(std::chrono::nanoseconds(after - before).count()));
+      before = after;
+    }
+    program_->times.Note(run);
+  }
 
   uint8_t* Resolve(const Operand& operand, const Bindings& bindings) const {
     switch (operand.base) {

@@ -59,6 +59,8 @@ HRESULT CompileOne(const schema::OperatorDesc& desc, Held<Program>* program) {
     Trace(std::string("CompileOperator: no kernel for ") + desc.schema->name);
     return DXGI_ERROR_UNSUPPORTED;
   }
+  step.name = desc.schema->name;
+  step.nodes.push_back(0);
   for (const schema::TensorDesc* tensor : desc.Inputs()) made->inputs.push_back(SlotOf(tensor));
   for (const schema::TensorDesc* tensor : desc.Outputs()) made->outputs.push_back(SlotOf(tensor));
   PlanPersistent(made.get());
@@ -165,12 +167,15 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     for (const GraphOperand& operand : steps[s].outputs) step.outputs.push_back(place(operand));
     if (life_of_step[s] >= 0) step.scratch = {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_step[s])]};
     step.kernel = std::move(steps[s].kernel);
+    step.name = steps[s].name;
+    for (int node : steps[s].nodes) step.nodes.push_back(graph.nodes[static_cast<size_t>(node)].place);
     made->steps.push_back(std::move(step));
   }
   for (const GraphValue& value : graph.values)
     for (size_t i = 1; i < value.graph_outputs.size(); ++i) {
       ProgramStep step;
       step.kernel = std::make_unique<CopyKernel>(value.size_in_bytes);
+      step.name = "copy";
       step.inputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), 0});
       step.outputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[i]), 0});
       made->steps.push_back(std::move(step));

@@ -1,5 +1,8 @@
 #include "dispatchable.h"
 
+#include <cstring>
+
+#include "../abi/software_control.h"
 #include "bound_program.h"
 
 namespace dxtensor::software {
@@ -27,6 +30,40 @@ std::string CheckRange(const BindingSlot& slot, const BoundBuffer& buffer, const
 }
 
 }  // namespace
+
+HRESULT CompiledOperator::GetPrivateData(REFGUID guid, UINT* size, void* data) {
+  if (!(guid == kIidKernels)) return Dispatchable::GetPrivateData(guid, size, data);
+  if (!size) return E_POINTER;
+  return Guard([&]() -> HRESULT {
+    std::string text;
+    const std::vector<uint64_t> least = program_->times.Least();
+    for (size_t i = 0; i < program_->steps.size(); ++i) {
+      const ProgramStep& step = program_->steps[i];
+      text += std::to_string(i < least.size() ? least[i] : 0);
+      char before = ' ';
+      for (uint32_t node : step.nodes) text += std::exchange(before, ',') + std::to_string(node);
+      text += (step.nodes.empty() ? "  " : " ") + std::string(step.name) + '\n';
+    }
+    const auto needed = static_cast<UINT>(text.size());
+    const UINT room = std::exchange(*size, needed);
+    if (!data) return S_OK;
+    if (room < needed) return DXGI_ERROR_MORE_DATA;
+    std::memcpy(data, text.data(), needed);
+    return S_OK;
+  });
+}
+
+HRESULT CompiledOperator::SetPrivateData(REFGUID guid, UINT size, const void* data) {
+  if (!(guid == kIidKernels)) return Dispatchable::SetPrivateData(guid, size, data);
+  UINT on = 0;
+  if (!data || size != sizeof on) return E_INVALIDARG;
+  std::memcpy(&on, data, sizeof on);
+  return Guard([&]() -> HRESULT {
+    if (on) program_->times.Begin(program_->steps.size());
+    else program_->times.End();
+    return S_OK;
+  });
+}
 
 DML_BINDING_PROPERTIES CompiledOperator::Properties() const {
   return {program_->DescriptorCount(), program_->temporary_size, program_->persistent_size};

@@ -85,6 +85,9 @@ class CompiledOperator final : public Dispatchable<CompiledOperatorAbi, IDMLComp
   CompiledOperator(DmlDevice* device, Held<Program> program) : Dispatchable(device), program_(std::move(program)) {}
 
   const Program& program() const { return *program_; }
+  // Under kIidKernels, what the program runs.
+  HRESULT STDMETHODCALLTYPE GetPrivateData(REFGUID guid, UINT* size, void* data) override;
+  HRESULT STDMETHODCALLTYPE SetPrivateData(REFGUID guid, UINT size, const void* data) override;
   DML_BINDING_PROPERTIES Properties() const override;
   std::string CheckInputs(const std::vector<Bindings::Slot>& inputs) const override;
   std::string CheckOutputs(const std::vector<Bindings::Slot>& outputs) const override;

@@ -15,6 +15,7 @@ struct GraphNode {
   schema::OperatorDesc desc;
   std::vector<int> inputs;   // value by input slot, -1 where an optional tensor is absent
   std::vector<int> outputs;  // value by output slot, -1 where absent
+  uint32_t place = 0;        // in the description that it was read from
 };
 
 struct GraphValue {
@@ -38,7 +39,8 @@ struct GraphOperand {
 struct GraphStep {
   std::unique_ptr<Kernel> kernel;
   std::vector<GraphOperand> inputs, outputs;
-  const char* name = "";  // "GEMM", "fused elementwise (7)": for traces and tests
+  const char* name = "";   // "GEMM", "fused elementwise (7)": for profiles, traces and tests
+  std::vector<int> nodes;  // that it computes
 };
 
 // Chooses kernels and fuses: elementwise chains become one blocked pass, bias and activation go into GEMM and CONVOLUTION,

@@ -265,7 +265,7 @@ class Reader {
       Node& node = nodes_[at];
       if (node.desc) {
         CompleteOutputs(node);
-        graph_.nodes.push_back({*node.desc, node.inputs, node.outputs});
+        graph_.nodes.push_back({*node.desc, node.inputs, node.outputs, static_cast<uint32_t>(at)});
       }
       for (size_t next : after[at])
         if (!--waiting[next]) {

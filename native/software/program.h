@@ -1,12 +1,14 @@
 // What CompileOperator and CompileGraph make: kernels in order, and where each finds its operands once buffers are bound.
 //
-// Immutable; shared by the compiled operator, the dispatches that are bound to it, and the lists that recorded those.
+// Immutable but for the times of its kernels; shared by the compiled operator, the dispatches that are bound to it, and the lists that
+// recorded those.
 #pragma once
 
 #include <vector>
 
 #include "com.h"
 #include "kernel.h"
+#include "kernel_times.h"
 
 namespace dxtensor::software {
 
@@ -32,6 +34,8 @@ struct ProgramStep {
   std::unique_ptr<Kernel> kernel;
   std::vector<Operand> inputs, outputs;
   Operand scratch;
+  const char* name = "";
+  std::vector<uint32_t> nodes;  // that it computes, by their places in the graph's description
 };
 
 class Program final : public Counted {
@@ -41,6 +45,7 @@ class Program final : public Counted {
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
   uint64_t temporary_size = 0, persistent_size = 0;
   bool in_place = false;  // one operator, and it may write over an input
+  mutable KernelTimes times;
 
   uint32_t DescriptorCount() const {
     size_t count = inputs.size() + outputs.size() + (temporary_size ? 1 : 0) + (persistent_size ? 1 : 0);

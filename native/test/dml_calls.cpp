@@ -99,7 +99,7 @@ void Recordings() {
   Floats expected = Count(kCount);
   for (float& value : expected) value += 18;
   CHECK(Get(*device, out, kCount) == expected);
-  CHECK_EQ(device->Profile(*recording).size(), 2u);
+  CHECK_EQ(device->Profile(*recording).dispatches.size(), 2u);
   CHECK_EQ(device->counters().replays.Read(), 9u);
   // Released while its last replay may still run; the program lives on with its other owner.
   device->Replay(*recording, std::make_unique<dml::ReplayWork>());

@@ -2,6 +2,7 @@
 import type { CompiledProgram } from "./program.ts";
 import type { Expr } from "../graph/graph.ts";
 import { OPERATORS } from "../dml/operators.generated.ts";
+import { kernelsOf, nodesText, type ExplainedKernel } from "./kernels.ts";
 
 export interface ExplainedNode {
   readonly operator: string;
@@ -16,6 +17,8 @@ export interface Explanation {
   readonly name: string;
   readonly device: string;
   readonly nodes: readonly ExplainedNode[];
+  /** What the software adapter made of the nodes, in the order of execution; with times after `profileSync()`. Empty on other devices. */
+  readonly kernels: readonly ExplainedKernel[];
   /** Compiled operators or graphs recorded in one list. */
   readonly dispatches: number;
   readonly copies: number;
@@ -48,12 +51,14 @@ export function explain(name: string, program: CompiledProgram, recordings: read
         ? null
         : OPERATORS[(n.attributes.fusedActivation as { operator: keyof typeof OPERATORS }).operator].name,
   }));
+  const kernels = kernelsOf(program, program.kernelTimes ?? info.kernels, program.kernelTimes !== null).flat();
   const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
   const dispatches = description.steps.filter((s) => "dispatch" in s).length;
   const facts = {
     name,
     device: `${program.native.device} (${program.native.adapter.name})`,
     nodes,
+    kernels,
     dispatches,
     copies: description.steps.length - dispatches,
     barriers: program.barriers,
@@ -78,6 +83,11 @@ export function explain(name: string, program: CompiledProgram, recordings: read
         `  arena ${facts.arenaInBytes} B, temporary ${facts.temporaryInBytes} B, inputs and state ${facts.inputsInBytes} B, outputs ${facts.outputsInBytes} B, ${facts.stateCells} state cells written`,
         `  recorded ${recordings.length} times: ${recordings.slice(-4).join("; ")}`,
         ...lines,
+        ...(kernels.length === 0 ? [] : [`  ${kernels.length} kernels:`]),
+        ...kernels.map(
+          (k) =>
+            `  ${k.microseconds === null ? "" : `${k.microseconds.toFixed(1).padStart(10)} us  `}${k.kernel.padEnd(width)} # ${nodesText(k)}`,
+        ),
       ].join("\n");
     },
   };

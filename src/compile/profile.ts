@@ -1,6 +1,10 @@
 /** Where a compiled program's time goes on the device. */
-import { OPERATORS } from "../dml/operators.generated.ts";
+import { kernelsOf, nodesText, operatorName, type ExplainedKernel } from "./kernels.ts";
 import type { CompiledProgram } from "./program.ts";
+
+export interface ProfiledKernel extends ExplainedKernel {
+  readonly microseconds: number;
+}
 
 export interface ProfiledDispatch {
   /** DirectML's operator; "graph of N nodes" where a region is compiled as a whole. */
@@ -8,6 +12,8 @@ export interface ProfiledDispatch {
   /** The operation and the line that asked for it; empty for a region. */
   readonly origin: string;
   readonly microseconds: number;
+  /** What ran inside a region on the software adapter, in the order of execution; empty for one operator, and on other devices. */
+  readonly kernels: readonly ProfiledKernel[];
 }
 
 export interface Profile {
@@ -17,21 +23,39 @@ export interface Profile {
   readonly dispatches: readonly ProfiledDispatch[];
   /** The sum over the dispatches, which run alone here; a replay overlaps some of them. */
   readonly microseconds: number;
-  /** Dispatches of one operator and origin together, the dearest first. */
+  /** Dispatches of one operator and origin together, and the kernels of each region so, the dearest first. */
   toString(): string;
 }
 
-const names = new Map(Object.values(OPERATORS).map(({ type, name }) => [type, name as string]));
+interface Row {
+  readonly count: number;
+  readonly microseconds: number;
+}
+
+/** A line for each key, the dearest first. */
+function lines(costs: readonly { key: string; microseconds: number }[], whole: number, indent: string): string[] {
+  const rows = new Map<string, Row>();
+  for (const { key, microseconds } of costs) {
+    const row = rows.get(key) ?? { count: 0, microseconds: 0 };
+    rows.set(key, { count: row.count + 1, microseconds: row.microseconds + microseconds });
+  }
+  return [...rows]
+    .sort(([, a], [, b]) => b.microseconds - a.microseconds)
+    .map(
+      ([key, row]) =>
+        `${indent}${row.microseconds.toFixed(1).padStart(10)} us ${((100 * row.microseconds) / whole).toFixed(1).padStart(5)} % ${`${row.count}x`.padStart(5)}  ${key}`,
+    );
+}
 
 export function profile(name: string, program: CompiledProgram): Profile {
   const { description } = program;
-  const seconds = program.profile();
+  const times = program.profile();
+  const kernels = kernelsOf(program, times.kernels, true) as ProfiledKernel[][];
   const steps = description.steps.flatMap((s) => ("dispatch" in s ? [s] : []));
   const dispatches = steps.map((step, i): ProfiledDispatch => {
     const made = description.dispatchables[step.dispatch]!;
-    const operator =
-      "shader" in made ? "SHADER" : "nodes" in made ? `graph of ${made.nodes.length} nodes` : (names.get(made.type) ?? `type ${made.type}`);
-    return { operator, origin: step.origin ?? "", microseconds: seconds[i]! * 1e6 };
+    const operator = "shader" in made ? "SHADER" : "nodes" in made ? `graph of ${made.nodes.length} nodes` : operatorName(made.type);
+    return { operator, origin: step.origin ?? "", microseconds: times.seconds[i]! * 1e6, kernels: kernels[i]! };
   });
   const microseconds = dispatches.reduce((sum, d) => sum + d.microseconds, 0);
   const device = `${program.native.device} (${program.native.adapter.name})`;
@@ -41,19 +65,31 @@ export function profile(name: string, program: CompiledProgram): Profile {
     dispatches,
     microseconds,
     toString() {
-      const rows = new Map<string, { count: number; microseconds: number }>();
-      for (const d of dispatches) {
-        const key = `${d.operator.padEnd(36)} ${d.origin}`;
-        const row = rows.get(key) ?? { count: 0, microseconds: 0 };
-        rows.set(key, { count: row.count + 1, microseconds: row.microseconds + d.microseconds });
-      }
-      const lines = [...rows]
-        .sort(([, a], [, b]) => b.microseconds - a.microseconds)
-        .map(
-          ([key, row]) =>
-            `${row.microseconds.toFixed(1).padStart(10)} us ${((100 * row.microseconds) / microseconds).toFixed(1).padStart(5)} % ${`${row.count}x`.padStart(5)}  ${key}`,
-        );
-      return [`${name} on ${device}: ${microseconds.toFixed(1)} us in ${dispatches.length} dispatches, each alone`, ...lines].join("\n");
+      const of = (key: string, origin: string, { microseconds: cost }: { microseconds: number }) => ({
+        key: `${key.padEnd(36)} ${origin}`,
+        microseconds: cost,
+      });
+      const regions = dispatches.flatMap((d) =>
+        d.kernels.length === 0
+          ? []
+          : [
+              `  inside the ${d.operator}, ${d.kernels.length} kernels:`,
+              ...lines(
+                d.kernels.map((k) => of(k.kernel, nodesText(k), k)),
+                d.microseconds,
+                "  ",
+              ),
+            ],
+      );
+      return [
+        `${name} on ${device}: ${microseconds.toFixed(1)} us in ${dispatches.length} dispatches, each alone`,
+        ...lines(
+          dispatches.map((d) => of(d.operator, d.origin, d)),
+          microseconds,
+          "",
+        ),
+        ...regions,
+      ].join("\n");
     },
   };
 }

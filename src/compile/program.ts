@@ -6,6 +6,7 @@ import { optimize } from "../graph/optimize.ts";
 import { isOneGraph, planGraph, type Plan, type Regions } from "../graph/plan/plan.ts";
 import { allocate, relieve, upload, withMemory } from "../runtime/buffers.ts";
 import { elements } from "../elements.ts";
+import type { KernelTime, Binding } from "../native/binding.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { Storage, type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
@@ -126,6 +127,7 @@ export class CompiledProgram {
   #seenRepoints = -1;
   readonly #arguments: readonly ArgumentCopy[];
   readonly #volatile: readonly { readonly slot: number; readonly event: Event; readonly dtype: DType; last: Value | null }[];
+  #kernelTimes: readonly (readonly KernelTime[])[] | null = null;
   #disposed = false;
 
   /** lists: undefined leaves the choice between running and replaying to the program. */
@@ -172,12 +174,20 @@ export class CompiledProgram {
     return Math.max(0, new Set(this.description.steps.map((s) => s.group)).size - 1);
   }
 
-  info(): { descriptors: number; temporaryInBytes: number; persistentInBytes: number; operators: number } {
+  info(): ReturnType<Binding["programInfo"]> {
     return this.native.binding.programInfo(this.#held.program);
   }
 
-  /** Seconds of each dispatch on the device, in the order of the description's steps. Runs it as it was called last. */
-  profile(): Float64Array {
+  /** What the last profile() found of the kernels of each dispatchable. */
+  get kernelTimes(): readonly (readonly KernelTime[])[] | null {
+    return this.#kernelTimes;
+  }
+
+  /**
+   * Seconds of each dispatch on the device, in the order of the description's steps, and of each dispatchable's kernels. Runs it as it was
+   * called last.
+   */
+  profile(): ReturnType<Binding["profile"]> {
     this.#record();
     for (const a of this.#arguments) {
       const t = this.#given[a.index];
@@ -187,7 +197,9 @@ export class CompiledProgram {
       a.remember(t);
     }
     try {
-      return this.native.binding.profile(this.#held.recording);
+      const times = this.native.binding.profile(this.#held.recording);
+      this.#kernelTimes = times.kernels;
+      return times;
     } catch (error) {
       throw fromNative(`${this.description.name}: profileSync`, error);
     }

@@ -147,6 +147,8 @@ export type ProgramStep =
       readonly outputs: readonly BindingRange[];
       /** For people: the operation and the line that asked for it. The native side does not read it. */
       readonly origin?: string;
+      /** The same of each node of a graph. */
+      readonly origins?: readonly string[];
     }
   | { readonly group: number; readonly copy: readonly [from: BindingRange, to: BindingRange] };
 
@@ -164,6 +166,13 @@ export interface ProgramDescription {
   /** Compiled once each, whatever the number of steps that use them. */
   readonly dispatchables: readonly (OperatorDescription | GraphDescription | ShaderDescription)[];
   readonly steps: readonly ProgramStep[];
+}
+
+/** What the software adapter runs for a dispatchable, or a part of it; `nodes` by their places in a graph's description. */
+export interface KernelTime {
+  readonly name: string;
+  readonly nodes: readonly number[];
+  readonly seconds: number;
 }
 
 /** Counted by the native side since the device was opened; see docs/architecture.md. */
@@ -254,8 +263,14 @@ export interface Binding {
 
   createProgram(device: number, program: ProgramDescription): number;
   releaseProgram(program: number): void;
-  /** {descriptors, temporaryInBytes, persistentInBytes, operators}: what a compiled program takes. */
-  programInfo(program: number): { descriptors: number; temporaryInBytes: number; persistentInBytes: number; operators: number };
+  /** What a compiled program takes, and by dispatchable the kernels of its graphs, without times, where the library shows them. */
+  programInfo(program: number): {
+    descriptors: number;
+    temporaryInBytes: number;
+    persistentInBytes: number;
+    operators: number;
+    kernels: KernelTime[][];
+  };
 
   /**
    * Records a program over fixed buffers (handle and offset of each slot in pairs, all given) into `lists` closed command lists
@@ -269,8 +284,11 @@ export interface Binding {
    */
   replay(recording: number, inputs: Float64Array, outputs: Float64Array, owners: readonly object[], results: Float64Array): void;
   releaseRecording(recording: number): void;
-  /** Runs the recording's dispatches one by one and waits: seconds of each by the device's timestamps, in the order of the steps. */
-  profile(recording: number): Float64Array;
+  /**
+   * Runs the recording's dispatches one by one and waits: seconds of each by the device's timestamps, in the order of the steps, and of
+   * each dispatchable's kernels where the library shows them.
+   */
+  profile(recording: number): { seconds: Float64Array; kernels: KernelTime[][] };
 
   /** Submits what is queued without waiting. */
   flush(device: number): void;

@@ -115,7 +115,7 @@ eachDevice("shaders", (name) => {
       binding.replay(recording, Float64Array.of(from, 0, x, 0, SIZE), Float64Array.of(y, 0, SIZE), [{}], results);
       expect(floats(results[0]!)).toEqual(data.map((v) => 4 * Math.max(Math.fround(v - call), 0)));
     }
-    const seconds = binding.profile(recording);
+    const { seconds } = binding.profile(recording);
     expect(seconds.length).toBe(3);
     expect(seconds.every((s) => s >= 0)).toBe(true);
     binding.releaseRecording(recording);

@@ -217,6 +217,7 @@ class Fuser {
       GraphStep step;
       step.kernel = MakeProduct(group);
       step.name = group.product.type() == DML_OPERATOR_GEMM ? "GEMM (fused)" : "CONVOLUTION (fused)";
+      step.nodes = group.nodes;
       for (int v : group.product_inputs) step.inputs.push_back(OperandOf(v));
       step.outputs.push_back(OperandOf(group.result));
       steps->push_back(std::move(step));
@@ -232,6 +233,7 @@ class Fuser {
         return false;
       }
       step.name = node.desc.schema->name;
+      step.nodes = {n};
       for (int v : node.inputs) step.inputs.push_back(OperandOf(v));
       for (int v : node.outputs) step.outputs.push_back(OperandOf(v));
       steps->push_back(std::move(step));
@@ -284,6 +286,7 @@ class Fuser {
     step.kernel = builder.Finish();
     if (!step.kernel) return false;
     step.name = NameOf(group.nodes.size());
+    step.nodes = group.nodes;
     steps->push_back(std::move(step));
     return true;
   }

@@ -70,6 +70,18 @@ void SetFloat(schema::OperatorDesc* desc, const char* name, float value) {
   for (int i = 0; i < desc->schema->field_count; ++i)
     if (std::string(desc->schema->fields[i].name) == name) desc->fields[static_cast<size_t>(i)] = value;
 }
+// The tensor as one of the box's sizes, whatever its rank; nothing where that takes a copy.
+OptionalTensor SeenIn(const schema::TensorDesc& box, const schema::TensorDesc& tensor) {
+  if (!ProgramBuilder::Fits(box, tensor)) return std::nullopt;
+  schema::TensorDesc seen = tensor;
+  const Extents strides = ProgramBuilder::StridesIn(box, tensor);
+  seen.rank = box.rank;
+  for (uint32_t d = 0; d < box.rank; ++d) {
+    seen.sizes[d] = box.sizes[d];
+    seen.strides[d] = static_cast<uint32_t>(strides[d]);
+  }
+  return seen;
+}
 bool HasFusedActivation(const schema::OperatorDesc& desc) {
   return desc.Get<std::shared_ptr<const schema::OperatorDesc>>("FusedActivation") != nullptr;
 }
@@ -84,10 +96,9 @@ bool AbsorbAddition(Group* g, const GraphNode& node) {
   if (inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return false;
   const size_t own = node.inputs[0] == g->result ? 0 : 1, other = 1 - own;
   if (!SameLayout(g->stored, *inputs[own])) return false;
-  schema::TensorDesc added = *inputs[other];
-  if (added.rank != g->stored.rank) return false;
-  for (uint32_t d = 0; d < added.rank; ++d)
-    if (added.sizes[d] != g->stored.sizes[d]) return false;
+  const OptionalTensor seen = SeenIn(g->stored, *inputs[other]);
+  if (!seen || seen->data_type != g->stored.data_type) return false;
+  schema::TensorDesc added = *seen;
   if (!is_gemm)
     for (uint32_t d = 0; d < added.rank; ++d) {
       if (d == 1) continue;
@@ -105,9 +116,8 @@ bool AbsorbAddition(Group* g, const GraphNode& node) {
 bool Absorb(Group* g, const GraphNode& node) {
   const schema::OperatorDesc& desc = node.desc;
   const schema::TensorDesc& out = *desc.Outputs()[0];
-  if (out.rank != g->stored.rank || out.data_type != g->stored.data_type) return false;
-  for (uint32_t d = 0; d < out.rank; ++d)
-    if (out.sizes[d] != g->stored.sizes[d]) return false;
+  const OptionalTensor stored = SeenIn(g->stored, out);
+  if (out.data_type != g->stored.data_type || out.ElementCount() != g->stored.ElementCount() || !stored) return false;
   const bool adds = desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD || desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1;
   Activations more;
   if (adds) {
@@ -132,7 +142,7 @@ bool Absorb(Group* g, const GraphNode& node) {
   }
   g->after.insert(g->after.end(), more.begin(), more.end());
   g->result = node.outputs[0];
-  g->stored = out;
+  g->stored = *stored;
   return true;
 }
 

@@ -134,6 +134,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
       dispatch: 0,
       inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
       outputs: results.map((value) => [...place(value), value.sizeInBytes] as const),
+      origins: region.origins,
     });
     if (order[0]?.group !== 0) for (const [root, end] of ends) if (end === 0 && offsets.has(root)) arena.free(offsets.get(root)!);
   }

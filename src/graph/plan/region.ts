@@ -37,6 +37,7 @@ export function planRegion(graph: Graph, name: string): ProgramDescription {
         dispatch: 0,
         inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
         outputs: results.map((r) => r.range),
+        origins: region.origins,
       },
       ...copies,
     ],
@@ -49,7 +50,10 @@ export const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffs
  * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
  * and every tensor on an edge is declared with the size of the whole value.
  */
-export function describeRegion(nodes: readonly GraphNode[], results: readonly Value[]): { graph: GraphDescription; inputs: Expr[] } {
+export function describeRegion(
+  nodes: readonly GraphNode[],
+  results: readonly Value[],
+): { graph: GraphDescription; inputs: Expr[]; origins: string[] } {
   const entries: Expr[] = [];
   const inputEdges: [number, number, number][] = [];
   const edges: [number, number, number, number][] = [];
@@ -85,5 +89,6 @@ export function describeRegion(nodes: readonly GraphNode[], results: readonly Va
       outputEdges,
     },
     inputs: entries,
+    origins: nodes.map((n) => n.origin),
   };
 }

@@ -1,0 +1,25 @@
+#include "kernel_times.h"
+
+#include <algorithm>
+
+namespace dxtensor::software {
+
+void KernelTimes::Begin(size_t kernels) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  least_.assign(kernels, 0);
+  wanted_.store(true, std::memory_order_relaxed);
+}
+
+void KernelTimes::End() { wanted_.store(false, std::memory_order_relaxed); }
+
+void KernelTimes::Note(const std::vector<uint64_t>& run) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0; i < std::min(run.size(), least_.size()); ++i) least_[i] = least_[i] ? std::min(least_[i], run[i]) : run[i];
+}
+
+std::vector<uint64_t> KernelTimes::Least() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return least_;
+}
+
+}  // namespace dxtensor::software

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { eachDevice } from "../device.ts";
+
+eachDevice("kernels of a graph", (device) => {
+  it("tells what runs inside a graph by kernel, each with its nodes", () => {
+    const w = dx.randn([32, 32], { device });
+    const b = dx.randn([32], { device });
+    const f = dx.compile(
+      (x: dx.Tensor) => {
+        const hidden = dx.relu(dx.matmul(x, w).add(b));
+        return dx.softmax(dx.matmul(hidden, w), -1).mul(2).add(1);
+      },
+      { name: "layers" },
+    );
+    const x = dx.randn([16, 32], { device });
+    f(x).dataSync();
+    const before = f.explain();
+    const profile = f.profileSync();
+    const after = f.explain();
+    const shows = before.kernels.length > 0;
+    for (const d of profile.dispatches) expect(d.kernels.length > 0).toBe(d.operator.startsWith("graph of ") && shows);
+    if (device === "cpu") expect(shows).toBe(true);
+    expect(before.kernels.map((k) => k.microseconds)).toEqual(before.kernels.map(() => null));
+    const kernels = profile.dispatches.flatMap((d) => d.kernels);
+    expect(after.kernels).toEqual(kernels);
+    expect(kernels.map(({ kernel, nodes }) => ({ kernel, nodes, microseconds: null }))).toEqual(before.kernels);
+    if (!shows) return;
+    const of = (operator: string): dx.ExplainedKernel[] => kernels.filter((k) => k.nodes.some((n) => n.operator === operator));
+    const [first, second] = of("GEMM");
+    expect([first!.kernel, first!.nodes.map((n) => n.operator)]).toEqual([
+      "GEMM (fused)",
+      ["GEMM", "ELEMENT_WISE_ADD", "ACTIVATION_THRESHOLDED_RELU"],
+    ]);
+    expect(first!.nodes.map((n) => n.origin.replace(/ at .*kernels\.test\.ts:\d+$/, ""))).toEqual(["matmul", "add", "relu"]);
+    expect(second!.kernel).toBe("GEMM");
+    expect(of("ACTIVATION_SOFTMAX1").map((k) => k.nodes.length)).toEqual([1]);
+    expect(of("ELEMENT_WISE_MULTIPLY").map((k) => k.kernel)).toEqual(["fused elementwise (2)"]);
+    // The kernels' times are the dispatch's.
+    for (const d of profile.dispatches) {
+      const inside = d.kernels.reduce((sum, k) => sum + k.microseconds, 0);
+      expect(inside).toBeGreaterThan(0);
+      expect(inside).toBeLessThanOrEqual(d.microseconds);
+    }
+    expect(`${profile}`).toMatch(/inside the graph of \d+ nodes, \d+ kernels:\n(.*\n)*.* us .* 1x {2}GEMM \(fused\) .*matmul at /);
+    expect(`${after}`).toMatch(/\d kernels:\n(.*\n)*.* us {2}GEMM \(fused\) .*# matmul at /);
+    f.dispose();
+    for (const t of [x, w, b]) t.dispose();
+  });
+});
