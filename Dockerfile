@@ -55,7 +55,7 @@ CMD ["bash"]
 FROM packages AS build
 COPY --chown=dx:dx . .
 # The pack builds what runs; the test programs are built by the first npm test.
-RUN node scripts/release.mjs --dry-run --own --no-check --out build/packed \
+RUN node scripts/run.mjs release --dry-run --own --no-check --out build/packed \
  && cd build/packed \
  && for file in *.tgz; do \
       name=${file%-*.tgz}; case $name in dxtensor-*) name=@dxtensor/${name#dxtensor-};; esac; \

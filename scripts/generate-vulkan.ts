@@ -1,6 +1,6 @@
 /**
  * generate-vulkan OUT.c INTERFACES HEADER...: the wrappers of native/vulkan from vkd3d's headers. INTERFACES is a file with the
- * names of the interfaces that libvkd3d implements, one a line. scripts/build-vulkan.mjs bundles and runs it.
+ * names of the interfaces that libvkd3d implements, one a line. scripts/build-vulkan.ts bundles and runs it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseHeaders } from "./lib/vulkan-headers.ts";

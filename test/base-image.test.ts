@@ -1,10 +1,11 @@
 /** Where base images come from: the part without an engine. */
 import { execa } from "execa";
 import { expect, it } from "vitest";
+import { typescript } from "./scripts.ts";
 
 const ask = async (expression: string): Promise<unknown> => {
-  const code = `import { mirrorsOf, readAptMirror } from "./scripts/lib/suites.mjs"; console.log(JSON.stringify(${expression} ?? null))`;
-  return JSON.parse((await execa(process.execPath, ["--input-type=module", "-e", code])).stdout) as unknown;
+  const code = `import { mirrorsOf, readAptMirror } from "./scripts/lib/suites.ts"; console.log(JSON.stringify(${expression} ?? null))`;
+  return JSON.parse((await execa(process.execPath, [...typescript, "--input-type=module", "-e", code])).stdout) as unknown;
 };
 
 it.each([
@@ -29,7 +30,7 @@ it("tries apt's mirror, the usual one, the archive of old suites; a variable or 
 });
 
 it("knows no other suites", async () => {
-  const done = await execa(process.execPath, ["scripts/base-image.mjs", "slink"], { reject: false });
+  const done = await execa(process.execPath, ["scripts/run.mjs", "base-image", "slink"], { reject: false });
   expect(done.exitCode).toBe(1);
   expect(done.stderr).toMatch(/Unknown suite slink.*\n.*bullseye, bookworm, trixie, sid/);
 });

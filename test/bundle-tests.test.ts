@@ -1,4 +1,4 @@
-/** scripts/bundle-tests.mjs: the tests as plain programs, run from a folder without the repository around it. */
+/** scripts/bundle-tests.ts: the tests as plain programs, run from a folder without the repository around it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ describe("bundled tests", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "dxtensor-bundle-"));
-    const done = await execa(process.execPath, ["scripts/bundle-tests.mjs", "--out", folder, "--own-native", "--json"]);
+    const done = await execa(process.execPath, ["scripts/run.mjs", "bundle-tests", "--out", folder, "--own-native", "--json"]);
     manifest = JSON.parse(done.stdout) as Manifest;
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ describe("bundled tests", () => {
 
   it("hold what tests the library, and name what tests the repository", () => {
     expect(manifest.files).toContain("test/golden/eager.test.mjs");
-    expect(manifest.leftOut).toContainEqual({ file: "test/bundle-tests.test.ts", reason: "reads scripts/bundle-tests.mjs" });
+    expect(manifest.leftOut).toContainEqual({ file: "test/bundle-tests.test.ts", reason: "reads scripts/bundle-tests.ts" });
     expect(manifest.leftOut.map(({ file }) => file)).not.toContain("test/tensor.test.ts");
   });
 

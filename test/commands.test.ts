@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { typescript } from "./scripts.ts";
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
@@ -17,24 +18,29 @@ const run = (name: string, option: string) => {
 };
 
 /** Scripts that are no npm command, and those that are; what other scripts import is no command, though it lies beside them. */
-const parts = ["generate-builder.mjs", "generate-operations.mjs", "generate-schema.mjs"];
-const scriptFiles = readdirSync("scripts").filter((name) => name.endsWith(".mjs") && !parts.includes(name));
-const others = [
-  ...scriptFiles.map((name) => `scripts/${name}`).filter((file) => !Object.values(scripts).some((line) => line.startsWith(`node ${file}`))),
-  "matrix/wine/cell.mjs",
-];
+const parts = ["generate-builder", "generate-operations", "generate-schema", "generate-vulkan"];
+const verbs = readdirSync("scripts")
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => name.slice(0, -3));
+const commands = new Set(Object.values(scripts).map((line) => /^node scripts\/run\.mjs ([\w-]+)/.exec(line)?.[1]));
+const others = verbs.filter((name) => !parts.includes(name) && !commands.has(name));
 
-describe.each(others)("node %s", (file) => {
+it("every npm script is a file of scripts", () => {
+  expect([...commands].filter((name) => !verbs.includes(name ?? ""))).toEqual([]);
+});
+
+describe.each(others)("node scripts/run.mjs %s", (name) => {
+  const file = "scripts/run.mjs";
   it("--help tells of it, and nothing else happens", { timeout: 60_000 }, async () => {
-    const { exitCode, stdout, stderr } = await start([file, "--help"]);
+    const { exitCode, stdout, stderr } = await start([file, name, "--help"]);
     expect(stderr).toBe("");
     expect(exitCode).toBe(0);
-    expect(stdout).toContain(`node ${file}`);
+    expect(stdout).toContain(`node ${file} ${name}`);
     expect(stdout).toContain("--help");
   });
 
   it("--bogus is refused in words", { timeout: 60_000 }, async () => {
-    const { exitCode, stdout, stderr } = await start([file, "--bogus"]);
+    const { exitCode, stdout, stderr } = await start([file, name, "--bogus"]);
     expect(exitCode).not.toBe(0);
     expect(stderr).toContain("--bogus");
     expect(`${stdout}${stderr}`).not.toMatch(/^\s+at .*:\d+:\d+\)?$/m);
@@ -43,10 +49,10 @@ describe.each(others)("node %s", (file) => {
 
 it("what is wrong with a bench's options is one line", { timeout: 300_000 }, async () => {
   for (const [args, text] of [
-    [["scripts/bench.mjs", "--device", "foo"], 'bench: device: name must be "cpu", "meta" or "dml:N"; received foo.'],
-    [["bench/gpu/run.mjs", "--bogus"], "start.sh: Unknown option '--bogus'"],
-    [["bench/gpu/run.mjs", "--only", "foo"], 'start.sh: There is no part "foo"'],
-    [["bench/gpu/run.mjs", "--patience", "no"], "start.sh: --patience is a positive number."],
+    [["scripts/run.mjs", "bench", "--device", "foo"], 'bench: device: name must be "cpu", "meta" or "dml:N"; received foo.'],
+    [[...typescript, "bench/gpu/run.ts", "--bogus"], "start.sh: Unknown option '--bogus'"],
+    [[...typescript, "bench/gpu/run.ts", "--only", "foo"], 'start.sh: There is no part "foo"'],
+    [[...typescript, "bench/gpu/run.ts", "--patience", "no"], "start.sh: --patience is a positive number."],
   ] as const) {
     const { exitCode, stderr } = await start(args);
     expect(exitCode).toBe(1);
@@ -58,8 +64,10 @@ it("DXTENSOR_CTRF names the report of the tests, also where npm test runs them",
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-ctrf-"));
   try {
     const report = join(folder, "mine.json");
-    const program = `import { runVitest } from "./scripts/lib/vitest.mjs"; console.log(JSON.stringify(await runVitest("nowhere.json", ["test/ambient"])));`;
-    const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", program], { env: { DXTENSOR_CTRF: report } });
+    const program = `import { runVitest } from "./scripts/lib/vitest.ts"; console.log(JSON.stringify(await runVitest("nowhere.json", ["test/ambient"])));`;
+    const { stdout } = await execa(process.execPath, [...typescript, "--input-type=module", "-e", program], {
+      env: { DXTENSOR_CTRF: report },
+    });
     const { passed, failed } = JSON.parse(stdout.split("\n").at(-1)!) as { passed: number; failed: number };
     const { results } = JSON.parse(readFileSync(report, "utf8")) as { results: { summary: { passed: number } } };
     expect([passed, failed]).toEqual([results.summary.passed, 0]);
@@ -104,10 +112,11 @@ it("names files of the tests that are there, wherever a quick set is listed", as
     .map((name) => `test/${name.toString().replaceAll("\\", "/")}`)
     .filter((name) => name.endsWith(".test.ts"));
   const { stdout } = await execa(process.execPath, [
+    ...typescript,
     "--input-type=module",
     "-e",
-    `import { quickFiles } from "./scripts/lib/windows-steps.mjs";
-     import { quickTests } from "./scripts/lib/cell-steps.mjs";
+    `import { quickFiles } from "./scripts/lib/windows-steps.ts";
+     import { quickTests } from "./scripts/lib/cell-steps.ts";
      console.log(JSON.stringify([...quickFiles, ...quickTests]));`,
   ]);
   const { suites } = parse(readFileSync("matrix/matrix.yaml", "utf8")) as { suites: Record<string, string[]> };

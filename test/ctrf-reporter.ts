@@ -1,4 +1,4 @@
-/** Writes test-results/ctrf.json, a report in the Common Test Report Format; scripts/test.mjs counts from it. */
+/** Writes test-results/ctrf.json, a report in the Common Test Report Format; scripts/test.ts counts from it. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { ReportBuilder, TestBuilder, validateStrict, type Test, type TestStatus } from "ctrf";

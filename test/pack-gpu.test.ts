@@ -4,14 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { typescript } from "./scripts.ts";
+
+const evaluate = async (code: string): Promise<unknown> => {
+  const program = `${code}; console.log(JSON.stringify(result));`;
+  return JSON.parse((await execa(process.execPath, [...typescript, "--input-type=module", "-e", program])).stdout) as unknown;
+};
 
 describe.skipIf(process.platform !== "linux")("a run on a GPU machine (which is Linux)", () => {
   let folder: string;
 
   /** A folder as start.sh has it after unpacking, without what the parts need. */
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "dxtensor-gpu-"));
-    for (const path of ["bench/gpu", "matrix/wine", "scripts/lib"]) cpSync(path, join(folder, "root", path), { recursive: true });
+    await evaluate(
+      `import { packRunner } from "./scripts/lib/gpu-runner.ts"; await packRunner(${JSON.stringify(join(folder, "root"))}); const result = null`,
+    );
     writeFileSync(join(folder, "root", "bench", "gpu", "commit"), "abc1234\n");
     mkdirSync(join(folder, "root", "bin"));
     symlinkSync(process.execPath, join(folder, "root", "bin", "node"));
@@ -71,9 +79,9 @@ describe.skipIf(process.platform !== "linux")("a run on a GPU machine (which is 
       counts: { passed: 52, failed: 1 },
       seconds: 60,
     };
-    const code = `import { windowsSection } from "./bench/gpu/report-windows.mjs";
+    const code = `import { windowsSection } from "./bench/gpu/report-windows.ts";
       console.log(windowsSection(${JSON.stringify(part)}, { kernels: [{ name: "gemm float32 512", value: 8 }] }));`;
-    const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", code]);
+    const { stdout } = await execa(process.execPath, [...typescript, "--input-type=module", "-e", code]);
     expect(stdout).toContain("## DirectML.dll 1.2.3 under Wine on this GPU");
     expect(stdout).toContain("this machine's Vulkan driver: A GPU, driver 5.6. 52 passed, 1 failed, 60 s.");
     expect(stdout).toContain("| `dxtensor verify` against the software adapter, in 2 processes | **failed**: 50 passed, 1 failed, 30 s |");
@@ -88,11 +96,8 @@ describe.skipIf(process.platform !== "linux")("DirectML by itself (its programs 
   let operators: string;
   let steps: string;
 
-  const evaluate = async (code: string): Promise<unknown> =>
-    JSON.parse((await execa(process.execPath, ["--input-type=module", "-e", `${code}; console.log(JSON.stringify(result));`])).stdout);
-
   beforeAll(async () => {
-    const programs = (await evaluate('import { buildPeers } from "./scripts/lib/peers.mjs"; const result = await buildPeers()')) as Record<
+    const programs = (await evaluate('import { buildPeers } from "./scripts/lib/peers.ts"; const result = await buildPeers()')) as Record<
       string,
       string
     >;
@@ -109,7 +114,7 @@ describe.skipIf(process.platform !== "linux")("DirectML by itself (its programs 
 
   it("is what the report reads", async () => {
     const figures = (await evaluate(
-      `import { rawFigures, replayedForms } from "./bench/gpu/report.mjs";
+      `import { rawFigures, replayedForms } from "./bench/gpu/report.ts";
        const steps = ${JSON.stringify(steps)}.split(/^(?=\\w+: \\d+ nodes)/m);
        const result = { forms: steps.map(replayedForms), raw: [...rawFigures(${JSON.stringify(operators)}).keys()] }`,
     )) as { forms: Record<string, number | null>[]; raw: string[] };
@@ -131,7 +136,7 @@ describe.skipIf(process.platform !== "linux")("DirectML by itself (its programs 
 });
 
 it("npm run pack:gpu names its options, and asks for a folder", async () => {
-  const run = (...args: string[]) => execa(process.execPath, ["scripts/pack-gpu.mjs", ...args], { reject: false });
+  const run = (...args: string[]) => execa(process.execPath, ["scripts/run.mjs", "pack-gpu", ...args], { reject: false });
   expect((await run("--help")).stdout).toContain("--windows");
   const { exitCode, stderr } = await run();
   expect(exitCode).toBe(1);

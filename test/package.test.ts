@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dxtensor-package-"));
   app = join(folder, "app");
   mkdirSync(app);
-  const args = ["scripts/release.mjs", "--dry-run", "--own", "--no-check", "--json", "--out", folder];
+  const args = ["scripts/run.mjs", "release", "--dry-run", "--own", "--no-check", "--json", "--out", folder];
   const { stdout } = await execa(process.execPath, args, npm);
   tarballs = Object.values((JSON.parse(stdout) as { tarballs: Record<string, string> }).tarballs);
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));

@@ -66,7 +66,7 @@ async function setup(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<{ status: number | undefined; text: string }> {
-  const done = await execa(process.execPath, ["scripts/setup.mjs", ...args], {
+  const done = await execa(process.execPath, ["scripts/run.mjs", "setup", ...args], {
     cwd: project,
     reject: false,
     extendEnv: false,
@@ -188,7 +188,7 @@ describe("headers", () => {
     const { status, text } = await setup(["--dry-run"]);
     expect(status).toBe(0);
     expect(text).toContain("would fetch the DirectX headers");
-    expect(existsSync(join(project, "build"))).toBe(false);
+    expect(existsSync(join(project, "build", "headers"))).toBe(false);
   });
 });
 

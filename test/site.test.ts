@@ -2,9 +2,15 @@
 import { readFileSync } from "node:fs";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
+import { typescript } from "./scripts.ts";
 
 const evaluate = async <T>(code: string): Promise<T> => {
-  const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", `${code}; console.log(JSON.stringify(result))`]);
+  const { stdout } = await execa(process.execPath, [
+    ...typescript,
+    "--input-type=module",
+    "-e",
+    `${code}; console.log(JSON.stringify(result))`,
+  ]);
   return JSON.parse(stdout) as T;
 };
 const rowOf = (page: string, name: string): string | undefined => page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
@@ -12,7 +18,7 @@ const rowOf = (page: string, name: string): string | undefined => page.split("\n
 describe("errors", () => {
   it("are listed by class and text, with what is not known left open", async () => {
     const list = await evaluate<{ name: string; text: string; file: string }[]>(
-      'import { errors } from "./scripts/site/errors.mjs"; const result = errors()',
+      'import { errors } from "./scripts/site/errors.ts"; const result = errors()',
     );
     expect(list).toContainEqual({
       name: "ValueError",
@@ -29,7 +35,7 @@ describe("errors", () => {
 
 describe("names", () => {
   it("PyTorch's functions, layers and optimizers", async () => {
-    const page = await evaluate<string>('import { pytorchPage } from "./scripts/site/names.mjs"; const result = await pytorchPage()');
+    const page = await evaluate<string>('import { pytorchPage } from "./scripts/site/names.ts"; const result = await pytorchPage()');
     expect(rowOf(page, "torch.matmul")).toContain("`dx.matmul`");
     expect(rowOf(page, "torch.nn.functional.relu")).toContain("`dx.relu`");
     expect(rowOf(page, "torch.nn.LSTM")).toContain("`dx.nn.lstm(…)`");
@@ -38,7 +44,7 @@ describe("names", () => {
   });
 
   it("TensorFlow.js's, each of which the package has", async () => {
-    const page = await evaluate<string>('import { tfjsPage } from "./scripts/site/names.mjs"; const result = await tfjsPage()');
+    const page = await evaluate<string>('import { tfjsPage } from "./scripts/site/names.ts"; const result = await tfjsPage()');
     expect(rowOf(page, "tf.matMul")).toContain("`dx.matmul`");
     expect(rowOf(page, "tf.relu")).toContain("`dx.relu`");
     expect(rowOf(page, "tf.train.adam")).toContain("`dx.optim.adam`");

@@ -1,6 +1,6 @@
 /** What the soak says of its samples: growth is told, breath and short runs are not. */
 import { describe, expect, it } from "vitest";
-import { growthOf, verdictOf } from "../scripts/soak/verdict.mjs";
+import { growthOf, verdictOf } from "../scripts/soak/verdict.ts";
 
 interface Sample {
   readonly seconds: number;

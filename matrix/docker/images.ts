@@ -158,7 +158,7 @@ function wholeBuild({ command }: DockerPlatform): string {
 const nativeBuild = [
   "npm ci --no-audit --no-fund",
   "npm run setup",
-  `node -e 'import("./scripts/build.mjs").then((build) => build.buildNativeParts({ isRuntimeOnly: true }))'`,
+  "npm run build:native -- --runtime",
   "cmake --build build/native --target kernel_test abi_suite",
 ].join(" && ");
 

@@ -1,6 +1,6 @@
 # Linux libraries for older systems than this one: cmake -DCMAKE_TOOLCHAIN_FILE=native/cmake/sysroot.cmake -DDXTENSOR_SYSROOT=FOLDER
 # -DDXTENSOR_TRIPLET=x86_64-linux-gnu. This machine's GCC compiles; headers, C library, C++ library and the compiler's own parts
-# are the sysroot's (GCC 10), so that nothing newer is asked for. scripts/lib/sysroot.mjs makes the folder.
+# are the sysroot's (GCC 10), so that nothing newer is asked for. scripts/lib/sysroot.ts makes the folder.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES DXTENSOR_SYSROOT DXTENSOR_TRIPLET)
 set(CMAKE_SYSTEM_NAME Linux)
 string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR "${DXTENSOR_TRIPLET}")

@@ -1,6 +1,6 @@
 // The table of DirectML operators, and a description of an operator that owns its data.
 //
-// The table (operator_table.generated.inc, made from directml.json by scripts/generate-schema.mjs) is read three times: the
+// The table (operator_table.generated.inc, made from directml.json by npm run generate) is read three times: the
 // addon converts JavaScript values by it, the software adapter validates by it, the TypeScript builders are generated from the
 // same JSON. Everything here is plain data without state; any thread may use it.
 #pragma once

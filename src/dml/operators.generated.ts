@@ -1,4 +1,4 @@
-// Made by scripts/generate-builder.mjs from native/schema/directml.json.
+// Made by npm run generate from native/schema/directml.json.
 import type { OperatorTable } from "./schema.ts";
 
 export const ENUMS = {

@@ -1,4 +1,4 @@
-// Made by scripts/generate-builder.mjs from native/schema/directml.json.
+// Made by npm run generate from native/schema/directml.json.
 import type { DML_AXIS_DIRECTION, DML_CONVOLUTION_DIRECTION, DML_CONVOLUTION_MODE, DML_DEPTH_SPACE_ORDER, DML_INTERPOLATION_MODE, DML_IS_INFINITY_MODE, DML_MATRIX_TRANSFORM, DML_MULTIHEAD_ATTENTION_MASK_TYPE, DML_PADDING_MODE, DML_QUANTIZATION_TYPE, DML_RANDOM_GENERATOR_TYPE, DML_RECURRENT_NETWORK_DIRECTION, DML_REDUCE_FUNCTION, DML_ROUNDING_MODE, DML_TENSOR_DATA_TYPE } from "../dml/operators.generated.ts";
 import { Emitter, type Activation, type Expr, type OutputSizes, type OutputSpec, type Scalar } from "./emitter.ts";
 

@@ -1,6 +1,6 @@
 /**
  * What the generated forms of the public functions share: they compare their arguments with the declared types, since callers may write
- * JavaScript, and give errors the name that the user called. scripts/lib/signatures.mjs reads the types. @package
+ * JavaScript, and give errors the name that the user called. scripts/lib/signatures.ts reads the types. @package
  */
 import { ComplexTensor } from "../complex-tensor.ts";
 import { meant } from "../did-you-mean.ts";

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import * as activation from "./activation.ts";
 import * as aliases from "./aliases.ts";
 import * as binary from "./binary.ts";

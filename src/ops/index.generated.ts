@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { isAll, isTensor, refused, under } from "./checked.ts";
 import * as kinds from "./kinds.generated.ts";
 import * as $activation from "./activation.ts";

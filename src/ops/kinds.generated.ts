@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { isDType } from "../dtype.ts";
 import { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Fields, type Kind } from "./checked.ts";
 import { Generator } from "../ops/random.ts";

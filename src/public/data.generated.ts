@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checkedClass, factory, guarded, guardedAsync } from "./kinds.generated.ts";
 import * as $dataCollate from "../data/collate.ts";
 import * as $dataDataset from "../data/dataset.ts";

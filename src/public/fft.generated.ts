@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $fftTransforms from "../fft/transforms.ts";
 import * as $fftNd from "../fft/nd.ts";

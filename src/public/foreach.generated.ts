@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $opsForeach from "../ops/foreach.ts";
 /** Each tensor plus one of a list, or plus one for all. Reference: torch._foreach_add. */

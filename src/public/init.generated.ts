@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $nnInit from "../nn/init.ts";
 export type { InitOptions, Nonlinearity, KaimingOptions, XavierOptions } from "../nn/init.ts";

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "../io/safetensors.ts";
 export { FormatError } from "../errors.ts";
 export * as onnx from "./onnx.generated.ts";

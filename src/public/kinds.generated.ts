@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { KindTable, forms } from "./table.ts";
 import { ComplexTensor } from "../complex-tensor.ts";
 import { Device } from "../device.ts";

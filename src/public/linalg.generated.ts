@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { guarded } from "./kinds.generated.ts";
 import * as $opsLinalgCholesky from "../ops/linalg/cholesky.ts";
 import * as $opsLinalgDet from "../ops/linalg/det.ts";

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checkedClass, checkMethods } from "./kinds.generated.ts";
 import * as $optimSchedulesScheduler from "../optim/schedules/scheduler.ts";
 import * as $optimSchedulesStep from "../optim/schedules/step.ts";

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $opsMasked from "../ops/masked.ts";
 export type { MaskOption, MaskedVarianceOptions } from "../ops/masked.ts";

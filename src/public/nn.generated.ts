@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
 import * as $nnActivation from "../nn/activation.ts";
 import * as $nnAttention from "../nn/attention.ts";

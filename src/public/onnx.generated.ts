@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checkMethods, guarded, guardedAsync } from "./kinds.generated.ts";
 import * as $onnxModel from "../onnx/model.ts";
 import * as $onnxOperatorsIndex from "../onnx/operators/index.ts";

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checked, checkedClass, checkMethods, factory } from "./kinds.generated.ts";
 import * as $optimOptimizer from "../optim/optimizer.ts";
 import * as $optimSgd from "../optim/sgd.ts";

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { guarded, guardedAsync } from "./kinds.generated.ts";
 import * as $ioSafetensors from "../io/safetensors.ts";
 export type { Tensors, Metadata, Loaded, Progress, TransferOptions, LoadOptions } from "../io/safetensors.ts";

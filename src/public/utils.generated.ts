@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import { checked } from "./kinds.generated.ts";
 import * as $nnClipGrad from "../nn/clip-grad.ts";
 export type { NormOptions, TensorOrTensors } from "../nn/clip-grad.ts";

@@ -1,5 +1,6 @@
 /** Docker for tests: a base image that can be had here, builds, runs that leave nothing. */
 import { execa } from "execa";
+import { typescript } from "../scripts.ts";
 
 /** Runs docker; never throws. */
 export const docker = (args: readonly string[], timeoutMs = 20 * 60_000) =>
@@ -8,14 +9,14 @@ export const docker = (args: readonly string[], timeoutMs = 20 * 60_000) =>
 /** BASE_IMAGE, else a Debian of the suite, made here from Debian's archive. */
 export async function baseImage(suite: string): Promise<string> {
   if (process.env.BASE_IMAGE) return process.env.BASE_IMAGE;
-  const done = await execa("node", ["scripts/base-image.mjs", suite, "--json"], { stderr: "inherit" });
+  const done = await execa("node", ["scripts/run.mjs", "base-image", suite, "--json"], { stderr: "inherit" });
   return (JSON.parse(done.stdout) as { image: string }).image;
 }
 
 /** Where the image's Node comes from, as the project's own builds choose it. */
 export async function nodeSource(): Promise<string> {
-  const code = 'import { nodeSource } from "./scripts/lib/node-source.mjs"; console.log(await nodeSource())';
-  return (await execa("node", ["--input-type=module", "--eval", code])).stdout;
+  const code = 'import { nodeSource } from "./scripts/lib/node-source.ts"; console.log(await nodeSource())';
+  return (await execa("node", [...typescript, "--input-type=module", "--eval", code])).stdout;
 }
 
 /** Builds a stage of the Dockerfile; returns its tag. */

@@ -1,4 +1,4 @@
-/** scripts/docker-engine.mjs with an engine of its own: other namespaces for mounts and network, so that a running one is not touched. */
+/** scripts/docker-engine.ts with an engine of its own: other namespaces for mounts and network, so that a running one is not touched. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ async function inside(lines: readonly string[], env: Record<string, string> = {}
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
-const engine = (verb: string): string => `node scripts/docker-engine.mjs ${verb} --json`;
+const engine = (verb: string): string => `node scripts/run.mjs docker-engine ${verb} --json`;
 
 describe.runIf(process.platform === "linux" && process.getuid?.() === 0)("docker-engine", () => {
   it("starts one where none answers, uses it the second time, stops what it started", async () => {
@@ -51,7 +51,7 @@ describe.runIf(process.platform === "linux" && process.getuid?.() === 0)("docker
   });
 
   it("starts none when DOCKER_HOST names another", async () => {
-    const done = await execa("node", ["scripts/docker-engine.mjs"], { reject: false, env: { DOCKER_HOST: "tcp://127.0.0.1:9" } });
+    const done = await execa("node", ["scripts/run.mjs", "docker-engine"], { reject: false, env: { DOCKER_HOST: "tcp://127.0.0.1:9" } });
     expect(done.exitCode).toBe(1);
     expect(done.stderr).toMatch(/No Docker engine answers.*DOCKER_HOST is tcp:\/\/127\.0\.0\.1:9/);
   });

@@ -16,7 +16,7 @@ describe("a base image", () => {
   });
 
   it("of an unknown suite is refused with those that are known", async () => {
-    const done = await execa("node", ["scripts/base-image.mjs", "slink"], { reject: false });
+    const done = await execa("node", ["scripts/run.mjs", "base-image", "slink"], { reject: false });
     expect(done.exitCode).toBe(1);
     expect(done.stderr).toMatch(/Known are bullseye, bookworm, trixie, sid/);
   });

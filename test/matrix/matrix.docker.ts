@@ -23,7 +23,7 @@ let engine: Engine;
 let image: string;
 let folder: string;
 beforeAll(async () => {
-  await execa("node", ["scripts/build.mjs", "ts"], { stdio: ["ignore", "ignore", "inherit"] });
+  await execa("node", ["scripts/run.mjs", "build", "ts"], { stdio: ["ignore", "ignore", "inherit"] });
   image = await baseImage("bookworm");
   const { engines, problem } = await connect([], false, owner);
   if (engines[0] === undefined) throw new Error(problem ?? "no engine");

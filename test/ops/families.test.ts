@@ -2,6 +2,7 @@
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
+import { typescript } from "../scripts.ts";
 
 interface Family {
   readonly file: string;
@@ -16,8 +17,8 @@ interface Family {
 }
 
 async function evaluate<T>(code: string): Promise<T> {
-  const body = `import * as families from "./scripts/lib/families.mjs"; console.log(JSON.stringify(${code}))`;
-  const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", body]);
+  const body = `import * as families from "./scripts/lib/families.ts"; console.log(JSON.stringify(${code}))`;
+  const { stdout } = await execa(process.execPath, [...typescript, "--input-type=module", "-e", body]);
   return JSON.parse(stdout) as T;
 }
 const read = (source: string, file = "some-family.ts"): Promise<Family> =>

@@ -1,4 +1,4 @@
-// Made by scripts/generate-operations.mjs from the families in src/ops.
+// Made by npm run generate from the families in src/ops.
 import type { Sample } from "../../sample.ts";
 import { samples as $activation } from "../../ops/activation.ts";
 import { samples as $attention } from "../../ops/attention.ts";

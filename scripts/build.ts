@@ -1,0 +1,158 @@
+// npm run build [-- native | ts]: the addon with its libraries, and the TypeScript. Both are incremental.
+import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { execa } from "execa";
+import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./lib/project.ts";
+import { headersProblem } from "./lib/headers.ts";
+import { withLock } from "./lib/lock.ts";
+import { licences } from "./lib/package-bundles.ts";
+import { explainMissing, findTools, missingTools } from "./lib/tools.ts";
+
+const help = `npm run build [-- native | ts] [--runtime]
+
+Builds what is out of date: the addon with its libraries and test programs, and the TypeScript.
+
+  native     only the former (npm run build:native)
+  ts         only the latter (npm run build:ts)
+  --runtime  of the former only what runs: no test programs
+  --help     this text`;
+
+async function run(what, command, args, options = {}) {
+  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, ...options });
+  if (done.failed)
+    throw new ScriptError(
+      "BUILD_FAILED",
+      `${what} failed (${done.exitCode === undefined ? done.shortMessage : `status ${done.exitCode}`}).`,
+    );
+}
+
+/** A cache of another source folder, as after moving the repository, makes CMake refuse. */
+function dropForeignCache() {
+  const cache = join(buildNative, "CMakeCache.txt");
+  if (!existsSync(cache)) return;
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, "utf8"))?.[1];
+  if (home !== undefined && home !== root.replaceAll("\\", "/")) rmSync(buildNative, { recursive: true });
+}
+
+/** What the package needs at run time; the test programs are the rest. */
+const runtimeTargets = ["dxtensor_addon", "dxtensor_software"];
+
+/** Builds everything native, or only what is needed at run time. */
+export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
+  const problem = headersProblem(headers);
+  if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
+  const tools = findTools();
+  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  await withLock(at("build", "native.lock"), async () => {
+    dropForeignCache();
+    // A configuration that failed leaves a cache, but nothing to build with.
+    const configured = process.platform === "win32" ? ["CMakeCache.txt"] : ["build.ninja", "Makefile"];
+    if (!configured.some((name) => existsSync(join(buildNative, name)))) {
+      // cmake-js knows the include folders of Node's headers; everything after is CMake's own.
+      const env = tools.compiler.command === "c++" ? {} : { CXX: tools.compiler.command };
+      await run("CMake", tool("cmake-js"), ["configure", "-O", "build/native", "--config", "Release", "--log-level", "warn"], { env });
+    }
+    const targets = isRuntimeOnly ? ["--target", ...runtimeTargets] : [];
+    await run("The native build", "cmake", [
+      "--build",
+      buildNative,
+      "--config",
+      "Release",
+      "--parallel",
+      String(availableParallelism()),
+      ...targets,
+    ]);
+  });
+}
+
+/** What tsc made of files that are gone would still be shipped. */
+function dropStale(folder, sources) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const base = /^(.*)(?:\.js|\.js\.map|\.d\.ts|\.d\.ts\.map)$/.exec(name)?.[1];
+    if (base !== undefined && !bundles.some(([, file]) => file === join(folder, `${base}.js`)) && !existsSync(join(sources, `${base}.ts`)))
+      rmSync(join(folder, name));
+  }
+}
+
+/** Folders of TypeScript that is compiled; tests are not, vitest reads them as they are. */
+const projects = [
+  ["src", at("dist")],
+  ["examples", at("build", "examples")],
+  ["bench", at("build", "bench")],
+  ["matrix", at("build", "matrix")],
+];
+const hasSources = (name) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
+
+/** What the package is at run time: the library, and the command, which also runs when it is copied elsewhere alone. */
+const bundles = [
+  ["index.ts", at("dist", "bundle", "dxtensor.js")],
+  ["cli/main.ts", at("dist", "bundle", "cli.js")],
+];
+
+/**
+ * One file each: 120 modules take three times as long to import. They lie as deep in dist as the modules do, and are made of the
+ * sources, so that source maps lead to them.
+ */
+async function bundle() {
+  const sources = readdirSync(at("src"), { recursive: true }).filter((name) => name.endsWith(".ts"));
+  const newest = Math.max(...sources.map((name) => statSync(at("src", name)).mtimeMs), statSync(at("scripts", "build.ts")).mtimeMs);
+  const known = at("build", "ts", "bundle.json");
+  // A source that was removed makes no file newer.
+  const state = JSON.stringify(sources.toSorted());
+  const isFresh = (file) => existsSync(file) && statSync(file).mtimeMs > newest;
+  if (bundles.every(([, file]) => isFresh(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
+  const { rolldown } = await import("rolldown");
+  for (const [input, file] of bundles) {
+    const build = await rolldown({
+      input: at("src", input),
+      platform: "node",
+      external: /^node:/,
+      transform: { target: "es2023" },
+      tsconfig: false,
+    });
+    // Their licences ask to be kept with the code.
+    const within = input === "cli/main.ts" ? ["commander", "fflate", "pbf"] : ["pbf"];
+    await build.write({
+      file: `${file}.new`,
+      format: "esm",
+      sourcemap: false,
+      keepNames: true,
+      codeSplitting: false,
+      comments: false,
+      footer: licences(within),
+    });
+    await build.close();
+    chmodSync(`${file}.new`, 0o755);
+    renameSync(`${file}.new`, file);
+  }
+  writeFileSync(known, state);
+}
+
+/** Compiles the named folders, all of them if none is named; src is always among them. */
+export async function buildTypeScript(names = projects.map(([name]) => name)) {
+  const there = projects.filter(([name]) => (name === "src" || names.includes(name)) && hasSources(name));
+  await withLock(at("build", "ts.lock"), async () => {
+    for (const [name, output] of there) dropStale(output, at(name));
+    const { generateOperations } = await import("./generate-operations.ts");
+    generateOperations();
+    if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });
+    await run("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
+    await bundle();
+  });
+}
+
+if (process.argv[1] === at("scripts", "build.ts")) {
+  await main(async () => {
+    const { values, positionals } = parseArgs({ options: { runtime: { type: "boolean", default: false } }, allowPositionals: true });
+    const [what] = positionals;
+    const unknown = positionals.find((name, i) => i > 0 || (name !== "native" && name !== "ts"));
+    if (unknown !== undefined) throw new ScriptError("USAGE", `There is no "${unknown}" to build.`, "npm run build [-- native | ts]");
+    const start = performance.now();
+    if (what !== "ts") await buildNativeParts({ isRuntimeOnly: values.runtime });
+    if (what !== "native") await buildTypeScript();
+    say(`build: done in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  }, help);
+}

@@ -1,0 +1,115 @@
+// node file.mjs TEST_FILE REPORT [PATTERN]: runs one bundled test file in this process and writes what became of each test, as JSON, now
+// and then in between too, so that a crash leaves what was known before it; REPORT.running names the test that runs.
+import { renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { startTests } from "@vitest/runner";
+import { beginAssertions, endAssertions } from "./vitest.ts";
+
+const [name, report, pattern] = process.argv.slice(2);
+const root = dirname(fileURLToPath(import.meta.url));
+globalThis.dxtensorTests = new URL(".", import.meta.url).href;
+
+/** The leaves of a task, with the names of the suites around them. */
+function* leaves(task, suites = []) {
+  if (task.type === "test") yield { task, suites };
+  else for (const child of task.tasks) yield* leaves(child, task.type === "suite" && "filepath" in task ? suites : [...suites, task.name]);
+}
+
+const statusOf = ({ mode, result }) => {
+  if (result?.state === "pass") return "passed";
+  if (result?.state === "fail") return "failed";
+  if (mode === "skip" || result?.state === "skip") return "skipped";
+  return mode === "todo" ? "pending" : "other";
+};
+
+let collected = [];
+
+/** What an assertion found in a list that should be empty: its message only counts that. */
+const listed = ({ actual, expected }) => (typeof actual === "string" && /^(Array )?\[\]$/.test(expected) ? [actual.slice(0, 1000)] : []);
+
+function describeFile(file) {
+  const tests = [...leaves(file)].map(({ task, suites }) => {
+    const [error] = task.result?.errors ?? [];
+    const text = error === undefined ? task.result?.note : [error.message, ...listed(error)].join("\n");
+    return {
+      name: task.name,
+      suites: suites.filter((suite) => suite !== file.name),
+      status: statusOf(task),
+      duration: Math.round(task.result?.duration ?? 0),
+      ...(text === undefined ? {} : { message: text }),
+      ...(error?.stack === undefined ? {} : { trace: error.stack }),
+    };
+  });
+  // A hook or an import that failed is an error of a suite, not of a test.
+  const broken = [file, ...suitesOf(file)].flatMap((suite) =>
+    (suite.result?.errors ?? []).map((error) => `${suite.name}: ${error.message}`),
+  );
+  return { tests, broken };
+}
+
+function* suitesOf(suite) {
+  for (const child of suite.tasks) {
+    if (child.type !== "suite") continue;
+    yield child;
+    yield* suitesOf(child);
+  }
+}
+
+function write(isComplete) {
+  const files = collected.map(describeFile);
+  const known = { isComplete, tests: files.flatMap(({ tests }) => tests), broken: files.flatMap(({ broken }) => broken) };
+  writeFileSync(`${report}.new`, JSON.stringify(known));
+  renameSync(`${report}.new`, report);
+}
+
+let written = 0;
+const runner = {
+  pool: "forks",
+  config: {
+    root,
+    setupFiles: [],
+    name: undefined,
+    passWithNoTests: false,
+    testNamePattern: pattern === undefined ? undefined : new RegExp(pattern),
+    allowOnly: false,
+    sequence: { shuffle: false, concurrent: false, seed: 1, hooks: "stack", setupFiles: "list" },
+    chaiConfig: undefined,
+    maxConcurrency: 1,
+    testTimeout: Number(process.env.DXTENSOR_TEST_TIMEOUT_MS ?? 60_000),
+    hookTimeout: 120_000,
+    retry: 0,
+    includeTaskLocation: false,
+    tags: [],
+    tagsFilter: undefined,
+    strictTags: false,
+  },
+  importFile: (path) => import(pathToFileURL(path).href),
+  onCollected: (files) => {
+    collected = files;
+  },
+  onBeforeRunTask: (test) => {
+    writeFileSync(`${report}.running`, test.fullTestName ?? test.name);
+    // A file may have thousands of tests.
+    if (performance.now() - written > 250) {
+      write(false);
+      written = performance.now();
+    }
+  },
+  onBeforeTryTask: beginAssertions,
+  onAfterTryTask: endAssertions,
+};
+
+const unhandled = [];
+const remember = (error) => unhandled.push({ message: `unhandled: ${error?.message ?? String(error)}`, stack: error?.stack });
+process.on("uncaughtException", remember);
+process.on("unhandledRejection", remember);
+
+await startTests([{ filepath: join(root, name) }], runner);
+// Rejections that nobody waits for are reported after the turn that made them.
+await new Promise((resolve) => setImmediate(resolve));
+if (unhandled.length > 0) {
+  const [file] = collected;
+  file.result = { ...file.result, errors: [...(file.result?.errors ?? []), ...unhandled] };
+}
+write(true);

@@ -1,0 +1,182 @@
+// node run.mjs: runs the bundled tests beside it, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { ReportBuilder, TestBuilder, validateStrict } from "ctrf";
+
+const help = `node run.mjs [OPTIONS]
+
+Runs the tests of this folder, each file in a process of its own. The devices are those of DXTENSOR_TEST_DEVICES ("cpu,dml:0"), else all
+that are there. The last line is "N passed, M failed".
+
+  --filter TEXT      only files whose path contains it; may be given more than once
+  --test PATTERN     only tests whose full name matches this regular expression
+  --except TEXT      no files whose path contains it; may be given more than once
+  --list             names the files and those that were left out, with the reason
+  --json             the report in the Common Test Report Format on stdout, nothing else
+  --report FILE      writes that report
+  --timeout SECONDS  for each file (default 600)
+  --jobs N           files at a time (default 1)
+  --help             this text`;
+
+const root = dirname(fileURLToPath(import.meta.url));
+const manifest = JSON.parse(readFileSync(join(root, "manifest.json"), "utf8"));
+const say = (text) => process.stderr.write(`${text}\n`);
+
+const children = new Set();
+let isStopping = false;
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    isStopping = true;
+    for (const child of children) child.kill();
+  });
+}
+
+/** What a file's process wrote, with the crash or the time limit that ended it. */
+function outcome(report, how) {
+  const known = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { isComplete: false, tests: [], broken: [] };
+  if (how === null && known.isComplete) return known;
+  const running = existsSync(`${report}.running`) ? `, in or after the test "${readFileSync(`${report}.running`, "utf8")}"` : "";
+  // Tests that were not reached have no result.
+  const tests = known.tests.filter(({ status }) => status !== "other");
+  return { tests, broken: [...known.broken, `${how ?? "the process ended without a report"}${running}`] };
+}
+
+async function runFile(name, { timeoutMs, pattern, isQuiet }) {
+  const folder = mkdtempSync(join(tmpdir(), "dxtensor-tests-"));
+  const report = join(folder, "report.json");
+  const start = performance.now();
+  try {
+    const args = ["--expose-gc", "--enable-source-maps", join(root, "file.mjs"), name, report, ...(pattern === undefined ? [] : [pattern])];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", isQuiet ? "ignore" : "inherit", "inherit"] });
+    children.add(child);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      child.kill("SIGKILL");
+    }, timeoutMs);
+    const how = await new Promise((settle) => {
+      child.once("error", (error) => settle(`the process could not be started: ${error.message}`));
+      child.once("exit", (code, signal) => settle(code === 0 ? null : `the process ended with ${signal ?? `status ${code}`}`));
+    });
+    clearTimeout(timer);
+    children.delete(child);
+    return { name, ...outcome(report, isLate ? `stopped after ${timeoutMs / 1000} s` : how), ms: performance.now() - start };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function describe({ name, tests, broken, ms }) {
+  const count = (status) => tests.filter((test) => test.status === status).length;
+  const skipped = count("skipped") + count("pending");
+  const failed = count("failed") + broken.length;
+  say(
+    `${failed > 0 ? "FAIL" : " ok "} ${name}: ${count("passed")} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""} (${(ms / 1000).toFixed(1)} s)`,
+  );
+  for (const test of tests.filter(({ status }) => status === "failed"))
+    say(`     ${[...test.suites, test.name].join(" > ")}\n       ${(test.message ?? "").split("\n").slice(0, 12).join("\n       ")}`);
+  for (const problem of broken) say(`     ${problem}`);
+}
+
+function reportOf(files, start) {
+  const tests = files.flatMap(({ name, tests: found, broken }) => [
+    ...found.map(({ name: test, suites, status, duration, message, trace }) => {
+      const builder = new TestBuilder()
+        .name(test)
+        .status(status)
+        .duration(duration)
+        .suite([name, ...suites])
+        .filePath(name);
+      if (message !== undefined) builder.message(message);
+      if (trace !== undefined) builder.trace(trace);
+      return builder.build();
+    }),
+    ...broken.map((problem) =>
+      new TestBuilder().name(name).status("failed").duration(0).suite([name]).filePath(name).message(problem).build(),
+    ),
+  ]);
+  const report = new ReportBuilder()
+    .tool({ name: "dxtensor-bundled-tests" })
+    .generatedBy("dxtensor")
+    .environment({
+      extra: {
+        node: process.version,
+        platform: `${process.platform}-${process.arch}`,
+        devices: process.env.DXTENSOR_TEST_DEVICES ?? "all",
+        leftOut: manifest.leftOut,
+      },
+    })
+    .addTests(tests)
+    .summaryOverrides({ start, stop: Date.now() })
+    .build();
+  validateStrict(report);
+  return report;
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      filter: { type: "string", multiple: true, default: [] },
+      except: { type: "string", multiple: true, default: [] },
+      test: { type: "string" },
+      list: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      report: { type: "string" },
+      timeout: { type: "string", default: "600" },
+      jobs: { type: "string", default: "1" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return void console.log(help);
+  const timeoutMs = Number(values.timeout) * 1000;
+  const jobs = Number(values.jobs);
+  if (!(timeoutMs > 0) || !Number.isInteger(jobs) || jobs < 1) throw new RangeError("--timeout and --jobs are positive numbers");
+  const isWanted = (name) =>
+    (values.filter.length === 0 || values.filter.some((text) => name.includes(text))) && !values.except.some((text) => name.includes(text));
+  const names = manifest.files.filter(isWanted);
+  if (values.list) {
+    if (values.json) console.log(JSON.stringify({ files: names, leftOut: manifest.leftOut }));
+    else console.log([...names, ...manifest.leftOut.map(({ file, reason }) => `(left out: ${file}: ${reason})`)].join("\n"));
+    return;
+  }
+  if (names.length === 0) throw new RangeError("no test file has such a name (--list names them)");
+
+  const start = Date.now();
+  const results = [];
+  const queue = names.values();
+  const work = async () => {
+    for (const name of queue) {
+      if (isStopping) return;
+      const result = await runFile(name, { timeoutMs, pattern: values.test, isQuiet: values.json });
+      describe(result);
+      results.push(result);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  if (isStopping) {
+    say("stopped");
+    process.exitCode = 130;
+    return;
+  }
+  const report = reportOf(results, start);
+  if (values.report !== undefined) writeFileSync(resolve(values.report), `${JSON.stringify(report, null, 2)}\n`);
+  const { passed, failed, skipped } = report.results.summary;
+  if (values.json) console.log(JSON.stringify(report));
+  else console.log(`${skipped > 0 ? `${skipped} skipped\n` : ""}${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+}
+
+try {
+  await main();
+} catch (error) {
+  say(
+    error instanceof RangeError || error?.code?.startsWith?.("ERR_PARSE_ARGS")
+      ? `${error.message} (--help lists the options)`
+      : (error?.stack ?? String(error)),
+  );
+  process.exitCode = 1;
+}

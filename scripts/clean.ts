@@ -1,0 +1,29 @@
+// npm run clean: removes what builds and tests made; with --all also the DirectX headers and Microsoft's library.
+import { rmSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { at, main, say } from "./lib/project.ts";
+
+const help = `npm run clean [-- OPTIONS]
+
+Removes what builds and tests made.
+
+  --all   also the DirectX headers and Microsoft's library
+  --help  this text`;
+
+await main(() => {
+  const { values } = parseArgs({ options: { all: { type: "boolean" } } });
+  const made = [
+    "dist",
+    "prebuilds",
+    "test-results",
+    "build/native",
+    "build/ts",
+    "build/examples",
+    "build/bench",
+    "build/coverage",
+    "build/sanitizers",
+    "build/typescript",
+  ];
+  for (const name of values.all ? [...made, "build", "directml"] : made) rmSync(at(name), { recursive: true, force: true });
+  say(`clean: removed ${values.all ? "everything that was built or fetched" : made.join(", ")}`);
+}, help);

@@ -1,0 +1,50 @@
+// node scripts/run.mjs docker-engine [start | stop | status]: a Docker engine to build and test with.
+import { parseArgs } from "node:util";
+import { at, main, say, ScriptError } from "./lib/project.ts";
+import { ensureEngine, findEngine, stopEngine } from "./lib/engine.ts";
+
+export { ensureEngine, findEngine, stopEngine } from "./lib/engine.ts";
+
+const help = `node scripts/run.mjs docker-engine [start | stop | status] [OPTIONS]
+
+  start    an engine that answers is used as it is; where none does, as root, Debian's docker.io is installed if it is
+           missing and started without systemd (the default verb)
+  stop     ends the engine that start has started, never another one
+  status   says what answers; status 1 when nothing does
+
+  --json   one line of JSON on stdout
+  --help   this text
+
+DXTENSOR_DOCKER_FOLDER  where a started engine keeps its images and its log (the cache folder's dxtensor/docker)
+DOCKER_HOST             an engine elsewhere: then none is started`;
+
+const verbs = {
+  async start() {
+    const engine = await ensureEngine();
+    return { answer: engine, text: `engine ${engine.version} ${engine.started ? "was started" : "answers; nothing was changed"}` };
+  },
+  async stop() {
+    const done = await stopEngine();
+    return { answer: done, text: done.stopped ? `stopped: ${done.reason}` : `nothing was stopped: ${done.reason}` };
+  },
+  async status() {
+    const found = await findEngine();
+    const text = found.version === null ? `no engine answers (${found.host}): ${found.problem}` : `engine ${found.version} answers`;
+    return { answer: found, text, status: found.version === null ? 1 : 0 };
+  },
+};
+
+if (process.argv[1] === at("scripts", "docker-engine.ts")) {
+  await main(async () => {
+    const { values, positionals } = parseArgs({
+      options: { json: { type: "boolean" } },
+      allowPositionals: true,
+    });
+    const [verb = "start"] = positionals;
+    if (!Object.hasOwn(verbs, verb)) throw new ScriptError("USAGE", `Unknown verb ${verb}.`, help);
+    const { answer, text, status = 0 } = await verbs[verb]();
+    if (values.json) console.log(JSON.stringify(answer));
+    else say(`docker-engine: ${text}`);
+    return status;
+  }, help);
+}

@@ -1,0 +1,119 @@
+// npm run docs: the site of the documents, by VitePress and TypeDoc, in build/site/dist.
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { execa } from "execa";
+import { ScriptError, at, main, say } from "./lib/project.ts";
+import { buildNativeParts, buildTypeScript } from "./build.ts";
+import { ensureSetup } from "./lib/ensure.ts";
+import { apiPages } from "./site/api.ts";
+import { errors, errorsPage } from "./site/errors.ts";
+import { pytorchPage, tfjsPage } from "./site/names.ts";
+
+const help = `npm run docs [-- OPTIONS]
+
+Builds the site of the documents into build/site/dist: the pages of docs and examples, the API reference of the package's declarations, and
+the tables of names and errors, which are made of the sources. Fails for a link that leads nowhere.
+
+  --serve      serves the site when it is built, until Ctrl-C
+  --port N     at this port (4173)
+  --base PATH  path that the site will lie under (/)
+  --help       this text`;
+
+const site = at("build", "site");
+/** Beside the pages, and no part of them. */
+const left = ["sample-report", "api"];
+
+/** VitePress and TypeDoc, by a lock file of their own: nobody who builds or tests needs them. */
+async function install() {
+  mkdirSync(site, { recursive: true });
+  const lock = readFileSync(at("scripts", "site", "package-lock.json"), "utf8");
+  const done = join(site, "node_modules", ".dxtensor-lock.json");
+  if (existsSync(done) && readFileSync(done, "utf8") === lock) return;
+  for (const name of ["package.json", "package-lock.json"]) copyFileSync(at("scripts", "site", name), join(site, name));
+  say("docs: installing VitePress and TypeDoc into build/site");
+  const { failed } = await execa("npm", ["ci", "--no-audit", "--no-fund"], { cwd: site, stdio: ["ignore", 2, 2], reject: false });
+  if (failed)
+    throw new ScriptError("INSTALL", "VitePress and TypeDoc could not be installed; see above.", "They come from npm's registry.");
+  writeFileSync(done, lock);
+}
+
+/** Links to what is no page become their text: they lead into the repository. */
+const within = (text, folder, pages) =>
+  text.replaceAll(/(?<!!)\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label, target) => {
+    if (/^(https?:|#)/.test(target)) return link;
+    const [path, anchor] = target.split("#");
+    const file = join(folder, path);
+    const page = file === join("..", "README.md") ? "index.md" : file.startsWith("..") ? places[file] : file;
+    if (page === undefined || !pages.has(page)) return existsSync(at("docs", file)) ? label : link;
+    return `[${label}](/${page}${anchor === undefined ? "" : `#${anchor}`})`;
+  });
+
+/** Pages of wide tables. */
+const wide = "---\naside: false\npageClass: wide\n---\n\n";
+
+/** Pages that do not lie in docs. */
+const places = { [join("..", "CONTRIBUTING.md")]: "contributing.md", [join("..", "examples", "README.md")]: "examples/index.md" };
+
+function copyPages() {
+  for (const name of readdirSync(site))
+    if (!["node_modules", "package.json", "package-lock.json", "dist"].includes(name)) rmSync(join(site, name), { recursive: true });
+  const own = readdirSync(at("docs"), { recursive: true }).filter(
+    (name) => name.endsWith(".md") && !left.some((folder) => name.startsWith(folder)),
+  );
+  const examples = readdirSync(at("examples")).filter((name) => existsSync(at("examples", name, "README.md")));
+  const made = ["pytorch.md", "tfjs.md", "errors.md", "api/index.md", "index.md"];
+  const sources = [
+    ...own.map((name) => [at("docs", name), name, dirname(name)]),
+    [at("examples", "README.md"), "examples/index.md", "../examples"],
+    ...examples.map((name) => [at("examples", name, "README.md"), `examples/${name}.md`, `../examples/${name}`]),
+    [at("CONTRIBUTING.md"), "contributing.md", ".."],
+  ].filter(([file]) => existsSync(file));
+  for (const name of examples) places[join("..", "examples", name, "README.md")] = `examples/${name}.md`;
+  for (const name of own) places[join("..", "docs", name)] = name;
+  const pages = new Set([...sources.map(([, name]) => name), ...made]);
+  for (const [file, name, folder] of sources) {
+    mkdirSync(dirname(join(site, name)), { recursive: true });
+    writeFileSync(join(site, name), within(readFileSync(file, "utf8"), folder, pages));
+  }
+  copyFileSync(at("scripts", "site", "index.md"), join(site, "index.md"));
+  writeFileSync(join(site, "operators.md"), `${wide}${readFileSync(join(site, "operators.md"), "utf8")}`);
+  return pages.size;
+}
+
+await main(async () => {
+  const { values } = parseArgs({
+    options: {
+      serve: { type: "boolean", default: false },
+      port: { type: "string", default: "4173" },
+      base: { type: "string", default: "/" },
+    },
+  });
+  if (!/^\d{1,5}$/.test(values.port)) throw new ScriptError("PORT", `--port is a number; received ${values.port}.`);
+  if (!/^\/(.*\/)?$/.test(values.base)) throw new ScriptError("BASE", `--base begins and ends with /; received ${values.base}.`);
+  await ensureSetup();
+  await buildNativeParts({ isRuntimeOnly: true });
+  await buildTypeScript(["src"]);
+  await install();
+  copyPages();
+  const settings = join(site, ".vitepress");
+  mkdirSync(settings, { recursive: true });
+  copyFileSync(at("scripts", "site", "config.mjs"), join(settings, "config.mjs"));
+  cpSync(at("scripts", "site", "theme"), join(settings, "theme"), { recursive: true });
+  const list = errors();
+  writeFileSync(join(site, "errors.json"), JSON.stringify(list));
+  writeFileSync(join(site, "errors.md"), errorsPage(list));
+  writeFileSync(join(site, "pytorch.md"), `${wide}${await pytorchPage()}`);
+  writeFileSync(join(site, "tfjs.md"), `${wide}${await tfjsPage()}`);
+  const api = await apiPages(site, join(site, "api"));
+  writeFileSync(join(settings, "api.json"), JSON.stringify(api));
+  const vitepress = join(site, "node_modules", "vitepress", "bin", "vitepress.js");
+  const settled = { cwd: site, reject: false, env: { DXTENSOR_SITE_BASE: values.base } };
+  const built = await execa(process.execPath, [vitepress, "build", "."], { ...settled, stdio: ["ignore", 2, 2] });
+  if (built.failed) throw new ScriptError("SITE", "The site could not be built; see above.");
+  const pages = readdirSync(join(site, "dist"), { recursive: true }).filter((name) => basename(name).endsWith(".html"));
+  say(`docs: ${pages.length} pages in ${join("build", "site", "dist")}`);
+  if (!values.serve) return 0;
+  const served = await execa(process.execPath, [vitepress, "preview", ".", "--port", values.port], { ...settled, stdio: "inherit" });
+  return served.exitCode ?? 1;
+}, help);

@@ -1,0 +1,18 @@
+// npm run golden: builds what is missing, then runs recorded PyTorch cases with the given arguments.
+import { spawnSync } from "node:child_process";
+import { at, helpOf, main } from "./lib/project.ts";
+import { bundleProgram } from "./bundle-tests.ts";
+import { ensureSetup } from "./lib/ensure.ts";
+import { buildNativeParts } from "./build.ts";
+
+await main(
+  async () => {
+    await ensureSetup();
+    await buildNativeParts({ isRuntimeOnly: true });
+    const program = at("build", "golden", "main.js");
+    await bundleProgram(at("test", "golden", "main.ts"), program);
+    const done = spawnSync(process.execPath, ["--expose-gc", program, ...process.argv.slice(2)], { stdio: "inherit" });
+    return done.status ?? 1;
+  },
+  helpOf("test", "golden", "main.ts"),
+);

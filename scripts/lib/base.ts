@@ -1,0 +1,173 @@
+// A minimal Debian as a container image, made by debootstrap: for machines that reach Debian's archive but no container registry.
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { cacheFolder } from "./engine.ts";
+import { withLock } from "./lock.ts";
+import { ScriptError, say } from "./project.ts";
+import { mirrorsOf, readAptMirror, suites } from "./suites.ts";
+
+/** The prefix keeps an engine from asking a registry on the internet for it. */
+export const baseName = (suite) => `localhost/dxtensor-base:${suite}`;
+
+/** Marks what this project made in an engine. */
+export const label = "dxtensor.base";
+
+const ownBundle = "/etc/ssl/certs/surroundings.crt";
+
+/** Certificates that this machine trusts beyond Debian's, as behind a proxy that opens TLS. */
+function certificates() {
+  const file = process.env.NODE_EXTRA_CA_CERTS || process.env.SSL_CERT_FILE;
+  return file && existsSync(file) ? file : null;
+}
+
+function aptText() {
+  const folder = "/etc/apt/sources.list.d";
+  const files = ["/etc/apt/sources.list", ...(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [])];
+  return files
+    .filter((file) => existsSync(file) && /\.(list|sources)$/.test(file))
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+}
+
+async function needDebootstrap() {
+  if (process.platform !== "linux" || process.getuid() !== 0)
+    throw new ScriptError(
+      "ROOT",
+      "A base image is made by debootstrap, which runs as root on Linux.",
+      "Take one from a registry: BASE_IMAGE=ubuntu:20.04",
+    );
+  const has = async () => !(await execa("debootstrap", ["--version"], { reject: false })).failed;
+  if (await has()) return;
+  say("base-image: installing debootstrap with apt");
+  const options = { reject: false, stdin: "ignore", stdout: 2, stderr: 2, env: { DEBIAN_FRONTEND: "noninteractive" } };
+  await execa("apt-get", ["-qq", "update"], options);
+  await execa("apt-get", ["-qq", "install", "-y", "--no-install-recommends", "debootstrap"], options);
+  if (!(await has()))
+    throw new ScriptError(
+      "DEBOOTSTRAP",
+      "debootstrap is missing and apt could not install it.",
+      "On Debian or Ubuntu: apt-get install debootstrap",
+    );
+}
+
+/** debootstrap into folder/root; null, or why it failed. */
+async function bootstrap(suite, mirror, folder) {
+  const root = join(folder, "root");
+  rmSync(root, { recursive: true, force: true });
+  const done = await execa("debootstrap", ["--variant=minbase", "--include=ca-certificates", suite, root, mirror], {
+    reject: false,
+    stdin: "ignore",
+    all: true,
+    env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin` },
+  });
+  if (!done.failed) return null;
+  const lines = done.all.trim().split("\n");
+  return lines.find((line) => line.startsWith("E:")) ?? lines.at(-1) ?? done.shortMessage;
+}
+
+async function makeTar(suite, mirrors, tar) {
+  await needDebootstrap();
+  mkdirSync(cacheFolder("base"), { recursive: true });
+  const work = mkdtempSync(join(cacheFolder("base"), `${suite}-`));
+  try {
+    const problems = [];
+    let from;
+    for (const mirror of mirrors) {
+      say(`base-image: debootstrap ${suite} from ${mirror} (half a minute)`);
+      const problem = await bootstrap(suite, mirror, work);
+      if (problem === null) {
+        from = mirror;
+        break;
+      }
+      problems.push(`${mirror}: ${problem}`);
+    }
+    if (from === undefined) {
+      throw new ScriptError(
+        "BOOTSTRAP",
+        `debootstrap could not make ${suite}:\n  ${problems.join("\n  ")}`,
+        `If ${suite} has moved, name where it is now: DXTENSOR_DEBIAN_MIRROR=${suite}=URL or --mirror URL`,
+      );
+    }
+    const root = join(work, "root");
+    for (const name of ["var/cache/apt/archives", "var/lib/apt/lists"]) {
+      rmSync(join(root, name), { recursive: true, force: true });
+      mkdirSync(join(root, name, "partial"), { recursive: true });
+    }
+    await execa("tar", ["--numeric-owner", "--one-file-system", "-C", root, "-cf", `${tar}.new`, "."]);
+    renameSync(`${tar}.new`, tar);
+    return from;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+const mirrorsFor = (suite, mirror) =>
+  mirrorsOf(suite, { given: mirror, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
+
+/** A suite as a folder to chroot into, where no engine is: made by debootstrap once, kept in the cache. */
+export async function ensureRoot(suite) {
+  const folder = join(cacheFolder("base"), `${suite}-root`);
+  return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
+    if (existsSync(folder)) return folder;
+    const tar = join(cacheFolder("base"), `${suite}.tar`);
+    if (!existsSync(tar) || statSync(tar).size === 0) await makeTar(suite, mirrorsFor(suite), tar);
+    mkdirSync(`${folder}.new`, { recursive: true });
+    await execa("tar", ["--numeric-owner", "-C", `${folder}.new`, "-xf", tar]);
+    renameSync(`${folder}.new`, folder);
+    return folder;
+  });
+}
+
+const idOf = async (image) => (await execa("docker", ["image", "inspect", "--format", "{{.Id}}", image], { reject: false })).stdout.trim();
+
+/** Imports the tar; a bundle of certificates is laid over it, since what a build fetches inside passes the same proxy. */
+async function importTar(tar, image, suite) {
+  const changes = [`LABEL ${label}=${suite}`, 'CMD ["/bin/bash"]'];
+  const bundle = certificates();
+  const work = mkdtempSync(join(cacheFolder("base"), "import-"));
+  try {
+    let file = tar;
+    if (bundle !== null) {
+      file = join(work, "base.tar");
+      copyFileSync(tar, file);
+      mkdirSync(join(work, "etc/ssl/certs"), { recursive: true });
+      copyFileSync(bundle, join(work, ownBundle));
+      await execa("tar", ["--numeric-owner", "--owner=0", "--group=0", "-C", work, "-rf", file, `.${ownBundle}`]);
+      for (const name of ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO"])
+        changes.push(`ENV ${name}=${ownBundle}`);
+    }
+    const done = await execa("docker", ["import", ...changes.flatMap((change) => ["-c", change]), file, image], { reject: false });
+    if (done.failed)
+      throw new ScriptError(
+        "IMPORT",
+        `docker import failed: ${done.stderr.trim()}`,
+        "Is the engine there? node scripts/run.mjs docker-engine",
+      );
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The image of a suite in the engine that `docker` talks to: {image, id, suite, glibc, standsFor, changed}. One that is there is
+ * kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it anew.
+ */
+export async function ensureBase(suite, { mirror, refresh = false } = {}) {
+  if (!Object.hasOwn(suites, suite))
+    throw new ScriptError("SUITE", `Unknown suite ${suite}.`, `Known are ${Object.keys(suites).join(", ")} (scripts/lib/suites.ts).`);
+  const image = baseName(suite);
+  const { glibc, standsFor } = suites[suite];
+  const answer = async (changed) => ({ image, id: await idOf(image), suite, glibc, standsFor, changed });
+  if (!refresh && (await idOf(image)) !== "") return answer(null);
+  return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
+    if (!refresh && (await idOf(image)) !== "") return answer(null);
+    const tar = join(cacheFolder("base"), `${suite}.tar`);
+    let how = `imported from ${tar}`;
+    if (refresh || !existsSync(tar) || statSync(tar).size === 0) {
+      how = `made from ${await makeTar(suite, mirrorsFor(suite, mirror), tar)}`;
+    }
+    await importTar(tar, image, suite);
+    return answer(how);
+  });
+}

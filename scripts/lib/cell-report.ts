@@ -1,0 +1,107 @@
+// Runs the programs of a cell one after another, with their output shown, and writes what came of them in the Common Test Report
+// Format.
+import { readFileSync, existsSync, rmSync } from "node:fs";
+import { TestBuilder } from "ctrf";
+import { execa } from "execa";
+import { readCounts } from "./counts.ts";
+import { writeCtrf } from "./ctrf.ts";
+import { root, say } from "./project.ts";
+
+/** A driver on the processor is slow, and slower still when others use the processor too. */
+const patience = ["--testTimeout=300000", "--hookTimeout=300000", "--teardownTimeout=120000"];
+
+const seconds = (start) => ((performance.now() - start) / 1000).toFixed(1);
+
+export class CellReport {
+  #tests = [];
+  #start = Date.now();
+  #counts = { passed: 0, failed: 0, skipped: 0 };
+  #out;
+
+  /** out: where the programs' output goes; stdout belongs to --json. */
+  constructor(out) {
+    this.#out = out;
+  }
+
+  get counts() {
+    return this.#counts;
+  }
+
+  /** One result. */
+  add(name, status, { durationMs = 0, message, suite = [] } = {}) {
+    const builder = new TestBuilder().name(name).status(status).duration(Math.round(durationMs));
+    if (suite.length > 0) builder.suite(suite);
+    if (message !== undefined) builder.message(message);
+    this.#tests.push(builder.build());
+    this.#counts[status === "failed" ? "failed" : status === "passed" ? "passed" : "skipped"]++;
+    if (status !== "passed") say(`${status}: ${name}${message === undefined ? "" : `: ${message}`}`);
+  }
+
+  /**
+   * A program whose last line is "N passed, N failed": one result each, its name with its number. One that fails without a count is one failure.
+   * verify: given the output it returns what is wrong, or null.
+   */
+  async program(name, command, args, { env = {}, timeoutMs = 10 * 60_000, verify } = {}) {
+    const start = performance.now();
+    say(`\n== ${name}`);
+    const child = execa(command, args, { cwd: root, env, stdin: "ignore", all: true, buffer: true, reject: false, timeout: timeoutMs });
+    child.all.pipe(this.#out, { end: false });
+    const done = await child;
+    const counts = done.all
+      .split("\n")
+      .map(readCounts)
+      .findLast((found) => found !== null) ?? { passed: 0, failed: 0, skipped: 0 };
+    const durationMs = performance.now() - start;
+    const lines = done.all.split("\n");
+    const failures = lines.filter((line) => line.startsWith("FAILED "));
+    for (let i = 0; i < counts.passed; i++) this.#quietly(`${name} ${i + 1}`, "passed", i === 0 ? durationMs : 0, name);
+    for (let i = 0; i < counts.failed; i++) this.add(`${name}: ${failures[i] ?? "failed"}`, "failed", { suite: [name] });
+    for (const line of lines.filter((text) => text.startsWith("skipped "))) this.#quietly(line, "skipped", 0, name);
+    let problem = verify?.(done.all) ?? null;
+    if (done.timedOut) problem = `not done after ${timeoutMs / 1000} s`;
+    else if (done.failed && counts.failed === 0)
+      problem = `ended with ${done.signal ?? `status ${done.exitCode}`}: ${lines.findLast((line) => line !== "") ?? ""}`;
+    if (problem !== null) this.add(name, "failed", { message: problem, suite: [name] });
+    else if (counts.passed + counts.failed === 0) this.add(name, "passed", { durationMs, suite: [name] });
+    say(`== ${name}: ${counts.passed} passed, ${counts.failed + (problem === null ? 0 : 1)} failed (${seconds(start)} s)`);
+    return done;
+  }
+
+  #quietly(name, status, durationMs, suite) {
+    this.#tests.push(new TestBuilder().name(name).status(status).duration(Math.round(durationMs)).suite([suite]).build());
+    this.#counts[status]++;
+  }
+
+  /** Tests of vitest; its own report's results are taken over with the suite's name before theirs. */
+  async vitest(name, node, args, { env, file, timeoutMs }) {
+    const start = performance.now();
+    say(`\n== ${name}`);
+    rmSync(file, { force: true });
+    const child = execa(node, ["node_modules/vitest/vitest.mjs", "run", ...patience, ...args], {
+      cwd: root,
+      env: { ...env, DXTENSOR_CTRF: file },
+      stdin: "ignore",
+      all: true,
+      reject: false,
+      timeout: timeoutMs,
+    });
+    child.all.pipe(this.#out, { end: false });
+    const done = await child;
+    const tests = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).results.tests : [];
+    for (const test of tests) {
+      this.#tests.push({ ...test, suite: [name, ...(test.suite ?? [])] });
+      this.#counts[test.status === "passed" || test.status === "failed" ? test.status : "skipped"]++;
+    }
+    const failed = tests.filter((test) => test.status === "failed").length;
+    if (done.timedOut) this.add(name, "failed", { message: `not done after ${timeoutMs / 1000} s` });
+    else if (tests.length === 0 || (done.failed && failed === 0))
+      this.add(name, "failed", { message: `vitest ended with status ${done.exitCode}` });
+    say(`== ${name}: ${tests.length - failed} passed or skipped, ${failed} failed (${seconds(start)} s)`);
+  }
+
+  /** Writes the report; returns {passed, failed, skipped}. versions: of what was tested, by name. */
+  write(file, tool, versions) {
+    writeCtrf(file, { tool, tests: this.#tests, start: this.#start, extra: { versions } });
+    return this.#counts;
+  }
+}

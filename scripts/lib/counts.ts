@@ -1,0 +1,56 @@
+// Counting of test results over several programs, and the closing line.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { root, say } from "./project.ts";
+
+/** "12 passed, 0 failed, 3 skipped" in a program's output: the last such line counts. */
+export function readCounts(line) {
+  const match = /(\d+) passed[,;]?\s+(\d+) failed(?:[,;]?\s+(\d+) skipped)?/.exec(line);
+  return match === null ? null : { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
+}
+
+export const sum = (counts) =>
+  counts.reduce((a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }), {
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+  });
+
+/**
+ * Runs a test program with its output shown. A program that fails without saying how often counts as one failure, so does one
+ * that a signal ended; one that succeeds without a count as one pass.
+ */
+export async function runProgram(name, command, args, { env = {}, timeoutMs = 30 * 60_000 } = {}) {
+  say(`\n== ${name}`);
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+  });
+  const ended = new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: null, how: error.message }));
+    child.once("close", (code, signal) => resolve({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));
+  });
+  let counts = null;
+  for await (const line of createInterface({ input: child.stdout })) {
+    process.stdout.write(`${line}\n`);
+    counts = readCounts(line) ?? counts;
+  }
+  const { code, how } = await ended;
+  counts ??= { passed: code === 0 ? 1 : 0, failed: 0, skipped: 0 };
+  if (code !== 0) {
+    say(`== ${name}: ended with ${how}`);
+    if (counts.failed === 0) counts = { ...counts, failed: 1 };
+  }
+  return counts;
+}
+
+/** Prints the last line of a run and returns the exit status. */
+export function close(counts) {
+  const { passed, failed, skipped } = sum(counts);
+  if (skipped > 0) process.stdout.write(`${skipped} skipped\n`);
+  process.stdout.write(`${passed} passed, ${failed} failed\n`);
+  return failed === 0 && passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,29 @@
+// Microsoft's libdirectml.so by the package's own code, bundled for the moment: it needs nothing of the build.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { at } from "./project.ts";
+
+/** `dxtensor fetch`, into ./directml where the repository's library looks first; its exit status. */
+export async function fetchDirectml(options = {}) {
+  const { rolldown } = await import("rolldown");
+  const work = mkdtempSync(join(tmpdir(), "dxtensor-fetch-"));
+  try {
+    const file = join(work, "run.mjs");
+    const build = await rolldown({ input: at("src", "fetch", "run.ts"), platform: "node", external: /^node:/, tsconfig: false });
+    await build.write({ file, format: "esm" });
+    await build.close();
+    const { runFetch } = await import(pathToFileURL(file).href);
+    return await runFetch({ to: at("directml"), ...options });
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}
+
+/** What is fetched, read from the source that says it: {wheel, sha256}. */
+export function pinnedDirectml() {
+  const text = readFileSync(at("src", "fetch", "library.ts"), "utf8");
+  const [wheel, sha256] = ["wheel", "sha256"].map((name) => new RegExp(`^ {2}${name}: "([^"]+)"`, "m").exec(text)[1]);
+  return { wheel, sha256 };
+}

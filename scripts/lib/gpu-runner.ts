@@ -1,0 +1,10 @@
+// What runs on a GPU machine, in one file: bench/gpu/run.mjs, with the script that enters the Wine cell at the place that it has here.
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { bundleProgram } from "../bundle-tests.ts";
+import { at } from "./project.ts";
+
+export async function packRunner(folder) {
+  await bundleProgram(at("bench", "gpu", "run.ts"), join(folder, "bench", "gpu", "run.mjs"));
+  cpSync(at("matrix", "wine", "root", "enter.sh"), join(folder, "matrix", "wine", "root", "enter.sh"));
+}

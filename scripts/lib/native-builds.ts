@@ -1,0 +1,74 @@
+// The addon and the software adapter for each platform that a package is published for: cross-compiled where a toolchain is at hand.
+import { existsSync, mkdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { execa } from "execa";
+import { ScriptError, at, headers, root, say } from "./project.ts";
+import { headersProblem } from "./headers.ts";
+import { withLock } from "./lock.ts";
+import { ensureSysroot, triplets } from "./sysroot.ts";
+import { buildForWindows } from "../build-windows.ts";
+
+const has = (command) => spawnSync(command, ["--version"]).status === 0;
+
+/** Why a platform's binaries can't be made on this machine, with what would help; null where they can. */
+export function cannotBuild(platform) {
+  if (process.platform !== "linux") return "released binaries are made on Linux";
+  if (platform === "win32-x64") return null;
+  if (platform === "win32-arm64") return "no compiler in Debian's archive makes Windows binaries for arm64 (llvm-mingw does)";
+  const triplet = triplets[platform.replace("linux-", "")];
+  const name = triplet.startsWith("x86") ? "g++" : `g++-${triplet}`;
+  return has(`${triplet}-g++`) ? null : `${triplet}-g++ was not found: sudo apt-get install -y --no-install-recommends ${name}`;
+}
+
+async function run(what, command, args) {
+  const done = await execa(command, args, { cwd: root, stdin: "ignore", all: true, reject: false });
+  if (done.failed)
+    throw new ScriptError(
+      "BUILD_FAILED",
+      `${what} failed (${done.shortMessage.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`,
+    );
+}
+
+/** Where a platform's build lies, and CMake's settings for linking against the sysroot. */
+export async function sysrootSettings(arch) {
+  return {
+    CMAKE_BUILD_TYPE: "Release",
+    CMAKE_TOOLCHAIN_FILE: at("native", "cmake", "sysroot.cmake"),
+    DXTENSOR_SYSROOT: await ensureSysroot(arch),
+    DXTENSOR_TRIPLET: triplets[arch],
+  };
+}
+
+export const defines = (settings) => Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
+
+async function buildLinux(arch) {
+  const problem = headersProblem(headers);
+  if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
+  const folder = at("build", `linux-${arch}`);
+  const made = join(folder, "Release");
+  const settings = {
+    ...(await sysrootSettings(arch)),
+    DXTENSOR_TESTS: "OFF",
+    CMAKE_JS_INC: at("node_modules", "node-api-headers", "include"),
+    CMAKE_LIBRARY_OUTPUT_DIRECTORY: made,
+  };
+  await withLock(at("build", `linux-${arch}.lock`), async () => {
+    mkdirSync(folder, { recursive: true });
+    const generator = !existsSync(join(folder, "CMakeCache.txt")) && has("ninja") ? ["-G", "Ninja"] : [];
+    await run("CMake", "cmake", ["-S", root, "-B", folder, "--log-level=WARNING", ...generator, ...defines(settings)]);
+    const targets = ["--target", "dxtensor_addon", "dxtensor_software"];
+    await run(`The build for linux-${arch}`, "cmake", ["--build", folder, "--parallel", String(availableParallelism()), ...targets]);
+  });
+  return ["dxtensor.node", "libdxtensor_software.so"].map((name) => join(made, name));
+}
+
+/** The files of a platform's package; builds what is out of date. */
+export async function buildPlatform(platform) {
+  const start = performance.now();
+  const files =
+    platform === "win32-x64" ? (await buildForWindows({ isRuntimeOnly: true })).files : await buildLinux(platform.replace("linux-", ""));
+  say(`release: ${platform} built (${((performance.now() - start) / 1000).toFixed(0)} s)`);
+  return files;
+}

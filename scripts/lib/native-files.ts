@@ -1,0 +1,11 @@
+// Names of what the native build makes and the package ships.
+import { join } from "node:path";
+import { release } from "./project.ts";
+
+export function softwareName(platform = process.platform) {
+  if (platform === "win32") return "dxtensor_software.dll";
+  return platform === "darwin" ? "libdxtensor_software.dylib" : "libdxtensor_software.so";
+}
+
+/** The files of this platform that a package carries, as the build left them. */
+export const shipped = [join(release, "dxtensor.node"), join(release, softwareName())];

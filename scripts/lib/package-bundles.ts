@@ -1,0 +1,101 @@
+// What a published package is made of besides the bundle that the repository itself runs: a CommonJS core, a thin ES module over it, and
+// the types in one file for each of the two.
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { at } from "./project.ts";
+
+/** Of the kinds that a library without `types: ["node"]` or the DOM lacks. */
+const globals = {
+  AbortSignal: "{ readonly aborted: boolean; readonly reason: unknown }",
+  URL: "{ readonly href: string }",
+};
+
+async function write(options, output) {
+  const { rolldown } = await import("rolldown");
+  const build = await rolldown(options);
+  await build.write(output);
+  await build.close();
+}
+
+/** Their licences ask to be kept with the code. */
+export const licences = (names) =>
+  names.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
+
+/**
+ * ES modules and CommonJS share this one core, and so its state. Bundlers take the ES module with the code itself ("module" in exports):
+ * each of them makes one copy, whichever form asked for it.
+ */
+async function bundleCore(folder) {
+  await write(
+    { input: at("src", "index.ts"), platform: "node", external: /^node:/, transform: { target: "es2023" }, tsconfig: false },
+    {
+      file: join(folder, "dxtensor.cjs"),
+      format: "cjs",
+      exports: "named",
+      sourcemap: false,
+      keepNames: true,
+      codeSplitting: false,
+      comments: false,
+      footer: licences(["pbf"]),
+    },
+  );
+  // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.
+  const names = Object.keys(await import(at("dist", "bundle", "dxtensor.js"))).toSorted();
+  // Under names of their own: `var` is no variable's name.
+  const taken = names.map((name, i) => `${name}: $${i}`).join(", ");
+  const given = names.map((name, i) => `$${i} as ${name}`).join(", ");
+  writeFileSync(
+    join(folder, "dxtensor.mjs"),
+    `import { createRequire } from "node:module";\nconst { ${taken} } = createRequire(import.meta.url)("./dxtensor.cjs");\nexport { ${given} };\n`,
+  );
+}
+
+/** The text of one file of types: what augments a class (`declare module "../tensor.ts"`) lies beside it now, as an interface that merges with it. */
+function mend(text) {
+  const augmented = new Set();
+  let mended = text.replaceAll(/^declare module "[^"]*" \{\n([\s\S]*?)^\}\n/gm, (_, body) => {
+    for (const [, name] of body.matchAll(/^ {2}interface (\w+)/gm)) augmented.add(name);
+    return body;
+  });
+  // The bundler, which did not see the interface as the class's, renamed that.
+  for (const name of augmented) mended = mended.replaceAll(new RegExp(`(?<![\\w$])${name}\\$1(?![\\w$])`, "g"), name);
+  const used = Object.entries(globals).filter(([name]) => new RegExp(`[^\\w.]${name}[^\\w:]`).test(mended));
+  const own = used.map(
+    ([name, otherwise]) => `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : ${otherwise};\n`,
+  );
+  return own.join("") + mended.replaceAll("typeof 1e400", "typeof Infinity");
+}
+
+/** The types in one file, made of what tsc made of the sources. */
+export async function bundleTypes(file) {
+  const { dts } = await import("rolldown-plugin-dts");
+  const work = mkdtempSync(join(tmpdir(), "dxtensor-types-"));
+  try {
+    const made = join(work, "index.d.ts");
+    await write(
+      {
+        input: at("dist", "index.d.ts"),
+        plugins: [dts({ dtsInput: true })],
+        external: /^node:/,
+        // Files that only augment are imported for their effect.
+        treeshake: { moduleSideEffects: true },
+        logLevel: "silent",
+      },
+      { file: made, format: "es", codeSplitting: false },
+    );
+    writeFileSync(file, mend(readFileSync(made, "utf8")));
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}
+
+/** All of the package's code into a folder. The TypeScript is built. */
+export async function bundlePackage(folder) {
+  mkdirSync(folder, { recursive: true });
+  for (const name of ["dxtensor.js", "cli.js"]) writeFileSync(join(folder, name), readFileSync(at("dist", "bundle", name)));
+  chmodSync(join(folder, "cli.js"), 0o755);
+  await bundleCore(folder);
+  await bundleTypes(join(folder, "dxtensor.d.ts"));
+  writeFileSync(join(folder, "dxtensor.d.cts"), readFileSync(join(folder, "dxtensor.d.ts")));
+}

@@ -1,0 +1,162 @@
+// The npm packages of a release: what each is called, what is in it, and how it is packed.
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { execa } from "execa";
+import { ScriptError, at } from "./project.ts";
+import { bundlePackage } from "./package-bundles.ts";
+import { pinnedDirectml } from "./directml.ts";
+import { ensureVkd3d, vkd3d } from "./vulkan-vkd3d.ts";
+
+export const platforms = ["linux-x64", "linux-arm64", "win32-x64", "win32-arm64"];
+/** Published with the main package, whatever else can be built. */
+export const optional = [...platforms.filter((name) => name !== "win32-arm64"), "directml-linux-x64", "vulkan-linux-x64"];
+
+export const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
+
+/** Of all packages alike. */
+const { version, license, engines, repository, homepage, bugs } = manifest;
+const common = { version, license, repository, homepage, bugs };
+
+/** Pages for who works on the library. */
+const internal = /^(architecture|devcontainer|docker|gpu|matrix|soak|operations|setup|releases)\.md$/;
+
+/** Entries: bundlers find one copy under "module", whoever asks; Node has one core under both of its own conditions. */
+const entries = {
+  ".": {
+    import: { types: "./dist/bundle/dxtensor.d.ts", module: "./dist/bundle/dxtensor.js", default: "./dist/bundle/dxtensor.mjs" },
+    require: { types: "./dist/bundle/dxtensor.d.cts", module: "./dist/bundle/dxtensor.js", default: "./dist/bundle/dxtensor.cjs" },
+  },
+  "./package.json": "./package.json",
+};
+
+function mainManifest() {
+  const { name, description, keywords, bin, binary } = manifest;
+  return {
+    name,
+    ...common,
+    description,
+    keywords,
+    type: "module",
+    main: "./dist/bundle/dxtensor.cjs",
+    module: "./dist/bundle/dxtensor.js",
+    types: "./dist/bundle/dxtensor.d.cts",
+    exports: entries,
+    bin,
+    engines,
+    binary,
+    sideEffects: false,
+    optionalDependencies: Object.fromEntries(optional.map((name) => [`@dxtensor/${name}`, version])),
+  };
+}
+
+/** @dxtensor/NAME for one system: npm leaves it out elsewhere. */
+function platformManifest(name, description, licence = license) {
+  const [os, cpu] = name.split("-").slice(-2);
+  const libc = os === "linux" ? { libc: ["glibc"] } : {};
+  return { name: `@dxtensor/${name}`, ...common, license: licence, description, os: [os], cpu: [cpu], ...libc };
+}
+
+const stage = (name) => at("build", "packages", name);
+
+/** The folder of a package, empty but for its manifest, README and licence. */
+function start(name, made, readme, licence = at("LICENSE")) {
+  const folder = stage(name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(made, null, 2)}\n`);
+  writeFileSync(join(folder, "README.md"), readme);
+  if (licence !== null) copyFileSync(licence, join(folder, "LICENSE"));
+  return folder;
+}
+
+/** dxtensor: code, types, the command, and the pages for users. */
+export async function stageMain() {
+  const folder = start("dxtensor", mainManifest(), readFileSync(at("README.md"), "utf8"));
+  await bundlePackage(join(folder, "dist", "bundle"));
+  mkdirSync(join(folder, "docs"));
+  for (const name of readdirSync(at("docs")))
+    if (name.endsWith(".md") && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
+  return folder;
+}
+
+/** Without symbols: the same code, a fraction of the size. */
+function place(file, folder, platform) {
+  const target = join(folder, basename(file));
+  copyFileSync(file, target);
+  chmodSync(target, 0o755);
+  const strip = { "linux-x64": "x86_64-linux-gnu-strip", "linux-arm64": "aarch64-linux-gnu-strip" }[platform] ?? "x86_64-w64-mingw32-strip";
+  spawnSync(strip, ["--strip-unneeded", target]);
+}
+
+/** @dxtensor/PLATFORM: the addon and the software adapter. */
+export function stagePlatform(platform, files) {
+  const about = `dxtensor's native binary for ${platform}`;
+  const folder = start(
+    platform,
+    platformManifest(platform, about),
+    `# @dxtensor/${platform}\n\n${about}. Install [dxtensor](https://www.npmjs.com/package/dxtensor), which brings it.\n`,
+  );
+  for (const file of files) place(file, folder, platform);
+  return folder;
+}
+
+/** @dxtensor/directml-linux-x64: Microsoft's library as it is, with its licence and notice. */
+export function stageDirectml(from) {
+  const pinned = pinnedDirectml();
+  const name = "directml-linux-x64";
+  const about = `Microsoft's libdirectml.so (DirectML feature level 6.2) for dxtensor, from ${pinned.wheel}`;
+  const folder = start(
+    name,
+    platformManifest(name, about),
+    `# @dxtensor/${name}\n\n${about}, unchanged (SHA-256 ${pinned.sha256}). Its licence (MIT) and notice lie beside it.\n`,
+    null,
+  );
+  const files = readdirSync(from).filter((file) => file === "libdirectml.so" || /^(LICENSE|NOTICE)/i.test(file));
+  if (!files.some((file) => /^LICENSE/i.test(file)))
+    throw new ScriptError(
+      "LICENCE_MISSING",
+      `${from} has no licence beside libdirectml.so.`,
+      "Fetch it anew: npm run fetch:directml -- --force",
+    );
+  for (const file of files) copyFileSync(join(from, file), join(folder, file));
+  return folder;
+}
+
+/** @dxtensor/vulkan-linux-x64: ours, with libvkd3d linked in. */
+export async function stageVulkan(files) {
+  const name = "vulkan-linux-x64";
+  const about = "libdxcore.so and libd3d12.so over Vulkan for dxtensor";
+  const readme = `# @dxtensor/${name}
+
+${about}. The code is dxtensor's (MIT, LICENSE), with libvkd3d and libvkd3d-shader of ${vkd3d} linked in (LGPL 2.1 or later,
+LICENSE-vkd3d). To use another version of these, build the two libraries with it and name their folder:
+
+    git clone ${repository?.url ?? "the repository of dxtensor"} && npm ci && npm run setup
+    npm run build:vulkan -- --vkd3d PREFIX        # what ./configure --enable-static --prefix=PREFIX of vkd3d installed
+    DXTENSOR_LIBRARY_FOLDER=$PWD/build/vulkan     # goes before this package
+
+The source of that version: https://sources.debian.org/src/vkd3d/${vkd3d.replace(/^vkd3d-/, "")}/
+`;
+  const folder = start(name, platformManifest(name, about, "MIT AND LGPL-2.1-or-later"), readme);
+  for (const file of files) place(file, folder, "linux-x64");
+  const copyright = join(await ensureVkd3d(), "share", "doc", "libvkd3d-dev", "copyright");
+  copyFileSync(copyright, join(folder, "LICENSE-vkd3d"));
+  return folder;
+}
+
+/** npm pack: the tarball's path. */
+export async function pack(folder, into) {
+  mkdirSync(into, { recursive: true });
+  const done = await execa("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", into], {
+    cwd: folder,
+    reject: false,
+    env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" },
+  });
+  if (done.failed) throw new ScriptError("PACK_FAILED", `npm pack in ${folder} failed: ${done.stderr}`);
+  const answer = JSON.parse(done.stdout);
+  const [{ filename }] = Array.isArray(answer) ? answer : Object.values(answer);
+  return join(into, filename.replace(/^@/, "").replaceAll("/", "-"));
+}
+
+export const sizeOf = (file) => statSync(file).size;

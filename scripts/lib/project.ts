@@ -1,0 +1,72 @@
+// Where things lie in the repository, and how scripts speak.
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+export const at = (...parts) => join(root, ...parts);
+/** Arguments with which Node runs a script of this folder. */
+export const script = (name, ...args) => [at("scripts", "run.mjs"), name, ...args];
+/** Options with which Node takes a file in TypeScript. */
+export const takesTypeScript = ["--import", pathToFileURL(at("scripts", "typescript.mjs")).href];
+export const buildNative = at("build", "native");
+/** Where cmake-js puts the addon and the libraries. */
+export const release = join(buildNative, "Release");
+export const headers = at("build", "headers", "usr", "include");
+
+/** Folder for what can be made again: DXTENSOR_CACHE, else the user's cache folder. */
+export const cache = process.env.DXTENSOR_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor");
+
+/** Progress goes to stderr: stdout belongs to results (--json, pack, the programs that a script starts). */
+export const say = (text) => process.stderr.write(`${text}\n`);
+
+/** A failure with a remedy, shown without a stack. */
+export class ScriptError extends Error {
+  constructor(code, message, hint) {
+    super(hint === undefined ? message : `${message}\n${hint}`);
+    this.name = "ScriptError";
+    this.code = code;
+    this.problem = message;
+    this.hint = hint;
+  }
+}
+
+/** The help text of a program in TypeScript, read from its source: it may not be compiled yet. */
+export function helpOf(...path) {
+  const found = /^const help = `([^`]*)`;$/m.exec(readFileSync(at(...path), "utf8"));
+  if (found === null) throw new Error(`${path.join("/")} has no help text.`);
+  return found[1];
+}
+
+/**
+ * Runs a script's body; ScriptErrors end it with status 1 and their text. help: answers --help before anything else is done.
+ * tellsFailures: with --json a ScriptError is a line of JSON on stdout, {ok, code, message, hint}.
+ */
+export async function main(body, help, { tellsFailures = false } = {}) {
+  try {
+    if (help !== undefined && process.argv.includes("--help")) {
+      console.log(help);
+      return;
+    }
+    const status = await body();
+    process.exitCode = status ?? 0;
+  } catch (error) {
+    if (error instanceof ScriptError && tellsFailures && process.argv.includes("--json"))
+      console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));
+    else if (error instanceof ScriptError) say(error.message);
+    else if (error?.code?.startsWith?.("ERR_PARSE_ARGS")) say(`${error.message} (--help lists the options)`);
+    else throw error;
+    process.exitCode = 1;
+  }
+}
+
+/** Arguments in which "--json", where no file follows it, stands for "--json=-": standard output. */
+export const optionalFile = (args) => args.map((arg, i) => (arg === "--json" && (args[i + 1] ?? "--").startsWith("--") ? "--json=-" : arg));
+
+/** The node_modules/.bin file of a development dependency. */
+export function tool(name) {
+  const file = at("node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);
+  if (!existsSync(file)) throw new ScriptError("TOOL_MISSING", `${name} is not installed.`, "Run: npm ci");
+  return file;
+}

@@ -1,0 +1,42 @@
+// What a released binary for Linux is linked against: glibc 2.31 and GCC 10's C++ library, as Debian 11 has them (Ubuntu 20.04's glibc).
+import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { createHash } from "node:crypto";
+import { at } from "./project.ts";
+import { cached, fetchPackage, unpackPackage } from "./vulkan-archive.ts";
+
+/** Pinned, by Node's name of the architecture. */
+const packages = JSON.parse(readFileSync(at("scripts", "lib", "sysroot-packages.json"), "utf8"));
+
+/** The newest glibc that a released binary may ask for, and nothing of a C++ library of the system's. */
+export const glibc = "2.31";
+
+export const triplets = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
+
+/** Debian's links lead from the root of the system: here they lead from the folder. */
+function makeLinksRelative(folder, root = folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) makeLinksRelative(path, root);
+    else if (lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith("/")) {
+      const target = join(root, readlinkSync(path));
+      rmSync(path);
+      symlinkSync(relative(dirname(path), target), path);
+    }
+  }
+}
+
+/** The folder to hand to a compiler as --sysroot; fetched once into the cache. */
+export async function ensureSysroot(arch) {
+  const wanted = packages[arch];
+  const version = createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 8);
+  return cached(`sysroot-${glibc}-${arch}-${version}`, async (work) => {
+    for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
+    makeLinksRelative(work);
+    // A compiler's intrinsics are its own: GCC 10's would be found first.
+    for (const name of ["include", "include-fixed", "plugin"])
+      rmSync(join(work, "usr", "lib", "gcc", triplets[arch], "10", name), { recursive: true, force: true });
+    // Debian 11 has merged its folders: the linker's scripts name /lib.
+    for (const name of ["lib", "lib64"]) if (!existsSync(join(work, name))) symlinkSync(`usr/${name}`, join(work, name));
+  });
+}

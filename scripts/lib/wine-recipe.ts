@@ -1,0 +1,48 @@
+// What the Wine cell is made of: versions, digests, files, and where it lies.
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { at, cache } from "./project.ts";
+
+export const recipe = {
+  /** Wine 10 and Mesa 25: a stable release. */
+  suite: "trixie",
+  /** libvkd3d 2.1: only its static library and headers are taken. */
+  vkd3dSuite: "forky",
+  nodes: { 20: "20.20.2", 22: "22.23.3", 24: "24.21.0" },
+  onnxruntime: "1.30.0",
+  directml: { version: "1.15.4", sha256: "234e8898778cdec88d3cb0539508273494082812c968699f3de665a018971625" },
+};
+
+export const cellFolder = () => resolve(process.env.DXTENSOR_CELL ?? join(cache, "wine"));
+export const cellRoot = (folder = cellFolder()) => join(folder, "root");
+/** The cell's own folder inside its root, which Windows programs see as Z:\opt\dxtensor. */
+export const insideCell = (...parts) => join(cellRoot(), "opt", "dxtensor", ...parts);
+export const sources = at("matrix", "wine");
+
+/** Debian's packages that making the cell needs on this machine, by the command that tells whether they are there. */
+export const hostPackages = [
+  ["debootstrap", ["debootstrap"]],
+  ["gcc", ["gcc", "libc6-dev"]],
+  ["x86_64-w64-mingw32-gcc", ["gcc-mingw-w64-x86-64"]],
+];
+
+function digest(parts) {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part).update("\0");
+  return hash.digest("hex");
+}
+
+const texts = (folder, names) =>
+  (names ?? readdirSync(join(sources, folder)).toSorted()).map((name) => readFileSync(join(sources, folder, name)));
+
+/** What libvkd3d cannot take from the libc at hand, for the Vulkan runtime and for the bridge. */
+const libcNames = at("native", "vulkan", "d3d12", "libc_names.c");
+
+/** The cell's stages, with a digest of what each is made of: one that changed is made anew. */
+export const stages = () => ({
+  root: digest([recipe.suite, recipe.vkd3dSuite, ...texts("root", ["packages.sh", "unused.control"])]),
+  bridge: digest([...texts("bridge"), readFileSync(libcNames)]),
+  windows: digest([JSON.stringify([recipe.nodes, recipe.onnxruntime, recipe.directml])]),
+  prefix: digest(texts("root", ["prefix.sh", "prefix.reg", "run.sh", "throwaway.sh"])),
+});

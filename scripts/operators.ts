@@ -1,0 +1,49 @@
+// npm run operators: docs/operators.json, docs/operators.md and the README's numbers.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { ScriptError, at, main, root, say } from "./lib/project.ts";
+import { bundleProgram } from "./bundle-tests.ts";
+import { ensureSetup } from "./lib/ensure.ts";
+import { buildNativeParts } from "./build.ts";
+import { filesOf, jsonFile, sentenceOf, staleness, tableOf, withNames, write } from "./lib/operators-page.ts";
+
+const help = `npm run operators [-- OPTIONS]
+
+Runs PyTorch's recorded cases on the software adapter, and forward on simulated adapters of older feature levels, and writes what they say of
+each operation: docs/operators.json, docs/operators.md and the numbers in README.md. Takes a few minutes.
+
+  --check  runs everything, writes nothing, and fails where a file is out of date
+  --page   makes docs/operators.md and README.md anew of docs/operators.json, without running a case
+  --help   this text`;
+
+/** The facts, by a program of the tests. */
+async function facts() {
+  await ensureSetup();
+  await buildNativeParts({ isRuntimeOnly: true });
+  mkdirSync(at("build", "operators"), { recursive: true });
+  const program = at("build", "operators", "main.js");
+  const output = at("build", "operators", "facts.json");
+  await bundleProgram(at("test", "golden", "operations-main.ts"), program);
+  const done = spawnSync(process.execPath, ["--expose-gc", program, output], {
+    cwd: root,
+    stdio: ["ignore", 2, "ignore"],
+    env: { ...process.env, DXTENSOR_SIMULATE: "rtx-3070@5.0,rtx-3070@6.0,rtx-3070@6.2" },
+  });
+  if (done.status !== 0) throw new ScriptError("FAILED", "The recorded cases did not run.", `Run: node ${program} FILE`);
+  return JSON.parse(readFileSync(output, "utf8"));
+}
+
+await main(async () => {
+  const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, page: { type: "boolean", default: false } } });
+  const table = values.page ? withNames(JSON.parse(readFileSync(at(jsonFile), "utf8"))) : tableOf(await facts());
+  if (values.check) {
+    for (const [file, text] of filesOf(table))
+      if (readFileSync(at(file), "utf8") !== text)
+        throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run operators");
+  } else write(table);
+  const stale = staleness();
+  if (stale !== null) throw new ScriptError("OUT_OF_DATE", stale, "Run: npm run operators");
+  say(sentenceOf(table));
+  return 0;
+}, help);

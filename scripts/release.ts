@@ -1,0 +1,159 @@
+// npm run release: every package that this machine can build, packed, and checked as a user has it.
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { ScriptError, at, main, say } from "./lib/project.ts";
+import { buildTypeScript } from "./build.ts";
+import { ensureBuilt, ensureSetup } from "./lib/ensure.ts";
+import { systemNeeds } from "./lib/glibc.ts";
+import { shipped } from "./lib/native-files.ts";
+import { buildPlatform, cannotBuild, sysrootSettings } from "./lib/native-builds.ts";
+import { buildVulkan, vulkanLibraries } from "./lib/vulkan-build.ts";
+import { fetchDirectml } from "./lib/directml.ts";
+import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
+import { checkBundlers, checkNode, checkOldSystem, checkTypes, installed, startUp } from "./lib/release-checks.ts";
+
+const help = `npm run release -- --dry-run [OPTIONS]
+
+Builds the packages of a release that this machine can build, packs them into build/packages, and checks them: what glibc and which
+libraries the binaries ask for, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
+Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, and in a system with glibc 2.31 (needs root).
+
+  --dry-run       publish nothing, which is npm's (docs/releases.md)
+  --only NAMES    these platform packages only, such as linux-x64,vulkan-linux-x64
+  --own           this machine's own build instead of one against glibc 2.31: for tests; what is packed runs here
+  --short         Node 20 and 26, one bundler
+  --no-check      build and pack only
+  --out FOLDER    where the tarballs go (build/packages)
+  --json          one line of JSON on stdout: {ok, tarballs, left, problems}
+  --help          this text`;
+
+/** Bytes of a tarball, milliseconds of processor time. */
+const budgets = {
+  dxtensor: 2.5e6,
+  "linux-x64": 5e6,
+  "linux-arm64": 5e6,
+  "win32-x64": 6e6,
+  "directml-linux-x64": 26e6,
+  "vulkan-linux-x64": 4e6,
+  startUp: 250,
+};
+
+/** A platform package's folder; throws where it can't be made. */
+async function stageOne(name, isOwn) {
+  if (name === "directml-linux-x64") {
+    const to = at("build", "packages", "from-microsoft");
+    if ((await fetchDirectml({ to })) !== 0) throw new ScriptError("DIRECTML", "Microsoft's libdirectml.so could not be fetched.");
+    return stageDirectml(to);
+  }
+  if (name === "vulkan-linux-x64") {
+    const folder = at("build", "vulkan-linux-x64");
+    await buildVulkan({ folder, settings: await sysrootSettings("x64") });
+    return stageVulkan(vulkanLibraries.map((file) => join(folder, basename(file))));
+  }
+  return stagePlatform(name, isOwn ? shipped : await buildPlatform(name));
+}
+
+async function packAll({ names, isOwn, out }) {
+  const tarballs = {};
+  const problems = [];
+  const left = [];
+  if (isOwn) await ensureBuilt(["src"]);
+  else {
+    await ensureSetup();
+    await buildTypeScript(["src"]);
+  }
+  for (const name of names) {
+    const why = platforms.includes(name) && !isOwn ? cannotBuild(name) : null;
+    if (why !== null) {
+      left.push(`${name}: ${why}`);
+      continue;
+    }
+    const folder = await stageOne(name, isOwn);
+    for (const file of readdirSync(folder).filter((file) => /\.(so|node)$/.test(file))) {
+      if (!name.includes("linux") || name.startsWith("directml") || isOwn) continue;
+      problems.push(...(await systemNeeds(join(folder, file))).problems.map((problem) => `@dxtensor/${name}/${file} ${problem}`));
+    }
+    tarballs[name] = await pack(folder, out);
+  }
+  tarballs.dxtensor = await pack(await stageMain(), out);
+  for (const [name, file] of Object.entries(tarballs)) {
+    say(`release: ${basename(file)}  ${(sizeOf(file) / 1e6).toFixed(2)} MB`);
+    if (sizeOf(file) > budgets[name]) problems.push(`${basename(file)} has ${sizeOf(file)} bytes; ${budgets[name]} is the limit`);
+  }
+  return { tarballs, problems, left };
+}
+
+async function check(tarballs, isShort, isOwn) {
+  const app = await installed(
+    Object.entries(tarballs)
+      .filter(([name]) => !/arm64|win32/.test(name))
+      .map(([, file]) => file),
+  );
+  const counts = [];
+  const problems = [];
+  const part = async (what, body) => {
+    const start = performance.now();
+    const found = await body();
+    counts.push(found.length === 0);
+    problems.push(...found);
+    say(`release: ${found.length === 0 ? "ok    " : "FAILED"} ${what} (${((performance.now() - start) / 1000).toFixed(0)} s)`);
+  };
+  try {
+    const majors = isShort ? [20, 26] : [20, 22, 24, 26];
+    for (const major of majors) await part(`Node ${major}`, () => checkNode(app, major));
+    await part("types", () => checkTypes(app));
+    await part("start-up", async () => {
+      const ms = await startUp(app, 'await import("dxtensor")');
+      return ms > budgets.startUp ? [`importing takes ${ms.toFixed(0)} ms of processor time; ${budgets.startUp} is the limit`] : [];
+    });
+    if (isOwn) say("release: !!!! not checked on glibc 2.31: this is the machine's own build");
+    else if (process.getuid() === 0) await part("glibc 2.31", () => checkOldSystem(app, majors));
+    else say("release: !!!! not checked on glibc 2.31: a system of its own needs root");
+    await part("bundlers", () => checkBundlers(app, isShort ? ["esbuild, ES module", "esbuild, CommonJS"] : undefined));
+  } finally {
+    rmSync(app, { recursive: true });
+  }
+  return { problems, passed: counts.filter(Boolean).length, failed: counts.filter((ok) => !ok).length };
+}
+
+await main(
+  async () => {
+    const { values } = parseArgs({
+      options: {
+        "dry-run": { type: "boolean" },
+        only: { type: "string" },
+        own: { type: "boolean", default: false },
+        short: { type: "boolean", default: false },
+        "no-check": { type: "boolean", default: false },
+        out: { type: "string", default: at("build", "packages") },
+        json: { type: "boolean", default: false },
+      },
+    });
+    if (!values["dry-run"]) throw new ScriptError("USAGE", "Publishing is left to npm (docs/releases.md).", "npm run release -- --dry-run");
+    const here = `${process.platform}-${process.arch}`;
+    const names = values.only?.split(",").filter(Boolean) ?? (values.own ? [here] : [...new Set([...platforms, ...optional])]);
+    const unknown = names.find((name) => !platforms.includes(name) && !optional.includes(name));
+    if (unknown !== undefined)
+      throw new ScriptError(
+        "USAGE",
+        `There is no package "${unknown}".`,
+        `There are ${[...new Set([...platforms, ...optional])].join(", ")}.`,
+      );
+    const out = resolve(values.out);
+    mkdirSync(out, { recursive: true });
+    const { tarballs, problems, left } = await packAll({ names, isOwn: values.own, out });
+    const checked =
+      values["no-check"] || process.platform !== "linux"
+        ? { problems: [], passed: 1, failed: 0 }
+        : await check(tarballs, values.short, values.own);
+    const all = [...problems, ...checked.problems];
+    for (const problem of all) say(`release: FAILED ${problem}`);
+    for (const reason of left) say(`release: not built: ${reason}`);
+    if (values.json) console.log(JSON.stringify({ ok: all.length === 0, version: manifest.version, tarballs, left, problems: all }));
+    else console.log(`${checked.passed} passed, ${checked.failed + problems.length} failed`);
+    return all.length === 0 ? 0 : 1;
+  },
+  help,
+  { tellsFailures: true },
+);

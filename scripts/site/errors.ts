@@ -1,0 +1,127 @@
+// The errors that the sources throw, by class and text.
+import { readFileSync, readdirSync } from "node:fs";
+import { parseSync } from "rolldown/utils";
+import { ScriptError, at } from "../lib/project.ts";
+
+/** A part of a text as far as the source says it: what comes at run time is an ellipsis. */
+function textOf(node) {
+  if (node === undefined) return undefined;
+  if (node.type === "Literal") return String(node.value);
+  if (node.type === "TemplateLiteral")
+    return node.quasis
+      .map((q, i) => `${q.value.cooked}${i < node.expressions.length ? (textOf(node.expressions[i]) ?? "…") : ""}`)
+      .join("");
+  if (node.type === "ConditionalExpression") {
+    const [a, b] = [textOf(node.consequent) ?? "…", textOf(node.alternate) ?? "…"];
+    return a === b ? a : "…";
+  }
+  return "…";
+}
+
+const propertiesOf = (node) =>
+  node?.type !== "ObjectExpression"
+    ? {}
+    : Object.fromEntries(
+        node.properties.flatMap((p) => (p.type === "Property" && p.key.type === "Identifier" ? [[p.key.name, textOf(p.value)]] : [])),
+      );
+
+/** The text that errors.ts makes of the same data. */
+function messageOf({ operation, argument, expected, received, hint }) {
+  const subject = argument === undefined ? "" : `${argument} `;
+  const rule = expected === undefined ? "" : `${subject}must be ${expected}`;
+  const got = received === undefined ? "" : `${rule === "" ? subject : ""}received ${received}`;
+  return `${operation}: ${[rule, got].filter((part) => part !== "").join("; ")}.${hint === undefined ? "" : ` ${hint}`}`;
+}
+
+/** Classes whose constructor takes (operation, argument, expected, received, hint); others take an object of the same. */
+const listed = ["ShapeError", "DTypeError", "ValueError", "IndexError", "DeviceError", "DisposedError", "FormatError"];
+const objects = ["AutogradError", "UnsupportedError", "TraceError", "DxError"];
+
+function* created(node) {
+  if (node === null || typeof node !== "object") return;
+  if (Array.isArray(node)) for (const child of node) yield* created(child);
+  else {
+    if (node.type === "NewExpression" && node.callee.type === "Identifier") yield node;
+    for (const [key, child] of Object.entries(node)) if (key !== "parent") yield* created(child);
+  }
+}
+
+function errorOf(node) {
+  const name = node.callee.name;
+  const [first, ...rest] = node.arguments;
+  if (listed.includes(name)) {
+    const [operation, argument, expected, received, hint] = [first, ...rest].map(textOf);
+    return { name, text: messageOf({ operation, argument, expected, received: received === undefined ? undefined : "…", hint }) };
+  }
+  if (objects.includes(name)) {
+    const data = propertiesOf(first);
+    return data.operation === undefined ? null : { name, text: messageOf(data) };
+  }
+  return null;
+}
+
+/** Every error of src: its class, its text, and the file. */
+export function errors() {
+  const all = new Map();
+  for (const file of readdirSync(at("src"), { recursive: true })) {
+    if (!file.endsWith(".ts") || file.includes(".generated.")) continue;
+    const { program } = parseSync(file, readFileSync(at("src", file), "utf8"), { lang: "ts" });
+    for (const node of created(program)) {
+      const found = errorOf(node);
+      // An error of which nothing is known but its class helps nobody.
+      if (found === null || !/[a-z]{3}/.test(found.text.replaceAll(/must be|received/g, ""))) continue;
+      all.set(`${found.name} ${found.text}`, { ...found, file: file.replaceAll("\\", "/") });
+    }
+  }
+  // Those that many functions share come last.
+  const isShared = (e) => (e.text.startsWith("…") ? 1 : 0);
+  const list = [...all.values()].toSorted((a, b) => isShared(a) - isShared(b) || a.text.localeCompare(b.text, "en"));
+  if (list.length < 300) throw new ScriptError("ERRORS", `Only ${list.length} errors were found in src.`);
+  return list;
+}
+
+const meanings = {
+  ShapeError: "Shapes that do not fit each other or the operation.",
+  DTypeError: "A dtype that the operation does not take: convert by `x.to(dtype)`.",
+  ValueError: "A number, text or option out of its range, or one that is not known.",
+  IndexError: "A place beyond the end of what it names a part of.",
+  DeviceError: "Tensors on different devices (move one by `x.to(device)`), or a device that is not there (`npx dxtensor doctor`).",
+  DisposedError: "Use of a tensor after `dispose()`, or after the scope that made it ([memory](memory.md)).",
+  AutogradError: "Misuse of autograd: backward twice, a saved tensor changed in place ([autograd](autograd.md)).",
+  UnsupportedError: "What the device lacks, in strict mode or where no fallback exists.",
+  TraceError: "Misuse of compile, such as reading data while tracing ([compile](compile.md)).",
+  LinAlgError: "A matrix that is singular or not positive definite, or a decomposition that did not converge ([linalg](linalg.md)).",
+  FormatError: "A file that breaks the rules of its format.",
+  NativeError: "A native call that failed; HRESULT and operator are properties ([failures](failures.md)).",
+  DeviceRemovedError: "The device was removed: `dx.closeDevice()` lets the next use open it anew ([failures](failures.md)).",
+  DeviceTimeoutError: "The device finished nothing for as long as `DXTENSOR_TIMEOUT_MS` allows.",
+  OutOfMemoryError: "The device's memory, or the limit set for it, is exhausted ([memory](memory.md)).",
+  NativeLoadError: "The addon or a library could not be loaded: which, every path tried, and the remedy ([runtimes](runtimes.md)).",
+};
+
+export const errorsPage = (list) => `---
+outline: false
+---
+
+# Errors
+
+All errors are classes of \`dx\` that extend \`dx.DxError\` and hold their data: \`operation\`, \`argument\`, \`expected\`, \`received\`, \`hint\`.
+The text is made of them: \`operation: argument must be expected; received received. hint\`.
+
+| class | means |
+| --- | --- |
+${Object.entries(meanings)
+  .map(([name, text]) => `| \`${name}\` | ${text} |`)
+  .join("\n")}
+
+## By their text
+
+Made of the sources: ${list.length} texts. \`…\` stands for what is known when it happens. The name in front is the function that
+you called. What the types of a function's arguments do not take is refused in one form by all: \`relu: x must be a tensor; received 3.\`
+
+<script setup>
+import list from "./errors.json";
+</script>
+
+<ErrorList :list="list" />
+`;

@@ -1,0 +1,127 @@
+// The tables of names: from PyTorch's and TensorFlow.js's to those of here.
+import { readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { ScriptError, at } from "../lib/project.ts";
+
+const code = (name) => `\`${name}\``;
+const table = (head, rows) =>
+  `| ${head.join(" | ")} |\n|${head.map(() => " --- |").join("")}\n${rows.map((r) => `| ${r.join(" | ")} |`).join("\n")}\n`;
+const byName = ([a], [b]) => a.localeCompare(b, "en");
+
+/** What the package exports, as a user imports it. */
+const library = () => import(pathToFileURL(at("dist", "bundle", "dxtensor.js")).href);
+
+/** "nn.functional.relu" → the value of that name, undefined for none. */
+const valueOf = (dx, path) => path.split(".").reduce((object, name) => object?.[name], dx);
+
+/** Classes with the PyTorch class that their comments name: [torch.nn.LSTM, nn.lstm]. */
+function classesOf(dx, space, folder) {
+  const files = readdirSync(at("src", ...folder)).filter((name) => name.endsWith(".ts"));
+  return files.flatMap((name) => {
+    const text = readFileSync(at("src", ...folder, name), "utf8");
+    return [...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\nexport class (\w+)/g)].flatMap(([, comment, own]) =>
+      [...comment.matchAll(/torch\.(?:nn|optim)(?:\.\w+)*\.([A-Z]\w+)/g)].slice(0, 1).map(([torch]) => {
+        // conv2d() makes a Conv2d; a few classes are made by new alone.
+        const make = Object.keys(valueOf(dx, space)).find((n) => n.toLowerCase() === own.toLowerCase() && n !== own);
+        return [code(torch), code(make === undefined ? `new dx.${space}.${own}(…)` : `dx.${space}.${make}(…)`)];
+      }),
+    );
+  });
+}
+
+/** docs of PyTorch's names, from docs/operators.json and the comments of the classes. */
+export async function pytorchPage() {
+  const dx = await library();
+  const { families, aten } = JSON.parse(readFileSync(at("docs", "operators.json"), "utf8"));
+  const rows = families.flatMap(({ operations }) =>
+    operations.flatMap((o) =>
+      (o.pytorch ?? []).map((name) => [code(`torch.${name}`), code(`dx.${o.name}`), o.status === "complete" ? "" : o.status]),
+    ),
+  );
+  const layers = classesOf(dx, "nn", ["nn"]);
+  const optimizers = [...classesOf(dx, "optim", ["optim"]), ...classesOf(dx, "optim.lrScheduler", ["optim", "schedules"])];
+  if (rows.length < 300 || layers.length < 50 || optimizers.length < 10)
+    throw new ScriptError("NAMES", `Few names of PyTorch's were found: ${rows.length}, ${layers.length}, ${optimizers.length}.`);
+  return `# From PyTorch
+
+Names and meanings are PyTorch's, in camelCase; keyword arguments are an object at the end. What differs in results is listed in
+[differences](differences.md). Made of PyTorch's recorded cases and of the sources' own references.
+
+| PyTorch | dxtensor |
+| --- | --- |
+| \`x.sum(1, keepdim=True)\` | \`x.sum(1, { keepDims: true })\` |
+| \`torch.zeros(2, 3, device="cuda")\` | \`dx.zeros([2, 3], { device: "dml:0" })\` |
+| \`x[:, 1:3]\`, \`x[0]\` | \`x.slice(1, 1, 3)\`, \`x.select(0, 0)\`, \`x.index("…")\` |
+| \`x + y * 2\` | \`x.add(y.mul(2))\` |
+| \`loss.item()\`, \`x.numpy()\` | \`await loss.item()\`, \`await x.data()\`; \`itemSync()\`, \`dataSync()\` block |
+| \`with torch.no_grad():\` | \`dx.noGrad(() => …)\` |
+| \`torch.compile(f)\` | \`dx.compile(f)\`: forward, backward and the optimizer's step in one ([compile](compile.md)) |
+| \`torch.save(model.state_dict(), f)\` | \`await dx.io.safetensors.save(f, model.stateDict())\` ([saving](saving.md)) |
+| \`class M(nn.Module): def forward\` | \`class M extends dx.nn.Module { forward(x) { … } }\`; call \`model(x)\` or \`model.forward(x)\` |
+| \`torch.manual_seed(1)\` | \`dx.manualSeed(1)\` |
+| \`model.to("cuda")\` | \`model.to("dml:0")\` |
+
+## Functions
+
+${table(["PyTorch", "dxtensor", "recorded cases"], rows.toSorted(byName))}
+## Layers
+
+${table(["PyTorch", "dxtensor"], layers.toSorted(byName))}
+## Optimizers and schedules
+
+${table(["PyTorch", "dxtensor"], optimizers.toSorted(byName))}
+## What there is not
+
+${table(
+  ["PyTorch's operator", "why"],
+  aten.filter((o) => o.none !== undefined).map((o) => [code(o.name), o.none.replaceAll("|", "\\|")]),
+)}`;
+}
+
+/** What of TensorFlow.js's core is no operation for users. */
+const inner =
+  /_$|^(register|unregister|deregister|copyRegistered|getBackend$|getGradient|getKernel|enable|engine$|env$|ready$|setPlatform|setdiff1dAsync|buffer$|print$|nextFrame$|enclosingPowerOfTwo|deprecationWarn|upcastType|findBackend|removeBackend|sumOutType|variableGrads|backend$|getKernelsForBackend)/;
+
+/** docs of TensorFlow.js's names: the same name where the package exports it, else a line of tfjs-names.json, else none. */
+export async function tfjsPage() {
+  const dx = await library();
+  const tf = createRequire(at("package.json"))("@tensorflow/tfjs-core");
+  const names = JSON.parse(readFileSync(at("scripts", "site", "tfjs-names.json"), "utf8"));
+  const plain = Object.keys(tf).filter((n) => typeof tf[n] === "function" && /^[a-z]/.test(n) && !inner.test(n));
+  const spaces = ["losses", "image", "linalg", "spectral", "train", "signal", "fused"].flatMap((s) =>
+    Object.keys(tf[s]).map((n) => `${s}.${n}`),
+  );
+  const rows = [...plain, ...spaces].map((name) => {
+    const here = names[name] ?? (typeof valueOf(dx, name) === "function" ? name : undefined);
+    const isName = here !== undefined && /^[\w.]+$/.test(here);
+    if (isName && typeof valueOf(dx, here) !== "function")
+      throw new ScriptError("NAMES", `tfjs-names.json: ${name} is said to be ${here}, which the package does not export.`);
+    return [
+      code(`tf.${name}`),
+      here === undefined ? "–" : isName ? code(`dx.${here}`) : here.replaceAll("|", "\\|"),
+      here === undefined ? "no" : "yes",
+    ];
+  });
+  const known = rows.filter(([, , is]) => is === "yes").length;
+  return `# From TensorFlow.js
+
+Of ${rows.length} functions of \`@tensorflow/tfjs-core\` ${known} have a counterpart. Where a name is the same the meaning is PyTorch's: axes are \`[N, C, H, W]\`,
+not \`[N, H, W, C]\`, and options are an object.
+
+| TensorFlow.js | dxtensor |
+| --- | --- |
+| \`tf.tidy(() => …)\` | \`dx.scope(() => …)\`, which may be asynchronous |
+| \`await x.data()\`, \`x.dataSync()\`, \`x.arraySync()\` | \`await x.data()\`, \`x.dataSync()\`, \`x.toArraySync()\` |
+| \`tf.variable(x)\` | \`new dx.nn.Parameter(x)\`, or \`{ requiresGrad: true }\` |
+| \`optimizer.minimize(() => loss)\` | \`loss.backward(); optimizer.step(); optimizer.zeroGrad();\` |
+| \`tf.sequential({ layers: [tf.layers.dense({ units: 10 })] })\` | \`dx.nn.sequential(dx.nn.linear(784, 10))\` |
+| \`model.fit(x, y, { epochs })\` | a loop over \`dx.data.dataLoader\` ([tour](tour.md)) |
+| \`model.save("file://…")\` | \`await dx.io.safetensors.save(path, model.stateDict())\` |
+| \`tf.loadGraphModel\` | \`await dx.io.onnx.load("model.onnx")\` ([onnx](onnx.md)) |
+
+${table(
+  ["TensorFlow.js", "dxtensor"],
+  rows.toSorted(byName).map(([a, b]) => [a, b]),
+)}`;
+}

@@ -1,0 +1,125 @@
+// npm run soak: hours of everything at once, with faults on demand. See docs/soak.md.
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { ScriptError, at, main, optionalFile, release, say, takesTypeScript } from "./lib/project.ts";
+import { ensureBuilt } from "./lib/ensure.ts";
+import { softwareName } from "./lib/native-files.ts";
+import { verdictOf } from "./soak/verdict.ts";
+
+const help = `npm run soak [-- OPTIONS]
+
+  --minutes N    how long (default: 5)
+  --seed N       of the order of what is done (default: 1)
+  --json [FILE]  write the result as JSON (default: standard output, and no progress)
+  --help         this text
+
+Trains, infers, resizes, reads, saves, opens and closes devices, ends workers, lets memory run out and devices be removed, on the
+software adapter. Ends with status 1 when a result was wrong or lost, the process died, or memory grew. Ctrl-C ends it early,
+with the result so far.`;
+
+/** What is soaked is what was built when it began, whatever is built meanwhile. */
+function snapshot() {
+  const folder = at("build", `soak-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  cpSync(at("dist"), join(folder, "dist"), { recursive: true });
+  const env = {};
+  for (const [variable, name] of [
+    ["DXTENSOR_NATIVE", "dxtensor.node"],
+    ["DXTENSOR_SOFTWARE", softwareName()],
+  ]) {
+    const from = process.env[variable] ?? join(release, name);
+    if (!existsSync(from)) continue;
+    cpSync(from, join(folder, name));
+    env[variable] = join(folder, name);
+  }
+  return { folder, env };
+}
+
+await main(async () => {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "5" },
+      seed: { type: "string", default: "1" },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+    args: optionalFile(process.argv.slice(2)),
+  });
+  const minutes = Number(values.minutes);
+  const seed = Number(values.seed);
+  if (!(minutes > 0 && minutes < 1e5)) throw new ScriptError("USAGE", `--minutes must be a number above 0; received ${values.minutes}.`);
+  if (!Number.isSafeInteger(seed)) throw new ScriptError("USAGE", `--seed must be a whole number; received ${values.seed}.`);
+  await ensureBuilt([]);
+  const isQuiet = values.json === "-";
+  const interval = Math.min(15, Math.max(0.5, (minutes * 60) / 40));
+  const built = snapshot();
+  process.once("exit", () => {
+    rmSync(built.folder, { recursive: true, force: true });
+  });
+  const child = spawn(
+    process.execPath,
+    [
+      "--expose-gc",
+      ...takesTypeScript,
+      at("scripts", "soak", "work.ts"),
+      `${pathToFileURL(built.folder).href}/`,
+      String(minutes),
+      String(seed),
+      String(interval),
+    ],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...built.env, DXTENSOR_SIMULATE: "uhd-630@5.0,rtx-3070", DXTENSOR_DEVICE: "cpu" },
+      // Its own group: Ctrl-C comes to it once, from here.
+      detached: true,
+    },
+  );
+  let hasEnded = false;
+  const end = () => {
+    if (hasEnded) child.kill("SIGKILL");
+    hasEnded = true;
+    child.kill("SIGINT");
+  };
+  process.on("SIGINT", end);
+  const samples = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const sample = JSON.parse(line);
+    samples.push(sample);
+    const { acts, asked, answered, wrong } = sample.counts;
+    if (!isQuiet)
+      say(
+        `${String(sample.seconds).padStart(6)} s  ${acts} acts  ${answered} of ${asked} results, ${wrong} wrong  rss ${sample.rss} MiB  heap ${sample.heap} MiB  ${sample.liveBuffers} buffers`,
+      );
+  });
+  const exit = await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  process.off("SIGINT", end);
+  const verdict = verdictOf(samples, exit);
+  const result = {
+    date: new Date().toISOString(),
+    node: process.version,
+    minutes,
+    seed,
+    exit,
+    ...verdict,
+    counts: samples.at(-1)?.counts ?? {},
+    samples,
+  };
+  if (isQuiet) console.log(JSON.stringify(result, null, 2));
+  else {
+    if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(result, null, 2));
+    for (const [name, n] of Object.entries(result.counts)) say(`  ${name}: ${n}`);
+    const { rss } = verdict.growth;
+    say(`  resident memory after the warm-up: ${rss.early} MiB, in the end ${rss.late}, ${rss.perHour} an hour`);
+    if (verdict.unjudged.length > 0) say(`  too short to judge ${verdict.unjudged.join(", ")}`);
+    for (const problem of verdict.problems) say(`  PROBLEM: ${problem}`);
+  }
+  if (!isQuiet) console.log(verdict.problems.length === 0 ? "soak: nothing wrong, nothing lost" : "soak: FAILED");
+  return verdict.problems.length === 0 ? 0 : 1;
+}, help);

@@ -1,0 +1,46 @@
+// npm test: sets up and builds what is missing or out of date, then runs every test and closes with one line of counts.
+import { join } from "node:path";
+import { buildNative, main, release } from "./lib/project.ts";
+import { buildNativeParts, buildTypeScript } from "./build.ts";
+import { close, runProgram } from "./lib/counts.ts";
+import { ensureSetup } from "./lib/ensure.ts";
+import { softwareName } from "./lib/native-files.ts";
+import { runVitest } from "./lib/vitest.ts";
+
+const help = `npm test [-- OPTIONS] [FILTER...]
+
+  FILTER        run only the test files whose path contains it (vitest's arguments; the native programs are left out)
+  --native      run only the native test programs
+  --typescript  run only the tests in TypeScript
+  --help        this text
+
+The report is test-results/ctrf.json, or DXTENSOR_CTRF.`;
+
+/** The native test programs with their arguments; each prints "N passed, N failed" as its last line. */
+const programs = [
+  ["kernel_test", []],
+  ["abi_suite", ["--software", join(release, softwareName())]],
+  ["dml_stress", ["--software", join(release, softwareName())]],
+];
+
+async function runNative() {
+  const counts = [];
+  for (const [name, args] of programs) counts.push(await runProgram(name, join(buildNative, "native", "test", name), args));
+  return counts;
+}
+
+await main(async () => {
+  const args = process.argv.slice(2);
+  await ensureSetup();
+  await buildNativeParts();
+  if (args.includes("--native")) return close(await runNative());
+  await buildTypeScript();
+  const counts = [
+    await runVitest(
+      "ctrf.json",
+      args.filter((arg) => arg !== "--typescript"),
+    ),
+  ];
+  if (args.length === 0) counts.push(...(await runNative()));
+  return close(counts);
+}, help);
