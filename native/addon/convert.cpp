@@ -213,6 +213,9 @@ dml::ShaderDesc ToShader(const js::Value& object, const Place& place) {
   if (constants.size() % 4) Unfit(place + ".constants", "whole words");
   shader.constants.resize(constants.size() / 4);
   if (!constants.empty()) std::memcpy(shader.constants.data(), constants.data(), constants.size());
+  shader.strides = ToBytes(object.Get("strides"), place + ".strides");
+  for (uint8_t stride : shader.strides)
+    if (stride != 0 && stride != 4 && stride != 8 && stride != 16) Unfit(place + ".strides", "0, 4, 8 or 16");
   js::Value groups = Array(object.Get("groups"), place + ".groups");
   if (groups.Length() != 3) Unfit(place + ".groups", "3 numbers");
   for (uint32_t i = 0; i < 3; ++i) shader.groups[i] = Whole<uint32_t>(groups.At(i), place + ".groups");

@@ -88,6 +88,8 @@ CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const
   compiled.name = "shader";
   compiled.shader = cache.Get(desc, buffers);
   compiled.descriptors = buffers;
+  compiled.strides = desc.strides;
+  compiled.strides.resize(buffers);
   compiled.constants = desc.constants;
   compiled.groups = desc.groups;
   return compiled;

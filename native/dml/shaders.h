@@ -1,6 +1,6 @@
 // Compute shaders: pipelines of DXBC containers, kept by their bytes, and the root signatures that they share.
 //
-// A root signature is constants at b0 (parameter 0) and a table of raw unordered access views u0, u1, … (parameter 1). ShaderCache is
+// A root signature is constants at b0 (parameter 0) and a table of unordered access views u0, u1, … (parameter 1). ShaderCache is
 // the JavaScript thread's; a Shader is immutable, and held by every program that uses it.
 #pragma once
 
@@ -20,6 +20,7 @@ namespace dxtensor::dml {
 // What a program says of a shader: its inputs are the first of the buffers.
 struct ShaderDesc {
   std::vector<uint8_t> bytes;
+  std::vector<uint8_t> strides;  // of each buffer: bytes of a structure; 0: raw
   std::vector<uint32_t> constants;
   std::array<uint32_t, 3> groups{1, 1, 1};
   uint32_t input_count = 0;

@@ -122,10 +122,12 @@ export interface GraphDescription {
   readonly outputEdges: readonly (readonly [number, number, number])[];
 }
 
-/** A compute shader of our own: launched over its step's ranges as raw buffers u0, u1, …, inputs first. */
+/** A compute shader of our own: launched over its step's ranges as buffers u0, u1, …, inputs first. */
 export interface ShaderDescription {
   /** DXBC. */
   readonly shader: Uint8Array;
+  /** Of each buffer: bytes of a structure; 0: raw. */
+  readonly strides: Uint8Array;
   /** The words of cb0, 32 at most. */
   readonly constants: Uint32Array;
   readonly groups: readonly [number, number, number];

@@ -72,12 +72,12 @@ export class ShaderProgram {
   }
 
   call(groups: number, facts: LaunchFacts, options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {}): ShaderCall {
-    const { bytes, uniforms } = this.compiled;
+    const { bytes, strides, uniforms } = this.compiled;
     const grid = this.grid(groups);
     const constants = Uint32Array.from(uniforms, (u) => {
       const n = this.uniform(u, facts, grid[0]);
       return u.type === "f32" ? bitsOfFloat(n) : n >>> 0;
     });
-    return { id: this.#id, bytes, constants, groups: grid, fills: options.fills ?? [], inPlace: options.inPlace ?? false };
+    return { id: this.#id, bytes, strides, constants, groups: grid, fills: options.fills ?? [], inPlace: options.inPlace ?? false };
   }
 }

@@ -348,11 +348,20 @@ class Machine {
       return null;
     }
     const element = at + which;
-    if (element >= place.count) {
+    // What is unchecked may touch the half behind the last one of an odd count.
+    const count = m.element === "f16" && !s.checked ? place.count + (place.count % 2) : place.count;
+    if (element >= count) {
       this.#fault(s.checked ? "outside" : "unguarded", m.name, element, thread, s.place);
       return null;
     }
     return m.element === "f16" ? { word: element >>> 1, half: element & 1 } : { word: element, half: -1 };
+  }
+
+  /** Halves begin at even places; what is unchecked, at a multiple of the access's size. */
+  #demandAligned(s: Load | Store, at: number, count: number, thread: number): void {
+    if (s.raw || count === 1) return;
+    const unit = s.checked ? (s.memory.element === "f16" ? 2 : 1) : count;
+    if (at % unit !== 0) this.#fault("unaligned", s.memory.name, at, thread, s.place);
   }
 
   #load(s: Load, mask: Uint8Array): void {
@@ -362,8 +371,7 @@ class Machine {
     const isTracked = s.memory.kind === "shared" || s.memory.isWritable;
     for (let i = 0; i < mask.length; i++) {
       if (mask[i] !== 1) continue;
-      if (s.memory.element === "f16" && !s.raw && outs.length > 1 && at[i]! % 2 === 1)
-        this.#fault("unaligned", s.memory.name, at[i]!, i, s.place);
+      this.#demandAligned(s, at[i]!, outs.length, i);
       outs.forEach((out, k) => {
         const found = this.#find(s, at[i]!, i, k);
         const { type } = s.results[k]!;
@@ -384,8 +392,7 @@ class Machine {
     const values = s.values.map((v) => this.#of(v));
     for (let i = 0; i < mask.length; i++) {
       if (mask[i] !== 1) continue;
-      if (s.memory.element === "f16" && !s.raw && values.length > 1 && at[i]! % 2 === 1)
-        this.#fault("unaligned", s.memory.name, at[i]!, i, s.place);
+      this.#demandAligned(s, at[i]!, values.length, i);
       values.forEach((v, k) => {
         const found = this.#find(s, at[i]!, i, k);
         if (found === null) return;

@@ -70,6 +70,10 @@ interface Access {
   readonly raw: boolean;
   /** Outside nothing is read or written; an unchecked access outside is a fault of the shader. */
   readonly checked: boolean;
+  /** The address is surely a multiple of the access's size. */
+  readonly aligned?: boolean;
+  /** Of structured memory: `at` counts structures, and this the bytes inside of one. */
+  readonly offset?: Value;
   readonly place: string;
 }
 
@@ -181,9 +185,9 @@ export function readsOf(s: Statement): readonly Value[] {
     case "operate":
       return s.args;
     case "load":
-      return [s.at];
+      return s.offset === undefined ? [s.at] : [s.at, s.offset];
     case "store":
-      return [s.at, ...s.values];
+      return s.offset === undefined ? [s.at, ...s.values] : [s.at, s.offset, ...s.values];
     case "atomic":
       return s.expected === null ? [s.at, s.value] : [s.at, s.value, s.expected];
     case "declare":

@@ -55,7 +55,7 @@ export abstract class Elements<E extends Element> {
     return this.#load(at, count, true);
   }
 
-  /** @internal The shader sees to it that the place is inside; the evaluator reports where it is not. */
+  /** @internal The shader sees to it that the place is inside and a multiple of count; the evaluator reports where it is not. */
   loadsInside(at: UintLike, count: number): TypedOf[ElementType<E>][] {
     return this.#load(at, count, false);
   }

@@ -15,6 +15,7 @@ import {
   type Store,
   type Value,
 } from "./ir.ts";
+import { Alignment } from "./alignment.ts";
 import { roundedHalf } from "./half.ts";
 import { Ranges } from "./ranges.ts";
 import { Rewriter, rewrite } from "./simplify.ts";
@@ -24,10 +25,12 @@ export const lower = (shader: Shader): Shader => rewrite(shader, (b) => new Lowe
 
 class Lowering extends Rewriter {
   readonly #ranges: Ranges;
+  readonly #alignment: Alignment;
 
   constructor(builder: Builder, threads: number) {
     super(builder);
     this.#ranges = new Ranges(builder, threads);
+    this.#alignment = new Alignment(builder);
   }
 
   override statement(s: Statement): void {
@@ -54,6 +57,7 @@ class Lowering extends Rewriter {
     const index = this.fresh(s.index);
     const [start, end, step] = [this.value(s.start), this.value(s.end), this.value(s.step)];
     this.#ranges.below(index, end);
+    this.#alignment.ofLoop(index, start, step);
     b.add({ ...s, index, start, end, step, body: this.inside(s.body) });
   }
 
@@ -74,14 +78,21 @@ class Lowering extends Rewriter {
     return count === 1 ? first : b.operate("and.bool", first, b.operate("ge.u32", b.operate("sub.u32", size, at), this.#u(count)));
   }
 
-  #words(s: { readonly memory: Memory; readonly place: string }, address: Value, types: readonly Scalar[]): Value[] {
+  /** Whether words from a byte address on begin at a multiple of all their bytes. What is unchecked does. */
+  #isAligned(s: { readonly checked: boolean }, address: Value, words: number): boolean {
+    return words === 1 || !s.checked || 2 ** this.#alignment.of(address) % (4 * words) === 0;
+  }
+
+  #words(s: Load, address: Value, types: readonly Scalar[]): Value[] {
     const results = types.map((t) => this.builder.value(t));
-    this.builder.add({ kind: "load", memory: s.memory, at: address, raw: true, checked: false, results, place: s.place });
+    const aligned = this.#isAligned(s, address, types.length);
+    this.builder.add({ kind: "load", memory: s.memory, at: address, raw: true, checked: false, aligned, results, place: s.place });
     return results;
   }
 
-  #writeWords(s: { readonly memory: Memory; readonly place: string }, address: Value, values: readonly Value[]): void {
-    this.builder.add({ kind: "store", memory: s.memory, at: address, raw: true, checked: false, values, place: s.place });
+  #writeWords(s: Store, address: Value, values: readonly Value[]): void {
+    const aligned = this.#isAligned(s, address, values.length);
+    this.builder.add({ kind: "store", memory: s.memory, at: address, raw: true, checked: false, aligned, values, place: s.place });
   }
 
   #zero(type: Scalar): Value {

@@ -21,6 +21,7 @@ import {
 import { lower } from "../lower.ts";
 import { bitsOfFloat, isCast, type Scalar } from "../operations.ts";
 import { simplify } from "../simplify.ts";
+import { structured } from "../structured.ts";
 import { allocate } from "./allocate.ts";
 import { makeContainer } from "./container.ts";
 import type { Instruction, Operand, Register } from "./instructions.ts";
@@ -31,6 +32,8 @@ import { Uses } from "./uses.ts";
 /** What a launch needs to know of a compiled shader. */
 export interface CompiledShader {
   readonly bytes: Uint8Array;
+  /** Of each buffer: bytes of a structure; 0: raw. */
+  readonly strides: Uint8Array;
   /** The words of cb0, in order. */
   readonly uniforms: readonly Uniform[];
   /** Instructions, and temporary registers of four words. */
@@ -44,7 +47,7 @@ export const MOST_UNIFORMS = 32;
 export const MOST_BUFFERS = 8;
 
 export function emitShader(source: Shader): CompiledShader {
-  const shader = simplify(lower(simplify(source)));
+  const { shader, strides } = structured(simplify(lower(simplify(source))));
   if (shader.uniforms.length > MOST_UNIFORMS)
     throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MOST_UNIFORMS}`, "");
   const emitter = new Emission(shader);
@@ -55,8 +58,8 @@ export function emitShader(source: Shader): CompiledShader {
   const declarations = [
     ...declaration("dcl_thread_group", shader.threads, 1, 1),
     ...(shader.uniforms.length === 0 ? [] : declareConstants(Math.ceil(shader.uniforms.length / 4))),
-    ...shader.buffers.flatMap((b) => declareBuffer(b.slot)),
-    ...shader.shared.flatMap((m) => declareShared(m.slot, 4 * m.length)),
+    ...shader.buffers.flatMap((b) => declareBuffer(b.slot, strides.get(b) ?? 0)),
+    ...shader.shared.flatMap((m) => declareShared(m.slot, 4 * m.length, strides.get(m) ?? 0)),
     ...(emitter.groups === 0 ? [] : declareInput("group", emitter.groups)),
     ...(emitter.usesLocal ? declareInput("local", 1) : []),
     ...(registers === 0 ? [] : declaration("dcl_temps", registers)),
@@ -69,7 +72,8 @@ export function emitShader(source: Shader): CompiledShader {
     { name: "OSGN", words: [0, 8] },
     { name: "SHEX", words },
   ]);
-  return { bytes, uniforms: shader.uniforms, instructions: code.length, registers };
+  const ofBuffers = Uint8Array.from(shader.buffers, (b) => strides.get(b) ?? 0);
+  return { bytes, strides: ofBuffers, uniforms: shader.uniforms, instructions: code.length, registers };
 }
 
 function wordOf(type: Scalar, n: number): number {
@@ -309,12 +313,16 @@ class Emission {
   #load(s: Load): void {
     const registers = s.results.map((v) => this.#fresh(v));
     if (registers.length > 1) for (const r of registers) r.group = registers;
-    this.add("ld_raw", [registers], [this.#of(s.at), this.#memory(s.memory, registers.length)]);
+    const memory = this.#memory(s.memory, registers.length);
+    if (s.offset === undefined) this.add("ld_raw", [registers], [this.#of(s.at), memory]);
+    else this.add("ld_structured", [registers], [this.#of(s.at), this.#of(s.offset), memory]);
   }
 
   #store(s: Store): void {
     const value = s.values.length === 1 ? this.#of(s.values[0]!) : this.#vector(s.values);
-    this.add("store_raw", [], [this.#memory(s.memory, s.values.length), this.#of(s.at), value]);
+    const memory = this.#memory(s.memory, s.values.length);
+    if (s.offset === undefined) this.add("store_raw", [], [memory, this.#of(s.at), value]);
+    else this.add("store_structured", [], [memory, this.#of(s.at), this.#of(s.offset), value]);
   }
 
   /** Several values in one register: where they lie already, or where they will be made, if nobody else needs them. */

@@ -75,7 +75,7 @@ export function instructionTokens(i: Instruction): number[] {
   const first = i.results[0];
   const components = first === undefined || first === null ? null : ("id" in first ? [first] : first).map((r) => r.component);
   i.operands.forEach((o) => {
-    const isTarget = o.kind === "memory" && i.opcode !== "ld_raw";
+    const isTarget = o.kind === "memory" && i.opcode !== "ld_raw" && i.opcode !== "ld_structured";
     tokens.push(...(isTarget ? memoryResult(o) : operandTokens(o, components)));
   });
   return [(OPCODE[i.opcode] | i.flags | ((tokens.length + 1) << 24)) >>> 0, ...tokens];
@@ -97,6 +97,12 @@ export const declareConstants = (registers: number): number[] =>
     0,
     registers,
   );
-export const declareBuffer = (slot: number): number[] => declaration("dcl_uav_raw", typeBits(OPERAND.uav) | ONE_INDEX, slot);
-export const declareShared = (slot: number, bytes: number): number[] =>
-  declaration("dcl_tgsm_raw", typeBits(OPERAND.shared) | ONE_INDEX, slot, bytes);
+/** stride: bytes of a structure; 0: raw. */
+export const declareBuffer = (slot: number, stride: number): number[] =>
+  stride === 0
+    ? declaration("dcl_uav_raw", typeBits(OPERAND.uav) | ONE_INDEX, slot)
+    : declaration("dcl_uav_structured", typeBits(OPERAND.uav) | ONE_INDEX, slot, stride);
+export const declareShared = (slot: number, bytes: number, stride: number): number[] =>
+  stride === 0
+    ? declaration("dcl_tgsm_raw", typeBits(OPERAND.shared) | ONE_INDEX, slot, bytes)
+    : declaration("dcl_tgsm_structured", typeBits(OPERAND.shared) | ONE_INDEX, slot, stride, bytes / stride);

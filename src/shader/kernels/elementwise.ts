@@ -1,7 +1,7 @@
 /** One result for each element: copy, relu, gelu, casts, add, SwiGLU, Adam. Threads move 16 bytes at once, several times. */
 import { sizeOf } from "../../shape.ts";
 import type { LaunchFacts } from "../compiled.ts";
-import type { Float } from "../numbers.ts";
+import type { Bool, Float } from "../numbers.ts";
 import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";
 
 export type FloatElement = "f32" | "f16";
@@ -24,7 +24,8 @@ function elementwise(
   constants = 0,
 ): Kernel {
   const elements = [...Object.values(inputs), ...Object.values(outputs)];
-  const width = elements.includes("f16") ? 8 : 4;
+  // Of the wider element 16 bytes: threads that write 32 would leave gaps between them in each access.
+  const width = elements.includes("f32") ? 4 : 8;
   const depth = size >= MANY_ELEMENTS ? (width === 8 ? DEEP / 2 : DEEP) : 1;
   const tile = THREADS * width * depth;
   const key = `${name} ${elements.join(" ")} x${depth}`;
@@ -49,19 +50,22 @@ function elementwise(
         });
       });
     };
-    // The last tile, element by element: pipelines are made faster for little code.
+    // The last tile, element by element, or word by word: pipelines are made faster for little code.
+    const few = Object.values(outputs).includes("f16") ? 2 : 1;
     const part = (): void =>
       s.for(
         s.local,
-        tile,
+        tile / few,
         (i) => {
-          const at = start.add(i);
+          const at = start.add(i.mul(few));
           s.if(at.lt(to[0]!.size), () => {
-            const made = fn(
-              from.map((x) => x.load(at)),
-              shared,
+            const made = Array.from({ length: few }, (_, k) =>
+              fn(
+                from.map((x) => x.load(at.add(k))),
+                shared,
+              ),
             );
-            to.forEach((y, o) => y.store(at, made[o]!));
+            to.forEach((y, o) => y.storesInside(at, made.map((each) => each[o]!))); // prettier-ignore
           });
         },
         { step: THREADS, unroll: false },
@@ -75,8 +79,10 @@ const unary = (name: string, from: FloatElement, to: FloatElement, size: number,
 
 export const copy = (e: FloatElement, size: number): Kernel => unary("copy", e, e, size, (x) => x);
 export const cast = (from: FloatElement, to: FloatElement, size: number): Kernel => unary("cast", from, to, size, (x) => x);
+/** What is below 0 by its bits: NVIDIA's driver makes a maximum, which loses NaN, of a comparison of numbers with the choice after it. */
+const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
 /** NaN stays NaN. */
-export const relu = (e: FloatElement, size: number): Kernel => unary("relu", e, e, size, (x) => x.lt(0).select(0, x));
+export const relu = (e: FloatElement, size: number): Kernel => unary("relu", e, e, size, (x) => isNegative(x).select(0, x));
 /** x/2 (1 + erf(x/√2)). */
 export const gelu = (e: FloatElement, size: number): Kernel =>
   unary("gelu", e, e, size, (x) => x.mul(Math.SQRT1_2).erf().add(1).mul(x.mul(0.5)));

@@ -1,0 +1,57 @@
+/** Which powers of two surely divide unsigned values: wide accesses to structured memory begin at such places. */
+import type { Builder } from "./builder.ts";
+import { constantOf, type Value } from "./ir.ts";
+
+/** More than any access asks for. */
+const MOST = 8;
+
+export class Alignment {
+  readonly #builder: Builder;
+  readonly #known = new Map<Value, number>();
+
+  constructor(builder: Builder) {
+    this.#builder = builder;
+  }
+
+  /** The index of a loop. */
+  ofLoop(index: Value, start: Value, step: Value): void {
+    this.#known.set(index, Math.min(this.of(start), this.of(step)));
+  }
+
+  /** The exponent of the largest power of two that is known to divide a value; MOST at most. */
+  of(v: Value): number {
+    const n = constantOf(v);
+    if (n !== null) return n === 0 ? MOST : Math.min(MOST, 31 - Math.clz32(n & -n));
+    if (v.leaf !== null) return 0;
+    let known = this.#known.get(v);
+    if (known === undefined) this.#known.set(v, (known = Math.max(0, Math.min(MOST, this.#made(v)))));
+    return known;
+  }
+
+  #made(v: Value): number {
+    const made = this.#builder.made.get(v);
+    if (made === undefined) return 0;
+    const [a, b] = made.args.slice(-2).map((x) => this.of(x)) as [number, number];
+    const by = constantOf(made.args.at(-1)!);
+    switch (made.name) {
+      case "add.u32":
+      case "sub.u32":
+      case "or.u32":
+      case "mod.u32":
+      case "min.u32":
+      case "max.u32":
+      case "select.u32":
+        return Math.min(a, b);
+      case "and.u32":
+        return Math.max(a, b);
+      case "mul.u32":
+        return a + b;
+      case "shl.u32":
+        return by === null ? a : a + (by & 31);
+      case "shr.u32":
+        return by === null ? 0 : a - (by & 31);
+      default:
+        return 0;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Memory whose wide accesses are surely aligned is seen as structures of its widest access. libvkd3d translates both forms to single words; drivers
+ * put those of a structure together again, which they do not do for byte addresses.
+ */
+import type { Builder } from "./builder.ts";
+import { allStatements, type Load, type Memory, type Shader, type Statement, type Store, type Value } from "./ir.ts";
+import { rewrite, Rewriter } from "./simplify.ts";
+
+/** Bytes of a structure; what is left out is raw. */
+export type Strides = ReadonlyMap<Memory, number>;
+
+const wordsOf = (s: Load | Store): number => (s.kind === "load" ? s.results.length : s.values.length);
+
+/** Of a lowered shader. */
+function stridesOf(shader: Shader): Strides {
+  const widest = new Map<Memory, number>();
+  const raw = new Set<Memory>();
+  for (const s of allStatements(shader.body)) {
+    if (s.kind === "atomic") raw.add(s.memory);
+    if (s.kind !== "load" && s.kind !== "store") continue;
+    const words = wordsOf(s);
+    if (words === 3 || s.aligned !== true) raw.add(s.memory);
+    widest.set(s.memory, Math.max(words, widest.get(s.memory) ?? 1));
+  }
+  const isWhole = (memory: Memory, words: number): boolean => memory.kind === "buffer" || memory.length % words === 0;
+  const fits = [...widest].filter(([memory, words]) => words > 1 && !raw.has(memory) && isWhole(memory, words));
+  return new Map(fits.map(([memory, words]) => [memory, 4 * words]));
+}
+
+class Structuring extends Rewriter {
+  readonly #strides: Strides;
+
+  constructor(builder: Builder, strides: Strides) {
+    super(builder);
+    this.#strides = strides;
+  }
+
+  override statement(s: Statement): void {
+    const stride = s.kind === "load" || s.kind === "store" ? this.#strides.get(s.memory) : undefined;
+    if ((s.kind !== "load" && s.kind !== "store") || stride === undefined) {
+      super.statement(s);
+      return;
+    }
+    const b = this.builder;
+    const u = (n: number): Value => b.constant("u32", n);
+    const byte = this.value(s.at);
+    const at = b.operate("shr.u32", byte, u(Math.log2(stride)));
+    const offset = 4 * wordsOf(s) === stride ? u(0) : b.operate("and.u32", byte, u(stride - 1));
+    if (s.kind === "store") b.add({ ...s, at, offset, values: s.values.map((v) => this.value(v)) });
+    else b.add({ ...s, at, offset, results: s.results.map((v) => this.fresh(v)) });
+  }
+}
+
+export function structured(shader: Shader): { readonly shader: Shader; readonly strides: Strides } {
+  const strides = stridesOf(shader);
+  return { shader: rewrite(shader, (b) => new Structuring(b, strides)), strides };
+}
