@@ -11,7 +11,8 @@ import { windows } from "./windows.ts";
 const help = `sh start.sh [OPTIONS]
 
   --out FOLDER   where report.md, report.json and the logs go (default: $OUT, else the current folder)
-  --only LIST    only these parts, by commas: runtime, tests, verify, quickstart, bench, torch, directml, windows
+  --only LIST    only these parts, by commas: runtime, tests, shaders, verify, quickstart, bench, torch, directml, windows;
+                 shaders runs by --only alone: test/shader, then the shaders' part of bench, over in six minutes
   --quick        the quick set of verify, and of the Windows tests; ResNet-18 and the encoder are left out of the peers' replayed lists
   --small        sizes for a processor, a quarter of verify's quick set, a quick set of the tests, the
                  quickstart on cpu
@@ -71,6 +72,23 @@ const parts = {
     const done = await program("bench", node, args, { ...o, cwd: at("app"), limitMs: 420_000 * o.patience });
     return { ...done, figures: json(file) };
   },
+  async shaders(o) {
+    const report = join(o.out, "shader-tests-ctrf.json");
+    const env = { DXTENSOR_TEST_DEVICES: o.device, DXTENSOR_NATIVE: at("app", "prebuilds", "linux-x64", "dxtensor.node") };
+    const chosen = ["--filter", "test/shader/kernels/device", "--filter", "test/native/shader"];
+    const tests = await program("shader-tests", node, ["--expose-gc", at("tests", "run.mjs"), "--report", report, ...chosen], {
+      ...o,
+      limitMs: 90_000 * o.patience,
+      env,
+    });
+    const file = join(o.out, "shaders.json");
+    const args = ["--expose-gc", "build/bench/device/index.js", "--device", o.device, "--filter", "shaders", "--json", file];
+    const done = await program("shaders", node, [...args, ...(o.small ? ["--small"] : [])], { ...o, cwd: at("app"), limitMs: 250_000 * o.patience });
+    console.log(done.text);
+    const [tested, failures] = [counts(tests.text), failuresOf(json(report))];
+    const code = tests.code === 0 && done.code === 0 ? 0 : 1;
+    return { ...done, code, seconds: tests.seconds + done.seconds, text: tests.text, counts: tested, failures, figures: json(file) };
+  },
   async torch(o) {
     if (o.small) return { ...notRun("its sizes are a GPU's") };
     const done = await program("torch", "python3", [at("peers", "torch_peer.py")], { ...o, limitMs: 150_000 * o.patience });
@@ -102,7 +120,7 @@ const parts = {
 };
 
 /** Parts whose failure is this library's. */
-const ours = new Set(["runtime", "tests", "verify", "quickstart", "bench", "directml", "windows"]);
+const ours = new Set(["runtime", "tests", "shaders", "verify", "quickstart", "bench", "directml", "windows"]);
 
 function told({ counts: found, code, seconds, note, notRun }) {
   if (notRun !== undefined) return `not run: ${notRun}`;
@@ -128,7 +146,8 @@ async function main() {
   }
   const patience = Number(values.patience);
   if (!(patience > 0)) throw new UsageError("--patience is a positive number.");
-  const names = values.only?.split(",") ?? Object.keys(parts);
+  // bench has what shaders measures.
+  const names = values.only?.split(",") ?? Object.keys(parts).filter((name) => name !== "shaders");
   const unknown = names.find((name) => !Object.hasOwn(parts, name));
   if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}": ${Object.keys(parts).join(", ")}.`);
   const out = resolve(values.out);

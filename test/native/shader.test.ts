@@ -19,6 +19,7 @@ const count = assemble(THREADS, 1, 1, guarded(op("atomic_iadd", buffer(0), immed
 
 const shader = (bytes: Uint8Array, inputCount: number, constants: readonly number[] = [N]): ShaderDescription => ({
   shader: bytes,
+  strides: new Uint8Array(8),
   constants: Uint32Array.from(constants),
   groups: [Math.ceil(N / THREADS), 1, 1],
   inputCount,
