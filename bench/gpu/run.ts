@@ -83,7 +83,11 @@ const parts = {
     });
     const file = join(o.out, "shaders.json");
     const args = ["--expose-gc", "build/bench/device/index.js", "--device", o.device, "--filter", "shaders", "--json", file];
-    const done = await program("shaders", node, [...args, ...(o.small ? ["--small"] : [])], { ...o, cwd: at("app"), limitMs: 250_000 * o.patience });
+    const done = await program("shaders", node, [...args, ...(o.small ? ["--small"] : [])], {
+      ...o,
+      cwd: at("app"),
+      limitMs: 250_000 * o.patience,
+    });
     console.log(done.text);
     const [tested, failures] = [counts(tests.text), failuresOf(json(report))];
     const code = tests.code === 0 && done.code === 0 ? 0 : 1;

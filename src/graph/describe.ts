@@ -104,7 +104,10 @@ export const nodeKey = (node: GraphNode): string =>
 export type OperatorNode = GraphNode & { readonly operator: OperatorName };
 
 /** A launch as the addon takes it. */
-export const describeShader = (call: Pick<ShaderCall, "bytes" | "strides" | "constants" | "groups">, inputCount: number): ShaderDescription => ({
+export const describeShader = (
+  call: Pick<ShaderCall, "bytes" | "strides" | "constants" | "groups">,
+  inputCount: number,
+): ShaderDescription => ({
   shader: call.bytes,
   strides: call.strides,
   constants: call.constants,

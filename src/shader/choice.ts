@@ -20,8 +20,8 @@ const isMeasuredRow = ({ extent }: ShaderUse): boolean => extent >= 1024 && exte
 /**
  * Where a shader was measured to be faster than DirectML's operator, alone, on a GPU whose graphs fuse nothing (NVIDIA H200 over Vulkan, tensors
  * of 2^26 elements, GB/s of DirectML and of the shader): softmax of rows of 4,096 1322 and 2882; layerNorm 812 and 1817; products of 2,048 27.8
- * and 31.8 TFLOP/s, 4,096 29.0 and 32.6. Faster there too, but not chosen: relu (1834 and 2508), which loses NaN on that GPU; gelu (1664 and
- * 2287); what stores float16 (relu 959 and 2422, softmax 747 and 2725, cast 1711 and 2705), which that GPU's conversion cuts off.
+ * and 31.8 TFLOP/s, 4,096 29.0 and 32.6. Faster there too, but not chosen yet: relu (1834 and 2508), gelu (1664 and 2287), what stores float16
+ * (relu 959 and 2422, softmax 747 and 2725, cast 1711 and 2705).
  */
 const measured: { readonly [K in ShaderName]?: (use: ShaderUse) => boolean } = {
   softmax: (use) => use.dtype === "float32" && isMeasuredRow(use),

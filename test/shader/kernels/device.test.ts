@@ -100,12 +100,15 @@ eachDevice("the library's shaders", () => {
   });
 
   // A driver that stands for a GPU on the processor takes half a minute for each pipeline.
-  it.skipIf(process.env.DXTENSOR_CPU_ADAPTERS === "1")("a product by each of the larger tiles (not where a processor stands for a GPU)", () => {
-    for (const tile of [TILES.large, TILES.wide, TILES.medium]) {
-      product(tile, 128, 128, 32);
-      product(tile, 130, 67, 21);
-    }
-  });
+  it.skipIf(process.env.DXTENSOR_CPU_ADAPTERS === "1")(
+    "a product by each of the larger tiles (not where a processor stands for a GPU)",
+    () => {
+      for (const tile of [TILES.large, TILES.wide, TILES.medium]) {
+        product(tile, 128, 128, 32);
+        product(tile, 130, 67, 21);
+      }
+    },
+  );
 
   it("rows added by index, and a step of Adam", () => {
     const [dy, index] = [real([40, 5], 1).round(), dx.tensor(numbers(40, 2, 7).map(Math.trunc), { dtype: "int32" })];
