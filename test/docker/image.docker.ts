@@ -43,7 +43,7 @@ describe("the development stage", () => {
 
   it("has headers and Microsoft's library, which a checkout takes without a network", async () => {
     const script = "npm run setup && npm run fetch:directml -- --from /opt/directml --to /tmp/x && ls /tmp/x";
-    const copy = "cp -r package.json scripts /dxtensor && ln -s /repository/node_modules /dxtensor && cd /dxtensor";
+    const copy = "cp -r package.json scripts src /dxtensor && ln -s /repository/node_modules /dxtensor && cd /dxtensor";
     const done = await run(
       image,
       ["sh", "-c", `cd /repository && ${copy} && ${script}`],
