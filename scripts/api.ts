@@ -62,7 +62,7 @@ async function report() {
     configObjectFullPath: undefined,
     packageJsonFullPath: at("package.json"),
   });
-  const problems = [];
+  const problems: string[] = [];
   Extractor.invoke(extractorConfig, {
     localBuild: true,
     messageCallback: (message) => {

@@ -11,15 +11,17 @@ import { buildPlatform, cannotBuild, sysrootSettings } from "./lib/native-builds
 import { buildVulkan, vulkanLibraries } from "./lib/vulkan-build.ts";
 import { fetchDirectml } from "./lib/directml.ts";
 import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
+import { publish, treeProblems } from "./lib/publish.ts";
 import { checkBundlers, checkNode, checkOldSystem, checkTypes, installed, startUp } from "./lib/release-checks.ts";
 
-const help = `npm run release -- --dry-run [OPTIONS]
+const help = `npm run release -- --dry-run | --publish [OPTIONS]
 
 Builds the packages of a release that this machine can build, packs them into build/packages, and checks them: what glibc and which
 libraries the binaries ask for, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, and in a system with glibc 2.31 (needs root).
 
-  --dry-run       publish nothing, which is npm's (docs/releases.md)
+  --dry-run       publish nothing
+  --publish       then publish all of them, the main package last, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
   --only NAMES    these platform packages only, such as linux-x64,vulkan-linux-x64
   --own           this machine's own build instead of one against glibc 2.31: for tests; what is packed runs here
   --short         Node 20 and 26, one bundler
@@ -121,7 +123,8 @@ await main(
   async () => {
     const { values } = parseArgs({
       options: {
-        "dry-run": { type: "boolean" },
+        "dry-run": { type: "boolean", default: false },
+        publish: { type: "boolean", default: false },
         only: { type: "string" },
         own: { type: "boolean", default: false },
         short: { type: "boolean", default: false },
@@ -130,7 +133,15 @@ await main(
         json: { type: "boolean", default: false },
       },
     });
-    if (!values["dry-run"]) throw new ScriptError("USAGE", "Publishing is left to npm (docs/releases.md).", "npm run release -- --dry-run");
+    if (values["dry-run"] === values.publish)
+      throw new ScriptError("USAGE", "Say whether to publish (docs/releases.md).", "npm run release -- --dry-run");
+    const notReady = treeProblems();
+    if (values.publish && notReady.length > 0) throw new ScriptError("NOT_READY", `This is no release: ${notReady.join("; ")}.`);
+    if (values.publish && (values.only !== undefined || values.own || values.short || values["no-check"]))
+      throw new ScriptError(
+        "USAGE",
+        "A release is published whole and checked: --publish goes with none of --only, --own, --short, --no-check.",
+      );
     const here = `${process.platform}-${process.arch}`;
     const names = values.only?.split(",").filter(Boolean) ?? (values.own ? [here] : [...new Set([...platforms, ...optional])]);
     const unknown = names.find((name) => !platforms.includes(name) && !optional.includes(name));
@@ -150,6 +161,8 @@ await main(
     const all = [...problems, ...checked.problems];
     for (const problem of all) say(`release: FAILED ${problem}`);
     for (const reason of left) say(`release: not built: ${reason}`);
+    for (const reason of notReady) say(`release: before it is published: ${reason}`);
+    if (values.publish && all.length === 0) await publish(tarballs);
     if (values.json) console.log(JSON.stringify({ ok: all.length === 0, version: manifest.version, tarballs, left, problems: all }));
     else console.log(`${checked.passed} passed, ${checked.failed + problems.length} failed`);
     return all.length === 0 ? 0 : 1;

@@ -41,7 +41,7 @@ const run = (source: string, env: Record<string, string> = {}) => {
 };
 
 it("holds what a user needs and nothing else, in 10 MB at most", () => {
-  expect(readdirSync(installed()).toSorted()).toEqual(["LICENSE", "README.md", "dist", "docs", "package.json"]);
+  expect(readdirSync(installed()).toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "docs", "package.json"]);
   const bundle = ["cli.js", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs"];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",

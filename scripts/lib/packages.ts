@@ -15,7 +15,11 @@ export const optional = [...platforms.filter((name) => name !== "win32-arm64"), 
 export const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
 /** Of all packages alike. */
-const { version, license, engines, repository, homepage, bugs } = manifest;
+const { version, license, engines, homepage, bugs } = manifest;
+/** Provenance is of the repository that a CI job runs in. */
+const repository =
+  manifest.repository ??
+  (process.env.GITHUB_REPOSITORY && { type: "git", url: `git+https://github.com/${process.env.GITHUB_REPOSITORY}.git` });
 const common = { version, license, repository, homepage, bugs };
 
 /** Pages for who works on the library. */
@@ -74,6 +78,7 @@ function start(name, made, readme, licence = at("LICENSE")) {
 export async function stageMain() {
   const folder = start("dxtensor", mainManifest(), readFileSync(at("README.md"), "utf8"));
   await bundlePackage(join(folder, "dist", "bundle"));
+  copyFileSync(at("CHANGELOG.md"), join(folder, "CHANGELOG.md"));
   mkdirSync(join(folder, "docs"));
   for (const name of readdirSync(at("docs")))
     if (name.endsWith(".md") && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
@@ -132,7 +137,7 @@ export async function stageVulkan(files) {
 ${about}. The code is dxtensor's (MIT, LICENSE), with libvkd3d and libvkd3d-shader of ${vkd3d} linked in (LGPL 2.1 or later,
 LICENSE-vkd3d). To use another version of these, build the two libraries with it and name their folder:
 
-    git clone ${repository?.url ?? "the repository of dxtensor"} && npm ci && npm run setup
+    git clone ${repository?.url.replace(/^git\+/, "") ?? "the repository of dxtensor"} && npm ci && npm run setup
     npm run build:vulkan -- --vkd3d PREFIX        # what ./configure --enable-static --prefix=PREFIX of vkd3d installed
     DXTENSOR_LIBRARY_FOLDER=$PWD/build/vulkan     # goes before this package
 

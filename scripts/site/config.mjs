@@ -34,9 +34,9 @@ export default defineConfig({
             item("Devices", "devices"),
             item("Kernels of your own", "kernels"),
             item("Shaders of your own", "shaders"),
-            item("Shaders of your own", "shaders"),
             item("Deploying", "deploying"),
             item("Performance", "performance"),
+            item("Support", "support"),
           ],
         },
         {
