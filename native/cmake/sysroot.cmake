@@ -16,3 +16,5 @@ set(CMAKE_CXX_FLAGS_INIT "-B${DXTENSOR_GCC} -B${DXTENSOR_LIB} -nostdinc++ -isyst
 foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT "-L${DXTENSOR_GCC} -L${DXTENSOR_LIB}")
 endforeach()
+# The cross compiler's own libgcc_s asks for its own, newer C library.
+string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -static-libgcc -static-libstdc++")

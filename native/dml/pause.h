@@ -12,6 +12,8 @@ namespace dxtensor::dml {
 inline void PausePoll() {
 #if defined(__x86_64__) || defined(_M_X64)
   for (int i = 0; i < 32; ++i) _mm_pause();
+#elif defined(__GNUC__) && defined(__aarch64__)
+  for (int i = 0; i < 32; ++i) __asm__ __volatile__("isb" ::: "memory");
 #endif
 }
 

@@ -13,6 +13,8 @@ constexpr char kCause[] = "this one";
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
+#elif defined(__GNUC__) && defined(__aarch64__)
+  __asm__ __volatile__("isb" ::: "memory");  // waits some ten nanoseconds; "yield" does nothing on most
 #else
   std::this_thread::yield();
 #endif

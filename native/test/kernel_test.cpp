@@ -7,9 +7,11 @@
 #include "kernel_test.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "../software/fast/cpu.h"
+#include "../software/fast/isa_table.h"
 #include "../software/validate.h"
 #include "cases/operators.h"
 #include "cases/random.h"
@@ -94,6 +96,15 @@ void InstructionSets(Suite&) {
     software::fast::CpuFeatures features{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
     CHECK(software::fast::IsaFor(features) == ((bits & 7) != 7 ? Isa::Portable : bits == 15 ? Isa::Avx512 : Isa::Avx2));
   }
+  software::fast::CpuFeatures arm;
+  arm.neon = true;
+  CHECK(software::fast::IsaFor(arm) == Isa::Neon);
+#ifdef __aarch64__
+  CHECK(software::fast::ActiveIsa() == Isa::Neon || std::getenv("DXTENSOR_SOFTWARE_ISA"));
+  CHECK(&software::fast::Table() != &software::fast::PortableTable() || software::fast::ActiveIsa() == Isa::Portable);
+#endif
+  std::printf("instruction set: %s, %d floats at once, tiles of %d x %d\n", software::fast::IsaName(software::fast::ActiveIsa()),
+              software::fast::Table().width, software::fast::Table().tile_rows, software::fast::Table().tile_columns);
 }
 
 const bool kRegistered = [] {

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -22,24 +21,39 @@ CpuFeatures TheFeatures() {
   // __builtin_cpu_supports knows this one in later compilers only.
   unsigned a, b, c, d;
   features.f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+#elif defined(__GNUC__) && defined(__aarch64__)
+  features.neon = true;
 #endif
   return features;
 }
 
+constexpr Isa kWorstFirst[] = {Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512};
+
+bool Has(const CpuFeatures& features, Isa isa) {
+  const bool has_avx2 = features.avx2 && features.fma && features.f16c;
+  switch (isa) {
+    case Isa::Avx512: return has_avx2 && features.avx512;
+    case Isa::Avx2: return has_avx2;
+    case Isa::Neon: return features.neon;
+    default: return true;
+  }
+}
+
 Isa Choose() {
-  const Isa best = IsaFor(TheFeatures());
-  const char* wanted = std::getenv("DXTENSOR_SOFTWARE_ISA");
-  if (!wanted) return best;
-  for (Isa isa : {Isa::Portable, Isa::Avx2, Isa::Avx512})
-    if (isa <= best && std::strcmp(wanted, IsaName(isa)) == 0) return isa;
-  return best;
+  const CpuFeatures features = TheFeatures();
+  if (const char* wanted = std::getenv("DXTENSOR_SOFTWARE_ISA"))
+    for (Isa isa : kWorstFirst)
+      if (Has(features, isa) && std::strcmp(wanted, IsaName(isa)) == 0) return isa;
+  return IsaFor(features);
 }
 
 }  // namespace
 
 Isa IsaFor(const CpuFeatures& features) {
-  if (!features.avx2 || !features.fma || !features.f16c) return Isa::Portable;
-  return features.avx512 ? Isa::Avx512 : Isa::Avx2;
+  Isa best = Isa::Portable;
+  for (Isa isa : kWorstFirst)
+    if (Has(features, isa)) best = isa;
+  return best;
 }
 
 Isa ActiveIsa() {
@@ -51,6 +65,7 @@ const char* IsaName(Isa isa) {
   switch (isa) {
     case Isa::Avx512: return "avx512";
     case Isa::Avx2: return "avx2";
+    case Isa::Neon: return "neon";
     default: return "portable";
   }
 }

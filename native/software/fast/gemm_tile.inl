@@ -1,6 +1,8 @@
 // Micro-kernels of the matrix product, and the packing of panels. Included between isa_begin.inl and isa_end.inl.
 
-#if DX_ISA == 2
+#if DX_ISA == 3  // 32 registers: with more rows sums would pass through memory
+constexpr int kTileRows = 8, kTileVectors = 2;
+#elif DX_ISA == 2
 constexpr int kTileRows = 12, kTileVectors = 2;
 #elif DX_ISA == 1
 constexpr int kTileRows = 6, kTileVectors = 2;
@@ -10,7 +12,9 @@ constexpr int kTileRows = 4, kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kWidth;
 
 // Sums by name: an array of them would pass through memory before and after the loop.
-#if DX_ISA == 2
+#if DX_ISA == 3
+#define DX_EACH_ROW(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#elif DX_ISA == 2
 #define DX_EACH_ROW(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
 #elif DX_ISA == 1
 #define DX_EACH_ROW(F) F(0) F(1) F(2) F(3) F(4) F(5)
@@ -120,7 +124,9 @@ void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const 
 #undef DX_PREFETCH
 #undef DX_EACH_ROW
 
-#if DX_ISA == 2
+#if DX_ISA == 3
+#define DX_EACH_TILE(T) {T<1>, T<2>, T<3>, T<4>, T<5>, T<6>, T<7>, T<8>}
+#elif DX_ISA == 2
 #define DX_EACH_TILE(T) {T<1>, T<2>, T<3>, T<4>, T<5>, T<6>, T<7>, T<8>, T<9>, T<10>, T<11>, T<12>}
 #elif DX_ISA == 1
 #define DX_EACH_TILE(T) {T<1>, T<2>, T<3>, T<4>, T<5>, T<6>}
@@ -191,6 +197,20 @@ DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64
   alignas(32) static const int32_t kOnes[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
   const __m256i mask = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnes + 8 - rows));
   for (int j = 0; j < 8; ++j) _mm256_maskstore_ps(to + j * to_stride, mask, t[j]);
+}
+#elif DX_ISA == 3
+DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows) {
+  float32x4_t r[4];
+  for (int i = 0; i < 4; ++i) r[i] = i < rows ? vld1q_f32(from + i * from_stride) : vdupq_n_f32(0);
+  const float32x4x2_t low = vtrnq_f32(r[0], r[1]), high = vtrnq_f32(r[2], r[3]);
+  r[0] = vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));
+  r[1] = vcombine_f32(vget_low_f32(low.val[1]), vget_low_f32(high.val[1]));
+  r[2] = vcombine_f32(vget_high_f32(low.val[0]), vget_high_f32(high.val[0]));
+  r[3] = vcombine_f32(vget_high_f32(low.val[1]), vget_high_f32(high.val[1]));
+  for (int j = 0; j < 4; ++j, to += to_stride) {
+    if (rows == 4) vst1q_f32(to, r[j]);
+    else __builtin_memcpy(to, &r[j], static_cast<size_t>(rows) * sizeof(float));
+  }
 }
 #endif
 

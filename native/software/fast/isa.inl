@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#if DX_ISA > 0
+#if DX_ISA == 3
+#include <arm_neon.h>
+#elif DX_ISA > 0
 #include <immintrin.h>
 #endif
 

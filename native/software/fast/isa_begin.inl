@@ -1,4 +1,4 @@
-// Opens the part of a source file that is compiled for one instruction set (DX_ISA: 0 portable, 1 AVX2, 2 AVX-512). Everything in it
+// Opens the part of a source file that is compiled for one instruction set (DX_ISA: 0 portable, 1 AVX2, 2 AVX-512, 3 NEON). Everything in it
 // has internal linkage, so that no function compiled for one set is ever merged with its namesake for another. Includes of the
 // standard library stand before it.
 #ifndef DX_ISA
@@ -21,7 +21,7 @@
 #define DX_VECTOR_WIDTH 4
 #endif
 
-#if DX_ISA > 0
+#if DX_ISA == 1 || DX_ISA == 2  // every 64-bit ARM processor has NEON
 #if defined(__clang__)
 #if DX_ISA == 2
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,avx,fma,f16c"))), apply_to = function)

@@ -1,5 +1,5 @@
 // Closes what isa_begin.inl opened.
-#if DX_ISA > 0
+#if DX_ISA == 1 || DX_ISA == 2
 #if defined(__clang__)
 #pragma clang attribute pop
 #else

@@ -7,6 +7,8 @@ const IsaTable& Table() {
 #if defined(__GNUC__) && defined(__x86_64__)
     if (ActiveIsa() == Isa::Avx512) return Avx512Table();
     if (ActiveIsa() == Isa::Avx2) return Avx2Table();
+#elif defined(__GNUC__) && defined(__aarch64__)
+    if (ActiveIsa() == Isa::Neon) return NeonTable();
 #endif
     return PortableTable();
   }();

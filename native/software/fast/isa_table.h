@@ -131,6 +131,7 @@ struct IsaTable {
 };
 
 const IsaTable& PortableTable();
+const IsaTable& NeonTable();
 const IsaTable& Avx2Table();
 const IsaTable& Avx512Table();
 // The active set's.

@@ -144,6 +144,8 @@ DX_INLINE VF LoadEven(const float* p) {
 #elif DX_ISA == 1
   const __m256 pairs = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
   return (VF)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), 0xd8));
+#elif DX_ISA == 3
+  return (VF)vuzp1q_f32(vld1q_f32(p), vld1q_f32(p + 4));
 #else
   VF v;
   for (int i = 0; i < kWidth; ++i) v[i] = p[2 * i];

@@ -28,6 +28,8 @@ constexpr int kRound = 32;    // spins, after which a worker sees whether it kee
 inline void Pause() {
 #if defined(__GNUC__) && defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__GNUC__) && defined(__aarch64__)
+  __asm__ __volatile__("isb" ::: "memory");  // waits some ten nanoseconds; "yield" does nothing on most
 #else
   std::this_thread::yield();
 #endif

@@ -55,6 +55,8 @@ DX_INLINE VF Sqrt(VF x) {
   return (VF)_mm512_sqrt_ps((__m512)x);
 #elif DX_ISA == 1
   return (VF)_mm256_sqrt_ps((__m256)x);
+#elif DX_ISA == 3
+  return (VF)vsqrtq_f32((float32x4_t)x);
 #else
   for (int i = 0; i < kWidth; ++i) x[i] = __builtin_sqrtf(x[i]);
   return x;
@@ -67,6 +69,8 @@ DX_INLINE VF RoundEven(VF x) {
   return (VF)_mm512_roundscale_ps((__m512)x, 8);
 #elif DX_ISA == 1
   return (VF)_mm256_round_ps((__m256)x, 8);
+#elif DX_ISA == 3
+  return (VF)vrndnq_f32((float32x4_t)x);
 #else
   const VF magic = SplatF(8388608.0f);
   VF magnitude = Abs(x);
@@ -79,6 +83,8 @@ DX_INLINE VF Floor(VF x) {
   return (VF)_mm512_roundscale_ps((__m512)x, 9);
 #elif DX_ISA == 1
   return (VF)_mm256_round_ps((__m256)x, 9);
+#elif DX_ISA == 3
+  return (VF)vrndmq_f32((float32x4_t)x);
 #else
   VF r = RoundEven(x);
   return Select(r > x, CopySign(r - 1.0f, x), r);
@@ -96,6 +102,10 @@ DX_INLINE VF RoundToHalf(VF x) { return (VF)_mm512_cvtph_ps(_mm512_cvtps_ph((__m
 DX_INLINE VF LoadHalf(const uint16_t* p) { return (VF)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 DX_INLINE void StoreHalf(uint16_t* p, VF x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)x, 0)); }
 DX_INLINE VF RoundToHalf(VF x) { return (VF)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)x, 0)); }
+#elif DX_ISA == 3
+DX_INLINE VF LoadHalf(const uint16_t* p) { return (VF)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
+DX_INLINE void StoreHalf(uint16_t* p, VF x) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)x))); }
+DX_INLINE VF RoundToHalf(VF x) { return (VF)vcvt_f32_f16(vcvt_f16_f32((float32x4_t)x)); }
 #else
 DX_INLINE VF HalfBitsToFloat(VI h) {
   VI sign = (h & 0x8000) << 16;
@@ -145,6 +155,8 @@ DX_INLINE VF Narrow(VD low, VD high) {
 DX_INLINE float SumOf(VF x) {
 #if DX_ISA == 2
   return _mm512_reduce_add_ps((__m512)x);
+#elif DX_ISA == 3
+  return vaddvq_f32((float32x4_t)x);
 #else
   float lanes[kWidth];
   StoreF(lanes, x);
