@@ -31,7 +31,7 @@ const stage = at("build", "windows-bench");
 const number = (value) =>
   value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3);
 
-function tableOf({ rows, perOperation, device, versions }, cell, seconds) {
+function tableOf({ rows, perOperation, device, versions }, cell, seconds: number) {
   const lines = rows.map(
     ({ name, onnxruntime, eager, compiled, runs }) =>
       `| ${[name, number(onnxruntime), number(eager), number(compiled), (eager / onnxruntime).toFixed(2), (compiled / onnxruntime).toFixed(2), runs].join(" | ")} |`,

@@ -34,7 +34,7 @@ function needCompiler() {
   throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: sudo ${install}`);
 }
 
-async function run(what, command, args) {
+async function run(what: string, command: string, args: readonly string[]) {
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
   if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage.split("\n")[0]}).`);
 }

@@ -19,7 +19,7 @@ Builds what is out of date: the addon with its libraries and test programs, and 
   --runtime  of the former only what runs: no test programs
   --help     this text`;
 
-async function run(what, command, args, options = {}) {
+async function run(what: string, command: string, args: readonly string[], options = {}) {
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, ...options });
   if (done.failed)
     throw new ScriptError(
@@ -68,7 +68,7 @@ export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
 }
 
 /** What tsc made of files that are gone would still be shipped. */
-function dropStale(folder, sources) {
+function dropStale(folder: string, sources) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder, { recursive: true })) {
     const base = /^(.*)(?:\.js|\.js\.map|\.d\.ts|\.d\.ts\.map)$/.exec(name)?.[1];
@@ -84,7 +84,7 @@ const projects = [
   ["bench", at("build", "bench")],
   ["matrix", at("build", "matrix")],
 ];
-const hasSources = (name) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
+const hasSources = (name: string) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
 /** What the package is at run time: the library, and the command, which also runs when it is copied elsewhere alone. */
 const bundles = [
@@ -102,7 +102,7 @@ async function bundle() {
   const known = at("build", "ts", "bundle.json");
   // A source that was removed makes no file newer.
   const state = JSON.stringify(sources.toSorted());
-  const isFresh = (file) => existsSync(file) && statSync(file).mtimeMs > newest;
+  const isFresh = (file: string) => existsSync(file) && statSync(file).mtimeMs > newest;
   if (bundles.every(([, file]) => isFresh(file)) && existsSync(known) && readFileSync(known, "utf8") === state) return;
   const { rolldown } = await import("rolldown");
   for (const [input, file] of bundles) {

@@ -19,12 +19,12 @@ Tests of the repository itself (its scripts, its package) are left out and named
   --help             this text`;
 
 /** What test files may import besides files of test, src and examples. */
-const isBundled = (name) => name.startsWith("node:") || name === "vitest";
-const isOurs = (file) =>
+const isBundled = (name: string) => name.startsWith("node:") || name === "vitest";
+const isOurs = (file: string) =>
   ["test", "src", "examples"].some((folder) => file.startsWith(`${at(folder)}/`) || file.startsWith(`${at(folder)}\\`));
 
 /** Why a test file cannot travel, or null. Looks through what it imports of the tests. */
-function obstacle(file, seen = new Set()) {
+function obstacle(file: string, seen = new Set()) {
   if (seen.has(file)) return null;
   seen.add(file);
   const source = readFileSync(file, "utf8");
@@ -49,7 +49,7 @@ function obstacle(file, seen = new Set()) {
 /** Modules of the tests find their files by their own place, which the bundle keeps for those files. */
 const ownPlaces = {
   name: "own-places",
-  transform(code, id) {
+  transform(code: string, id) {
     if (!id.startsWith(at("test")) || !code.includes("import.meta.url")) return null;
     const place = id.slice(root.length + 1).replaceAll("\\", "/");
     return code.replaceAll("import.meta.url", `new URL(${JSON.stringify(place)}, globalThis.dxtensorTests).href`);
@@ -71,7 +71,7 @@ const testMapsOnly = {
 const settings = { platform: "node", external: /^node:/, transform: { target: "es2022" }, tsconfig: false };
 
 /** The bundle; gives {files, leftOut}. */
-export async function bundleTests(folder, { native, platform = `${process.platform}-${process.arch}` } = {}) {
+export async function bundleTests(folder: string, { native, platform = `${process.platform}-${process.arch}` } = {}) {
   const { rolldown } = await import("rolldown");
   const names = readdirSync(at("test"), { recursive: true })
     .map((name) => `test/${name.replaceAll("\\", "/")}`)
@@ -149,7 +149,7 @@ export async function bundleTests(folder, { native, platform = `${process.platfo
 }
 
 /** One program with everything that it imports, as a file. */
-export async function bundleProgram(source, file) {
+export async function bundleProgram(source: string, file: string) {
   const { rolldown } = await import("rolldown");
   // The package by its own name is its sources.
   const build = await rolldown({ ...settings, input: source, resolve: { alias: { dxtensor: at("src", "index.ts") } } });

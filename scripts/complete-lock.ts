@@ -16,12 +16,16 @@ const systems = ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "
 const processors = ["arm64", "arm", "ia32", "loong64", "ppc64", "riscv64", "s390x", "x64"];
 
 /** "@oxlint/binding-linux-arm64-musl" → os, cpu and libc; null for a name that is no platform's. */
-function platformOf(name) {
+function platformOf(name: string) {
   const words = name.split(/[/-]/);
   const os = systems.find((word) => words.includes(word));
   const cpu = processors.find((word) => words.includes(word));
   if (os === undefined || cpu === undefined) return null;
-  const libc = words.some((word) => word.startsWith("musl")) ? "musl" : words.some((word) => word.startsWith("gnu")) ? "glibc" : null;
+  const libc = words.some((word: string) => word.startsWith("musl"))
+    ? "musl"
+    : words.some((word: string) => word.startsWith("gnu"))
+      ? "glibc"
+      : null;
   return { os: [os], cpu: [cpu], ...(os === "linux" && libc !== null ? { libc: [libc] } : {}) };
 }
 

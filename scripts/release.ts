@@ -31,7 +31,7 @@ Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, and in 
   --help          this text`;
 
 /** Bytes of a tarball, milliseconds of processor time. */
-const budgets = {
+const budgets: Readonly<Record<string, number>> & { readonly startUp: number } = {
   dxtensor: 2.5e6,
   "linux-x64": 5e6,
   "linux-arm64": 5e6,
@@ -42,7 +42,7 @@ const budgets = {
 };
 
 /** A platform package's folder; throws where it can't be made. */
-async function stageOne(name, isOwn) {
+async function stageOne(name: string, isOwn: boolean) {
   if (name === "directml-linux-x64") {
     const to = at("build", "packages", "from-microsoft");
     if ((await fetchDirectml({ to })) !== 0) throw new ScriptError("DIRECTML", "Microsoft's libdirectml.so could not be fetched.");
@@ -56,10 +56,10 @@ async function stageOne(name, isOwn) {
   return stagePlatform(name, isOwn ? shipped : await buildPlatform(name));
 }
 
-async function packAll({ names, isOwn, out }) {
-  const tarballs = {};
-  const problems = [];
-  const left = [];
+async function packAll({ names, isOwn, out }: { readonly names: readonly string[]; readonly isOwn: boolean; readonly out: string }) {
+  const tarballs: Record<string, string> = {};
+  const problems: string[] = [];
+  const left: string[] = [];
   if (isOwn) await ensureBuilt(["src"]);
   else {
     await ensureSetup();
@@ -81,20 +81,20 @@ async function packAll({ names, isOwn, out }) {
   tarballs.dxtensor = await pack(await stageMain(), out);
   for (const [name, file] of Object.entries(tarballs)) {
     say(`release: ${basename(file)}  ${(sizeOf(file) / 1e6).toFixed(2)} MB`);
-    if (sizeOf(file) > budgets[name]) problems.push(`${basename(file)} has ${sizeOf(file)} bytes; ${budgets[name]} is the limit`);
+    if (sizeOf(file) > budgets[name]!) problems.push(`${basename(file)} has ${sizeOf(file)} bytes; ${budgets[name]} is the limit`);
   }
   return { tarballs, problems, left };
 }
 
-async function check(tarballs, isShort, isOwn) {
+async function check(tarballs: Readonly<Record<string, string>>, isShort: boolean, isOwn: boolean) {
   const app = await installed(
     Object.entries(tarballs)
       .filter(([name]) => !/arm64|win32/.test(name))
       .map(([, file]) => file),
   );
-  const counts = [];
-  const problems = [];
-  const part = async (what, body) => {
+  const counts: boolean[] = [];
+  const problems: string[] = [];
+  const part = async (what: string, body: () => Promise<readonly string[]>) => {
     const start = performance.now();
     const found = await body();
     counts.push(found.length === 0);
@@ -110,7 +110,7 @@ async function check(tarballs, isShort, isOwn) {
       return ms > budgets.startUp ? [`importing takes ${ms.toFixed(0)} ms of processor time; ${budgets.startUp} is the limit`] : [];
     });
     if (isOwn) say("release: !!!! not checked on glibc 2.31: this is the machine's own build");
-    else if (process.getuid() === 0) await part("glibc 2.31", () => checkOldSystem(app, majors));
+    else if (process.getuid?.() === 0) await part("glibc 2.31", () => checkOldSystem(app, majors));
     else say("release: !!!! not checked on glibc 2.31: a system of its own needs root");
     await part("bundlers", () => checkBundlers(app, isShort ? ["esbuild, ES module", "esbuild, CommonJS"] : undefined));
   } finally {

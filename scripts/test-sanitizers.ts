@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at, headers, main, root, say, tool } from "./lib/project.ts";
 import { buildTypeScript } from "./build.ts";
-import { close, runProgram } from "./lib/counts.ts";
+import { close, runProgram, type Counts } from "./lib/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
-import { findTools, missingTools, explainMissing } from "./lib/tools.ts";
+import { explainMissing, findTools, hasAll, missingTools, readCompiler, type AllTools } from "./lib/tools.ts";
 import { softwareName } from "./lib/native-files.ts";
 
 const help = `npm run test:sanitizers [-- address | thread] [--minutes N]
@@ -21,7 +21,9 @@ most of it.
   --minutes N  then N minutes of native/dml under many threads in each build, every run with another seed; and more random calls of the addon
   --help       this text`;
 
-const builds = {
+type Name = "address" | "thread";
+
+const builds: Readonly<Record<Name, { readonly flags: string; readonly env: NodeJS.ProcessEnv }>> = {
   address: {
     // Callers of the interfaces may pass any number for an enum, and the suite does: that is no finding.
     flags: "-fsanitize=address,undefined -fno-sanitize=enum -fno-sanitize-recover=undefined -fno-omit-frame-pointer",
@@ -36,7 +38,7 @@ const builds = {
   },
 };
 
-async function build(name, { flags }, tools) {
+async function build(name: Name, { flags }: { readonly flags: string }, tools: AllTools) {
   const folder = at("build", "sanitizers", name);
   const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
   const steps = [
@@ -65,8 +67,8 @@ async function build(name, { flags }, tools) {
 }
 
 /** Threads over native/dml until the time is over; each run counts its tests. */
-async function stress(name, file, args, minutes, env) {
-  const counts = [];
+async function stress(name: Name, file: string, args: readonly string[], minutes: number, env: NodeJS.ProcessEnv) {
+  const counts: Counts[] = [];
   for (let seed = 1, end = Date.now() + minutes * 60_000; Date.now() < end; seed++)
     counts.push(
       await runProgram(`dml_stress (${name}), seed ${seed}`, file, [...args, "--seed", String(seed), "--rounds", "100"], { env }),
@@ -86,9 +88,9 @@ const inNode = [
 ];
 
 /** The tests in TypeScript over the addon of this build. Node itself is not instrumented: the runtime is loaded before it. */
-async function runInNode(name, folder, tools, minutes) {
+async function runInNode(name: Name, folder: string, tools: AllTools, minutes: number) {
   await buildTypeScript();
-  const runtimes = [];
+  const runtimes: string[] = [];
   for (const library of ["libasan.so", "libstdc++.so"]) {
     const { stdout } = await execa(tools.compiler.command, [`-print-file-name=${library}`]);
     if (!existsSync(stdout)) throw new ScriptError("RUNTIME_MISSING", `${tools.compiler.command} has no ${library}.`);
@@ -113,7 +115,7 @@ await main(async () => {
   const option = asked.indexOf("--minutes");
   const minutes = option < 0 ? 0 : Number(asked.splice(option, 2)[1]);
   if (!Number.isFinite(minutes) || minutes < 0) throw new ScriptError("USAGE", "--minutes takes a number of minutes.");
-  const names = asked.length > 0 ? asked : Object.keys(builds);
+  const names = (asked.length > 0 ? asked : Object.keys(builds)) as Name[];
   const unknown = names.find((name) => !(name in builds));
   if (unknown !== undefined)
     throw new ScriptError(
@@ -123,8 +125,8 @@ await main(async () => {
     );
   await ensureSetup();
   const tools = findTools();
-  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
-  const counts = [];
+  if (!hasAll(tools)) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  const counts: Counts[] = [];
   for (const name of names) {
     say(`\n== ${name}: building`);
     const folder = await build(name, builds[name], tools);
@@ -134,13 +136,13 @@ await main(async () => {
       ["kernel_test", ["--rounds", "10"]],
       ["abi_suite", software],
       ["dml_stress", software],
-    ]) {
+    ] as const) {
       const file = join(folder, "native", "test", program);
       if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
       counts.push(await runProgram(`${program} (${name})`, file, args, { env: builds[name].env }));
     }
     // clang's runtime is in each program, not a library that another program could load first.
-    if (name === "address" && tools.compiler.family === "clang") say("== the addon in Node: needs g++, was not run");
+    if (name === "address" && readCompiler(tools.compiler.line)?.family === "clang") say("== the addon in Node: needs g++, was not run");
     else if (name === "address") counts.push(await runInNode(name, folder, tools, minutes));
     const { env } = builds[name];
     if (minutes > 0) counts.push(...(await stress(name, join(folder, "native", "test", "dml_stress"), software, minutes, env)));

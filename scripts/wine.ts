@@ -29,7 +29,7 @@ submissions, DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;
 
 function variables(given) {
   return Object.fromEntries(
-    given.map((text) => {
+    given.map((text: string) => {
       const at = text.indexOf("=");
       if (at < 1) throw new ScriptError("USAGE", `--env takes NAME=VALUE, not ${text}`);
       return [text.slice(0, at), text.slice(at + 1)];
@@ -37,7 +37,7 @@ function variables(given) {
   );
 }
 
-async function run(command, values) {
+async function run(command: string, values) {
   if (command.length === 0) throw new ScriptError("USAGE", "No program was named.", "node scripts/run.mjs wine run -- node.exe script.js");
   const seconds = values.timeout === undefined ? undefined : Number(values.timeout);
   if (seconds !== undefined && !(seconds > 0)) throw new ScriptError("USAGE", "--timeout is a number of seconds");
@@ -74,7 +74,7 @@ await main(async () => {
     console.log(help);
     return values.help ? 0 : 1;
   }
-  const answer = (object, text) => (values.json ? console.log(JSON.stringify({ ok: true, ...object })) : say(text));
+  const answer = (object, text: string) => (values.json ? console.log(JSON.stringify({ ok: true, ...object })) : say(text));
   switch (command) {
     case "make": {
       const changed = await makeCell({ mirror: values.mirror, isFresh: values.fresh });

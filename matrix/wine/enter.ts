@@ -5,7 +5,7 @@
  * replaces itself by unshare, whose end by SIGKILL ends everything in the cell and leaves nothing mounted. Exit status: the program's; 139
  * access violation, 134 abort, 124 time limit, 127 not found, 125 any other over 255.
  */
-export function enterCommand(program, { script, root, mount, node, timeoutMs, env = {} }) {
+export function enterCommand(program: string, { script, root, mount, node, timeoutMs, env = {} }) {
   return {
     file: "sh",
     args: [script, root, mount, "/opt/dxtensor/throwaway.sh", ...program],

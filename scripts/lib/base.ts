@@ -8,7 +8,7 @@ import { ScriptError, say } from "./project.ts";
 import { mirrorsOf, readAptMirror, suites } from "./suites.ts";
 
 /** The prefix keeps an engine from asking a registry on the internet for it. */
-export const baseName = (suite) => `localhost/dxtensor-base:${suite}`;
+export const baseName = (suite: string) => `localhost/dxtensor-base:${suite}`;
 
 /** Marks what this project made in an engine. */
 export const label = "dxtensor.base";
@@ -52,7 +52,7 @@ async function needDebootstrap() {
 }
 
 /** debootstrap into folder/root; null, or why it failed. */
-async function bootstrap(suite, mirror, folder) {
+async function bootstrap(suite: string, mirror: string, folder: string) {
   const root = join(folder, "root");
   rmSync(root, { recursive: true, force: true });
   const done = await execa("debootstrap", ["--variant=minbase", "--include=ca-certificates", suite, root, mirror], {
@@ -66,7 +66,7 @@ async function bootstrap(suite, mirror, folder) {
   return lines.find((line) => line.startsWith("E:")) ?? lines.at(-1) ?? done.shortMessage;
 }
 
-async function makeTar(suite, mirrors, tar) {
+async function makeTar(suite: string, mirrors, tar: string) {
   await needDebootstrap();
   mkdirSync(cacheFolder("base"), { recursive: true });
   const work = mkdtempSync(join(cacheFolder("base"), `${suite}-`));
@@ -102,11 +102,11 @@ async function makeTar(suite, mirrors, tar) {
   }
 }
 
-const mirrorsFor = (suite, mirror) =>
+const mirrorsFor = (suite: string, mirror: string) =>
   mirrorsOf(suite, { given: mirror, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
 
 /** A suite as a folder to chroot into, where no engine is: made by debootstrap once, kept in the cache. */
-export async function ensureRoot(suite) {
+export async function ensureRoot(suite: string) {
   const folder = join(cacheFolder("base"), `${suite}-root`);
   return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
     if (existsSync(folder)) return folder;
@@ -119,10 +119,11 @@ export async function ensureRoot(suite) {
   });
 }
 
-const idOf = async (image) => (await execa("docker", ["image", "inspect", "--format", "{{.Id}}", image], { reject: false })).stdout.trim();
+const idOf = async (image: string) =>
+  (await execa("docker", ["image", "inspect", "--format", "{{.Id}}", image], { reject: false })).stdout.trim();
 
 /** Imports the tar; a bundle of certificates is laid over it, since what a build fetches inside passes the same proxy. */
-async function importTar(tar, image, suite) {
+async function importTar(tar: string, image: string, suite: string) {
   const changes = [`LABEL ${label}=${suite}`, 'CMD ["/bin/bash"]'];
   const bundle = certificates();
   const work = mkdtempSync(join(cacheFolder("base"), "import-"));
@@ -153,7 +154,7 @@ async function importTar(tar, image, suite) {
  * The image of a suite in the engine that `docker` talks to: {image, id, suite, glibc, standsFor, changed}. One that is there is
  * kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it anew.
  */
-export async function ensureBase(suite, { mirror, refresh = false } = {}) {
+export async function ensureBase(suite: string, { mirror, refresh = false } = {}) {
   if (!Object.hasOwn(suites, suite))
     throw new ScriptError("SUITE", `Unknown suite ${suite}.`, `Known are ${Object.keys(suites).join(", ")} (scripts/lib/suites.ts).`);
   const image = baseName(suite);

@@ -1,36 +1,58 @@
 // Runs the programs of a cell one after another, with their output shown, and writes what came of them in the Common Test Report
 // Format.
 import { readFileSync, existsSync, rmSync } from "node:fs";
-import { TestBuilder } from "ctrf";
+import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import { execa } from "execa";
-import { readCounts } from "./counts.ts";
+import { readCounts, type Counts } from "./counts.ts";
 import { writeCtrf } from "./ctrf.ts";
 import { root, say } from "./project.ts";
 
 /** A driver on the processor is slow, and slower still when others use the processor too. */
 const patience = ["--testTimeout=300000", "--hookTimeout=300000", "--teardownTimeout=120000"];
 
-const seconds = (start) => ((performance.now() - start) / 1000).toFixed(1);
+const seconds = (start: number) => ((performance.now() - start) / 1000).toFixed(1);
+
+type Status = "passed" | "failed" | "skipped";
+
+interface Detail {
+  readonly durationMs?: number;
+  readonly message?: string;
+  readonly suite?: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface ProgramOptions {
+  readonly env?: Environment;
+  readonly timeoutMs?: number;
+  readonly verify?: (output: string) => string | null;
+}
+
+interface VitestOptions {
+  readonly env: Environment;
+  readonly file: string;
+  readonly timeoutMs: number;
+}
 
 export class CellReport {
-  #tests = [];
-  #start = Date.now();
-  #counts = { passed: 0, failed: 0, skipped: 0 };
-  #out;
+  readonly #tests: Test[] = [];
+  readonly #start = Date.now();
+  readonly #counts = { passed: 0, failed: 0, skipped: 0 };
+  readonly #out: NodeJS.WritableStream;
 
   /** out: where the programs' output goes; stdout belongs to --json. */
-  constructor(out) {
+  constructor(out: NodeJS.WritableStream) {
     this.#out = out;
   }
 
-  get counts() {
+  get counts(): Counts {
     return this.#counts;
   }
 
   /** One result. */
-  add(name, status, { durationMs = 0, message, suite = [] } = {}) {
+  add(name: string, status: Status, { durationMs = 0, message, suite = [] }: Detail = {}): void {
     const builder = new TestBuilder().name(name).status(status).duration(Math.round(durationMs));
-    if (suite.length > 0) builder.suite(suite);
+    if (suite.length > 0) builder.suite([...suite]);
     if (message !== undefined) builder.message(message);
     this.#tests.push(builder.build());
     this.#counts[status === "failed" ? "failed" : status === "passed" ? "passed" : "skipped"]++;
@@ -41,7 +63,12 @@ export class CellReport {
    * A program whose last line is "N passed, N failed": one result each, its name with its number. One that fails without a count is one failure.
    * verify: given the output it returns what is wrong, or null.
    */
-  async program(name, command, args, { env = {}, timeoutMs = 10 * 60_000, verify } = {}) {
+  async program(
+    name: string,
+    command: string,
+    args: readonly string[],
+    { env = {}, timeoutMs = 10 * 60_000, verify }: ProgramOptions = {},
+  ) {
     const start = performance.now();
     say(`\n== ${name}`);
     const child = execa(command, args, { cwd: root, env, stdin: "ignore", all: true, buffer: true, reject: false, timeout: timeoutMs });
@@ -67,13 +94,13 @@ export class CellReport {
     return done;
   }
 
-  #quietly(name, status, durationMs, suite) {
+  #quietly(name: string, status: "passed" | "skipped", durationMs: number, suite: string): void {
     this.#tests.push(new TestBuilder().name(name).status(status).duration(Math.round(durationMs)).suite([suite]).build());
     this.#counts[status]++;
   }
 
   /** Tests of vitest; its own report's results are taken over with the suite's name before theirs. */
-  async vitest(name, node, args, { env, file, timeoutMs }) {
+  async vitest(name: string, node: string, args: readonly string[], { env, file, timeoutMs }: VitestOptions): Promise<void> {
     const start = performance.now();
     say(`\n== ${name}`);
     rmSync(file, { force: true });
@@ -87,7 +114,7 @@ export class CellReport {
     });
     child.all.pipe(this.#out, { end: false });
     const done = await child;
-    const tests = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).results.tests : [];
+    const tests = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as CTRFReport).results.tests : [];
     for (const test of tests) {
       this.#tests.push({ ...test, suite: [name, ...(test.suite ?? [])] });
       this.#counts[test.status === "passed" || test.status === "failed" ? test.status : "skipped"]++;
@@ -100,7 +127,7 @@ export class CellReport {
   }
 
   /** Writes the report; returns {passed, failed, skipped}. versions: of what was tested, by name. */
-  write(file, tool, versions) {
+  write(file: string, tool: string, versions?: object): Counts {
     writeCtrf(file, { tool, tests: this.#tests, start: this.#start, extra: { versions } });
     return this.#counts;
   }

@@ -7,21 +7,21 @@ import { at, buildNative } from "./project.ts";
 import { vulkanProgram } from "./vulkan-build.ts";
 
 // Limits are for what hangs: a machine that is busy with other things takes ten times as long as an idle one.
-const minutes = (n) => n * 60_000;
+const minutes = (n: number) => n * 60_000;
 const device = "dml:0";
-const program = (name) => at("test", "vulkan", "programs", name);
+const program = (name: string) => at("test", "vulkan", "programs", name);
 
 /** What is wrong when a process left objects of Direct3D behind, by libd3d12.so's own count at its exit. */
 function leaksIn(output) {
   const found = [...output.matchAll(/^dxtensor vulkan: (\d+) live objects$/gm)];
   if (found.length === 0) return "libd3d12.so did not say how many objects are alive at exit";
-  const left = output.split("\n").filter((line) => line.startsWith("dxtensor vulkan: live: "));
+  const left = output.split("\n").filter((line: string) => line.startsWith("dxtensor vulkan: live: "));
   return found.every((match) => match[1] === "0") ? null : `objects of Direct3D are alive at exit:\n${left.join("\n")}`;
 }
 const noLeaks = { DXTENSOR_VULKAN_LEAKS: "1" };
 
 /** The Vulkan runtime by itself, the ABI suite on Microsoft's library, and the shaders that the suite made Microsoft's library write. */
-export async function runtimeSteps(report, env) {
+export async function runtimeSteps(report, env: Readonly<Record<string, string | undefined>>) {
   const shaders = mkdtempSync(join(tmpdir(), "dxtensor-shaders-"));
   try {
     const own = [libraries.dxcore, libraries.d3d12];
@@ -42,10 +42,10 @@ export async function runtimeSteps(report, env) {
   }
 }
 
-const vitestEnv = (env) => ({ ...env, DXTENSOR_TEST_DEVICES: device });
+const vitestEnv = (env: Readonly<Record<string, string | undefined>>) => ({ ...env, DXTENSOR_TEST_DEVICES: device });
 
 /** The runtime's tests in TypeScript. */
-export async function testsOfRuntime(report, env) {
+export async function testsOfRuntime(report, env: Readonly<Record<string, string | undefined>>) {
   await report.vitest("tests of the runtime", process.execPath, ["test/vulkan"], {
     env: vitestEnv(env),
     file: at("test-results", "ctrf-vulkan.json"),
@@ -56,7 +56,7 @@ export async function testsOfRuntime(report, env) {
 /** The test files that take a device; the others are about the machine, the package or the scripts, and Microsoft's library changes nothing for them. */
 function deviceTests() {
   const files = readdirSync(at("test"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
-  const takesDevice = (name) => /from "[./]+\/device\.ts"/.test(readFileSync(at("test", name), "utf8"));
+  const takesDevice = (name: string) => /from "[./]+\/device\.ts"/.test(readFileSync(at("test", name), "utf8"));
   return files.filter((name) => /^(runtime|vulkan)\//.test(name) || takesDevice(name)).map((name) => `test/${name}`);
 }
 
@@ -75,7 +75,7 @@ export const quickTests = [
 ];
 const nodes = [20, 22, 24, 26];
 
-export async function libraryTests(report, env, { quick }) {
+export async function libraryTests(report, env: Readonly<Record<string, string | undefined>>, { quick }) {
   if (quick) {
     await report.vitest(`tests on Microsoft's library, Node ${process.versions.node}`, process.execPath, quickTests, {
       env: vitestEnv(env),
@@ -94,7 +94,7 @@ export async function libraryTests(report, env, { quick }) {
 }
 
 /** The quickstart's training on cpu and on Microsoft's library, and thousands of steps of a small one. */
-export async function trainingSteps(report, env, { quick }) {
+export async function trainingSteps(report, env: Readonly<Record<string, string | undefined>>, { quick }) {
   const options = { env: { ...env, ...noLeaks }, verify: leaksIn };
   await report.program("training", process.execPath, [program("training.mjs"), device, "50", quick ? "8" : "32"], {
     ...options,
@@ -108,7 +108,7 @@ export async function trainingSteps(report, env, { quick }) {
 }
 
 /** Every operator and graph of the project, compared with the software adapter. */
-export async function conformance(report, env, { quick }) {
+export async function conformance(report, env: Readonly<Record<string, string | undefined>>, { quick }) {
   const args = [at("dist", "bundle", "cli.js"), "verify", "--device", device, "--reference", "cpu", ...(quick ? ["--quick"] : [])];
   await report.program("dxtensor verify", process.execPath, args, { env, timeoutMs: minutes(quick ? 15 : 45) });
 }

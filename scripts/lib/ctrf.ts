@@ -1,10 +1,17 @@
 // Writes reports in the Common Test Report Format.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { ReportBuilder, validateStrict } from "ctrf";
+import { ReportBuilder, validateStrict, type Test } from "ctrf";
+
+interface Run {
+  readonly tool: string;
+  readonly tests: Test[];
+  readonly start: number;
+  readonly extra: Record<string, unknown>;
+}
 
 /** tests: what TestBuilder builds; start: when they began, as Date.now() says it; extra: what else is known of the run. */
-export function writeCtrf(file, { tool, tests, start, extra }) {
+export function writeCtrf(file: string, { tool, tests, start, extra }: Run): void {
   const report = new ReportBuilder()
     .tool({ name: tool })
     .generatedBy("dxtensor")

@@ -15,10 +15,10 @@ const socket = "unix:///var/run/docker.sock";
 const pidFile = "/var/run/docker.pid";
 const containerdPidFile = "/var/run/docker/containerd/containerd.pid";
 
-const read = (path) => (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
+const read = (path: string) => (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
 
 /** Start time of a process in the kernel's ticks, "" when there is none: a pid that was given again is another process. */
-function startTime(pid) {
+function startTime(pid: number) {
   const stat = read(`/proc/${pid}/stat`);
   return stat === "" ? "" : (stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "");
 }
@@ -32,7 +32,7 @@ export async function findEngine() {
   return { version: null, host, problem };
 }
 
-function explain(reason) {
+function explain(reason: string) {
   return new ScriptError(
     "NO_ENGINE",
     `No Docker engine answers, and none can be started here: ${reason}.`,
@@ -44,7 +44,8 @@ function explain(reason) {
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin` };
 
 async function installEngine() {
-  const there = async (program) => !(await execa("sh", ["-c", `command -v ${program}`], { reject: false, env: environment })).failed;
+  const there = async (program: string) =>
+    !(await execa("sh", ["-c", `command -v ${program}`], { reject: false, env: environment })).failed;
   const missing = [];
   if (!(await there("dockerd")) || !(await there("docker"))) missing.push("docker.io");
   if (!(await there("iptables"))) missing.push("iptables");

@@ -1,13 +1,13 @@
 // What a source file says of itself.
 
 /** The first sentence of a file's first documentation comment, without its end; `fallback` where there is none. */
-export function firstSentence(text, fallback) {
+export function firstSentence(text: string, fallback: string): string {
   const found = /^\/\*\*\s*([\s\S]*?)\*\//.exec(text);
   if (found === null) return fallback;
-  const line = found[1]
+  const line = found[1]!
     .replace(/^\* /, "")
     .replaceAll(/\n \* ?/g, " ")
     .replace(/@\w+[^.]*$/, "")
     .trim();
-  return line.split(/(?<=[.:]) /)[0].replace(/[.:]$/, "");
+  return line.split(/(?<=[.:]) /)[0]!.replace(/[.:]$/, "");
 }

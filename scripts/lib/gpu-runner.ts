@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { bundleProgram } from "../bundle-tests.ts";
 import { at } from "./project.ts";
 
-export async function packRunner(folder) {
+export async function packRunner(folder: string) {
   await bundleProgram(at("bench", "gpu", "run.ts"), join(folder, "bench", "gpu", "run.mjs"));
   cpSync(at("matrix", "wine", "root", "enter.sh"), join(folder, "matrix", "wine", "root", "enter.sh"));
 }

@@ -23,7 +23,7 @@ const shell = $({ quiet: true, nothrow: true });
 const needed = ["directx/DirectML.h", "directx/d3d12.h", "directx/dxcore.h", "dxguids/dxguids.h", "wsl/winadapter.h", "wsl/stubs"];
 
 /** null when the folder has headers that are new enough, else what is wrong with it. */
-export function headersProblem(folder) {
+export function headersProblem(folder: string) {
   const lacking = needed.filter((name) => !existsSync(join(folder, name)));
   if (lacking.length > 0) return `${folder} has no ${lacking[0]}`;
   // 1.611 is the first version that has it.
@@ -41,7 +41,7 @@ function osRelease() {
 }
 
 /** Downloads the package with apt from the machine's own mirror, with lists and cache of its own. */
-async function fetchWithApt(work) {
+async function fetchWithApt(work: string) {
   const { ID: id, VERSION_CODENAME: codename } = osRelease();
   if (id !== "debian" || !codename || !(await which("apt-get", { nothrow: true }))) return "no apt with Debian's archive";
   const uris = await shell`apt-get update --print-uris -o Dir::State::lists=${work}/none -o Debug::NoLocking=1`;
@@ -66,7 +66,7 @@ const files = [
   ["directx-headers-dev_1.614.1-1~bpo12+1_amd64.deb", "36986b4e53d396f2e615ba716e0310102488d99674e62b80d95f1adb25fc4a88"],
 ];
 
-async function fetchDirectly(work) {
+async function fetchDirectly(work: string) {
   const mirror = (process.env.DXTENSOR_DEBIAN_MIRROR ?? "http://deb.debian.org/debian").replace(/\/$/, "");
   const problems = [];
   for (const [name, sha256] of files) {
@@ -85,7 +85,7 @@ async function fetchDirectly(work) {
   return problems.join("; ");
 }
 
-async function unpack(deb, into) {
+async function unpack(deb: string, into: string) {
   mkdirSync(into, { recursive: true });
   if (await which("dpkg-deb", { nothrow: true })) return shell`dpkg-deb -x ${deb} ${into}`;
   // Elsewhere: a .deb is an ar archive around data.tar.xz.
@@ -128,9 +128,9 @@ async function fetchHeaders() {
   }
 }
 
-const linkTarget = (path) => (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null);
+const linkTarget = (path: string) => (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null);
 
-function link(folder) {
+function link(folder: string) {
   rmSync(ours, { recursive: true, force: true });
   mkdirSync(dirname(ours), { recursive: true });
   symlinkSync(folder, ours, "dir");

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { execa } from "execa";
 import { $ } from "zx";
 import { ownApt } from "./own-apt.ts";
-import { cached, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.ts";
+import { cached, causeOf, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.ts";
 import { ScriptError, cache, say } from "./project.ts";
 
 const shell = $({ quiet: true, nothrow: true });
@@ -29,48 +29,48 @@ export const lavapipe = "lavapipe-25.0.7-2";
 const lib = "usr/lib/x86_64-linux-gnu";
 
 /** Libraries that the driver needs and neither the machine nor the folder has. */
-async function missingLibraries(folder) {
+async function missingLibraries(folder: string) {
   const done = await execa("ldd", [join(folder, "libvulkan_lvp.so")], { env: { LD_LIBRARY_PATH: folder }, reject: false });
   if (done.exitCode === undefined) throw new ScriptError("LDD_MISSING", "ldd is needed to look at the driver, and was not found.");
-  const versions = [...`${done.stdout}\n${done.stderr}`.matchAll(/version `(GLIBC_[\d.]+)' not found/g)].map((match) => match[1]);
+  const versions = [...`${done.stdout}\n${done.stderr}`.matchAll(/version `(GLIBC_[\d.]+)' not found/g)].map((match) => match[1]!);
   if (versions.length > 0)
     throw new ScriptError(
       "GLIBC_OLD",
       `The driver needs ${versions.at(-1)}, which this machine's C library lacks.`,
       "Use a Vulkan driver of the machine's own: npm run verify:linux -- --driver system",
     );
-  return [...done.stdout.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]);
+  return [...done.stdout.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]!);
 }
 
-const apt = async (cwd, ...args) => {
+const apt = async (cwd: string, ...args: string[]) => {
   const done = await shell({ cwd })`${args}`;
   if (done.exitCode !== 0) throw new Error(done.stderr.trim().split("\n").at(-1));
   return done.stdout;
 };
 
 /** Arguments of an apt that has read the first mirror that has Debian's suite of the driver. */
-async function readArchive(state) {
-  const problems = [];
+async function readArchive(state: string) {
+  const problems: string[] = [];
   for (const mirror of await mirrors()) {
     const options = ownApt(state, { mirror, suite, architecture: "amd64" });
     try {
       await apt(state, "apt-get", "-qq", ...options, "update");
       return options;
     } catch (error) {
-      problems.push(`${mirror}: ${error.message}`);
+      problems.push(`${mirror}: ${causeOf(error)}`);
     }
   }
   throw new Error(problems.join("; "));
 }
 
 /** Downloads and unpacks the packages that the driver depends on; apt checks the archive's signature. */
-async function unpackDependencies(into) {
+async function unpackDependencies(into: string) {
   const state = mkdtempSync(join(cache, "apt-"));
   try {
     const options = await readArchive(state);
     const recurse = ["recurse", "no-recommends", "no-suggests", "no-conflicts", "no-breaks", "no-replaces", "no-enhances"];
     const closure = await apt(state, "apt-cache", ...options, "depends", ...recurse.map((flag) => `--${flag}`), "mesa-vulkan-drivers");
-    const names = [...new Set([...closure.matchAll(/^(lib[^:\s]*)$/gm)].map((match) => match[1]))];
+    const names = [...new Set([...closure.matchAll(/^(lib[^:\s]*)$/gm)].map((match) => match[1]!))];
     // The C and C++ runtimes must be the machine's own.
     const wanted = names.filter((name) => !/^lib(c6|gcc-s1|stdc\+\+6|crypt1)$/.test(name));
     await apt(state, "apt-get", "-qq", ...options, "download", ...wanted);
@@ -79,7 +79,7 @@ async function unpackDependencies(into) {
     if (error instanceof ScriptError) throw error;
     throw new ScriptError(
       "DRIVER_LIBRARIES",
-      `The libraries that lavapipe needs could not be fetched: ${error.message}`,
+      `The libraries that lavapipe needs could not be fetched: ${causeOf(error)}`,
       "Install Mesa's Vulkan drivers (Debian, Ubuntu: sudo apt-get install -y mesa-vulkan-drivers) and use them: npm run verify:linux -- --driver system",
     );
   } finally {
@@ -88,8 +88,8 @@ async function unpackDependencies(into) {
 }
 
 /** Copies what the driver lacks out of an unpacked tree; a library may lack another one. */
-async function copyMissing(from, folder) {
-  const files = readdirSync(from, { recursive: true });
+async function copyMissing(from: string, folder: string) {
+  const files = readdirSync(from, { recursive: true, encoding: "utf8" });
   for (let missing = await missingLibraries(folder); missing.length > 0;) {
     for (const name of missing) {
       const file = files.find((path) => basename(path) === name);
@@ -100,7 +100,7 @@ async function copyMissing(from, folder) {
   }
 }
 
-async function make(work, folder) {
+async function make(work: string, folder: string) {
   for (const file of await Promise.all(driverPackages.map(fetchPackage))) await unpackPackage(file, join(work, "root"));
   const from = join(work, "root", lib);
   copyFileSync(join(from, "libvulkan_lvp.so"), join(work, "libvulkan_lvp.so"));

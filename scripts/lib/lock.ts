@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ScriptError, say } from "./project.ts";
 
-function holder(file) {
+function holder(file: string): number {
   try {
     return Number(readFileSync(file, "utf8"));
   } catch {
@@ -12,18 +12,18 @@ function holder(file) {
   }
 }
 
-function isAlive(pid) {
+function isAlive(pid: number): boolean {
   if (pid === 0) return false;
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error.code === "EPERM";
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
 /** Runs body while holding the lock file, which bears the holder's process id; one left by a dead process is taken over. */
-export async function withLock(file, body, timeoutMs = 15 * 60_000) {
+export async function withLock<T>(file: string, body: () => Promise<T>, timeoutMs = 15 * 60_000): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const end = Date.now() + timeoutMs;
   for (let told = false; ;) {
@@ -31,7 +31,7 @@ export async function withLock(file, body, timeoutMs = 15 * 60_000) {
       writeFileSync(file, String(process.pid), { flag: "wx" });
       break;
     } catch (error) {
-      if (error.code !== "EEXIST") throw error;
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const pid = holder(file);
     if (!isAlive(pid)) {

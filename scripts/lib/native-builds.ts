@@ -7,22 +7,24 @@ import { execa } from "execa";
 import { ScriptError, at, headers, root, say } from "./project.ts";
 import { headersProblem } from "./headers.ts";
 import { withLock } from "./lock.ts";
-import { ensureSysroot, triplets } from "./sysroot.ts";
+import { ensureSysroot, triplets, type Architecture } from "./sysroot.ts";
 import { buildForWindows } from "../build-windows.ts";
 
-const has = (command) => spawnSync(command, ["--version"]).status === 0;
+const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
+
+const architectureOf = (platform: string) => platform.replace("linux-", "") as Architecture;
 
 /** Why a platform's binaries can't be made on this machine, with what would help; null where they can. */
-export function cannotBuild(platform) {
+export function cannotBuild(platform: string): string | null {
   if (process.platform !== "linux") return "released binaries are made on Linux";
   if (platform === "win32-x64") return null;
   if (platform === "win32-arm64") return "no compiler in Debian's archive makes Windows binaries for arm64 (llvm-mingw does)";
-  const triplet = triplets[platform.replace("linux-", "")];
+  const triplet = triplets[architectureOf(platform)];
   const name = triplet.startsWith("x86") ? "g++" : `g++-${triplet}`;
   return has(`${triplet}-g++`) ? null : `${triplet}-g++ was not found: sudo apt-get install -y --no-install-recommends ${name}`;
 }
 
-async function run(what, command, args) {
+async function run(what: string, command: string, args: readonly string[]) {
   const done = await execa(command, args, { cwd: root, stdin: "ignore", all: true, reject: false });
   if (done.failed)
     throw new ScriptError(
@@ -32,7 +34,7 @@ async function run(what, command, args) {
 }
 
 /** Where a platform's build lies, and CMake's settings for linking against the sysroot. */
-export async function sysrootSettings(arch) {
+export async function sysrootSettings(arch: Architecture) {
   return {
     CMAKE_BUILD_TYPE: "Release",
     CMAKE_TOOLCHAIN_FILE: at("native", "cmake", "sysroot.cmake"),
@@ -41,9 +43,10 @@ export async function sysrootSettings(arch) {
   };
 }
 
-export const defines = (settings) => Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
+export const defines = (settings: Readonly<Record<string, string>>) =>
+  Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
 
-async function buildLinux(arch) {
+async function buildLinux(arch: Architecture) {
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const folder = at("build", `linux-${arch}`);
@@ -65,10 +68,10 @@ async function buildLinux(arch) {
 }
 
 /** The files of a platform's package; builds what is out of date. */
-export async function buildPlatform(platform) {
+export async function buildPlatform(platform: string) {
   const start = performance.now();
   const files =
-    platform === "win32-x64" ? (await buildForWindows({ isRuntimeOnly: true })).files : await buildLinux(platform.replace("linux-", ""));
+    platform === "win32-x64" ? (await buildForWindows({ isRuntimeOnly: true })).files : await buildLinux(architectureOf(platform));
   say(`release: ${platform} built (${((performance.now() - start) / 1000).toFixed(0)} s)`);
   return files;
 }

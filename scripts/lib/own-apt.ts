@@ -8,7 +8,10 @@ const key = "/usr/share/keyrings/debian-archive-keyring.gpg";
  * Arguments with which apt-get and apt-cache see nothing but `suite` of `mirror`; what they keep lies in `folder`. The archive's
  * signature is checked with the archive's own key where the machine has it, else with the keys that apt trusts.
  */
-export function ownApt(folder, { mirror, suite, architecture }) {
+export function ownApt(
+  folder: string,
+  { mirror, suite, architecture }: { readonly mirror: string; readonly suite: string; readonly architecture?: string },
+): string[] {
   for (const name of ["lists/partial", "cache/archives/partial", "parts"]) mkdirSync(join(folder, name), { recursive: true });
   // The hooks of container images would clean the system's own cache.
   writeFileSync(join(folder, "apt.conf"), "#clear APT::Update::Post-Invoke;\n#clear APT::Update::Post-Invoke-Success;\n");

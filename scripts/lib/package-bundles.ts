@@ -11,7 +11,7 @@ const globals = {
   URL: "{ readonly href: string }",
 };
 
-async function write(options, output) {
+async function write(options: import("rolldown").InputOptions, output: import("rolldown").OutputOptions) {
   const { rolldown } = await import("rolldown");
   const build = await rolldown(options);
   await build.write(output);
@@ -19,14 +19,14 @@ async function write(options, output) {
 }
 
 /** Their licences ask to be kept with the code. */
-export const licences = (names) =>
+export const licences = (names: readonly string[]) =>
   names.map((name) => `/* ${name}\n${readFileSync(at("node_modules", name, "LICENSE"), "utf8")}*/`).join("\n");
 
 /**
  * ES modules and CommonJS share this one core, and so its state. Bundlers take the ES module with the code itself ("module" in exports):
  * each of them makes one copy, whichever form asked for it.
  */
-async function bundleCore(folder) {
+async function bundleCore(folder: string) {
   await write(
     { input: at("src", "index.ts"), platform: "node", external: /^node:/, transform: { target: "es2023" }, tsconfig: false },
     {
@@ -52,10 +52,10 @@ async function bundleCore(folder) {
 }
 
 /** The text of one file of types: what augments a class (`declare module "../tensor.ts"`) lies beside it now, as an interface that merges with it. */
-function mend(text) {
-  const augmented = new Set();
-  let mended = text.replaceAll(/^declare module "[^"]*" \{\n([\s\S]*?)^\}\n/gm, (_, body) => {
-    for (const [, name] of body.matchAll(/^ {2}interface (\w+)/gm)) augmented.add(name);
+function mend(text: string) {
+  const augmented = new Set<string>();
+  let mended = text.replaceAll(/^declare module "[^"]*" \{\n([\s\S]*?)^\}\n/gm, (_, body: string) => {
+    for (const [, name] of body.matchAll(/^ {2}interface (\w+)/gm)) augmented.add(name!);
     return body;
   });
   // The bundler, which did not see the interface as the class's, renamed that.
@@ -68,7 +68,7 @@ function mend(text) {
 }
 
 /** The types in one file, made of what tsc made of the sources. */
-export async function bundleTypes(file) {
+export async function bundleTypes(file: string) {
   const { dts } = await import("rolldown-plugin-dts");
   const work = mkdtempSync(join(tmpdir(), "dxtensor-types-"));
   try {
@@ -91,7 +91,7 @@ export async function bundleTypes(file) {
 }
 
 /** All of the package's code into a folder. The TypeScript is built. */
-export async function bundlePackage(folder) {
+export async function bundlePackage(folder: string) {
   mkdirSync(folder, { recursive: true });
   for (const name of ["dxtensor.js", "cli.js"]) writeFileSync(join(folder, name), readFileSync(at("dist", "bundle", name)));
   chmodSync(join(folder, "cli.js"), 0o755);

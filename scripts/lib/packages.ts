@@ -12,7 +12,22 @@ export const platforms = ["linux-x64", "linux-arm64", "win32-x64", "win32-arm64"
 /** Published with the main package, whatever else can be built. */
 export const optional = [...platforms.filter((name) => name !== "win32-arm64"), "directml-linux-x64", "vulkan-linux-x64"];
 
-export const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
+/** What of package.json goes into the packages. */
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly keywords: readonly string[];
+  readonly license: string;
+  readonly engines: object;
+  readonly bin: object;
+  readonly binary: object;
+  readonly repository?: { readonly url: string };
+  readonly homepage?: string;
+  readonly bugs?: object;
+}
+
+export const manifest: Manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
 /** Of all packages alike. */
 const { version, license, engines, homepage, bugs } = manifest;
@@ -55,16 +70,16 @@ function mainManifest() {
 }
 
 /** @dxtensor/NAME for one system: npm leaves it out elsewhere. */
-function platformManifest(name, description, licence = license) {
+function platformManifest(name: string, description: string, licence = license) {
   const [os, cpu] = name.split("-").slice(-2);
   const libc = os === "linux" ? { libc: ["glibc"] } : {};
   return { name: `@dxtensor/${name}`, ...common, license: licence, description, os: [os], cpu: [cpu], ...libc };
 }
 
-const stage = (name) => at("build", "packages", name);
+const stage = (name: string) => at("build", "packages", name);
 
 /** The folder of a package, empty but for its manifest, README and licence. */
-function start(name, made, readme, licence = at("LICENSE")) {
+function start(name: string, made: object, readme: string, licence: string | null = at("LICENSE")) {
   const folder = stage(name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -86,16 +101,17 @@ export async function stageMain() {
 }
 
 /** Without symbols: the same code, a fraction of the size. */
-function place(file, folder, platform) {
+function place(file: string, folder: string, platform: string) {
   const target = join(folder, basename(file));
   copyFileSync(file, target);
   chmodSync(target, 0o755);
-  const strip = { "linux-x64": "x86_64-linux-gnu-strip", "linux-arm64": "aarch64-linux-gnu-strip" }[platform] ?? "x86_64-w64-mingw32-strip";
+  const strips: Readonly<Record<string, string>> = { "linux-x64": "x86_64-linux-gnu-strip", "linux-arm64": "aarch64-linux-gnu-strip" };
+  const strip = strips[platform] ?? "x86_64-w64-mingw32-strip";
   spawnSync(strip, ["--strip-unneeded", target]);
 }
 
 /** @dxtensor/PLATFORM: the addon and the software adapter. */
-export function stagePlatform(platform, files) {
+export function stagePlatform(platform: string, files: readonly string[]) {
   const about = `dxtensor's native binary for ${platform}`;
   const folder = start(
     platform,
@@ -107,7 +123,7 @@ export function stagePlatform(platform, files) {
 }
 
 /** @dxtensor/directml-linux-x64: Microsoft's library as it is, with its licence and notice. */
-export function stageDirectml(from) {
+export function stageDirectml(from: string) {
   const pinned = pinnedDirectml();
   const name = "directml-linux-x64";
   const about = `Microsoft's libdirectml.so (DirectML feature level 6.2) for dxtensor, from ${pinned.wheel}`;
@@ -129,7 +145,7 @@ export function stageDirectml(from) {
 }
 
 /** @dxtensor/vulkan-linux-x64: ours, with libvkd3d linked in. */
-export async function stageVulkan(files) {
+export async function stageVulkan(files: readonly string[]) {
   const name = "vulkan-linux-x64";
   const about = "libdxcore.so and libd3d12.so over Vulkan for dxtensor";
   const readme = `# @dxtensor/${name}
@@ -145,13 +161,17 @@ The source of that version: https://sources.debian.org/src/vkd3d/${vkd3d.replace
 `;
   const folder = start(name, platformManifest(name, about, "MIT AND LGPL-2.1-or-later"), readme);
   for (const file of files) place(file, folder, "linux-x64");
-  const copyright = join(await ensureVkd3d(), "share", "doc", "libvkd3d-dev", "copyright");
+  const copyright = join(await ensureVkd3d(undefined), "share", "doc", "libvkd3d-dev", "copyright");
   copyFileSync(copyright, join(folder, "LICENSE-vkd3d"));
   return folder;
 }
 
+interface Packed {
+  readonly filename: string;
+}
+
 /** npm pack: the tarball's path. */
-export async function pack(folder, into) {
+export async function pack(folder: string, into: string) {
   mkdirSync(into, { recursive: true });
   const done = await execa("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", into], {
     cwd: folder,
@@ -159,9 +179,9 @@ export async function pack(folder, into) {
     env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" },
   });
   if (done.failed) throw new ScriptError("PACK_FAILED", `npm pack in ${folder} failed: ${done.stderr}`);
-  const answer = JSON.parse(done.stdout);
-  const [{ filename }] = Array.isArray(answer) ? answer : Object.values(answer);
+  const answer = JSON.parse(done.stdout) as Packed[] | Record<string, Packed>;
+  const { filename } = Object.values(answer)[0]!;
   return join(into, filename.replace(/^@/, "").replaceAll("/", "-"));
 }
 
-export const sizeOf = (file) => statSync(file).size;
+export const sizeOf = (file: string) => statSync(file).size;

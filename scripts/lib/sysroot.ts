@@ -3,18 +3,22 @@ import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, rmSync,
 import { dirname, join, relative } from "node:path";
 import { createHash } from "node:crypto";
 import { at } from "./project.ts";
-import { cached, fetchPackage, unpackPackage } from "./vulkan-archive.ts";
+import { cached, fetchPackage, unpackPackage, type Package } from "./vulkan-archive.ts";
 
 /** Pinned, by Node's name of the architecture. */
-const packages = JSON.parse(readFileSync(at("scripts", "lib", "sysroot-packages.json"), "utf8"));
+const packages: Readonly<Record<Architecture, readonly Package[]>> = JSON.parse(
+  readFileSync(at("scripts", "lib", "sysroot-packages.json"), "utf8"),
+);
 
 /** The newest glibc that a released binary may ask for, and nothing of a C++ library of the system's. */
 export const glibc = "2.31";
 
-export const triplets = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
+export type Architecture = "x64" | "arm64";
+
+export const triplets: Readonly<Record<Architecture, string>> = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
 
 /** Debian's links lead from the root of the system: here they lead from the folder. */
-function makeLinksRelative(folder, root = folder) {
+function makeLinksRelative(folder: string, root = folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) makeLinksRelative(path, root);
@@ -27,10 +31,10 @@ function makeLinksRelative(folder, root = folder) {
 }
 
 /** The folder to hand to a compiler as --sysroot; fetched once into the cache. */
-export async function ensureSysroot(arch) {
+export async function ensureSysroot(arch: Architecture): Promise<string> {
   const wanted = packages[arch];
   const version = createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 8);
-  return cached(`sysroot-${glibc}-${arch}-${version}`, async (work) => {
+  return cached(`sysroot-${glibc}-${arch}-${version}`, async (work: string) => {
     for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
     makeLinksRelative(work);
     // A compiler's intrinsics are its own: GCC 10's would be found first.

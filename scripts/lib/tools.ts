@@ -1,16 +1,16 @@
 // Compiler, CMake and build program: what is there, what is new enough, what to install.
 import { spawnSync } from "node:child_process";
 
-const minimum = { "g++": 9, clang: 10, cmake: [3, 16] };
+const minimum = { "g++": 9, clang: 10, cmake: [3, 16] } as const;
 
 /** First line of `command --version`, null when it does not run. */
-function versionLine(command) {
+function versionLine(command: string) {
   const done = spawnSync(command, ["--version"], { encoding: "utf8" });
   return done.status === 0 ? (done.stdout.split("\n")[0] ?? "").trim() : null;
 }
 
 /** "g++ (Debian 12.2.0-14) 12.2.0" → { family, version, isNewEnough }; null when it is no compiler that we know. */
-export function readCompiler(line) {
+export function readCompiler(line: string) {
   const clang = /clang version (\d+)/.exec(line);
   if (clang) return { family: "clang", version: Number(clang[1]), isNewEnough: Number(clang[1]) >= minimum.clang };
   const gcc = /(?:g\+\+|c\+\+|gcc|GCC).*\s(\d+)\.\d+(?:\.\d+)?(?:\s|$)/.exec(line);
@@ -18,7 +18,7 @@ export function readCompiler(line) {
   return null;
 }
 
-export function readCMake(line) {
+export function readCMake(line: string) {
   const match = /cmake version (\d+)\.(\d+)/.exec(line);
   if (!match) return null;
   const [major, minor] = [Number(match[1]), Number(match[2])];
@@ -28,15 +28,30 @@ export function readCMake(line) {
   };
 }
 
+type Part = "compiler" | "cmake" | "builder";
+
+export interface Tools {
+  readonly compiler: { readonly command: string; readonly line: string } | null;
+  readonly cmake: string | null;
+  readonly builder: string | null;
+  /** What is there and too old, in words. */
+  readonly old: readonly string[];
+}
+
+/** What a build has: all of them. */
+export type AllTools = { readonly [K in Part]: NonNullable<Tools[K]> };
+
+export const hasAll = (tools: Tools): tools is Tools & AllTools => missingTools(tools).length === 0;
+
 /** What the machine has. `version` gives a command's first line of --version, or null. */
-export function findTools(version = versionLine, env = process.env) {
-  const old = [];
-  let compiler = null;
+export function findTools(version = versionLine, env = process.env): Tools {
+  const old: string[] = [];
+  let compiler: Tools["compiler"] = null;
   const newer = [14, 13, 12, 11, 10, 9].map((n) => `g++-${n}`);
   for (const command of env.CXX ? [env.CXX] : ["c++", "g++", "clang++", ...newer]) {
     const line = version(command);
     const found = line === null ? null : readCompiler(line);
-    if (found?.isNewEnough) {
+    if (line !== null && found?.isNewEnough) {
       compiler = { command, line };
       break;
     }
@@ -50,8 +65,8 @@ export function findTools(version = versionLine, env = process.env) {
 }
 
 /** The missing things, by what they are: ["compiler", "cmake", "builder"]. */
-export function missingTools(tools) {
-  return ["compiler", "cmake", "builder"].filter((name) => tools[name] === null);
+export function missingTools(tools: Tools): Part[] {
+  return (["compiler", "cmake", "builder"] as const).filter((name) => tools[name] === null);
 }
 
 const packages = {
@@ -60,10 +75,10 @@ const packages = {
 };
 const needs = { compiler: "a C++17 compiler (g++ 9 or clang 10, or later)", cmake: "CMake 3.16 or later", builder: "ninja or make" };
 
-export const aptPackages = (missing) => missing.map((name) => packages.apt[name]);
+export const aptPackages = (missing: readonly Part[]) => missing.map((name) => packages.apt[name]);
 
 /** What a person has to type where the script may not. */
-export function explainMissing(missing, old = []) {
+export function explainMissing(missing: readonly Part[], old: readonly string[] = []): string {
   return [
     `Missing: ${missing.map((name) => needs[name]).join(", ")}.${old.length > 0 ? ` Too old: ${old.join(", ")}.` : ""}`,
     `  Debian, Ubuntu:  sudo apt-get install -y ${aptPackages(missing).join(" ")}`,

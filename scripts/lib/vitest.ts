@@ -2,10 +2,13 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { execa } from "execa";
+import type { Counts } from "./counts.ts";
 import { at, root, tool } from "./project.ts";
 
+type Report = Pick<import("ctrf").CTRFReport, "results">;
+
 /** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. */
-export async function runVitest(name, args) {
+export async function runVitest(name: string, args: readonly string[]): Promise<Counts> {
   const report = resolve(root, process.env.DXTENSOR_CTRF || at("test-results", name));
   rmSync(report, { force: true });
   const done = await execa(tool("vitest"), ["run", ...args], {
@@ -15,7 +18,7 @@ export async function runVitest(name, args) {
     env: { DXTENSOR_CTRF: report },
   });
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
-  const { passed, failed, skipped, pending, other } = JSON.parse(readFileSync(report, "utf8")).results.summary;
+  const { passed, failed, skipped, pending, other } = (JSON.parse(readFileSync(report, "utf8")) as Report).results.summary;
   // Vitest also fails for what is no test's failure, such as a file that does not load.
   return { passed, failed: done.exitCode === 0 ? failed : Math.max(failed, 1), skipped: skipped + pending + other };
 }

@@ -8,7 +8,20 @@ import { ScriptError, cache, say } from "./project.ts";
 
 const shell = $({ quiet: true, nothrow: true });
 
-const digest = (bytes, algorithm = "sha256") => createHash(algorithm).update(bytes).digest("hex");
+const digest = (bytes: Buffer | Uint8Array, algorithm = "sha256") => createHash(algorithm).update(bytes).digest("hex");
+
+export interface Package {
+  /** Path below pool/main. */
+  readonly pool: string;
+  readonly sha256: string;
+  readonly sha1: string;
+}
+
+/** fetch() tells what happened by its error's cause. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
 
 /** The mirror that this machine's apt takes Debian's packages from, undefined where it has none. */
 async function aptMirror() {
@@ -21,17 +34,17 @@ async function aptMirror() {
 /** Mirrors of Debian's archive, best first: the named one, apt's own, Debian's. */
 export const mirrors = async () =>
   [process.env.DXTENSOR_DEBIAN_MIRROR, await aptMirror(), "http://deb.debian.org/debian"]
-    .filter(Boolean)
+    .filter((mirror): mirror is string => mirror !== undefined && mirror !== "")
     .map((mirror) => mirror.replace(/\/$/, ""));
 
-async function addresses({ pool, sha1 }) {
+async function addresses({ pool, sha1 }: Package): Promise<string[]> {
   const names = [...new Set((await mirrors()).map((mirror) => `${mirror}/pool/main/${pool}`))];
   // It keeps what mirrors drop when a newer version comes.
   return [...names, `https://snapshot.debian.org/file/${sha1}`];
 }
 
 /** Bytes from an address; apt's own helper is asked too, since it knows the machine's proxies. */
-async function download(url) {
+async function download(url: string) {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(120_000) });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
@@ -51,11 +64,11 @@ async function download(url) {
 }
 
 /** The file in the cache, fetched if it is not there. package: {pool: path below pool/main, sha256, sha1}. */
-export async function fetchPackage(wanted) {
+export async function fetchPackage(wanted: Package): Promise<string> {
   const file = join(cache, "packages", basename(wanted.pool));
   if (existsSync(file) && digest(readFileSync(file)) === wanted.sha256) return file;
   mkdirSync(dirname(file), { recursive: true });
-  const problems = [];
+  const problems: string[] = [];
   for (const url of await addresses(wanted)) {
     try {
       const bytes = await download(url);
@@ -65,7 +78,7 @@ export async function fetchPackage(wanted) {
       renameSync(`${file}.new`, file);
       return file;
     } catch (error) {
-      problems.push(`  ${url}: ${error.cause?.message ?? error.message}`);
+      problems.push(`  ${url}: ${causeOf(error)}`);
     }
   }
   throw new ScriptError(
@@ -76,7 +89,7 @@ export async function fetchPackage(wanted) {
 }
 
 /** Unpacks a package into a folder. */
-export async function unpackPackage(file, into) {
+export async function unpackPackage(file: string, into: string) {
   mkdirSync(into, { recursive: true });
   const done = (await which("dpkg-deb", { nothrow: true }))
     ? await shell`dpkg-deb -x ${file} ${into}`
@@ -94,7 +107,7 @@ export async function unpackPackage(file, into) {
  * A folder in the cache, made by body when it is not there; it appears at once and whole. The name holds the versions, so that a
  * change of a pin makes another folder.
  */
-export async function cached(name, body) {
+export async function cached(name: string, body: (work: string, folder: string) => Promise<void>): Promise<string> {
   const folder = join(cache, name);
   if (existsSync(folder)) return folder;
   mkdirSync(cache, { recursive: true });

@@ -13,22 +13,22 @@ import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.ts";
 export const vulkanFolder = at("build", "vulkan");
 const names = ["libdxcore.so", "libd3d12.so"];
 export const vulkanLibraries = names.map((name) => join(vulkanFolder, name));
-export const vulkanProgram = (name) => join(vulkanFolder, "cmake", "test", name);
+export const vulkanProgram = (name: string) => join(vulkanFolder, "cmake", "test", name);
 
-async function run(what, command, args, options = {}) {
+async function run(what: string, command: string, args: readonly string[], options = {}) {
   const done = await execa(command, args, { stdin: "ignore", reject: false, ...options });
   if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage}).${done.stderr ? `\n${done.stderr}` : ""}`);
   return done.stdout;
 }
 
 /** Writes only what changed, so that nothing is compiled again for nothing. */
-function writeChanged(file, text) {
+function writeChanged(file: string, text: string) {
   if (existsSync(file) && readFileSync(file, "utf8") === text) return;
   writeFileSync(file, text);
 }
 
 /** libvkd3d implements the interfaces whose names its objects refer to; blobs it makes itself. */
-async function writeInterfaces(vkd3d, file) {
+async function writeInterfaces(vkd3d, file: string) {
   const symbols = await run("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d).vkd3d], { stderr: "ignore" });
   const names = new Set(["ID3D10Blob", ...[...symbols.matchAll(/^ *U IID_(ID3D\w+)$/gm)].map((match) => match[1])]);
   writeChanged(file, `${[...names].sort().join("\n")}\n`);
@@ -36,7 +36,7 @@ async function writeInterfaces(vkd3d, file) {
 }
 
 /** The generator is TypeScript: bundled into one file, it runs on every Node. */
-export async function bundleGenerator(file) {
+export async function bundleGenerator(file: string) {
   const { rolldown } = await import("rolldown");
   const build = await rolldown({ input: at("scripts", "generate-vulkan.ts"), platform: "node", external: /^node:/, tsconfig: false });
   await build.write({ file, format: "esm" });
@@ -84,7 +84,7 @@ async function compile(vkd3d, wrappers, tools, { objects, settings, tests }) {
 }
 
 /** Returns true when a library changed. */
-function install(folder, objects) {
+function install(folder: string, objects) {
   let changed = false;
   for (const name of names) {
     const file = join(folder, name);

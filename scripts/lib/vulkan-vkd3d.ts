@@ -26,7 +26,7 @@ export const vkd3d = "vkd3d-2.1+ds-1";
 const needed = ["include/vkd3d/vkd3d_d3d12.h", "include/vulkan/vulkan.h"];
 
 /** The static libraries in a folder, null where one is missing. */
-export function vkd3dLibraries(folder) {
+export function vkd3dLibraries(folder: string) {
   const lib = ["lib/x86_64-linux-gnu", "lib64", "lib"]
     .map((name) => join(folder, name))
     .find((path) => existsSync(join(path, "libvkd3d.a")));
@@ -35,7 +35,7 @@ export function vkd3dLibraries(folder) {
 }
 
 /** A user's folder, else Debian's packages in the cache. */
-export async function ensureVkd3d(given) {
+export async function ensureVkd3d(given: string | undefined): Promise<string> {
   if (given === undefined || given === "") {
     const folder = await cached(vkd3d, async (work) => {
       for (const file of await Promise.all(packages.map(fetchPackage))) await unpackPackage(file, work);

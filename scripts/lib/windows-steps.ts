@@ -3,7 +3,7 @@
 import { posix } from "node:path";
 import { recipe } from "./wine-recipe.ts";
 
-const minutes = (n) => n * 60_000;
+const minutes = (n: number) => n * 60_000;
 const windowsPath = (...parts) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;
 
 /** Where things lie under Z:\work. */
@@ -39,7 +39,7 @@ export function addonStep(node, { native } = places) {
     name: `addon in node.exe ${version}`,
     node,
     command: ["node.exe", "-p", `require('./${native}/dxtensor.node').version + ' ' + process.version + ' ' + process.platform`],
-    check: (last, status) =>
+    check: (last, status: number) =>
       status === 0 && /^\d+\.\d+\.\d+/.test(last) && last.endsWith(` v${version} win32`) ? null : `said "${last}" with status ${status}`,
     timeoutMs: minutes(1),
   };
@@ -66,7 +66,7 @@ export function directmlSuite(where = places) {
   };
 }
 
-export function testsStep(name, node, { devices, files = [], limit, jobs = 1 }, where = places) {
+export function testsStep(name: string, node, { devices, files = [], limit, jobs = 1 }, where = places) {
   const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
   const options = ["--report", report, "--timeout", String(limit * 60), "--jobs", String(jobs)];
   return {

@@ -21,7 +21,7 @@ export function needRoot() {
 }
 
 /** Runs a step with its output in a log, whose end is shown when it fails. */
-async function step(name, command, args, options = {}) {
+async function step(name: string, command: string, args: readonly string[], options = {}) {
   const log = join(cellFolder(), `${name.replaceAll(" ", "-")}.log`);
   const done = await execa(command, args, { reject: false, stdin: "ignore", all: true, ...options });
   writeFileSync(log, done.all ?? "");
@@ -32,10 +32,10 @@ async function step(name, command, args, options = {}) {
   return done.stdout;
 }
 
-const enter = (args) => [join(sources, "root", "enter.sh"), cellRoot(), "", ...args];
+const enter = (args: readonly string[]) => [join(sources, "root", "enter.sh"), cellRoot(), "", ...args];
 
 async function ensureHostPackages() {
-  const has = (command) => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
+  const has = (command: string) => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
   const missing = hostPackages.filter(([command]) => !has(command)).flatMap(([, names]) => names);
   if (!existsSync("/usr/share/keyrings/debian-archive-keyring.gpg")) missing.push("debian-archive-keyring");
   if (missing.length === 0) return;
@@ -116,7 +116,7 @@ async function buildBridge() {
 }
 
 /** Unpacks a package of the registry into a folder; paths: which of its files, as tar names them. */
-async function takePackage(spec, into, paths = []) {
+async function takePackage(spec: string, into: string, paths = []) {
   const work = join(cellFolder(), "npm");
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
@@ -227,7 +227,7 @@ export function cellVersions() {
 }
 
 /** The cell as a container image without a base, whose entry point runs Windows programs. */
-export async function makeImage(name) {
+export async function makeImage(name: string) {
   needCell();
   const pack = execa(
     "tar",

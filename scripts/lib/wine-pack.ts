@@ -55,10 +55,10 @@ const whole = [
 ]);
 
 /** Debian's links of /lib and /bin into /usr, as a path has it inside the root. */
-const merged = (path) => path.replace(/^\/+/, "").replace(/^(bin|sbin|lib|lib64)\//, "usr/$1/");
+const merged = (path: string) => path.replace(/^\/+/, "").replace(/^(bin|sbin|lib|lib64)\//, "usr/$1/");
 
 /** Copies a file with the links that lead to it. */
-function copyChain(root, stage, path) {
+function copyChain(root: string, stage: string, path: string) {
   for (let at = merged(path); ;) {
     const from = join(root, at);
     const to = join(stage, at);
@@ -71,8 +71,8 @@ function copyChain(root, stage, path) {
 }
 
 /** Every library that the files need, as paths inside the root. */
-async function needed(root, files) {
-  const done = await execa("chroot", [root, "ldd", ...files.map((file) => `/${file}`)], { env: { LC_ALL: "C" }, reject: false });
+async function needed(root: string, files: readonly string[]) {
+  const done = await execa("chroot", [root, "ldd", ...files.map((file: string) => `/${file}`)], { env: { LC_ALL: "C" }, reject: false });
   // Wine's own halves know each other by their folder.
   const missing = [...done.stdout.matchAll(/^\s*(\S+) => not found/gm)].filter(
     ([, name]) => !existsSync(join(root, wine, "x86_64-unix", name)),
@@ -99,7 +99,7 @@ async function graphicsPackages() {
   return found().map((file) => join(folder, file));
 }
 
-async function takeWine(root, stage) {
+async function takeWine(root: string, stage: string) {
   for (const half of ["x86_64-windows", "x86_64-unix"]) mkdirSync(join(stage, wine, half), { recursive: true });
   const windows = [];
   for (const name of modules) {
@@ -118,7 +118,7 @@ async function takeWine(root, stage) {
 }
 
 /** Links into Wine's modules that stayed behind; programs that Wine wrote into the prefix with their debug information. */
-async function shrinkPrefix(stage) {
+async function shrinkPrefix(stage: string) {
   const folder = join(stage, own, "prefix", "drive_c");
   const programs = [];
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -132,11 +132,11 @@ async function shrinkPrefix(stage) {
 }
 
 /** Makes the trimmed root in `stage`, with node.exe of one version. */
-export async function packRoot(stage, node) {
+export async function packRoot(stage: string, node) {
   const root = cellRoot();
   const packages = await graphicsPackages();
   mkdirSync(stage, { recursive: true });
-  const copied = (args) =>
+  const copied = (args: readonly string[]) =>
     execa("bash", ["-c", 'set -o pipefail; tar -C "$0" "${@:2}" | tar -C "$1" -x', root, stage, ...args], { stdio: ["ignore", 2, 2] });
   await copied(["-c", ...whole]);
   for (const name of ["dev", "proc", "sys", "tmp", "work", "root", "driver"]) mkdirSync(join(stage, name), { recursive: true });

@@ -33,8 +33,8 @@ function digest(parts) {
   return hash.digest("hex");
 }
 
-const texts = (folder, names) =>
-  (names ?? readdirSync(join(sources, folder)).toSorted()).map((name) => readFileSync(join(sources, folder, name)));
+const texts = (folder: string, names: readonly string[]) =>
+  (names ?? readdirSync(join(sources, folder)).toSorted()).map((name: string) => readFileSync(join(sources, folder, name)));
 
 /** What libvkd3d cannot take from the libc at hand, for the Vulkan runtime and for the bridge. */
 const libcNames = at("native", "vulkan", "d3d12", "libc_names.c");

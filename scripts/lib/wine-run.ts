@@ -13,7 +13,7 @@ const grace = 15;
  * Starts a program with the folder `mount` as its working folder Z:\work; gives execa's subprocess. It sees none of this process's
  * environment but `env`. Exit status: the program's; 139 access violation, 134 abort, 124 time limit, 127 not found, 125 any other over 255.
  */
-export function runInCell(command, { mount = process.cwd(), node = 24, timeoutMs, env = {}, ...options } = {}) {
+export function runInCell(command: string, { mount = process.cwd(), node = 24, timeoutMs, env = {}, ...options } = {}) {
   needCell();
   if (recipe.nodes[node] === undefined)
     throw new ScriptError("NO_NODE", `The cell has no Node ${node}.`, `It has ${Object.keys(recipe.nodes).join(", ")}.`);
