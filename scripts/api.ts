@@ -65,7 +65,7 @@ async function report() {
   const problems: string[] = [];
   Extractor.invoke(extractorConfig, {
     localBuild: true,
-    messageCallback: (message: string) => {
+    messageCallback: (message) => {
       message.handled = true;
       if (message.logLevel === ExtractorLogLevel.Error) problems.push(message.formatMessageWithLocation(at()));
     },

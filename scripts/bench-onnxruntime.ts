@@ -28,10 +28,24 @@ const mostDifference = 1e-4;
 
 const stage = at("build", "windows-bench");
 
-const number = (value) =>
+/** What bench/onnxruntime/peer.ts writes: milliseconds of each case, microseconds of one more operation. */
+interface Result {
+  readonly rows: readonly (Times & { readonly name: string; readonly runs: number; readonly difference: number })[];
+  readonly perOperation: Times;
+  readonly device: string;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+interface Times {
+  readonly onnxruntime: number;
+  readonly eager: number;
+  readonly compiled: number;
+}
+
+const number = (value: number) =>
   value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3);
 
-function tableOf({ rows, perOperation, device, versions }, cell, seconds: number) {
+function tableOf({ rows, perOperation, device, versions }: Result, cell: ReturnType<typeof cellVersions>, seconds: string) {
   const lines = rows.map(
     ({ name, onnxruntime, eager, compiled, runs }) =>
       `| ${[name, number(onnxruntime), number(eager), number(compiled), (eager / onnxruntime).toFixed(2), (compiled / onnxruntime).toFixed(2), runs].join(" | ")} |`,
@@ -42,7 +56,7 @@ Written by \`npm run bench:onnxruntime\` on ${new Date().toISOString().slice(0, 
 device, ${seconds} s for each case in turns; a time goes from an array in JavaScript to an array in JavaScript, upload and readback included,
 and is the least of the runs, since other work on the machine only adds to it. A ratio below 1 says that dxtensor is faster. The results of both agree within ${mostDifference} of the largest number.
 
-**The device is "${device}", a Vulkan driver on the processor** (${cpus()[0].model.trim()}, ${cpus().length} cores, shared with other work): the arithmetic is the same for both, so
+**The device is "${device}", a Vulkan driver on the processor** (${cpus()[0]!.model.trim()}, ${cpus().length} cores, shared with other work): the arithmetic is the same for both, so
 the ratios speak of what the libraries add to it; the times say nothing of a GPU, and vendors' metacommands are absent.
 
 | case | ONNX Runtime, ms | dxtensor eager, ms | compiled, ms | eager ratio | compiled ratio | runs |
@@ -88,7 +102,7 @@ await main(async () => {
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill("SIGKILL"));
   const done = await child;
   if (done.failed) throw new ScriptError("BENCH_FAILED", `The comparison ended with status ${statusOf(done)}.`);
-  const result = JSON.parse(done.stdout.trim().split("\n").at(-1));
+  const result = JSON.parse(String(done.stdout).trim().split("\n").at(-1)!) as Result;
   const wrong = result.rows.filter((row) => !(row.difference <= mostDifference));
   if (wrong.length > 0)
     throw new ScriptError(

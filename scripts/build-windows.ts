@@ -36,7 +36,7 @@ function needCompiler() {
 
 async function run(what: string, command: string, args: readonly string[]) {
   const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
-  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage.split("\n")[0]}).`);
+  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage?.split("\n")[0]}).`);
 }
 
 /** Builds what is out of date; gives the files of the package and the test programs. */

@@ -8,7 +8,7 @@ import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./lib/lock.ts";
 import { licences } from "./lib/package-bundles.ts";
-import { explainMissing, findTools, missingTools } from "./lib/tools.ts";
+import { explainMissing, findTools, hasAll, missingTools } from "./lib/tools.ts";
 
 const help = `npm run build [-- native | ts] [--runtime]
 
@@ -44,7 +44,7 @@ export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const tools = findTools();
-  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  if (!hasAll(tools)) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   await withLock(at("build", "native.lock"), async () => {
     dropForeignCache();
     // A configuration that failed leaves a cache, but nothing to build with.
@@ -68,9 +68,9 @@ export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
 }
 
 /** What tsc made of files that are gone would still be shipped. */
-function dropStale(folder: string, sources) {
+function dropStale(folder: string, sources: string) {
   if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder, { recursive: true })) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     const base = /^(.*)(?:\.js|\.js\.map|\.d\.ts|\.d\.ts\.map)$/.exec(name)?.[1];
     if (base !== undefined && !bundles.some(([, file]) => file === join(folder, `${base}.js`)) && !existsSync(join(sources, `${base}.ts`)))
       rmSync(join(folder, name));
@@ -78,7 +78,7 @@ function dropStale(folder: string, sources) {
 }
 
 /** Folders of TypeScript that is compiled; tests are not, vitest reads them as they are. */
-const projects = [
+const projects: readonly (readonly [name: string, output: string])[] = [
   ["src", at("dist")],
   ["examples", at("build", "examples")],
   ["bench", at("build", "bench")],
@@ -87,7 +87,7 @@ const projects = [
 const hasSources = (name: string) => existsSync(at(name)) && readdirSync(at(name)).some((file) => file.endsWith(".ts"));
 
 /** What the package is at run time: the library, and the command, which also runs when it is copied elsewhere alone. */
-const bundles = [
+const bundles: readonly (readonly [input: string, file: string])[] = [
   ["index.ts", at("dist", "bundle", "dxtensor.js")],
   ["cli/main.ts", at("dist", "bundle", "cli.js")],
 ];
@@ -97,7 +97,7 @@ const bundles = [
  * sources, so that source maps lead to them.
  */
 async function bundle() {
-  const sources = readdirSync(at("src"), { recursive: true }).filter((name) => name.endsWith(".ts"));
+  const sources = readdirSync(at("src"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
   const newest = Math.max(...sources.map((name) => statSync(at("src", name)).mtimeMs), statSync(at("scripts", "build.ts")).mtimeMs);
   const known = at("build", "ts", "bundle.json");
   // A source that was removed makes no file newer.

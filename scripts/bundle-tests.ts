@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import type { InputOptions, OutputBundle } from "rolldown";
 import { ScriptError, at, main, release, root, say } from "./lib/project.ts";
 import { softwareName } from "./lib/native-files.ts";
 
@@ -24,7 +25,7 @@ const isOurs = (file: string) =>
   ["test", "src", "examples"].some((folder) => file.startsWith(`${at(folder)}/`) || file.startsWith(`${at(folder)}\\`));
 
 /** Why a test file cannot travel, or null. Looks through what it imports of the tests. */
-function obstacle(file: string, seen = new Set()) {
+function obstacle(file: string, seen = new Set<string>()): string | null {
   if (seen.has(file)) return null;
   seen.add(file);
   const source = readFileSync(file, "utf8");
@@ -35,7 +36,7 @@ function obstacle(file: string, seen = new Set()) {
   if (file === at("test", "docs.test.ts")) return "reads docs";
   const place = /new URL\(["'`](?:\.\.\/)+((?:dist(?:\/bundle\b|(?=["'`]))|docs\b|src\b)[^"'`$]*)/.exec(source);
   if (place !== null) return `reads ${place[1]}`;
-  for (const [, name] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
+  for (const [, name = ""] of source.matchAll(/^\s*(?:import|export)\b(?!\s+type\b)(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm)) {
     if (isBundled(name)) continue;
     if (!name.startsWith(".")) return `imports ${name}`;
     const path = resolve(dirname(file), name);
@@ -49,7 +50,7 @@ function obstacle(file: string, seen = new Set()) {
 /** Modules of the tests find their files by their own place, which the bundle keeps for those files. */
 const ownPlaces = {
   name: "own-places",
-  transform(code: string, id) {
+  transform(code: string, id: string) {
     if (!id.startsWith(at("test")) || !code.includes("import.meta.url")) return null;
     const place = id.slice(root.length + 1).replaceAll("\\", "/");
     return code.replaceAll("import.meta.url", `new URL(${JSON.stringify(place)}, globalThis.dxtensorTests).href`);
@@ -59,7 +60,7 @@ const ownPlaces = {
 /** Stacks name tests as they are written, and the library's files as they lie here. */
 const testMapsOnly = {
   name: "test-maps-only",
-  generateBundle(_, bundle) {
+  generateBundle(_: unknown, bundle: OutputBundle) {
     for (const [name, output] of Object.entries(bundle)) {
       if (name.startsWith("test/")) continue;
       if (name.endsWith(".map")) delete bundle[name];
@@ -68,17 +69,23 @@ const testMapsOnly = {
   },
 };
 
-const settings = { platform: "node", external: /^node:/, transform: { target: "es2022" }, tsconfig: false };
+const settings: InputOptions = { platform: "node", external: /^node:/, transform: { target: "es2022" }, tsconfig: false };
 
 /** The bundle; gives {files, leftOut}. */
-export async function bundleTests(folder: string, { native, platform = `${process.platform}-${process.arch}` } = {}) {
+export async function bundleTests(
+  folder: string,
+  {
+    native,
+    platform = `${process.platform}-${process.arch}`,
+  }: { readonly native?: string | undefined; readonly platform?: string | undefined } = {},
+) {
   const { rolldown } = await import("rolldown");
-  const names = readdirSync(at("test"), { recursive: true })
+  const names = readdirSync(at("test"), { recursive: true, encoding: "utf8" })
     .map((name) => `test/${name.replaceAll("\\", "/")}`)
     .filter((name) => name.endsWith(".test.ts"))
     .toSorted();
-  const leftOut = [];
-  const files = [];
+  const leftOut: { readonly file: string; readonly reason: string }[] = [];
+  const files: string[] = [];
   for (const name of names) {
     const reason = obstacle(at(name));
     if (reason === null) files.push(name);
@@ -133,7 +140,7 @@ export async function bundleTests(folder: string, { native, platform = `${proces
   if (native !== undefined) {
     const to = join(folder, "prebuilds", platform);
     mkdirSync(to, { recursive: true });
-    for (const file of ["dxtensor.node", softwareName(platform.split("-")[0])]) {
+    for (const file of ["dxtensor.node", softwareName(platform.split("-")[0] as NodeJS.Platform)]) {
       if (!existsSync(join(native, file)))
         throw new ScriptError(
           "NATIVE_MISSING",

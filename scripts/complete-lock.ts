@@ -29,10 +29,17 @@ function platformOf(name: string) {
   return { os: [os], cpu: [cpu], ...(os === "linux" && libc !== null ? { libc: [libc] } : {}) };
 }
 
+interface Entry {
+  readonly version?: string;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
 await main(() => {
   const { positionals } = parseArgs({ options: {}, allowPositionals: true });
   const file = positionals[0] ?? at("package-lock.json");
-  const lock = JSON.parse(readFileSync(file, "utf8"));
+  const lock = JSON.parse(readFileSync(file, "utf8")) as { packages: Record<string, Entry> };
   const added = [];
   for (const entry of Object.values(lock.packages)) {
     for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {

@@ -18,7 +18,13 @@ const help = `node scripts/run.mjs docker-engine [start | stop | status] [OPTION
 DXTENSOR_DOCKER_FOLDER  where a started engine keeps its images and its log (the cache folder's dxtensor/docker)
 DOCKER_HOST             an engine elsewhere: then none is started`;
 
-const verbs = {
+interface Told {
+  readonly answer: object;
+  readonly text: string;
+  readonly status?: number;
+}
+
+const verbs: Readonly<Record<string, () => Promise<Told>>> = {
   async start() {
     const engine = await ensureEngine();
     return { answer: engine, text: `engine ${engine.version} ${engine.started ? "was started" : "answers; nothing was changed"}` };
@@ -42,7 +48,7 @@ if (process.argv[1] === at("scripts", "docker-engine.ts")) {
     });
     const [verb = "start"] = positionals;
     if (!Object.hasOwn(verbs, verb)) throw new ScriptError("USAGE", `Unknown verb ${verb}.`, help);
-    const { answer, text, status = 0 } = await verbs[verb]();
+    const { answer, text, status = 0 } = await verbs[verb]!();
     if (values.json) console.log(JSON.stringify(answer));
     else say(`docker-engine: ${text}`);
     return status;

@@ -58,7 +58,7 @@ const places = { [join("..", "CONTRIBUTING.md")]: "contributing.md", [join("..",
 function copyPages() {
   for (const name of readdirSync(site))
     if (!["node_modules", "package.json", "package-lock.json", "dist"].includes(name)) rmSync(join(site, name), { recursive: true });
-  const own = readdirSync(at("docs"), { recursive: true }).filter(
+  const own = readdirSync(at("docs"), { recursive: true, encoding: "utf8" }).filter(
     (name) => name.endsWith(".md") && !left.some((folder) => name.startsWith(folder)),
   );
   const examples = readdirSync(at("examples")).filter((name) => existsSync(at("examples", name, "README.md")));
@@ -111,7 +111,7 @@ await main(async () => {
   const settled = { cwd: site, reject: false, env: { DXTENSOR_SITE_BASE: values.base } };
   const built = await execa(process.execPath, [vitepress, "build", "."], { ...settled, stdio: ["ignore", 2, 2] });
   if (built.failed) throw new ScriptError("SITE", "The site could not be built; see above.");
-  const pages = readdirSync(join(site, "dist"), { recursive: true }).filter((name) => basename(name).endsWith(".html"));
+  const pages = readdirSync(join(site, "dist"), { recursive: true, encoding: "utf8" }).filter((name) => basename(name).endsWith(".html"));
   say(`docs: ${pages.length} pages in ${join("build", "site", "dist")}`);
   if (!values.serve) return 0;
   const served = await execa(process.execPath, [vitepress, "preview", ".", "--port", values.port], { ...settled, stdio: "inherit" });

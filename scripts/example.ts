@@ -22,5 +22,5 @@ await main(
     const done = spawnSync(process.execPath, [at("build", "examples", name, "main.js"), ...args], { cwd: root, stdio: "inherit" });
     return done.status ?? 1;
   },
-  names.includes(process.argv[2]) ? undefined : help,
+  names.includes(process.argv[2] ?? "") ? undefined : help,
 );

@@ -31,7 +31,7 @@ function aptText() {
 }
 
 async function needDebootstrap() {
-  if (process.platform !== "linux" || process.getuid() !== 0)
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
     throw new ScriptError(
       "ROOT",
       "A base image is made by debootstrap, which runs as root on Linux.",
@@ -40,7 +40,7 @@ async function needDebootstrap() {
   const has = async () => !(await execa("debootstrap", ["--version"], { reject: false })).failed;
   if (await has()) return;
   say("base-image: installing debootstrap with apt");
-  const options = { reject: false, stdin: "ignore", stdout: 2, stderr: 2, env: { DEBIAN_FRONTEND: "noninteractive" } };
+  const options = { reject: false, stdin: "ignore", stdout: 2, stderr: 2, env: { DEBIAN_FRONTEND: "noninteractive" } } as const;
   await execa("apt-get", ["-qq", "update"], options);
   await execa("apt-get", ["-qq", "install", "-y", "--no-install-recommends", "debootstrap"], options);
   if (!(await has()))
@@ -66,7 +66,7 @@ async function bootstrap(suite: string, mirror: string, folder: string) {
   return lines.find((line) => line.startsWith("E:")) ?? lines.at(-1) ?? done.shortMessage;
 }
 
-async function makeTar(suite: string, mirrors, tar: string) {
+async function makeTar(suite: string, mirrors: readonly string[], tar: string) {
   await needDebootstrap();
   mkdirSync(cacheFolder("base"), { recursive: true });
   const work = mkdtempSync(join(cacheFolder("base"), `${suite}-`));
@@ -102,7 +102,7 @@ async function makeTar(suite: string, mirrors, tar: string) {
   }
 }
 
-const mirrorsFor = (suite: string, mirror: string) =>
+const mirrorsFor = (suite: string, mirror?: string) =>
   mirrorsOf(suite, { given: mirror, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
 
 /** A suite as a folder to chroot into, where no engine is: made by debootstrap once, kept in the cache. */
@@ -150,16 +150,31 @@ async function importTar(tar: string, image: string, suite: string) {
   }
 }
 
+interface BaseOptions {
+  readonly mirror?: string | undefined;
+  readonly refresh?: boolean | undefined;
+}
+
+export interface Base {
+  readonly image: string;
+  readonly id: string;
+  readonly suite: string;
+  readonly glibc: string;
+  readonly standsFor: string;
+  /** What was done for it; null: it was there. */
+  readonly changed: string | null;
+}
+
 /**
  * The image of a suite in the engine that `docker` talks to: {image, id, suite, glibc, standsFor, changed}. One that is there is
  * kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it anew.
  */
-export async function ensureBase(suite: string, { mirror, refresh = false } = {}) {
+export async function ensureBase(suite: string, { mirror, refresh = false }: BaseOptions = {}): Promise<Base> {
   if (!Object.hasOwn(suites, suite))
     throw new ScriptError("SUITE", `Unknown suite ${suite}.`, `Known are ${Object.keys(suites).join(", ")} (scripts/lib/suites.ts).`);
   const image = baseName(suite);
-  const { glibc, standsFor } = suites[suite];
-  const answer = async (changed) => ({ image, id: await idOf(image), suite, glibc, standsFor, changed });
+  const { glibc, standsFor } = suites[suite]!;
+  const answer = async (changed: string | null) => ({ image, id: await idOf(image), suite, glibc, standsFor, changed });
   if (!refresh && (await idOf(image)) !== "") return answer(null);
   return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
     if (!refresh && (await idOf(image)) !== "") return answer(null);

@@ -1,5 +1,6 @@
 // The Linux cell in a container of Debian 11, whose C library (glibc 2.31) is Ubuntu 20.04's: what is compiled there, and loads there.
 import { execa } from "execa";
+import type { CellReport } from "./cell-report.ts";
 import { ensureBase } from "./base.ts";
 import { nodeSource } from "./node-source.ts";
 import { ScriptError, at, cache, root, say } from "./project.ts";
@@ -42,7 +43,7 @@ echo "glibc $(ldd --version | sed -n '1s/.* //p'), $(g++ --version | head -n 1)"
 build/vulkan/cmake/test/vulkan_test build/vulkan/libdxcore.so build/vulkan/libd3d12.so --only adapter_
 node test/vulkan/programs/enumerate.mjs`;
 
-export async function runContainer(report) {
+export async function runContainer(report: CellReport): Promise<void> {
   await ensureImage();
   for (const one of packages) await fetchPackage(one);
   const mounts = ["native/vulkan", "native/test/check.h", "scripts", "test/vulkan"].flatMap((path) => [

@@ -2,9 +2,16 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { CellReport } from "./cell-report.ts";
 import { ensureNode, libraries } from "./cell.ts";
 import { at, buildNative } from "./project.ts";
 import { vulkanProgram } from "./vulkan-build.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Options {
+  readonly quick: boolean;
+}
 
 // Limits are for what hangs: a machine that is busy with other things takes ten times as long as an idle one.
 const minutes = (n: number) => n * 60_000;
@@ -12,7 +19,7 @@ const device = "dml:0";
 const program = (name: string) => at("test", "vulkan", "programs", name);
 
 /** What is wrong when a process left objects of Direct3D behind, by libd3d12.so's own count at its exit. */
-function leaksIn(output) {
+function leaksIn(output: string): string | null {
   const found = [...output.matchAll(/^dxtensor vulkan: (\d+) live objects$/gm)];
   if (found.length === 0) return "libd3d12.so did not say how many objects are alive at exit";
   const left = output.split("\n").filter((line: string) => line.startsWith("dxtensor vulkan: live: "));
@@ -21,7 +28,7 @@ function leaksIn(output) {
 const noLeaks = { DXTENSOR_VULKAN_LEAKS: "1" };
 
 /** The Vulkan runtime by itself, the ABI suite on Microsoft's library, and the shaders that the suite made Microsoft's library write. */
-export async function runtimeSteps(report, env: Readonly<Record<string, string | undefined>>) {
+export async function runtimeSteps(report: CellReport, env: Environment) {
   const shaders = mkdtempSync(join(tmpdir(), "dxtensor-shaders-"));
   try {
     const own = [libraries.dxcore, libraries.d3d12];
@@ -42,10 +49,10 @@ export async function runtimeSteps(report, env: Readonly<Record<string, string |
   }
 }
 
-const vitestEnv = (env: Readonly<Record<string, string | undefined>>) => ({ ...env, DXTENSOR_TEST_DEVICES: device });
+const vitestEnv = (env: Environment) => ({ ...env, DXTENSOR_TEST_DEVICES: device });
 
 /** The runtime's tests in TypeScript. */
-export async function testsOfRuntime(report, env: Readonly<Record<string, string | undefined>>) {
+export async function testsOfRuntime(report: CellReport, env: Environment) {
   await report.vitest("tests of the runtime", process.execPath, ["test/vulkan"], {
     env: vitestEnv(env),
     file: at("test-results", "ctrf-vulkan.json"),
@@ -55,7 +62,7 @@ export async function testsOfRuntime(report, env: Readonly<Record<string, string
 
 /** The test files that take a device; the others are about the machine, the package or the scripts, and Microsoft's library changes nothing for them. */
 function deviceTests() {
-  const files = readdirSync(at("test"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
+  const files = readdirSync(at("test"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".test.ts"));
   const takesDevice = (name: string) => /from "[./]+\/device\.ts"/.test(readFileSync(at("test", name), "utf8"));
   return files.filter((name) => /^(runtime|vulkan)\//.test(name) || takesDevice(name)).map((name) => `test/${name}`);
 }
@@ -75,7 +82,7 @@ export const quickTests = [
 ];
 const nodes = [20, 22, 24, 26];
 
-export async function libraryTests(report, env: Readonly<Record<string, string | undefined>>, { quick }) {
+export async function libraryTests(report: CellReport, env: Environment, { quick }: Options) {
   if (quick) {
     await report.vitest(`tests on Microsoft's library, Node ${process.versions.node}`, process.execPath, quickTests, {
       env: vitestEnv(env),
@@ -94,7 +101,7 @@ export async function libraryTests(report, env: Readonly<Record<string, string |
 }
 
 /** The quickstart's training on cpu and on Microsoft's library, and thousands of steps of a small one. */
-export async function trainingSteps(report, env: Readonly<Record<string, string | undefined>>, { quick }) {
+export async function trainingSteps(report: CellReport, env: Environment, { quick }: Options) {
   const options = { env: { ...env, ...noLeaks }, verify: leaksIn };
   await report.program("training", process.execPath, [program("training.mjs"), device, "50", quick ? "8" : "32"], {
     ...options,
@@ -108,7 +115,7 @@ export async function trainingSteps(report, env: Readonly<Record<string, string 
 }
 
 /** Every operator and graph of the project, compared with the software adapter. */
-export async function conformance(report, env: Readonly<Record<string, string | undefined>>, { quick }) {
+export async function conformance(report: CellReport, env: Environment, { quick }: Options) {
   const args = [at("dist", "bundle", "cli.js"), "verify", "--device", device, "--reference", "cpu", ...(quick ? ["--quick"] : [])];
   await report.program("dxtensor verify", process.execPath, args, { env, timeoutMs: minutes(quick ? 15 : 45) });
 }

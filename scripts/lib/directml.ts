@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { at } from "./project.ts";
 
 /** `dxtensor fetch`, into ./directml where the repository's library looks first; its exit status. */
-export async function fetchDirectml(options = {}) {
+export async function fetchDirectml(options: Readonly<Record<string, string | boolean | undefined>> = {}): Promise<number> {
   const { rolldown } = await import("rolldown");
   const work = mkdtempSync(join(tmpdir(), "dxtensor-fetch-"));
   try {
@@ -24,6 +24,6 @@ export async function fetchDirectml(options = {}) {
 /** What is fetched, read from the source that says it: {wheel, sha256}. */
 export function pinnedDirectml() {
   const text = readFileSync(at("src", "fetch", "library.ts"), "utf8");
-  const [wheel, sha256] = ["wheel", "sha256"].map((name) => new RegExp(`^ {2}${name}: "([^"]+)"`, "m").exec(text)[1]);
-  return { wheel, sha256 };
+  const [wheel, sha256] = ["wheel", "sha256"].map((name) => new RegExp(`^ {2}${name}: "([^"]+)"`, "m").exec(text)![1]!);
+  return { wheel: wheel!, sha256: sha256! };
 }

@@ -8,7 +8,7 @@ import { withLock } from "./lock.ts";
 import { ScriptError, cache, say } from "./project.ts";
 
 /** Where downloads and made things outlive the repository. */
-export const cacheFolder = (...parts) => join(cache, ...parts);
+export const cacheFolder = (...parts: string[]) => join(cache, ...parts);
 
 const folder = () => process.env.DXTENSOR_DOCKER_FOLDER || cacheFolder("docker");
 const socket = "unix:///var/run/docker.sock";
@@ -28,7 +28,8 @@ export async function findEngine() {
   const host = process.env.DOCKER_HOST || "the default context's engine";
   const done = await execa("docker", ["version", "--format", "{{.Server.Version}}"], { reject: false, timeout: 20_000 });
   if (done.exitCode === 0 && done.stdout.trim() !== "") return { version: done.stdout.trim(), host };
-  const problem = done.code === "ENOENT" ? "there is no docker program" : (done.stderr || done.shortMessage).trim().split("\n").at(-1);
+  const problem =
+    done.code === "ENOENT" ? "there is no docker program" : (done.stderr || done.shortMessage || "").trim().split("\n").at(-1);
   return { version: null, host, problem };
 }
 
@@ -52,7 +53,13 @@ async function installEngine() {
   if (missing.length === 0) return null;
   if (!(await there("apt-get"))) throw explain("there is no dockerd, and no apt to install it with");
   say(`docker-engine: installing ${missing.join(", ")} with apt`);
-  const options = { stdin: "ignore", stdout: 2, stderr: 2, reject: false, env: { ...environment, DEBIAN_FRONTEND: "noninteractive" } };
+  const options = {
+    stdin: "ignore",
+    stdout: 2,
+    stderr: 2,
+    reject: false,
+    env: { ...environment, DEBIAN_FRONTEND: "noninteractive" },
+  } as const;
   await execa("apt-get", ["-qq", "update"], options);
   // Debian 13 and Ubuntu have the client in a package of its own; docker.io recommends it there.
   for (const names of [[...missing, "docker-cli"], missing]) {
@@ -82,7 +89,7 @@ async function launch() {
     env: environment,
   });
   closeSync(output);
-  const ended = new Promise((resolve) => {
+  const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(`dockerd ended with ${signal ?? `status ${code}`}`));
   });
@@ -93,7 +100,7 @@ async function launch() {
     if (how !== undefined) throw explain(`${how}: ${tail()} (${log})`);
     const found = await findEngine();
     if (found.version !== null) {
-      writeFileSync(join(data, "engine.json"), JSON.stringify({ pid: child.pid, start: startTime(child.pid) }));
+      writeFileSync(join(data, "engine.json"), JSON.stringify({ pid: child.pid, start: startTime(child.pid!) }));
       return found.version;
     }
     if (Date.now() > end) {
@@ -116,7 +123,7 @@ export async function ensureEngine() {
   if (there !== null) return there;
   if (process.env.DOCKER_HOST && process.env.DOCKER_HOST !== socket) throw explain(`DOCKER_HOST is ${process.env.DOCKER_HOST}`);
   if (process.platform !== "linux") throw explain("only on Linux is one started by this script");
-  if (process.getuid() !== 0) throw explain("starting one takes root");
+  if (process.getuid?.() !== 0) throw explain("starting one takes root");
   return withLock(join(folder(), "start.lock"), async () => {
     const meanwhile = await known();
     if (meanwhile !== null) return meanwhile;

@@ -10,7 +10,7 @@ export async function ensureSetup() {
 }
 
 /** Builds what runs, and the named folders of TypeScript. */
-export async function ensureBuilt(folders, { isRuntimeOnly = true } = {}) {
+export async function ensureBuilt(folders: readonly string[], { isRuntimeOnly = true } = {}) {
   await ensureSetup();
   await buildNativeParts({ isRuntimeOnly });
   await buildTypeScript(folders);

@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { $, which } from "zx";
+import { causeOf } from "./cause.ts";
 import { ownApt } from "./own-apt.ts";
 import { ScriptError, headers as ours, say } from "./project.ts";
 
@@ -68,7 +69,7 @@ const files = [
 
 async function fetchDirectly(work: string) {
   const mirror = (process.env.DXTENSOR_DEBIAN_MIRROR ?? "http://deb.debian.org/debian").replace(/\/$/, "");
-  const problems = [];
+  const problems: string[] = [];
   for (const [name, sha256] of files) {
     const url = `${mirror}/pool/main/d/directx-headers/${name}`;
     try {
@@ -79,7 +80,7 @@ async function fetchDirectly(work: string) {
       writeFileSync(join(work, name), bytes);
       return null;
     } catch (error) {
-      problems.push(`${url}: ${error.cause?.message ?? error.message}`);
+      problems.push(`${url}: ${causeOf(error)}`);
     }
   }
   return problems.join("; ");
@@ -106,7 +107,7 @@ async function fetchHeaders() {
         "Set DXTENSOR_DEBIAN_MIRROR to a Debian mirror, or take them from a folder: npm run setup -- --headers DIR (the include folder of github.com/microsoft/DirectX-Headers or of directx-headers-dev 1.611 or later)",
       );
     }
-    const deb = readdirSync(work).find((name) => name.endsWith(".deb"));
+    const deb = readdirSync(work).find((name) => name.endsWith(".deb"))!;
     const into = join(work, "root");
     const done = await unpack(join(work, deb), into);
     if (done.exitCode !== 0)
@@ -122,7 +123,7 @@ async function fetchHeaders() {
     renameSync(join(into, "usr/include"), ours);
     const licence = join(into, "usr/share/doc/directx-headers-dev/copyright");
     if (existsSync(licence)) copyFileSync(licence, join(ours, "copyright"));
-    return deb.split("_")[1];
+    return deb.split("_")[1]!;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -136,8 +137,10 @@ function link(folder: string) {
   symlinkSync(folder, ours, "dir");
 }
 
+type Plan = { readonly do: "nothing" | "fetch" } | { readonly do: "link"; readonly from: string };
+
 /** What would be done: {do: "nothing" | "link" | "fetch", from?}. Throws when the user's folder is no good. */
-export function planHeaders(given) {
+export function planHeaders(given: string | undefined): Plan {
   if (given !== undefined) {
     const folder =
       [resolve(given), resolve(given, "include"), resolve(given, "usr/include")].find((path) =>
@@ -158,7 +161,7 @@ export function planHeaders(given) {
 }
 
 /** Carries the plan out; returns what was changed, in words, or null. */
-export async function installHeaders(plan) {
+export async function installHeaders(plan: Plan): Promise<string | null> {
   if (plan.do === "nothing") return null;
   if (plan.do === "link") {
     link(plan.from);

@@ -5,7 +5,8 @@ import { basename, join } from "node:path";
 import { execa } from "execa";
 import { $ } from "zx";
 import { ownApt } from "./own-apt.ts";
-import { cached, causeOf, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.ts";
+import { causeOf } from "./cause.ts";
+import { cached, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.ts";
 import { ScriptError, cache, say } from "./project.ts";
 
 const shell = $({ quiet: true, nothrow: true });

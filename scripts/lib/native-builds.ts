@@ -29,7 +29,7 @@ async function run(what: string, command: string, args: readonly string[]) {
   if (done.failed)
     throw new ScriptError(
       "BUILD_FAILED",
-      `${what} failed (${done.shortMessage.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`,
+      `${what} failed (${done.shortMessage?.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`,
     );
 }
 

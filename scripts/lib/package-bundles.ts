@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { InputOptions, OutputOptions } from "rolldown";
 import { at } from "./project.ts";
 
 /** Of the kinds that a library without `types: ["node"]` or the DOM lacks. */
@@ -11,7 +12,7 @@ const globals = {
   URL: "{ readonly href: string }",
 };
 
-async function write(options: import("rolldown").InputOptions, output: import("rolldown").OutputOptions) {
+async function write(options: InputOptions, output: OutputOptions) {
   const { rolldown } = await import("rolldown");
   const build = await rolldown(options);
   await build.write(output);

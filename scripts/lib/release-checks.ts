@@ -9,17 +9,24 @@ import { ensureRoot } from "./base.ts";
 import { ensureSysroot } from "./sysroot.ts";
 import { expected, programs, types } from "./release-programs.ts";
 
-const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" }, reject: false };
+const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" }, reject: false } as const;
 
-async function must(what: string, command: string, args: readonly string[], options = {}) {
+/** Of execa, what a check sets. */
+interface Options {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly all?: boolean;
+}
+
+async function must(what: string, command: string, args: readonly string[], options: Options = {}) {
   const done = await execa(command, args, { reject: false, stdin: "ignore", all: true, ...options });
-  if (done.failed) throw new ScriptError("CHECK", `${what} failed: ${(done.all || done.shortMessage).slice(-2000)}`);
+  if (done.failed) throw new ScriptError("CHECK", `${what} failed: ${(done.all || done.shortMessage || "").slice(-2000)}`);
   return done;
 }
 
 /** Programs from npm's registry that a check runs, in the cache. */
-const tools = (name: string, packages) =>
-  cached(name, async (folder: string) => {
+const tools = (name: string, packages: readonly string[]) =>
+  cached(name, async (folder) => {
     writeFileSync(join(folder, "package.json"), '{"private":true}');
     await must(`npm install ${packages.join(" ")}`, "npm", ["install", "--no-audit", "--no-fund", ...packages], { ...npm, cwd: folder });
   });
@@ -41,10 +48,10 @@ export async function installed(tarballs: readonly string[]) {
   return app;
 }
 
-async function answers(what: string, command: string, args: readonly string[], options) {
+async function answers(what: string, command: string, args: readonly string[], options: Options) {
   const done = await execa(command, args, { reject: false, stdin: "ignore", timeout: 120_000, ...options });
   if (done.stdout.trim() === expected && !done.failed) return null;
-  return `${what}: ${(done.stderr || done.stdout || done.shortMessage).trim().slice(-1500)}`;
+  return `${what}: ${(done.stderr || done.stdout || done.shortMessage || "").trim().slice(-1500)}`;
 }
 
 /** Every program on a version of Node. */
@@ -84,7 +91,7 @@ export async function checkTypes(app: string) {
 }
 
 /** What each bundler makes of the program, minified where it can: run beside node_modules, and elsewhere it says what to do. */
-const bundlers = {
+const bundlers: Readonly<Record<string, readonly [command: string, args: readonly string[], output: string]>> = {
   "esbuild, ES module": [
     "esbuild",
     ["esm.mjs", "--bundle", "--platform=node", "--minify", "--format=esm", "--outfile=out/esbuild.mjs"],
@@ -120,9 +127,9 @@ export async function checkBundlers(app: string, names = Object.keys(bundlers)) 
   for (const name of readdirSync(join(folder, "node_modules")))
     if (!existsSync(join(app, "node_modules", name)))
       await execa("ln", ["-s", join(folder, "node_modules", name), join(app, "node_modules", name)]);
-  const problems = [];
+  const problems: string[] = [];
   for (const name of names) {
-    const [command, args, output] = bundlers[name];
+    const [command, args, output] = bundlers[name]!;
     const made = await execa(join(folder, "node_modules", ".bin", command), args, { cwd: app, reject: false, all: true });
     if (made.failed) {
       problems.push(`${name}: ${made.all.slice(-1500)}`);
@@ -136,11 +143,11 @@ export async function checkBundlers(app: string, names = Object.keys(bundlers)) 
 }
 
 /** A bundle that was carried away names the line that makes it work. */
-async function elsewhere(app: string, name: string, output) {
+async function elsewhere(app: string, name: string, output: string): Promise<string[]> {
   if (name === "webpack") return [];
   const away = mkdtempSync(join(tmpdir(), "dxtensor-bundle-"));
   try {
-    const file = join(away, output.split("/").at(-1));
+    const file = join(away, output.split("/").at(-1)!);
     cpSync(join(app, output), file);
     // Not let it end the process: Node would write the minified line out, all of it.
     const program = `import(${JSON.stringify(file)}).then(() => console.log("no error"), (error) => console.log(error.name, error.message))`;
@@ -154,13 +161,13 @@ async function elsewhere(app: string, name: string, output) {
 }
 
 /** The programs in a system with glibc 2.31 and nothing but Node: Debian 11, without an engine. */
-export async function checkOldSystem(app: string, majors) {
+export async function checkOldSystem(app: string, majors: readonly number[]) {
   const root = await ensureRoot("bullseye");
   const place = join(root, "srv", "app");
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place, { recursive: true });
   cpSync(app, place, { recursive: true, filter: (path) => !/node_modules\/(?!@?dxtensor)/.test(path) });
-  const problems = [];
+  const problems: (string | null)[] = [];
   for (const major of majors) {
     cpSync(await ensureNode(major), join(root, "srv", "node"));
     // Node 26 itself needs it.
@@ -191,7 +198,7 @@ export async function startUp(app: string, file: string) {
     );
     return Number(done.stdout);
   };
-  const rounds = [];
+  const rounds: [number, number][] = [];
   for (let i = 0; i < 5; i++) rounds.push([await time(""), await time(file)]);
   return Math.min(...rounds.map((round) => round[1])) - Math.min(...rounds.map((round) => round[0]));
 }

@@ -1,11 +1,12 @@
 // Runs vitest and counts what came of it, by its report in the Common Test Report Format.
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
+import type { CTRFReport } from "ctrf";
 import { execa } from "execa";
 import type { Counts } from "./counts.ts";
 import { at, root, tool } from "./project.ts";
 
-type Report = Pick<import("ctrf").CTRFReport, "results">;
+type Report = Pick<CTRFReport, "results">;
 
 /** {passed, failed, skipped}. name: of the report in test-results, unless DXTENSOR_CTRF names another file. */
 export async function runVitest(name: string, args: readonly string[]): Promise<Counts> {

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import { $, which } from "zx";
+import { causeOf } from "./cause.ts";
 import { ScriptError, cache, say } from "./project.ts";
 
 const shell = $({ quiet: true, nothrow: true });
@@ -15,12 +16,6 @@ export interface Package {
   readonly pool: string;
   readonly sha256: string;
   readonly sha1: string;
-}
-
-/** fetch() tells what happened by its error's cause. */
-export function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 /** The mirror that this machine's apt takes Debian's packages from, undefined where it has none. */

@@ -2,11 +2,11 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { execa } from "execa";
+import { execa, type Options } from "execa";
 import { ScriptError, at, headers, say } from "./project.ts";
 import { headersProblem } from "./headers.ts";
 import { withLock } from "./lock.ts";
-import { explainMissing, findTools, missingTools } from "./tools.ts";
+import { explainMissing, findTools, hasAll, missingTools, type AllTools } from "./tools.ts";
 import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.ts";
 
 /** Where the loader looks for the libraries, and where CMake works. */
@@ -15,10 +15,10 @@ const names = ["libdxcore.so", "libd3d12.so"];
 export const vulkanLibraries = names.map((name) => join(vulkanFolder, name));
 export const vulkanProgram = (name: string) => join(vulkanFolder, "cmake", "test", name);
 
-async function run(what: string, command: string, args: readonly string[], options = {}) {
+async function run(what: string, command: string, args: readonly string[], options: Options = {}): Promise<string> {
   const done = await execa(command, args, { stdin: "ignore", reject: false, ...options });
   if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage}).${done.stderr ? `\n${done.stderr}` : ""}`);
-  return done.stdout;
+  return String(done.stdout);
 }
 
 /** Writes only what changed, so that nothing is compiled again for nothing. */
@@ -28,8 +28,8 @@ function writeChanged(file: string, text: string) {
 }
 
 /** libvkd3d implements the interfaces whose names its objects refer to; blobs it makes itself. */
-async function writeInterfaces(vkd3d, file: string) {
-  const symbols = await run("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d).vkd3d], { stderr: "ignore" });
+async function writeInterfaces(vkd3d: string, file: string) {
+  const symbols = await run("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d)!.vkd3d], { stderr: "ignore" });
   const names = new Set(["ID3D10Blob", ...[...symbols.matchAll(/^ *U IID_(ID3D\w+)$/gm)].map((match) => match[1])]);
   writeChanged(file, `${[...names].sort().join("\n")}\n`);
   return file;
@@ -43,7 +43,7 @@ export async function bundleGenerator(file: string) {
   await build.close();
 }
 
-async function generate(vkd3d, objects) {
+async function generate(vkd3d: string, objects: string) {
   const generator = join(objects, "generate.mjs");
   const wrappers = join(objects, "wrappers.generated.c");
   await bundleGenerator(generator);
@@ -55,16 +55,22 @@ async function generate(vkd3d, objects) {
 }
 
 /** A cache of another source folder, or of a tool that is gone, makes CMake refuse. */
-function dropForeignCache(objects) {
+function dropForeignCache(objects: string) {
   const file = join(objects, "CMakeCache.txt");
   if (!existsSync(file)) return;
   const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(file, "utf8"))?.[1];
   if (home !== at("native", "vulkan")) rmSync(objects, { recursive: true });
 }
 
-async function compile(vkd3d, wrappers, tools, { objects, settings, tests }) {
+interface Compilation {
+  readonly objects: string;
+  readonly settings: Readonly<Record<string, string>> | undefined;
+  readonly tests: boolean;
+}
+
+async function compile(vkd3d: string, wrappers: string, tools: AllTools, { objects, settings, tests }: Compilation) {
   const generator = tools.builder === "ninja" ? ["-G", "Ninja"] : [];
-  const options = {
+  const options: Record<string, string> = {
     ...(settings ?? {
       CMAKE_C_COMPILER: tools.compiler.command.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc"),
       CMAKE_CXX_COMPILER: tools.compiler.command,
@@ -75,7 +81,7 @@ async function compile(vkd3d, wrappers, tools, { objects, settings, tests }) {
     DXTENSOR_VULKAN_TESTS: tests ? "ON" : "OFF",
   };
   const defines = Object.entries(options).map(([name, value]) => `-D${name}=${value}`);
-  const output = { stdout: 2, stderr: 2 };
+  const output = { stdout: 2, stderr: 2 } as const;
   // The generator may only be named when the folder is new.
   const isNew = !existsSync(join(objects, "CMakeCache.txt"));
   const source = ["-S", at("native", "vulkan"), "-B", objects, "--log-level=WARNING"];
@@ -84,7 +90,7 @@ async function compile(vkd3d, wrappers, tools, { objects, settings, tests }) {
 }
 
 /** Returns true when a library changed. */
-function install(folder: string, objects) {
+function install(folder: string, objects: string) {
   let changed = false;
   for (const name of names) {
     const file = join(folder, name);
@@ -98,17 +104,29 @@ function install(folder: string, objects) {
   return changed;
 }
 
+interface VulkanOptions {
+  readonly given?: string | undefined;
+  readonly tests?: boolean | undefined;
+  readonly folder?: string;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
 /**
  * Builds what is out of date. given: a folder with libvkd3d instead of Debian's packages; settings: CMake's, of another compiler; folder:
  * where the libraries go.
  */
-export async function buildVulkan({ given = process.env.DXTENSOR_VKD3D, tests = false, folder = vulkanFolder, settings } = {}) {
+export async function buildVulkan({
+  given = process.env.DXTENSOR_VKD3D,
+  tests = false,
+  folder = vulkanFolder,
+  settings,
+}: VulkanOptions = {}) {
   if (process.platform !== "linux" || process.arch !== "x64")
     throw new ScriptError("PLATFORM", `The Vulkan runtime is for Linux x64, and this is ${process.platform} ${process.arch}.`);
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const tools = findTools();
-  if (missingTools(tools).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
+  if (!hasAll(tools)) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(tools), tools.old));
   const vkd3d = await ensureVkd3d(given);
   return withLock(at("build", "vulkan.lock"), async () => {
     const objects = join(folder, "cmake");
