@@ -15,6 +15,8 @@ export interface Arithmetic {
   without(x: Tensor, mask: Tensor): Tensor;
   /** A packed copy, through which gradients flow. */
   clone(t: Tensor): Tensor;
+  /** The same elements, without a history. */
+  detach(t: Tensor): Tensor;
   cast(t: Tensor, dtype: DType): Tensor;
   /** The sum over the axes along which `shape` was broadcast to t's. */
   sumTo(t: Tensor, shape: Shape): Tensor;

@@ -87,6 +87,7 @@ export class Walk {
   readonly #search: Search | null;
   /** What code of the user's has seen or given, and may keep. */
   readonly #exposed = new Set<Storage>();
+  #seeds: ReadonlySet<Tensor> = new Set();
   /** Storages made from here on are the walk's own. */
   readonly #start = Storage.made;
 
@@ -101,6 +102,7 @@ export class Walk {
   }
 
   run(roots: readonly Tensor[], gradients: Gradients, retain: boolean): void {
+    this.#seeds = new Set(gradients.filter((g) => g !== null));
     roots.forEach((root, i) => {
       const node = root.node;
       if (node !== null) this.#deliver(node, root.outputIndex, gradients[i]!);
@@ -132,6 +134,19 @@ export class Walk {
     const own = isOwn ? grad : arithmetic.clone(grad);
     this.#exposed.add(own.storage);
     return own;
+  }
+
+  /**
+   * What becomes a leaf's first gradient. A gradient argument that was only viewed on its way is that gradient itself, as in PyTorch:
+   * a later change of either changes both.
+   */
+  taken(leaf: Tensor, grad: Tensor): Tensor {
+    const { storage } = grad;
+    const isViewed =
+      storage.birth < this.#start && grad.viewOf !== null && !this.#seeds.has(grad) && !this.#exposed.has(storage) && grad.node === null;
+    if (!isViewed || !grad.desc.isPacked || !leaf.desc.isPacked) return this.owned(grad);
+    this.#exposed.add(storage);
+    return arithmetic.detach(grad);
   }
 
   #deliver(node: TapeNode, output: number, grad: Tensor): void {
@@ -315,7 +330,12 @@ function store(walk: Walk, records: boolean): void {
   // What lies in a gradient that is about to grow is read before it does.
   const sums = [...walk.leaves].map(([leaf, sum]) => ({
     leaf,
-    sum: leaf.ownGrad === null || growing.has(sum.storage) ? walk.owned(sum) : sum,
+    sum:
+      growing.has(sum.storage) || (records && leaf.ownGrad === null)
+        ? walk.owned(sum)
+        : leaf.ownGrad === null
+          ? walk.taken(leaf, sum)
+          : sum,
   }));
   for (const { leaf, sum } of sums) {
     tracer()?.touchGradient(leaf);

@@ -23,6 +23,7 @@ Object.assign(arithmetic, {
   zeros: (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device }),
   without: (x, mask) => where.where(compare.ne(mask, 0), scalarTensor(x.device, x.dtype, 0), x),
   clone: (t) => state.clone(t),
+  detach: (t) => state.detach(t),
   cast: data.toDType,
   sumTo: (t, shape) => sumTo(t, { shape }),
   reshape: (t, shape) => movement.reshape(t, shape),

@@ -55,6 +55,56 @@ eachDevice("backward", (device) => {
       free();
     }));
 
+  test.each(["eagerly", "compiled"])("a gradient argument that is only viewed on its way is the leaf's gradient itself, %s", (way) =>
+    clean(
+      device,
+      () => {
+        const pass = (x: dx.Tensor, g: dx.Tensor): void => x.unsqueeze(0).backward({ gradient: g });
+        const run = way === "compiled" ? dx.compile(pass) : pass;
+        for (const by of [2, 3, 2]) {
+          const x = dx.tensor([1, 2], { requiresGrad: true });
+          const g = dx.tensor([[10, 20]]);
+          run(x, g);
+          g.mul_(by);
+          expect(x.grad!.toArraySync()).toEqual([10 * by, 20 * by]);
+          run(x, g);
+          expect(g.toArraySync()).toEqual([[20 * by, 40 * by]]);
+          x.grad!.dispose();
+          x.grad = null;
+        }
+        if ("dispose" in run) (run as { dispose(): void }).dispose();
+      },
+      { collect: true },
+    ),
+  );
+
+  test("a gradient argument stays its owner's where it reaches a leaf as it is, spread, cast or twice, or with a recorded history", () =>
+    clean(device, () => {
+      const g = dx.tensor([10, 20]);
+      const {
+        tensors: [x, half, spread, a, b],
+        free,
+      } = leaves([1, 2], [1, 2], [1, 2], [1, 2], [1, 2]);
+      x!.add(1).backward({ gradient: g });
+      half!
+        .view(2)
+        .to("float16")
+        .backward({ gradient: g.to("float16") });
+      const one = dx.tensor([5]);
+      spread!.sum(0, { keepDims: true }).backward({ gradient: one });
+      a!.view(2).add(b!.view(2)).backward({ gradient: g, createGraph: true });
+      g.zero_();
+      one.zero_();
+      expect([x, half, a, b].map((t) => t!.grad!.toArraySync())).toEqual(new Array(4).fill([10, 20]));
+      expect(spread!.grad!.toArraySync()).toEqual([5, 5]);
+      const h = dx.tensor([1, 1]);
+      const { tensors: two, free: freeTwo } = leaves([1, 2], [1, 2]);
+      for (let i = 0; i < 2; i++) two[0]!.view(2).add(two[1]!.view(2)).backward({ gradient: h });
+      expect(two[1]!.grad!.toArraySync()).toEqual([2, 2]);
+      freeTwo();
+      free();
+    }));
+
   test("frees what it saved, unless told to retain", () =>
     clean(device, () => {
       const {
