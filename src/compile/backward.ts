@@ -241,8 +241,10 @@ export class Backward {
         if (isGradEnabled() && dy >= 0) return flowing[dy]!;
         const at = storages.indexOf(found.storage);
         // The gradient is one of the results' gradients as it came, or of what was saved.
-        const t = at >= 0 ? null : lying(found.storage)!;
-        const result = new Tensor(t?.storage ?? outputs[at]!, found.desc, (t?.offset ?? 0) + found.offset);
+        const t = at >= 0 ? null : lying(found.storage);
+        // Of what is empty nothing was computed.
+        const storage = t?.storage ?? outputs[at] ?? new Storage(found.device, found.storage.contentInBytes);
+        const result = new Tensor(storage, found.desc, (t?.offset ?? 0) + found.offset);
         const place = history?.placeOf(found.ownNode, found.outputIndex) ?? null;
         if (place !== null) {
           result.node = place.node;

@@ -1,11 +1,13 @@
 /** x.index(…) and x.set(…): parts of a tensor by whole numbers, slices, new axes and tensors of indices. */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { tie } from "../autograd/tie.ts";
 import { asResult, assign, call } from "../dispatch.ts";
 import { DTypeError, IndexError, ShapeError, ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { add, mul } from "./binary.ts";
+import { tracer } from "../tracer.ts";
+import { add, mul, sub } from "./binary.ts";
 import { tensor, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { indexSelect, sumRows } from "./gather.ts";
@@ -13,9 +15,10 @@ import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select,
 
 import { nonzeroSync, wrapped } from "./nonzero.ts";
 import { arange } from "./ranges.ts";
+import { cumsum } from "./scan.ts";
 import { scatterOp } from "./scatter.ts";
 import { clone } from "./state.ts";
-import { where } from "./where.ts";
+import { clamp, where } from "./where.ts";
 
 /** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
 export interface Slice {
@@ -78,6 +81,10 @@ function resolve(operation: string, x: Tensor, indices: readonly Index[]): Resol
         part = unsqueeze(part, axis);
         picks.push({ index: toDType(narrow(arange(1, { device: x.device }), 0, 0, rows.shape[0]!), "int32"), axis: axis++ });
       }
+    } else if (i instanceof Tensor && i.rank === 0) {
+      // A single place: the axis goes, as it does for a number.
+      const at = reshape(wrapped(operation, i, part.shape[axis]!), [1]);
+      part = asResult(reshape(indexSelect(part, axis, at), [...part.shape.slice(0, axis), ...part.shape.slice(axis + 1)]));
     } else if (i instanceof Tensor || Array.isArray(i)) {
       picks.push({ index: indexTensor(operation, x, i as Tensor | readonly number[], part.shape[axis]!), axis });
       axis++;
@@ -142,11 +149,52 @@ const placesOf = (operation: string, x: Tensor, indices: readonly Index[]): Tens
 
 /** x with the elements that the index names replaced: another tensor, through which gradients flow to x and to value. */
 function replaced(operation: string, x: Tensor, indices: readonly Index[], value: Tensor): Tensor {
+  const masked = uncounted(operation, x, indices, value, (_, v) => v);
+  if (masked !== null) return masked;
   const target = placesOf(operation, x, indices);
   demandFits(operation, value, target);
-  if (target.size === 0) return clone(x);
+  if (target.size === 0) return tie(clone(x), value);
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
   return reshape(call(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
+}
+
+/**
+ * Inside compile(), where a mask can't be counted: x with the places that one mask (among numbers, slices and new axes) picks changed by
+ * their values. Which value belongs to a place is told by how many before it hold. Null where this is not the case.
+ */
+function uncounted(
+  operation: string,
+  x: Tensor,
+  indices: readonly Index[],
+  value: Tensor,
+  change: (old: Tensor, value: Tensor) => Tensor,
+): Tensor | null {
+  const tensors = indices.filter((i) => i instanceof Tensor || Array.isArray(i));
+  const mask = tensors[0];
+  if (tracer() === null || tensors.length !== 1 || !(mask instanceof Tensor) || !isMask(mask) || mask.rank === 0) return null;
+  const views = indices.flatMap<Index>((i) => (i === mask ? mask.shape.map(() => ":" as const) : [i]));
+  const { part } = resolve(operation, x, views);
+  const axesOf = (i: Index): number =>
+    i === "..." ? x.rank - indices.reduce<number>((n, o) => n + width(o), 0) : Number(typeof i !== "number");
+  const axis = indices.slice(0, indices.indexOf(mask)).reduce<number>((n, i) => n + axesOf(i), 0);
+  const end = axis + mask.rank;
+  if (!sameShape(part.shape.slice(axis, end), mask.shape))
+    throw new ShapeError(operation, "index", `a mask of ${showShape(part.shape.slice(axis, end))}`, mask.describe());
+  const tail = part.shape.slice(end);
+  const short = trimmed(value, part.rank - mask.rank + 1);
+  const values = reshape(short, [...new Array<number>(part.rank - mask.rank + 1 - short.rank).fill(1), ...short.shape]);
+  const count = values.shape[axis]!;
+  const shape = [...part.shape.slice(0, axis), count, ...tail];
+  if (!isBroadcastableTo(values.shape, shape))
+    throw new ShapeError(operation, "value", `one that broadcasts to ${showShape(shape)}`, value.describe());
+  if (part.size === 0 || count === 0) return tie(clone(x), value);
+  const holds = toDType(mask, "bool");
+  const number = (): Tensor => clamp(sub(cumsum(toDType(flatten(holds), "int32"), 0), 1), 0, count - 1);
+  const spread = count === 1 ? values : indexSelect(values, axis, number());
+  const lengths = count === 1 ? mask.shape.map(() => 1) : mask.shape;
+  const placed = toDType(reshape(spread, [...values.shape.slice(0, axis), ...lengths, ...values.shape.slice(axis + 1)]), x.dtype);
+  const next = where(reshape(holds, [...mask.shape, ...tail.map(() => 1)]), change(part, placed), part);
+  return part.size === x.size ? asResult(reshape(next, x.shape)) : replaced(operation, x, views, next);
 }
 
 /** value without the axes of length 1 in front that are too many. */
@@ -200,9 +248,11 @@ export function indexPut(
   const source = values instanceof Tensor ? values : scalarTensor(x.device, x.dtype, values);
   if (source.dtype !== x.dtype) throw new DTypeError("indexPut", "values", `of dtype ${x.dtype}, like x`, source.describe());
   if (!accumulate) return replaced("indexPut", x, indices, source);
+  const masked = uncounted("indexPut", x, indices, source, add);
+  if (masked !== null) return masked;
   const target = placesOf("indexPut", x, indices);
   demandFits("indexPut", source, target);
-  if (target.size === 0) return clone(x);
+  if (target.size === 0) return tie(clone(x), source);
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
 }

@@ -93,8 +93,16 @@ export const wholeSlice = (x: Tensor): { starts: number[]; sizes: number[]; step
 /** @internal The same bytes with these sizes and strides, without checks. */
 const reviewed = (x: Tensor, shape: Shape, strides: readonly number[]): Tensor => makeView(viewOp, x, { shape, strides });
 
+const aliasOp: ViewDefinition<undefined> = defineView({
+  name: "alias",
+  view: ({ shape, strides }) => ({ shape, strides, offset: 0 }),
+  apply: (x) => alias(x),
+  // As it came: a gradient argument is not the gradient itself behind it.
+  grad: (dy) => dy,
+});
+
 /** @internal The whole of x, as a view. */
-export const alias = (x: Tensor): Tensor => reviewed(x, x.shape, x.strides);
+export const alias = (x: Tensor): Tensor => makeView(aliasOp, x, undefined);
 
 function targetShape(operation: string, x: Tensor, shape: readonly number[] | readonly [Shape]): number[] {
   return inferShape(operation, (Array.isArray(shape[0]) ? shape[0] : shape) as Shape, x.size);
@@ -193,13 +201,14 @@ export function broadcastTo(x: Tensor, shape: Shape, operation = "broadcastTo"):
   if (shape.some((d) => !Number.isInteger(d) || d < 0)) throw new ValueError(operation, "shape", "whole numbers of at least 0", shape);
   if (!isBroadcastableTo(x.shape, shape))
     throw new ShapeError(operation, "shape", `one that ${x.describe()} broadcasts to`, showShape(shape));
-  return sameShape(x.shape, shape) ? reviewed(x, x.shape, x.strides) : makeView(expandOp, x, { shape: [...shape] });
+  return sameShape(x.shape, shape) ? alias(x) : makeView(expandOp, x, { shape: [...shape] });
 }
 
 /** x without its axes of length 1, or without those named that have length 1. Reference: torch.squeeze. */
 export function squeeze(x: Tensor, axis?: number | readonly number[]): Tensor {
   const named = axis === undefined ? null : [axis].flat().map((a) => normalizeAxis("squeeze", a as number, x.rank));
   const keep = x.shape.map((d, i) => d !== 1 || (named !== null && !named.includes(i)));
+  if (keep.every(Boolean)) return alias(x);
   return reviewed(
     x,
     x.shape.filter((_, i) => keep[i]),

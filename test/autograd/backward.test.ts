@@ -93,8 +93,14 @@ eachDevice("backward", (device) => {
       const one = dx.tensor([5]);
       spread!.sum(0, { keepDims: true }).backward({ gradient: one });
       a!.view(2).add(b!.view(2)).backward({ gradient: g, createGraph: true });
+      const { tensors: whole, free: freeWhole } = leaves([1, 2], [1, 2], [1, 2]);
+      whole[0]!.index(":").backward({ gradient: g });
+      whole[1]!.squeeze().backward({ gradient: g });
+      whole[2]!.expand(2).backward({ gradient: g });
       g.zero_();
       one.zero_();
+      expect(whole.map((t) => t.grad!.toArraySync())).toEqual(new Array(3).fill([10, 20]));
+      freeWhole();
       expect([x, half, a, b].map((t) => t!.grad!.toArraySync())).toEqual(new Array(4).fill([10, 20]));
       expect(spread!.grad!.toArraySync()).toEqual([5, 5]);
       const h = dx.tensor([1, 1]);

@@ -209,4 +209,15 @@ describe.each(devices)("gradients through a compiled function's results on %s", 
         },
       },
     ));
+
+  it("an argument without elements has a gradient without elements", () => {
+    const joined = dx.compile((x: dx.Tensor, none: dx.Tensor) => dx.cat([x.mul(2), none.mul(3)], 0));
+    for (const v of [1, 2, 1]) {
+      const x = at([v, v + 1], true);
+      const none = at([], true);
+      joined(x, none).backward({ gradient: at([v, 10]) });
+      expect([x.grad!.toArraySync(), none.grad!.shape]).toEqual([[2 * v, 20], [0]]);
+    }
+    joined.dispose();
+  });
 });
