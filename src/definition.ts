@@ -1,6 +1,7 @@
 /** What an operation is. See docs/architecture.md, "Operations". */
 import type { Expr } from "./graph/graph.ts";
 import type { GraphBuilder } from "./graph/builder.generated.ts";
+import type { PaddedRule } from "./padding.ts";
 import type { DType } from "./dtype.ts";
 import type { Shape } from "./shape.ts";
 import type { Desc } from "./storage.ts";
@@ -82,6 +83,11 @@ export interface Definition<A> {
    * has (src/ops/linalg).
    */
   readonly host?: HostRule<A>;
+  /**
+   * How it runs on inputs whose axes end in padding, which no element before the padding may depend on. Elementwise operations need none; without
+   * a rule others are refused where an axis is padded.
+   */
+  readonly padded?: PaddedRule<A>;
   /** @internal Programs by the inputs' descriptions; see runtime/eager.ts. */
   readonly cache: ProgramCache;
 }

@@ -21,6 +21,8 @@ import { Step, allEvents, madeOf, pathTo, renew, restore, type Event, type Opera
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import { Run, type Recorded } from "./trace.ts";
+import { pairPaths, type Beginning, type Pairing } from "./pairing.ts";
+import { Variant, type Fit, type Source } from "./variant.ts";
 
 /** An output of a node. */
 export interface Place {
@@ -45,6 +47,19 @@ interface Traced {
   /** The gradients' own history, where it is recorded. */
   readonly histories: readonly Backward[];
   program: CompiledProgram | null;
+  /** One that serves other sizes too. */
+  variant: Variant | null;
+  /** How it is served by one of larger sizes; undefined: not known yet. */
+  fitted: { readonly variant: Variant; readonly fit: Fit } | null | undefined;
+}
+
+/** The same history of a run with larger sizes, and of the one that showed which axes are padded; and how the forward passes are paired. */
+export interface Larger {
+  readonly larger: Backward;
+  readonly base: Backward;
+  /** Of this forward pass, and of the base's. */
+  readonly forward: Pairing;
+  readonly known: Pairing;
 }
 
 /** The node that stands for a call's own, and what passes have freed of those. */
@@ -143,7 +158,8 @@ export class Backward {
   readonly #nodes: ReadonlySet<TapeNode>;
   readonly #choices = new Map<string, Choice>();
   /** What the pass that is going on has traced, for its second half. */
-  #current: { readonly traced: Traced; readonly values: Run["values"]; readonly behaviour: Behaviour } | null = null;
+  #current: { readonly wish: Wish; readonly traced: Traced; readonly values: Run["values"]; readonly behaviour: Behaviour } | null = null;
+  #larger: Larger | null = null;
 
   constructor(name: string, device: Device, places: readonly Place[], earlier: readonly Place[], path: readonly Event[]) {
     this.#name = name;
@@ -201,7 +217,8 @@ export class Backward {
   partsOf(dys: Gradients, stops: readonly number[], behaviour: Behaviour): Parts {
     if (this.#error !== null) return { saved: new Set(), walked: new Set() };
     const records = isGradEnabled() ? dys.flatMap((d) => (d === null ? [] : [d.requiresGrad])) : null;
-    this.#current = this.#tracedOf({ wanted: dys.map((d) => d !== null), stops, records }, behaviour);
+    const wish = { wanted: dys.map((d) => d !== null), stops, records };
+    this.#current = { wish, ...this.#tracedOf(wish, behaviour) };
     const { traced } = this.#current;
     const read = new Set([...readsOf(traced), ...traced.histories.flatMap((h) => h.saved)].map((t) => t.storage));
     return { saved: new Set(this.saved.flatMap((t, i) => (read.has(t.storage) ? [i] : []))), walked: traced.walked };
@@ -213,13 +230,23 @@ export class Backward {
    */
   run(dys: Gradients, given: Gradients, standing: Standing): (Tensor | null)[] {
     if (this.#error !== null) throw this.#error;
-    const { traced, values, behaviour } = this.#current!;
+    const { wish, traced, values, behaviour } = this.#current!;
     this.#current = null;
     return outsideScopes(() => {
       const flowing = dys.filter((d) => d !== null);
       const wanted = flowing.map((d) => (d.desc.isPacked ? d : runEager(contiguousOp, [d], undefined)[0]!));
-      traced.program ??= this.#compile(traced, wanted.length);
-      const outputs = traced.program.call([...wanted, ...given] as Tensor[], values);
+      const all = [...wanted, ...given] as Tensor[];
+      if (traced.fitted === undefined) traced.fitted = this.#fit(wish, traced);
+      let outputs: Storage[];
+      if (traced.fitted === null) {
+        traced.program ??= this.#compile(traced, wanted.length);
+        outputs = traced.program.call(all, values);
+      } else {
+        const { variant, fit } = traced.fitted;
+        const name = `${this.#name} backward`;
+        const program = variant.program(nativeDevice(this.#device, this.#name), { name, lists: undefined, regions: undefined });
+        outputs = program.call(all, variant.values(fit, values), fit);
+      }
       const storages = outputsOf(traced);
       const lying = (storage: Storage): Tensor | null => {
         const dy = traced.ghosts.indices.get(storage);
@@ -378,7 +405,7 @@ export class Backward {
     if (traced === undefined) {
       const path = pathTo(run.at);
       const histories = wish.records === null ? [] : this.#historiesOf(path, gradients);
-      choice.ends.set(run.at, (traced = { path, ghosts, gradients, walked, histories, program: null }));
+      choice.ends.set(run.at, (traced = { path, ghosts, gradients, walked, histories, program: null, variant: null, fitted: undefined }));
     }
     return { traced, values: run.values };
   }
@@ -396,6 +423,54 @@ export class Backward {
     return groups.map(
       (own, i) => new Backward(`${this.#name} backward`, this.#device, own, [...before, ...groups.slice(0, i).flat()], whole),
     );
+  }
+
+  /** Says which history of larger sizes its programs may be made of. */
+  fitTo(larger: Larger): void {
+    if (larger.larger.hasCode || this.hasCode) return;
+    this.#larger = larger;
+  }
+
+  #sourceOf(traced: Traced): Source {
+    const dys = traced.ghosts.tensors.map((t) => t!.storage);
+    return {
+      path: [...this.#cheap, ...traced.path],
+      begins: [...dys, ...this.saved.map((t) => (t.storage.trace === null ? null : t.storage))],
+      outputs: outputsOf(traced),
+    };
+  }
+
+  /** How the gradients of a choice are served by a program of larger sizes; null: they are not. */
+  #fit(wish: Wish, traced: Traced): Traced["fitted"] & (object | null) {
+    const found = this.#larger;
+    if (found === null || wish.records !== null) return null;
+    const { larger, base, forward, known } = found;
+    const [whole, shown] = [larger, base].map((b) => b.#tracedOf(wish, []).traced) as [Traced, Traced];
+    const beginnings = (small: Backward, of: Traced, pairing: Pairing): Beginning[] | null => {
+      const list: Beginning[] = [];
+      for (const [i, t] of whole.ghosts.tensors.entries()) {
+        const own = of.ghosts.tensors[i]!;
+        list.push({ large: t!.storage, pair: { small: own.storage, shapes: { large: t!.shape, small: own.shape } } });
+      }
+      if (small.saved.length !== larger.saved.length) return null;
+      for (const [i, t] of larger.saved.entries()) {
+        const pair = pairing.storages.get(t.storage);
+        if ((pair?.small ?? t.storage) !== small.saved[i]!.storage) return null;
+        if (pair !== undefined) list.push({ large: t.storage, pair });
+      }
+      return list;
+    };
+    const own = beginnings(this, traced, forward);
+    if (own === null) return null;
+    if (whole.variant === null) {
+      const others = beginnings(base, shown, known);
+      const source = larger.#sourceOf(whole);
+      const pairing = others === null ? "what it saves" : pairPaths(source.path, base.#sourceOf(shown).path, others);
+      if (typeof pairing === "string") return null;
+      whole.variant = new Variant(source, pairing, this.#device);
+    }
+    const fit = whole.variant.fit(this.#sourceOf(traced), own);
+    return typeof fit === "string" ? null : { variant: whole.variant, fit };
   }
 
   #compile(traced: Traced, count: number): CompiledProgram {
@@ -463,6 +538,7 @@ const keyOf = ({ wanted, stops, records }: Wish): string =>
 function forget(choice: Choice): void {
   for (const t of choice.ends.values()) {
     t.program?.dispose();
+    t.variant?.drop();
     for (const h of t.histories) h.dispose();
   }
   choice.ends.clear();

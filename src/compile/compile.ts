@@ -1,6 +1,6 @@
 /** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
 import { defaultDevice, type Device } from "../device.ts";
-import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
+import { DxError, NativeError, TraceError, UnsupportedError } from "../errors.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { noteFallback } from "../runtime/fallback.ts";
@@ -13,6 +13,11 @@ import { tracer, withTracer } from "../tracer.ts";
 import { Ghosts, Given, mapTensors } from "./arguments.ts";
 import { commit } from "./commit.ts";
 import { Ending, type Effect } from "./ending.ts";
+import { Dynamic, standIns, type Buckets, type DynamicAxes, type Sizes } from "./dynamic.ts";
+import { Kinds } from "./kinds.ts";
+import { pairPaths } from "./pairing.ts";
+import { Variant, type Fit } from "./variant.ts";
+import { changedNodes } from "../autograd/tape.ts";
 import { explain as explainProgram, type Explanation } from "./explain.ts";
 import { Step, renew } from "./log.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
@@ -35,6 +40,13 @@ export interface CompileOptions {
    * dispatch for each node. Default: "whole" where graphs fuse, else "head" for large programs and "none" for small ones.
    */
   readonly regions?: Regions;
+  /**
+   * Axes of the arguments that may have any size: `[0]` of every tensor, `[[0], null, [0, 1]]` by argument, `{ x: [0] }` by the fields of
+   * objects among the arguments. A few programs serve all sizes, with padding up to the next of `buckets`. Default: each size has programs.
+   */
+  readonly dynamic?: DynamicAxes;
+  /** Sizes that such programs are made for: 2, 4, 8, … ("doubling"), 2, 3, 4, 6, 8, 12, … ("halves"), or a list. Default: "halves". */
+  readonly buckets?: Buckets;
 }
 
 /** A compiled function: called like the original, which must be synchronous. */
@@ -57,10 +69,20 @@ export interface Compiled<Args extends readonly unknown[], Result> {
 interface Root {
   readonly start: Step;
   readonly ghosts: Ghosts;
+  /** In what it differs from the one before. */
+  readonly reason: string;
   readonly endings: Ending[];
   recent: Ending | null;
   /** Why it runs eagerly: the device lacks something. */
   eager: string | null;
+}
+
+/** The paths for one choice of larger sizes, and what was made of them. */
+interface Bucket {
+  readonly start: Step;
+  readonly ghosts: Ghosts;
+  readonly endings: Ending[];
+  readonly variants: { readonly variant: Variant; readonly large: Ending; readonly base: Ending }[];
 }
 
 /** Kinds of arguments, and programs for one kind, that are kept. */
@@ -104,11 +126,16 @@ class CompiledFunction {
   readonly roots = new Map<string, Root>();
   readonly recordings: string[] = [];
   recent: Ending | null = null;
+  recentProgram: CompiledProgram | null = null;
   readonly #fn: (...args: never[]) => unknown;
   readonly #name: string;
   readonly #options: CompileOptions;
   readonly #recorded: Recorded;
+  readonly #dynamic: Dynamic | null;
+  readonly buckets = new Map<string, Bucket>();
   #hasWarned = false;
+  #hasWarnedUnfit = false;
+  readonly #kinds = new Kinds();
   /** Why arguments of the last call were passed as they are: such are a kind of their own. */
   #restarted: string | null = null;
   /** The last of the roots. */
@@ -119,6 +146,7 @@ class CompiledFunction {
     this.#name = name;
     this.#options = options;
     this.#recorded = { name, outer: new WeakSet(), views: new WeakSet() };
+    this.#dynamic = options.dynamic === undefined ? null : new Dynamic(options.dynamic, options.buckets ?? "halves");
   }
 
   call(args: readonly unknown[]): unknown {
@@ -151,7 +179,7 @@ class CompiledFunction {
     if (given.tensors.length > 0 ? given.tensors.every((t) => t.device.type === "meta") : defaultDevice().type === "meta")
       return this.#fn(...(args as never[]));
     demandReal(this.#name, given.tensors);
-    const root = this.#rootOf(given);
+    const root = this.#rootOf(given, args);
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
       this.recent = root.recent;
@@ -174,6 +202,15 @@ class CompiledFunction {
       throw error;
     }
     run.undo();
+    if (this.#dynamic !== null) {
+      ending.values = run.values;
+      try {
+        this.#fit(this.#dynamic, ending, given, args, isDirect);
+      } catch (error) {
+        run.undo(true);
+        throw error;
+      }
+    }
     this.recent = ending;
     root.recent = ending;
     return this.#finish(root, ending, result, given, run, args);
@@ -185,12 +222,14 @@ class CompiledFunction {
     let storages: Storage[];
     try {
       const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
-      program = ending.program(native, root.ghosts, {
-        name: this.#name,
-        lists: this.#options.lists,
-        regions: this.#options.regions,
-      });
-      storages = program.call(given.tensors, run?.values ?? new Map());
+      const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions };
+      const fitted = ending.fitted ?? null;
+      program = fitted === null ? ending.program(native, root.ghosts, options) : fitted.variant.program(native, options);
+      this.recentProgram = program;
+      storages =
+        fitted === null
+          ? program.call(given.tensors, run?.values ?? new Map())
+          : program.call(given.tensors, fitted.variant.values(fitted.fit, run?.values ?? ending.values), fitted.fit);
     } catch (error) {
       // Nothing that the run has counted as written was.
       run?.undo(true);
@@ -225,14 +264,15 @@ class CompiledFunction {
     });
   }
 
-  #rootOf(given: Given): Root {
+  #rootOf(given: Given, args: readonly unknown[]): Root {
     let root = this.roots.get(given.key);
     if (root !== undefined && root.endings.length >= ENDINGS) {
       this.#drop(given.key, root);
       root = undefined;
     }
     if (root === undefined) {
-      root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], recent: null, eager: null };
+      const reason = this.#kinds.add(given.tensors, args);
+      root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), reason, endings: [], recent: null, eager: null };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
     } else if (root === this.#newest) return root;
@@ -265,11 +305,134 @@ class CompiledFunction {
     const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
     if (known !== undefined) return known;
     const ending = new Ending(run, root.ghosts, result, effects);
-    if (run.varied.size === 0)
-      this.#note(this.#restarted ?? (root.endings.length === 0 ? "arguments of a new kind" : (run.reason ?? "another result")));
+    if (run.varied.size === 0 && this.#dynamic === null)
+      this.#note(this.#restarted ?? (root.endings.length === 0 ? root.reason : (run.reason ?? "another result")));
     run.at.endings.push(ending);
     root.endings.push(ending);
     return ending;
+  }
+
+  /** Finds or makes a program of larger sizes for a call; where there can be none, the call has its own. */
+  #fit(dynamic: Dynamic, ending: Ending, given: Given, args: readonly unknown[], isDirect: (t: Tensor) => boolean): void {
+    if (ending.fitted !== undefined) return;
+    ending.fitted = null;
+    const sizes = dynamic.sizesOf(args);
+    if (sizes === null) return this.#note("sizes that are not padded");
+    const reason = this.#unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
+    if (reason === null) return;
+    this.#note(reason);
+    this.#warnUnfit(reason);
+  }
+
+  /** Why a call cannot be served by a program of larger sizes. */
+  #unfit(ending: Ending, given: Given, padded: readonly Tensor[]): string | null {
+    if (this.#restarted !== null) return this.#restarted;
+    const isLeft = [...changedNodes()].some((node) => (node.hooks?.size ?? 0) > 0 || (node.retained?.size ?? 0) > 0);
+    if (ending.hasCode || isLeft) return "hooks or rules of gradients in it: its sizes are not padded";
+    if (padded.some((t) => !t.desc.isPacked || given.direct[given.indexOf(t)]))
+      return "an argument that is a view: its sizes are not padded";
+    return null;
+  }
+
+  #fitTo(ending: Ending, { large, base }: Sizes, args: readonly unknown[], isDirect: (t: Tensor) => boolean): string | null {
+    const stand = outsideScopes(() => standIns(large));
+    const bucket = this.#bucketOf(args, stand, isDirect);
+    for (const known of bucket.variants) {
+      const fit = known.variant.fit(ending.source, ending.beginningsOf(known.large));
+      if (typeof fit !== "string") return this.#fitted(ending, known, fit);
+    }
+    const whole = this.#traced(bucket, args, stand, isDirect);
+    if (typeof whole === "string") return whole;
+    let small = ending;
+    if (base !== null) {
+      const other = outsideScopes(() => standIns(base));
+      const shown = this.#traced(this.#bucketFor(args, other, isDirect), args, other, isDirect);
+      if (typeof shown === "string") return shown;
+      small = shown;
+    }
+    const pairing = pairPaths(whole.source.path, small.source.path, small.beginningsOf(whole));
+    if (typeof pairing === "string") return `${pairing}, which depends on a size otherwise than by its shape`;
+    const variant = new Variant(whole.source, pairing, whole.device ?? defaultDevice());
+    const fit = variant.fit(ending.source, ending.beginningsOf(whole));
+    if (typeof fit === "string") return `${fit}, which depends on a size otherwise than by its shape`;
+    const known = { variant, large: whole, base: small };
+    bucket.variants.push(known);
+    this.#note(`sizes up to ${[...large.values()].map((shape) => `[${shape.join(", ")}]`).join(" and ")}`);
+    return this.#fitted(ending, known, fit);
+  }
+
+  #fitted(ending: Ending, { variant, large, base }: Bucket["variants"][number], fit: Fit): null {
+    ending.fitted = { variant, fit };
+    ending.backwards.forEach((b, i) =>
+      b.fitTo({ larger: large.backwards[i]!, base: base.backwards[i]!, forward: fit.pairing, known: variant.pairing }),
+    );
+    return null;
+  }
+
+  #bucketFor(args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Bucket {
+    const given = new Given(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
+    return { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], variants: [] };
+  }
+
+  #bucketOf(args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Bucket {
+    const { key } = new Given(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
+    let bucket = this.buckets.get(key);
+    if (bucket === undefined) {
+      bucket = this.#bucketFor(args, stand, isDirect);
+      const [oldest] = this.buckets;
+      if (this.buckets.size >= KINDS && oldest !== undefined) this.#dropBucket(oldest[0], oldest[1]);
+    } else this.buckets.delete(key);
+    this.buckets.set(key, bucket);
+    if (bucket.variants.length >= ENDINGS) for (const { variant } of bucket.variants.splice(0)) variant.drop();
+    return bucket;
+  }
+
+  #dropBucket(key: string, bucket: Bucket): void {
+    for (const { variant } of bucket.variants) variant.drop();
+    this.buckets.delete(key);
+  }
+
+  /** A run with tensors of other sizes, which leaves nothing behind; or why there is none. */
+  #traced(bucket: Bucket, args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Ending | string {
+    const replaced = mapTensors(args, (t) => stand.get(t) ?? t) as unknown[];
+    const given = new Given(replaced, isDirect, "any");
+    const { ghosts, start, endings } = bucket;
+    renew();
+    ghosts.begin(given.tensors);
+    const run = new Run(this.#recorded, start, ghosts, given.tensors);
+    try {
+      const inner = mapTensors(replaced, (t) => ghosts.tensors[given.indexOf(t)] ?? t) as never[];
+      const result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
+      return withTracer(run, () => {
+        const effects = effectsOf(run);
+        for (const e of run.varied) e.varies = true;
+        if (run.varied.size > 0) for (const { variant } of bucket.variants) variant.drop();
+        const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
+        if (known !== undefined) return known;
+        const ending = new Ending(run, ghosts, result, effects);
+        run.at.endings.push(ending);
+        endings.push(ending);
+        return ending;
+      });
+    } catch (error) {
+      if (error instanceof Restart || error instanceof DxError) return `what it says with other sizes: ${error.message}`;
+      throw error;
+    } finally {
+      run.undo(true);
+      renew();
+    }
+  }
+
+  /** Sizes that have programs of their own although they should not: said once. */
+  #warnUnfit(reason: string): void {
+    if (this.#hasWarnedUnfit) return;
+    this.#hasWarnedUnfit = true;
+    process.emitWarning(
+      `${this.#name} is recorded for each size: ${reason}. Leave that axis out of \`dynamic\`, or make it of shapes alone.`,
+      {
+        type: "CompileWarning",
+      },
+    );
   }
 
   #note(reason: string): void {
@@ -279,15 +442,20 @@ class CompiledFunction {
     const place = callerPlace();
     process.emitWarning(
       `${this.#name} was recorded ${this.recordings.length} times, the last time ${place === null ? "" : `by the call ${place}, `}because of ${reason}. ` +
-        "Each recording costs milliseconds and memory: " +
-        "pass what changes as an argument, or as a number, and keep shapes few.",
+        `Each recording costs milliseconds and memory: ${this.#kinds.remedy}.`,
       { type: "CompileWarning" },
     );
   }
 
+  get programs(): number {
+    const own = [...this.roots.values()].flatMap((r) => r.endings.filter((e) => !e.fitted));
+    return own.length + [...this.buckets.values()].reduce((n, b) => n + b.variants.length, 0);
+  }
+
   dispose(): void {
     for (const [key, root] of this.roots) this.#drop(key, root);
-    this.recent = null;
+    for (const [key, bucket] of this.buckets) this.#dropBucket(key, bucket);
+    this.recent = this.recentProgram = null;
   }
 }
 
@@ -304,10 +472,10 @@ export function compile<Args extends readonly unknown[], Result>(
   const compiled = new CompiledFunction(fn as (...args: never[]) => unknown, name, options);
   remember(compiled.roots);
   const run = (...args: Args): Result => (tracer() === null ? (compiled.call(args) as Result) : fn(...args));
-  Object.defineProperty(run, "programs", { get: () => [...compiled.roots.values()].reduce((n, r) => n + r.endings.length, 0) });
+  Object.defineProperty(run, "programs", { get: () => compiled.programs });
   const recentProgram = (operation: string): CompiledProgram => {
-    const program = compiled.recent?.made;
-    if (program != null && !program.native.isClosed) return program;
+    const program = compiled.recentProgram;
+    if (compiled.recent !== null && program !== null && !program.native.isClosed) return program;
     throw new TraceError({
       operation,
       argument: name,

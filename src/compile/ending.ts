@@ -20,6 +20,8 @@ import {
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import type { Continuation, Run } from "./trace.ts";
+import type { Beginning } from "./pairing.ts";
+import type { Fit, Source, Variant } from "./variant.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 
@@ -100,9 +102,14 @@ export class Ending {
   readonly views: ReadonlySet<Tensor>;
   /** Whether passes through the history run code of the user's. */
   readonly hasCode: boolean;
+  /** A program of larger sizes that serves it; null: it has its own; undefined: not known yet. */
+  fitted: { readonly variant: Variant; readonly fit: Fit } | null | undefined = undefined;
+  /** What numbers and data were in the last run. */
+  values: Run["values"] = new Map();
   #program: CompiledProgram | null = null;
   readonly device: Device | null;
   readonly #path: readonly Event[];
+  readonly #ghosts: Ghosts;
   /** Gradients of leaves outside that the path begins with. */
   readonly #begins: readonly GradientEffect[];
   readonly #places = new Map<Tensor, Place>();
@@ -113,6 +120,7 @@ export class Ending {
   constructor(run: Run, ghosts: Ghosts, result: unknown, effects: readonly Effect[]) {
     this.step = run.at;
     this.#isTraced = (t) => run.isTraced(t);
+    this.#ghosts = ghosts;
     this.result = result;
     this.effects = effects;
     this.continuations = [...run.continuations];
@@ -209,6 +217,21 @@ export class Ending {
       continuations.every((c, i) => c.grad === this.continuations[i]!.grad && c.node === this.continuations[i]!.node) &&
       this.backwards.every((b) => b.isEnough)
     );
+  }
+
+  /** What a program of it is made of. */
+  get source(): Source {
+    return { path: this.#path, begins: this.#ghosts.tensors.map((t) => t?.storage ?? null), outputs: this.outputs };
+  }
+
+  /** How it begins, beside a larger one. */
+  beginningsOf(large: Ending): Beginning[] {
+    return large.#ghosts.tensors.flatMap((t, i) => {
+      const own = this.#ghosts.tensors[i] ?? null;
+      return t === null || own === null
+        ? []
+        : [{ large: t.storage, pair: { small: own.storage, shapes: { large: t.shape, small: own.shape } } }];
+    });
   }
 
   program(native: NativeDevice, ghosts: Ghosts, options: ProgramOptions): CompiledProgram {

@@ -62,6 +62,7 @@ export interface View {
   readonly input: Operand;
   readonly records: boolean;
   readonly output: Made;
+  readonly origin: string;
 }
 
 export interface Creation {

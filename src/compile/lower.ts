@@ -14,6 +14,8 @@ import { hostOnly } from "../runtime/fallback.ts";
 import { sizeOf } from "../shape.ts";
 import type { Storage } from "../storage.ts";
 import { allEvents, type Constant, type Event, type Operand, type Scalar } from "./log.ts";
+import { PaddedLowering } from "./padding.ts";
+import type { Pairing } from "./pairing.ts";
 
 /** Where the bytes of a graph's input come from at each call. */
 export type InputSource =
@@ -48,12 +50,20 @@ export class Lowering {
   readonly #wide: WideValues = new Map();
   readonly #name: string;
   readonly #argument: (storage: Storage) => number;
+  readonly #padded: PaddedLowering | null;
+  readonly #given = new Map<Event, Value>();
 
-  /** argument: which argument a storage stands for, -1 for none. */
-  constructor(native: NativeDevice, name: string, argument: (storage: Storage) => number) {
+  /** argument: which argument a storage stands for, -1 for none. padding: of a program that serves several sizes, with an event for each. */
+  constructor(
+    native: NativeDevice,
+    name: string,
+    argument: (storage: Storage) => number,
+    padding: { readonly pairing: Pairing; readonly sizes: readonly Scalar[] } | null = null,
+  ) {
     this.#builder = new GraphBuilder(this.graph, native.capabilities);
     this.#name = name;
     this.#argument = argument;
+    this.#padded = padding === null ? null : new PaddedLowering(name, padding.pairing, padding.sizes, (e) => this.#volatile(e, []));
   }
 
   add(path: Iterable<Event>): void {
@@ -62,7 +72,7 @@ export class Lowering {
         case "operation":
           this.#builder.origin = event.origin;
           this.#operation(
-            event.definition,
+            this.#padded?.definition(event) ?? event.definition,
             event.inputs,
             event.attrs,
             event.outputs.map((m) => m.tensor),
@@ -70,7 +80,7 @@ export class Lowering {
           break;
         case "create":
           this.#builder.origin = event.origin;
-          this.#operation(event.definition, [], event.attrs, [event.output.tensor]);
+          this.#operation(this.#padded?.definition(event) ?? event.definition, [], event.attrs, [event.output.tensor]);
           break;
         case "scalar":
           this.#define(
@@ -196,7 +206,9 @@ export class Lowering {
   }
 
   #volatile(event: Scalar | Constant, shape: readonly number[]): Value {
-    return this.#input(packedBytes(event.dtype, shape), { kind: "volatile", event });
+    let value = this.#given.get(event);
+    if (value === undefined) this.#given.set(event, (value = this.#input(packedBytes(event.dtype, shape), { kind: "volatile", event })));
+    return value;
   }
 
   #input(sizeInBytes: number, source: InputSource): Value {

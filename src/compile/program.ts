@@ -13,6 +13,7 @@ import type { Tensor } from "../tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./lower.ts";
 import { callerPlace } from "../place.ts";
+import type { Fit, Pieces } from "./variant.ts";
 
 /** What of a call's varying numbers and data differs from the program's last call. */
 export type Values = ReadonlyMap<Event, Value>;
@@ -205,9 +206,13 @@ export class CompiledProgram {
     }
   }
 
-  /** Runs on these arguments; returns fresh storages of the outputs, but for arguments that are written: those get theirs. */
-  call(given: readonly Tensor[], values: Values): Storage[] {
+  /**
+   * Runs on these arguments; returns fresh storages of the outputs, but for arguments that are written: those get theirs. fit: how arguments and
+   * results lie in the program's, where they are smaller.
+   */
+  call(given: readonly Tensor[], values: Values, fit: Fit | null = null): Storage[] {
     relieve();
+    if (fit !== null) return this.#replay(given, values, fit);
     return this.#slots !== null && this.#arguments.every((a) => a.mayBind(given[a.index]!))
       ? this.#run(this.#slots, given, values)
       : this.#replay(given, values);
@@ -252,7 +257,7 @@ export class CompiledProgram {
   }
 
   /** By the recording, over copies of those arguments that are not as they were at the last replay. */
-  #replay(given: readonly Tensor[], values: Values): Storage[] {
+  #replay(given: readonly Tensor[], values: Values, fit: Fit | null = null): Storage[] {
     const { binding } = this.native;
     const name = this.description.name;
     this.#given = [];
@@ -261,20 +266,27 @@ export class CompiledProgram {
     const copies = stale.flatMap(({ slot, index, sizeInBytes }) => {
       const { storage, offset, dtype } = given[index]!;
       const from = offset * DTYPES[dtype].sizeInBytes;
-      return [storage.handle, from, this.#buffers[slot]!.handle, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
+      const to = this.#buffers[slot]!.handle;
+      const pieces = fit?.arguments[index] ?? null;
+      if (pieces !== null) return copiesOf(pieces, storage.handle, from, to);
+      return [storage.handle, from, to, 0, Math.min(sizeInBytes, storage.sizeInBytes - from)];
     });
     this.#write(values);
     const fresh = this.#results.length;
     const storages: Storage[] = [];
-    for (let i = 0; i < fresh; i++) storages.push(new Storage(this.native.device, this.#outputs[i]!.contentInBytes));
+    let places = this.#places;
+    for (let i = 0; i < fresh; i++) {
+      const cut = fit?.outputs[i];
+      const pieces = cut?.pieces ?? null;
+      // What lies in one piece is cut by the copy that hands it out; the rest afterwards.
+      const isOne = cut !== undefined && pieces !== null && pieces.length === 3;
+      storages.push(new Storage(this.native.device, isOne ? cut.contentInBytes : this.#outputs[i]!.contentInBytes));
+      if (!isOne) continue;
+      if (places === this.#places) places = this.#places.slice();
+      places[3 * i + 2] = storages[i]!.sizeInBytes;
+    }
     withMemory(name, () =>
-      binding.replay(
-        this.#held.recording,
-        copies.length === 0 ? NO_COPIES : Float64Array.from(copies),
-        this.#places,
-        storages,
-        this.#results,
-      ),
+      binding.replay(this.#held.recording, copies.length === 0 ? NO_COPIES : Float64Array.from(copies), places, storages, this.#results),
     );
     for (let i = 0; i < fresh; i++) storages[i]!.handle = this.#results[i]!;
     for (const a of stale) a.remember(given[a.index]!);
@@ -282,10 +294,27 @@ export class CompiledProgram {
       const { storage, offset, desc } = given[index]!;
       const size = DTYPES[desc.dtype].sizeInBytes;
       const buffer = this.#buffers[this.#outputs[fresh + i]!.slot]!;
-      withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, desc.extent * size));
+      const pieces = fit?.arguments[index] ?? null;
+      if (pieces === null) withMemory(name, () => binding.copy(buffer.handle, 0, storage.handle, offset * size, desc.extent * size));
+      else this.#cut(pieces, buffer.handle, storage.handle, offset * size);
       storage.wrote(offset, offset + desc.extent);
     });
-    return storages;
+    if (fit === null) return storages;
+    return storages.map((whole, i) => {
+      const { contentInBytes, pieces } = fit.outputs[i]!;
+      if (pieces === null || pieces.length === 3) return whole;
+      const part = allocate(this.native, contentInBytes, name);
+      this.#cut(pieces, whole.handle, part.handle, 0);
+      whole.retain();
+      whole.release();
+      return part;
+    });
+  }
+
+  /** Copies pieces of something larger to where they lie in the smaller. */
+  #cut(pieces: Float64Array, large: number, small: number, start: number): void {
+    for (let i = 0; i < pieces.length; i += 3)
+      withMemory(this.description.name, () => this.native.binding.copy(large, pieces[i + 1]!, small, start + pieces[i]!, pieces[i + 2]!));
   }
 
   dispose(): void {
@@ -366,6 +395,13 @@ export class CompiledProgram {
     });
     held.recording = withMemory(this.description.name, () => binding.record(held.program, slots, this.#lists));
   }
+}
+
+/** The copies that put pieces into something larger. */
+function copiesOf(pieces: NonNullable<Pieces>, from: number, start: number, to: number): number[] {
+  const copies: number[] = [];
+  for (let i = 0; i < pieces.length; i += 3) copies.push(from, start + pieces[i]!, to, pieces[i + 1]!, pieces[i + 2]!);
+  return copies;
 }
 
 const initialValue = (event: Event): Value => (event.kind === "scalar" ? event.value : event.kind === "constant" ? event.bytes : 0);

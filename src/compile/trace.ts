@@ -222,6 +222,7 @@ export class Run implements Tracer {
       input: seen,
       records,
       output: madeAs(output, false),
+      origin: originOf(definition.name),
     });
     return output;
   }

@@ -1,4 +1,5 @@
 /** Convolutions and transposed convolutions over one to three spatial axes. @functional */
+import { leading, summing } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
@@ -84,6 +85,7 @@ const convOp: Definition<Geometry> = define<Geometry>({
     needs[2] ? tie(tie(sum(dy, channelAxes(dy)), x!, "none"), w!, "none") : null,
   ],
   saves: { inputs: [0, 1], outputs: false },
+  padded: leading(1),
   whenEmpty: 0,
 });
 
@@ -125,6 +127,7 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
     needs[2] ? tie(tie(sum(dx, channelAxes(dx)), y!, "none"), w!, "none") : null,
   ],
   saves: { inputs: [0, 1], outputs: false },
+  padded: leading(1),
   whenEmpty: 0,
 });
 
@@ -158,6 +161,7 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
     needs[0] ? call(convTransposeOp, [dy!, dw], attrs) : null,
     needs[1] ? call(convOp, [x!, dw], attrs) : null,
   ],
+  padded: summing(0, 1),
   saves: { outputs: false },
   whenEmpty: 0,
 });

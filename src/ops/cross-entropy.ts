@@ -94,6 +94,10 @@ const nllOp: Definition<NllAttributes> = define<NllAttributes>({
     tie(call(nllGradOp, weight ? [dy, target!, total!, weight] : [dy, target!, total!], { ...attrs, shape: specs[0]!.shape }), x!),
   ],
   saves: { outputs: [1] },
+  padded: (_g, inputs, { ignoreIndex }, _outputs, p, lower) => {
+    if (p.isPadded(0, 1)) return null;
+    return lower(inputs.map((x, i) => (i === 1 ? p.filled(i, ignoreIndex) : x)));
+  },
 });
 
 const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] }> = define<
@@ -123,6 +127,7 @@ const nllGradOp: Definition<NllAttributes & { readonly shape: readonly number[] 
     return [attrs.reduction === "mean" ? div(loss!, total!) : loss!];
   },
   saves: { inputs: [1, 2, 3], outputs: false },
+  padded: (_g, inputs, { ignoreIndex }, _outputs, p, lower) => lower(inputs.map((x, i) => (i === 1 ? p.filled(i, ignoreIndex) : x))),
 });
 
 /**
@@ -144,6 +149,10 @@ const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
     return [sub(d, mul(exp(logs!), sum(d, 1, { keepDims: true })))];
   },
   saves: { inputs: [1], outputs: [1, 2] },
+  padded: (_g, inputs, { ignoreIndex }, _outputs, p, lower) => {
+    if (p.isPadded(0, 1)) return null;
+    return lower(inputs.map((x, i) => (i === 1 ? p.filled(i, ignoreIndex) : x)));
+  },
 });
 
 /** dy / total (exp(logs) - hot) at the places that count, else 0. */
@@ -163,6 +172,10 @@ const crossEntropyGradOp = define<NllAttributes>({
     return [g.elementWiseMultiply(distance, g.expand(spread, sizes))];
   },
   grad: null,
+  padded: (_g, inputs, { ignoreIndex }, _outputs, p, lower) => {
+    if (p.isPadded(1, 1)) return null;
+    return lower(inputs.map((x, i) => (i === 2 ? p.filled(i, ignoreIndex) : x)));
+  },
 });
 
 export interface NllOptions extends LossOptions {

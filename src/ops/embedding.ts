@@ -1,4 +1,5 @@
 /** Rows of a table by their numbers. @functional */
+import { asItIs } from "../padding.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -35,6 +36,7 @@ const embeddingOp: Definition<EmbeddingAttributes> = define<EmbeddingAttributes>
   },
   grad: (dy, { inputs: [indices], attrs }) => [null, rowGradient(dy, indices!, attrs)],
   saves: { inputs: [0], outputs: false },
+  padded: (_g, [, table], _attrs, _outputs, p, lower) => (p.isPaddedBeside(1) ? null : lower([p.filled(0, 0), table!])),
 });
 
 /** Each row of dy, added to the table's row that it was read from. */
@@ -62,6 +64,7 @@ const scaledGradientOp = define({
   lower: (g, [x]) => [g.elementWiseIdentity(x!)],
   grad: (dy, { inputs: [, factor] }) => [mul(dy, factor!), null],
   saves: { inputs: [1], outputs: false },
+  padded: asItIs,
 });
 
 /** How often each row of the table is read: [V]. */

@@ -1,4 +1,5 @@
 /** The largest and smallest elements over axes, and where they are. */
+import { extremeOf, type PaddedRule } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
@@ -29,11 +30,18 @@ export interface Extremes {
   readonly indices: Tensor;
 }
 
+/** The end of the dtype's range that is never chosen. */
+const worst =
+  <A>(which: Which, axes: (attrs: A) => readonly number[]): PaddedRule<A> =>
+  (_g, [x], attrs, _outputs, p, lower) =>
+    lower(axes(attrs).some((a) => p.isPadded(0, a)) ? [p.filled(0, extremeOf(x!.dtype, which === "max" ? "least" : "most"))] : [x!]);
+
 const overAxes = (name: string, which: Which): Definition<ReduceAttributes> =>
   define<ReduceAttributes>({
     name,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: computing(name, x!.dtype) }],
     lower: (g, [x], { axes }) => [emitExtreme(g, which, x!, axes)],
+    padded: worst(which, ({ axes }) => axes),
     // Elements that are equally large share the gradient, as in PyTorch.
     grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
       const hits = toDType(eq(x!, spread(y!, x!.shape, attrs)), dy.dtype);
@@ -87,6 +95,7 @@ const alongAxis = (name: Which): Definition<AxisAttributes> =>
       return [where(eq(kept(indices!), line), kept(dy), scalarTensor(dy.device, dy.dtype, 0))];
     },
     saves: { inputs: [], outputs: [1] },
+    padded: worst(name, ({ axis }) => [axis]),
   });
 const maxOp = alongAxis("max");
 const minOp = alongAxis("min");
@@ -100,6 +109,7 @@ const indexOf = (name: "argmax" | "argmin"): Definition<AxisAttributes> =>
     },
     lower: (g, [x], { axis, dtype }) => [emitIndex(g, x!, name === "argmax" ? "max" : "min", axis, dtype)],
     grad: null,
+    padded: worst(name === "argmax" ? "max" : "min", ({ axis }) => [axis]),
   });
 const argmaxOp = indexOf("argmax");
 const argminOp = indexOf("argmin");

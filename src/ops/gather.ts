@@ -43,6 +43,7 @@ const gatherOp: Definition<AxisAttributes> = define<AxisAttributes>({
     null,
   ],
   saves: { inputs: [1], outputs: false },
+  padded: (_g, [x], _attrs, _outputs, p, lower) => lower([x!, p.filled(1, 0)]),
 });
 
 /**
@@ -58,6 +59,7 @@ const sumByOp: Definition<SumAttributes> = define<SumAttributes>({
     null,
   ],
   saves: { inputs: [1], outputs: false },
+  padded: (_g, _inputs, _attrs, _outputs, p, lower) => lower([p.filled(0, 0), p.filled(1, 0)]),
   whenEmpty: 0,
 });
 
@@ -80,6 +82,7 @@ const indexSelectOp: Definition<AxisAttributes> = define<AxisAttributes>({
     call(sumByOp, [dy, index!], { axis, shape: x!.shape, isShared: true }),
     null,
   ],
+  padded: (_g, [x], _attrs, _outputs, p, lower) => lower([x!, p.filled(1, 0)]),
   saves: { inputs: [1], outputs: false },
 });
 

@@ -1,4 +1,5 @@
 /** Normalisation over groups of channels. @functional */
+import { leading, summing } from "../padding.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
@@ -61,6 +62,7 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     );
   },
   saves: { inputs: [0, 1], outputs: false },
+  padded: leading(1),
 });
 
 const groupNormGradOp = define<GroupAttributes>({
@@ -76,6 +78,7 @@ const groupNormGradOp = define<GroupAttributes>({
     return [dx, ...totals].map((t, i) => g.reshape(cast(g, t, outputs[i]!.dtype), outputs[i]!.shape));
   },
   grad: null,
+  padded: summing(0, 1),
   whenEmpty: 0,
 });
 

@@ -1,4 +1,5 @@
 /** Tensors put together and taken apart: cat, stack, split, chunk, repeat, roll, flip. */
+import { beside } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice, together } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
@@ -32,6 +33,7 @@ const catOp: Definition<{ readonly axis: number }> = define<{ readonly axis: num
     });
   },
   saves: { inputs: [], outputs: false },
+  padded: (_g, inputs, { axis }, _outputs, p, lower) => (inputs.slice(0, -1).some((_, i) => p.isPadded(i, axis)) ? null : lower(inputs)),
 });
 
 /**
@@ -166,6 +168,7 @@ const flipOp: Definition<{ readonly axes: readonly number[] }> = define<{ readon
     }),
   ],
   grad: (dy, { attrs }) => [call(flipOp, [dy], attrs)],
+  padded: beside(({ axes }) => axes),
   saves: { inputs: [], outputs: false },
 });
 

@@ -1,4 +1,5 @@
 /** Products of matrices and vectors. Transposed and strided operands are read in place by DirectML's GEMM. */
+import { product } from "../padding.ts";
 import { matmulShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";
@@ -112,6 +113,7 @@ const matmulOp = define({
     needs[1] ? weightGradient(a!, dy, specs[1]!.shape) : null,
   ],
   saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
+  padded: product(0, 1, (rank) => rank - 2),
   whenEmpty: 0,
 });
 
@@ -134,6 +136,7 @@ const vectorOp = define({
     needs[1] ? (dy.rank === 0 ? mul(dy, a!) : matmul(transpose(asRows(a!), 0, 1), reshape(dy, [dy.size]))) : null,
   ],
   saves: { inputs: ([a, b]) => [...(b ? [0] : []), ...(a ? [1] : [])], outputs: false },
+  padded: product(0, 1, () => 0),
   whenEmpty: 0,
 });
 
@@ -235,6 +238,7 @@ const addmmOp = define<Scale>({
     ];
   },
   saves: { inputs: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : [])], outputs: false },
+  padded: product(1, 2, (rank) => rank - 2),
 });
 
 function addProduct(
@@ -300,6 +304,7 @@ const linearOp = define({
     ];
   },
   saves: { inputs: ([x, w]) => [...(w ? [0] : []), ...(x ? [1] : [])], outputs: false },
+  padded: product(0, 1, (rank) => rank - 1),
 });
 
 /**

@@ -60,6 +60,7 @@ const sliceOp: ViewDefinition<SliceAttributes> = defineView({
 /** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
   name: "sliceGrad",
+  padded: (_g, _inputs, _attrs, _outputs, p, lower) => lower([p.filled(0, 0)]),
   traits: { carries: true },
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], { starts, sizes, steps, shape }) => {

@@ -1,4 +1,6 @@
 /** Normalisations: over the batch, over the last axes. @functional */
+import { scalarTensor } from "../runtime/constants.ts";
+import { asItIs, beside, type Padding } from "../padding.ts";
 import { layerNormShader } from "../shader/lowering.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
@@ -63,7 +65,37 @@ const batchNormTrainingOp: Definition<Epsilon> = define<Epsilon>({
     );
   },
   saves: { inputs: [0, 1], outputs: [1, 2] },
+  padded: (g, [x, weight, bias], { epsilon }, outputs, p) => {
+    if (p.isPadded(0, 1)) return null;
+    const axes = channelless(x!);
+    const wide = cast(g, x!, "float32");
+    const { centered, average, variance } = momentsOf(g, wide, axes, p);
+    const r = g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] }));
+    const [w, b] = [weight!, bias!].map((t) => g.expand(perChannel(g, cast(g, t, "float32"), x!.sizes.length), x!.sizes)) as [Expr, Expr];
+    const y = g.elementWiseAdd(g.elementWiseMultiply(g.elementWiseMultiply(centered, g.expand(r, x!.sizes)), w), b);
+    return [cast(g, y, x!.dtype), ...[average, variance].map((t, i) => g.reshape(cast(g, t, x!.dtype), outputs[i + 1]!.shape))];
+  },
 });
+
+/** All axes but that of the channels, of an expression. */
+const channelless = (x: Expr): number[] => x.sizes.flatMap((_, i) => (i === 1 ? [] : [i]));
+
+/** Mean and population variance of padded float32 over axes, and the distances from the mean, zero in the padding. */
+function momentsOf(
+  g: GraphBuilder,
+  x: Expr,
+  axes: readonly number[],
+  p: Padding,
+): { readonly centered: Expr; readonly average: Expr; readonly variance: Expr } {
+  const count = p.count(0, axes);
+  const mean = (t: Expr): Expr => {
+    const total = emitReduce(g, t, "SUM", axes);
+    return g.elementWiseDivide(total, g.expand(count, total.sizes));
+  };
+  const average = mean(p.filled(0, 0, x));
+  const centered = p.filled(0, 0, g.elementWiseSubtract(x, g.expand(average, x.sizes)));
+  return { centered, average, variance: mean(g.elementWiseMultiply(centered, centered)) };
+}
 
 /** Gradients that one operation gives require gradients if anything that it reads does. @package */
 export const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: readonly (Tensor | null)[]): (Tensor | null)[] =>
@@ -85,6 +117,21 @@ const batchNormTrainingGradOp = define<Epsilon>({
     return [d.outputGradient, d.outputScaleGradient, d.outputBiasGradient];
   },
   grad: null,
+  padded: (g, [x, dy, average, variance, weight], { epsilon }, outputs, p) => {
+    if (p.isPadded(0, 1)) return null;
+    const axes = channelless(x!);
+    const [m, v, w] = [average!, variance!, weight!].map((t) =>
+      g.expand(perChannel(g, cast(g, t, "float32"), x!.sizes.length), x!.sizes),
+    ) as [Expr, Expr, Expr];
+    const r = g.elementWiseRecip(g.elementWiseSqrt(v, { scaleBias: [1, epsilon] }));
+    const normal = p.filled(0, 0, g.elementWiseMultiply(g.elementWiseSubtract(cast(g, x!, "float32"), m), r));
+    const given = p.filled(1, 0, cast(g, dy!, "float32"));
+    const [along, total] = [g.elementWiseMultiply(given, normal), given].map((t) => emitReduce(g, t, "SUM", axes)) as [Expr, Expr];
+    const share = (t: Expr): Expr => g.expand(g.elementWiseDivide(t, g.expand(p.count(0, axes), t.sizes)), x!.sizes);
+    const inner = g.elementWiseSubtract(g.elementWiseSubtract(given, share(total)), g.elementWiseMultiply(normal, share(along)));
+    const dx = g.elementWiseMultiply(g.elementWiseMultiply(inner, r), w);
+    return [dx, along, total].map((t, i) => g.reshape(cast(g, t, x!.dtype), outputs[i]!.shape));
+  },
 });
 
 /** Inputs x [N, C, ...], mean, variance, weight and bias [C]. */
@@ -108,6 +155,7 @@ const batchNormOp = define<Epsilon>({
     ];
   },
   saves: { inputs: [0, 1, 2, 3], outputs: false },
+  padded: beside(() => [1]),
 });
 
 export interface BatchNormOptions {
@@ -140,6 +188,7 @@ const fillerOp = define<{ readonly length: number; readonly value: number }>({
   infer: ([x], { length }) => [{ shape: [length], dtype: x!.dtype }],
   lower: (g, [x], { length, value }) => [g.packed(constant(g, x!.dtype, value, [length]))],
   grad: null,
+  padded: asItIs,
 });
 
 /** @package */
@@ -188,16 +237,16 @@ export function batchNorm(
   return y;
 }
 
-/** (1 - momentum) running + momentum scale value. */
-const averageOp = define<{ readonly momentum: number; readonly scale: number }>({
+/** (1 - momentum) running + share value; share is a number that follows the batch's size. */
+const averageOp = define<{ readonly momentum: number }>({
   name: "movingAverage",
   infer: ([running]) => [running!],
-  lower: (g, [running, value], { momentum, scale }, [out]) => {
+  lower: (g, [running, value, share], { momentum }, [out]) => {
     // Half precision is rounded once.
     const [old, given] = [cast(g, running!, "float32"), cast(g, value!, "float32")];
     const moved = g.elementWiseAdd(
       g.elementWiseIdentity(old, { scaleBias: [1 - momentum, 0] }),
-      g.elementWiseIdentity(given, { scaleBias: [momentum * scale, 0] }),
+      g.elementWiseMultiply(given, g.expand(share!, given.sizes)),
     );
     return [cast(g, moved, out!.dtype)];
   },
@@ -207,7 +256,8 @@ const averageOp = define<{ readonly momentum: number; readonly scale: number }>(
 /** running <- (1 - momentum) running + momentum scale value. */
 function move(running: Tensor, value: Tensor, scale: number, momentum: number | Tensor): void {
   assign("batchNorm", running, () => {
-    if (typeof momentum === "number") return call(averageOp, [running, value], { momentum, scale });
+    if (typeof momentum === "number")
+      return call(averageOp, [running, value, scalarTensor(running.device, "float32", momentum * scale)], { momentum });
     const given = toDType(scale === 1 ? value : mul(value, scale), running.dtype);
     return add(running, mul(sub(given, running), toDType(momentum, running.dtype)));
   });
@@ -266,7 +316,10 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
     );
   },
   saves: { inputs: [0, 1], outputs: false },
+  padded: beside(({ axes }, rank) => lastAxes(axes, rank)),
 });
+
+const lastAxes = (axes: number, rank: number): number[] => Array.from({ length: axes }, (_, i) => rank - axes + i);
 
 /** normalizedGradient() in the graph, of float32, and normal = (x - mean) r: both of x's sizes. scale: what normal is multiplied by. @package */
 export function normalizationGradient(
@@ -305,6 +358,8 @@ const layerNormGradOp = define<LayerAttributes>({
     return all.map((t) => cast(g, t, x!.dtype));
   },
   grad: null,
+  padded: (_g, [x, ...rest], { axes }, _outputs, p, lower) =>
+    lastAxes(axes, x!.sizes.length).some((a) => p.isPadded(0, a)) ? null : lower([p.filled(0, 0), p.filled(1, 0), ...rest.slice(1)]),
   whenEmpty: 0,
 });
 

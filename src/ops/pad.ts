@@ -12,6 +12,7 @@ import { full } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
 import { cat, flip } from "./join.ts";
 import { narrow, sliceGradOp, sliceView, wholeSlice } from "./movement.ts";
+import { beside } from "../padding.ts";
 import { sum } from "./reduce.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
@@ -42,6 +43,7 @@ const padConstantOp: Definition<ConstantAttributes> = define<ConstantAttributes>
   ],
   grad: (dy, { specs: [x], attrs: { before } }) => [sliceView(dy, { starts: before, sizes: x!.shape, steps: before.map(() => 1) })],
   saves: { inputs: [], outputs: false },
+  padded: (_g, [x], { value }, _outputs, p, lower) => lower([p.filled(0, isFloat(x!.dtype) ? value : Math.trunc(value))]),
 });
 
 interface EdgeAttributes {
@@ -76,6 +78,7 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
     ];
   },
   // What was copied from an element goes back to it: mirrored, or all to the edge.
+  padded: beside(({ axis }) => [axis]),
   grad: (dy, { specs: [x], attrs: { axis, before, after, mode } }) => {
     const n = x!.shape[axis]!;
     let result = narrow(dy, axis, before, n);

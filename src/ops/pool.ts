@@ -1,4 +1,5 @@
 /** Maxima and means over windows of one to three spatial axes. @functional */
+import { leading } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, dispatch } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
@@ -46,6 +47,7 @@ const maxPoolOp: Definition<Windows> = define<Windows>({
     g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, dilations: liftedList(w.dilation, 1) })
       .output,
   ],
+  padded: leading(2),
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
   saves: { outputs: false },
 });
@@ -67,6 +69,7 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
     const planes = g.reinterpret(firsts, { sizes: [sizes[0]!, sizes[1]!, ...sizes.slice(2).map(() => 1)] });
     return [y.output, g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
   },
+  padded: leading(2),
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
   saves: { outputs: false },
 });
@@ -78,6 +81,7 @@ const maxPoolGradOp: Definition<Windows> = define<Windows>({
   lower: (g, [x, dy], w) => [
     g.maxPoolingGrad(g.packed(lifted(g, x!)), g.packed(lifted(g, dy!)), { ...arguments_(w), dilations: liftedList(w.dilation, 1) }),
   ],
+  padded: leading(2, 3),
   grad: (ddx, { inputs: [x], needs, attrs }) => {
     const zero = needs[0] ? zerosLike(x!) : null;
     if (!needs[1]) return [zero, null];
@@ -100,6 +104,7 @@ const avgPoolOp: Definition<Mean> = define<Mean>({
   lower: (g, [x], w, [out]) => [
     g.averagePooling(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, includePadding: w.includePadding }),
   ],
+  padded: leading(2),
   grad: (dy, { inputs: [x], attrs }) => [tie(call(avgPoolGradOp, [dy], attrs), x!)],
   saves: { outputs: false },
 });
@@ -114,6 +119,7 @@ const avgPoolGradOp: Definition<Mean> = define<Mean>({
       includePadding: w.includePadding,
     }),
   ],
+  padded: leading(2),
   grad: (ddx, { attrs }) => [call(avgPoolOp, [ddx], attrs)],
   saves: { inputs: [], outputs: false },
 });

@@ -1,4 +1,5 @@
 /** Random numbers: Philox on the device, from a seeded generator whose state is a tensor. */
+import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, dispatch } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
@@ -201,6 +202,7 @@ const drawOp: Definition<DrawAttributes> = define<DrawAttributes>({
     return [cast(g, cut(g, both, 0, 0, n), dtype), outputState!];
   },
   grad: null,
+  padded: asItIs,
 });
 
 /** @internal Numbers of a shape, drawn from a generator, whose state moves on. */

@@ -1,4 +1,5 @@
 /** Sequences, and what is made of the places of elements: arange, linspace, eye, triangles, oneHot. */
+import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";
 import { asResult, call, create } from "../dispatch.ts";
@@ -26,6 +27,7 @@ const sequenceOp = define<{
   infer: (_, { length, dtype }) => [{ shape: [length], dtype }],
   lower: (g, _, { length, start, step, dtype }) => [sequence(g, dtype, [length], start, step)],
   grad: null,
+  padded: asItIs,
 });
 
 interface RangeOptions extends TensorOptions {
@@ -92,6 +94,7 @@ const eyeOp = define<{ readonly shape: Shape; readonly dtype: DType }>({
     cast(g, g.elementWiseLogicalEquals(places(g, shape, "row", 0), places(g, shape, "column", 0), BOOL), dtype),
   ],
   grad: null,
+  padded: asItIs,
 });
 
 /** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
@@ -122,6 +125,7 @@ const triangleOp: Definition<TriangleAttributes> = define<TriangleAttributes>({
     return [g.elementWiseIf(kept, x!, constant(g, x!.dtype, 0, x!.sizes))];
   },
   grad: (dy, { attrs }) => [call(triangleOp, [dy], attrs)],
+  padded: asItIs,
   saves: { inputs: [], outputs: false },
 });
 
@@ -188,6 +192,7 @@ const oneHotOp = define<{ readonly classes: number; readonly dtype: DType }>({
     const values = g.reinterpret(ends, { sizes: [...sizes.slice(1).map(() => 1), 2], strides: sizes.map(() => 1), dtype });
     return [g.oneHot(index, values, { output: { sizes }, axis: sizes.length - 1 })];
   },
+  padded: asItIs,
   grad: null,
 });
 

@@ -1,4 +1,5 @@
 /** Sums, means, products and tests over axes. */
+import { neutral, type PaddedRule } from "../padding.ts";
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { arithmetic } from "../autograd/arithmetic.ts";
@@ -89,6 +90,7 @@ function reduction(
   fn: DML_REDUCE_FUNCTION,
   grad: GradRule<ReduceAttributes>,
   saves: { inputs: number[]; outputs: boolean },
+  padded: PaddedRule<ReduceAttributes>,
   whenEmpty?: number,
 ): Definition<ReduceAttributes> {
   return define<ReduceAttributes>({
@@ -99,11 +101,21 @@ function reduction(
     ],
     grad,
     saves,
+    padded,
     ...(whenEmpty === undefined ? {} : { whenEmpty }),
   });
 }
 
-const sumOp = reduction("sum", "SUM", (dy, { specs: [x], attrs }) => [spread(dy, x!.shape, attrs)], { inputs: [], outputs: false }, 0);
+const alongAxes = ({ axes }: ReduceAttributes): readonly number[] => axes;
+
+const sumOp = reduction(
+  "sum",
+  "SUM",
+  (dy, { specs: [x], attrs }) => [spread(dy, x!.shape, attrs)],
+  { inputs: [], outputs: false },
+  neutral(alongAxes, 0),
+  0,
+);
 const meanOp = reduction(
   "mean",
   "AVERAGE",
@@ -112,6 +124,12 @@ const meanOp = reduction(
     return [div(spread(dy, x!.shape, attrs), count)];
   },
   { inputs: [], outputs: false },
+  (g, [x], { axes }, [out], p, lower) => {
+    if (!axes.some((a) => p.isPadded(0, a))) return lower([x!]);
+    // Half precision is summed in float32, as AVERAGE does.
+    const total = emitReduce(g, cast(g, p.filled(0, 0), "float32"), "SUM", axes);
+    return [cast(g, g.elementWiseDivide(total, g.expand(p.count(0, axes), total.sizes)), out!.dtype)];
+  },
   NaN,
 );
 /** y / x where no element of x is zero, else zeros. */
@@ -142,6 +160,7 @@ const prodOp = reduction(
     return [mul(spread(dy, x!.shape, attrs), factor)];
   },
   { inputs: [0], outputs: true },
+  neutral(alongAxes, 1),
   1,
 );
 
@@ -157,6 +176,7 @@ const testOp = (name: "any" | "all"): Definition<ReduceAttributes> =>
       return [g.reinterpret(chosen, { dtype: out!.dtype })];
     },
     grad: null,
+    padded: neutral(alongAxes, name === "any" ? 0 : 1),
     whenEmpty: name === "any" ? 0 : 1,
   });
 const anyOp = testOp("any");

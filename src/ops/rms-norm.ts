@@ -41,6 +41,11 @@ const rmsNormOp = define<{ readonly epsilon: number; readonly width: number }>({
     return [reshape(mul(sub(given, mul(normal, mean(mul(given, normal), 1, { keepDims: true }))), r), x!.shape)];
   },
   saves: { outputs: false },
+  padded: (_g, inputs, { width }, _outputs, p, lower) => {
+    const { sizes } = inputs[0]!;
+    const along = sizes.flatMap((_, i) => (sizeOf(sizes.slice(i)) <= width ? [i] : []));
+    return along.some((a) => p.isPadded(0, a)) ? null : lower(inputs);
+  },
 });
 
 const EPSILON = { float16: 2 ** -10, bfloat16: 2 ** -23, float32: 2 ** -23 } as const;

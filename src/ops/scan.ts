@@ -24,6 +24,7 @@ const cumsumOp: Definition<ScanAttributes> = define<ScanAttributes>({
     ),
   ],
   grad: (dy, { attrs }) => [call(cumsumOp, [dy], { ...attrs, reverse: !attrs.reverse })],
+  padded: (_g, inputs, { axis, reverse }, _outputs, p, lower) => lower(reverse && p.isPadded(0, axis) ? [p.filled(0, 0)] : inputs),
   saves: { inputs: [], outputs: false },
 });
 
@@ -45,6 +46,7 @@ const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
     const between = scanLinear(x!, dy, axis, { reverse: !reverse, exclusive });
     return [mul(before, between)];
   },
+  padded: (_g, inputs, { axis, reverse }, _outputs, p, lower) => lower(reverse && p.isPadded(0, axis) ? [p.filled(0, 1)] : inputs),
   saves: { inputs: [0], outputs: false },
 });
 

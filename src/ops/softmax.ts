@@ -1,4 +1,5 @@
 /** Softmax and its logarithm along one axis. @functional */
+import { neutral } from "../padding.ts";
 import { softmaxShader } from "../shader/lowering.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
@@ -45,6 +46,8 @@ const sumAlong = (g: GraphBuilder, x: Expr, axis: number): Expr => {
   return g.expand(g.reduce(x, { function: "SUM", output: { sizes, dtype: x.dtype }, axes: [axis] }), x.sizes);
 };
 
+const alongAxis = ({ axis }: AxisAttribute): readonly number[] => [axis];
+
 const softmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
   name: "softmax",
   infer: ([x]) => [x!],
@@ -55,6 +58,7 @@ const softmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
     isGradEnabled() ? mul(sub(dy, sum(mul(dy, y!), attrs.axis, { keepDims: true })), y!) : call(softmaxGradOp, [y!, dy], attrs),
   ],
   saves: { inputs: [] },
+  padded: neutral(alongAxis, -Infinity),
 });
 
 const softmaxGradOp = define<AxisAttribute>({
@@ -65,6 +69,7 @@ const softmaxGradOp = define<AxisAttribute>({
     return [g.elementWiseMultiply(g.elementWiseSubtract(b, sumAlong(g, g.elementWiseMultiply(a, b), 1)), a)];
   },
   grad: null,
+  padded: (_g, inputs, { axis }, _outputs, p, lower) => lower(p.isPadded(0, axis) ? [p.filled(0, 0), p.filled(1, 0)] : inputs),
 });
 
 const logSoftmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
@@ -77,6 +82,7 @@ const logSoftmaxOp: Definition<AxisAttribute> = define<AxisAttribute>({
     isGradEnabled() ? sub(dy, mul(exp(y!), sum(dy, attrs.axis, { keepDims: true }))) : call(logSoftmaxGradOp, [y!, dy], attrs),
   ],
   saves: { inputs: [] },
+  padded: neutral(alongAxis, -Infinity),
 });
 
 const logSoftmaxGradOp = define<AxisAttribute>({
@@ -87,6 +93,7 @@ const logSoftmaxGradOp = define<AxisAttribute>({
     return [g.elementWiseSubtract(b, g.elementWiseMultiply(g.elementWiseExp(a), sumAlong(g, b, 1)))];
   },
   grad: null,
+  padded: (_g, [y, dy], { axis }, _outputs, p, lower) => lower([y!, p.isPadded(1, axis) ? p.filled(1, 0) : dy!]),
 });
 
 export interface SoftmaxOptions {

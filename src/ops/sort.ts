@@ -1,4 +1,5 @@
 /** Elements in order: sort, argsort, topk, the k-th of them. All are TOP_K over keys that order as PyTorch does. */
+import { beside } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -67,6 +68,7 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   },
   grad: (dy, { specs: [x], outputs: [, indices], attrs: { axis } }) => [call(placedOp, [dy, indices!], { axis, shape: x!.shape })],
   saves: { inputs: [], outputs: [1] },
+  padded: beside(({ axis }) => [axis]),
 });
 
 /** Zeros with the elements of dy at places along an axis, no two of which are equal. DirectML: SCATTER. */
@@ -78,6 +80,7 @@ const placedOp: Definition<{ readonly axis: number; readonly shape: Shape }> = d
     return [g.scatter(constant(g, dy!.dtype, 0, sizes), index!, dy!, { output: { sizes }, axis })];
   },
   grad: (d, { inputs: [, index], attrs: { axis } }) => [gather(d, axis, index!), null],
+  padded: (_g, [dy], { axis }, _outputs, p, lower) => (p.isPadded(0, axis) ? null : lower([dy!, p.filled(1, 0)])),
   saves: { inputs: [1], outputs: false },
   whenEmpty: 0,
 });

@@ -1,4 +1,5 @@
 /** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
+import { neutral } from "../padding.ts";
 import { call } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
@@ -70,6 +71,7 @@ const l2Op = define<ReduceAttributes>({
     const length = spread(y!, x!.shape, attrs);
     return [where(eq(length, 0), scalarTensor(dy.device, dy.dtype, 0), mul(spread(dy, x!.shape, attrs), div(x!, length)))];
   },
+  padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
 });
 
@@ -92,6 +94,7 @@ const pNormOp = define<Order>({
     const ratio = div(where(none, 1, abs(x!)), where(none, 1, length));
     return [where(none, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
   },
+  padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
 });
 
@@ -131,6 +134,7 @@ const logSumExpOp = define<ReduceAttributes>({
     return [g.elementWiseAdd(g.elementWiseLog(total), shift)];
   },
   grad: (dy, { inputs: [x], outputs: [y], attrs }) => [mul(spread(dy, x!.shape, attrs), exp(sub(x!, spread(y!, x!.shape, attrs))))],
+  padded: neutral(({ axes }) => axes, -Infinity),
   whenEmpty: -Infinity,
 });
 

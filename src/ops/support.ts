@@ -1,4 +1,5 @@
 /** Pieces that many operations share. @package */
+import { neutral } from "../padding.ts";
 import { narrowToBfloat16, roundToBfloat16, widenBfloat16 } from "../graph/bfloat16.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName as dmlName } from "../graph/describe.ts";
@@ -219,6 +220,7 @@ const sumToOp = define<SumToAttributes>({
     ),
   ],
   saves: { inputs: [], outputs: false },
+  padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
 });
 

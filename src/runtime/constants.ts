@@ -1,4 +1,5 @@
 /** Filled tensors, and the one-element tensors that stand for JavaScript numbers. */
+import { asItIs } from "../padding.ts";
 import { dataTypeName } from "../graph/describe.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { elements } from "../elements.ts";
@@ -27,6 +28,7 @@ export const fillOp = define<FillAttributes>({
     g.fillValueConstant({ output: { sizes: out!.shape, dtype }, valueDataType: dataTypeName(dtype), value: { dtype, value } }),
   ],
   grad: null,
+  padded: asItIs,
 });
 
 /** A tensor of elements equal to a given one: one program for all numbers. DirectML: ELEMENT_WISE_IDENTITY. */
@@ -36,6 +38,7 @@ export const fillFromOp = define<{ readonly shape: Shape }>({
   infer: ([x], { shape }) => [{ shape, dtype: x!.dtype }],
   lower: (g, [x], _, [out]) => [g.elementWiseIdentity(g.expand(x!, out!.shape.length === 0 ? [1] : out!.shape))],
   grad: null,
+  padded: asItIs,
 });
 
 /** Whether a number is read from a buffer: 0 and 1 are so frequent that a program of their own, which reads nothing, pays. */

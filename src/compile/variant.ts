@@ -1,0 +1,155 @@
+/** One program for several sizes: made of a path that was recorded with larger ones, called with what fits in. */
+import type { Device } from "../device.ts";
+import { DTYPES } from "../dtype.ts";
+import type { NativeDevice } from "../runtime/devices.ts";
+import { packedStrides } from "../shape.ts";
+import type { Storage } from "../storage.ts";
+import type { ProgramOptions } from "./ending.ts";
+import { type Constant, type Event, type Scalar } from "./log.ts";
+import { Lowering } from "./lower.ts";
+import { sizeEvent } from "./padding.ts";
+import { pairPaths, type Beginning, type Pairing, type StoragePair } from "./pairing.ts";
+import { CompiledProgram, type Values } from "./program.ts";
+
+/** Ranges of bytes that belong together: where they lie in the smaller, in the larger, and how many, one after the other. Null: all. */
+export type Pieces = Float64Array | null;
+
+/** A path with what it begins with and what it gives. */
+export interface Source {
+  readonly path: readonly Event[];
+  /** Storages of the arguments, in their order; null for those that are reached otherwise. */
+  readonly begins: readonly (Storage | null)[];
+  readonly outputs: readonly Storage[];
+}
+
+/** How a call's sizes lie in a program's. */
+export interface Fit {
+  readonly pairing: Pairing;
+  /** By argument. */
+  readonly arguments: readonly Pieces[];
+  readonly outputs: readonly { readonly contentInBytes: number; readonly pieces: Pieces }[];
+  readonly scalars: readonly (readonly [Scalar, Scalar])[];
+  readonly constants: readonly (readonly [Constant, Constant])[];
+}
+
+function piecesOf({ large, small }: StoragePair["shapes"], bytes: number): Pieces {
+  const last = large.findLastIndex((d, i) => d !== small[i]);
+  if (last < 0) return null;
+  const run = small.slice(last).reduce((a, b) => a * b, 1);
+  const outer = small.slice(0, last);
+  const rows = outer.reduce((a, b) => a * b, 1);
+  const [steps, within] = [packedStrides(large), packedStrides(outer)];
+  const pieces = new Float64Array(3 * rows);
+  for (let row = 0; row < rows; row++) {
+    let rest = row;
+    let to = 0;
+    within.forEach((s, i) => {
+      const n = Math.floor(rest / s);
+      rest -= n * s;
+      to += n * steps[i]!;
+    });
+    pieces.set([row * run * bytes, to * bytes, run * bytes], 3 * row);
+  }
+  return pieces;
+}
+
+/** Bytes of the smaller at their places in the larger. */
+function spread(bytes: Uint8Array, shapes: StoragePair["shapes"], element: number): Uint8Array {
+  const pieces = piecesOf(shapes, element);
+  if (pieces === null) return bytes;
+  const all = new Uint8Array(shapes.large.reduce((a, b) => a * b, element));
+  for (let i = 0; i < pieces.length; i += 3) all.set(bytes.subarray(pieces[i]!, pieces[i]! + pieces[i + 2]!), pieces[i + 1]!);
+  return all;
+}
+
+export class Variant {
+  /** With the path that showed which axes are padded. */
+  readonly pairing: Pairing;
+  readonly #source: Source;
+  readonly #sizes: readonly Scalar[];
+  #program: CompiledProgram | null = null;
+
+  /** pairing: of the source's path with another that is smaller. */
+  constructor(source: Source, pairing: Pairing, device: Device) {
+    this.#source = source;
+    this.pairing = pairing;
+    this.#sizes = pairing.axes.map((a) => sizeEvent(device, a.large));
+    this.#vary(pairing);
+  }
+
+  /** How a smaller path fits in; else in what it differs. */
+  fit(small: Source, beginnings: readonly Beginning[]): Fit | string {
+    const pairing = pairPaths(this.#source.path, small.path, beginnings, this.pairing);
+    if (typeof pairing === "string") return pairing;
+    const { outputs } = this.#source;
+    if (outputs.length !== small.outputs.length || !outputs.every((s, i) => pairing.storages.get(s)?.small === small.outputs[i]))
+      return "its results";
+    if (this.#vary(pairing)) this.drop();
+    const shapesOf = (s: Storage | null): StoragePair["shapes"] | null => (s === null ? null : (pairing.storages.get(s)?.shapes ?? null));
+    const elementOf = (s: Storage, n: number): number => (n === 0 ? 1 : s.contentInBytes / n);
+    const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+    const pieces = (s: Storage | null): Pieces => {
+      const shapes = shapesOf(s);
+      return s === null || shapes === null ? null : piecesOf(shapes, elementOf(s, sizeOf(shapes.large)));
+    };
+    const [scalars, constants]: [[Scalar, Scalar][], [Constant, Constant][]] = [[], []];
+    for (const [a, b] of pairing.events)
+      if (a.kind === "scalar") scalars.push([a, b as Scalar]);
+      else if (a.kind === "constant") constants.push([a, b as Constant]);
+    return {
+      pairing,
+      arguments: this.#source.begins.map(pieces),
+      outputs: outputs.map((s, i) => ({ contentInBytes: small.outputs[i]!.contentInBytes, pieces: pieces(s) })),
+      scalars,
+      constants,
+    };
+  }
+
+  /** What the program's numbers and data are, when those of the smaller path are these. */
+  values(fit: Fit, given: Values): Values {
+    const values = new Map<Event, number | bigint | boolean | Uint8Array>();
+    this.#sizes.forEach((e, i) => values.set(e, fit.pairing.sizes[i]!));
+    for (const [large, small] of fit.scalars) if (large.varies) values.set(large, given.get(small) ?? small.value);
+    for (const [large, small] of fit.constants) {
+      const bytes = (given.get(small) ?? small.bytes) as Uint8Array;
+      values.set(large, spread(bytes, { large: large.shape, small: small.shape }, DTYPES[large.dtype].sizeInBytes));
+    }
+    return values;
+  }
+
+  program(native: NativeDevice, options: ProgramOptions): CompiledProgram {
+    if (this.#program !== null && this.#program.native === native) return this.#program;
+    const { path, begins, outputs } = this.#source;
+    const lowering = new Lowering(native, options.name, (storage) => begins.indexOf(storage), {
+      pairing: this.pairing,
+      sizes: this.#sizes,
+    });
+    lowering.add(path);
+    const written = lowering.finish(outputs);
+    this.#program = new CompiledProgram(
+      native,
+      { graph: lowering.graph, inputs: lowering.inputs, contents: outputs.map((s) => s.contentInBytes), written },
+      options.name,
+      options.lists,
+      options.regions,
+    );
+    return this.#program;
+  }
+
+  /** The program, if it was made. */
+  get made(): CompiledProgram | null {
+    return this.#program;
+  }
+
+  drop(): void {
+    this.#program?.dispose();
+    this.#program = null;
+  }
+
+  /** Numbers that differ between sizes are inputs; whether there are new ones. */
+  #vary(pairing: Pairing): boolean {
+    const fresh = pairing.numbers.filter((e) => !e.varies);
+    for (const e of fresh) e.varies = true;
+    return fresh.length > 0;
+  }
+}
