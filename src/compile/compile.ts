@@ -135,6 +135,7 @@ class CompiledFunction {
   readonly buckets = new Map<string, Bucket>();
   #hasWarned = false;
   #hasWarnedUnfit = false;
+  #unexpected = 0;
   readonly #kinds = new Kinds();
   /** Why arguments of the last call were passed as they are: such are a kind of their own. */
   #restarted: string | null = null;
@@ -357,7 +358,7 @@ class CompiledFunction {
     if (typeof fit === "string") return `${fit}, which depends on a size otherwise than by its shape`;
     const known = { variant, large: whole, base: small };
     bucket.variants.push(known);
-    this.#note(`sizes up to ${[...large.values()].map((shape) => `[${shape.join(", ")}]`).join(" and ")}`);
+    this.#note(`sizes up to ${[...large.values()].map((shape) => `[${shape.join(", ")}]`).join(" and ")}`, true);
     return this.#fitted(ending, known, fit);
   }
 
@@ -435,9 +436,11 @@ class CompiledFunction {
     );
   }
 
-  #note(reason: string): void {
+  #note(reason: string, isBucket = false): void {
     if (this.recordings.length < 1000) this.recordings.push(reason);
-    if (this.recordings.length < MANY || this.#hasWarned) return;
+    // A bucket of sizes is what was asked for.
+    if (!isBucket) this.#unexpected++;
+    if (this.#unexpected < MANY || this.#hasWarned) return;
     this.#hasWarned = true;
     const place = callerPlace();
     process.emitWarning(

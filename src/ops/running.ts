@@ -1,4 +1,5 @@
 /** Running extremes and running sums of exponentials along an axis. */
+import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -47,6 +48,7 @@ const placesOp = define<PlaceAttributes>({
   name: "cummax",
   infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
   grad: null,
+  padded: asItIs,
   lower: (g, [x], { axis, descending, dtype }) => {
     const sizes = x!.sizes;
     const own = g.packed(alongAxis(g, sequence(g, "uint32", [sizes[axis]!]), sizes, axis));
@@ -104,6 +106,7 @@ const logCumsumExpOp: Definition<LogSumAttributes> = define<LogSumAttributes>({
     const [sum] = emitScan(g, [wide], { axis, reverse, identity: [-Infinity], combine: ([a], [b]) => [logAddExp(g, a!, b!)] });
     return [cast(g, sum!, x!.dtype)];
   },
+  padded: (_g, [x], { axis, reverse }, _outputs, p, lower) => lower([reverse && p.isPadded(0, axis) ? p.filled(0, -Infinity) : x!]),
   /*
    * dx[j] is the sum over i from j on of dy[i] exp(x[j] - y[i]). Since y never falls on its way, the sum of dy[i] exp(y[j] - y[i]) is a
    * recurrence whose factors are at most 1: nothing overflows.

@@ -1,4 +1,5 @@
 /** The linear recurrence s[i] = b[i] + a[i] s[i-1] along an axis, which running products have as their gradient. @package */
+import { neutral } from "../padding.ts";
 import { call } from "../dispatch.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
@@ -32,6 +33,8 @@ const linearOp: Definition<LinearAttributes> = define<LinearAttributes>({
     return [mul(db, shift(s!, axis, reverse ? -1 : 1)), db];
   },
   saves: { inputs: [0], outputs: true },
+  padded: (_g, inputs, { axis, reverse }, _outputs, p, lower) =>
+    lower(reverse && p.isPadded(1, axis) ? [p.filled(0, 0), p.filled(1, 0)] : inputs),
 });
 
 const shiftOp: Definition<{ readonly axis: number; readonly by: number }> = define<{ readonly axis: number; readonly by: number }>({
@@ -42,6 +45,7 @@ const shiftOp: Definition<{ readonly axis: number; readonly by: number }> = defi
   ],
   grad: (dy, { attrs: { axis, by } }) => [shift(dy, axis, -by)],
   saves: { inputs: [], outputs: false },
+  padded: neutral(({ axis }) => [axis], 0),
 });
 
 /** @internal s[i] = b[i] + a[i] s[i-1] along an axis; reverse: + a[i] s[i+1]. */

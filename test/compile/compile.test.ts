@@ -150,7 +150,7 @@ describe.each(devices)("compile on %s", (device) => {
     expect(step.programs).toBe(2);
     expect(step.explain().recordings).toEqual([
       "arguments of a new kind",
-      "arguments of a new kind",
+      "arguments of a new kind: a tensor has the shape [3] instead of [2]",
       "a number changed: it is an input from now on",
     ]);
     step.dispose();
