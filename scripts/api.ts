@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { ExtractorMessage } from "@microsoft/api-extractor";
 import { execa } from "execa";
 import { ScriptError, at, main, say } from "./lib/project.ts";
 import { buildTypeScript } from "./build.ts";
@@ -65,7 +66,7 @@ async function report() {
   const problems: string[] = [];
   Extractor.invoke(extractorConfig, {
     localBuild: true,
-    messageCallback: (message) => {
+    messageCallback: (message: ExtractorMessage) => {
       message.handled = true;
       if (message.logLevel === ExtractorLogLevel.Error) problems.push(message.formatMessageWithLocation(at()));
     },

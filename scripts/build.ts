@@ -132,7 +132,7 @@ async function bundle() {
 }
 
 /** Compiles the named folders, all of them if none is named; src is always among them. */
-export async function buildTypeScript(names = projects.map(([name]) => name)) {
+export async function buildTypeScript(names: readonly string[] = projects.map(([name]) => name)) {
   const there = projects.filter(([name]) => (name === "src" || names.includes(name)) && hasSources(name));
   await withLock(at("build", "ts.lock"), async () => {
     for (const [name, output] of there) dropStale(output, at(name));

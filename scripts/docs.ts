@@ -39,10 +39,10 @@ async function install() {
 }
 
 /** Links to what is no page become their text: they lead into the repository. */
-const within = (text: string, folder: string, pages) =>
+const within = (text: string, folder: string, pages: ReadonlySet<string>) =>
   text.replaceAll(/(?<!!)\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label: string, target: string) => {
     if (/^(https?:|#)/.test(target)) return link;
-    const [path, anchor] = target.split("#");
+    const [path = "", anchor] = target.split("#");
     const file = join(folder, path);
     const page = file === join("..", "README.md") ? "index.md" : file.startsWith("..") ? places[file] : file;
     if (page === undefined || !pages.has(page)) return existsSync(at("docs", file)) ? label : link;
@@ -53,7 +53,10 @@ const within = (text: string, folder: string, pages) =>
 const wide = "---\naside: false\npageClass: wide\n---\n\n";
 
 /** Pages that do not lie in docs. */
-const places = { [join("..", "CONTRIBUTING.md")]: "contributing.md", [join("..", "examples", "README.md")]: "examples/index.md" };
+const places: Record<string, string> = {
+  [join("..", "CONTRIBUTING.md")]: "contributing.md",
+  [join("..", "examples", "README.md")]: "examples/index.md",
+};
 
 function copyPages() {
   for (const name of readdirSync(site))
@@ -63,11 +66,11 @@ function copyPages() {
   );
   const examples = readdirSync(at("examples")).filter((name) => existsSync(at("examples", name, "README.md")));
   const made = ["pytorch.md", "tfjs.md", "errors.md", "api/index.md", "index.md"];
-  const sources = [
-    ...own.map((name) => [at("docs", name), name, dirname(name)]),
-    [at("examples", "README.md"), "examples/index.md", "../examples"],
-    ...examples.map((name) => [at("examples", name, "README.md"), `examples/${name}.md`, `../examples/${name}`]),
-    [at("CONTRIBUTING.md"), "contributing.md", ".."],
+  const sources: readonly (readonly [file: string, name: string, folder: string])[] = [
+    ...own.map((name) => [at("docs", name), name, dirname(name)] as const),
+    [at("examples", "README.md"), "examples/index.md", "../examples"] as const,
+    ...examples.map((name) => [at("examples", name, "README.md"), `examples/${name}.md`, `../examples/${name}`] as const),
+    [at("CONTRIBUTING.md"), "contributing.md", ".."] as const,
   ].filter(([file]) => existsSync(file));
   for (const name of examples) places[join("..", "examples", name, "README.md")] = `examples/${name}.md`;
   for (const name of own) places[join("..", "docs", name)] = name;

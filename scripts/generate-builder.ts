@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Writes src/dml/operators.generated.ts (the operator table as data) and src/graph/builder.generated.ts (one typed method for each
 // DirectML operator) from native/schema/directml.json. With --check it writes nothing and fails when a file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Writes what the families of src/ops are known by: src/ops/index.generated.ts (the package's exports), src/ops/families.generated.ts
 // (what the tensor's methods are made of), src/nn/functional.generated.ts and src/verify/cases/samples.generated.ts (what verify calls). `npm run build` runs it too, so that nobody edits them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Writes native/schema/operator_table.generated.inc from native/schema/directml.json, the table of DirectML operators.
 // With --check it writes nothing and fails when the file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";

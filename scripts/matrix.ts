@@ -7,9 +7,9 @@ await main(async () => {
   await buildTypeScript(["matrix"]);
   const child = spawn(process.execPath, [at("build", "matrix", "cli.js"), ...process.argv.slice(2)], { cwd: root, stdio: "inherit" });
   // A terminal sends Ctrl-C to both; a plain signal reaches this process alone. Its end is the other's.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
-  return new Promise((resolve) => {
+  return new Promise<number>((resolve) => {
     child.once("error", () => resolve(1));
     child.once("close", (code, signal) => resolve(code ?? (signal === null ? 1 : 130)));
   });

@@ -54,7 +54,7 @@ async function peers(folder: string) {
 
 /** The package as it is installed, with the programs that use it and what these need. */
 async function application(folder: string) {
-  const copy = (from: string, to = from, filter = () => true) =>
+  const copy = (from: string, to = from, filter: (path: string) => boolean = () => true) =>
     cpSync(at(...from.split("/")), join(folder, to), { recursive: true, dereference: true, filter });
   for (const path of ["package.json", "dist/bundle", "build/examples", "build/bench"]) copy(path);
   const native = join(folder, "prebuilds", "linux-x64");
@@ -95,8 +95,11 @@ async function packWindows(stage: string, out: string, version: string) {
   await packRoot(cell, major);
   const native = join(stage, "app", "prebuilds", "win32-x64");
   mkdirSync(native, { recursive: true });
-  const suite = programs.find((file) => basename(file) === "abi_suite.exe");
-  const copies = [...files.map((file) => [file, join(native, basename(file))]), [suite, join(stage, "windows", "abi_suite.exe")]];
+  const suite = programs.find((file) => basename(file) === "abi_suite.exe")!;
+  const copies: readonly (readonly [from: string, to: string])[] = [
+    ...files.map((file) => [file, join(native, basename(file))] as const),
+    [suite, join(stage, "windows", "abi_suite.exe")],
+  ];
   for (const [from, to] of copies) {
     cpSync(from, to);
     await execa("x86_64-w64-mingw32-strip", ["--strip-unneeded", to]);
@@ -124,11 +127,15 @@ async function tryOut(out: string) {
   }
 }
 
-async function pack(out: string, { node: version, windows: isWithWindows }) {
+async function pack(
+  out: string,
+  { node: version, windows: isWithWindows }: { readonly node: string; readonly windows: boolean },
+): Promise<void> {
   if (isWithWindows) needRoot();
   await ensureBuilt(["src", "bench", "examples"]);
   const env = await ensureCell("lavapipe");
-  const loader = env.LD_LIBRARY_PATH.split(":")
+  const loader = (env.LD_LIBRARY_PATH ?? "")
+    .split(":")
     .map((folder: string) => join(folder, "libvulkan.so.1"))
     .find((file: string) => existsSync(file));
   if (loader === undefined) throw new ScriptError("LOADER_MISSING", `No libvulkan.so.1 in ${env.LD_LIBRARY_PATH}.`);

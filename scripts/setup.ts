@@ -1,9 +1,9 @@
 // npm run setup: what a build needs of the machine. May be run again at any time; says what it changed.
 import { parseArgs } from "node:util";
-import { spawnSync } from "node:child_process";
+import { spawnSync, type SpawnSyncOptions } from "node:child_process";
 import { ScriptError, main, say } from "./lib/project.ts";
 import { installHeaders, planHeaders } from "./lib/headers.ts";
-import { aptPackages, explainMissing, findTools, missingTools } from "./lib/tools.ts";
+import { aptPackages, explainMissing, findTools, hasAll, missingTools, type Part, type Tools } from "./lib/tools.ts";
 
 const help = `npm run setup [-- OPTIONS]
 
@@ -20,13 +20,13 @@ DXTENSOR_DEBIAN_MIRROR  mirror for the headers where apt has none (http://deb.de
 CXX                     the compiler to use`;
 
 /** Installs what is missing where that is allowed; returns what was changed. */
-function installTools(missing, tools, isDryRun) {
+function installTools(missing: readonly Part[], tools: Tools, isDryRun: boolean | undefined): string {
   const names = aptPackages(missing);
   const canInstall = process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0;
   if (!canInstall) throw new ScriptError("TOOLS_MISSING", explainMissing(missing, tools.old));
   if (isDryRun) return `would install with apt: ${names.join(" ")}`;
   say(`setup: installing with apt: ${names.join(" ")}`);
-  const options = { stdio: ["ignore", 2, 2], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
+  const options: SpawnSyncOptions = { stdio: ["ignore", 2, 2], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
   spawnSync("apt-get", ["-qq", "update"], options);
   spawnSync("apt-get", ["-qq", "install", "-y", "--no-install-recommends", ...names], options);
   const after = findTools();
@@ -38,10 +38,9 @@ await main(async () => {
   const { values: options } = parseArgs({
     options: { headers: { type: "string" }, "dry-run": { type: "boolean" }, quiet: { type: "boolean" } },
   });
-  const changes = [];
+  const changes: string[] = [];
   const tools = findTools();
-  const missing = missingTools(tools);
-  if (missing.length > 0) changes.push(installTools(missing, tools, options["dry-run"]));
+  if (!hasAll(tools)) changes.push(installTools(missingTools(tools), tools, options["dry-run"]));
   else if (!options.quiet) say(`setup: ${tools.compiler.command} (${tools.compiler.line}), cmake ${tools.cmake}, ${tools.builder}`);
 
   const plan = planHeaders(options.headers ?? process.env.DXTENSOR_HEADERS);

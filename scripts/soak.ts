@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { ScriptError, at, main, optionalFile, release, say, takesTypeScript } from "./lib/project.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
-import { verdictOf } from "./soak/verdict.ts";
+import { verdictOf, type Exit, type Sample } from "./soak/verdict.ts";
 
 const help = `npm run soak [-- OPTIONS]
 
@@ -26,11 +26,11 @@ function snapshot() {
   const folder = at("build", `soak-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   cpSync(at("dist"), join(folder, "dist"), { recursive: true });
-  const env = {};
+  const env: Record<string, string> = {};
   for (const [variable, name] of [
     ["DXTENSOR_NATIVE", "dxtensor.node"],
     ["DXTENSOR_SOFTWARE", softwareName()],
-  ]) {
+  ] as const) {
     const from = process.env[variable] ?? join(release, name);
     if (!existsSync(from)) continue;
     cpSync(from, join(folder, name));
@@ -85,9 +85,9 @@ await main(async () => {
     child.kill("SIGINT");
   };
   process.on("SIGINT", end);
-  const samples = [];
+  const samples: Sample[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => {
-    const sample = JSON.parse(line);
+    const sample = JSON.parse(line) as Sample;
     samples.push(sample);
     const { acts, asked, answered, wrong } = sample.counts;
     if (!isQuiet)
@@ -95,7 +95,7 @@ await main(async () => {
         `${String(sample.seconds).padStart(6)} s  ${acts} acts  ${answered} of ${asked} results, ${wrong} wrong  rss ${sample.rss} MiB  heap ${sample.heap} MiB  ${sample.liveBuffers} buffers`,
       );
   });
-  const exit = await new Promise((resolve, reject) => {
+  const exit = await new Promise<Exit>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) => resolve({ code, signal }));
   });

@@ -17,7 +17,7 @@ const help = `npm test [-- OPTIONS] [FILTER...]
 The report is test-results/ctrf.json, or DXTENSOR_CTRF.`;
 
 /** The native test programs with their arguments; each prints "N passed, N failed" as its last line. */
-const programs = [
+const programs: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["kernel_test", []],
   ["abi_suite", ["--software", join(release, softwareName())]],
   ["dml_stress", ["--software", join(release, softwareName())]],

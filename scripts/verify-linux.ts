@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { ScriptError, at, main, say } from "./lib/project.ts";
 import { close } from "./lib/counts.ts";
-import { cellVersions, ensureCell } from "./lib/cell.ts";
+import { cellVersions, ensureCell, type CellEnvironment } from "./lib/cell.ts";
 import { runContainer } from "./lib/cell-container.ts";
 import { CellReport } from "./lib/cell-report.ts";
 import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./lib/cell-steps.ts";
@@ -25,16 +25,28 @@ training on both libraries, the comparison of every operator (dxtensor verify), 
 
 The report is test-results/verify-linux.json, in the Common Test Report Format. Exit code 1 when something failed.`;
 
-const steps = [
+interface Options {
+  readonly json: boolean;
+  readonly container: boolean;
+  readonly only: string;
+  readonly driver: string;
+  readonly quick: boolean;
+}
+
+type Step = (report: CellReport, env: CellEnvironment, options: Options) => Promise<void>;
+
+const steps: readonly (readonly [name: string, step: Step])[] = [
   ["runtime", runtimeSteps],
   ["tests", libraryTests],
   ["training", trainingSteps],
   ["verify", conformance],
 ];
 
-async function run(options) {
+async function run(options: Options) {
   const report = new CellReport(options.json ? process.stderr : process.stdout);
-  const chosen = [...steps, ...(options.container ? [["container", runContainer]] : [])].filter(([name]) => name.includes(options.only));
+  const chosen = [...steps, ...(options.container ? [["container", runContainer] as const] : [])].filter(([name]) =>
+    name.includes(options.only),
+  );
   if (chosen.length === 0) throw new ScriptError("USAGE", `There is no step "${options.only}".`, "npm run verify:linux -- --help");
   const env = await ensureCell(options.driver);
   for (const [name, step] of chosen) {

@@ -8,10 +8,10 @@ import { buildForWindows } from "./build-windows.ts";
 import { bundleTests } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildTypeScript } from "./build.ts";
-import { close, readCounts, sum } from "./lib/counts.ts";
+import { close, readCounts, sum, type Counts } from "./lib/counts.ts";
 import { prebuiltWindows } from "./lib/windows-files.ts";
-import { writeReport } from "./lib/windows-report.ts";
-import { stepsOf } from "./lib/windows-steps.ts";
+import { writeReport, type StepResult } from "./lib/windows-report.ts";
+import { stepsOf, type Step } from "./lib/windows-steps.ts";
 import { cellVersions, makeCell } from "./lib/wine-cell.ts";
 import { recipe } from "./lib/wine-recipe.ts";
 import { runInCell, statusOf } from "./lib/wine-run.ts";
@@ -42,12 +42,12 @@ async function prepare() {
   say("verify:windows: bundling the tests");
   const manifest = await bundleTests(stage, { native: prebuiltWindows, platform: "win32-x64" });
   copyFileSync(at("dist", "bundle", "cli.js"), join(stage, "dist", "cli.js"));
-  for (const program of programs) copyFileSync(program, join(stage, program.split(/[\\/]/).at(-1)));
+  for (const program of programs) copyFileSync(program, join(stage, program.split(/[\\/]/).at(-1)!));
   mkdirSync(join(stage, "reports"), { recursive: true });
   return manifest;
 }
 
-let current = null;
+let current: ReturnType<typeof runInCell> | null = null;
 let isStopping = false;
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {
@@ -57,7 +57,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 }
 
 /** Runs a step; its last line "N passed, N failed" counts, or itself as one. */
-async function runStep(step, isQuiet) {
+async function runStep(step: Step, isQuiet: boolean): Promise<StepResult> {
   const start = performance.now();
   say(`\n== ${step.name}`);
   current = runInCell(step.command, {
@@ -70,9 +70,9 @@ async function runStep(step, isQuiet) {
     stderr: "inherit",
     buffer: false,
   });
-  let counts = null;
+  let counts: Counts | null = null;
   let last = "";
-  for await (const line of createInterface({ input: current.stdout })) {
+  for await (const line of createInterface({ input: current.stdout! })) {
     const text = line.trimEnd();
     (isQuiet ? process.stderr : process.stdout).write(`${text}\n`);
     counts = readCounts(text) ?? counts;
@@ -114,11 +114,11 @@ await main(async () => {
   const start = performance.now();
   const began = Date.now();
   const { leftOut } = await prepare();
-  const versions = { ...cellVersions(), ...(values.node === undefined ? {} : { node: [recipe.nodes[values.node]] }) };
+  const versions = { ...cellVersions(), ...(values.node === undefined ? {} : { node: [recipe.nodes[values.node]!] }) };
   say(
     `verify:windows: DirectML.dll ${versions["DirectML.dll"]}, Wine ${versions.wine64}, node.exe ${versions.node.join(", ")}, ready after ${((performance.now() - start) / 1000).toFixed(0)} s`,
   );
-  const results = [];
+  const results: StepResult[] = [];
   if (!versions.isDirectmlRight)
     results.push({ name: "DirectML.dll's digest", passed: 0, failed: 1, skipped: 0, seconds: 0, problem: versions["DirectML.dll sha256"] });
   for (const step of steps) {
@@ -130,7 +130,9 @@ await main(async () => {
     return 130;
   }
   const file = at("test-results", "verify-windows.json");
-  const reports = new Map(steps.filter(({ report }) => report !== undefined).map(({ name, report }) => [name, join(stage, report)]));
+  const reports = new Map(
+    steps.filter(({ report }) => report !== undefined).map(({ name, report }) => [name, join(stage, report!)] as const),
+  );
   writeReport(file, { results, reports, start: began, versions, leftOut, isQuick: values.quick });
   const seconds = ((performance.now() - start) / 1000).toFixed(0);
   say(

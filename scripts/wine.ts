@@ -27,7 +27,7 @@ violation, 134 an abort, 124 the time limit, 127 not found, 125 any other status
 DXTENSOR_CELL_DEVICE_HR=887a0004 (by --env) is a machine without Direct3D 12, DXTENSOR_CELL_REMOVE_AFTER=20 removes the device after so many
 submissions, DXTENSOR_CELL_TRACE=1 tells of every device that is made.`;
 
-function variables(given) {
+function variables(given: readonly string[]) {
   return Object.fromEntries(
     given.map((text: string) => {
       const at = text.indexOf("=");
@@ -37,7 +37,14 @@ function variables(given) {
   );
 }
 
-async function run(command: string, values) {
+interface Values {
+  readonly mount?: string | undefined;
+  readonly node: string;
+  readonly timeout?: string | undefined;
+  readonly env: readonly string[];
+}
+
+async function run(command: readonly string[], values: Values) {
   if (command.length === 0) throw new ScriptError("USAGE", "No program was named.", "node scripts/run.mjs wine run -- node.exe script.js");
   const seconds = values.timeout === undefined ? undefined : Number(values.timeout);
   if (seconds !== undefined && !(seconds > 0)) throw new ScriptError("USAGE", "--timeout is a number of seconds");
@@ -74,7 +81,7 @@ await main(async () => {
     console.log(help);
     return values.help ? 0 : 1;
   }
-  const answer = (object, text: string) => (values.json ? console.log(JSON.stringify({ ok: true, ...object })) : say(text));
+  const answer = (object: object, text = "") => (values.json ? console.log(JSON.stringify({ ok: true, ...object })) : say(text));
   switch (command) {
     case "make": {
       const changed = await makeCell({ mirror: values.mirror, isFresh: values.fresh });

@@ -1,20 +1,22 @@
 // The section of a report on Microsoft's DirectML.dll in the Wine cell. Pure.
+import type { Counts } from "./program.ts";
+import type { Figures, WindowsPart, WindowsStep } from "./results.ts";
 import { number, table } from "./table.ts";
 
 /** The GPU as Vulkan's driver calls it inside the cell. */
-export const windowsDevice = (part) => part?.steps?.find(({ key }) => key === "vulkan")?.device;
+export const windowsDevice = (part: WindowsPart | undefined) => part?.steps?.find(({ key }) => key === "vulkan")?.device;
 
 const SHOWN = 40;
 
-function result({ code, counts, seconds, note }) {
+function result({ code, counts, seconds, note }: WindowsStep) {
   const how = code === 0 ? "passed" : "**failed**";
   return `${how}: ${counts.passed} passed, ${counts.failed} failed, ${seconds.toFixed(0)} s${note ? ` (${note})` : ""}`;
 }
 
 /** Parts of verify that ran beside each other, as one line. */
-function gathered(steps) {
+function gathered(steps: readonly WindowsStep[]): readonly WindowsStep[] {
   const shards = steps.filter(({ key }) => key.startsWith("verify-"));
-  const sum = (key) => shards.reduce((n, { counts }) => n + counts[key], 0);
+  const sum = (key: "passed" | "failed") => shards.reduce((n, { counts }) => n + counts[key], 0);
   const one = {
     key: "verify",
     title: `\`dxtensor verify\` against the software adapter${shards.length > 1 ? `, in ${shards.length} processes` : ""}`,
@@ -27,11 +29,14 @@ function gathered(steps) {
   return first < 0 ? steps : steps.toSpliced(first, shards.length, one);
 }
 
-const oneLine = (text) => text.split("\n")[0].slice(0, 300);
+const oneLine = (text: string) => text.split("\n")[0]!.slice(0, 300);
+
+/** A part that ran. */
+type Whole = WindowsPart & Required<Pick<WindowsPart, "steps" | "versions">> & { readonly counts: Counts };
 
 /** beside: the figures of bench on libdirectml.so in the same run, if it ran. */
-export function windowsSection({ versions, steps, counts, seconds }, beside) {
-  const step = (key) => steps.find((one) => one.key === key);
+export function windowsSection({ versions, steps, counts, seconds }: Whole, beside?: Pick<Figures, "kernels"> | null) {
+  const step = (key: string) => steps.find((one) => one.key === key);
   const vulkan = step("vulkan");
   const linux = new Map((beside?.kernels ?? []).map((k) => [k.name, k.value]));
   const sections = [
@@ -43,7 +48,7 @@ export function windowsSection({ versions, steps, counts, seconds }, beside) {
     ),
   ];
   const failures = steps.flatMap(({ title, failures: found }) =>
-    found.map((failure) => `- ${title}, failed: ${failure.name}: ${oneLine(failure.message)}`),
+    (found ?? []).map((failure) => `- ${title}, failed: ${failure.name}: ${oneLine(failure.message)}`),
   );
   if (failures.length > 0)
     sections.push([...failures.slice(0, SHOWN), ...(failures.length > SHOWN ? [`- and ${failures.length - SHOWN} more`] : [])].join("\n"));

@@ -1,11 +1,12 @@
 // The page that a run on a GPU makes of its results. Pure.
+import type { Figures, Part, Parts, Report, TorchFigures, TrainingStep } from "./results.ts";
 import { number, table } from "./table.ts";
 import { windowsDevice, windowsSection } from "./report-windows.ts";
 
 /** The replayed forms of a program of bench/peers/directml: {list, groups, graph} in ms. */
-export function replayedForms(text) {
+export function replayedForms(text: string | undefined) {
   const line = text?.split("\n").find((l) => l.includes("steps in flight")) ?? "";
-  const form = (name) => {
+  const form = (name: string) => {
     const found = new RegExp(`${name} replayed ([0-9.]+) ms`).exec(line);
     return found === null ? null : Number(found[1]);
   };
@@ -13,9 +14,9 @@ export function replayedForms(text) {
 }
 
 /** What raw DirectML takes, under the names of bench/device. */
-export function rawFigures(text) {
-  const figures = new Map();
-  const take = (pattern, name) => {
+export function rawFigures(text: string | undefined) {
+  const figures = new Map<string, number>();
+  const take = (pattern: RegExp, name: (match: RegExpExecArray) => string) => {
     for (const match of (text ?? "").matchAll(pattern)) figures.set(name(match), Number(match.at(-1)));
   };
   take(/^GEMM f32 (\d+): [0-9.]+ ms, ([0-9.]+) TFLOP/gm, (m) => `gemm float32 ${m[1]}`);
@@ -34,7 +35,7 @@ export function rawFigures(text) {
   return figures;
 }
 
-const status = (part) => {
+const status = (part: Part | undefined) => {
   if (part === undefined) return "not run";
   if (part.notRun !== undefined) return `not run: ${part.notRun}`;
   const how = part.code === 0 ? "passed" : "**failed**";
@@ -42,7 +43,7 @@ const status = (part) => {
   return `${told}, ${part.seconds.toFixed(0)} s${part.note ? ` (${part.note})` : ""}`;
 };
 
-function correctness({ parts }) {
+function correctness({ parts }: { readonly parts: Parts }) {
   const lines = [
     table(
       ["part", "result"],
@@ -55,9 +56,9 @@ function correctness({ parts }) {
       ],
     ),
   ];
-  for (const name of ["tests", "verify"])
+  for (const name of ["tests", "verify"] as const)
     for (const failure of parts[name]?.failures?.slice(0, 40) ?? [])
-      lines.push(`- ${name}, failed: ${failure.name}: ${failure.message.split("\n")[0].slice(0, 300)}`);
+      lines.push(`- ${name}, failed: ${failure.name}: ${failure.message.split("\n")[0]!.slice(0, 300)}`);
   const done = parts.quickstart?.summary;
   if (done)
     lines.push(
@@ -66,7 +67,11 @@ function correctness({ parts }) {
   return lines.join("\n\n");
 }
 
-function trainingTable(steps, torch, peers) {
+function trainingTable(
+  steps: readonly TrainingStep[],
+  torch: TorchFigures | null | undefined,
+  peers: Readonly<Record<string, string>> | undefined,
+) {
   return table(
     [
       "ms a step",
@@ -103,7 +108,7 @@ function trainingTable(steps, torch, peers) {
   );
 }
 
-function kernelTable(kernels, torch, raw) {
+function kernelTable(kernels: Figures["kernels"], torch: TorchFigures | null | undefined, raw: ReadonlyMap<string, number>) {
   const beside = new Map((torch?.kernels ?? []).map((k) => [k.name, k.value]));
   return table(
     ["measurement", "unit", "dxtensor", "DirectML alone", "PyTorch CUDA"],
@@ -111,12 +116,12 @@ function kernelTable(kernels, torch, raw) {
   );
 }
 
-const profiles = (steps) =>
+const profiles = (steps: readonly TrainingStep[]) =>
   steps
     .map((s) => `<details><summary>${s.name}</summary>\n\n\`\`\`\n${s.profile.split("\n").slice(0, 14).join("\n")}\n\`\`\`\n\n</details>`)
     .join("\n\n");
 
-export function markdown(report) {
+export function markdown(report: Report): string {
   const { parts } = report;
   const bench = parts.bench?.figures;
   const torch = parts.torch?.figures;
@@ -143,6 +148,8 @@ export function markdown(report) {
     );
     for (const failure of bench.failures) sections.push(`- not measured: ${failure.name}: ${failure.message}`);
   }
-  if (parts.windows?.steps !== undefined) sections.push(windowsSection(parts.windows, bench));
+  const { steps, versions, counts } = parts.windows ?? {};
+  if (parts.windows !== undefined && steps !== undefined && versions !== undefined && counts)
+    sections.push(windowsSection({ ...parts.windows, steps, versions, counts }, bench));
   return `${sections.join("\n\n")}\n`;
 }

@@ -4,8 +4,9 @@ import { availableParallelism, cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { quickFiles } from "../../scripts/lib/windows-steps.ts";
-import { at, counts, failuresOf, isStopped, json, lastJson, node, program, stopPrograms } from "./program.ts";
+import { at, counts, failuresOf, isStopped, json, lastJson, node, program, stopPrograms, type Done } from "./program.ts";
 import { markdown } from "./report.ts";
+import type { Options, Part, Parts, Report, Summary } from "./results.ts";
 import { windows } from "./windows.ts";
 
 const help = `sh start.sh [OPTIONS]
@@ -26,18 +27,21 @@ there, PyTorch say, is reported as not run, and so is windows where it cannot ru
 
 class UsageError extends Error {}
 
-const notRun = (reason) => ({ code: null, notRun: reason, seconds: 0, note: reason, text: "" });
+/** A part with what it said. */
+type PartDone = Part & { readonly text: string };
+
+const notRun = (reason: string): PartDone => ({ code: null, notRun: reason, seconds: 0, note: reason, text: "" });
 
 /** name: what to run, and what of its output belongs in the report. */
-const parts = {
-  async runtime(o) {
+const parts: Readonly<Record<keyof Parts, (o: Options) => Promise<PartDone>>> = {
+  async runtime(o: Options): Promise<PartDone> {
     const done = await program("runtime", at("peers", "vulkan_test"), [at("lib", "libdxcore.so"), at("lib", "libd3d12.so")], {
       ...o,
       limitMs: 60_000 * o.patience,
     });
     return { ...done, counts: counts(done.text) };
   },
-  async tests(o) {
+  async tests(o: Options): Promise<PartDone> {
     const report = join(o.out, "tests-ctrf.json");
     const limits = ["--jobs", String(Math.min(8, availableParallelism())), "--timeout", String(480 * o.patience)];
     const chosen = o.small ? quickFiles.flatMap((file) => ["--filter", file]) : [];
@@ -46,7 +50,7 @@ const parts = {
     const done = await program("tests", node, args, { ...o, limitMs: 540_000 * o.patience, env });
     return { ...done, counts: counts(done.text), failures: failuresOf(json(report)) };
   },
-  async verify(o) {
+  async verify(o: Options): Promise<PartDone> {
     const report = join(o.out, "verify-ctrf.json");
     const args = ["dist/bundle/cli.js", "verify", "--device", o.device, "--reference", "cpu", "--ctrf", report];
     const done = await program("verify", node, [...args, ...(o.small ? ["--quick", "--shard", "1/4"] : o.quick ? ["--quick"] : [])], {
@@ -56,7 +60,7 @@ const parts = {
     });
     return { ...done, counts: counts(done.text), failures: failuresOf(json(report)) };
   },
-  async quickstart(o) {
+  async quickstart(o: Options): Promise<PartDone> {
     // A processor's Vulkan driver takes half an hour for it.
     const device = o.small ? "cpu" : o.device;
     const done = await program("quickstart", node, ["build/examples/quickstart.js", "--device", device, "--json"], {
@@ -64,15 +68,15 @@ const parts = {
       cwd: at("app"),
       limitMs: 120_000 * o.patience,
     });
-    return { ...done, summary: lastJson(done.text) };
+    return { ...done, summary: lastJson(done.text) as Summary | null };
   },
-  async bench(o) {
+  async bench(o: Options): Promise<PartDone> {
     const file = join(o.out, "bench.json");
     const args = ["--expose-gc", "build/bench/device/index.js", "--device", o.device, "--json", file, ...(o.small ? ["--small"] : [])];
     const done = await program("bench", node, args, { ...o, cwd: at("app"), limitMs: 420_000 * o.patience });
     return { ...done, figures: json(file) };
   },
-  async shaders(o) {
+  async shaders(o: Options): Promise<PartDone> {
     const report = join(o.out, "shader-tests-ctrf.json");
     const env = { DXTENSOR_TEST_DEVICES: o.device, DXTENSOR_NATIVE: at("app", "prebuilds", "linux-x64", "dxtensor.node") };
     const chosen = ["--filter", "test/shader/kernels/device", "--filter", "test/native/shader"];
@@ -93,21 +97,21 @@ const parts = {
     const code = tests.code === 0 && done.code === 0 ? 0 : 1;
     return { ...done, code, seconds: tests.seconds + done.seconds, text: tests.text, counts: tested, failures, figures: json(file) };
   },
-  async torch(o) {
+  async torch(o: Options): Promise<PartDone> {
     if (o.small) return { ...notRun("its sizes are a GPU's") };
     const done = await program("torch", "python3", [at("peers", "torch_peer.py")], { ...o, limitMs: 150_000 * o.patience });
     const lacks = /no CUDA device|No module named '?torch'?/.exec(done.text);
     return lacks === null ? { ...done, figures: lastJson(done.text) } : { ...done, ...notRun(lacks[0]) };
   },
-  async directml(o) {
+  async directml(o: Options): Promise<PartDone> {
     const libraries = ["dxcore", "d3d12", "directml"].flatMap((name) => [`--${name}`, at("lib", `lib${name}.so`)]);
-    const peer = (name, seconds, ...args) =>
+    const peer = (name: string, seconds: number, ...args: string[]) =>
       program(`directml-${args[0] ?? name}`, at("peers", `directml_${name}`), [...libraries, ...args, ...(o.small ? ["--small"] : [])], {
         ...o,
         limitMs: seconds * 1000 * o.patience,
       });
     const operators = await peer("operators", 100);
-    const steps = [];
+    const steps: Done[] = [];
     for (const name of o.quick ? ["mlp", "lenet"] : ["mlp", "lenet", "resnet", "encoder"]) steps.push(await peer("steps", 60, name));
     const all = [operators, ...steps];
     return {
@@ -126,7 +130,7 @@ const parts = {
 /** Parts whose failure is this library's. */
 const ours = new Set(["runtime", "tests", "shaders", "verify", "quickstart", "bench", "directml", "windows"]);
 
-function told({ counts: found, code, seconds, note, notRun }) {
+function told({ counts: found, code, seconds, note, notRun }: Part): string {
   if (notRun !== undefined) return `not run: ${notRun}`;
   const result = found === null || found === undefined ? `exit code ${code}` : `${found.passed} passed, ${found.failed} failed`;
   return `${result}, ${seconds.toFixed(1)} s${note === "" ? "" : `, ${note}`}`;
@@ -151,7 +155,8 @@ async function main() {
   const patience = Number(values.patience);
   if (!(patience > 0)) throw new UsageError("--patience is a positive number.");
   // bench has what shaders measures.
-  const names = values.only?.split(",") ?? Object.keys(parts).filter((name) => name !== "shaders");
+  const usual = Object.keys(parts).filter((name) => name !== "shaders");
+  const names = (values.only?.split(",") ?? usual) as (keyof Parts)[];
   const unknown = names.find((name) => !Object.hasOwn(parts, name));
   if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}": ${Object.keys(parts).join(", ")}.`);
   const out = resolve(values.out);
@@ -163,7 +168,7 @@ async function main() {
     out,
     limitMs: 20_000,
   });
-  const report = {
+  const report: Report = {
     date: new Date().toISOString(),
     commit: readFileSync(at("bench", "gpu", "commit"), "utf8").trim(),
     node: process.version,
@@ -176,7 +181,7 @@ async function main() {
   for (const name of names) {
     if (isStopped()) break;
     const { text, ...part } = await parts[name](options);
-    report.parts[name] = part;
+    Object.assign(report.parts, { [name]: part });
     console.log(`${name}: ${told(part)}`);
     if (part.code !== 0 && part.notRun === undefined) console.log(text.split("\n").slice(-12).join("\n"));
     writeFileSync(join(out, "report.json"), `${JSON.stringify(report, null, 1)}\n`);
@@ -185,19 +190,23 @@ async function main() {
   writeFileSync(join(out, "report.md"), page);
   console.log(page);
   // A part that counts nothing is one.
-  const ran = Object.values(report.parts).filter((part) => part.notRun === undefined);
-  const sum = (key, isIt) => ran.reduce((n, part) => n + (part.counts?.[key] ?? (isIt(part) ? 1 : 0)), 0);
+  const ran = (Object.values(report.parts) as Part[]).filter((part) => part.notRun === undefined);
+  const sum = (key: "passed" | "failed", isIt: (part: Part) => boolean) =>
+    ran.reduce((n, part) => n + (part.counts?.[key] ?? (isIt(part) ? 1 : 0)), 0);
   const [passed, failed] = [sum("passed", ({ code }) => code === 0), sum("failed", ({ code }) => code !== 0)];
   console.log(`${passed} passed, ${failed} failed`);
   if (isStopped()) return 130;
-  const fails = ([name, part]) => ours.has(name) && part.code !== 0 && (part.notRun === undefined || values.only !== undefined);
+  const fails = ([name, part]: [string, Part]) =>
+    ours.has(name) && part.code !== 0 && (part.notRun === undefined || values.only !== undefined);
   return Object.entries(report.parts).some(fails) ? 1 : 0;
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (!(error instanceof UsageError) && !error?.code?.startsWith?.("ERR_PARSE_ARGS")) throw error;
+  const isUsage =
+    error instanceof UsageError || (error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"));
+  if (!isUsage) throw error;
   console.error(`start.sh: ${error.message} (--help lists the options)`);
   process.exitCode = 1;
 }

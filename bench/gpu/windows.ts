@@ -5,12 +5,28 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { enterCommand } from "../../matrix/wine/enter.ts";
-import { addonStep, directmlSuite, quickFiles, testsStep, verifyStep } from "../../scripts/lib/windows-steps.ts";
+import { addonStep, directmlSuite, quickFiles, testsStep, verifyStep, type Step } from "../../scripts/lib/windows-steps.ts";
 import { recipe } from "../../scripts/lib/wine-recipe.ts";
-import { at, counts, failuresOf, isStopped, json, lastJson, program } from "./program.ts";
+import { at, counts, failuresOf, isStopped, json, lastJson, program, type Done } from "./program.ts";
+
+import type { Figures, Options, Summary, Versions, WindowsPart, WindowsStep } from "./results.ts";
+
+interface CellOptions extends Options {
+  /** node.exe's major version. */
+  readonly node: number;
+}
+
+interface Limit {
+  readonly limitMs: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+type StepDone = Omit<WindowsStep, "key"> & Done;
+/** end: the last of what a failed one said. */
+type StoppedStep = WindowsStep & { readonly end: string };
 
 const root = at("windows", "root");
-const inRoot = (...parts) => join(root, ...parts);
+const inRoot = (...parts: string[]) => join(root, ...parts);
 const script = at("matrix", "wine", "root", "enter.sh");
 
 /** Z:\work is the folder that everything was unpacked into. */
@@ -37,7 +53,7 @@ const nodeVersion = () =>
 function obstacle() {
   if (!existsSync(inRoot("opt", "dxtensor", "launch.exe"))) return "windows.tar.xz is not there";
   if (nodeVersion() === undefined) return "windows-node.tar.xz is not there";
-  if (process.getuid() !== 0) return "a chroot needs root";
+  if (process.getuid?.() !== 0) return "a chroot needs root";
   const driver = process.env.DXTENSOR_GPU_DRIVER ?? "";
   if (driver === "") return "no folder with a Vulkan driver was found: name it, DXTENSOR_GPU_DRIVER=FOLDER";
   const probe = spawnSync("unshare", ["--mount", "--pid", "--fork", "--propagation", "private", "true"], { encoding: "utf8" });
@@ -47,7 +63,7 @@ function obstacle() {
 
 /** The machine's driver inside the root, with a file that names it to Vulkan's loader. */
 function takeDriver() {
-  const folder = process.env.DXTENSOR_GPU_DRIVER;
+  const folder = process.env.DXTENSOR_GPU_DRIVER!;
   const to = inRoot("driver", "lib");
   rmSync(inRoot("driver"), { recursive: true, force: true });
   mkdirSync(to, { recursive: true });
@@ -55,15 +71,15 @@ function takeDriver() {
   const named = names.find((name) => name.endsWith("icd.json"));
   const wanted = named === undefined ? ofNvidia : /\.so(\.|$)/;
   for (const name of names.filter((file) => wanted.test(file))) cpSync(join(folder, name), join(to, name), { verbatimSymlinks: true });
-  cpSync(process.env.VK_DRIVER_FILES, inRoot("driver", "icd.json"));
+  cpSync(process.env.VK_DRIVER_FILES!, inRoot("driver", "icd.json"));
 }
 
-function versions(node) {
-  const packages = Object.fromEntries(
+function versions(node: number): Versions {
+  const packages = Object.fromEntries<string>(
     readFileSync(inRoot("opt", "dxtensor", "versions"), "utf8")
       .trim()
       .split("\n")
-      .map((line) => line.split("\t")),
+      .map((line) => line.split("\t") as [string, string]),
   );
   const sha256 = createHash("sha256")
     .update(readFileSync(inRoot("opt", "dxtensor", "bin", "DirectML.dll")))
@@ -79,10 +95,15 @@ function versions(node) {
 }
 
 /** What the cell's exit statuses say (enter.ts). */
-const ends = { 124: "stopped at its limit", 127: "could not be started", 134: "aborted", 139: "access violation" };
+const ends: Readonly<Record<number, string>> = {
+  124: "stopped at its limit",
+  127: "could not be started",
+  134: "aborted",
+  139: "access violation",
+};
 
 /** Runs a Windows program in the cell. */
-async function inCell(o, name, command, { limitMs, env = {} }) {
+async function inCell(o: CellOptions, name: string, command: readonly string[], { limitMs, env = {} }: Limit): Promise<Done> {
   const started = enterCommand(command, {
     script,
     root,
@@ -98,11 +119,17 @@ async function inCell(o, name, command, { limitMs, env = {} }) {
     },
   });
   const done = await program(`windows-${name}`, started.file, started.args, { out: o.out, limitMs, env: started.env, isAlone: true });
-  return done.note === "" && done.code !== 0 ? { ...done, note: ends[done.code] ?? `exit code ${done.code}` } : done;
+  return done.note === "" && done.code !== 0 ? { ...done, note: ends[done.code ?? 127] ?? `exit code ${done.code}` } : done;
 }
 
 /** A step that verify:windows has too, under another limit. */
-async function judged(o, name, step, limitMs, env = {}) {
+async function judged(
+  o: CellOptions,
+  name: string,
+  step: Step,
+  limitMs: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<StepDone> {
   const done = await inCell(o, name, step.command, { limitMs, env: { ...step.env, ...env } });
   const last = done.text.trimEnd().split(/\r?\n/).at(-1) ?? "";
   const problem = step.check?.(last, done.code) ?? (done.code === 0 ? null : done.note);
@@ -120,30 +147,36 @@ async function judged(o, name, step, limitMs, env = {}) {
 }
 
 /** What Vulkan's loader finds inside the root. */
-async function vulkan(o, limitMs) {
+async function vulkan(o: CellOptions, limitMs: number): Promise<StepDone> {
   const path = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LD_LIBRARY_PATH: "/driver/lib", XDG_RUNTIME_DIR: "/tmp" };
   const env = { ...path, VK_DRIVER_FILES: "/driver/icd.json", VK_LOADER_LAYERS_DISABLE: "~all~" };
   const args = [script, root, "", "/usr/bin/vulkaninfo", "--summary"];
   const done = await program("windows-vulkan", "sh", args, { out: o.out, limitMs, env, isAlone: true });
-  const value = (name) => new RegExp(`^\\s*${name}\\s*= (.*)$`, "m").exec(done.text)?.[1]?.trim();
+  const value = (name: string) => new RegExp(`^\\s*${name}\\s*= (.*)$`, "m").exec(done.text)?.[1]?.trim();
   const device = value("deviceName");
   const found = { passed: device === undefined ? 0 : 1, failed: device === undefined ? 1 : 0 };
   return { ...done, title: "Vulkan inside the root", counts: found, failures: [], device, driver: value("driverInfo") };
 }
 
-async function trained(o, limitMs) {
+async function trained(o: CellOptions, limitMs: number): Promise<StepDone> {
   const args = ["node.exe", "app/build/examples/quickstart.js", "--device", o.device, "--out", "windows/quickstart", "--json"];
   const done = await inCell(o, "quickstart", args, { limitMs });
   const failed = done.code === 0 ? 0 : 1;
-  return { ...done, title: "quickstart", counts: { passed: 1 - failed, failed }, failures: [], summary: lastJson(done.text) };
+  return {
+    ...done,
+    title: "quickstart",
+    counts: { passed: 1 - failed, failed },
+    failures: [],
+    summary: lastJson(done.text) as Summary | null,
+  };
 }
 
-async function benched(o, limitMs) {
+async function benched(o: CellOptions, limitMs: number): Promise<StepDone> {
   const args = ["--device", o.device, "--filter", "kernels", "--json", "windows/reports/bench.json"];
   const command = ["node.exe", "--expose-gc", "app/build/bench/device/index.js", ...args, ...(o.small ? ["--small"] : [])];
   const done = await inCell(o, "bench", command, { limitMs });
   const failed = done.code === 0 ? 0 : 1;
-  const figures = json(at("windows", "reports", "bench.json"));
+  const figures = json(at("windows", "reports", "bench.json")) as Figures | null;
   return { ...done, title: "bench: operations", counts: { passed: 1 - failed, failed }, failures: [], figures };
 }
 
@@ -154,10 +187,10 @@ function spread() {
   return { isBeside: cores >= 8, processes, threads: Math.max(1, Math.round(cores / processes / 2)) };
 }
 
-async function all(o) {
-  const limit = (seconds) => seconds * 1000 * o.patience;
-  const steps = [];
-  const add = (...done) => {
+async function all(o: CellOptions): Promise<StoppedStep[]> {
+  const limit = (seconds: number) => seconds * 1000 * o.patience;
+  const steps: StoppedStep[] = [];
+  const add = (...done: StepDone[]) => {
     for (const { text, name, ...step } of done) {
       steps.push({ ...step, key: name.slice("windows-".length), end: step.code === 0 ? "" : text.split("\n").slice(-12).join("\n") });
       console.log(
@@ -166,7 +199,7 @@ async function all(o) {
     }
   };
   /** What an interrupted run has not begun is not in its report. */
-  const run = async (begin) => {
+  const run = async (begin: () => Promise<StepDone | StepDone[]>) => {
     if (!isStopped()) add(...[await begin()].flat());
   };
   await run(() => vulkan(o, limit(20)));
@@ -181,7 +214,7 @@ async function all(o) {
     places,
   );
   const parts = Array.from({ length: processes }, (_, i) => `${i + 1}/${processes}`);
-  const verify = (shard) => {
+  const verify = (shard: string) => {
     const step = verifyStep({ isQuick: o.quick, device: o.device, shard }, places);
     // Its log then ends with the case that ended the process, should one do that.
     return { ...step, command: [...step.command, "--verbose"] };
@@ -199,17 +232,17 @@ async function all(o) {
 }
 
 /** The part; its result is what report-windows.ts shows. */
-export async function windows(options) {
+export async function windows(options: Options): Promise<WindowsPart & { readonly text: string }> {
   const start = performance.now();
   const problem = obstacle();
   if (problem !== null) return { code: null, notRun: problem, seconds: 0, note: problem, text: "" };
-  const o = { ...options, node: nodeVersion() };
+  const o = { ...options, node: nodeVersion()! };
   rmSync(at("windows", "reports"), { recursive: true, force: true });
   mkdirSync(at("windows", "reports"), { recursive: true });
   takeDriver();
   const found = versions(o.node);
   const steps = await all(o);
-  const sum = (key) => steps.reduce((n, step) => n + step.counts[key], 0);
+  const sum = (key: "passed" | "failed") => steps.reduce((n, step) => n + step.counts[key], 0);
   const failed = sum("failed") + (found.isDirectmlRight ? 0 : 1);
   return {
     code: failed === 0 && !isStopped() ? 0 : 1,

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // node file.mjs TEST_FILE REPORT [PATTERN]: runs one bundled test file in this process and writes what became of each test, as JSON, now
 // and then in between too, so that a crash leaves what was known before it; REPORT.running names the test that runs.
 import { renameSync, writeFileSync } from "node:fs";

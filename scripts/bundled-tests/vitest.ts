@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Stands for "vitest" in bundled tests: vitest's own runner, assertions and spies, without its server, its workers and its files.
 import { getCurrentTest } from "@vitest/runner";
 import {

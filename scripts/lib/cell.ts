@@ -16,9 +16,13 @@ export const directmlFolder = at("directml");
 export const directml = join(directmlFolder, "libdirectml.so");
 export const libraries = { dxcore: vulkanLibraries[0]!, d3d12: vulkanLibraries[1]!, directml };
 
+export interface CellEnvironment extends Readonly<Record<string, string | undefined>> {
+  readonly LD_LIBRARY_PATH?: string;
+}
+
 /** Environment of the cell. driver: "lavapipe" (ours), or "system" for the machine's own. */
-export async function cellEnvironment(driver: string) {
-  const vulkan = driver === "system" ? {} : await lavapipeEnvironment();
+export async function cellEnvironment(driver: string): Promise<CellEnvironment> {
+  const vulkan: Partial<Record<string, string>> = driver === "system" ? {} : await lavapipeEnvironment();
   return {
     ...vulkan,
     DXTENSOR_LIBRARY_FOLDER: [vulkanFolder, directmlFolder].join(delimiter),

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // What the families of src/ops export and for whom, read from their sources: see docs/architecture.md, "To add an operation".
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -62,7 +62,7 @@ async function fetchWithApt(work: string) {
 }
 
 // For machines whose apt has no such package, and for those without apt; the digest makes any mirror as good as another.
-const files = [
+const files: readonly (readonly [name: string, sha256: string])[] = [
   ["directx-headers-dev_1.614.1-1_amd64.deb", "d9c13bb2392f26c9dcfcc2a078ca3704a1189a83a62d3b981c03a7f077042538"],
   ["directx-headers-dev_1.614.1-1~bpo12+1_amd64.deb", "36986b4e53d396f2e615ba716e0310102488d99674e62b80d95f1adb25fc4a88"],
 ];

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // docs/operators.json as a page, and what both must agree with.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readFamilies } from "./families.ts";

@@ -34,7 +34,7 @@ const { version, license, engines, homepage, bugs } = manifest;
 /** Provenance is of the repository that a CI job runs in. */
 const repository =
   manifest.repository ??
-  (process.env.GITHUB_REPOSITORY && { type: "git", url: `git+https://github.com/${process.env.GITHUB_REPOSITORY}.git` });
+  (process.env.GITHUB_REPOSITORY ? { type: "git", url: `git+https://github.com/${process.env.GITHUB_REPOSITORY}.git` } : undefined);
 const common = { version, license, repository, homepage, bugs };
 
 /** Pages for who works on the library. */

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The rooms beside the operations, as users see them: src/public/<room>.generated.ts, whose functions, classes and methods check their
 // arguments by their declared types.
 import { KindRows } from "./public-forms.ts";

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // What the public functions of src/ops take, read from their TypeScript: the checks of their arguments are made of it.
 import { existsSync, readFileSync } from "node:fs";
 import { posix } from "node:path";

@@ -28,7 +28,7 @@ export function readCMake(line: string) {
   };
 }
 
-type Part = "compiler" | "cmake" | "builder";
+export type Part = "compiler" | "cmake" | "builder";
 
 export interface Tools {
   readonly compiler: { readonly command: string; readonly line: string } | null;

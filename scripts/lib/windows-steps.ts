@@ -4,10 +4,30 @@ import { posix } from "node:path";
 import { recipe } from "./wine-recipe.ts";
 
 const minutes = (n: number) => n * 60_000;
-const windowsPath = (...parts) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;
+const windowsPath = (...parts: string[]) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;
 
 /** Where things lie under Z:\work. */
-export const places = {
+export interface Places {
+  readonly tests: string;
+  readonly cli: string;
+  readonly native: string;
+  readonly programs: string;
+  readonly reports: string;
+}
+
+export interface Step {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly timeoutMs: number;
+  readonly node?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** A report in the Common Test Report Format that it writes. */
+  readonly report?: string;
+  /** What is wrong, by its last line and status; without it the status alone tells. */
+  readonly check?: (last: string, status: number | null) => string | null;
+}
+
+export const places: Places = {
   tests: ".",
   cli: "dist/cli.js",
   native: "prebuilds/win32-x64",
@@ -33,27 +53,27 @@ export const quickFiles = [
   "test/optim/flat",
 ];
 
-export function addonStep(node, { native } = places) {
+export function addonStep(node: number, { native } = places): Step {
   const version = recipe.nodes[node];
   return {
     name: `addon in node.exe ${version}`,
     node,
     command: ["node.exe", "-p", `require('./${native}/dxtensor.node').version + ' ' + process.version + ' ' + process.platform`],
-    check: (last, status: number) =>
+    check: (last, status) =>
       status === 0 && /^\d+\.\d+\.\d+/.test(last) && last.endsWith(` v${version} win32`) ? null : `said "${last}" with status ${status}`,
     timeoutMs: minutes(1),
   };
 }
 
-const suiteProgram = ({ programs }) => windowsPath(programs, "abi_suite.exe");
+const suiteProgram = ({ programs }: Places) => windowsPath(programs, "abi_suite.exe");
 
-export const softwareSuite = (where = places) => ({
+export const softwareSuite = (where = places): Step => ({
   name: "ABI suite on dxtensor_software.dll",
   command: [suiteProgram(where), "--software", windowsPath(where.native, "dxtensor_software.dll")],
   timeoutMs: minutes(10),
 });
 
-export function directmlSuite(where = places) {
+export function directmlSuite(where = places): Step {
   const system = "C:\\windows\\system32";
   const libraries = { dxcore: `${system}\\dxcore.dll`, dxgi: `${system}\\dxgi.dll`, d3d12: `${system}\\d3d12.dll` };
   return {
@@ -66,7 +86,15 @@ export function directmlSuite(where = places) {
   };
 }
 
-export function testsStep(name: string, node, { devices, files = [], limit, jobs = 1 }, where = places) {
+interface Tests {
+  readonly devices: string;
+  readonly files?: readonly string[];
+  /** Minutes for each file. */
+  readonly limit: number;
+  readonly jobs?: number;
+}
+
+export function testsStep(name: string, node: number, { devices, files = [], limit, jobs = 1 }: Tests, where = places): Step {
   const report = `${where.reports}/tests-${node}-${devices.replaceAll(/\W+/g, "-")}.json`;
   const options = ["--report", report, "--timeout", String(limit * 60), "--jobs", String(jobs)];
   return {
@@ -80,8 +108,14 @@ export function testsStep(name: string, node, { devices, files = [], limit, jobs
   };
 }
 
+interface Verify {
+  readonly isQuick: boolean;
+  readonly device?: string;
+  readonly shard?: string;
+}
+
 /** shard: "2/4" for the second quarter of the cases. */
-export function verifyStep({ isQuick, device = "dml:0", shard }, where = places) {
+export function verifyStep({ isQuick, device = "dml:0", shard }: Verify, where = places): Step {
   const report = `${where.reports}/verify${shard === undefined ? "" : `-${shard.replace("/", "-")}`}.json`;
   const options = [...(isQuick ? ["--quick"] : []), ...(shard === undefined ? [] : ["--shard", shard])];
   return {
@@ -93,7 +127,7 @@ export function verifyStep({ isQuick, device = "dml:0", shard }, where = places)
 }
 
 /** The steps of npm run verify:windows. node: only this node.exe; null: all of them. */
-export function stepsOf({ isQuick, node = null }) {
+export function stepsOf({ isQuick, node = null }: { readonly isQuick: boolean; readonly node?: number | null }): Step[] {
   const newest = node ?? 24;
   const steps = [
     ...(node === null ? Object.keys(recipe.nodes) : [node]).map((major) => addonStep(Number(major))),

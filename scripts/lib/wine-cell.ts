@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
-import { execa } from "execa";
+import { execa, type Options } from "execa";
+import { causeOf } from "./cause.ts";
 import { ScriptError, say } from "./project.ts";
 import { mirrorsOf, readAptMirror } from "./suites.ts";
 import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./wine-recipe.ts";
@@ -12,7 +13,7 @@ const modules = "usr/lib/x86_64-linux-gnu/wine";
 
 export function needRoot() {
   if (process.platform !== "linux" || process.arch !== "x64") throw new ScriptError("PLATFORM", "The Wine cell needs Linux on x64.");
-  if (process.getuid() !== 0)
+  if (process.getuid?.() !== 0)
     throw new ScriptError(
       "ROOT",
       "The Wine cell needs root (mount namespaces, chroot).",
@@ -21,15 +22,16 @@ export function needRoot() {
 }
 
 /** Runs a step with its output in a log, whose end is shown when it fails. */
-async function step(name: string, command: string, args: readonly string[], options = {}) {
+async function step(name: string, command: string, args: readonly string[], options: Options = {}): Promise<string> {
   const log = join(cellFolder(), `${name.replaceAll(" ", "-")}.log`);
   const done = await execa(command, args, { reject: false, stdin: "ignore", all: true, ...options });
-  writeFileSync(log, done.all ?? "");
+  const all = String(done.all ?? "");
+  writeFileSync(log, all);
   if (done.failed) {
-    const end = (done.all ?? "").trim().split("\n").slice(-8).join("\n");
+    const end = all.trim().split("\n").slice(-8).join("\n");
     throw new ScriptError("CELL_STEP", `wine: ${name} failed (${done.shortMessage}):\n${end}`, `The whole output is in ${log}.`);
   }
-  return done.stdout;
+  return String(done.stdout ?? "");
 }
 
 const enter = (args: readonly string[]) => [join(sources, "root", "enter.sh"), cellRoot(), "", ...args];
@@ -57,10 +59,10 @@ function aptText() {
     .join("\n");
 }
 
-async function makeRoot(given) {
+async function makeRoot(given: string | undefined) {
   const root = cellRoot();
   rmSync(root, { recursive: true, force: true });
-  const problems = [];
+  const problems: string[] = [];
   const mirrors = mirrorsOf(recipe.suite, { given, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
   let mirror = null;
   for (const candidate of mirrors) {
@@ -71,7 +73,7 @@ async function makeRoot(given) {
       mirror = candidate;
       break;
     } catch (error) {
-      problems.push(error.message);
+      problems.push(causeOf(error));
     }
   }
   if (mirror === null)
@@ -116,7 +118,7 @@ async function buildBridge() {
 }
 
 /** Unpacks a package of the registry into a folder; paths: which of its files, as tar names them. */
-async function takePackage(spec: string, into: string, paths = []) {
+async function takePackage(spec: string, into: string, paths: readonly string[] = []) {
   const work = join(cellFolder(), "npm");
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
@@ -127,7 +129,7 @@ async function takePackage(spec: string, into: string, paths = []) {
   const members = paths.map((path) => `package/${path}`);
   await step("unpack", "tar", [
     "-xzf",
-    join(work, file.split("\n").at(-1)),
+    join(work, file.split("\n").at(-1)!),
     "-C",
     into,
     "--strip-components=1",
@@ -171,13 +173,15 @@ async function makePrefix() {
   await step("prefix", "sh", enter(["/opt/dxtensor/prefix.sh"]));
 }
 
+type Stage = keyof ReturnType<typeof stages>;
+
 const statePath = () => join(cellFolder(), "cell.json");
-const readState = () => (existsSync(statePath()) ? JSON.parse(readFileSync(statePath(), "utf8")) : {});
+const readState = (): Partial<Record<Stage, string>> => (existsSync(statePath()) ? JSON.parse(readFileSync(statePath(), "utf8")) : {});
 
 export const isMade = () => JSON.stringify(readState()) === JSON.stringify(stages());
 
 /** Makes what is missing or out of date; true when something was made. */
-export async function makeCell({ mirror, isFresh = false } = {}) {
+export async function makeCell({ mirror, isFresh = false }: { readonly mirror?: string | undefined; readonly isFresh?: boolean } = {}) {
   needRoot();
   if (!isFresh && isMade()) return false;
   const start = performance.now();
@@ -185,9 +189,14 @@ export async function makeCell({ mirror, isFresh = false } = {}) {
   await ensureHostPackages();
   const wanted = stages();
   const state = isFresh ? {} : readState();
-  const makers = { root: () => makeRoot(mirror), bridge: buildBridge, windows: fetchWindowsParts, prefix: makePrefix };
+  const makers: Readonly<Record<Stage, () => Promise<void>>> = {
+    root: () => makeRoot(mirror),
+    bridge: buildBridge,
+    windows: fetchWindowsParts,
+    prefix: makePrefix,
+  };
   let rest = false;
-  for (const [name, make] of Object.entries(makers)) {
+  for (const [name, make] of Object.entries(makers) as [Stage, () => Promise<void>][]) {
     // A new root has none of the later stages.
     rest ||= name === "root" && state.root !== wanted.root;
     if (!rest && state[name] === wanted[name]) continue;

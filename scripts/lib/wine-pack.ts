@@ -75,11 +75,11 @@ async function needed(root: string, files: readonly string[]) {
   const done = await execa("chroot", [root, "ldd", ...files.map((file: string) => `/${file}`)], { env: { LC_ALL: "C" }, reject: false });
   // Wine's own halves know each other by their folder.
   const missing = [...done.stdout.matchAll(/^\s*(\S+) => not found/gm)].filter(
-    ([, name]) => !existsSync(join(root, wine, "x86_64-unix", name)),
+    ([, name]) => !existsSync(join(root, wine, "x86_64-unix", name!)),
   );
   if (missing.length > 0)
-    throw new ScriptError("LIBRARY_MISSING", `The Wine cell lacks ${missing[0][1]}.`, "node scripts/run.mjs wine make --fresh");
-  return [...done.stdout.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm)].map((match) => match[1]);
+    throw new ScriptError("LIBRARY_MISSING", `The Wine cell lacks ${missing[0]![1]}.`, "node scripts/run.mjs wine make --fresh");
+  return [...done.stdout.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm)].map((match) => match[1]!);
 }
 
 /** Debian's packages for a GPU's driver, in the cache beside the cell. */
@@ -132,7 +132,7 @@ async function shrinkPrefix(stage: string) {
 }
 
 /** Makes the trimmed root in `stage`, with node.exe of one version. */
-export async function packRoot(stage: string, node) {
+export async function packRoot(stage: string, node: number): Promise<{ files: number; debs: string[] }> {
   const root = cellRoot();
   const packages = await graphicsPackages();
   mkdirSync(stage, { recursive: true });

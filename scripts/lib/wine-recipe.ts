@@ -4,7 +4,16 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { at, cache } from "./project.ts";
 
-export const recipe = {
+export interface Recipe {
+  readonly suite: string;
+  readonly vkd3dSuite: string;
+  /** Windows' Node, by major version. */
+  readonly nodes: Readonly<Record<string | number, string>>;
+  readonly onnxruntime: string;
+  readonly directml: { readonly version: string; readonly sha256: string };
+}
+
+export const recipe: Recipe = {
   /** Wine 10 and Mesa 25: a stable release. */
   suite: "trixie",
   /** libvkd3d 2.1: only its static library and headers are taken. */
@@ -17,23 +26,23 @@ export const recipe = {
 export const cellFolder = () => resolve(process.env.DXTENSOR_CELL ?? join(cache, "wine"));
 export const cellRoot = (folder = cellFolder()) => join(folder, "root");
 /** The cell's own folder inside its root, which Windows programs see as Z:\opt\dxtensor. */
-export const insideCell = (...parts) => join(cellRoot(), "opt", "dxtensor", ...parts);
+export const insideCell = (...parts: string[]) => join(cellRoot(), "opt", "dxtensor", ...parts);
 export const sources = at("matrix", "wine");
 
 /** Debian's packages that making the cell needs on this machine, by the command that tells whether they are there. */
-export const hostPackages = [
+export const hostPackages: readonly (readonly [command: string, packages: readonly string[]])[] = [
   ["debootstrap", ["debootstrap"]],
   ["gcc", ["gcc", "libc6-dev"]],
   ["x86_64-w64-mingw32-gcc", ["gcc-mingw-w64-x86-64"]],
 ];
 
-function digest(parts) {
+function digest(parts: readonly (string | Buffer)[]) {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part).update("\0");
   return hash.digest("hex");
 }
 
-const texts = (folder: string, names: readonly string[]) =>
+const texts = (folder: string, names?: readonly string[]) =>
   (names ?? readdirSync(join(sources, folder)).toSorted()).map((name: string) => readFileSync(join(sources, folder, name)));
 
 /** What libvkd3d cannot take from the libc at hand, for the Vulkan runtime and for the bridge. */

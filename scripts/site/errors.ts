@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The errors that the sources throw, by class and text.
 import { readFileSync, readdirSync } from "node:fs";
 import { parseSync } from "rolldown/utils";

@@ -1,3 +1,4 @@
+// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The tables of names: from PyTorch's and TensorFlow.js's to those of here.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -5,10 +5,29 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type * as Library from "../../src/index.ts";
 import { takesTypeScript } from "../lib/project.ts";
 
+/** What the library's own statistics have besides. */
+export interface Internals {
+  injectFault(device: string, fault: string, after?: number, times?: number): number;
+}
+
+interface Run {
+  /** The library's URL, for workers. */
+  readonly module: string;
+  readonly next: (below: number) => number;
+  readonly counts: Record<string, number>;
+}
+
+interface Message {
+  readonly right?: boolean;
+  readonly what?: string;
+  readonly done?: boolean;
+}
+
 /** mulberry32: whole numbers below `below`. */
-export function random(seed) {
+export function random(seed: number): (below: number) => number {
   return (below) => {
     seed = (seed + 0x6d2b79f5) | 0;
     let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
@@ -18,63 +37,64 @@ export function random(seed) {
 }
 
 /** The acts by name. `counts` has a number for everything that happens; asked and answered must end equal, wrong at 0. */
-export function actsOf(dx, { injectFault }, { module, next, counts }) {
-  const count = (name, n = 1) => {
+export function actsOf(dx: typeof Library, { injectFault }: Internals, { module, next, counts }: Run) {
+  const count = (name: string, n = 1) => {
     counts[name] = (counts[name] ?? 0) + n;
   };
-  const wrong = (what) => {
+  const wrong = (what: string) => {
     count("wrong");
     process.stderr.write(`${new Date().toISOString()} wrong: ${what}\n`);
   };
   /** One result that was asked for, and whether it is right; what: the words for it, made when it is not. */
-  const answer = (isRight, what) => {
+  const answer = (isRight: boolean, what: string | (() => string)) => {
     count("asked");
     count("answered");
     if (!isRight) wrong(typeof what === "function" ? what() : what);
   };
   /** The first element that is another than expected, in words; null when all are right. */
-  const other = (elements, expected) => {
-    const at = elements.findIndex((v) => v !== expected);
+  const other = (elements: ArrayLike<number | bigint>, expected: number) => {
+    const at = Array.from(elements).findIndex((v) => v !== expected);
     return at < 0 ? null : `element ${at} of ${elements.length} is ${elements[at]}, not ${expected}`;
   };
-  const number = (value, device, shape = []) => dx.full(shape, value, { device, dtype: "float32" });
+  const number = (value: number, device: string, shape: readonly number[] = []) => dx.full(shape, value, { device, dtype: "float32" });
 
-  function network(device) {
+  function network(device: string) {
     const generator = new dx.Generator(7);
-    const make = (a, b) => dx.nn.linear(a, b, { generator });
+    const make = (a: number, b: number) => dx.nn.linear(a, b, { generator });
     return dx.withDevice(device, () => dx.nn.sequential(make(8, 16), dx.nn.relu(), make(16, 1)));
   }
   /** The losses of some steps on the same data, eager or compiled. */
-  function losses(isCompiled, steps) {
+  function losses(isCompiled: boolean, steps: number): number[] {
     const model = network("cpu");
     const optimizer = new dx.optim.Adam(model.parameters(), { lr: 0.01 });
     const x = dx.tensor(
       Float32Array.from({ length: 32 * 8 }, (_, i) => Math.sin(i)),
       { device: "cpu", shape: [32, 8] },
     );
-    const step = (input) => {
+    const step = (input: Library.Tensor) => {
       optimizer.zeroGrad();
       const loss = dx.mean(model.forward(input).sub(1).square());
       loss.backward();
       optimizer.step();
       return loss;
     };
-    const run = isCompiled ? dx.compile(step) : step;
-    const values = Array.from({ length: steps }, () => dx.scope(() => run(x).itemSync()));
-    if (isCompiled) run.dispose();
+    const compiled = isCompiled ? dx.compile(step) : null;
+    const run = compiled ?? step;
+    const values = Array.from({ length: steps }, () => Number(dx.scope(() => run(x).itemSync())));
+    compiled?.dispose();
     x.dispose();
     model.dispose();
     return values;
   }
 
-  const kept = dx.compile((x) => x.mul(3).add(x.sum()), { lists: 3 });
+  const kept = dx.compile((x: Library.Tensor) => x.mul(3).add(x.sum()), { lists: 3 });
 
   return {
     /** Training, compiled and eager: equal but for rounding. */
     train() {
       const [a, b] = [losses(true, 12), losses(false, 12)];
       count("steps", 24);
-      answer(a.every((v, i) => Math.abs(v - b[i]) <= 1e-4 * Math.max(1, Math.abs(b[i]))) && a[11] < a[0], `losses ${a} against ${b}`);
+      answer(a.every((v, i) => Math.abs(v - b[i]!) <= 1e-4 * Math.max(1, Math.abs(b[i]!))) && a[11]! < a[0]!, `losses ${a} against ${b}`);
     },
     /** A compiled function over inputs of ever other sizes. */
     infer() {
@@ -94,7 +114,7 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
         const shape = [1 + next(40), 1 + next(next(50) === 0 ? 20_000 : 300)];
         const x = number(1 + (i % 3), "cpu", shape);
         const s = x.t().contiguous().add(1).sum();
-        const [got, expected] = [s.itemSync(), shape[0] * shape[1] * (2 + (i % 3))];
+        const [got, expected] = [s.itemSync(), shape[0]! * shape[1]! * (2 + (i % 3))];
         answer(got === expected, `resize to ${shape}: ${got}, not ${expected}`);
         if (i % 2 === 0) for (const t of [x, s]) t.dispose();
       }
@@ -120,7 +140,7 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       try {
         await Promise.all([dx.io.safetensors.save(path, tensors), dx.io.safetensors.save(path, tensors)]);
         const loaded = await dx.io.safetensors.load(path, { device: "cpu" });
-        answer(loaded.tensors.a.sum().itemSync() === tensors.a.size && loaded.tensors.b.sum().itemSync() === 6, "a file");
+        answer(loaded.tensors.a!.sum().itemSync() === tensors.a.size && loaded.tensors.b!.sum().itemSync() === 6, "a file");
         for (const t of Object.values(loaded.tensors)) t.dispose();
       } finally {
         await rm(path, { force: true });
@@ -176,14 +196,14 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       const device = "dml:0";
       const x = number(3, device, [64]);
       const state = number(0, device, [9]);
-      const run = dx.compile((t) => {
+      const run = dx.compile((t: Library.Tensor) => {
         state.add_(t.sum());
         return state.mul(2);
       });
       let total = 0;
       for (let i = 0; i < 6; i++) {
         injectFault(device, "outOfMemory", next(12), 1 + next(4));
-        let y = null;
+        let y: Library.Tensor | null = null;
         for (let tries = 0; y === null && tries < 8; tries++) {
           try {
             y = run(x.mul(i));
@@ -209,8 +229,10 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       injectFault(device, "removeDevice");
       count("removed");
       const waiting = await Promise.allSettled([x.add(1).data(), dx.synchronize(device)]);
-      for (const { status, reason } of waiting)
-        answer(status === "rejected" && reason instanceof dx.DeviceRemovedError, `removal gave ${reason}`);
+      for (const result of waiting) {
+        const reason: unknown = result.status === "rejected" ? result.reason : "a result";
+        answer(reason instanceof dx.DeviceRemovedError, `removal gave ${reason}`);
+      }
       dx.closeDevice(device);
       x.dispose();
       answer(number(3, device, [5]).sum().itemSync() === 15, "a device opened again");
@@ -230,8 +252,8 @@ export function actsOf(dx, { injectFault }, { module, next, counts }) {
       await new Promise((resolve, reject) => {
         worker.on("error", reject);
         worker.on("exit", resolve);
-        worker.on("message", ({ right, what, done }) => {
-          if (done === true) return;
+        worker.on("message", ({ right, what, done }: Message) => {
+          if (done === true || right === undefined) return;
           results++;
           answer(right, `a worker's result: ${what}`);
           if (isKilled && results === after) void worker.terminate();

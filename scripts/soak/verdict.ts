@@ -14,7 +14,7 @@ type Field = (typeof FIELDS)[number];
 /** A sample, as work.ts writes it. */
 export interface Sample extends Readonly<Record<Field, number>> {
   readonly seconds: number;
-  readonly counts: { readonly asked: number; readonly answered: number; readonly wrong: number };
+  readonly counts: { readonly asked: number; readonly answered: number; readonly wrong: number; readonly acts?: number };
 }
 
 /** How the process ended. */

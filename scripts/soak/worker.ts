@@ -1,10 +1,12 @@
 // A worker of the soak: computes what it is told until it is ended, and tells every result.
 import { parentPort, workerData } from "node:worker_threads";
+import type * as Library from "../../src/index.ts";
 
-const { module, seed, rounds } = workerData;
-const dx = await import(module);
+const { module, seed, rounds } = workerData as { readonly module: string; readonly seed: number; readonly rounds: number };
+const dx = (await import(module)) as typeof Library;
+const tell = (what: object) => parentPort!.postMessage(what);
 const device = "cpu";
-const step = dx.compile((x, n) => x.mul(n).add(1).sum());
+const step = dx.compile((x: Library.Tensor, n: Library.Tensor) => x.mul(n).add(1).sum());
 for (let i = 0; i < rounds; i++) {
   const size = 1 + ((seed * 31 + i * 7) % 300);
   const x = dx.full([size], i % 5, { device, dtype: "float32" });
@@ -13,8 +15,8 @@ for (let i = 0; i < rounds; i++) {
   const [a, b] = [i % 2 === 0 ? eager.dataSync()[0] : (await eager.data())[0], compiled.itemSync()];
   const expected = [size * ((i % 5) + (seed % 7)), size * (2 * (i % 5) + 1)];
   const right = a === expected[0] && b === expected[1];
-  parentPort.postMessage({ right, what: `seed ${seed}, call ${i}: ${[a, b]} for ${expected}` });
+  tell({ right, what: `seed ${seed}, call ${i}: ${[a, b]} for ${expected}` });
   for (const t of [x, eager, compiled]) t.dispose();
 }
 dx.closeDevice(device);
-parentPort.postMessage({ done: true });
+tell({ done: true });
