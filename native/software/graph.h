@@ -44,7 +44,7 @@ struct GraphStep {
 };
 
 // Chooses kernels and fuses: elementwise chains become one blocked pass, bias and activation go into GEMM and CONVOLUTION,
-// identities and slices that only move an offset vanish. Order of the steps is the order of execution. Empty when a node has no
+// into the latter batch norm by given statistics and a residual too; identities and slices that only move an offset vanish. Order of the steps is the order of execution. Empty when a node has no
 // kernel; *unsupported is then its name. In fast/fuse.cpp.
 std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported);
 

@@ -119,7 +119,7 @@ class GraphMaker {
         known_[Up(known_.size() > 6 ? static_cast<uint32_t>(known_.size()) - 6 : 0, static_cast<uint32_t>(known_.size()) - 1)];
     const TensorDesc view = View(known);
     const std::vector<uint32_t> sizes = SizesOf(view);
-    switch (Up(0, 9)) {
+    switch (Up(0, 10)) {
       case 0:
       case 1:
       case 2: {
@@ -200,12 +200,77 @@ class GraphMaker {
         Set(desc, "OutputTensor", Output(small));
         return Finish(std::move(desc), {known.value});
       }
+      case 9: return AddConvolution();
       default: {
         OperatorDesc desc = Parse("ACTIVATION_SOFTMAX1 Axes=[" + std::to_string(view.rank - 1) + "]");
         Set(desc, "InputTensor", view);
         Set(desc, "OutputTensor", Output(sizes));
         return Finish(std::move(desc), {known.value});
       }
+    }
+  }
+
+  // A convolution in either direction, and some of what may go into it: normalisation, an addition, an activation.
+  void AddConvolution() {
+    const bool backward = Up(0, 2) == 0, is_depthwise = Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
+    const uint32_t kernel = Up(1, 3), stride = Up(1, 2), padding = Up(0, kernel - 1), dilation = Up(1, 2);
+    const uint32_t groups = is_depthwise ? Up(1, 5) : Up(1, 2), images = Up(1, 3);
+    const uint32_t channels = groups * (is_depthwise ? 1 : Up(1, 4)), results = groups * (is_depthwise ? 1 : Up(1, 20));
+    const uint32_t reach = dilation * (kernel - 1) + 1;
+    std::vector<uint32_t> in{images, channels, reach + Up(0, 9), reach + Up(0, 30)}, out{images, results, 0, 0};
+    for (size_t d = 2; d < 4; ++d)
+      out[d] = backward ? (in[d] - 1) * stride + reach - 2 * padding + (pads ? 1 : 0) : (in[d] + 2 * padding - reach) / stride + 1;
+    for (uint32_t size : out)
+      if (size < 1 || size > 200) return;
+    const std::string two = std::to_string(stride), pad = std::to_string(padding), dilate = std::to_string(dilation);
+    const Known x = AddInput(in, false);
+    const Known filter = AddInput(backward ? std::vector<uint32_t>{channels, results / groups, kernel, kernel}
+                                           : std::vector<uint32_t>{results, channels / groups, kernel, kernel},
+                                  false);
+    OperatorDesc desc = Parse("CONVOLUTION Mode=1 Direction=" + std::string(backward ? "1" : "0") + " Strides=[" + two + "," + two +
+                              "] Dilations=[" + dilate + "," + dilate + "] StartPadding=[" + pad + "," + pad + "] EndPadding=[" + pad +
+                              "," + pad + "] OutputPadding=" + (pads ? "[1,1]" : "[0,0]") + " GroupCount=" + std::to_string(groups));
+    Set(desc, "InputTensor", x.tensor);
+    Set(desc, "FilterTensor", filter.tensor);
+    Set(desc, "OutputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, out));
+    const std::vector<uint32_t> each{1, results, 1, 1};
+    int bias = -1;
+    if (Up(0, 2) == 0) {
+      const Known known = AddInput(each, false);
+      Set(desc, "BiasTensor", known.tensor);
+      bias = known.value;
+    }
+    Finish(std::move(desc), {x.value, filter.value, bias});
+    if (Up(0, 2)) {
+      const Known before = known_.back();
+      OperatorDesc norm = Parse(Up(0, 3) ? "BATCH_NORMALIZATION Spatial=1 Epsilon=2"
+                                         : "BATCH_NORMALIZATION Spatial=1 Epsilon=2 FusedActivation={ACTIVATION_RELU}");
+      Set(norm, "InputTensor", before.tensor);
+      std::vector<int> inputs{before.value};
+      for (const char* name : {"MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor"}) {
+        const Known known = AddInput(each, Up(0, 4) == 0);
+        Set(norm, name, known.tensor);
+        inputs.push_back(known.value);
+      }
+      Set(norm, "OutputTensor", Output(out));
+      Finish(std::move(norm), inputs);
+    }
+    if (Up(0, 2)) {
+      const Known before = known_.back(), added = AddInput(Up(0, 3) ? out : each, false);
+      TensorDesc wide = added.tensor;
+      if (SizesOf(wide) != out) wide = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, out, {0, 1, 0, 0});
+      OperatorDesc add = Parse(Up(0, 3) ? "ELEMENT_WISE_ADD" : "ELEMENT_WISE_ADD1 FusedActivation={ACTIVATION_RELU}");
+      Set(add, "ATensor", before.tensor);
+      Set(add, "BTensor", wide);
+      Set(add, "OutputTensor", Output(out));
+      Finish(std::move(add), {before.value, added.value});
+    }
+    if (Up(0, 2)) {
+      const Known before = known_.back();
+      OperatorDesc relu = Parse("ACTIVATION_RELU");
+      Set(relu, "InputTensor", before.tensor);
+      Set(relu, "OutputTensor", Output(out));
+      Finish(std::move(relu), {before.value});
     }
   }
 

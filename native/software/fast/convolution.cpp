@@ -2,19 +2,31 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 
 #include "convolution_grid.h"
 #include "isa_table.h"
+#include "operand.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
+int64_t StrideOf(const schema::TensorDesc& t, uint32_t d) { return t.sizes[d] == 1 ? 0 : t.strides[d]; }
+
 class ConvolutionKernel final : public Kernel {
  public:
-  ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out);
-  size_t ScratchBytes() const override { return scratch_bytes_; }
-  void Run(const KernelArguments& arguments) const override {
+  ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEnd& end, const schema::TensorDesc& out);
+  size_t ScratchBytes() const override { return scratch_bytes_ + (norm_ ? norm_->Bytes() : 0); }
+  void Run(const KernelArguments& given) const override {
+    KernelArguments arguments = given;
+    const uint8_t* inputs[] = {given.inputs[0], given.inputs[1], given.inputs[2], nullptr, shape_.adds ? given.inputs[7] : nullptr};
+    if (norm_) {
+      norm_->Prepare(given, reinterpret_cast<float*>(given.scratch + scratch_bytes_));
+      inputs[3] = given.scratch + scratch_bytes_;
+    }
+    arguments.inputs = inputs;
     for (const ConvolutionGrid& grid : grids_) grid.Run(shape_, arguments);
     if (pads_output_) FillOutputPadding(arguments);
   }
@@ -22,16 +34,45 @@ class ConvolutionKernel final : public Kernel {
  private:
   void FillOutputPadding(const KernelArguments& arguments) const;
 
+  // Of a BATCH_NORMALIZATION.
+  struct Norm {
+    explicit Norm(const schema::OperatorDesc& desc) : epsilon(desc.Float("Epsilon")), channels(desc.Inputs()[0]->sizes[1]) {
+      for (size_t i = 0; i < 4; ++i) {
+        operand[i] = FloatOperand(*desc.Inputs()[i + 1]);
+        step[i] = StrideOf(*desc.Inputs()[i + 1], 1);
+      }
+    }
+    size_t Bytes() const { return static_cast<size_t>(3 * channels) * sizeof(float); }
+    // Center, factor and shift of each channel: a bias of the convolution only moves the center.
+    void Prepare(const KernelArguments& arguments, float* to) const;
+
+    float epsilon;
+    int64_t channels;
+    FloatOperand operand[4];  // mean, variance, scale, bias
+    int64_t step[4];
+    std::optional<FloatOperand> bias;
+    int64_t bias_step = 0;
+  };
+
   ConvolutionShape shape_;
+  std::optional<Norm> norm_;
   std::vector<ConvolutionGrid> grids_;
   size_t scratch_bytes_ = 0;
   bool pads_output_ = false;
   std::array<int64_t, kSpatial> out_size_{1, 1, 1}, computed_{1, 1, 1}, out_stride_{};
 };
 
-int64_t StrideOf(const schema::TensorDesc& t, uint32_t d) { return t.sizes[d] == 1 ? 0 : t.strides[d]; }
+void ConvolutionKernel::Norm::Prepare(const KernelArguments& arguments, float* to) const {
+  for (int64_t c = 0; c < channels; ++c, to += 3) {
+    auto read = [&](size_t i) { return operand[i].Read(arguments.inputs[3 + i], c * step[i]); };
+    to[0] = read(0) - (bias ? bias->Read(arguments.inputs[2], c * bias_step) : 0);
+    to[1] = static_cast<float>(read(2) / std::sqrt(static_cast<double>(read(1)) + epsilon));
+    to[2] = read(3);
+  }
+}
 
-ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const schema::TensorDesc& out) {
+ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEnd& end,
+                                     const schema::TensorDesc& out) {
   const schema::TensorDesc &in = *desc.Tensor("InputTensor"), &filter = *desc.Tensor("FilterTensor");
   const bool backward = desc.UInt("Direction") == DML_CONVOLUTION_DIRECTION_BACKWARD;
   const bool flips = desc.UInt("Mode") == DML_CONVOLUTION_MODE_CONVOLUTION;
@@ -55,7 +96,17 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
   s.out_row = StrideOf(out, 1);
   s.has_bias = desc.Tensor("BiasTensor").has_value();
   s.bias_row = s.has_bias ? StrideOf(*desc.Tensor("BiasTensor"), 1) : 0;
+  s.adds = end.adds;
   s.activations = std::move(activations);
+  if (end.norm) {
+    norm_.emplace(*end.norm);
+    if (s.has_bias) {
+      norm_->bias = FloatOperand(*desc.Tensor("BiasTensor"));
+      norm_->bias_step = s.bias_row;
+    }
+    s.has_bias = false;
+    s.normalizes = true;
+  }
 
   const uint32_t spatial = desc.UInt("DimensionCount");
   // For each dimension its grids: one, or backward one for each remainder by the stride.
@@ -130,17 +181,16 @@ void ConvolutionKernel::FillOutputPadding(const KernelArguments& arguments) cons
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const Activations& after,
-                                              const schema::TensorDesc* stored) {
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEnd& end) {
   if (desc.type() != DML_OPERATOR_CONVOLUTION) return nullptr;
-  const schema::TensorDesc& out = stored ? *stored : *desc.Tensor("OutputTensor");
+  const schema::TensorDesc& out = end.stored ? *end.stored : *desc.Tensor("OutputTensor");
   auto is_float = [](DML_TENSOR_DATA_TYPE t) { return t == DML_TENSOR_DATA_TYPE_FLOAT32 || t == DML_TENSOR_DATA_TYPE_FLOAT16; };
   if (!is_float(desc.Tensor("InputTensor")->data_type) || !is_float(out.data_type)) return nullptr;
   if (desc.UInt("DimensionCount") > kSpatial || desc.UInt("DimensionCount") + 2 != out.rank) return nullptr;
   auto activations = FusedActivations(desc);
   if (!activations) return nullptr;
-  activations->insert(activations->end(), after.begin(), after.end());
-  return std::make_unique<ConvolutionKernel>(desc, std::move(*activations), out);
+  activations->insert(activations->end(), end.after.begin(), end.after.end());
+  return std::make_unique<ConvolutionKernel>(desc, std::move(*activations), end, out);
 }
 
 }  // namespace dxtensor::software::fast

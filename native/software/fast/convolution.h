@@ -13,8 +13,19 @@
 
 namespace dxtensor::software::fast {
 
-// Null for what it does not cover. `after`: instructions on the result, which is then stored as `stored` describes it.
-std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const Activations& after = {},
-                                              const schema::TensorDesc* stored = nullptr);
+// What happens to the result before it is stored, in this order.
+struct ConvolutionEnd {
+  // A BATCH_NORMALIZATION of the result: its statistics, scale and bias are inputs 3 to 6 of the kernel.
+  const schema::OperatorDesc* norm = nullptr;
+  // Input 7 is added, which lies as the result does.
+  bool adds = false;
+  // Instructions on it.
+  Activations after;
+  // How it is stored; null: as the operator's output.
+  const schema::TensorDesc* stored = nullptr;
+};
+
+// Null for what it does not cover.
+std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, const ConvolutionEnd& end = {});
 
 }  // namespace dxtensor::software::fast

@@ -225,8 +225,16 @@ void ConvolutionGrid::RunFlatLine(const ConvolutionShape& shape, const KernelArg
     LoadFloat(shape.filter_type, weights + t, arguments.inputs[1], group * shape.filter_group + cells_[static_cast<size_t>(t)]);
   if (shape.has_bias) LoadFloat(shape.filter_type, &bias, arguments.inputs[2], group * shape.bias_row);
   table.taps_line(line, in + start, flat_.offsets.data(), weights, taps_, bias, end - start);
-  Activate(shape.activations, line, end - start);
   const int64_t out = out_start_ + plane / groups_ * shape.out_image + group * shape.out_row;
+  if (shape.normalizes) shape.Finish(arguments, group, line, end - start);
+  if (shape.adds)
+    for (int64_t at_y = start / flat_.pitch; at_y * flat_.pitch < end; ++at_y) {
+      const int64_t first = std::max<int64_t>(0, start - at_y * flat_.pitch), last = std::min(x.count, end - at_y * flat_.pitch);
+      if (first < last)
+        shape.Add(arguments, out + at_y * y.out_stride + first * x.out_stride, x.out_stride, line + at_y * flat_.pitch + first - start,
+                  last - first);
+    }
+  Activate(shape.activations, line, end - start);
   const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
   for (int64_t at_y = start / flat_.pitch; at_y * flat_.pitch < end; ++at_y) {
     const int64_t first = std::max<int64_t>(0, start - at_y * flat_.pitch), last = std::min(x.count, end - at_y * flat_.pitch);
@@ -288,12 +296,16 @@ void ConvolutionGrid::StoreFlat(const ConvolutionShape& shape, const KernelArgum
   const GridDimension &y = dim_[1], &x = dim_[2];
   const int64_t width = table.tile_columns, start = FlatStart(tile), end = std::min(start + width, flat_.length);
   const int64_t row = plane % groups_ * rows_ + m;
-  if (shape.has_bias)
-    for (int64_t r = 0; r < rows; ++r) {
-      float bias;
-      table.load(shape.filter_type, reinterpret_cast<uint8_t*>(&bias),
-                 arguments.inputs[2] + (row + r) * shape.bias_row * shape.filter_bytes, 1, 1);
-      table.scale_shift(sums + r * width, sums + r * width, 1, bias, width);
+  if (shape.has_bias || shape.normalizes)
+    for (int64_t r = 0; r < rows; ++r) shape.Finish(arguments, row + r, sums + r * width, width);
+  if (shape.adds)
+    for (int64_t column = tile * width; column < end;) {
+      const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;
+      const int64_t n = std::min(x.count - at_x, end - column);
+      const int64_t to = out_start_ + plane / groups_ * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
+      for (int64_t r = 0; r < rows && n > 0; ++r)
+        shape.Add(arguments, to + r * shape.out_row, x.out_stride, sums + r * width + column - start, n);
+      column += std::min(flat_.pitch - at_x, end - column);
     }
   Activate(shape.activations, sums, rows * width);
   const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);

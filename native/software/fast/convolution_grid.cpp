@@ -148,7 +148,7 @@ class GridSource final : public PanelSource {
     *stride = s_.out_row;
     return reinterpret_cast<float*>(arguments_.outputs[0]) + first;
   }
-  bool NeedsStore() const override { return s_.has_bias || !s_.activations.empty(); }
+  bool NeedsStore() const override { return s_.has_bias || s_.normalizes || s_.adds || !s_.activations.empty(); }
   void Store(int64_t group, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
     const IsaTable& table = Table();
     alignas(64) float local[kMostTileFloats];
@@ -161,18 +161,20 @@ class GridSource final : public PanelSource {
       tile = local;
       stride = table.tile_columns;
     }
-    if (s_.has_bias) {
-      for (int64_t r = 0; r < rows; ++r) {
-        float bias;
-        table.load(s_.filter_type, reinterpret_cast<uint8_t*>(&bias),
-                   arguments_.inputs[2] + (group * s_.rows + m + r) * s_.bias_row * s_.filter_bytes, 1, 1);
-        table.scale_shift(tile + r * stride, tile + r * stride, 1, bias, columns);
-      }
+    if (s_.has_bias || s_.normalizes)
+      for (int64_t r = 0; r < rows; ++r) s_.Finish(arguments_, group * s_.rows + m + r, tile + r * stride, columns);
+    ConvolutionGrid::Stretch stretches[kMostStretches];
+    int found = 0;
+    if (s_.adds) {
+      found = g_.Stretches(n, columns, stretches);
+      for (int i = 0; i < found; ++i)
+        for (int64_t r = 0; r < rows; ++r)
+          s_.Add(arguments_, OutOffset(group, m + r, n + stretches[i].column), g_.dim_[2].out_stride,
+                 tile + r * stride + stretches[i].column, stretches[i].length);
     }
     Activate(s_.activations, tile, rows * stride);
     if (in_place && tile != local) return;
-    ConvolutionGrid::Stretch stretches[kMostStretches];
-    const int found = g_.Stretches(n, columns, stretches);
+    if (!s_.adds) found = g_.Stretches(n, columns, stretches);
     for (int i = 0; i < found; ++i) {
       const ConvolutionGrid::Stretch& s = stretches[i];
       for (int64_t r = 0; r < rows; ++r)
@@ -230,9 +232,11 @@ void ConvolutionGrid::RunDirect(const ConvolutionShape& shape, const KernelArgum
                   table.axpy(line + j, values, weight, n);
                 }
               }
-            Activate(shape.activations, line, length);
             const int64_t to = out_start_ + image * shape.out_image + (group * shape.rows + row) * shape.out_row +
                                stretch.at[0] * dim_[0].out_stride + stretch.at[1] * dim_[1].out_stride;
+            if (shape.normalizes) shape.Finish(arguments, group * shape.rows + row, line, length);
+            if (shape.adds) shape.Add(arguments, to, dim_[2].out_stride, line, length);
+            Activate(shape.activations, line, length);
             table.store(shape.out_type, arguments.outputs[0] + to * shape.out_bytes, reinterpret_cast<const uint8_t*>(line),
                         dim_[2].out_stride, length);
           }

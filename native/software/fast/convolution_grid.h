@@ -32,7 +32,14 @@ struct ConvolutionShape {
   int64_t images, groups, rows, channels;  // rows: output channels of a group; channels: input channels of a group
   int64_t in_image, in_channel, filter_row, filter_channel, filter_group, out_image, out_row, bias_row;
   bool has_bias;
+  bool normalizes = false;  // input 3 of the grids holds center, factor and shift of each output channel
+  bool adds = false;        // input 4 is added, laid out as the output
   Activations activations;
+
+  // Bias or normalisation of n sums of an output channel, of all groups.
+  void Finish(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
+  // Adds what lies at the output's places offset, offset + step, ...
+  void Add(const KernelArguments& arguments, int64_t offset, int64_t step, float* sums, int64_t n) const;
 };
 
 inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }

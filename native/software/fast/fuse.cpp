@@ -101,6 +101,7 @@ class Fuser {
       group.stored = *node.desc.Outputs()[0];
       return;
     }
+    if (node.desc.type() == DML_OPERATOR_BATCH_NORMALIZATION && JoinProduct(n)) return;
     group.is_elementwise = IsElementwise(node.desc);
     if (!group.is_elementwise) return;
     group.box = *node.desc.Outputs()[0];
@@ -209,7 +210,7 @@ class Fuser {
 
   static std::unique_ptr<Kernel> MakeProduct(const Group& group) {
     if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
-    return MakeConvolutionKernel(group.product, group.after, &group.stored);
+    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, &group.stored});
   }
 
   bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {

@@ -4,6 +4,7 @@
 
 #include "elementwise.h"
 #include "lines.h"
+#include "operand.h"
 
 namespace dxtensor::software::fast {
 
@@ -86,11 +87,27 @@ bool HasFusedActivation(const schema::OperatorDesc& desc) {
   return desc.Get<std::shared_ptr<const schema::OperatorDesc>>("FusedActivation") != nullptr;
 }
 
-// An addition to the bare product: its C or bias tensor. Halves would have been rounded in between.
-bool AbsorbAddition(Group* g, const GraphNode& node) {
+// What a convolution leaves alone behind its last output would have been added to as well.
+bool PadsOutput(const schema::OperatorDesc& convolution) {
+  const auto& padding = convolution.UInts("OutputPadding");
+  return std::any_of(padding.begin(), padding.end(), [](uint32_t p) { return p != 0; });
+}
+
+// A value for each channel, whatever the other dimensions.
+bool IsPerChannel(const schema::TensorDesc& t) {
+  for (uint32_t d = 0; d < t.rank; ++d)
+    if (d != 1 && t.sizes[d] != 1 && t.strides[d] != 0) return false;
+  return true;
+}
+
+constexpr size_t kConvolutionInputs = 8, kNormInput = 3, kAddedInput = 7;
+
+// An addition to the bare product: its C or bias tensor. To a convolution also a tensor like the result. Halves would have been rounded in
+// between.
+bool AbsorbAddition(Group* g, const GraphNode& node, const schema::TensorDesc& stored) {
   const bool is_gemm = g->product.type() == DML_OPERATOR_GEMM;
   const char* field = is_gemm ? "CTensor" : "BiasTensor";
-  if (g->product.Tensor(field) || HasFusedActivation(g->product) || !g->after.empty()) return false;
+  if (HasFusedActivation(g->product) || !g->after.empty() || g->adds) return false;
   if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
   const auto inputs = node.desc.Inputs();
   if (inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return false;
@@ -99,15 +116,42 @@ bool AbsorbAddition(Group* g, const GraphNode& node) {
   const OptionalTensor seen = SeenIn(g->stored, *inputs[other]);
   if (!seen || seen->data_type != g->stored.data_type) return false;
   schema::TensorDesc added = *seen;
-  if (!is_gemm)
-    for (uint32_t d = 0; d < added.rank; ++d) {
-      if (d == 1) continue;
-      if (added.sizes[d] != 1 && added.strides[d] != 0) return false;
-      added.sizes[d] = 1;
-    }
-  SetTensor(&g->product, field, added);
-  if (is_gemm) SetFloat(&g->product, "Beta", 1);
-  g->product_inputs[2] = node.inputs[other];
+  if (is_gemm) {
+    if (g->product.Tensor(field)) return false;
+    SetTensor(&g->product, field, added);
+    SetFloat(&g->product, "Beta", 1);
+    g->product_inputs[2] = node.inputs[other];
+    return true;
+  }
+  if (PadsOutput(g->product)) return false;
+  if (IsPerChannel(added) && !g->norm && !g->product.Tensor(field)) {
+    for (uint32_t d = 0; d < added.rank; ++d)
+      if (d != 1) added.sizes[d] = 1;
+    SetTensor(&g->product, field, added);
+    g->product_inputs[2] = node.inputs[other];
+    return true;
+  }
+  if (!SameLayout(stored, added)) return false;
+  g->adds = true;
+  g->product_inputs.resize(kConvolutionInputs, -1);
+  g->product_inputs[kAddedInput] = node.inputs[other];
+  return true;
+}
+
+// A BATCH_NORMALIZATION of the bare convolution.
+bool AbsorbNorm(Group* g, const GraphNode& node) {
+  if (g->product.type() != DML_OPERATOR_CONVOLUTION || PadsOutput(g->product)) return false;
+  if (HasFusedActivation(g->product) || !g->after.empty() || g->adds || g->norm) return false;
+  if (g->stored.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
+  const auto inputs = node.desc.Inputs();
+  if (node.inputs[0] != g->result || inputs[0]->rank != g->stored.rank || !SameLayout(g->stored, *inputs[0])) return false;
+  for (uint32_t d = 0; d < g->stored.rank; ++d)
+    if (inputs[0]->sizes[d] != g->stored.sizes[d]) return false;
+  for (size_t i = 1; i < inputs.size(); ++i)
+    if (!IsFloatType(inputs[i]->data_type) || !IsPerChannel(*inputs[i])) return false;
+  g->norm = node.desc;
+  g->product_inputs.resize(kConvolutionInputs, -1);
+  for (size_t i = 1; i < inputs.size(); ++i) g->product_inputs[kNormInput + i - 1] = node.inputs[i];
   return true;
 }
 
@@ -118,15 +162,15 @@ bool Absorb(Group* g, const GraphNode& node) {
   const schema::TensorDesc& out = *desc.Outputs()[0];
   const OptionalTensor stored = SeenIn(g->stored, out);
   if (out.data_type != g->stored.data_type || out.ElementCount() != g->stored.ElementCount() || !stored) return false;
+  if (g->adds && !SameLayout(g->stored, *stored)) return false;  // it would have to be read as the result is written
   const bool adds = desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD || desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1;
+  const bool normalizes = desc.type() == DML_OPERATOR_BATCH_NORMALIZATION;
   Activations more;
-  if (adds) {
-    if (desc.type() == DML_OPERATOR_ELEMENT_WISE_ADD1) {
-      auto activations = FusedActivations(desc);
-      if (!activations) return false;
-      more = *activations;
-    }
-    if (!AbsorbAddition(g, node)) return false;
+  if (adds || normalizes) {
+    auto activations = FusedActivations(desc);
+    if (!activations) return false;
+    more = *activations;
+    if (normalizes ? !AbsorbNorm(g, node) : !AbsorbAddition(g, node, *stored)) return false;
   } else {
     const auto inputs = desc.Inputs();
     if (inputs.size() != 1 || !SameLayout(g->stored, *inputs[0])) return false;

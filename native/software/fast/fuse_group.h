@@ -2,6 +2,7 @@
 // convolution with what happens to its result. Used by one thread.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "../graph.h"
@@ -29,7 +30,9 @@ struct Group {
 
   // A product's further additions.
   schema::OperatorDesc product;     // with the bias or C tensor that an addition became
-  std::vector<int> product_inputs;  // values
+  std::vector<int> product_inputs;  // values; of a convolution also those of ConvolutionEnd
+  std::optional<schema::OperatorDesc> norm;
+  bool adds = false;  // a tensor, beside a bias or C
   Activations after;
   int result = -1;  // the value that it writes
   schema::TensorDesc stored;
@@ -39,7 +42,7 @@ struct Group {
 // `producer` gives the node of the group that writes a value, or -1.
 bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, const std::vector<int>& producer_of_value);
 
-// Lets the product take over an elementwise node that reads its result and nothing else does.
+// Lets the product take over a node, elementwise or a normalisation by given statistics, that reads its result and nothing else does.
 bool Absorb(Group* product, const GraphNode& node);
 
 }  // namespace dxtensor::software::fast
