@@ -14,6 +14,8 @@ std::vector<std::string> Descriptions() {
   const std::string conv = kConvolution;
   const std::string pads = "StartPadding=[1,1] EndPadding=[1,1]", none = "StartPadding=[0,0] EndPadding=[0,0]";
   const std::string wide = " Strides=[1,1] WindowSize=[9,9] StartPadding=[4,4] EndPadding=[4,4]";
+  const std::string row_sums = " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=1 InputPixelOffset=0 "
+                               "OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1 AlignRegionsToCorners=0";
   const std::string halves = " Strides=[2,2] WindowSize=[3,2] StartPadding=[1,1] EndPadding=[1,1]";
   return {
       // Rows for each thread, several blocks of columns and of depth.
@@ -99,6 +101,21 @@ std::vector<std::string> Descriptions() {
       "MAX_POOLING InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36]" + halves,
       "MAX_POOLING1 InputTensor=f32[2,3,45,71] OutputTensor=f32[2,3,23,36] OutputIndicesTensor=u32[2,3,23,36]" + halves,
       "MAX_POOLING_GRAD InputTensor=f32[2,3,45,71] InputGradientTensor=f32[2,3,23,36] OutputGradientTensor=f32[2,3,45,71]" + halves,
+      // Lines that all threads order: whole, in part, and a few of them; many equal keys, and keys of 64 bits.
+      "TOP_K1 InputTensor=f32[90001] OutputValueTensor=f32[90001] OutputIndexTensor=u32[90001] Axis=0 K=90001 AxisDirection=0",
+      "TOP_K1 InputTensor=f16[3,50003]/[1,3] OutputValueTensor=f16[3,20000] OutputIndexTensor=u32[3,20000] Axis=1 K=20000 AxisDirection=1",
+      "TOP_K1 InputTensor=f32[280001] OutputValueTensor=f32[700] OutputIndexTensor=u32[700] Axis=0 K=700 AxisDirection=0",
+      "TOP_K1 InputTensor=u8[70001,1] OutputValueTensor=u8[70001,1] OutputIndexTensor=u32[70001,1] Axis=0 K=70001 AxisDirection=1",
+      "TOP_K1 InputTensor=i64[50001] OutputValueTensor=i64[50001] OutputIndexTensor=u32[50001] Axis=0 K=50001 AxisDirection=1",
+      "TOP_K1 InputTensor=f32[70,4001] OutputValueTensor=f32[70,32] OutputIndexTensor=u32[70,32] Axis=1 K=32 AxisDirection=1",
+      "TOP_K InputTensor=f32[1,1,700,40] OutputValueTensor=f32[1,1,700,40] OutputIndexTensor=u32[1,1,700,40] Axis=2 K=700",
+      // Sums of rows: in parts of columns, and of single numbers.
+      "ROI_ALIGN_GRAD InputGradientTensor=f32[1500,90,1,1] ROITensor=f32[1500,4]/[0,0] BatchIndicesTensor=u32[1500] "
+      "OutputGradientTensor=f32[2,90,1,1]" +
+          row_sums,
+      "ROI_ALIGN_GRAD InputGradientTensor=f32[60000,1,1,1] ROITensor=f32[60000,4]/[0,0] BatchIndicesTensor=u32[60000] "
+      "OutputGradientTensor=f32[9000000,1,1,1]" +
+          row_sums,
   };
 }
 

@@ -14,6 +14,8 @@ export class Capabilities {
   readonly waveLanes: number;
   /** It runs compute shaders of our own. */
   readonly runsShaders: boolean;
+  /** ROI_ALIGN_GRAD over images of one element adds rows in their order, as fast as memory is read. */
+  readonly addsRowsInOrder: boolean;
   readonly #missing: Set<OperatorName>;
 
   constructor(data: {
@@ -23,6 +25,7 @@ export class Capabilities {
     fusesGraphs: boolean;
     waveLanes: number;
     runsShaders?: boolean | undefined;
+    addsRowsInOrder?: boolean | undefined;
     missing?: Iterable<OperatorName>;
   }) {
     this.name = data.name;
@@ -31,6 +34,7 @@ export class Capabilities {
     this.fusesGraphs = data.fusesGraphs;
     this.waveLanes = data.waveLanes;
     this.runsShaders = data.runsShaders ?? false;
+    this.addsRowsInOrder = data.addsRowsInOrder ?? false;
     this.#missing = new Set(data.missing);
   }
 

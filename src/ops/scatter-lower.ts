@@ -1,6 +1,7 @@
 /**
- * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Three ways, chosen by size:
+ * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Four ways, chosen by size and device:
  *
+ * - regions: sums as the gradient of reading one region of each image (ROI_ALIGN_GRAD), where that adds in order and fast;
  * - one-hot: a product with one-hot rows, or a comparison with every place, in parts of at most TABLE elements;
  * - sorted: the places in order, runs of equal ones combined in log2(k) steps, the last of each run written by a unique SCATTER;
  * - sequence: for few updates, one GATHER and SCATTER after the other.
@@ -13,11 +14,12 @@ import type { Expr } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { emitExtreme, extremeOf } from "./extreme-lower.ts";
 import { emitReduce } from "./reduce.ts";
+import { byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./region-sums.ts";
 import { shifted } from "./scan-lower.ts";
 import { alongAxis, BOOL, cast, constant, cut, emitScatterElements, sequence } from "./support.ts";
 
 export type Fold = "sum" | "prod" | "amax" | "amin";
-export type Strategy = "table" | "sorted" | "sequence";
+export type Strategy = "regions" | "table" | "sorted" | "sequence";
 
 /** Elements of a one-hot table that is made at once: larger ones are worked off in parts. */
 const TABLE = 2 ** 24;
@@ -65,10 +67,7 @@ export function foldingType(dtype: DType): DType {
   return kind === "int" && sizeInBytes < 4 ? "int32" : kind === "int" && sizeInBytes === 4 && !isSigned ? "uint32" : dtype;
 }
 
-interface Job {
-  readonly axis: number;
-  /** Places along the axis. */
-  readonly n: number;
+interface Job extends SumJob {
   readonly fold: Fold;
   readonly strategy?: Strategy | undefined;
 }
@@ -77,12 +76,16 @@ interface Job {
  * The values folded by their places along an axis, identity where there are none: sizes of `values` with n along the axis. places:
  * uint32, of the values' sizes, or of length 1 on all axes but the one when they are shared. Values in foldingType's dtypes.
  */
-export function emitFold(g: GraphBuilder, places: Expr, values: Expr, { axis, n, fold, strategy }: Job): Expr {
+export function emitFold(g: GraphBuilder, places: Expr, values: Expr, job: Job): Expr {
+  const { axis, n, fold } = job;
   const k = values.sizes[axis]!;
   const isShared = places.sizes.every((d, i) => i === axis || d === 1);
   const width = sizeOf(values.sizes) / k;
   const hasProduct = fold === "sum" && isFloat(values.dtype);
-  switch (strategy ?? strategyFor(k, n, width, isShared, hasProduct)) {
+  const addsRows = fold === "sum" && g.capabilities.addsRowsInOrder && pieceBits(k) > 1;
+  switch (job.strategy ?? (addsRows ? "regions" : strategyFor(k, n, width, isShared, hasProduct))) {
+    case "regions":
+      return byRegions(g, places, values, job);
     case "sequence":
       return inSequence(g, places, values, axis, n, fold);
     case "sorted":
@@ -118,7 +121,6 @@ function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: n
   const index = g.packed(g.expand(order.outputIndex, values.sizes));
   let runs = g.gatherElements(values, index, { output: { sizes: values.sizes }, axis });
   const sorted = order.outputValue;
-  const NONE = 0xffffffff;
   for (let step = 1; step < k; step *= 2) {
     const same = g.elementWiseLogicalEquals(sorted, shifted(g, sorted, axis, step, NONE), BOOL);
     const before = shifted(g, runs, axis, step, 0);
@@ -138,10 +140,8 @@ function inOrder(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: n
  * (0 x infinity is NaN): they are left out, and counted by a second product, 1 for each infinity, 4096 for each negative one.
  */
 function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: number): Expr {
-  const order = [axis, ...values.sizes.map((_, i) => i).filter((i) => i !== axis)];
-  const k = values.sizes[axis]!;
-  const width = sizeOf(values.sizes) / k;
-  const rows = g.reshape(g.transpose(values, order), [k, width]);
+  const { rows, restore } = rowsFirst(g, values, axis, n);
+  const [k, width] = rows.sizes as [number, number];
   const line = g.reshape(places, [k, 1]);
   const number = (v: number, sizes: readonly number[]): Expr => constant(g, values.dtype, v, sizes);
   const isNaN = g.elementWiseIsNan(rows, BOOL);
@@ -177,9 +177,7 @@ function byProduct(g: GraphBuilder, places: Expr, values: Expr, axis: number, n:
   const zero = number(0, counts.sizes);
   const up = g.elementWiseIf(isSome(highs), number(Infinity, counts.sizes), zero);
   const down = g.elementWiseIf(isSome(lows), number(-Infinity, counts.sizes), zero);
-  const total = g.elementWiseAdd(g.elementWiseAdd(sum, up), down);
-  const back = order.map((_, i) => order.indexOf(i));
-  return g.transpose(g.reinterpret(total, { sizes: order.map((i) => (i === axis ? n : values.sizes[i]!)) }), back);
+  return restore(g.elementWiseAdd(g.elementWiseAdd(sum, up), down));
 }
 
 /** Every value compared with every place. */
@@ -255,6 +253,7 @@ export function lowerFold(g: GraphBuilder, values: Expr, index: Expr, { axis, sh
         values.sizes.map((_, i) => (i === axis ? k : 1)),
       )
     : g.packed(places);
-  const folded = emitFold(g, line, g.packed(cast(g, values, foldingType(values.dtype))), { axis, n: sizes[axis]!, fold, strategy });
+  const bits = 8 * DTYPES[values.dtype].sizeInBytes;
+  const folded = emitFold(g, line, g.packed(cast(g, values, foldingType(values.dtype))), { axis, n: sizes[axis]!, fold, strategy, bits });
   return cast(g, padded(g, folded, sizes, identityOf(fold, folded.dtype)), values.dtype);
 }

@@ -159,6 +159,8 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           fusesGraphs: o.fusesGraphs,
           waveLanes: o.waveLanes,
           runsShaders: o.runsShaders,
+          // The software adapter itself: what stands for a GPU goes a GPU's way.
+          addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
         }),
       };
     } catch (error) {

@@ -311,6 +311,25 @@ class Maker {
     return "GATHER" + Tensor("InputTensor", type, {rows, width}) + Tensor("IndicesTensor", index, {1, count}) +
            Tensor("OutputTensor", type, {count, width}) + " Axis=0 IndexDimensions=1";
   }
+  std::string Order() {
+    const Sizes sizes = Any(1, 5);
+    const uint32_t axis = Up(0, static_cast<uint32_t>(sizes.size()) - 1), k = Chance(3) ? sizes[axis] : Up(1, sizes[axis]);
+    Sizes first = sizes;
+    first[axis] = k;
+    const std::string type = Pick({"f32", "f16", "i32", "u32", "i64", "u64", "i8", "u8", "i16", "u16"});
+    return "TOP_K1" + Tensor("InputTensor", type, sizes) + Tensor("OutputValueTensor", type, first) +
+           Tensor("OutputIndexTensor", "u32", first) + " Axis=" + std::to_string(axis) + " K=" + std::to_string(k) +
+           Pick({" AxisDirection=0", " AxisDirection=1"});
+  }
+  std::string RowSums() {
+    const uint32_t count = Up(1, 90), rows = Up(1, 3), columns = Chance(3) ? 1 : Up(1, 70);
+    return "ROI_ALIGN_GRAD" + Tensor("InputGradientTensor", "f32", {count, columns, 1, 1}) + " ROITensor=f32" + List({count, 4}) +
+           Pick({"", "/[0,0]"}) + Tensor("BatchIndicesTensor", "u32", {count}) +
+           Tensor("OutputGradientTensor", "f32", {rows, columns, 1, 1}) +
+           " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=0.5 InputPixelOffset=" + Pick({"0", "0", "0.5", "2"}) +
+           " OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1" +
+           Pick({" AlignRegionsToCorners=0", " AlignRegionsToCorners=1"});
+  }
 
  private:
   std::mt19937& random_;
@@ -319,7 +338,7 @@ class Maker {
 const char* const kNames[kRandomFamilies] = {
     "elementwise",      "binary",  "logical", "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
     "SOFTMAX",          "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER",
-    "mean and variance"};
+    "mean and variance", "TOP_K1", "sums of rows"};
 
 }  // namespace
 
@@ -342,7 +361,9 @@ OperatorDesc RandomDescription(int family, std::mt19937& random) {
     case 11: return Parse(make.Padding());
     case 12: return Parse(make.BatchNorm());
     case 13: return Parse(make.Gather());
-    default: return Parse(make.MeanVariance());
+    case 14: return Parse(make.MeanVariance());
+    case 15: return Parse(make.Order());
+    default: return Parse(make.RowSums());
   }
 }
 
