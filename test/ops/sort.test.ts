@@ -34,6 +34,23 @@ eachMode("order", (device, mode) => {
       { collect: true },
     ));
 
+  test("long lines, and few of many, with equal elements and NaN", () =>
+    clean(
+      device,
+      () => {
+        const line = Array.from({ length: 40_000 }, (_, i) => (i % 5000 === 7 ? nan : ((i * 7919) % 613) - 300));
+        for (const largest of [false, true]) {
+          const want = placesOf(line, largest);
+          const sorted = mode.run((x) => dx.sort(x, 0, { descending: largest }), dx.tensor(line));
+          expect(numbers(sorted.indices)).toEqual(want);
+          const few = mode.run((x) => dx.topk(x, 50, 0, { largest }), dx.tensor(line));
+          expect(numbers(few.indices)).toEqual(want.slice(0, 50));
+          expect(numbers(few.values)).toEqual(want.slice(0, 50).map((i) => line[i]!));
+        }
+      },
+      { collect: true },
+    ));
+
   test("every dtype, 64-bit integers in all their bits", () =>
     clean(
       device,
