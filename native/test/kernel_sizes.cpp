@@ -14,8 +14,9 @@ std::vector<std::string> Descriptions() {
   const std::string conv = kConvolution;
   const std::string pads = "StartPadding=[1,1] EndPadding=[1,1]", none = "StartPadding=[0,0] EndPadding=[0,0]";
   const std::string wide = " Strides=[1,1] WindowSize=[9,9] StartPadding=[4,4] EndPadding=[4,4]";
-  const std::string row_sums = " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=1 InputPixelOffset=0 "
-                               "OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1 AlignRegionsToCorners=0";
+  const std::string row_sums =
+      " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=1 InputPixelOffset=0 "
+      "OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1 AlignRegionsToCorners=0";
   const std::string halves = " Strides=[2,2] WindowSize=[3,2] StartPadding=[1,1] EndPadding=[1,1]";
   return {
       // Rows for each thread, several blocks of columns and of depth.

@@ -125,7 +125,7 @@ eachMode("sums by index", (device, mode) => {
             dx.full([300], dtype === "uint8" ? 200 : 100, { dtype }),
             ints(new Array<number>(300).fill(0)),
           );
-          expect(numbers(small), dtype).toEqual([wanted]);
+          expect([dtype, ...numbers(small)]).toEqual([dtype, wanted]);
         }
         const truth = mode.run(
           (v, i) => dx.zeros([2], { dtype: "bool" }).scatterAdd(0, i, v),

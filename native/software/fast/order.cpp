@@ -1,5 +1,5 @@
-// TOP_K: numbers as unsigned keys with their places behind them, which a radix sort orders; few of many are selected instead. Long lines are
-// sorted in parts, one for each thread, and merged.
+// TOP_K: numbers as unsigned keys with their places behind them, which a radix sort orders; few of many are selected instead. Long lines
+// are sorted in parts, one for each thread, and merged.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -206,8 +206,7 @@ class TopKKernel final : public Kernel {
       const int64_t room = Least<Item>::Room(k_);
       std::array<int64_t, kMostParts> counts{};
       pool.ParallelFor(0, parts, 1, [&](int64_t first, int64_t last, int) {
-        for (int64_t p = first; p < last; ++p)
-          counts[static_cast<size_t>(p)] = Select(a, start, items + p * room, bound(p), bound(p + 1));
+        for (int64_t p = first; p < last; ++p) counts[static_cast<size_t>(p)] = Select(a, start, items + p * room, bound(p), bound(p + 1));
       });
       int64_t count = counts[0];
       for (int64_t p = 1; p < parts; count += counts[static_cast<size_t>(p++)])

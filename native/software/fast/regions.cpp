@@ -68,8 +68,7 @@ class RowSumsKernel final : public Kernel {
   // Whether the region's one sample lies in the image.
   bool HasSample(const KernelArguments& a, uint64_t r) const {
     const regions::Region region = regions::RegionAt<float>(how_, rois_, a.inputs[2], r);
-    return region.y.samples == 1 && region.x.samples == 1 && region.y.Inside(region.y.Place(0, 0)) &&
-           region.x.Inside(region.x.Place(0, 0));
+    return region.y.samples == 1 && region.x.samples == 1 && region.y.Inside(region.y.Place(0, 0)) && region.x.Inside(region.x.Place(0, 0));
   }
 
   regions::Aligning how_;

@@ -336,9 +336,9 @@ class Maker {
 };
 
 const char* const kNames[kRandomFamilies] = {
-    "elementwise",      "binary",  "logical", "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
-    "SOFTMAX",          "pooling", "slice",   "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER",
-    "mean and variance", "TOP_K1", "sums of rows"};
+    "elementwise",       "binary",  "logical",     "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
+    "SOFTMAX",           "pooling", "slice",       "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER",
+    "mean and variance", "TOP_K1",  "sums of rows"};
 
 }  // namespace
 
