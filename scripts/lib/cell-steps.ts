@@ -77,6 +77,10 @@ export const quickTests = [
   "test/windows/runtime",
   "test/autograd",
   "test/compile/compile",
+  "test/native/shader",
+  "test/shader/kernels/device",
+  "test/shader/lowering",
+  "test/shader/worker",
   "test/tensor",
   "test/scope",
 ];

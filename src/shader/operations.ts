@@ -50,7 +50,7 @@ export function halfOfFloat(x: number): number {
   return sign | ((rounded - 0x38000000) >>> 13);
 }
 
-/** The same towards zero: what some devices' own conversion does. */
+/** The same towards zero: Direct3D's rule for conversions to a format of lower range, which not every device follows. */
 function truncatedHalf(x: number): number {
   const half = halfOfFloat(x);
   return (half & 0x7fff) !== 0 && Math.abs(floatOfHalf(half)) > Math.abs(x) ? half - 1 : half;

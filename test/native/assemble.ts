@@ -22,7 +22,7 @@ export const threadId: Operand = [(32 << 12) | 0x2 | (2 << 2)];
 
 export const OPCODES = {
   and: 1, else: 18, endif: 21, if: 31, loop: 48, endloop: 22, max: 52, mov: 54, ret: 62, ult: 79, imad: 35, sync: 190, ld_raw: 165,
-  store_raw: 166, atomic_iadd: 173, ieq: 32, mul: 56, sample: 69,
+  store_raw: 166, atomic_iadd: 173, f32tof16: 130, ieq: 32, mul: 56, sample: 69,
 } as const; // prettier-ignore
 
 export function op(name: keyof typeof OPCODES, ...operands: readonly Operand[]): number[] {

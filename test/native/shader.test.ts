@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
 import type { BindingRange, ProgramDescription, ShaderDescription } from "../../src/native/binding.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { eachDevice } from "../device.ts";
+import { operation } from "../../src/shader/operations.ts";
+import { eachDevice, isMicrosoft } from "../device.ts";
 import { assemble, buffer, constant, fromBuffer, immediate, op, r, sync, threadId, to, toBuffer } from "./assemble.ts";
 
 const THREADS = 64;
@@ -71,6 +72,22 @@ eachDevice("shaders", (name) => {
     expect(floats(x)).toEqual(data.map((v, i) => (i >= 64 && i < 76 ? Math.max(v, 0) : v)));
     binding.releaseProgram(apart);
     binding.releaseProgram(same);
+  });
+
+  // Not every driver follows the rule.
+  it.skipIf(isMicrosoft(name))("convert to float16 towards 0, as Direct3D's rules ask (our executor only)", () => {
+    const { binding, id } = native();
+    const cases: readonly (readonly [number, number])[] = [
+      [0, 0], [-0, 0x8000], [1, 0x3c00], [1.0007, 0x3c00], [-20.65, 0xcd29], [65504, 0x7bff], [65519, 0x7bff], [1e30, 0x7bff], [-1e30, 0xfbff],
+      [Infinity, 0x7c00], [-Infinity, 0xfc00], [NaN, 0x7e00], [2 ** -14, 0x0400], [2 ** -14 - 2 ** -26, 0x03ff], [2 ** -24 * 1.9, 1], [2 ** -25, 0],
+    ]; // prettier-ignore
+    const convert = assemble(THREADS, 2, 1, guarded(...address, op("ld_raw", to(2), r(0), fromBuffer(0)), op("f32tof16", to(2), r(2)), op("store_raw", toBuffer(1), r(0), r(2)))); // prettier-ignore
+    const made = binding.createProgram(id, program(shader(convert, 1), [whole(0)], [whole(1)]));
+    const given = Float32Array.from({ length: N }, (_, i) => cases[i % cases.length]![0]);
+    const words = new Uint32Array(floats(binding.run(made, {}, binding.upload(id, given, {}))).buffer);
+    expect([...words].map((w, i) => [given[i], w & 0xffff])).toEqual([...given].map((x, i) => [x, cases[i % cases.length]![1]]));
+    for (const [x, half] of cases) expect(operation("f32.to.half").apply(Math.fround(x), 0, 0)).toBe(half);
+    binding.releaseProgram(made);
   });
 
   it("count by atomics, with a barrier between two of them", () => {

@@ -55,7 +55,8 @@ eachMode("operations by shaders", (device, mode) => {
     const isShader = !/another axis|of views/.test(name);
     expect([launched[0], launched[1]! > 0]).toEqual([0, isShader]);
     const element = /float16|casts/.test(name) ? "f16" : "f32";
-    results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element));
+    const terms = name.startsWith("matmul") ? 313 : 1;
+    results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element, terms));
   });
 });
 

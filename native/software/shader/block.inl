@@ -63,12 +63,15 @@ DX_INLINE VF UIntToFloat(VI x) {
   return Select(x < 0, ToFloat(halved) * 2.0f, ToFloat(x));
 }
 
+// Towards 0, as Direct3D's rules for conversions to a format of lower range ask; what is finite stays so.
 DX_INLINE VI FloatToHalfWords(VF x) {
-  uint16_t bits[kWidth];
-  StoreHalf(bits, x);
-  VI words;
-  for (int i = 0; i < kWidth; ++i) words[i] = bits[i];
-  return words;
+  const VI bits = BitsOf(x), magnitude = bits & 0x7fffffff;
+  const VI subnormal = ToInt(Select(magnitude < 0x38800000, FromBits(magnitude) * 16777216.0f, VF{}));
+  VI half = Select(magnitude < 0x38800000, subnormal, (magnitude - (112 << 23)) >> 13);
+  half = Select(magnitude >= 0x47800000, SplatI(0x7bff), half);
+  half = Select(magnitude >= 0x7f800000, SplatI(0x7c00), half);
+  half = Select(magnitude > 0x7f800000, SplatI(0x7e00), half);
+  return half | (bits >> 16 & 0x8000);
 }
 DX_INLINE VF HalfWordsToFloat(VI x) {
   uint16_t bits[kWidth];
