@@ -17,6 +17,7 @@ import { demandReduction, reduceLoss, type LossOptions, type Reduction } from ".
 import { reshape } from "./movement.ts";
 import { sum } from "./reduce.ts";
 import { emitSoftmax, logSoftmax } from "./softmax.ts";
+import { crossEntropyGradientShader, crossEntropyShader } from "../shader/lowering.ts";
 import { cast, constant, demandFloat, sequence } from "./support.ts";
 import { exp, neg } from "./unary.ts";
 
@@ -80,6 +81,21 @@ function emitNll(g: GraphBuilder, logs: Expr, target: Expr, weight: Expr | undef
   return [reduction === "mean" ? g.elementWiseDivide(negative, total) : negative, total];
 }
 
+/** The outputs of crossEntropy by a shader, where one is chosen. */
+function launchedLoss(g: GraphBuilder, x: Expr, target: Expr, { ignoreIndex, reduction }: NllAttributes): Expr[] | null {
+  const [n, c, places] = classSizes(x.sizes);
+  const made = places === 1 ? crossEntropyShader(g, g.reshape(x, [n, c]), () => rowClasses(g, target, n), ignoreIndex) : null;
+  if (made === null) return null;
+  const [logs, losses, counted] = made as [Expr, Expr, Expr];
+  const total = sumOver(g, counted, [0]);
+  const summed = reduction === "none" ? losses : sumOver(g, losses, [0]);
+  const loss = reduction === "mean" ? g.elementWiseDivide(summed, total) : summed;
+  return [cast(g, loss, x.dtype), cast(g, total, x.dtype), g.reshape(logs, x.sizes)];
+}
+
+/** Classes as [N]; those that are none stay so. */
+const rowClasses = (g: GraphBuilder, target: Expr, n: number): Expr => g.reshape(cast(g, target, "int32"), [n]);
+
 const lossAndTotal = ([x]: readonly TensorSpec[], { reduction }: NllAttributes): TensorSpec[] => [
   { shape: reduction === "none" ? placesShape(x!) : [], dtype: x!.dtype },
   { shape: [], dtype: x!.dtype },
@@ -138,6 +154,8 @@ const crossEntropyOp: Definition<NllAttributes> = define<NllAttributes>({
   name: "crossEntropy",
   infer: ([x, target], attrs) => [...lossAndTotal([x!, target!], attrs), x!],
   lower: (g, [x, target], attrs) => {
+    const launched = launchedLoss(g, x!, target!, attrs);
+    if (launched !== null) return launched;
     const sizes = classSizes(x!.sizes);
     const logs = g.reshape(emitSoftmax(g, g.reshape(x!, sizes), 1, true), sizes);
     return [...emitNll(g, logs, target!, undefined, attrs), g.reshape(logs, x!.sizes)];
@@ -161,11 +179,16 @@ const crossEntropyGradOp = define<NllAttributes>({
   infer: ([, logs]) => [logs!],
   lower: (g, [dy, logs, target, total], { ignoreIndex, reduction }) => {
     const sizes = classSizes(logs!.sizes);
-    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, logs!.dtype as "float32");
-    const counted = g.expand(sumOver(g, hot, [1]), sizes);
     // Where nothing counts the total is 0, and so is each gradient.
     const scale =
       reduction === "mean" ? g.elementWiseDivide(dy!, g.elementWiseMax(total!, constant(g, total!.dtype, 1, total!.sizes))) : dy!;
+    if (sizes[2] === 1) {
+      const [rows, factor] = [g.reshape(logs!, [sizes[0], sizes[1]]), g.reshape(scale, [reduction === "none" ? sizes[0] : 1])];
+      const dx = crossEntropyGradientShader(g, rows, () => rowClasses(g, target!, sizes[0]), factor, ignoreIndex);
+      if (dx !== null) return [g.reshape(dx, logs!.sizes)];
+    }
+    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, logs!.dtype as "float32");
+    const counted = g.expand(sumOver(g, hot, [1]), sizes);
     const spread = reduction === "none" ? g.reshape(scale, [sizes[0], 1, sizes[2]]) : g.reinterpret(scale, { sizes: [1, 1, 1] });
     const probabilities = g.elementWiseExp(g.reshape(logs!, sizes));
     const distance = g.elementWiseSubtract(g.elementWiseMultiply(probabilities, counted), hot);

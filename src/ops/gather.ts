@@ -12,6 +12,7 @@ import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { empty } from "./creation.ts";
 import { broadcastTo, reshape } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
+import { sumRowsShader } from "../shader/lowering.ts";
 import { lowerFold } from "./scatter-lower.ts";
 import { cast } from "./support.ts";
 
@@ -53,7 +54,11 @@ const gatherOp: Definition<AxisAttributes> = define<AxisAttributes>({
 const sumByOp: Definition<SumAttributes> = define<SumAttributes>({
   name: "sumByIndex",
   infer: ([dy], { shape }) => [{ shape, dtype: dy!.dtype }],
-  lower: (g, [dy, index], { axis, shape, isShared }) => [lowerFold(g, dy!, index!, { axis, shape, isShared, fold: "sum" })],
+  lower: (g, [dy, index], { axis, shape, isShared }) => {
+    const [count, rows] = [shape[0]!, dy!.sizes[0]!];
+    const made = isShared && axis === 0 && shape.length > 0 ? sumRowsShader(g, dy!, index!, count, rows) : null;
+    return [made === null ? lowerFold(g, dy!, index!, { axis, shape, isShared, fold: "sum" }) : g.reinterpret(made, { sizes: shape })];
+  },
   grad: (dy, { inputs: [, index], attrs: { axis, isShared } }) => [
     isShared ? call(indexSelectOp, [dy, index!], { axis }) : call(gatherOp, [dy, index!], { axis }),
     null,

@@ -1,4 +1,5 @@
 /** Adam, and AdamW with its decoupled weight decay. */
+import { adamShader } from "../shader/lowering.ts";
 import { correction, cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
@@ -39,6 +40,12 @@ const adamRule = rule<Fixed>(
     const denominator = f.add(f.sqrt(peak), wide(one.mul(root, o.eps)));
     const moved = f.sub(w, f.div(f.mul(m, wide(step)), denominator));
     return o.amsgrad ? [moved, m, v, peak] : [moved, m, v];
+  },
+  (g, { p, gradient, rates, counters, state }, { amsgrad, maximize, beta2, eps, weightDecay, decoupled }) => {
+    if (amsgrad) return null;
+    const decay = { decay: decoupled ? 0 : weightDecay, shrinking: decoupled ? weightDecay : 0 };
+    const numbers = { sign: maximize ? -1 : 1, beta2, rest2: 1 - beta2, eps, ...decay };
+    return adamShader(g, [p, gradient, state[0]!, state[1]!], [...rates, ...counters.slice(1)], numbers);
   },
 );
 

@@ -1,5 +1,6 @@
 /** The update of an optimizer as one operation over flat tensors: from a formula of its quantities. */
 import { define, type Definition } from "../definition.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { Formula } from "../ops/formula.ts";
 import { cast } from "../ops/support.ts";
@@ -33,11 +34,15 @@ export interface Rule {
   readonly update: Definition<UpdateAttributes>;
 }
 
+/** What a shader makes of the same, from the inputs as they are; null: none is chosen. */
+export type Launch<F> = (g: GraphBuilder, q: Pick<Quantities, "p" | "gradient" | "rates" | "counters" | "state">, fixed: F) => readonly Expr[] | null; // prettier-ignore
+
 /** `move` gives the parameter and its state after the step. */
 export function rule<F extends object>(
   name: string,
   counters: (fixed: F) => readonly Counter[],
   move: (q: Quantities, fixed: F) => readonly Expr[],
+  launch?: Launch<F>,
 ): Rule {
   return {
     clock: clockRule(name, counters),
@@ -46,20 +51,20 @@ export function rule<F extends object>(
       infer: ([p, , ...more], { rates, counters: n }) => [p!, ...more.slice(rates + n)],
       lower: (g, inputs, { rates, counters: n, fixed }) => {
         const { dtype, sizes } = inputs[0]!;
-        const [p, gradient, ...more] = inputs.map((x) => cast(g, x, "float32"));
-        const moved = move(
-          {
-            f: new Formula(g, "float32", sizes),
-            one: new Formula(g, "float32", [1]),
-            p: p!,
-            gradient: gradient!,
-            rates: more.slice(0, rates),
-            counters: more.slice(rates, rates + n),
-            state: more.slice(rates + n),
-            wide: (x) => g.expand(x, sizes),
-          },
-          fixed as F,
-        );
+        const quantities = ([p, gradient, ...more]: readonly Expr[]): Pick<
+          Quantities,
+          "p" | "gradient" | "rates" | "counters" | "state"
+        > => ({
+          p: p!,
+          gradient: gradient!,
+          rates: more.slice(0, rates),
+          counters: more.slice(rates, rates + n),
+          state: more.slice(rates + n),
+        });
+        const launched = launch?.(g, quantities(inputs), fixed as F);
+        if (launched) return launched;
+        const more = { f: new Formula(g, "float32", sizes), one: new Formula(g, "float32", [1]), wide: (x: Expr) => g.expand(x, sizes) };
+        const moved = move({ ...quantities(inputs.map((x) => cast(g, x, "float32"))), ...more }, fixed as F);
         return moved.map((x) => cast(g, x, dtype));
       },
       grad: null,

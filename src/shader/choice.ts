@@ -5,7 +5,20 @@ import { ValueError } from "../errors.ts";
 
 export type ShaderMode = "off" | "on" | "only-measured";
 /** What a shader computes. */
-export type ShaderName = "add" | "addBroadcast" | "cast" | "gelu" | "layerNorm" | "logSoftmax" | "matmul" | "relu" | "rmsNorm" | "softmax";
+export type ShaderName =
+  | "adam"
+  | "add"
+  | "addBroadcast"
+  | "cast"
+  | "crossEntropy"
+  | "gelu"
+  | "layerNorm"
+  | "logSoftmax"
+  | "matmul"
+  | "relu"
+  | "rmsNorm"
+  | "softmax"
+  | "sumRows";
 
 const modes: readonly string[] = ["off", "on", "only-measured"] satisfies ShaderMode[];
 

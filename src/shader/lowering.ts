@@ -1,15 +1,17 @@
 /** The library's shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
 import type { DType } from "../dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import type { Expr, ShaderCall } from "../graph/graph.ts";
+import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../shape.ts";
 import { choosesShader, type ShaderName } from "./choice.ts";
+import { fillCall } from "./fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
 import * as elementwise from "./kernels/elementwise.ts";
-import type { FloatElement } from "./kernels/elementwise.ts";
+import type { AdamNumbers, FloatElement } from "./kernels/elementwise.ts";
 import { gemm, isWholeFor, TILES, type Tile } from "./kernels/gemm.ts";
 import { callOf, type Kernel } from "./kernels/kernel.ts";
 import * as rows from "./kernels/rows.ts";
+import { embeddingBackward } from "./kernels/scatter.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
 const MOST_BYTES = 2 ** 29;
@@ -25,21 +27,31 @@ function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], ex
   return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MOST_BYTES) ? element : null;
 }
 
+/** By the names of the kernel's buffers, in its order. */
+type Inputs = { readonly [name: string]: Expr };
+type Params = { readonly [name: string]: number };
+
 interface Launch {
-  /** By the names of the kernel's buffers, in its order. */
-  readonly inputs: { readonly [name: string]: Expr };
-  readonly output: { readonly name: string; readonly dtype: DType; readonly sizes: readonly number[] };
-  readonly params?: { readonly [name: string]: number };
+  readonly inputs: Inputs;
+  readonly output: Output;
+  readonly params?: Params;
 }
 
-function launch(g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr {
+interface Output extends Sized {
+  readonly name: string;
+}
+
+function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: readonly Output[], params: Params, fills = false): Expr[] {
   const shapes = Object.fromEntries([
     ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
-    [output.name, output.sizes] as const,
+    ...outputs.map(({ name, sizes }) => [name, sizes] as const),
   ]);
-  const call: ShaderCall = callOf(kernel, { shapes, params: params ?? {} });
-  return g.shader(call, Object.values(inputs), [output])[0]!;
+  const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall({ dtype, shape: sizes })) : [];
+  return g.shader(callOf(kernel, { shapes, params }, zeros), Object.values(inputs), outputs);
 }
+
+const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>
+  launchAll(g, kernel, inputs, [output], params ?? {})[0]!;
 
 /** relu or gelu. */
 export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Expr | null {
@@ -92,7 +104,7 @@ export function addShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
 /** Of rows: x is [rows, columns]. */
 function ofRows(g: GraphBuilder, kernel: Kernel, x: Expr, more: { readonly [name: string]: Expr } = {}, eps = 0): Expr {
   const output = { name: "y", dtype: x.dtype, sizes: x.sizes };
-  return launch(g, kernel, { inputs: { x, ...more }, output, params: { rows: x.sizes[0]!, eps } });
+  return launch(g, kernel, { inputs: { x, ...more }, output, params: { rows: x.sizes[0]!, eps, ignored: 0 } });
 }
 
 /** softmax or logSoftmax along the last axis. */
@@ -135,4 +147,51 @@ export function matmulShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
   // Only whole tiles have been measured.
   if (chosen(g, "matmul", [a, b, output], isWhole ? Math.min(m, n, k) : 0) === null) return null;
   return launch(g, gemm(tile, isWhole), { inputs: { a, b }, output });
+}
+
+/**
+ * Of logits [N, C] and classes [N] as int32: the logarithms of the probabilities, the losses and whether each row counts, [N] in float32.
+ * ignored: a class that does not count, as those do that are none.
+ */
+export function crossEntropyShader(g: GraphBuilder, x: Expr, target: () => Expr, ignored: number): Expr[] | null {
+  const [n, columns] = x.sizes as [number, number];
+  const e = chosen(g, "crossEntropy", [x], columns);
+  if (e === null) return null;
+  const each = { dtype: "float32", sizes: [n] } as const;
+  const outputs = [{ name: "logs", dtype: x.dtype, sizes: x.sizes }, { name: "loss", ...each }, { name: "counted", ...each }]; // prettier-ignore
+  return launchAll(g, rows.crossEntropy(e, columns), { x, target: target() }, outputs, { rows: n, eps: 0, ignored: ignored >>> 0 });
+}
+
+/** The gradient of the logits; scale: [N] or one element, of the logarithms' dtype. */
+export function crossEntropyGradientShader(g: GraphBuilder, logs: Expr, target: () => Expr, scale: Expr, ignored: number): Expr | null {
+  const [n, columns] = logs.sizes as [number, number];
+  const e = chosen(g, "crossEntropy", [logs], columns);
+  if (e === null) return null;
+  const output = { name: "dx", dtype: logs.dtype, sizes: logs.sizes };
+  const params = { rows: n, eps: 0, ignored: ignored >>> 0 };
+  return launch(g, rows.crossEntropyBackward(e, columns), { inputs: { logs, target: target(), scale }, output, params });
+}
+
+/** Parts of values [rows, …] in float32 added by their places [rows] as int32 to zeros [count, …], in no order. */
+export function sumRowsShader(g: GraphBuilder, values: Expr, places: Expr, count: number, rows: number): Expr | null {
+  const columns = sizeOf(values.sizes) / rows;
+  const output = { name: "dweight", dtype: values.dtype, sizes: [count, columns] };
+  if (values.dtype !== "float32" || places.dtype !== "int32" || chosen(g, "sumRows", [values, output], columns) === null) return null;
+  const inputs = { dy: g.reshape(values, [rows, columns]), index: g.reshape(places, [rows]) };
+  return launchAll(g, embeddingBackward(), inputs, [output], {}, true)[0]!;
+}
+
+/** One step of Adam: the parameter and its two moments. single: of one element each, see kernels/elementwise.ts. */
+export function adamShader(
+  g: GraphBuilder,
+  given: readonly [Expr, Expr, Expr, Expr],
+  single: readonly Expr[],
+  numbers: AdamNumbers,
+): Expr[] | null {
+  const [p, gradient, m, v] = given;
+  if ([...given, ...single].some((x) => x.dtype !== "float32") || chosen(g, "adam", given) === null) return null;
+  const lines = single.map((x) => g.reshape(x, [1]));
+  const scalars = g.join(lines, { output: { sizes: [lines.length] }, axis: 0 });
+  const outputs = ["pNext", "mNext", "vNext"].map((name) => ({ name, dtype: "float32" as const, sizes: p.sizes }));
+  return launchAll(g, elementwise.adam(sizeOf(p.sizes)), { p, g: gradient, m, v, scalars }, outputs, numbers);
 }

@@ -4,10 +4,18 @@ import * as dx from "../../src/index.ts";
 import { choosesShader, shaderMode } from "../../src/shader/choice.ts";
 import { Capabilities } from "../../src/dml/capabilities.ts";
 import { nativeDevice } from "../../src/runtime/devices.ts";
-import { eachMode, numbers } from "../device.ts";
+import { eachDevice, eachMode, numbers } from "../device.ts";
 import { expectClose } from "./kernels/support.ts";
 
 const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([...shape], { generator: new dx.Generator(seed) });
+
+const places = (n: number, of: number): dx.Tensor =>
+  dx.tensor(
+    Array.from({ length: n }, (_, i) => (i * 37) % of),
+    { dtype: "int32" },
+  );
+/** Some of the places name no class. */
+const classes = (n: number, of: number): dx.Tensor => dx.where(dx.eq(places(n, 3), 1), dx.tensor(-100, { dtype: "int32" }), places(n, of));
 
 /** Each with sizes that no other test uses: programs are kept. */
 const cases: readonly (readonly [string, readonly (readonly number[])[], (...x: dx.Tensor[]) => dx.Tensor])[] = [
@@ -23,6 +31,11 @@ const cases: readonly (readonly [string, readonly (readonly number[])[], (...x: 
   ["softmax along another axis", [[6, 310]], (x) => dx.softmax(x!, 0)],
   ["layerNorm", [[6, 311], [311], [311]], (x, w, b) => dx.layerNorm(x!, [311], w!, b!)],
   ["rmsNorm", [[6, 312], [312]], (x, w) => dx.rmsNorm(x!, [312], w!)],
+  ["crossEntropy", [[6, 314]], (x) => dx.crossEntropy(x!, classes(6, 314))],
+  ["crossEntropy of images, each place", [[2, 315, 1, 1]], (x) => dx.crossEntropy(x!, places(2, 315).reshape(2, 1, 1), { reduction: "none" })],
+  ["crossEntropy without a class", [[6, 316]], (x) => dx.crossEntropy(x!, places(6, 316), { ignoreIndex: 37, reduction: "sum" })],
+  ["crossEntropy of float16", [[6, 317]], (x) => dx.crossEntropy(x!.to("float16"), classes(6, 317)).to("float32")],
+  ["embedding", [[9, 318]], (x) => dx.embedding(places(40, 9).reshape(5, 8), x!)],
   ["matmul", [[70, 313], [313, 33]], (x, y) => dx.matmul(x!, y!)],
   ["matmul of views", [[313, 71], [34, 313]], (x, y) => dx.matmul(x!.transpose(0, 1), y!.transpose(0, 1))],
 ]; // prettier-ignore
@@ -57,6 +70,33 @@ eachMode("operations by shaders", (device, mode) => {
     const element = /float16|casts/.test(name) ? "f16" : "f32";
     const terms = name.startsWith("matmul") ? 313 : 1;
     results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element, terms));
+  });
+});
+
+eachDevice("optimizers by shaders", (device) => {
+  it.each([
+    ["adam", { weightDecay: 0.1 }],
+    ["adam", { maximize: true, betas: [0.8, 0.9] }],
+    ["adamW", { lr: 0.01 }],
+    ["adam", { amsgrad: true }],
+  ] as const)("%s %o", (name, options) => {
+    const results = ["off", "on"].map((shaders) => {
+      put(shaders);
+      dx.closeDevice(device);
+      const weights = [real([7, 31], 1), real([41], 2)].map((w) => w.requiresGrad_());
+      const optimizer = dx.optim[name](weights, options as dx.optim.AdamOptions);
+      let launched = 0;
+      for (let step = 0; step < 3; step++) {
+        optimizer.zeroGrad();
+        weights.map((w, i) => w.mul(w).mul(i + step).sum()).reduce((a, b) => a.add(b)).backward(); // prettier-ignore
+        launched -= dx.counters(device).shadersCompiled;
+        optimizer.step();
+        launched += dx.counters(device).shadersCompiled;
+      }
+      return { launched, list: weights.map((w) => numbers(w)) };
+    });
+    expect(results.map((r) => r.launched)).toEqual([0, "amsgrad" in options ? 0 : 1]);
+    results[1]!.list.forEach((w, i) => expectClose(w, results[0]!.list[i]!));
   });
 });
 

@@ -18,10 +18,11 @@ function elementwise(
   name: string,
   inputs: Names,
   outputs: Names,
-  fn: (values: readonly Float[], constants: readonly Float[]) => readonly Float[],
+  fn: (values: readonly Float[], constants: readonly Float[], params: { readonly [name: string]: Float }) => readonly Float[],
   size: number,
   /** Elements of the input `scalars`, which all threads read. */
   constants = 0,
+  params: { readonly [name: string]: "f32" } = {},
 ): Kernel {
   const elements = [...Object.values(inputs), ...Object.values(outputs)];
   // Of the wider element 16 bytes: threads that write 32 would leave gaps between them in each access.
@@ -31,7 +32,7 @@ function elementwise(
   const key = `${name} ${elements.join(" ")} x${depth}`;
   const groups = ({ shapes }: LaunchFacts): number => Math.ceil(sizeOf(shapes[Object.keys(outputs)[0]!]!) / tile);
   const given: Names = constants === 0 ? inputs : { ...inputs, scalars: "f32" };
-  return kernel(key, { inputs: given, outputs, threads: THREADS, groups, inPlace: true }, (s) => {
+  return kernel(key, { inputs: given, outputs, params, threads: THREADS, groups, inPlace: true }, (s) => {
     const of = (names: Names): Numbers[] => Object.keys(names).map((key) => s.buffers[key] as Numbers);
     const [from, to] = [of(inputs), of(outputs)];
     const shared = Array.from({ length: constants }, (_, i) => (s.buffers["scalars"] as Numbers).load(i));
@@ -42,7 +43,7 @@ function elementwise(
       places.forEach((at, i) => {
         const made = Array.from({ length: width }, (_, k) => {
           const values = found[i]!.map((x) => x[k]!);
-          return fn(values, shared);
+          return fn(values, shared, s.params);
         });
         to.forEach((y, o) => {
           const values = made.map((each) => each[o]!);
@@ -63,6 +64,7 @@ function elementwise(
               fn(
                 from.map((x) => x.load(at.add(k))),
                 shared,
+                s.params,
               ),
             );
             to.forEach((y, o) => y.storesInside(at, made.map((each) => each[o]!))); // prettier-ignore
@@ -105,22 +107,41 @@ export const swigluBackward = (e: FloatElement, size: number): Kernel =>
     size,
   );
 
+/** Of Adam, as numbers of the launch. */
+export interface AdamNumbers {
+  readonly [name: string]: number;
+  /** -1: climb. */
+  readonly sign: number;
+  readonly beta2: number;
+  /** 1 - beta2, which float32 would round more coarsely. */
+  readonly rest2: number;
+  readonly eps: number;
+  /** Added to the gradient, times the parameter. */
+  readonly decay: number;
+  /** Of the parameter itself, times the learning rate. */
+  readonly shrinking: number;
+}
+const adamNumbers = { sign: "f32", beta2: "f32", rest2: "f32", eps: "f32", decay: "f32", shrinking: "f32" } as const;
+
 /**
- * One step of Adam over a flat buffer: parameters p, gradients g, moments m and v; `scalars` holds [lr / (1 - b1^t), b1, b2, eps,
- * 1 / sqrt(1 - b2^t), weight decay that is added to g, 1 - lr * decoupled weight decay]. p, m and v may be written in place.
+ * One step of Adam over a flat buffer: parameters p, gradients g, moments m and v, which may be written in place; `scalars` holds [learning rate,
+ * beta1, 1 - beta1, 1 - beta1^t, 1 - beta2^t]. See optim/adam.ts, whose roundings these are.
  */
 export const adam = (size: number): Kernel =>
   elementwise(
     "adam",
     { p: "f32", g: "f32", m: "f32", v: "f32" },
     { pNext: "f32", mNext: "f32", vNext: "f32" },
-    ([p, g, m, v], [rate, b1, b2, eps, scale, decay, keep]) => {
-      const grad = p!.fma(decay!, g!);
-      const mNext = grad.sub(m!).fma(b1!.neg().add(1), m!);
-      const vNext = grad.square().sub(v!).fma(b2!.neg().add(1), v!);
-      const step = mNext.mul(rate!).div(vNext.sqrt().fma(scale!, eps!));
-      return [p!.mul(keep!).sub(step), mNext, vNext];
+    ([p, g, m, v], [rate, beta1, rest1, corrected1, corrected2], n) => {
+      const gradient = p!.fma(n["decay"]!, g!.mul(n["sign"]!));
+      const mNext = m!.mul(beta1!).add(gradient.mul(rest1!));
+      const vNext = v!.mul(n["beta2"]!).add(gradient.square().mul(n["rest2"]!));
+      const root = corrected2!.sqrt();
+      const step = rate!.mul(root).div(corrected1!);
+      const kept = p!.mul(rate!.mul(n["shrinking"]!).neg().add(1));
+      return [kept.sub(mNext.mul(step).div(vNext.sqrt().add(root.mul(n["eps"]!)))), mNext, vNext];
     },
     size,
-    7,
+    5,
+    adamNumbers,
   );

@@ -10,7 +10,8 @@ import type { FloatElement } from "./elementwise.ts";
 import { GroupReduction, kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";
 
 type Names = { readonly [name: string]: FloatElement | "i32" };
-type RowScope = Scope<Names, { readonly rows: "u32"; readonly eps: "f32" }>;
+type RowParams = { readonly rows: "u32"; readonly eps: "f32"; readonly ignored: "u32" };
+type RowScope = Scope<Names, RowParams>;
 
 /** How a row of so many columns is worked on. */
 interface Plan {
@@ -49,7 +50,7 @@ class Row {
   readonly #plan: Plan;
   readonly #inputs: readonly string[];
   #pieces: Piece[] | null = null;
-  readonly #reduction: GroupReduction<{ readonly rows: "u32"; readonly eps: "f32" }>;
+  readonly #reduction: GroupReduction<RowParams>;
 
   constructor(s: RowScope, plan: Plan, inputs: readonly string[]) {
     this.#s = s;
@@ -141,7 +142,7 @@ function rowKernel(
     return sizeOf(shape) / shape.at(-1)!;
   };
   const key = `${name} ${element} ${plan.threads} ${plan.width} ${plan.kept}`;
-  return kernel(key, { inputs, outputs, params: { rows: "u32", eps: "f32" }, threads: plan.threads, groups }, (s) => {
+  return kernel(key, { inputs, outputs, params: { rows: "u32", eps: "f32", ignored: "u32" }, threads: plan.threads, groups }, (s) => {
     const scope = s as unknown as RowScope;
     // A large grid has a few groups too many.
     scope.if(scope.group.lt(scope.params.rows), () => body(new Row(scope, plan, rowInputs), scope));
@@ -232,30 +233,36 @@ export const rmsNormBackward = (e: FloatElement, columns: number): Kernel =>
     row.write("dx", ["weight"], ({ x, dy, weight: w }) => dy!.mul(w!).sub(x!.mul(factor)).mul(scale));
   });
 
-/** loss = log Σ e^x - x[target], of each row; a target that is no column gives the loss 0. */
+/** The class of a row; as an unsigned number one that does not count is no column. */
+function classOf(row: Row, s: RowScope): Uint {
+  const place = (s.buffers["target"]!.load(row.index) as Int).bits();
+  return place.eq(s.params.ignored).select(0xffffffff, place);
+}
+
+/** The logarithms of each row's probabilities, minus that of its target (0 where the target is no column), and whether it counts. */
 export const crossEntropy = (e: FloatElement, columns: number): Kernel =>
-  rowKernel("crossEntropy", columns, e, { x: e, target: "i32" }, { loss: "f32" }, ["x"], (row, s) => {
-    const place = (s.buffers["target"]!.load(row.index) as Int).bits();
+  rowKernel("crossEntropy", columns, e, { x: e, target: "i32" }, { logs: e, loss: "f32", counted: "f32" }, ["x"], (row, s) => {
+    const place = classOf(row, s);
     const most = row.max(({ x }) => x!);
     const sum = row.sum(({ x }) => x!.sub(most).exp()).log();
+    row.write("logs", [], ({ x }) => x!.sub(most).sub(sum));
     const isThere = place.lt(row.columns);
     const own = (s.buffers["x"] as Numbers).load(isThere.select(row.index.mul(row.columns).add(place), 0));
-    s.if(s.local.eq(0), () => (s.buffers["loss"] as Numbers).store(row.index, isThere.select(sum.add(most).sub(own), 0)));
+    s.if(s.local.eq(0), () => {
+      (s.buffers["loss"] as Numbers).store(row.index, isThere.select(sum.sub(own.sub(most)), 0));
+      (s.buffers["counted"] as Numbers).store(row.index, isThere.select(s.f32(1), 0));
+    });
   });
 
-/** dx = dloss (softmax(x) - [column = target]); 0 where the target is no column. */
+/** dx = scale (e^logs - [column = target]) in rows that count, else 0; a scale for each row, or one for all. */
 export const crossEntropyBackward = (e: FloatElement, columns: number): Kernel =>
-  rowKernel("crossEntropyBackward", columns, e, { x: e, target: "i32", dloss: "f32" }, { dx: e }, ["x"], (row, s) => {
-    const place = (s.buffers["target"]!.load(row.index) as Int).bits();
-    const most = row.max(({ x }) => x!);
-    const sum = row.sum(({ x }) => x!.sub(most).exp());
-    const factor = place.lt(row.columns).select((s.buffers["dloss"] as Numbers).load(row.index), 0);
-    row.write("dx", [], ({ x }, column) =>
-      x!
-        .sub(most)
-        .exp()
-        .div(sum)
-        .sub(column.eq(place).select(s.f32(1), 0))
-        .mul(factor),
-    );
+  rowKernel("crossEntropyBackward", columns, e, { logs: e, target: "i32", scale: e }, { dx: e }, ["logs"], (row, s) => {
+    const place = classOf(row, s);
+    const scales = s.buffers["scale"] as Numbers;
+    const scale = scales.load(scales.size.eq(1).select(0, row.index));
+    const isThere = place.lt(row.columns);
+    row.write("dx", [], ({ logs }, column) => {
+      const distance = logs!.exp().sub(column.eq(place).select(s.f32(1), 0));
+      return isThere.select(distance.mul(scale), 0);
+    });
   });

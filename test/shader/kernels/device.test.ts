@@ -64,7 +64,7 @@ eachDevice("the library's shaders", () => {
   it.each([7, 1024, 4097])("rows of %i", (columns) => {
     const shape = [5, columns];
     const x = real(shape, 3, 5);
-    const params = { rows: 5, eps: 1e-5 };
+    const params = { rows: 5, eps: 1e-5, ignored: 0xffffffff };
     const run = (kernel: typeof rows.softmax, inputs: { [name: string]: dx.Tensor }, output: string): number[] =>
       values(runKernel(kernel("f32", columns), { inputs, outputs: { [output]: shape }, params })[output]!);
     const flat = values(x);
@@ -90,7 +90,9 @@ eachDevice("the library's shaders", () => {
     });
     expectClose(run(rows.rmsNorm, { x, weight }, "y"), rms);
     const target = dx.tensor([0, columns - 1, 3, -100, 5], { dtype: "int32" });
-    const { loss } = runKernel(rows.crossEntropy("f32", columns), { inputs: { x, target }, outputs: { loss: [5] }, params });
+    const outputs = { logs: shape, loss: [5], counted: [5] };
+    const { logs, loss } = runKernel(rows.crossEntropy("f32", columns), { inputs: { x, target }, outputs, params });
+    expectClose(values(logs!), softmax.map(Math.log)); // prettier-ignore
     expectClose(values(loss!), [0, columns - 1, 3, -1, 5].map((t, r) => (t < 0 ? 0 : -Math.log(softmax[r * columns + t]!)))); // prettier-ignore
   });
 
@@ -121,8 +123,10 @@ eachDevice("the library's shaders", () => {
     expect(values(dweight!)).toEqual(expected);
     const size = 3001;
     const [p, g, m, v] = [real([size], 1), real([size], 2), real([size], 3), real([size], 4).abs()] as const;
-    const scalars = dx.tensor([1e-3, 0.9, 0.99, 1e-8, 1.5, 0, 1]);
-    const made = runKernel(each.adam(size), { inputs: { p, g, m, v, scalars }, outputs: { pNext: [size], mNext: [size], vNext: [size] } });
+    const scalars = dx.tensor([1e-3, 0.9, 0.1, 1, 1 / 1.5 ** 2]);
+    const params = { sign: 1, beta2: 0.99, rest2: 0.01, eps: 1e-8, decay: 0, shrinking: 0 };
+    const outputs = { pNext: [size], mNext: [size], vNext: [size] };
+    const made = runKernel(each.adam(size), { inputs: { p, g, m, v, scalars }, outputs, params });
     const [ps, gs, ms, vs] = [p, g, m, v].map(values) as [number[], number[], number[], number[]];
     const first = ms.map((x, i) => 0.9 * x + 0.1 * gs[i]!);
     const second = vs.map((x, i) => 0.99 * x + 0.01 * gs[i]! ** 2);

@@ -75,20 +75,16 @@ it("a step of Adam", () => {
   const [p, g, m] = [1, 2, 3].map((seed) => numbers(size, seed, 1)) as [number[], number[], number[]];
   const v = numbers(size, 4, 1).map((x) => Math.fround(x * x));
   const [lr, b1, b2, eps, decay, t, apart] = [1e-2, 0.9, 0.999, 1e-8, 0.1, 3, 0.01];
-  const scalars = [lr / (1 - b1 ** t), b1, b2, eps, 1 / Math.sqrt(1 - b2 ** t), decay, 1 - lr * apart];
+  const scalars = [lr, b1, 1 - b1, 1 - b1 ** t, 1 - b2 ** t];
   const shape = [size];
-  const { pNext, mNext, vNext } = launch(kernels.adam(size), {
-    p: { shape, values: p },
-    g: { shape, values: g },
-    m: { shape, values: m },
-    v: { shape, values: v },
-    scalars: { shape: [7], values: scalars },
-    pNext: { shape },
-    mNext: { shape },
-    vNext: { shape },
-  });
+  const given = { p: { shape, values: p }, g: { shape, values: g }, m: { shape, values: m }, v: { shape, values: v } };
+  const { pNext, mNext, vNext } = launch(
+    kernels.adam(size),
+    { ...given, scalars: { shape: [5], values: scalars }, pNext: { shape }, mNext: { shape }, vNext: { shape } },
+    { sign: -1, beta2: b2, rest2: 1 - b2, eps, decay, shrinking: apart },
+  );
   const next = p.map((x, i) => {
-    const grad = g[i]! + decay * x;
+    const grad = decay * x - g[i]!;
     const first = b1 * m[i]! + (1 - b1) * grad;
     const second = b2 * v[i]! + (1 - b2) * grad * grad;
     const step = (lr / (1 - b1 ** t)) * (first / (Math.sqrt(second) / Math.sqrt(1 - b2 ** t) + eps));

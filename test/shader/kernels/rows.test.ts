@@ -1,4 +1,4 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as kernels from "../../../src/shader/kernels/rows.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
@@ -22,26 +22,30 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
     const x = numbers(2 * columns, columns, 5, e);
     const dy = numbers(2 * columns, columns + 1, 1, e);
     const expected = rowsOf(x, columns).flatMap(softmax);
-    expectClose(launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0 }).y!, expected, e);
     expectClose(
-      launch(kernels.logSoftmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0 }).y!,
+      launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0, ignored: 0 }).y!,
+      expected,
+      e,
+    );
+    expectClose(
+      launch(kernels.logSoftmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0, ignored: 0 }).y!,
       expected.map(Math.log),
       e,
     );
-    const y = launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0 }).y!;
+    const y = launch(kernels.softmax(e, columns), { x: { shape, values: x }, y: { shape } }, { rows: 2, eps: 0, ignored: 0 }).y!;
     const given = { y: { shape, values: y }, dy: { shape, values: dy }, dx: { shape } };
     const dx = rowsOf(y, columns).flatMap((row, r) => {
       const dot = sum(row.map((v, i) => v * dy[r * columns + i]!));
       return row.map((v, i) => v * (dy[r * columns + i]! - dot));
     });
-    expectClose(launch(kernels.softmaxBackward(e, columns), given, { rows: 2, eps: 0 }).dx!, dx, e);
+    expectClose(launch(kernels.softmaxBackward(e, columns), given, { rows: 2, eps: 0, ignored: 0 }).dx!, dx, e);
   });
 
   it.each([5, 64, 1028])("of %i: layerNorm and RMSNorm, forward and backward", (columns) => {
     const shape = [3, columns];
     const [x, dy] = [numbers(3 * columns, columns, 2, e), numbers(3 * columns, 9, 1, e)];
     const [weight, bias] = [numbers(columns, 7, 1, e), numbers(columns, 8, 1, e)];
-    const params = { rows: 3, eps: EPS };
+    const params = { rows: 3, eps: EPS, ignored: 0 };
     const w = { shape: [columns], values: weight };
     const b = { shape: [columns], values: bias };
     const given = { x: { shape, values: x }, weight: w };
@@ -76,15 +80,22 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
   it.each([7, 1000])("of %i: cross entropy, forward and backward", (columns) => {
     const shape = [4, columns];
     const x = numbers(4 * columns, columns, 5, e);
-    const target = { shape: [4], values: [3, -100, columns - 1, 0] };
-    const dloss = [1, 2, -0.5, 0.25];
+    const target = { shape: [4], values: [3, -100, columns - 1, 2] };
+    const counts = [true, false, true, false];
     const given = { x: { shape, values: x }, target };
-    const params = { rows: 4, eps: 0 };
+    const params = { rows: 4, eps: 0, ignored: 2 };
     const rows = rowsOf(x, columns).map(softmax);
-    const loss = rows.map((row, r) => (target.values[r]! < 0 ? 0 : -Math.log(row[target.values[r]!]!)));
-    expectClose(launch(kernels.crossEntropy(e, columns), { ...given, loss: { shape: [4] } }, params).loss!, loss);
-    const dx = rows.flatMap((row, r) => row.map((p, i) => (target.values[r]! < 0 ? 0 : dloss[r]! * (p - Number(i === target.values[r])))));
-    const all = { ...given, dloss: { shape: [4], values: dloss }, dx: { shape } };
-    expectClose(launch(kernels.crossEntropyBackward(e, columns), all, params).dx!, dx, e);
+    const all = { ...given, logs: { shape }, loss: { shape: [4] }, counted: { shape: [4] } };
+    const { logs, loss, counted } = launch(kernels.crossEntropy(e, columns), all, params);
+    expectClose(logs!, rows.flat().map(Math.log), e); // prettier-ignore
+    expectClose(loss!, rows.map((row, r) => (counts[r] ? -Math.log(row[target.values[r]!]!) : 0))); // prettier-ignore
+    expect(counted).toEqual(counts.map(Number));
+    for (const scale of [[1, 2, -0.5, 0.25], [0.5]]) {
+      const dx = rows.flatMap((row, r) =>
+        row.map((p, i) => (counts[r] ? (scale[r] ?? scale[0]!) * (p - Number(i === target.values[r])) : 0)),
+      );
+      const back = { logs: { shape, values: logs! }, target, scale: { shape: [scale.length], values: scale }, dx: { shape } };
+      expectClose(launch(kernels.crossEntropyBackward(e, columns), back, params).dx!, dx, e);
+    }
   });
 });
