@@ -2,7 +2,7 @@
 import type { Arithmetic } from "./binary.ts";
 import type { Tensor } from "../tensor.ts";
 import { to } from "./data.ts";
-import { takeAlongAxis } from "./gather.ts";
+import { takeAlongAxis } from "./nonzero.ts";
 import { split } from "./join.ts";
 import { outer } from "./matmul.ts";
 import { expand, reshape, view } from "./movement.ts";

@@ -1,4 +1,4 @@
-/** Elements by index: gather, indexSelect, takeAlongAxis, and their adjoint, the sum by index. */
+/** Elements by index: gather, indexSelect, and their adjoint, the sum by index. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";
@@ -142,18 +142,4 @@ export function indexSelect(x: Tensor, axis: number, index: Tensor): Tensor {
   return call(indexSelectOp, [x, reshape(index, [index.size])], { axis: a });
 }
 
-/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Reference: torch.take_along_dim. */
-export function takeAlongAxis(x: Tensor, index: Tensor, axis: number | null = null): Tensor {
-  if (axis === null) return gather(reshape(x, [-1]), 0, reshape(index, [-1]));
-  const a = existingAxis("takeAlongAxis", x, axis);
-  if (index.rank !== x.rank) throw new ShapeError("takeAlongAxis", "index", `of ${x.rank} axes`, index.describe());
-  const wide = (own: Tensor, other: Tensor): Tensor =>
-    broadcastTo(
-      own,
-      own.shape.map((d, i) => (i === a || d !== 1 ? d : other.shape[i]!)),
-      "takeAlongAxis",
-    );
-  return gather(wide(x, index), a, wide(index, x));
-}
-
-export const methods = { gather, indexSelect, takeAlongAxis };
+export const methods = { gather, indexSelect };

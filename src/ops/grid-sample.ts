@@ -12,7 +12,7 @@ import { fmod } from "./division.ts";
 import { gather } from "./gather.ts";
 import { matmul } from "./matmul.ts";
 import { expand, reshape, select, transpose, unsqueeze } from "./movement.ts";
-import { linspace } from "./ranges.ts";
+import { evenSteps } from "./ranges.ts";
 import { demandFloat } from "./support.ts";
 import { abs, floor, round } from "./unary.ts";
 import { clamp, where } from "./where.ts";
@@ -200,7 +200,7 @@ export function affineGrid(
     const line =
       d === 1
         ? tensor([0], { dtype: theta.dtype, device: theta.device })
-        : linspace(-edge, edge, d, { dtype: theta.dtype, device: theta.device });
+        : evenSteps(-edge, edge, d, { dtype: theta.dtype, device: theta.device });
     return expand(
       reshape(
         line,

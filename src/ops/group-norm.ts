@@ -98,6 +98,7 @@ export function groupNorm(
   demandFloat("groupNorm", x);
   if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());
   const c = x.shape[1]!;
+  if (c === 0) throw new ShapeError("groupNorm", "x", "of at least one channel", x.describe());
   if (!Number.isInteger(groups) || groups < 1 || c % groups !== 0)
     throw new ValueError("groupNorm", "groups", `a whole number that divides the ${c} channels`, groups);
   demandChannels("groupNorm", x, [

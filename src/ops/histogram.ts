@@ -11,7 +11,7 @@ import { toDType } from "./data.ts";
 import { amax, amin } from "./extrema.ts";
 import { sumRows } from "./gather.ts";
 import { narrow, reshape, select } from "./movement.ts";
-import { arange, linspace } from "./ranges.ts";
+import { arange, evenSteps } from "./ranges.ts";
 import { sum } from "./reduce.ts";
 import { searchsorted } from "./search.ts";
 import { demandFloat } from "./support.ts";
@@ -42,7 +42,7 @@ function equalEdges(operation: string, x: Tensor, bins: number, range: readonly 
   if (range !== null || x.size === 0) {
     let [low, high] = (range ?? [0, 1]) as [number, number];
     if (low === high) [low, high] = [low - 0.5, high + 0.5];
-    return linspace(low, high, bins + 1, options);
+    return evenSteps(low, high, bins + 1, options);
   }
   const [least, most] = [amin(x), amax(x)];
   const half = where(eq(least, most), number(x, 0.5), number(x, 0));

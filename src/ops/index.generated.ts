@@ -82,6 +82,7 @@ import * as $shuffle from "./shuffle.ts";
 import * as $signalWindows from "./signal-windows.ts";
 import * as $softmax from "./softmax.ts";
 import * as $sort from "./sort.ts";
+import * as $spacing from "./spacing.ts";
 import * as $specialBessel from "./special/bessel.ts";
 import * as $specialErrorFunctions from "./special/error-functions.ts";
 import * as $specialGamma from "./special/gamma.ts";
@@ -562,8 +563,6 @@ export const triuIndices = function ($0: never, $1: never, $2: never = undefined
 export const gather = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gather", "x:0 axis:7 index:0", arguments); try { return $gather.gather($0, $1, $2); } catch (error) { throw under("gather", error); } } as unknown as typeof $gather.gather;
 /** The parts of x at the places of a 1-axis index along an axis. Reference: torch.index_select. DirectML: GATHER. */
 export const indexSelect = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind1.is($1) && isTensor($2) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("indexSelect", "x:0 axis:7 index:0", arguments); try { return $gather.indexSelect($0, $1, $2); } catch (error) { throw under("indexSelect", error); } } as unknown as typeof $gather.indexSelect;
-/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Reference: torch.take_along_dim. */
-export const takeAlongAxis = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind19.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("takeAlongAxis", "x:0 index:0 axis:11", arguments); try { return $gather.takeAlongAxis($0, $1, $2); } catch (error) { throw under("takeAlongAxis", error); } } as unknown as typeof $gather.takeAlongAxis;
 export { type GridSampleOptions } from "./grid-sample.ts";
 /**
  * x [N, C, H, W] (or with a depth) at the places of grid [N, h, w, 2] ([N, d, h, w, 3]), whose last axis is (x, y[, z]) in [-1, 1].
@@ -868,6 +867,8 @@ export const maskedSelectSync = function ($0: never, $1: never) { if (!(isTensor
 export const maskedScatter = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && isTensor($1) && isTensor($2) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("maskedScatter", "x:0 mask:0 source:0", arguments); try { return $nonzero.maskedScatter($0, $1, $2); } catch (error) { throw under("maskedScatter", error); } } as unknown as typeof $nonzero.maskedScatter;
 /** The elements of flattened x at places, which may count from the end; the result has their shape. Reference: torch.take. */
 export const take = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("take", "x:0 index:0", arguments); try { return $nonzero.take($0, $1); } catch (error) { throw under("take", error); } } as unknown as typeof $nonzero.take;
+/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Places may count from the end. Reference: torch.take_along_dim. */
+export const takeAlongAxis = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind19.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("takeAlongAxis", "x:0 index:0 axis:11", arguments); try { return $nonzero.takeAlongAxis($0, $1, $2); } catch (error) { throw under("takeAlongAxis", error); } } as unknown as typeof $nonzero.takeAlongAxis;
 export { type BatchNormOptions } from "./norm.ts";
 /**
  * (x - mean) / sqrt(variance + epsilon) * weight + bias for each channel, over batch and spatial axes.
@@ -1130,8 +1131,6 @@ export const bernoulli = function ($0: never, $1: never = undefined as never) { 
  * Throws ValueError for a step of 0 or one that leads away from end. DirectML: FILL_VALUE_SEQUENCE. Reference: torch.arange.
  */
 export const arange = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind1.is($0) && ($1 === undefined || kinds.kind253.is($1)) && ($2 === undefined || kinds.kind253.is($2)) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("arange", "end:7 second:130 third:130 last:30", arguments); try { return $ranges.arange($0, $1, $2, $3); } catch (error) { throw under("arange", error); } } as unknown as typeof $ranges.arange;
-/** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
-export const linspace = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("linspace", "start:7 end:7 steps:7 options:30", arguments); try { return $ranges.linspace($0, $1, $2, $3); } catch (error) { throw under("linspace", error); } } as unknown as typeof $ranges.linspace;
 /** Ones on the main diagonal of a rows x columns matrix, zeros elsewhere. Reference: torch.eye. */
 export const eye = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(kinds.kind1.is($0) && ($2 === undefined || kinds.kind59.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("eye", "rows:7 columns:27 options:30", arguments); try { return $ranges.eye($0, $1, $2); } catch (error) { throw under("eye", error); } } as unknown as typeof $ranges.eye;
 /** x with zeros above a diagonal (0: the main one) of its last two axes. Reference: torch.tril. */
@@ -1357,8 +1356,6 @@ export const blackmanWindow = function ($0: never, $1: never = undefined as neve
 export const bartlettWindow = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind1.is($0) && ($1 === undefined || kinds.kind303.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("bartlettWindow", "length:7 options:156", arguments); try { return $signalWindows.bartlettWindow($0, $1); } catch (error) { throw under("bartlettWindow", error); } } as unknown as typeof $signalWindows.bartlettWindow;
 /** Kaiser's window: I0(beta sqrt(1 - t²)) / I0(beta). beta: default 12. Reference: torch.kaiser_window. DirectML: as i0. */
 export const kaiserWindow = function ($0: never, $1: never = undefined as never) { if (!(kinds.kind1.is($0) && ($1 === undefined || kinds.kind307.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("kaiserWindow", "length:7 options:158", arguments); try { return $signalWindows.kaiserWindow($0, $1); } catch (error) { throw under("kaiserWindow", error); } } as unknown as typeof $signalWindows.kaiserWindow;
-/** `steps` numbers from base^start to base^end, evenly apart in their logarithms. Reference: torch.logspace. DirectML: ELEMENT_WISE_POW. */
-export const logspace = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(kinds.kind1.is($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && ($3 === undefined || kinds.kind309.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("logspace", "start:7 end:7 steps:7 options:159", arguments); try { return $signalWindows.logspace($0, $1, $2, $3); } catch (error) { throw under("logspace", error); } } as unknown as typeof $signalWindows.logspace;
 export { type SoftmaxOptions } from "./softmax.ts";
 /**
  * exp(x) / sum of exp(x) along the axis. x: float16 or float32, of any shape. Result: the same shape.
@@ -1374,18 +1371,28 @@ export { type SortOptions, type TopKOptions, type KthOptions } from "./sort.ts";
  * The elements in order along an axis, and their places before: {values, indices}. Equal elements keep their order, NaN counts as
  * the largest. Gradients flow to x. DirectML: TOP_K1. Reference: torch.sort.
  */
-export const sort = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind15.is($1)) && ($2 === undefined || kinds.kind311.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("sort", "x:0 axis:8 options:160", arguments); try { return $sort.sort($0, $1, $2); } catch (error) { throw under("sort", error); } } as unknown as typeof $sort.sort;
+export const sort = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind15.is($1)) && ($2 === undefined || kinds.kind309.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("sort", "x:0 axis:8 options:159", arguments); try { return $sort.sort($0, $1, $2); } catch (error) { throw under("sort", error); } } as unknown as typeof $sort.sort;
 /** The places of the elements in order along an axis. Reference: torch.argsort. DirectML: TOP_K1. */
-export const argsort = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind15.is($1)) && ($2 === undefined || kinds.kind311.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("argsort", "x:0 axis:8 options:160", arguments); try { return $sort.argsort($0, $1, $2); } catch (error) { throw under("argsort", error); } } as unknown as typeof $sort.argsort;
+export const argsort = function ($0: never, $1: never = undefined as never, $2: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind15.is($1)) && ($2 === undefined || kinds.kind309.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("argsort", "x:0 axis:8 options:159", arguments); try { return $sort.argsort($0, $1, $2); } catch (error) { throw under("argsort", error); } } as unknown as typeof $sort.argsort;
 /** The elements in order along the first axis. Reference: torch.msort. DirectML: TOP_K1. */
 export const msort = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("msort", "x:0", arguments); try { return $sort.msort($0); } catch (error) { throw under("msort", error); } } as unknown as typeof $sort.msort;
 /**
  * The k largest (or smallest) elements along an axis in order, and their places: {values, indices}. NaN counts as the largest.
  * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
  */
-export const topk = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind1.is($1) && ($2 === undefined || kinds.kind15.is($2)) && ($3 === undefined || kinds.kind313.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("topk", "x:0 k:7 axis:8 options:161", arguments); try { return $sort.topk($0, $1, $2, $3); } catch (error) { throw under("topk", error); } } as unknown as typeof $sort.topk;
+export const topk = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind1.is($1) && ($2 === undefined || kinds.kind15.is($2)) && ($3 === undefined || kinds.kind311.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("topk", "x:0 k:7 axis:8 options:160", arguments); try { return $sort.topk($0, $1, $2, $3); } catch (error) { throw under("topk", error); } } as unknown as typeof $sort.topk;
 /** The k-th smallest element (counted from 1) along an axis, and its place: {values, indices}. DirectML: TOP_K1. Reference: torch.kthvalue. */
 export const kthvalue = function ($0: never, $1: never, $2: never = undefined as never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind1.is($1) && ($2 === undefined || kinds.kind15.is($2)) && ($3 === undefined || kinds.kind110.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("kthvalue", "x:0 k:7 axis:8 options:59", arguments); try { return $sort.kthvalue($0, $1, $2, $3); } catch (error) { throw under("kthvalue", error); } } as unknown as typeof $sort.kthvalue;
+/**
+ * `steps` numbers from start to end, both included, at equal distances; start and end may be tensors of rank 0. Default dtype float32.
+ * Reference: torch.linspace.
+ */
+export const linspace = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!((isTensor($0) || kinds.kind31.is($0)) && (isTensor($1) || kinds.kind31.is($1)) && kinds.kind1.is($2) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("linspace", "start:66 end:66 steps:7 options:30", arguments); try { return $spacing.linspace($0, $1, $2, $3); } catch (error) { throw under("linspace", error); } } as unknown as typeof $spacing.linspace;
+/**
+ * `steps` numbers from base^start to base^end, evenly apart in their logarithms; start and end may be tensors of rank 0.
+ * Reference: torch.logspace. DirectML: ELEMENT_WISE_POW.
+ */
+export const logspace = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!((isTensor($0) || kinds.kind31.is($0)) && (isTensor($1) || kinds.kind31.is($1)) && kinds.kind1.is($2) && ($3 === undefined || kinds.kind313.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("logspace", "start:66 end:66 steps:7 options:161", arguments); try { return $spacing.logspace($0, $1, $2, $3); } catch (error) { throw under("logspace", error); } } as unknown as typeof $spacing.logspace;
 /** I0(x), the modified Bessel function. Integers give float32 (as in all functions of this file). Reference: torch.i0. DirectML: EXP, SQRT. */
 export const i0 = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("i0", "x:0", arguments); try { return $specialBessel.i0($0); } catch (error) { throw under("i0", error); } } as unknown as typeof $specialBessel.i0;
 /** exp(-|x|) I0(x). Reference: torch.special.i0e. */

@@ -313,11 +313,11 @@ const fields304: Fields = { dtype: kind52, device: kind53, requiresGrad: kind22,
 export const kind305: Kind = { is: (v) => (hasFields(v, fields304) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields304 };
 const fields306: Fields = { dtype: kind52, device: kind53, requiresGrad: kind22, periodic: kind22, beta: kind15 };
 export const kind307: Kind = { is: (v) => (hasFields(v, fields306) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields306 };
-const fields308: Fields = { dtype: kind52, device: kind53, requiresGrad: kind22, base: kind15 };
+const fields308: Fields = { descending: kind22, stable: kind22, dtype: kind108 };
 export const kind309: Kind = { is: (v) => (hasFields(v, fields308) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields308 };
-const fields310: Fields = { descending: kind22, stable: kind22, dtype: kind108 };
+const fields310: Fields = { largest: kind22, sorted: kind22, dtype: kind108 };
 export const kind311: Kind = { is: (v) => (hasFields(v, fields310) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields310 };
-const fields312: Fields = { largest: kind22, sorted: kind22, dtype: kind108 };
+const fields312: Fields = { dtype: kind52, device: kind53, requiresGrad: kind22, base: kind15 };
 export const kind313: Kind = { is: (v) => (hasFields(v, fields312) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields312 };
 export const kind314: Kind = { is: (v) => ((typeof v === "number" || typeof v === "boolean") || (Array.isArray(v) && v.every(kind1.is)) || v === null), text: "a number, an array of numbers or null", isOfDTypes: false, fields: null };
 const fields315: Fields = { decimals: kind1 };

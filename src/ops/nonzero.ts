@@ -20,7 +20,7 @@ import type { IndexDType } from "./extrema.ts";
 import { demandIndex, gather, indexSelect } from "./gather.ts";
 import { cat } from "./join.ts";
 import { broadcastTo, narrow, reshape, select } from "./movement.ts";
-import { arange } from "./ranges.ts";
+import { arange, existingAxis } from "./ranges.ts";
 import { cumsum } from "./scan.ts";
 import { clone } from "./state.ts";
 import { computing } from "./support.ts";
@@ -205,7 +205,21 @@ export function take(x: Tensor, index: Tensor): Tensor {
   return asResult(reshape(gather(reshape(x, [-1]), 0, reshape(at, [-1])), index.shape));
 }
 
-export const methods = { nonzeroSync, argwhereSync, maskedSelectSync, maskedScatter, take };
+/** gather() in which x and index broadcast to each other but along the axis; without an axis, of the flattened x. Places may count from the end. Reference: torch.take_along_dim. */
+export function takeAlongAxis(x: Tensor, index: Tensor, axis: number | null = null): Tensor {
+  if (axis === null) return gather(reshape(x, [-1]), 0, reshape(wrapped("takeAlongAxis", index, x.size), [-1]));
+  const a = existingAxis("takeAlongAxis", x, axis);
+  if (index.rank !== x.rank) throw new ShapeError("takeAlongAxis", "index", `of ${x.rank} axes`, index.describe());
+  const wide = (own: Tensor, other: Tensor): Tensor =>
+    broadcastTo(
+      own,
+      own.shape.map((d, i) => (i === a || d !== 1 ? d : other.shape[i]!)),
+      "takeAlongAxis",
+    );
+  return gather(wide(x, index), a, wide(wrapped("takeAlongAxis", index, x.shape[a]!), x));
+}
+
+export const methods = { nonzeroSync, argwhereSync, maskedSelectSync, maskedScatter, take, takeAlongAxis };
 export const inPlaceMethods = { maskedScatter_: maskedScatter };
 /** Promises, or tensors of a fixed size. */
 export const overloaded = { nonzero, argwhere, maskedSelect };

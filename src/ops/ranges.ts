@@ -1,4 +1,4 @@
-/** Sequences, and what is made of the places of elements: arange, linspace, eye, triangles, oneHot. */
+/** Sequences, and what is made of the places of elements: arange, eye, triangles, oneHot. */
 import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";
@@ -67,8 +67,8 @@ export function evenly(start: number, end: number, steps: number): number[] {
   return Array.from({ length: steps }, (_, i) => (i < steps / 2 ? start + (steps === 1 ? 0 : step * i) : end - step * (steps - 1 - i)));
 }
 
-/** `steps` numbers from start to end, both included, at equal distances. Default dtype float32. Reference: torch.linspace. */
-export function linspace(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
+/** linspace() between numbers. @package */
+export function evenSteps(start: number, end: number, steps: number, options: TensorOptions = {}): Tensor {
   if (!Number.isInteger(steps) || steps < 0) throw new ValueError("linspace", "steps", "a whole number of at least 0", steps);
   const dtype = computing("linspace", options.dtype ?? "float32");
   if (steps === 0) return empty([0], { ...options, dtype });

@@ -259,6 +259,7 @@ export function prod(x: Tensor, axis: number | null = null, options: ReduceOptio
   const dtype = options.dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("prod", dtype);
   const axes = axis === null ? null : normalizeAxis("prod", axis, x.rank);
+  if (dtype === "bool") return call(allOp, [toDType(x, "bool")], reduceAttributes("prod", x, axes, options));
   return widenedReduce(prodOp, x, dtype, reduceAttributes("prod", x, axes, options), mul);
 }
 

@@ -1,4 +1,4 @@
-/** Windows of signal processing, and numbers evenly apart on a logarithmic scale. */
+/** Windows of signal processing. */
 import { isFloat, isInteger } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
@@ -6,7 +6,7 @@ import { add, div, mul, sub } from "./binary.ts";
 import { ones, tensor, type TensorOptions } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { pow } from "./power.ts";
-import { arange, evenly, linspace } from "./ranges.ts";
+import { arange } from "./ranges.ts";
 import { i0 } from "./special/bessel.ts";
 import { abs, cos, sqrt, square } from "./unary.ts";
 import { clampMin } from "./where.ts";
@@ -62,18 +62,3 @@ export const kaiserWindow = (
     const t = sub(mul(n, 2 / span), 1);
     return div(i0(mul(sqrt(clampMin(sub(1, square(t)), 0)), beta)), i0(tensor(beta, { device: n.device })));
   });
-
-/** `steps` numbers from base^start to base^end, evenly apart in their logarithms. Reference: torch.logspace. DirectML: ELEMENT_WISE_POW. */
-export function logspace(
-  start: number,
-  end: number,
-  steps: number,
-  { base = 10, ...options }: TensorOptions & { readonly base?: number | undefined } = {},
-): Tensor {
-  const dtype = options.dtype ?? "float32";
-  if (isInteger(dtype) && dtype !== "bool") {
-    const powers = evenly(Math.trunc(start), Math.trunc(end), steps).map((v) => Math.trunc(base ** v));
-    return tensor(powers, { ...options, dtype, shape: [steps] });
-  }
-  return toDType(pow(base, linspace(start, end, steps, { ...options, dtype: "float32" })), dtype);
-}

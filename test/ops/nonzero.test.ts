@@ -123,3 +123,24 @@ test("bincount without a size waits for the device once", () => {
     ]);
   });
 });
+
+test("takeAlongAxis counts places below zero from the end", () => {
+  dx.withDevice("cpu", () => {
+    const x = dx.tensor(
+      [
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+      { requiresGrad: true },
+    );
+    const taken = dx.takeAlongAxis(x, ints([[-1], [0]]), 1);
+    expect(taken.toArraySync()).toEqual([[3], [4]]);
+    taken.sum().backward();
+    expect(x.grad!.toArraySync()).toEqual([
+      [0, 0, 1],
+      [1, 0, 0],
+    ]);
+    expect(dx.takeAlongAxis(x, ints([-1, -6])).toArraySync()).toEqual([6, 1]);
+    expect(() => dx.takeAlongAxis(x, ints([[-4], [0]]), 1)).toThrow(dx.IndexError);
+  });
+});

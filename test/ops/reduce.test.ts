@@ -233,6 +233,20 @@ eachMode("reductions", (device, mode) => {
       { collect: true },
     ));
 
+  test("a product as bool is whether all hold", () =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor([
+          [0.5, 2],
+          [0, 3],
+        ]);
+        expect(mode.run((t) => dx.prod(t, 1, { dtype: "bool" }), x).toArraySync()).toEqual([true, false]);
+        expect(mode.run((t) => dx.prod(t, null, { dtype: "bool" }), dx.gt(x, 0)).toArraySync()).toBe(false);
+      },
+      { collect: true },
+    ));
+
   test("refuses axes that are not there, or named twice", () =>
     clean(device, () => {
       const x = dx.tensor(X);
