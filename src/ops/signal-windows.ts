@@ -1,11 +1,10 @@
 /** Windows of signal processing. */
-import { isFloat, isInteger } from "../dtype.ts";
+import { isFloat } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ones, tensor, type TensorOptions } from "./creation.ts";
 import { toDType } from "./data.ts";
-import { pow } from "./power.ts";
 import { arange } from "./ranges.ts";
 import { i0 } from "./special/bessel.ts";
 import { abs, cos, sqrt, square } from "./unary.ts";
