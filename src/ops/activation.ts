@@ -228,7 +228,6 @@ export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
-  if (min > max) throw new ValueError("hardtanh", "min", `at most max (${max})`, min);
   if (isInteger(x.dtype)) return clamp(x, Math.trunc(min), Math.trunc(max));
   // At the limits themselves PyTorch passes no gradient on, unlike clamp.
   return x.requiresGrad

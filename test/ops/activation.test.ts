@@ -150,7 +150,6 @@ eachMode("activations", (device, mode) => {
       expect(() => dx.leakyRelu(dx.ones([1]), { slope: Infinity })).toThrow("leakyRelu: slope must be a finite number; received Infinity.");
       expect(() => dx.elu(dx.ones([1]), { alpha: NaN })).toThrow(dx.ValueError);
       expect(() => dx.softplus(dx.ones([1]), { beta: 0 })).toThrow(dx.ValueError);
-      expect(() => dx.hardtanh(dx.ones([1]), { min: 2, max: 1 })).toThrow("hardtanh: min must be at most max (1); received 2.");
       expect(() => dx.gelu(dx.ones([1], { dtype: "int32" }))).toThrow(dx.DTypeError);
     }));
 });
