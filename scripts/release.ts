@@ -12,6 +12,7 @@ import { buildVulkan, vulkanLibraries } from "./lib/vulkan-build.ts";
 import { fetchDirectml } from "./lib/directml.ts";
 import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";
+import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
 import { checkBundlers, checkNode, checkOldSystem, checkTypes, installed, startUp } from "./lib/release-checks.ts";
 
 const help = `npm run release -- --dry-run | --publish [OPTIONS]
@@ -86,23 +87,34 @@ async function packAll({ names, isOwn, out }: { readonly names: readonly string[
   return { tarballs, problems, left };
 }
 
-async function check(tarballs: Readonly<Record<string, string>>, isShort: boolean, isOwn: boolean) {
-  const app = await installed(
-    Object.entries(tarballs)
-      .filter(([name]) => !/arm64|win32/.test(name))
-      .map(([, file]) => file),
-  );
-  const counts: boolean[] = [];
-  const problems: string[] = [];
-  const part = async (what: string, body: () => Promise<readonly string[]>) => {
+type Tarballs = Readonly<Record<string, string>>;
+type Part = (what: string, body: () => Promise<readonly string[]>) => Promise<void>;
+
+/** Runs parts, each of which gives its problems, and counts them. */
+function counter() {
+  const counts = { problems: [] as string[], passed: 0, failed: 0 };
+  const part: Part = async (what, body) => {
     const start = performance.now();
     const found = await body();
-    counts.push(found.length === 0);
-    problems.push(...found);
+    counts[found.length === 0 ? "passed" : "failed"]++;
+    counts.problems.push(...found);
     say(`release: ${found.length === 0 ? "ok    " : "FAILED"} ${what} (${((performance.now() - start) / 1000).toFixed(0)} s)`);
   };
+  return { counts, part };
+}
+
+interface Depth {
+  part: Part;
+  majors: readonly number[];
+  isShort: boolean;
+  isOwn: boolean;
+}
+
+/** What runs on this machine's own processor. */
+async function checkHere(tarballs: Tarballs, { part, majors, isShort, isOwn }: Depth) {
+  const own = Object.entries(tarballs).filter(([name]) => name === "dxtensor" || name.endsWith(`${process.platform}-${process.arch}`));
+  const app = await installed(own.map(([, file]) => file));
   try {
-    const majors = isShort ? [20, 26] : [20, 22, 24, 26];
     for (const major of majors) await part(`Node ${major}`, () => checkNode(app, major));
     await part("types", () => checkTypes(app));
     await part("start-up", async () => {
@@ -116,7 +128,21 @@ async function check(tarballs: Readonly<Record<string, string>>, isShort: boolea
   } finally {
     rmSync(app, { recursive: true });
   }
-  return { problems, passed: counts.filter(Boolean).length, failed: counts.filter((ok) => !ok).length };
+}
+
+async function check(tarballs: Tarballs, isShort: boolean, isOwn: boolean) {
+  const { counts, part } = counter();
+  const majors = isShort ? [20, 26] : [20, 22, 24, 26];
+  if (tarballs[`${process.platform}-${process.arch}`] !== undefined) await checkHere(tarballs, { part, majors, isShort, isOwn });
+  if (tarballs["linux-arm64"] !== undefined && process.arch !== "arm64") {
+    const why = cannotEmulate();
+    if (why !== null) say(`release: !!!! arm64 was not run: ${why}`);
+    else {
+      await part("arm64 under emulation", () => checkArm64([tarballs.dxtensor!, tarballs["linux-arm64"]!], majors));
+      await part("arm64's kernels", () => checkKernels(isShort ? 5 : 50));
+    }
+  }
+  return counts;
 }
 
 await main(

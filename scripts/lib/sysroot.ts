@@ -6,9 +6,11 @@ import { at } from "./project.ts";
 import { cached, fetchPackage, unpackPackage, type Package } from "./vulkan-archive.ts";
 
 /** Pinned, by Node's name of the architecture. */
-const packages: Readonly<Record<Architecture, readonly Package[]>> = JSON.parse(
+const packages: Readonly<Record<Architecture | "run-arm64", readonly Package[]>> = JSON.parse(
   readFileSync(at("scripts", "lib", "sysroot-packages.json"), "utf8"),
 );
+
+const versionOf = (wanted: readonly Package[]) => createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 8);
 
 /** The newest glibc that a released binary may ask for, and nothing of a C++ library of the system's. */
 export const glibc = "2.31";
@@ -33,8 +35,7 @@ function makeLinksRelative(folder: string, root = folder) {
 /** The folder to hand to a compiler as --sysroot; fetched once into the cache. */
 export async function ensureSysroot(arch: Architecture): Promise<string> {
   const wanted = packages[arch];
-  const version = createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 8);
-  return cached(`sysroot-${glibc}-${arch}-${version}`, async (work: string) => {
+  return cached(`sysroot-${glibc}-${arch}-${versionOf(wanted)}`, async (work: string) => {
     for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
     makeLinksRelative(work);
     // A compiler's intrinsics are its own: GCC 10's would be found first.
@@ -43,4 +44,13 @@ export async function ensureSysroot(arch: Architecture): Promise<string> {
     // Debian 11 has merged its folders: the linker's scripts name /lib.
     for (const name of ["lib", "lib64"]) if (!existsSync(join(work, name))) symlinkSync(`usr/${name}`, join(work, name));
   });
+}
+
+/** What Node's own binary needs beside the sysroot, to run it under emulation: a folder of libraries. */
+export async function ensureRunLibraries(arch: "arm64"): Promise<string> {
+  const wanted = packages[`run-${arch}`];
+  const folder = await cached(`run-${glibc}-${arch}-${versionOf(wanted)}`, async (work: string) => {
+    for (const file of await Promise.all(wanted.map(fetchPackage))) await unpackPackage(file, work);
+  });
+  return join(folder, "usr", "lib", triplets[arch]);
 }
