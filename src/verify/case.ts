@@ -27,6 +27,8 @@ export interface Context {
   readonly peer: Side;
   readonly seed: number;
   readonly quick: boolean;
+  /** The device runs the library's shaders wherever there is one. */
+  readonly byShaders?: boolean;
   /** Told of what is tried next: the last line says what ended the process, should a library crash. */
   readonly trace?: ((text: string) => void) | undefined;
 }

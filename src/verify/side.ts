@@ -25,6 +25,7 @@ export function refusalOf(error: unknown): Refusal {
 export class Side {
   readonly name: string;
   #native: NativeDevice;
+  #runsShaders = false;
 
   constructor(name: string) {
     this.name = name;
@@ -51,6 +52,20 @@ export class Side {
   reopen(): void {
     closeDevice(this.name);
     this.#native = nativeDevice(device(this.name), "verify");
+  }
+
+  /** Runs fn with the library's shaders wherever there is one. From then on the device's programs are of that kind. */
+  byShaders<T>(fn: () => T): T {
+    if (!this.#runsShaders) this.reopen();
+    this.#runsShaders = true;
+    const before = process.env["DXTENSOR_SHADERS"];
+    process.env["DXTENSOR_SHADERS"] = "on";
+    try {
+      return fn();
+    } finally {
+      if (before === undefined) delete process.env["DXTENSOR_SHADERS"];
+      else process.env["DXTENSOR_SHADERS"] = before;
+    }
   }
 
   /** What CreateOperator says, without compiling: CompileGraph creates its nodes first, and refuses this graph without edges. */

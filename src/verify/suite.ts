@@ -3,6 +3,7 @@ import type { Case, Context } from "./case.ts";
 import { operatorCases } from "./operators.ts";
 import { loweringCases } from "./cases/lowering-cases.ts";
 import { refusalCases } from "./cases/refusals.ts";
+import { shaderCases } from "./cases/shader-cases.ts";
 import { specialCases } from "./cases/special.ts";
 import { trainingCases } from "./cases/training.ts";
 import { runOperatorCase } from "./operator-case.ts";
@@ -19,6 +20,7 @@ export function* allCases({ featureLevel, quick }: SuiteOptions): Generator<Case
   yield* refusalCases(featureLevel, quick);
   yield* loweringCases(quick);
   yield* trainingCases(quick);
+  yield* shaderCases(quick);
 }
 
 /** "/regular expression/" or words that must all be part of the id. */

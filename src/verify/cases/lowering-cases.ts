@@ -149,8 +149,8 @@ const resultKind = (kind: Kind): Kind => (kind === "function" ? "composed" : kin
 const gradientKind = (kind: Kind): Kind => (kind === "trained" ? kind : "composed");
 
 /** The same work on both devices, in one call or several. A case must work on both. */
-export function compareRuns(run: (side: Side) => readonly Run[], kind: Kind, { device, reference }: Context): Result {
-  const got = attempt(() => run(device));
+export function compareRuns(run: (side: Side) => readonly Run[], kind: Kind, { device, reference, byShaders }: Context): Result {
+  const got = attempt(() => (byShaders === true ? device.byShaders(() => run(device)) : run(device)));
   const want = attempt(() => run(reference));
   if ("error" in got || "error" in want) {
     const text = `${"error" in got ? `fails: ${got.error}` : "works"}, where the reference ${"error" in want ? `fails: ${want.error}` : "works"}`;

@@ -1,0 +1,16 @@
+/**
+ * What the library has shaders for (shader/choice.ts), once more: by shaders on the device that is judged, by DirectML's operators on the reference.
+ * The last family: the device is opened anew for it, since programs are kept.
+ */
+import type { Case } from "../case.ts";
+import { loweringCases } from "./lowering-cases.ts";
+import { trainingCases } from "./training.ts";
+
+/** Names of samples, and of networks whose layers and optimizers are made of such. */
+const HAVE =
+  /^(lowering\/(arithmetic with broadcasts|bfloat16|crossEntropy|embedding|gelu|layerNorm|linear|logSoftmax|matmul|promotion of|relu|rmsNorm|scaledDotProductAttention|softmax)|training\/)/;
+
+export function* shaderCases(quick: boolean): Generator<Case> {
+  for (const { id, run } of [...loweringCases(quick), ...trainingCases(quick)])
+    if (HAVE.test(id)) yield { id: `shader/${id}`, run: (context) => run({ ...context, byShaders: true }) };
+}
