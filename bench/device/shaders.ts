@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { seconds, SMALL, type Figure, type Sizes } from "./kernels.ts";
 import { measureExactness } from "./exactness.ts";
-import { FLAT, nameOf, productOf, sumOf, TILES } from "./variants.ts";
+import { FLAT, nameOf, productOf, sumOf, TILES, widthOf } from "./variants.ts";
 
 type Add = (f: Figure) => void;
 
@@ -140,7 +140,13 @@ async function shapes(device: dx.Device, sizes: Sizes, add: Add): Promise<void> 
         inputs: () => Array.from({ length: count }, () => input([n])),
         once: (...x) => sum(x),
       };
-      await measure(device, `${shape.form}, ${shape.depth} x 16 bytes a thread, groups of ${shape.threads}`, c, sizes.least, add);
+      await measure(
+        device,
+        `${shape.form}, ${shape.depth} x ${4 * widthOf(shape.form)} bytes a thread, groups of ${shape.threads}`,
+        c,
+        sizes.least,
+        add,
+      );
     }
   }
   const clone: Case = { name: `clone of ${n}`, work: 8 * n, unit: "GB/s", inputs: () => [input([n])], once: (x) => x!.clone() };

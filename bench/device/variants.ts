@@ -10,8 +10,8 @@ const unguarded = (x: unknown): Unguarded => x as Unguarded;
 
 type Floats = dx.BufferElements<"f32">;
 
-/** "structured" is what wide aligned accesses give; one access that is not aligned makes memory "raw". */
-export type Form = "raw" | "structured";
+/** "structured" is what wide aligned accesses give; one access that is not aligned makes memory "raw"; "words" moves 4 bytes a thread at once, neighbours side by side. */
+export type Form = "raw" | "structured" | "words";
 
 /** Never runs: no tensor has so many elements. */
 function makeRaw(s: { if(condition: dx.Bool, then: () => void): void }, from: readonly Floats[], to: Floats): void {
@@ -39,18 +39,31 @@ export const FLAT: readonly Flat[] = [
   flat("structured", 1, 512),
   flat("structured", 1, 1024),
   flat("structured", 2, 512),
+  flat("words", 1),
+  flat("words", 2),
+  flat("words", 4),
+  flat("words", 8),
+  flat("words", 16),
+  flat("words", 4, 128),
+  flat("words", 4, 512),
+  flat("words", 4, 1024),
+  flat("words", 1, 1024),
 ];
 
-/** The sum of `count` tensors, whose threads move `depth` times 16 bytes of each; whole groups only. */
+/** Words that a thread moves at once. */
+export const widthOf = (form: Form): number => (form === "words" ? 1 : 4);
+
+/** The sum of `count` tensors, whose threads move `depth` times 16 or 4 bytes of each; whole groups only. */
 export function sumOf(count: number, { form, depth, threads }: Flat): (x: readonly dx.Tensor[]) => dx.Tensor {
   const names = Array.from({ length: count }, (_, i) => `x${i}`);
   const inputs: { readonly [name: string]: "float32" } = Object.fromEntries(names.map((name) => [name, "float32"]));
-  const sum = dx.shader({ name: `sum${count}`, inputs, outputs: { y: "float32" }, threads, each: 4 * depth }, (s) => {
+  const width = widthOf(form);
+  const sum = dx.shader({ name: `sum${count}`, inputs, outputs: { y: "float32" }, threads, each: width * depth }, (s) => {
     const from = names.map((name) => s.buffers[name] as unknown as Floats);
     const { y } = s.buffers;
-    const first = s.group.mul(threads * 4 * depth).add(s.local.mul(4));
-    const places = Array.from({ length: depth }, (_, i) => first.add(i * threads * 4));
-    const values = places.map((at) => from.map((x) => unguarded(x).loadsInside(at, 4)));
+    const first = s.group.mul(threads * width * depth).add(s.local.mul(width));
+    const places = Array.from({ length: depth }, (_, i) => first.add(i * threads * width));
+    const values = places.map((at) => from.map((x) => unguarded(x).loadsInside(at, width)));
     places.forEach((at, i) => {
       const sums = values[i]!.reduce((a, b) => a.map((v, k) => v.add(b[k]!)));
       unguarded(y).storesInside(at, sums);
