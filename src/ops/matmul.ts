@@ -1,5 +1,6 @@
 /** Products of matrices and vectors. Transposed and strided operands are read in place by DirectML's GEMM. */
 import { product } from "../padding.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { matmulShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";
@@ -8,6 +9,7 @@ import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
+import { contiguousOp } from "../runtime/assign.ts";
 import { add, mul } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
 import { define } from "../definition.ts";
@@ -171,6 +173,21 @@ const demandInner = (operation: string, a: Tensor, b: Tensor, inner: number): vo
     );
 };
 
+/** Whether the rows of x [..., C] can be seen as those of one matrix. */
+const hasEvenRows = (x: Tensor): boolean => viewStrides(x.shape, x.strides, [x.size / x.shape.at(-1)!, x.shape.at(-1)!]) !== null;
+
+const copied = (x: Tensor): Tensor => call(contiguousOp, [x], undefined);
+
+/**
+ * a and b as their product keeps them for the gradients. Where PyTorch has to copy a stack of matrices for the product with one matrix, the
+ * copy is what it keeps: writing into the stack afterwards is no error, and changes no gradient.
+ */
+function kept(a: Tensor, b: Tensor): [Tensor, Tensor] {
+  if (!isGradEnabled() || a.size === 0 || b.size === 0 || a.rank < 3 === b.rank < 3) return [a, b];
+  if (b.rank < 3) return [b.requiresGrad && !hasEvenRows(a) ? copied(a) : a, b];
+  return [a, a.requiresGrad && !hasEvenRows(transpose(b, -1, -2)) ? copied(b) : b];
+}
+
 /**
  * The matrix product with PyTorch's rules: vectors are rows on the left and columns on the right and lose that axis again; axes
  * before the last two are batches and broadcast.
@@ -183,9 +200,9 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   demandProduct("matmul", a, b);
   if (a.rank === 0 || b.rank === 0) throw new ShapeError("matmul", a.rank === 0 ? "a" : "b", "of at least one axis", "a scalar");
   demandInner("matmul", a, b, b.rank === 1 ? b.shape[0]! : b.shape.at(-2)!);
-  if (b.rank === 1) return call(vectorOp, [a, b], undefined);
-  if (a.rank > 1) return call(matmulOp, [a, b], undefined);
-  const product = call(matmulOp, [reshape(a, [1, a.shape[0]!]), b], undefined);
+  if (b.rank === 1) return call(vectorOp, kept(a, b), undefined);
+  if (a.rank > 1) return call(matmulOp, kept(a, b), undefined);
+  const product = call(matmulOp, kept(reshape(a, [1, a.shape[0]!]), b), undefined);
   return asResult(reshape(product, [...product.shape.slice(0, -2), product.shape.at(-1)!]));
 }
 
@@ -331,7 +348,8 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
     const product = matmul(x, transpose(weight, 0, 1));
     return bias === null ? product : add(product, bias);
   }
-  return call(linearOp, bias === null ? [x, weight] : [x, weight, bias], undefined);
+  const rows = kept(x, weight)[0];
+  return call(linearOp, bias === null ? [rows, weight] : [rows, weight, bias], undefined);
 }
 
 /** The linear layer of one output, whose axis the result lacks: weight [I], bias a scalar. */

@@ -206,4 +206,47 @@ eachDevice("gradients of matmul", (device) => {
       },
       { collect: true },
     ));
+
+  const ones = (shape: readonly number[], requiresGrad = false): dx.Tensor => dx.ones(shape, { requiresGrad });
+  const turned = (): dx.Tensor => ones([5, 3, 2]).transpose(1, 2);
+  test.each<[string, () => [dx.Tensor, dx.Tensor], (a: dx.Tensor, b: dx.Tensor) => dx.Tensor, boolean]>([
+    ["a matrix and a stack", () => [ones([2, 2], true), ones([5, 2, 3])], dx.matmul, true],
+    ["a matrix and a stack of two axes", () => [ones([2, 2], true), ones([2, 2, 2, 3])], dx.matmul, true],
+    ["a matrix and a stack whose columns lie evenly", () => [ones([2, 3], true), turned().transpose(1, 2)], dx.matmul, true],
+    ["a matrix and a transposed stack", () => [ones([2, 2], true), ones([5, 3, 2]).transpose(1, 2)], dx.matmul, false],
+    ["a matrix and a stack of one", () => [ones([2, 2], true), ones([1, 2, 3])], dx.matmul, false],
+    ["a row and a stack", () => [ones([3], true), ones([5, 3, 2])], dx.matmul, true],
+    ["a stack and a matrix", () => [ones([5, 2, 3]), ones([3, 2], true)], dx.matmul, false],
+    ["a transposed stack and a matrix", () => [turned(), ones([3, 2], true)], dx.matmul, true],
+    ["a transposed stack and a vector", () => [turned(), ones([3], true)], dx.matmul, true],
+    ["a linear layer", () => [ones([5, 2, 3]), ones([4, 3], true)], (x, w) => dx.linear(x, w), false],
+    ["a linear layer of a transposed stack", () => [turned(), ones([4, 3], true)], (x, w) => dx.linear(x, w), true],
+  ])("keeps a copy where PyTorch does, which later writes do not reach: %s", (_, operands, product, isCopied) =>
+    clean(
+      device,
+      () => {
+        const pass = (isChanged: boolean) => (a: dx.Tensor, b: dx.Tensor) => {
+          const y = product(a, b);
+          if (isChanged) dx.noGrad(() => (a.requiresGrad ? b : a).mul_(2));
+          y.sum().backward();
+        };
+        const gradient = (run: (a: dx.Tensor, b: dx.Tensor) => void): unknown => {
+          const [a, b] = operands();
+          run(a, b);
+          const leaf = a.requiresGrad ? a : b;
+          const found = leaf.grad!.toArraySync();
+          leaf.grad!.dispose();
+          leaf.grad = null;
+          return found;
+        };
+        const want = gradient(pass(false));
+        const compiled = dx.compile(pass(true));
+        for (const run of [pass(true), compiled, compiled])
+          if (isCopied) expect(gradient(run)).toEqual(want);
+          else expect(() => gradient(run)).toThrow(dx.AutogradError);
+        compiled.dispose();
+      },
+      { collect: true },
+    ),
+  );
 });
