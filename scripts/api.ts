@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { ExtractorMessage } from "@microsoft/api-extractor";
 import { execa } from "execa";
-import { ScriptError, at, main, say } from "./lib/project.ts";
+import { ScriptError, at, main, say } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
 import { bundleTypes } from "./lib/package-bundles.ts";
 

@@ -1,10 +1,10 @@
 // node scripts/run.mjs base-image SUITE...: base images for the Dockerfile where no container registry is reached.
 import { parseArgs } from "node:util";
-import { at, main, say, ScriptError } from "./lib/project.ts";
-import { ensureBase } from "./lib/base.ts";
-import { suites } from "./lib/suites.ts";
+import { at, main, say, ScriptError } from "./tools/project.ts";
+import { ensureBase } from "./tools/base.ts";
+import { suites } from "./tools/suites.ts";
 
-export { baseName, ensureBase } from "./lib/base.ts";
+export { baseName, ensureBase } from "./tools/base.ts";
 
 const help = `node scripts/run.mjs base-image SUITE... [OPTIONS]
 

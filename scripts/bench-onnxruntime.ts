@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, say } from "./lib/project.ts";
+import { ScriptError, at, main, say } from "./tools/project.ts";
 import { buildForWindows } from "./build-windows.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";

@@ -1,6 +1,6 @@
 // npm run bench: builds what is missing, then runs the measurements with the given arguments.
 import { spawnSync } from "node:child_process";
-import { at, helpOf, main, optionalFile, root } from "./lib/project.ts";
+import { at, helpOf, main, optionalFile, root } from "./tools/project.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 
 await main(

@@ -1,6 +1,6 @@
 // npm run build:vulkan: Direct3D 12 and DXCore over Vulkan, into build/vulkan, where the library looks for them.
 import { parseArgs } from "node:util";
-import { main, say } from "./lib/project.ts";
+import { main, say } from "./tools/project.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildVulkan, vulkanFolder, vulkanLibraries } from "./lib/vulkan-build.ts";
 

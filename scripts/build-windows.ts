@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { ScriptError, at, headers, main, root, say, tool } from "./lib/project.ts";
+import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
-import { withLock } from "./lib/lock.ts";
+import { withLock } from "./tools/lock.ts";
 import { buildWindows, prebuiltWindows, windowsFiles, windowsPrograms } from "./lib/windows-files.ts";
 
 const help = `npm run build:windows [-- OPTIONS]

@@ -4,11 +4,11 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./lib/project.ts";
+import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
-import { withLock } from "./lib/lock.ts";
+import { withLock } from "./tools/lock.ts";
 import { licences } from "./lib/package-bundles.ts";
-import { explainMissing, findTools, hasAll, missingTools } from "./lib/tools.ts";
+import { explainMissing, findTools, hasAll, missingTools } from "./lib/toolchain.ts";
 
 const help = `npm run build [-- native | ts] [--runtime]
 

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { InputOptions, OutputBundle } from "rolldown";
-import { ScriptError, at, main, release, root, say } from "./lib/project.ts";
+import { ScriptError, at, main, release, root, say } from "./tools/project.ts";
 import { softwareName } from "./lib/native-files.ts";
 
 const help = `node scripts/run.mjs bundle-tests --out FOLDER [OPTIONS]

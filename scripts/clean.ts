@@ -1,7 +1,7 @@
 // npm run clean: removes what builds and tests made; with --all also the DirectX headers and Microsoft's library.
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { at, main, say } from "./lib/project.ts";
+import { at, main, say } from "./tools/project.ts";
 
 const help = `npm run clean [-- OPTIONS]
 
@@ -23,6 +23,8 @@ await main(() => {
     "build/coverage",
     "build/sanitizers",
     "build/typescript",
+    "build/matrix",
+    "build/scripts",
   ];
   for (const name of values.all ? [...made, "build", "directml"] : made) rmSync(at(name), { recursive: true, force: true });
   say(`clean: removed ${values.all ? "everything that was built or fetched" : made.join(", ")}`);

@@ -2,7 +2,7 @@
 // that does not carry them makes npm leave them out, and npm ci then refuses the file. Run it after npm install.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, say } from "./lib/project.ts";
+import { ScriptError, at, main, say } from "./tools/project.ts";
 
 const help = `node scripts/run.mjs complete-lock [FILE]
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { execa } from "execa";
-import { ScriptError, at, headers, main, release, root, say, tool } from "./lib/project.ts";
+import { ScriptError, at, headers, main, release, root, say, tool } from "./tools/project.ts";
 import { buildNativeParts } from "./build.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";

@@ -1,9 +1,9 @@
 // node scripts/run.mjs docker-engine [start | stop | status]: a Docker engine to build and test with.
 import { parseArgs } from "node:util";
-import { at, main, say, ScriptError } from "./lib/project.ts";
-import { ensureEngine, findEngine, stopEngine } from "./lib/engine.ts";
+import { at, main, say, ScriptError } from "./tools/project.ts";
+import { ensureEngine, findEngine, stopEngine } from "./tools/engine.ts";
 
-export { ensureEngine, findEngine, stopEngine } from "./lib/engine.ts";
+export { ensureEngine, findEngine, stopEngine } from "./tools/engine.ts";
 
 const help = `node scripts/run.mjs docker-engine [start | stop | status] [OPTIONS]
 

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync,
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { ScriptError, at, main, say } from "./lib/project.ts";
+import { ScriptError, at, main, say } from "./tools/project.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { apiPages } from "./site/api.ts";

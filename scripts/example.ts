@@ -1,7 +1,7 @@
 // npm run example -- NAME: sets up and builds what is missing, then runs examples/NAME with the arguments that follow.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { ScriptError, at, main, root } from "./lib/project.ts";
+import { ScriptError, at, main, root } from "./tools/project.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 
 const names = readdirSync(at("examples")).filter((name) => existsSync(at("examples", name, "main.ts")));

@@ -1,7 +1,7 @@
 // npm run fetch:directml: Microsoft's libdirectml.so with its licence into ./directml, by the package's own command.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { main } from "./lib/project.ts";
+import { main } from "./tools/project.ts";
 import { fetchDirectml } from "./lib/directml.ts";
 
 const help = `npm run fetch:directml [-- OPTIONS]

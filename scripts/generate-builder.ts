@@ -3,7 +3,7 @@
 // DirectML operator) from native/schema/directml.json. With --check it writes nothing and fails when a file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { ScriptError } from "./lib/project.ts";
+import { ScriptError } from "./tools/project.ts";
 
 const root = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const table = JSON.parse(readFileSync(root("native/schema/directml.json"), "utf8"));

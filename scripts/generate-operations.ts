@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { readFamilies } from "./lib/families.ts";
-import { ScriptError, at } from "./lib/project.ts";
+import { ScriptError, at } from "./tools/project.ts";
 import { Kinds, formOf } from "./lib/public-forms.ts";
 import { roomTexts } from "./lib/rooms.ts";
 import { docOf, ofValue, signature } from "./lib/signatures.ts";

@@ -3,7 +3,7 @@
 // With --check it writes nothing and fails when the file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { ScriptError } from "./lib/project.ts";
+import { ScriptError } from "./tools/project.ts";
 
 const at = (path) => fileURLToPath(new URL(`../native/schema/${path}`, import.meta.url));
 const table = JSON.parse(readFileSync(at("directml.json"), "utf8"));

@@ -1,6 +1,6 @@
 // npm run generate: the generated files, from native/schema/directml.json and from the families of operations.
 import { parseArgs } from "node:util";
-import { ScriptError, main } from "./lib/project.ts";
+import { ScriptError, main } from "./tools/project.ts";
 
 const help = `npm run generate [-- OPTIONS]
 

@@ -1,6 +1,6 @@
 // npm run golden: builds what is missing, then runs recorded PyTorch cases with the given arguments.
 import { spawnSync } from "node:child_process";
-import { at, helpOf, main } from "./lib/project.ts";
+import { at, helpOf, main } from "./tools/project.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildNativeParts } from "./build.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { at, main, root, say } from "./lib/project.ts";
+import { at, main, root, say } from "./tools/project.ts";
 
 const help = `node scripts/run.mjs ignored
 

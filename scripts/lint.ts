@@ -4,7 +4,7 @@
 import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { glob } from "zx";
-import { main, root, say, script, tool } from "./lib/project.ts";
+import { main, root, say, script, tool } from "./tools/project.ts";
 
 const help = `npm run lint [-- OPTIONS]
 

@@ -1,6 +1,6 @@
 // npm run matrix: compiles the matrix if it changed, then runs it with the given arguments.
 import { spawn } from "node:child_process";
-import { at, main, root } from "./lib/project.ts";
+import { at, main, root } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
 
 await main(async () => {

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, root, say } from "./lib/project.ts";
+import { ScriptError, at, main, root, say } from "./tools/project.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildNativeParts } from "./build.ts";

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
-import { ScriptError, at, main, root, say } from "./lib/project.ts";
+import { ScriptError, at, main, root, say } from "./tools/project.ts";
 import { buildForWindows } from "./build-windows.ts";
 import { packRunner } from "./lib/gpu-runner.ts";
 import { bundleTests } from "./bundle-tests.ts";

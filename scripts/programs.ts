@@ -1,6 +1,6 @@
 // npm run programs: bundles the runner of recorded programs with the sources as they are, and runs it with the given arguments.
 import { spawnSync } from "node:child_process";
-import { at, helpOf, main, root } from "./lib/project.ts";
+import { at, helpOf, main, root } from "./tools/project.ts";
 import { buildNativeParts } from "./build.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 

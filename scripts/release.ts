@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, say } from "./lib/project.ts";
+import { ScriptError, at, main, say } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
 import { ensureBuilt, ensureSetup } from "./lib/ensure.ts";
 import { systemNeeds } from "./lib/glibc.ts";

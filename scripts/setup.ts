@@ -1,9 +1,9 @@
 // npm run setup: what a build needs of the machine. May be run again at any time; says what it changed.
 import { parseArgs } from "node:util";
 import { spawnSync, type SpawnSyncOptions } from "node:child_process";
-import { ScriptError, main, say } from "./lib/project.ts";
+import { ScriptError, main, say } from "./tools/project.ts";
 import { installHeaders, planHeaders } from "./lib/headers.ts";
-import { aptPackages, explainMissing, findTools, hasAll, missingTools, type Part, type Tools } from "./lib/tools.ts";
+import { aptPackages, explainMissing, findTools, hasAll, missingTools, type Part, type Tools } from "./lib/toolchain.ts";
 
 const help = `npm run setup [-- OPTIONS]
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, optionalFile, release, say, takesTypeScript } from "./lib/project.ts";
+import { ScriptError, at, main, optionalFile, release, say, takesTypeScript } from "./tools/project.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
 import { verdictOf, type Exit, type Sample } from "./soak/verdict.ts";

@@ -1,6 +1,6 @@
 // npm start: sets up and builds what is missing, then runs the quickstart with the given arguments.
 import { spawnSync } from "node:child_process";
-import { at, helpOf, main, root } from "./lib/project.ts";
+import { at, helpOf, main, root } from "./tools/project.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 
 await main(

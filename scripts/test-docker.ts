@@ -1,9 +1,9 @@
 // npm run test:docker: the tests that need a Docker engine; closes with one line of counts.
-import { ScriptError, main } from "./lib/project.ts";
-import { close } from "./lib/counts.ts";
-import { ensureEngine } from "./lib/engine.ts";
+import { ScriptError, main } from "./tools/project.ts";
+import { close } from "./tools/counts.ts";
+import { ensureEngine } from "./tools/engine.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
-import { runVitest } from "./lib/vitest.ts";
+import { runVitest } from "./tools/vitest.ts";
 
 const help = `npm run test:docker [-- FILTER...]
 

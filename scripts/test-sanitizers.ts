@@ -5,11 +5,11 @@ import { existsSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { ScriptError, at, headers, main, root, say, tool } from "./lib/project.ts";
+import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
-import { close, runProgram, type Counts } from "./lib/counts.ts";
+import { close, runProgram, type Counts } from "./tools/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
-import { explainMissing, findTools, hasAll, missingTools, readCompiler, type AllTools } from "./lib/tools.ts";
+import { explainMissing, findTools, hasAll, missingTools, readCompiler, type AllTools } from "./lib/toolchain.ts";
 import { softwareName } from "./lib/native-files.ts";
 
 const help = `npm run test:sanitizers [-- address | thread] [--minutes N]

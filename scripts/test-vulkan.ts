@@ -1,7 +1,7 @@
 // npm run test:vulkan: the Vulkan runtime's own tests, over lavapipe or the machine's own driver.
 import { parseArgs } from "node:util";
-import { at, main, say } from "./lib/project.ts";
-import { close } from "./lib/counts.ts";
+import { at, main, say } from "./tools/project.ts";
+import { close } from "./tools/counts.ts";
 import { ensureCell } from "./lib/cell.ts";
 import { CellReport } from "./lib/cell-report.ts";
 import { runtimeSteps, testsOfRuntime } from "./lib/cell-steps.ts";

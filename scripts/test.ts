@@ -1,11 +1,11 @@
 // npm test: sets up and builds what is missing or out of date, then runs every test and closes with one line of counts.
 import { join } from "node:path";
-import { buildNative, main, release } from "./lib/project.ts";
+import { buildNative, main, release } from "./tools/project.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";
-import { close, runProgram } from "./lib/counts.ts";
+import { close, runProgram } from "./tools/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
-import { runVitest } from "./lib/vitest.ts";
+import { runVitest } from "./tools/vitest.ts";
 
 const help = `npm test [-- OPTIONS] [FILTER...]
 

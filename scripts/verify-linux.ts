@@ -1,8 +1,8 @@
 // npm run verify:linux: Microsoft's libdirectml.so on this Linux machine, over Vulkan, as the judge of everything.
 import { once } from "node:events";
 import { parseArgs } from "node:util";
-import { ScriptError, at, main, say } from "./lib/project.ts";
-import { close } from "./lib/counts.ts";
+import { ScriptError, at, main, say } from "./tools/project.ts";
+import { close } from "./tools/counts.ts";
 import { cellVersions, ensureCell, type CellEnvironment } from "./lib/cell.ts";
 import { runContainer } from "./lib/cell-container.ts";
 import { CellReport } from "./lib/cell-report.ts";

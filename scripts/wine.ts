@@ -1,6 +1,6 @@
 // node scripts/run.mjs wine: the Wine cell, in which Windows' node.exe and Microsoft's DirectML.dll run on a Linux machine without a GPU.
 import { parseArgs } from "node:util";
-import { ScriptError, main, say } from "./lib/project.ts";
+import { ScriptError, main, say } from "./tools/project.ts";
 import { cellVersions, makeCell, makeImage, removeCell } from "./lib/wine-cell.ts";
 import { runInCell, statusOf } from "./lib/wine-run.ts";
 import { cellFolder } from "./lib/wine-recipe.ts";

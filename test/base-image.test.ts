@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { typescript } from "./scripts.ts";
 
 const ask = async (expression: string): Promise<unknown> => {
-  const code = `import { mirrorsOf, readAptMirror } from "./scripts/lib/suites.ts"; console.log(JSON.stringify(${expression} ?? null))`;
+  const code = `import { mirrorsOf, readAptMirror } from "./scripts/tools/suites.ts"; console.log(JSON.stringify(${expression} ?? null))`;
   return JSON.parse((await execa(process.execPath, [...typescript, "--input-type=module", "-e", code])).stdout) as unknown;
 };
 

@@ -1,9 +1,9 @@
 /** Writes test-results/ctrf.json, a report in the Common Test Report Format; scripts/test.ts counts from it. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
-import { ReportBuilder, TestBuilder, validateStrict, type Test, type TestStatus } from "ctrf";
+import { relative, resolve } from "node:path";
+import { TestBuilder, type Test, type TestStatus } from "ctrf";
 import type { TestCase, TestModule, TestSuite } from "vitest/node";
 import type { Reporter } from "vitest/reporters";
+import { writeCtrf } from "../scripts/tools/ctrf.ts";
 
 /** Names of the suites around a test, outermost first. */
 function suiteNames(test: TestCase | TestSuite): string[] {
@@ -58,15 +58,7 @@ export default class CtrfReporter implements Reporter {
     });
     for (const { message } of unhandled)
       tests.push(new TestBuilder().name("unhandled error").status("failed").duration(0).message(message).build());
-    const report = new ReportBuilder()
-      .tool({ name: "vitest" })
-      .generatedBy("dxtensor")
-      .environment({ extra: { node: process.version, platform: `${process.platform}-${process.arch}` } })
-      .addTests(tests)
-      .summaryOverrides({ start: this.#start, stop: Date.now() })
-      .build();
-    validateStrict(report);
-    mkdirSync(dirname(this.#file), { recursive: true });
-    writeFileSync(this.#file, `${JSON.stringify(report, null, 2)}\n`);
+    const extra = { node: process.version, platform: `${process.platform}-${process.arch}` };
+    writeCtrf(this.#file, { tool: "vitest", tests, start: this.#start, environment: { extra } });
   }
 }

@@ -7,7 +7,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { ReportBuilder, TestBuilder, parse, validateStrict, type Test } from "ctrf";
+import { TestBuilder, parse, type Test } from "ctrf";
+import { writeCtrf } from "../../scripts/tools/ctrf.ts";
 import { at, root } from "../root.ts";
 import { deviceEnvironment, parseDevice } from "./device.ts";
 import { gatherFacts } from "./facts.ts";
@@ -110,21 +111,14 @@ const facts = await gatherFacts(device, env);
 writeFileSync(join(out, "facts.json"), `${JSON.stringify(facts, null, 2)}\n`);
 const tests = await runTests(positionals, env, out);
 if (values.native === true) tests.push(...(await runNative()));
-const report = new ReportBuilder()
-  .tool({ name: "vitest" })
-  .generatedBy("dxtensor")
-  .environment({
-    appName: "dxtensor",
-    osPlatform: process.platform,
-    osVersion: facts["system"] ?? "",
-    testEnvironment: values.device,
-    extra: facts,
-  })
-  .addTests(tests)
-  .summaryOverrides({ start, stop: Date.now() })
-  .build();
-validateStrict(report);
-writeFileSync(join(out, "ctrf.json"), JSON.stringify(report));
+const environment = {
+  appName: "dxtensor",
+  osPlatform: process.platform,
+  osVersion: facts["system"] ?? "",
+  testEnvironment: values.device,
+  extra: facts,
+};
+writeCtrf(join(out, "ctrf.json"), { tool: "vitest", tests, start, environment });
 const failed = tests.filter((test) => test.status === "failed").length;
 const passed = tests.filter((test) => test.status === "passed").length;
 console.log(`${passed} passed, ${failed} failed`);

@@ -6,7 +6,7 @@ import { cacheFolder, runsFolder } from "../root.ts";
 import { removeLeftovers } from "../run/leftovers.ts";
 import { newOwner } from "../run/owner.ts";
 import { isOver, listRuns } from "../run/store.ts";
-import { scripts } from "../scripts.ts";
+import { stopEngine } from "../../scripts/tools/engine.ts";
 
 export interface CleanOptions {
   readonly all?: true;
@@ -35,7 +35,7 @@ export async function cleanMatrix(options: CleanOptions): Promise<number> {
     for (const run of listRuns().filter(isOver)) rmSync(`${runsFolder()}/${run}`, { recursive: true, force: true });
     rmSync(`${runsFolder()}/latest`, { force: true, recursive: true });
     rmSync(cacheFolder("node"), { recursive: true, force: true });
-    const { stopped: isStopped, reason } = await (await scripts.engine()).stopEngine();
+    const { stopped: isStopped, reason } = await stopEngine();
     if (isStopped) stopped = `; engine stopped: ${reason}`;
   }
   if (options.json === true) process.stdout.write(`${JSON.stringify(sum)}\n`);

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import type { DockerPlatform } from "../config/schema.ts";
 import { MatrixError, messageOf } from "../errors.ts";
-import { scripts } from "../scripts.ts";
+import { baseName, ensureBase } from "../../scripts/tools/base.ts";
 import type { Engine } from "./engine.ts";
 
 export interface BaseImage {
@@ -46,7 +46,7 @@ export async function ensureBaseImage(
 ): Promise<BaseImage> {
   const { docker } = engine;
   const { image, suite } = platform.base;
-  const local = (await scripts.base()).baseName(suite);
+  const local = baseName(suite);
   const there = (await find(docker, local)) ?? (await find(docker, image));
   if (there !== null) return there;
   let problem = refused.get(docker) ?? null;
@@ -58,7 +58,7 @@ export async function ensureBaseImage(
     refused.set(docker, problem ?? "the image is not there after the pull");
   }
   say(`no ${image} from a registry (${problem}); making ${local}`);
-  await (await scripts.base()).ensureBase(suite);
+  await ensureBase(suite);
   if (!engine.isDefault) {
     // It was made beside the default engine: carry it over.
     const { default: Client } = await import("dockerode");

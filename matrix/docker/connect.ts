@@ -5,7 +5,7 @@ import { forward } from "../engines/forward.ts";
 import { defaultAddress, namedAddress, surroundings, type Address } from "../engines/resolve.ts";
 import { MatrixError, messageOf } from "../errors.ts";
 import type { Owner } from "../run/owner.ts";
-import { scripts } from "../scripts.ts";
+import { ensureEngine } from "../../scripts/tools/engine.ts";
 import { demandAnswer, type Engine } from "./engine.ts";
 
 async function open(name: string, address: Address, isDefault: boolean, owner: Owner): Promise<Engine> {
@@ -73,7 +73,7 @@ export async function connect(names: readonly string[], mayStart: boolean, owner
     const problem = `${name} does not answer (${messageOf(error)})`;
     if (isNamed || !mayStart) return { engines: [], problem };
     try {
-      await (await scripts.engine()).ensureEngine();
+      await ensureEngine();
       return { engines: [await open(name, address, true, owner)], problem: null };
     } catch (second) {
       return { engines: [], problem: messageOf(second).split("\n")[0]! };

@@ -4,7 +4,7 @@ import * as tar from "tar";
 import { cacheLabels, label, ownerLabels, type Owner } from "../run/owner.ts";
 import type { NodeFolder } from "../run/nodes.ts";
 import { cacheFolder } from "../root.ts";
-import { scripts } from "../scripts.ts";
+import { withLock } from "../../scripts/tools/lock.ts";
 import { removeContainer, type Engine } from "./engine.ts";
 
 const done = ".complete";
@@ -16,7 +16,6 @@ export async function ensureNodeVolume(engine: Engine, node: NodeFolder, image: 
   const name = `dxtensor-matrix-node-${node.version}`;
   const known = filled.get(engine) ?? new Map<string, Promise<string>>();
   filled.set(engine, known);
-  const { withLock } = await scripts.lock();
   const made = known.get(name) ?? withLock(cacheFolder("node", `${name}.lock`), () => fill(engine, node, image, owner, name));
   known.set(name, made);
   try {

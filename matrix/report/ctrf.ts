@@ -1,5 +1,6 @@
 /** One report in the Common Test Report Format for the whole matrix: each cell as a test, then the tests of each run. */
-import { ReportBuilder, TestBuilder, validateStrict, type CTRFReport, type Test, type TestStatus } from "ctrf";
+import { TestBuilder, type CTRFReport, type Test, type TestStatus } from "ctrf";
+import { reportOf } from "../../scripts/tools/ctrf.ts";
 import type { RunRecord } from "../run/store.ts";
 import type { RunResult } from "../types.ts";
 import { cellResults, evidenceText, type CellResult } from "./results.ts";
@@ -42,15 +43,16 @@ export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, reado
   const cells = cellResults(record);
   const times = record.results.flatMap(({ startedAt, endedAt }) => [startedAt, endedAt]);
   const evidence = (run: string): string => cells.find(({ cell }) => cell.run === run)?.cell.evidence ?? "software";
-  const report = new ReportBuilder()
-    .tool({ name: "dxtensor matrix" })
-    .generatedBy("dxtensor")
-    .environment({
+  return reportOf({
+    tool: "dxtensor matrix",
+    start: Math.min(...times, Date.now()),
+    stop: times.length === 0 ? Date.now() : Math.max(...times),
+    environment: {
       appName: "dxtensor",
       testEnvironment: record.plan.suite,
       extra: { run: record.owner.run, sources: record.sources.what, ...(record.call === undefined ? {} : { call: record.call }) },
-    })
-    .addTests([
+    },
+    tests: [
       ...cells.map((entry) =>
         cellTest(
           entry,
@@ -58,9 +60,6 @@ export function mergedReport(record: RunRecord, tests: ReadonlyMap<string, reado
         ),
       ),
       ...record.plan.runs.flatMap(({ id }) => (tests.get(id) ?? []).map((test) => runTest(id, evidence(id), test))),
-    ])
-    .summaryOverrides({ start: Math.min(...times, Date.now()), stop: times.length === 0 ? Date.now() : Math.max(...times) })
-    .build();
-  validateStrict(report);
-  return report;
+    ],
+  });
 }

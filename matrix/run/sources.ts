@@ -20,9 +20,8 @@ export interface Sources {
 
 const inNative = (path: string): boolean =>
   path.startsWith("native/") ||
-  path.startsWith("scripts/lib/") ||
-  /^scripts\/\w+\.mjs$/.test(path) ||
-  ["CMakeLists.txt", "package.json", "package-lock.json", ".npmrc", "scripts/build.ts", "scripts/setup.ts"].includes(path);
+  path.startsWith("scripts/") ||
+  ["CMakeLists.txt", "package.json", "package-lock.json", ".npmrc"].includes(path);
 
 /** Files that no cell reads: a new page of the manual builds nothing again. */
 const unused = (path: string): boolean =>

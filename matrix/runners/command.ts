@@ -1,7 +1,8 @@
 /** Cells that an npm script of the repository prepares and runs by itself: Microsoft's library over Vulkan, and under Wine. */
 import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ReportBuilder, TestBuilder, isValid, validateStrict, type CTRFReport } from "ctrf";
+import { TestBuilder, isValid, type CTRFReport } from "ctrf";
+import { reportOf } from "../../scripts/tools/ctrf.ts";
 import type { Command, CommandPlatform } from "../config/schema.ts";
 import { processProblem, runProcess } from "../run/process.ts";
 import { at, root } from "../root.ts";
@@ -40,9 +41,7 @@ function summaryReport(name: string, counts: Counts | null, problem: string | nu
     .suite(["command"])
     .message(message)
     .build();
-  const report = new ReportBuilder().tool({ name }).generatedBy("dxtensor").addTests([test]).build();
-  validateStrict(report);
-  return report;
+  return reportOf({ tool: name, tests: [test], start: Date.now() - durationMs });
 }
 
 /** The versions that a report tells, as text. */

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ReportBuilder, TestBuilder, validateStrict } from "ctrf";
+import { TestBuilder } from "ctrf";
+import { reportOf as ctrfOf } from "../tools/ctrf.ts";
 
 const help = `node run.mjs [OPTIONS]
 
@@ -100,22 +101,13 @@ function reportOf(files, start) {
       new TestBuilder().name(name).status("failed").duration(0).suite([name]).filePath(name).message(problem).build(),
     ),
   ]);
-  const report = new ReportBuilder()
-    .tool({ name: "dxtensor-bundled-tests" })
-    .generatedBy("dxtensor")
-    .environment({
-      extra: {
-        node: process.version,
-        platform: `${process.platform}-${process.arch}`,
-        devices: process.env.DXTENSOR_TEST_DEVICES ?? "all",
-        leftOut: manifest.leftOut,
-      },
-    })
-    .addTests(tests)
-    .summaryOverrides({ start, stop: Date.now() })
-    .build();
-  validateStrict(report);
-  return report;
+  const extra = {
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+    devices: process.env.DXTENSOR_TEST_DEVICES ?? "all",
+    leftOut: manifest.leftOut,
+  };
+  return ctrfOf({ tool: "dxtensor-bundled-tests", tests, start, environment: { extra } });
 }
 
 async function main() {

@@ -1,9 +1,9 @@
 // The Linux cell in a container of Debian 11, whose C library (glibc 2.31) is Ubuntu 20.04's: what is compiled there, and loads there.
 import { execa } from "execa";
 import type { CellReport } from "./cell-report.ts";
-import { ensureBase } from "./base.ts";
-import { nodeSource } from "./node-source.ts";
-import { ScriptError, at, cache, root, say } from "./project.ts";
+import { ensureBase } from "../tools/base.ts";
+import { nodeSource } from "../tools/node-source.ts";
+import { ScriptError, at, cache, root, say } from "../tools/project.ts";
 import { fetchPackage } from "./vulkan-archive.ts";
 import { packages } from "./vulkan-vkd3d.ts";
 

@@ -3,9 +3,9 @@
 import { readFileSync, existsSync, rmSync } from "node:fs";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import { execa } from "execa";
-import { readCounts, type Counts } from "./counts.ts";
-import { writeCtrf } from "./ctrf.ts";
-import { root, say } from "./project.ts";
+import { readCounts, type Counts } from "../tools/counts.ts";
+import { writeCtrf } from "../tools/ctrf.ts";
+import { root, say } from "../tools/project.ts";
 
 /** A driver on the processor is slow, and slower still when others use the processor too. */
 const patience = ["--testTimeout=300000", "--hookTimeout=300000", "--teardownTimeout=120000"];
@@ -128,7 +128,7 @@ export class CellReport {
 
   /** Writes the report; returns {passed, failed, skipped}. versions: of what was tested, by name. */
   write(file: string, tool: string, versions?: object): Counts {
-    writeCtrf(file, { tool, tests: this.#tests, start: this.#start, extra: { versions } });
+    writeCtrf(file, { tool, tests: this.#tests, start: this.#start, environment: { extra: { versions } } });
     return this.#counts;
   }
 }

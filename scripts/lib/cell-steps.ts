@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CellReport } from "./cell-report.ts";
 import { ensureNode, libraries } from "./cell.ts";
-import { at, buildNative } from "./project.ts";
+import { at, buildNative } from "../tools/project.ts";
 import { vulkanProgram } from "./vulkan-build.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -7,7 +7,7 @@ import { buildNativeParts, buildTypeScript } from "../build.ts";
 import { pinnedDirectml } from "./directml.ts";
 import { ensureSetup } from "./ensure.ts";
 import { lavapipe, lavapipeEnvironment } from "./lavapipe.ts";
-import { ScriptError, at, script } from "./project.ts";
+import { ScriptError, at, script } from "../tools/project.ts";
 import { cached } from "./vulkan-archive.ts";
 import { vkd3d } from "./vulkan-vkd3d.ts";
 import { buildVulkan, vulkanFolder, vulkanLibraries } from "./vulkan-build.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 
 /** `dxtensor fetch`, into ./directml where the repository's library looks first; its exit status. */
 export async function fetchDirectml(options: Readonly<Record<string, string | boolean | undefined>> = {}): Promise<number> {

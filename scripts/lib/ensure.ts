@@ -1,6 +1,6 @@
 // What a command needs before it can run: set up, and built if anything changed.
 import { execa } from "execa";
-import { ScriptError, script } from "./project.ts";
+import { ScriptError, script } from "../tools/project.ts";
 import { buildNativeParts, buildTypeScript } from "../build.ts";
 
 /** Runs the setup, which says only what it changed. */

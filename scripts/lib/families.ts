@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseSync } from "rolldown/utils";
-import { ScriptError, at } from "./project.ts";
+import { ScriptError, at } from "../tools/project.ts";
 
 /** Parts that make up the methods; they are no exports of the package. */
 const parts = ["methods", "inPlaceMethods", "overloaded"];

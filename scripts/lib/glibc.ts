@@ -1,6 +1,6 @@
 // What a Linux library asks of the system that loads it, read from its ELF file by objdump and readelf (of binutils).
 import { execa } from "execa";
-import { ScriptError } from "./project.ts";
+import { ScriptError } from "../tools/project.ts";
 import { glibc } from "./sysroot.ts";
 
 /** Libraries of glibc itself and, of WSL's names, those that come with the package. */

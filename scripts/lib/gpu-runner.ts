@@ -2,7 +2,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { bundleProgram } from "../bundle-tests.ts";
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 
 export async function packRunner(folder: string) {
   await bundleProgram(at("bench", "gpu", "run.ts"), join(folder, "bench", "gpu", "run.mjs"));

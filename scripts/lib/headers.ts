@@ -16,9 +16,9 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { $, which } from "zx";
-import { causeOf } from "./cause.ts";
-import { ownApt } from "./own-apt.ts";
-import { ScriptError, headers as ours, say } from "./project.ts";
+import { causeOf } from "../tools/cause.ts";
+import { ownApt } from "../tools/own-apt.ts";
+import { ScriptError, headers as ours, say } from "../tools/project.ts";
 
 const shell = $({ quiet: true, nothrow: true });
 const needed = ["directx/DirectML.h", "directx/d3d12.h", "directx/dxcore.h", "dxguids/dxguids.h", "wsl/winadapter.h", "wsl/stubs"];

@@ -4,9 +4,9 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { execa } from "execa";
-import { ScriptError, at, headers, root, say } from "./project.ts";
+import { ScriptError, at, headers, root, say } from "../tools/project.ts";
 import { headersProblem } from "./headers.ts";
-import { withLock } from "./lock.ts";
+import { withLock } from "../tools/lock.ts";
 import { ensureSysroot, triplets, type Architecture } from "./sysroot.ts";
 import { buildForWindows } from "../build-windows.ts";
 

@@ -1,6 +1,6 @@
 // Names of what the native build makes and the package ships.
 import { join } from "node:path";
-import { release } from "./project.ts";
+import { release } from "../tools/project.ts";
 
 export function softwareName(platform = process.platform) {
   if (platform === "win32") return "dxtensor_software.dll";

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readFamilies } from "./families.ts";
 import { firstSentence } from "./first-comment.ts";
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 
 export const jsonFile = "docs/operators.json";
 export const pageFile = "docs/operators.md";

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 
 /** Of the kinds that a library without `types: ["node"]` or the DOM lacks. */
 const globals = {

@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, 
 import { basename, join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { execa } from "execa";
-import { ScriptError, at } from "./project.ts";
+import { ScriptError, at } from "../tools/project.ts";
 import { bundlePackage } from "./package-bundles.ts";
 import { pinnedDirectml } from "./directml.ts";
 import { ensureVkd3d, vkd3d } from "./vulkan-vkd3d.ts";

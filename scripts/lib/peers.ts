@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { ScriptError, at, headers } from "./project.ts";
+import { ScriptError, at, headers } from "../tools/project.ts";
 
 const objects = at("build", "peers");
 

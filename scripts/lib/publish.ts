@@ -1,7 +1,7 @@
 // What of a release goes to npm, in which order.
 import { existsSync, readFileSync } from "node:fs";
 import { execa } from "execa";
-import { ScriptError, at, say } from "./project.ts";
+import { ScriptError, at, say } from "../tools/project.ts";
 import { manifest, optional } from "./packages.ts";
 import { distTag, releaseProblems, waiting } from "./release-rules.ts";
 

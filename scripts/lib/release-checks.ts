@@ -3,9 +3,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { ScriptError, tool } from "./project.ts";
+import { ScriptError, tool } from "../tools/project.ts";
 import { cached } from "./vulkan-archive.ts";
-import { ensureRoot } from "./base.ts";
+import { ensureRoot } from "../tools/base.ts";
 import { ensureSysroot } from "./sysroot.ts";
 import { expected, programs, types } from "./release-programs.ts";
 

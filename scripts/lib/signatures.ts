@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync } from "rolldown/utils";
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 
 const sources = new Map();
 

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { createHash } from "node:crypto";
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 import { cached, fetchPackage, unpackPackage, type Package } from "./vulkan-archive.ts";
 
 /** Pinned, by Node's name of the architecture. */

@@ -3,10 +3,10 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa, type Options } from "execa";
-import { ScriptError, at, headers, say } from "./project.ts";
+import { ScriptError, at, headers, say } from "../tools/project.ts";
 import { headersProblem } from "./headers.ts";
-import { withLock } from "./lock.ts";
-import { explainMissing, findTools, hasAll, missingTools, type AllTools } from "./tools.ts";
+import { withLock } from "../tools/lock.ts";
+import { explainMissing, findTools, hasAll, missingTools, type AllTools } from "./toolchain.ts";
 import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.ts";
 
 /** Where the loader looks for the libraries, and where CMake works. */

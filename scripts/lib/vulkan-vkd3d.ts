@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { cached, fetchPackage, unpackPackage } from "./vulkan-archive.ts";
-import { ScriptError } from "./project.ts";
+import { ScriptError } from "../tools/project.ts";
 
 export const packages = [
   {

@@ -1,5 +1,5 @@
 // What npm run build:windows makes, and where it lies.
-import { at } from "./project.ts";
+import { at } from "../tools/project.ts";
 
 export const buildWindows = at("build", "windows");
 /** Where the library looks on Windows, in a repository and in a package. */

@@ -1,8 +1,8 @@
 // The report of npm run verify:windows, in the Common Test Report Format: tests of the steps' own reports, else one for each that a step counted.
 import { existsSync, readFileSync } from "node:fs";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
-import type { Counts } from "./counts.ts";
-import { writeCtrf } from "./ctrf.ts";
+import type { Counts } from "../tools/counts.ts";
+import { writeCtrf } from "../tools/ctrf.ts";
 
 /** What became of a step. */
 export interface StepResult extends Counts {
@@ -48,5 +48,5 @@ interface Run {
 /** results: what became of each step; reports: a step's own report by its name. */
 export function writeReport(file: string, { results, reports, start, ...extra }: Run): void {
   const tests = results.flatMap((step) => ownTests(step, reports.get(step.name)) ?? counted(step));
-  writeCtrf(file, { tool: "dxtensor verify:windows", tests, start, extra });
+  writeCtrf(file, { tool: "dxtensor verify:windows", tests, start, environment: { extra } });
 }

@@ -1,12 +1,11 @@
 // Makes the Wine cell: Microsoft's DirectML.dll and Windows' node.exe on a Linux machine, from Debian's archive and the npm registry.
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { execa, type Options } from "execa";
-import { causeOf } from "./cause.ts";
-import { ScriptError, say } from "./project.ts";
-import { mirrorsOf, readAptMirror } from "./suites.ts";
+import { debootstrap } from "../tools/debian.ts";
+import { ScriptError, say } from "../tools/project.ts";
 import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./wine-recipe.ts";
 
 const modules = "usr/lib/x86_64-linux-gnu/wine";
@@ -50,34 +49,10 @@ async function ensureHostPackages() {
   ]);
 }
 
-function aptText() {
-  const folder = "/etc/apt/sources.list.d";
-  const files = ["/etc/apt/sources.list", ...(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [])];
-  return files
-    .filter(existsSync)
-    .map((file) => readFileSync(file, "utf8"))
-    .join("\n");
-}
-
 async function makeRoot(given: string | undefined) {
   const root = cellRoot();
   rmSync(root, { recursive: true, force: true });
-  const problems: string[] = [];
-  const mirrors = mirrorsOf(recipe.suite, { given, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
-  let mirror = null;
-  for (const candidate of mirrors) {
-    rmSync(`${root}.new`, { recursive: true, force: true });
-    say(`wine: debootstrap ${recipe.suite} from ${candidate} (half a minute)`);
-    try {
-      await step("debootstrap", "debootstrap", ["--variant=minbase", recipe.suite, `${root}.new`, candidate]);
-      mirror = candidate;
-      break;
-    } catch (error) {
-      problems.push(causeOf(error));
-    }
-  }
-  if (mirror === null)
-    throw new ScriptError("DEBOOTSTRAP", problems.join("\n"), "Name a Debian mirror: DXTENSOR_DEBIAN_MIRROR=URL, or --mirror URL");
+  const mirror = await debootstrap(recipe.suite, `${root}.new`, { mirror: given, caller: "wine" });
   renameSync(`${root}.new`, root);
   mkdirSync(join(root, "work"), { recursive: true });
   mkdirSync(insideCell(), { recursive: true });

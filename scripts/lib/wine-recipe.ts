@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { at, cache } from "./project.ts";
+import { at, cache } from "../tools/project.ts";
 
 export interface Recipe {
   readonly suite: string;

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import { execa, type Options } from "execa";
 import { enterCommand } from "../../matrix/wine/enter.ts";
-import { ScriptError } from "./project.ts";
+import { ScriptError } from "../tools/project.ts";
 import { needCell } from "./wine-cell.ts";
 import { cellRoot, recipe, sources } from "./wine-recipe.ts";
 

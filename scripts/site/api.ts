@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
 import { readFamilies } from "../lib/families.ts";
 import { firstSentence } from "../lib/first-comment.ts";
-import { ScriptError, at } from "../lib/project.ts";
+import { ScriptError, at } from "../tools/project.ts";
 
 /** What a sidebar has room for. */
 const brief = (title) => title.split(/[:,;] /)[0];

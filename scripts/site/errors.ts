@@ -2,7 +2,7 @@
 // The errors that the sources throw, by class and text.
 import { readFileSync, readdirSync } from "node:fs";
 import { parseSync } from "rolldown/utils";
-import { ScriptError, at } from "../lib/project.ts";
+import { ScriptError, at } from "../tools/project.ts";
 
 /** A part of a text as far as the source says it: what comes at run time is an ellipsis. */
 function textOf(node) {

@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import { ScriptError, at } from "../lib/project.ts";
+import { ScriptError, at } from "../tools/project.ts";
 
 const code = (name) => `\`${name}\``;
 const table = (head, rows) =>

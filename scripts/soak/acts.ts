@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type * as Library from "../../src/index.ts";
-import { takesTypeScript } from "../lib/project.ts";
+import { takesTypeScript } from "../tools/project.ts";
 
 /** What the library's own statistics have besides. */
 export interface Internals {

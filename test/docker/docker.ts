@@ -15,7 +15,7 @@ export async function baseImage(suite: string): Promise<string> {
 
 /** Where the image's Node comes from, as the project's own builds choose it. */
 export async function nodeSource(): Promise<string> {
-  const code = 'import { nodeSource } from "./scripts/lib/node-source.ts"; console.log(await nodeSource())';
+  const code = 'import { nodeSource } from "./scripts/tools/node-source.ts"; console.log(await nodeSource())';
   return (await execa("node", [...typescript, "--input-type=module", "--eval", code])).stdout;
 }
 

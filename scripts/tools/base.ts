@@ -1,11 +1,11 @@
 // A minimal Debian as a container image, made by debootstrap: for machines that reach Debian's archive but no container registry.
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { cacheFolder } from "./engine.ts";
+import { debootstrap } from "./debian.ts";
 import { withLock } from "./lock.ts";
-import { ScriptError, say } from "./project.ts";
-import { mirrorsOf, readAptMirror, suites } from "./suites.ts";
+import { ScriptError, cacheFolder, say } from "./project.ts";
+import { suites } from "./suites.ts";
 
 /** The prefix keeps an engine from asking a registry on the internet for it. */
 export const baseName = (suite: string) => `localhost/dxtensor-base:${suite}`;
@@ -19,15 +19,6 @@ const ownBundle = "/etc/ssl/certs/surroundings.crt";
 function certificates() {
   const file = process.env.NODE_EXTRA_CA_CERTS || process.env.SSL_CERT_FILE;
   return file && existsSync(file) ? file : null;
-}
-
-function aptText() {
-  const folder = "/etc/apt/sources.list.d";
-  const files = ["/etc/apt/sources.list", ...(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [])];
-  return files
-    .filter((file) => existsSync(file) && /\.(list|sources)$/.test(file))
-    .map((file) => readFileSync(file, "utf8"))
-    .join("\n");
 }
 
 async function needDebootstrap() {
@@ -51,45 +42,13 @@ async function needDebootstrap() {
     );
 }
 
-/** debootstrap into folder/root; null, or why it failed. */
-async function bootstrap(suite: string, mirror: string, folder: string) {
-  const root = join(folder, "root");
-  rmSync(root, { recursive: true, force: true });
-  const done = await execa("debootstrap", ["--variant=minbase", "--include=ca-certificates", suite, root, mirror], {
-    reject: false,
-    stdin: "ignore",
-    all: true,
-    env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin` },
-  });
-  if (!done.failed) return null;
-  const lines = done.all.trim().split("\n");
-  return lines.find((line) => line.startsWith("E:")) ?? lines.at(-1) ?? done.shortMessage;
-}
-
-async function makeTar(suite: string, mirrors: readonly string[], tar: string) {
+async function makeTar(suite: string, mirror: string | undefined, tar: string) {
   await needDebootstrap();
   mkdirSync(cacheFolder("base"), { recursive: true });
   const work = mkdtempSync(join(cacheFolder("base"), `${suite}-`));
   try {
-    const problems = [];
-    let from;
-    for (const mirror of mirrors) {
-      say(`base-image: debootstrap ${suite} from ${mirror} (half a minute)`);
-      const problem = await bootstrap(suite, mirror, work);
-      if (problem === null) {
-        from = mirror;
-        break;
-      }
-      problems.push(`${mirror}: ${problem}`);
-    }
-    if (from === undefined) {
-      throw new ScriptError(
-        "BOOTSTRAP",
-        `debootstrap could not make ${suite}:\n  ${problems.join("\n  ")}`,
-        `If ${suite} has moved, name where it is now: DXTENSOR_DEBIAN_MIRROR=${suite}=URL or --mirror URL`,
-      );
-    }
     const root = join(work, "root");
+    const from = await debootstrap(suite, root, { mirror, include: ["ca-certificates"], caller: "base-image" });
     for (const name of ["var/cache/apt/archives", "var/lib/apt/lists"]) {
       rmSync(join(root, name), { recursive: true, force: true });
       mkdirSync(join(root, name, "partial"), { recursive: true });
@@ -102,16 +61,13 @@ async function makeTar(suite: string, mirrors: readonly string[], tar: string) {
   }
 }
 
-const mirrorsFor = (suite: string, mirror?: string) =>
-  mirrorsOf(suite, { given: mirror, variable: process.env.DXTENSOR_DEBIAN_MIRROR, apt: readAptMirror(aptText()) });
-
 /** A suite as a folder to chroot into, where no engine is: made by debootstrap once, kept in the cache. */
 export async function ensureRoot(suite: string) {
   const folder = join(cacheFolder("base"), `${suite}-root`);
   return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
     if (existsSync(folder)) return folder;
     const tar = join(cacheFolder("base"), `${suite}.tar`);
-    if (!existsSync(tar) || statSync(tar).size === 0) await makeTar(suite, mirrorsFor(suite), tar);
+    if (!existsSync(tar) || statSync(tar).size === 0) await makeTar(suite, undefined, tar);
     mkdirSync(`${folder}.new`, { recursive: true });
     await execa("tar", ["--numeric-owner", "-C", `${folder}.new`, "-xf", tar]);
     renameSync(`${folder}.new`, folder);
@@ -171,7 +127,7 @@ export interface Base {
  */
 export async function ensureBase(suite: string, { mirror, refresh = false }: BaseOptions = {}): Promise<Base> {
   if (!Object.hasOwn(suites, suite))
-    throw new ScriptError("SUITE", `Unknown suite ${suite}.`, `Known are ${Object.keys(suites).join(", ")} (scripts/lib/suites.ts).`);
+    throw new ScriptError("SUITE", `Unknown suite ${suite}.`, `Known are ${Object.keys(suites).join(", ")} (scripts/tools/suites.ts).`);
   const image = baseName(suite);
   const { glibc, standsFor } = suites[suite]!;
   const answer = async (changed: string | null) => ({ image, id: await idOf(image), suite, glibc, standsFor, changed });
@@ -181,7 +137,7 @@ export async function ensureBase(suite: string, { mirror, refresh = false }: Bas
     const tar = join(cacheFolder("base"), `${suite}.tar`);
     let how = `imported from ${tar}`;
     if (refresh || !existsSync(tar) || statSync(tar).size === 0) {
-      how = `made from ${await makeTar(suite, mirrorsFor(suite, mirror), tar)}`;
+      how = `made from ${await makeTar(suite, mirror, tar)}`;
     }
     await importTar(tar, image, suite);
     return answer(how);

@@ -1,11 +1,20 @@
 // Where things lie in the repository, and how scripts speak.
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-export const at = (...parts: string[]) => join(root, ...parts);
+/** The folder with package.json, whether this file runs compiled or as it is; in a bundle, what lies two folders up. */
+function findRoot(): string {
+  const start = dirname(fileURLToPath(import.meta.url));
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "package.json"))) return folder;
+    if (dirname(folder) === folder) return resolve(start, "..", "..");
+  }
+}
+
+export const root = findRoot();
+export const at = (...parts: string[]): string => join(root, ...parts);
 /** Arguments with which Node runs a script of this folder. */
 export const script = (name: string, ...args: string[]) => [at("scripts", "run.mjs"), name, ...args];
 /** Options with which Node takes a file in TypeScript. */
@@ -15,11 +24,13 @@ export const buildNative = at("build", "native");
 export const release = join(buildNative, "Release");
 export const headers = at("build", "headers", "usr", "include");
 
-/** Folder for what can be made again: DXTENSOR_CACHE, else the user's cache folder. */
-export const cache = process.env.DXTENSOR_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor");
+/** In the folder for what can be made again, which outlives the repository: DXTENSOR_CACHE, else the user's cache folder. */
+export const cacheFolder = (...parts: string[]) =>
+  join(process.env.DXTENSOR_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dxtensor"), ...parts);
+export const cache = cacheFolder();
 
 /** Progress goes to stderr: stdout belongs to results (--json, pack, the programs that a script starts). */
-export const say = (text: string) => process.stderr.write(`${text}\n`);
+export const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 /** A failure with a remedy, shown without a stack. */
 export class ScriptError extends Error {

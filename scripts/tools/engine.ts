@@ -5,10 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { withLock } from "./lock.ts";
-import { ScriptError, cache, say } from "./project.ts";
-
-/** Where downloads and made things outlive the repository. */
-export const cacheFolder = (...parts: string[]) => join(cache, ...parts);
+import { ScriptError, cacheFolder, say } from "./project.ts";
 
 const folder = () => process.env.DXTENSOR_DOCKER_FOLDER || cacheFolder("docker");
 const socket = "unix:///var/run/docker.sock";

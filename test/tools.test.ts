@@ -1,0 +1,43 @@
+/** What scripts, matrix, bench and tests share lies in scripts/tools, and imports point there, one way. */
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, it } from "vitest";
+
+/** [file, what it imports] of a folder, for imports of the repository's own files. */
+function importsOf(folder: string): (readonly [file: string, imported: string])[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name).replaceAll("\\", "/"))
+    .filter((file) => /\.(ts|mjs)$/.test(file))
+    .flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gms)].map(
+        ([, statically, dynamically]) =>
+          [file, normalize(join(dirname(file), (statically ?? dynamically)!)).replaceAll("\\", "/")] as const,
+      ),
+    );
+}
+
+const all = ["src", "scripts", "matrix", "bench", "examples"].flatMap(importsOf);
+const from = (folder: string) => all.filter(([file]) => file.startsWith(`${folder}/`));
+const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
+
+it("reads the imports", () => {
+  expect(all.length).toBeGreaterThan(1000);
+  expect(from("matrix").some(([, path]) => path === "scripts/tools/lock.ts")).toBe(true);
+  expect(all.filter(([, path]) => /\.(ts|mjs)$/.test(path) && !existsSync(path))).toEqual([]);
+});
+
+it("the tools need nothing but themselves", () => {
+  expect(from("scripts/tools").filter(([, path]) => !isBelow(path, "scripts/tools"))).toEqual([]);
+});
+
+it("the matrix needs the tools, and no other script", () => {
+  expect(from("matrix").filter(([, path]) => isBelow(path, "scripts") && !isBelow(path, "scripts/tools"))).toEqual([]);
+});
+
+it("the library needs nothing around it", () => {
+  expect(from("src").filter(([, path]) => !isBelow(path, "src"))).toEqual([]);
+});
+
+it("nothing but tests needs tests", () => {
+  expect(all.filter(([, path]) => isBelow(path, "test"))).toEqual([]);
+});
