@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "prepared_inputs.h"
+
 namespace dxtensor::software {
 
 namespace {
@@ -23,18 +25,22 @@ class BoundProgram final : public BoundDispatch {
           {step.kernel.get(), {inputs_.data() + inputs_.size(), outputs_.data() + outputs_.size(), Resolve(step.scratch, bindings)}});
       for (const Operand& operand : step.inputs) inputs_.push_back(Resolve(operand, bindings));
       for (const Operand& operand : step.outputs) outputs_.push_back(Resolve(operand, bindings));
+      Watch(step, bindings, &steps_.back());
     }
   }
 
   void Run() const override {
     if (program_->times.wanted()) return RunTimed();
-    for (const Step& step : steps_) step.kernel->Run(step.arguments);
+    for (const Step& step : steps_) RunStep(step);
   }
 
  private:
   struct Step {
     const Kernel* kernel;
     KernelArguments arguments;
+    const PreparingKernel* preparing = nullptr;  // where its input may be prepared
+    const uint8_t* source = nullptr;
+    uint64_t source_size = 0;
   };
 
   void RunTimed() const {
@@ -42,12 +48,38 @@ class BoundProgram final : public BoundDispatch {
     std::vector<uint64_t> run;
     Clock::time_point before = Clock::now();
     for (const Step& step : steps_) {
-      step.kernel->Run(step.arguments);
+      RunStep(step);
       const Clock::time_point after = Clock::now();
       run.push_back(static_cast<uint64_t>(std::chrono::nanoseconds(after - before).count()));
       before = after;
     }
     program_->times.Note(run);
+  }
+
+  static void RunStep(const Step& step) {
+    if (!step.preparing) return step.kernel->Run(step.arguments);
+    const auto form = PreparedInputs::Get().Take(*step.preparing, step.arguments, step.source, step.source_size);
+    step.preparing->RunPrepared(step.arguments, form.get());
+  }
+
+  // An input that only commands write: the processor may map other heaps than the default one.
+  void Watch(const ProgramStep& step, const Bindings& bindings, Step* bound) const {
+    const PreparingKernel* preparing = PreparingKernel::Of(step.kernel.get());
+    if (!preparing) return;
+    const Operand& operand = step.inputs[static_cast<size_t>(preparing->PreparedInput())];
+    const BoundBuffer* buffer = nullptr;
+    uint64_t end = 0;
+    if (operand.base == Operand::Base::Input) {
+      buffer = &bindings.inputs[operand.index].buffer;
+      end = program_->inputs[operand.index].size;
+    } else if (operand.base == Operand::Base::Persistent) {
+      buffer = &bindings.persistent;
+      end = program_->persistent_size;
+    }
+    if (!buffer || buffer->resource->heap_type() != D3D12_HEAP_TYPE_DEFAULT) return;
+    bound->preparing = preparing;
+    bound->source = Resolve(operand, bindings);
+    bound->source_size = end - operand.offset;
   }
 
   uint8_t* Resolve(const Operand& operand, const Bindings& bindings) const {
@@ -81,6 +113,11 @@ bool MayRunInPlace(const Program& program, size_t input, size_t output, const Ac
 }
 
 }  // namespace
+
+Program::~Program() {
+  for (const ProgramStep& step : steps)
+    if (const PreparingKernel* preparing = PreparingKernel::Of(step.kernel.get())) PreparedInputs::Get().Forget(*preparing);
+}
 
 void AddAccess(BoundDispatch* dispatch, const BoundBuffer& buffer, uint64_t size, bool write) {
   Resource* resource = buffer.resource.get();

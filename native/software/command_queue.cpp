@@ -1,5 +1,6 @@
 #include "command_queue.h"
 
+#include "prepared_inputs.h"
 #include "trace.h"
 
 namespace dxtensor::software {
@@ -9,6 +10,18 @@ namespace {
 // How long the thread looks for new work before it sleeps: some ten microseconds.
 constexpr int kSpins = 400;
 constexpr char kCause[] = "this one";
+
+// What was made of the bytes that a command writes is out of date.
+void NoteWrites(const Command& command) {
+  PreparedInputs& prepared = PreparedInputs::Get();
+  if (prepared.IsEmpty()) return;
+  if (command.kind == Command::Kind::Dispatch) {
+    for (const Access& access : command.dispatch->accesses)
+      if (access.write) prepared.Written(access.begin, access.end);
+  } else if (command.kind != Command::Kind::Timestamp) {
+    prepared.Written(command.copy.to, command.copy.to + command.copy.size);
+  }
+}
 
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -216,6 +229,7 @@ void CommandQueue::RunTask(Task& task) {
 
 void CommandQueue::RunCommands(const Recording& recording) {
   for (const Command& command : recording.commands) {
+    NoteWrites(command);
     switch (command.kind) {
       case Command::Kind::Dispatch: command.dispatch->Run(); break;
       case Command::Kind::Copy:

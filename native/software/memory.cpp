@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "prepared_inputs.h"
+
 namespace dxtensor::software {
 
 namespace {
@@ -107,6 +109,7 @@ Memory::~Memory() {
 
 void Memory::RemoveOwner() {
   if (owners_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  PreparedInputs::Get().Written(data_, data_ + size_);
   DiscardPages(data_, size_);
   GiveBack();
 }

@@ -40,6 +40,8 @@ struct ProgramStep {
 
 class Program final : public Counted {
  public:
+  ~Program() override;
+
   std::vector<BindingSlot> inputs, outputs;
   std::vector<ProgramStep> steps;
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned

@@ -212,12 +212,15 @@ class GraphMaker {
 
   // A convolution in either direction, and some of what may go into it: normalisation, an addition, an activation.
   void AddConvolution() {
-    const bool backward = Up(0, 2) == 0, is_depthwise = Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
-    const uint32_t kernel = Up(1, 3), stride = Up(1, 2), padding = Up(0, kernel - 1), dilation = Up(1, 2);
-    const uint32_t groups = is_depthwise ? Up(1, 5) : Up(1, 2), images = Up(1, 3);
-    const uint32_t channels = groups * (is_depthwise ? 1 : Up(1, 4)), results = groups * (is_depthwise ? 1 : Up(1, 20));
-    const uint32_t reach = dilation * (kernel - 1) + 1;
-    std::vector<uint32_t> in{images, channels, reach + Up(0, 9), reach + Up(0, 30)}, out{images, results, 0, 0};
+    const bool has_tiles = Up(0, 3) == 0;  // large enough for Winograd's
+    const bool backward = Up(0, 2) == 0, is_depthwise = !has_tiles && Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
+    const uint32_t kernel = has_tiles ? 3 : Up(1, 3), stride = has_tiles ? 1 : Up(1, 2), padding = Up(0, kernel - 1);
+    const uint32_t dilation = has_tiles ? 1 : Up(1, 2), groups = has_tiles ? 1 : is_depthwise ? Up(1, 5) : Up(1, 2), images = Up(1, 3);
+    const uint32_t channels = has_tiles ? Up(24, 40) : groups * (is_depthwise ? 1 : Up(1, 4));
+    const uint32_t results = has_tiles ? Up(24, 70) : groups * (is_depthwise ? 1 : Up(1, 20));
+    const uint32_t reach = dilation * (kernel - 1) + 1, least = has_tiles ? 8 : 0;
+    std::vector<uint32_t> in{images, channels, reach + least + Up(0, 9), reach + least + Up(0, has_tiles ? 9 : 30)},
+        out{images, results, 0, 0};
     for (size_t d = 2; d < 4; ++d)
       out[d] = backward ? (in[d] - 1) * stride + reach - 2 * padding + (pads ? 1 : 0) : (in[d] + 2 * padding - reach) / stride + 1;
     for (uint32_t size : out)

@@ -5,6 +5,8 @@
 #include <new>
 #include <string>
 
+#include "../software/preparing_kernel.h"
+
 namespace dxtensor::test {
 
 ExactBytes::ExactBytes(size_t size) : data_(static_cast<uint8_t*>(std::malloc(size ? size : 1))), size_(size) {
@@ -13,9 +15,12 @@ ExactBytes::ExactBytes(size_t size) : data_(static_cast<uint8_t*>(std::malloc(si
 }
 ExactBytes::~ExactBytes() { std::free(data_); }
 
-std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs) {
+std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs,
+                             bool prepares) {
   std::vector<ExactBytes> memory;
   std::vector<const uint8_t*> in;
+  const software::PreparingKernel* preparing = prepares ? software::PreparingKernel::Of(&kernel) : nullptr;
+  uint8_t* prepared_input = nullptr;
   std::vector<uint8_t*> out;
   const auto input_slots = desc.Inputs(), output_slots = desc.Outputs();
   for (size_t i = 0; i < input_slots.size(); ++i) {
@@ -26,6 +31,7 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
     memory.emplace_back(inputs.at(i).size());
     std::memcpy(memory.back().data(), inputs[i].data(), inputs[i].size());
     in.push_back(memory.back().data());
+    if (preparing && static_cast<int>(i) == preparing->PreparedInput()) prepared_input = memory.back().data();
   }
   const size_t first_output = memory.size();
   for (const schema::TensorDesc* t : output_slots) {
@@ -34,7 +40,16 @@ std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::Opera
   }
   std::vector<uint8_t> scratch(kernel.ScratchBytes() + 64);
   uint8_t* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
-  kernel.Run({in.data(), out.data(), aligned});
+  const software::KernelArguments arguments{in.data(), out.data(), aligned};
+  if (preparing) {
+    std::vector<uint8_t> form(preparing->PreparedBytes() + 64, 0xff);
+    uint8_t* to = form.data() + (64 - reinterpret_cast<uintptr_t>(form.data()) % 64) % 64;
+    preparing->Prepare(arguments, to);
+    std::memset(prepared_input, 0xff, inputs[static_cast<size_t>(preparing->PreparedInput())].size());
+    preparing->RunPrepared(arguments, to);
+  } else {
+    kernel.Run(arguments);
+  }
   std::vector<Bytes> results;
   size_t at = first_output;
   for (const schema::TensorDesc* t : output_slots) {

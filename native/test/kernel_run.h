@@ -21,8 +21,10 @@ class ExactBytes {
   size_t size_;
 };
 
-// Outputs by slot; memory that the kernel does not write stays 0xcd.
-std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs);
+// Outputs by slot; memory that the kernel does not write stays 0xcd. `prepares`: the kernel gets a prepared form of its input, which is
+// overwritten before it runs.
+std::vector<Bytes> RunKernel(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs,
+                             bool prepares = false);
 
 // How much results of two kernels for one description may differ.
 Tolerance KernelTolerance(const schema::OperatorDesc& desc, DML_TENSOR_DATA_TYPE output);

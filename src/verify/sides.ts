@@ -28,6 +28,8 @@ export interface SideOptions {
 
 export function openSides(options: SideOptions): { readonly context: Context; readonly facts: DeviceFacts } {
   addProfiles();
+  // Operators are judged one by one, with values that are not finite: Winograd's tiles would spread those.
+  process.env["DXTENSOR_SOFTWARE_WINOGRAD"] ??= "0";
   const profiles = deviceCount() - LEVELS.length;
   const named = namedDevice("verify", "device", options.device);
   if (named.type === "dml" && named.index >= profiles)

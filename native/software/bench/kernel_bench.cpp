@@ -1,13 +1,16 @@
 // What the fast kernels reach beside the multiply-add peak of this machine, measured in the same run: a table, or JSON.
 //
-//   kernel_bench [--json] [--peak] [--filter TEXT]
+//   kernel_bench [--json] [--peak] [--cpu] [--prepared] [--filter TEXT] [--case TEXT]
 //
-// --peak measures nothing else. Each figure is the best of many short runs, so that other work on the machine disturbs it little;
+// --peak measures nothing else; --cpu takes this process's processor time, which other work on the machine disturbs less, and is for one
+// thread (DXTENSOR_THREADS=1); --prepared makes what kernels prepare of their weights before, as a program that runs again does; --case
+// measures one description. Each figure is the best of many short runs, so that other work on the machine disturbs it little;
 // the peak is measured again beside each group of figures.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -17,7 +20,7 @@
 #include "../../test/describe.h"
 #include "../fast/isa_table.h"
 #include "../fast/thread_pool.h"
-#include "../kernel.h"
+#include "../preparing_kernel.h"
 
 namespace {
 
@@ -26,20 +29,27 @@ using dxtensor::schema::TensorDesc;
 namespace software = dxtensor::software;
 namespace fast = dxtensor::software::fast;
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+bool takes_cpu_time = false, prepares = false;
 
-// The shortest of many calls, in seconds.
+double Now() {
+  if (takes_cpu_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The shortest of many calls, in seconds; of processor times, which a busy host of virtual machines disturbs both ways, the median.
 template <typename F>
 double Shortest(double budget, const F& f) {
   f();
-  double best = 1e9;
+  std::vector<double> times;
   const double start = Now();
   for (int n = 0; n < 3 || Now() - start < budget; ++n) {
     const double before = Now();
     f();
-    best = std::min(best, Now() - before);
+    times.push_back(Now() - before);
   }
-  return best;
+  const auto middle = takes_cpu_time ? times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2) : times.begin();
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 // Multiply-adds of all threads, in GFLOP/s.
@@ -77,9 +87,18 @@ class Bound {
       for (uint64_t i = 0; i < t->size_in_bytes / sizeof(float); ++i) to[i] = values(generator);
     }
     for (const TensorDesc* t : desc_.Outputs()) outputs_.push_back(t ? Room(t->size_in_bytes) : nullptr);
-    scratch_ = Room(kernel_->ScratchBytes());
+    arguments_ = {inputs_.data(), outputs_.data(), Room(kernel_->ScratchBytes())};
+    preparing_ = prepares ? software::PreparingKernel::Of(kernel_.get()) : nullptr;
+    if (!preparing_) return;
+    form_ = Room(preparing_->PreparedBytes());
+    preparing_->Prepare(arguments_, form_);
   }
-  void operator()() const { kernel_->Run({inputs_.data(), outputs_.data(), scratch_}); }
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+  void operator()() const {
+    if (preparing_) preparing_->RunPrepared(arguments_, form_);
+    else kernel_->Run(arguments_);
+  }
 
  private:
   uint8_t* Room(uint64_t bytes) {
@@ -93,7 +112,9 @@ class Bound {
   std::vector<std::unique_ptr<uint8_t[]>> memory_;
   std::vector<const uint8_t*> inputs_;
   std::vector<uint8_t*> outputs_;
-  uint8_t* scratch_ = nullptr;
+  software::KernelArguments arguments_{};
+  const software::PreparingKernel* preparing_ = nullptr;
+  uint8_t* form_ = nullptr;
 };
 
 struct Case {
@@ -312,13 +333,16 @@ std::vector<Case> Cases() {
 
 int main(int argc, char** argv) {
   bool json = false, peak_only = false;
-  std::string filter;
+  std::string filter, only;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--json")) json = true;
     else if (!std::strcmp(argv[i], "--peak")) peak_only = true;
+    else if (!std::strcmp(argv[i], "--cpu")) takes_cpu_time = true;
+    else if (!std::strcmp(argv[i], "--prepared")) prepares = true;
     else if (!std::strcmp(argv[i], "--filter") && i + 1 < argc) filter = argv[++i];
+    else if (!std::strcmp(argv[i], "--case") && i + 1 < argc) only = argv[++i];
     else {
-      std::fprintf(stderr, "kernel_bench [--json] [--peak] [--filter TEXT]\n");
+      std::fprintf(stderr, "kernel_bench [--json] [--peak] [--cpu] [--prepared] [--filter TEXT] [--case TEXT]\n");
       return 2;
     }
   }
@@ -327,7 +351,8 @@ int main(int argc, char** argv) {
   if (!json)
     std::printf("%s, %d threads\n%-28s %10s %10s %8s %10s\n", fast::IsaName(fast::ActiveIsa()), fast::ThreadPool::Get().size(), "kernel",
                 "us", "GFLOP/s", "of peak", "GB/s");
-  for (const Case& c : peak_only ? std::vector<Case>() : Cases()) {
+  const std::vector<Case> cases = peak_only ? std::vector<Case>() : only.empty() ? Cases() : std::vector<Case>{{"case", only, 0, 0, 0}};
+  for (const Case& c : cases) {
     if (c.name.find(filter) == std::string::npos) continue;
     const Bound run(c.text);
     const double seconds = Shortest(c.operations > 1e9 ? 0.4 : 0.1,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "../preparing_kernel.h"
 #include "convolution_grid.h"
 #include "isa_table.h"
 #include "operand.h"
@@ -15,11 +16,11 @@ namespace {
 
 int64_t StrideOf(const schema::TensorDesc& t, uint32_t d) { return t.sizes[d] == 1 ? 0 : t.strides[d]; }
 
-class ConvolutionKernel final : public Kernel {
+class ConvolutionKernel final : public PreparingKernel {
  public:
   ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEnd& end, const schema::TensorDesc& out);
   size_t ScratchBytes() const override { return scratch_bytes_ + (norm_ ? norm_->Bytes() : 0); }
-  void Run(const KernelArguments& given) const override {
+  void RunPrepared(const KernelArguments& given, const uint8_t* prepared) const override {
     KernelArguments arguments = given;
     const uint8_t* inputs[] = {given.inputs[0], given.inputs[1], given.inputs[2], nullptr, shape_.adds ? given.inputs[7] : nullptr};
     if (norm_) {
@@ -27,8 +28,26 @@ class ConvolutionKernel final : public Kernel {
       inputs[3] = given.scratch + scratch_bytes_;
     }
     arguments.inputs = inputs;
-    for (const ConvolutionGrid& grid : grids_) grid.Run(shape_, arguments);
+    for (const ConvolutionGrid& grid : grids_) {
+      grid.Run(shape_, arguments, prepared);
+      if (prepared) prepared += grid.PreparedBytes();
+    }
     if (pads_output_) FillOutputPadding(arguments);
+  }
+  int PreparedInput() const override { return PreparedBytes() ? 1 : -1; }
+  size_t PreparedBytes() const override {
+    size_t bytes = 0;
+    for (const ConvolutionGrid& grid : grids_) {
+      if (grid.ReadsFilter()) return 0;
+      bytes += grid.PreparedBytes();
+    }
+    return bytes;
+  }
+  void Prepare(const KernelArguments& arguments, uint8_t* to) const override {
+    for (const ConvolutionGrid& grid : grids_) {
+      grid.Prepare(shape_, arguments, to);
+      to += grid.PreparedBytes();
+    }
   }
 
  private:

@@ -1,5 +1,5 @@
 // What becomes of a convolution's sums before activations.
-#include "convolution_grid.h"
+#include "convolution_shape.h"
 #include "isa_table.h"
 
 namespace dxtensor::software::fast {

@@ -106,7 +106,7 @@ size_t ConvolutionGrid::FlatScratchBytes() const {
   const int64_t panels = Divide(rows_, Table().tile_rows), tile_floats = Divide(rows_, panels) * Table().tile_columns;
   const int64_t sums = flat_.parts > 1 ? flat_.parts * images_ * groups_ * flat_.tiles * panels * tile_floats : 0;
   const int64_t copies = flat_.shares_copies ? images_ * groups_ : flat_.copies ? ThreadPool::Get().size() : 0;
-  const int64_t filter = flat_.single ? 0 : RoundUp(groups_ * rows_ * depth_, kMaxWidth);
+  const int64_t filter = FlatFilterFloats();
   const int64_t lines = flat_.single ? LineFloats() * ThreadPool::Get().size() : 0;
   return static_cast<size_t>(filter + copies * channels_ * flat_.channel_step + sums + lines) * sizeof(float);
 }
@@ -135,29 +135,35 @@ void ConvolutionGrid::CopyChannel(const ConvolutionShape& shape, const KernelArg
   }
 }
 
-void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments) const {
-  ThreadPool& pool = ThreadPool::Get();
-  auto* filter = reinterpret_cast<float*>(arguments.scratch);
-  float* copies = filter + (flat_.single ? 0 : RoundUp(groups_ * rows_ * depth_, kMaxWidth));
+int64_t ConvolutionGrid::FlatFilterFloats() const { return flat_.single ? 0 : RoundUp(groups_ * rows_ * depth_, kMaxWidth); }
+
+void ConvolutionGrid::PackFlat(const ConvolutionShape& shape, const KernelArguments& arguments, float* to) const {
   const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), pieces = Divide(depth_, kPackedSteps);
+  const int64_t grain = std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps)));
+  ThreadPool::Get().ParallelFor(0, groups_ * panels * pieces, grain, [&](int64_t first, int64_t last, int) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t k = i % pieces * kPackedSteps, m = i / pieces % panels * height, group = i / pieces / panels;
+      const int64_t rows = std::min(height, rows_ - m);
+      if (rows <= 0) continue;
+      PackFilter(shape, arguments.inputs[1], group, m, rows, k, std::min(kPackedSteps, depth_ - k),
+                 to + (group * rows_ + m) * depth_ + k * rows);
+    }
+  });
+}
+
+void ConvolutionGrid::RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments, const float* prepared) const {
+  ThreadPool& pool = ThreadPool::Get();
+  auto* scratch = reinterpret_cast<float*>(arguments.scratch);
+  const float* filter = prepared ? prepared : scratch;
+  float* copies = scratch + FlatFilterFloats();
   const int64_t copy_floats = channels_ * flat_.channel_step, planes = images_ * groups_;
   if (flat_.parts > 1) {
-    RunFlatParts(shape, arguments, filter, copies);
+    RunFlatParts(shape, arguments, scratch, copies);
     return;
   }
   const int64_t copied = flat_.shares_copies ? planes : flat_.copies ? pool.size() : 0;
   float* lines = copies + copied * copy_floats;
-  if (!flat_.single)
-    pool.ParallelFor(0, groups_ * panels * pieces, std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps))),
-                     [&](int64_t first, int64_t last, int) {
-                       for (int64_t i = first; i < last; ++i) {
-                         const int64_t k = i % pieces * kPackedSteps, m = i / pieces % panels * height, group = i / pieces / panels;
-                         const int64_t rows = std::min(height, rows_ - m);
-                         if (rows <= 0) continue;
-                         PackFilter(shape, arguments.inputs[1], group, m, rows, k, std::min(kPackedSteps, depth_ - k),
-                                    filter + (group * rows_ + m) * depth_ + k * rows);
-                       }
-                     });
+  if (PacksFlat() && !prepared) PackFlat(shape, arguments, scratch);
   if (flat_.shares_copies)
     pool.ParallelFor(0, planes * channels_, std::max<int64_t>(1, 40000 / flat_.channel_step), [&](int64_t first, int64_t last, int) {
       for (int64_t i = first; i < last; ++i) CopyChannel(shape, arguments, i / channels_, i % channels_, copies + i * flat_.channel_step);
@@ -195,7 +201,21 @@ void ConvolutionGrid::MultiplyFlat(int64_t row, int64_t rows, int64_t channel, i
   for (bool adds = false; channel < last_channel; channel += some, adds = true)
     table.taps_tiles[rows - 1](std::min(some, last_channel - channel), taps_, flat_.offsets.data(),
                                filter + row * depth_ + channel * taps_ * rows, in + channel * flat_.channel_step, flat_.channel_step, sums,
-                               table.tile_columns, adds);
+                               table.tile_columns, adds, taps_ == 1 && row % rows_ == 0);
+}
+
+// Fetches the lines that a tile's sums will be stored to.
+void ConvolutionGrid::AwaitFlat(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile,
+                                int64_t m) const {
+  const int64_t width = Table().tile_columns, rows = std::min(rows_ - m, Divide(rows_, Divide(rows_, Table().tile_rows)));
+  if (tile >= flat_.tiles) return;
+  const int64_t y = tile * width / flat_.pitch, x = tile * width % flat_.pitch;
+  const uint8_t* to =
+      arguments.outputs[0] + (out_start_ + plane / groups_ * shape.out_image + (plane % groups_ * rows_ + m) * shape.out_row +
+                              y * dim_[1].out_stride + x * dim_[2].out_stride) *
+                                 shape.out_bytes;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t at = 0; at < width * shape.out_bytes; at += 64) __builtin_prefetch(to + r * shape.out_row * shape.out_bytes + at, 1, 2);
 }
 
 void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first,
@@ -205,6 +225,7 @@ void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArg
   for (int64_t tile = tile_first; tile < tile_last; ++tile)
     for (int64_t m = 0; m < rows_; m += height) {
       const int64_t rows = std::min(height, rows_ - m);
+      AwaitFlat(shape, arguments, plane, m + height < rows_ ? tile : tile + 1, m + height < rows_ ? m + height : 0);
       MultiplyFlat(plane % groups_ * rows_ + m, rows, 0, channels_, filter, in + FlatStart(tile), sums);
       StoreFlat(shape, arguments, plane, tile, m, rows, sums);
     }

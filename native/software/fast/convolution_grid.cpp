@@ -46,9 +46,12 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   groups_ = shape.groups;
   rows_ = shape.rows;
   channels_ = shape.channels;
-  if (depth_ > 0) PlanFlat(shape);
+  uses_winograd_ = depth_ > 0 && Winograd::Fits(shape, dim_);
+  if (uses_winograd_) winograd_ = Winograd(shape, dim_, out_start);
+  else if (depth_ > 0) PlanFlat(shape);
   direct_ = direct_ && !flat_.used;
-  if (!direct_ && depth_ > 0 && !flat_.used) product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
+  if (!direct_ && depth_ > 0 && !flat_.used && !uses_winograd_)
+    product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
 }
 
 // Joins a dimension with the next where both have one tap that always hits and lie one in the other.
@@ -72,8 +75,17 @@ void ConvolutionGrid::Merge() {
 }
 
 size_t ConvolutionGrid::ScratchBytes() const {
+  if (uses_winograd_) return winograd_.PreparedBytes() + winograd_.ScratchBytes();
   if (direct_) return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
   return flat_.used ? FlatScratchBytes() : product_.ScratchBytes();
+}
+
+// Of several grids each starts at a line of the cache.
+size_t ConvolutionGrid::PreparedBytes() const {
+  if (direct_ || depth_ == 0) return 0;
+  if (uses_winograd_) return winograd_.PreparedBytes();
+  if (flat_.used) return PacksFlat() ? static_cast<size_t>(FlatFilterFloats()) * sizeof(float) : 0;
+  return product_.PreparedBytes();
 }
 
 int ConvolutionGrid::Stretches(int64_t first, int64_t columns, Stretch* stretches) const {
@@ -244,18 +256,37 @@ void ConvolutionGrid::RunDirect(const ConvolutionShape& shape, const KernelArgum
       });
 }
 
-void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& arguments) const {
+void ConvolutionGrid::PrepareWinograd(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const {
+  winograd_.Prepare([&](int64_t row, int64_t rows, int64_t k, int64_t count,
+                        float* panel) { PackFilter(shape, arguments.inputs[1], 0, row, rows, k, count, panel); },
+                    to);
+}
+
+void ConvolutionGrid::Prepare(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const {
+  if (!PreparedBytes()) return;
+  if (uses_winograd_) PrepareWinograd(shape, arguments, to);
+  else if (flat_.used) PackFlat(shape, arguments, reinterpret_cast<float*>(to));
+  else product_.Prepare(GridSource(*this, shape, arguments), to);
+}
+
+void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const uint8_t* prepared) const {
+  if (uses_winograd_) {
+    if (!prepared) PrepareWinograd(shape, arguments, arguments.scratch);
+    winograd_.Run(shape, arguments, reinterpret_cast<const float*>(prepared ? prepared : arguments.scratch),
+                  reinterpret_cast<float*>(arguments.scratch + winograd_.PreparedBytes()));
+    return;
+  }
   if (direct_) {
     RunDirect(shape, arguments);
     return;
   }
   if (flat_.used) {
-    RunFlat(shape, arguments);
+    RunFlat(shape, arguments, PacksFlat() ? reinterpret_cast<const float*>(prepared) : nullptr);
     return;
   }
   const GridSource source(*this, shape, arguments);
   if (depth_ > 0) {
-    product_.Run(source, arguments.scratch);
+    product_.Run(source, arguments.scratch, prepared);
     return;
   }
   // No cell of the filter meets this grid: nothing but bias and activation.

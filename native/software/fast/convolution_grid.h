@@ -1,66 +1,24 @@
 // One grid of output positions of a convolution, with its taps, and how it is packed and stored. Immutable after Prepare.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <vector>
 
-#include "../kernel.h"
-#include "epilogue.h"
+#include "convolution_shape.h"
+#include "convolution_winograd.h"
 #include "panel_product.h"
 
 namespace dxtensor::software::fast {
-
-constexpr int kSpatial = 3;
-
-struct Tap {
-  int64_t cell;    // offset in the filter, in elements
-  int64_t offset;  // in positions of the input
-};
-
-struct GridDimension {
-  int64_t count = 1;                      // output positions
-  int64_t in_size = 1, in_step = 1;       // positions of the input, and how far apart neighbours read
-  int64_t in_stride = 0, out_stride = 0;  // in elements: of an input position, from one output position of this grid to the next
-  std::vector<Tap> taps = {{0, 0}};
-};
-
-// What all grids of a convolution share.
-struct ConvolutionShape {
-  DML_TENSOR_DATA_TYPE in_type, filter_type, out_type;
-  int in_bytes, filter_bytes, out_bytes;
-  int64_t images, groups, rows, channels;  // rows: output channels of a group; channels: input channels of a group
-  int64_t in_image, in_channel, filter_row, filter_channel, filter_group, out_image, out_row, bias_row;
-  bool has_bias;
-  bool normalizes = false;  // input 3 of the grids holds center, factor and shift of each output channel
-  bool adds = false;        // input 4 is added, laid out as the output
-  Activations activations;
-
-  // Bias or normalisation of n sums of an output channel, of all groups.
-  void Finish(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
-  // Adds what lies at the output's places offset, offset + step, ...
-  void Add(const KernelArguments& arguments, int64_t offset, int64_t step, float* sums, int64_t n) const;
-};
-
-inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }
-
-// Columns [first, last) of a line of `length` for which position start + column * step lies in [0, size).
-inline void Clip(int64_t start, int64_t step, int64_t size, int64_t length, int64_t* first, int64_t* last) {
-  if (step == 1) {  // without a division
-    *first = std::max<int64_t>(0, -start);
-    *last = std::min(length, size - start);
-  } else {
-    *first = start >= 0 ? 0 : (-start + step - 1) / step;
-    *last = start >= size ? 0 : std::min(length, (size - 1 - start) / step + 1);
-  }
-  if (*first >= *last) *first = *last = 0;
-}
 
 class ConvolutionGrid {
  public:
   ConvolutionGrid(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start);
   size_t ScratchBytes() const;
-  void Run(const ConvolutionShape& shape, const KernelArguments& arguments) const;
+  // `prepared`: what Prepare made of the filter, or null.
+  void Run(const ConvolutionShape& shape, const KernelArguments& arguments, const uint8_t* prepared) const;
+  size_t PreparedBytes() const;
+  // Whether it takes the filter as it is.
+  bool ReadsFilter() const { return depth_ > 0 && PreparedBytes() == 0; }
+  void Prepare(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const;
 
  private:
   friend class GridSource;
@@ -81,12 +39,17 @@ class ConvolutionGrid {
     std::vector<Phase> phases;
     std::vector<int32_t> offsets;  // of the taps
   };
+  void PrepareWinograd(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const;
   void PlanFlat(const ConvolutionShape& shape);
   size_t FlatScratchBytes() const;
-  void RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments) const;
+  void RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments, const float* prepared) const;
+  bool PacksFlat() const { return !flat_.single && flat_.parts == 1; }
+  int64_t FlatFilterFloats() const;
+  void PackFlat(const ConvolutionShape& shape, const KernelArguments& arguments, float* to) const;
   void CopyChannel(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t channel, float* to) const;
   void RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
                    const float* filter, const float* in) const;
+  void AwaitFlat(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m) const;
   void RunFlatLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first, int64_t tile_last,
                    const float* in, float* line) const;
   void RunFlatParts(const ConvolutionShape& shape, const KernelArguments& arguments, float* filter, float* sums) const;
@@ -126,6 +89,8 @@ class ConvolutionGrid {
   bool grows_ = false;  // output offsets grow with the column
   bool packs_runs_ = false, direct_ = false;
   Flat flat_;
+  bool uses_winograd_ = false;
+  Winograd winograd_;
   int64_t images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;
   PanelProduct product_;
 };

@@ -99,14 +99,24 @@ void MultiplyStrided(int64_t k, const float* a, int64_t a_stride, const float* b
 }
 #undef DX_MULTIPLY_STRIDED
 
-// The same where the rows of B lie at offsets from each other: those of a convolution's taps, for each channel.
+// The same where the rows of B lie at offsets from each other: those of a convolution's taps, for each channel. `ahead`: fetches what
+// the next tile reads.
 template <int kRows>
 void MultiplyTaps(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step, float* c,
-                  int64_t c_stride, bool add) {
+                  int64_t c_stride, bool add, bool ahead) {
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
-  for (int64_t channel = 0; channel < channels; ++channel, b += channel_step)
+  for (int64_t channel = 0; ahead && channel < channels; ++channel, b += channel_step)
+    for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
+      DX_PREFETCH(a + kAhead * kRows, 3);
+      const float* p = b + offsets[tap];
+      DX_PREFETCH(p + kTileColumns, 2);
+      if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(p + kTileColumns + 16, 2);
+      const VF b_low = LoadF(p), b_high = LoadF(p + kWidth);
+      DX_EACH_ROW(DX_MULTIPLY_ROW)
+    }
+  for (int64_t channel = 0; !ahead && channel < channels; ++channel, b += channel_step)
     for (int64_t tap = 0; tap < taps; ++tap, a += kRows) {
       DX_PREFETCH(a + kAhead * kRows, 3);
       const float* p = b + offsets[tap];

@@ -17,6 +17,7 @@ namespace {
 #include "math.inl"
 #include "block_ops.inl"
 #include "gemm_tile.inl"
+#include "winograd_block.inl"
 #include "pack_lines.inl"
 #include "reduce_block.inl"
 #include "norm_block.inl"
@@ -41,6 +42,10 @@ const IsaTable& DX_TABLE() {
                                  CopyRows,
                                  PackRows,
                                  PackLines,
+                                 Turn,
+                                 WinogradInput,
+                                 WinogradFilter,
+                                 WinogradOutput,
                                  TapsLine,
                                  MaxRows,
                                  SumRows,

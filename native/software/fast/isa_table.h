@@ -23,9 +23,9 @@ using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_s
 using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride,
                              bool add);
 
-// The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap].
+// The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap]. `ahead`: fetches the columns behind these, too.
 using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,
-                          float* c, int64_t c_stride, bool add);
+                          float* c, int64_t c_stride, bool add, bool ahead);
 
 // A stretch of a panel's line: `length` floats from `column` on, of which [first, last) come from base + offset + i * step and the
 // others are zero.
@@ -37,6 +37,11 @@ struct PackPiece {
 // A cell of pooling windows: place i, from `first` to `last`, reads x[start + i * step].
 struct PoolCell {
   int64_t start, first, last;
+};
+
+// What becomes of an output of each channel: (output - center) * factor + shift.
+struct WinogradEnd {
+  const float *center, *factor, *shift;
 };
 
 // Of a set of numbers: their mean and the sum of squared distances from it.
@@ -78,6 +83,15 @@ struct IsaTable {
 
   // Lines of `width` floats, each of `per_line` pieces.
   void (*pack_lines)(float* to, int64_t width, const float* base, int64_t step, const PackPiece* pieces, int lines, int per_line);
+
+  // to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns; touches nothing else.
+  void (*turn)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns);
+  // Winograd's F(4 x 4, 3 x 3) for n channels side by side, in whole vectors: 6 x 6 cells to their 36 places; 3 x 3 weights, of which
+  // [y][x] lies at from + taps[3 * y + x] * tap_step, to theirs; 36 places to 4 x 4 outputs.
+  void (*winograd_input)(float* to, int64_t place_step, const float* from, int64_t x_step, int64_t y_step, int64_t n);
+  void (*winograd_filter)(float* to, int64_t place_step, const float* from, int64_t tap_step, const int32_t* taps, int64_t n);
+  void (*winograd_output)(float* to, int64_t x_step, int64_t y_step, const float* from, int64_t place_step, const WinogradEnd& end,
+                          int64_t n);
 
   // out[i] = bias + the sum of weights[t] * in[i + offsets[t]]; reads and writes whole vectors.
   void (*taps_line)(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n);

@@ -72,33 +72,42 @@ size_t PanelProduct::ScratchBytes() const {
   if (batch_ == 0) return 0;
   const int64_t own =
       k_block_ * n_block_ + (shares_a_ ? 0 : RoundUp(rows_ * k_block_, 16)) + (accumulates_ ? RoundUp(m_block_, rows_) * n_block_ : 0);
-  const int64_t shared = shares_a_ ? RoundUp((same_a_ ? 1 : batch_) * m_ * k_, 16) : 0;
-  return static_cast<size_t>(shared + own * ThreadPool::Get().size()) * sizeof(float);
+  return static_cast<size_t>((shares_a_ ? SharedFloats() : 0) + own * ThreadPool::Get().size()) * sizeof(float);
 }
 
-void PanelProduct::Run(const PanelSource& source, uint8_t* scratch) const {
-  ThreadPool& pool = ThreadPool::Get();
-  float* shared = reinterpret_cast<float*>(scratch);
-  const int64_t shared_floats = shares_a_ ? RoundUp((same_a_ ? 1 : batch_) * m_ * k_, 16) : 0;
-  const int64_t own_floats = (static_cast<int64_t>(ScratchBytes() / sizeof(float)) - shared_floats) / pool.size();
-  if (shares_a_) {
-    const int64_t panels = Divide(m_, rows_), total = (same_a_ ? 1 : batch_) * panels;
-    pool.ParallelFor(0, total, std::clamp<int64_t>(40000 / (rows_ * k_), 1, m_block_ / rows_), [&](int64_t first, int64_t last, int) {
-      for (int64_t p = first; p < last; ++p) {
-        const int64_t batch = p / panels, m = p % panels * rows_, rows = std::min(rows_, m_ - m);
-        for (int64_t k = 0; k < k_; k += k_block_) {
-          const int64_t count = std::min(k_block_, k_ - k);
-          source.PackA(batch, m, rows, k, count, shared + (batch * k_ + k) * m_ + m * count);
-        }
+int64_t PanelProduct::SharedFloats() const { return RoundUp((same_a_ ? 1 : batch_) * m_ * k_, 16); }
+
+size_t PanelProduct::PreparedBytes() const { return batch_ == 0 ? 0 : static_cast<size_t>(SharedFloats()) * sizeof(float); }
+
+void PanelProduct::Prepare(const PanelSource& source, uint8_t* to) const {
+  auto* shared = reinterpret_cast<float*>(to);
+  const int64_t panels = Divide(m_, rows_), total = (same_a_ ? 1 : batch_) * panels;
+  const int64_t grain = std::clamp<int64_t>(40000 / (rows_ * k_), 1, std::max<int64_t>(1, m_block_ / rows_));
+  ThreadPool::Get().ParallelFor(0, total, grain, [&](int64_t first, int64_t last, int) {
+    for (int64_t p = first; p < last; ++p) {
+      const int64_t batch = p / panels, m = p % panels * rows_, rows = std::min(rows_, m_ - m);
+      for (int64_t k = 0; k < k_; k += k_block_) {
+        const int64_t count = std::min(k_block_, k_ - k);
+        source.PackA(batch, m, rows, k, count, shared + (batch * k_ + k) * m_ + m * count);
       }
-    });
-  }
-  pool.ParallelFor(0, batch_ * n_blocks_ * m_blocks_, grain_, [&](int64_t first, int64_t last, int slot) {
-    for (int64_t task = first; task < last; ++task) RunTask(source, task, shared, shared + shared_floats + slot * own_floats);
+    }
   });
 }
 
-void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* shared, float* own) const {
+void PanelProduct::Run(const PanelSource& source, uint8_t* scratch, const uint8_t* prepared) const {
+  ThreadPool& pool = ThreadPool::Get();
+  const int64_t shared_bytes = shares_a_ ? SharedFloats() * static_cast<int64_t>(sizeof(float)) : 0;
+  const int64_t own_bytes = (static_cast<int64_t>(ScratchBytes()) - shared_bytes) / pool.size();
+  if (shares_a_ && !prepared) Prepare(source, scratch);
+  const auto* shared = reinterpret_cast<const float*>(prepared ? prepared : shares_a_ ? scratch : nullptr);
+  pool.ParallelFor(0, batch_ * n_blocks_ * m_blocks_, grain_, [&](int64_t first, int64_t last, int slot) {
+    for (int64_t task = first; task < last; ++task)
+      RunTask(source, task, shared, reinterpret_cast<float*>(scratch + shared_bytes + slot * own_bytes));
+  });
+}
+
+// `shared`: A in panels, or null: then the task packs what it needs of it.
+void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float* shared, float* own) const {
   const IsaTable& table = Table();
   const int64_t batch = task / (n_blocks_ * m_blocks_), within = task % (n_blocks_ * m_blocks_);
   const int64_t m_first = within / n_blocks_ * m_block_, m_last = std::min(m_, m_first + m_block_);
@@ -114,7 +123,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
   for (int64_t k = 0; k < k_; k += k_block_) {
     const int64_t count = std::min(k_block_, k_ - k);
     const bool first = k == 0, last = k + count == k_;
-    const float* shared_a = shared + ((same_a_ ? 0 : batch) * k_ + k) * m_;
+    const float* shared_a = shared ? shared + ((same_a_ ? 0 : batch) * k_ + k) * m_ : nullptr;
     // A block that is used by few rows is better read where it lies.
     int64_t direct_stride = 0;
     const float* direct_b = tries_direct_b_ ? source.DirectB(batch, n_first, width_, k, &direct_stride) : nullptr;
@@ -126,10 +135,10 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
 
     for (int64_t m = m_first; m < m_last; m += rows_) {
       const int64_t rows = std::min(rows_, m_last - m);
-      const float* a = shared_a + m * count;
+      const float* a = shared ? shared_a + m * count : nullptr;
       int64_t a_stride = 0;
-      const float* direct_a = narrow && !shares_a_ ? source.DirectA(batch, m, k, &a_stride) : nullptr;
-      if (!shares_a_ && !direct_a) {
+      const float* direct_a = narrow && !shared ? source.DirectA(batch, m, k, &a_stride) : nullptr;
+      if (!shared && !direct_a) {
         source.PackA(batch, m, rows, k, count, own_a);
         a = own_a;
       }
@@ -138,8 +147,8 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, float* share
         else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, step);
       };
       // The next panel comes nearer while this one is multiplied, a share of it with each tile.
-      const float* next_a = shares_a_ ? a + rows * count : a;
-      const int64_t next_step = shares_a_ ? Divide(rows * width_, columns_of_block) : 0;
+      const float* next_a = shared ? a + rows * count : a;
+      const int64_t next_step = shared ? Divide(rows * width_, columns_of_block) : 0;
       for (int64_t n = n_first; n < n_last; n += width_, next_a += next_step * count) {
         const int64_t columns = std::min(width_, n_last - n);
         const bool reads_direct = direct_b && columns == width_;

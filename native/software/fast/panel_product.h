@@ -37,10 +37,14 @@ class PanelProduct {
   // `direct`: DirectC answers for every whole tile. `same_a`: A is one for the whole batch.
   PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool direct, bool same_a);
   size_t ScratchBytes() const;
-  void Run(const PanelSource& source, uint8_t* scratch) const;
+  // `prepared`: what Prepare made of A, or null.
+  void Run(const PanelSource& source, uint8_t* scratch, const uint8_t* prepared = nullptr) const;
+  size_t PreparedBytes() const;
+  void Prepare(const PanelSource& source, uint8_t* to) const;
 
  private:
-  void RunTask(const PanelSource& source, int64_t task, float* shared, float* own) const;
+  int64_t SharedFloats() const;
+  void RunTask(const PanelSource& source, int64_t task, const float* shared, float* own) const;
 
   int64_t batch_ = 0, m_ = 0, n_ = 0, k_ = 0;
   int64_t k_block_ = 0, n_block_ = 0, m_block_ = 0, n_blocks_ = 0, m_blocks_ = 0;

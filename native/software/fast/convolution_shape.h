@@ -1,0 +1,58 @@
+// What describes a convolution to its kernels: the dimensions with their taps, strides, the filter's layout.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "../kernel.h"
+#include "epilogue.h"
+
+namespace dxtensor::software::fast {
+
+constexpr int kSpatial = 3;
+
+struct Tap {
+  int64_t cell;    // offset in the filter, in elements
+  int64_t offset;  // in positions of the input
+};
+
+struct GridDimension {
+  int64_t count = 1;                      // output positions
+  int64_t in_size = 1, in_step = 1;       // positions of the input, and how far apart neighbours read
+  int64_t in_stride = 0, out_stride = 0;  // in elements: of an input position, from one output position of this grid to the next
+  std::vector<Tap> taps = {{0, 0}};
+};
+
+// What all grids of a convolution share.
+struct ConvolutionShape {
+  DML_TENSOR_DATA_TYPE in_type, filter_type, out_type;
+  int in_bytes, filter_bytes, out_bytes;
+  int64_t images, groups, rows, channels;  // rows: output channels of a group; channels: input channels of a group
+  int64_t in_image, in_channel, filter_row, filter_channel, filter_group, out_image, out_row, bias_row;
+  bool has_bias;
+  bool normalizes = false;  // input 3 of the grids holds center, factor and shift of each output channel
+  bool adds = false;        // input 4 is added, laid out as the output
+  Activations activations;
+
+  // Bias or normalisation of n sums of an output channel, of all groups.
+  void Finish(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
+  // Adds what lies at the output's places offset, offset + step, ...
+  void Add(const KernelArguments& arguments, int64_t offset, int64_t step, float* sums, int64_t n) const;
+};
+
+inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }
+
+// Columns [first, last) of a line of `length` for which position start + column * step lies in [0, size).
+inline void Clip(int64_t start, int64_t step, int64_t size, int64_t length, int64_t* first, int64_t* last) {
+  if (step == 1) {  // without a division
+    *first = std::max<int64_t>(0, -start);
+    *last = std::min(length, size - start);
+  } else {
+    *first = start >= 0 ? 0 : (-start + step - 1) / step;
+    *last = start >= size ? 0 : std::min(length, (size - 1 - start) / step + 1);
+  }
+  if (*first >= *last) *first = *last = 0;
+}
+
+}  // namespace dxtensor::software::fast

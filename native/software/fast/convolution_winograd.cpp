@@ -1,0 +1,215 @@
+#include "convolution_winograd.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "isa_table.h"
+#include "thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int64_t kPlaces = 36, kOutputs = 4, kInputs = 6;
+constexpr int64_t kLeastChannels = 16;
+constexpr int64_t kPlacesAtOnce = 1 << 20;  // floats of all places and sums that are computed together, for each thread
+constexpr int64_t kCellsAtOnce = 1 << 15;   // floats of a line of tiles, with some channels side by side
+constexpr int64_t kPackedChannels = 16;
+
+int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
+
+int64_t LeastOffset(const GridDimension& d) {
+  int64_t least = d.taps[0].offset;
+  for (const Tap& tap : d.taps) least = std::min(least, tap.offset);
+  return least;
+}
+bool HasThreeSideBySide(const GridDimension& d) {
+  if (d.taps.size() != 3 || (d.in_step != 1 && d.count > 1)) return false;
+  bool found[3] = {};
+  for (const Tap& tap : d.taps) {
+    const int64_t at = tap.offset - LeastOffset(d);
+    if (at < 3) found[at] = true;
+  }
+  return found[0] && found[1] && found[2];
+}
+bool IsAllowed() {
+  const char* text = std::getenv("DXTENSOR_SOFTWARE_WINOGRAD");
+  return !text || text[0] != '0';
+}
+
+}  // namespace
+
+bool Winograd::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
+  const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
+  if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0 || !HasThreeSideBySide(y) || !HasThreeSideBySide(x)) return false;
+  if (shape.groups != 1 || shape.channels < kLeastChannels || shape.rows < kLeastChannels) return false;
+  if (!IsFloat32(shape.in_type) || !IsFloat32(shape.out_type)) return false;
+  if ((x.in_size > 1 && x.in_stride != 1) || (x.count > 1 && x.out_stride != 1)) return false;
+  // Cycles, of sums in order and of these: the products, the turns, and the filter that is read once.
+  const auto k = static_cast<double>(shape.channels), m = static_cast<double>(RoundUp(shape.rows, Table().tile_columns));
+  const auto tiles = static_cast<double>(shape.images * Divide(y.count, kOutputs) * Divide(x.count, kOutputs));
+  const auto outputs = static_cast<double>(shape.images * y.count * x.count);
+  const double direct = outputs * 9 * k * m / 32 * 1.2;
+  const double turned = tiles * (36 * k * m / 32 + 30 * (k + m)) + 18 * k * m;
+  return turned < direct && IsAllowed();
+}
+
+Winograd::Winograd(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
+    : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start), first_y_(LeastOffset(y_)), first_x_(LeastOffset(x_)) {
+  channels_ = shape.channels;
+  rows_ = shape.rows;
+  images_ = shape.images;
+  tiles_y_ = Divide(y_.count, kOutputs);
+  tiles_x_ = Divide(x_.count, kOutputs);
+  panels_ = Divide(rows_, Table().tile_columns);
+  // Not a power of two: rows of it would meet in few places of the cache.
+  tile_step_ = RoundUp(channels_, kMaxWidth) + kMaxWidth;
+  sum_step_ = RoundUp(panels_ * Table().tile_columns, kMaxWidth) + kMaxWidth;
+  const int64_t line = kPlaces * tiles_x_ * (tile_step_ + sum_step_), total = images_ * tiles_y_;
+  const int64_t most = std::clamp<int64_t>(kPlacesAtOnce * ThreadPool::Get().size() / line, 1, total);
+  lines_ = Divide(total, Divide(total, most));
+  place_step_ = lines_ * tiles_x_ * tile_step_ + kMaxWidth;
+  sum_place_step_ = lines_ * tiles_x_ * sum_step_ + kMaxWidth;
+  auto at_once = [](int64_t cells, int64_t all) {
+    return std::clamp<int64_t>(kCellsAtOnce / cells / kMaxWidth * kMaxWidth, kMaxWidth, RoundUp(all, kMaxWidth));
+  };
+  channels_at_once_ = at_once(kInputs * (tiles_x_ * kOutputs + 2), channels_);
+  rows_at_once_ = at_once(kOutputs * tiles_x_ * kOutputs, rows_);
+  for (size_t y = 0; y < 3; ++y)
+    for (size_t x = 0; x < 3; ++x)
+      taps_[static_cast<size_t>((y_.taps[y].offset - first_y_) * 3 + x_.taps[x].offset - first_x_)] = static_cast<int32_t>(y * 3 + x);
+}
+
+// Behind a line's outputs is room for what is added to one of its rows of cells.
+int64_t Winograd::ThreadFloats() const {
+  return std::max(kInputs * (tiles_x_ * kOutputs + 2) * channels_at_once_, (kOutputs + 1) * tiles_x_ * kOutputs * rows_at_once_);
+}
+
+size_t Winograd::ScratchBytes() const {
+  const int64_t floats = kPlaces * (place_step_ + sum_place_step_) + 3 * sum_step_ + ThreadFloats() * ThreadPool::Get().size();
+  return static_cast<size_t>(floats) * sizeof(float);
+}
+
+size_t Winograd::PreparedBytes() const { return static_cast<size_t>(kPlaces * panels_ * channels_ * Table().tile_columns) * sizeof(float); }
+
+// By place, panel of rows and channel.
+void Winograd::Prepare(const FilterPacker& pack, uint8_t* to) const {
+  const IsaTable& table = Table();
+  const int64_t width = table.tile_columns, pieces = Divide(channels_, kPackedChannels);
+  auto* places = reinterpret_cast<float*>(to);
+  ThreadPool::Get().ParallelFor(0, panels_ * pieces, 4, [&](int64_t first, int64_t last, int) {
+    alignas(64) float weights[9 * kPackedChannels * 32 + 32] = {};
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t panel = i / pieces, k = i % pieces * kPackedChannels, rows = std::min(width, rows_ - panel * width);
+      const int64_t count = std::min(kPackedChannels, channels_ - k);
+      pack(panel * width, rows, k * 9, count * 9, weights);
+      for (int64_t c = 0; c < count; ++c)
+        table.winograd_filter(places + (panel * channels_ + k + c) * width, panels_ * channels_ * width, weights + c * 9 * rows, rows,
+                              taps_.data(), width);
+    }
+  });
+}
+
+// Some channels of a line of tiles, `cells` and then `to` their places.
+void Winograd::TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
+                         float* to) const {
+  const IsaTable& table = Table();
+  const int64_t count = std::min(channels_at_once_, channels_ - channel), step = RoundUp(count, kMaxWidth);
+  const int64_t length = tiles_x_ * kOutputs + 2, start_y = line % tiles_y_ * kOutputs + first_y_;
+  int64_t first, last;
+  Clip(first_x_, 1, x_.in_size, length, &first, &last);
+  const float* in = reinterpret_cast<const float*>(arguments.inputs[0]) + line / tiles_y_ * shape.in_image + channel * shape.in_channel;
+  for (int64_t y = 0; y < kInputs; ++y) {
+    float* row = cells + y * length * step;
+    const bool inside = start_y + y >= 0 && start_y + y < y_.in_size;
+    if (!inside || step != count) std::memset(row, 0, static_cast<size_t>(length * step) * sizeof(float));
+    if (!inside) continue;
+    std::memset(row, 0, static_cast<size_t>(first * step) * sizeof(float));
+    std::memset(row + last * step, 0, static_cast<size_t>((length - last) * step) * sizeof(float));
+    table.turn(row + first * step, step, in + (start_y + y) * y_.in_stride + first_x_ + first, shape.in_channel, count, last - first);
+  }
+  for (int64_t x = 0; x < tiles_x_; ++x)
+    table.winograd_input(to + x * tile_step_ + channel, place_step_, cells + x * kOutputs * step, step, length * step, step);
+}
+
+// One panel of rows at one place.
+void Winograd::Multiply(const float* filter, const float* places, int64_t task, int64_t tiles, float* sums) const {
+  const IsaTable& table = Table();
+  const int64_t place = task / panels_, panel = task % panels_, width = table.tile_columns;
+  const int64_t height = Divide(tiles, Divide(tiles, table.tile_rows));
+  for (int64_t tile = 0; tile < tiles; tile += height)
+    table.strided_tiles[std::min(height, tiles - tile) - 1](
+        channels_, places + place * place_step_ + tile * tile_step_, tile_step_, filter + task * channels_ * width, width,
+        sums + place * sum_place_step_ + tile * sum_step_ + panel * width, sum_step_, false);
+}
+
+// Some rows of a line of tiles: their outputs with rows side by side in `cells`, then as they are stored.
+void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t row, const float* sums,
+                          const float* ends, float* cells) const {
+  const IsaTable& table = Table();
+  const int64_t count = std::min(rows_at_once_, rows_ - row), step = RoundUp(count, kMaxWidth), length = tiles_x_ * kOutputs;
+  const WinogradEnd end = {ends + row, ends + sum_step_ + row, ends + 2 * sum_step_ + row};
+  for (int64_t x = 0; x < tiles_x_; ++x)
+    table.winograd_output(cells + x * kOutputs * step, step, length * step, sums + x * sum_step_ + row, sum_place_step_, end, step);
+  const int64_t start_y = line % tiles_y_ * kOutputs, lines = std::min(kOutputs, y_.count - start_y);
+  const int64_t to = out_start_ + line / tiles_y_ * shape.out_image + row * shape.out_row + start_y * y_.out_stride;
+  if (shape.adds) {
+    float* added = cells + kOutputs * length * step;
+    for (int64_t y = 0; y < lines; ++y) {
+      table.turn(added, step, reinterpret_cast<const float*>(arguments.inputs[4]) + to + y * y_.out_stride, shape.out_row, count, x_.count);
+      table.axpy(cells + y * length * step, added, 1, x_.count * step);
+    }
+  }
+  if (!shape.activations.empty()) Activate(shape.activations, cells, kOutputs * length * step);
+  for (int64_t y = 0; y < lines; ++y)
+    table.turn(reinterpret_cast<float*>(arguments.outputs[0]) + to + y * y_.out_stride, shape.out_row, cells + y * length * step, step,
+               x_.count, count);
+}
+
+// Center, factor and shift of each row.
+void Winograd::ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const {
+  float *center = ends, *factor = ends + sum_step_, *shift = ends + 2 * sum_step_;
+  std::fill(center, center + sum_step_, 0.0f);
+  std::fill(factor, factor + sum_step_, 1.0f);
+  std::fill(shift, shift + sum_step_, 0.0f);
+  if (shape.normalizes) {
+    const auto* from = reinterpret_cast<const float*>(arguments.inputs[3]);
+    for (int64_t row = 0; row < rows_; ++row, from += 3) {
+      center[row] = from[0];
+      factor[row] = from[1];
+      shift[row] = from[2];
+    }
+  } else if (shape.has_bias) {
+    Table().load(shape.filter_type, reinterpret_cast<uint8_t*>(shift), arguments.inputs[2], shape.bias_row, rows_);
+  }
+}
+
+void Winograd::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const {
+  ThreadPool& pool = ThreadPool::Get();
+  float* places = scratch;
+  float* sums = places + kPlaces * place_step_;
+  float* ends = sums + kPlaces * sum_place_step_;
+  float* own = ends + 3 * sum_step_;
+  ReadEnds(shape, arguments, ends);
+  const int64_t total = images_ * tiles_y_, inputs = Divide(channels_, channels_at_once_), outputs = Divide(rows_, rows_at_once_);
+  for (int64_t start = 0; start < total; start += lines_) {
+    const int64_t lines = std::min(lines_, total - start), tiles = lines * tiles_x_;
+    pool.ParallelFor(0, lines * inputs, 1, [&](int64_t first, int64_t last, int slot) {
+      for (int64_t i = first; i < last; ++i)
+        TurnInput(shape, arguments, start + i / inputs, i % inputs * channels_at_once_, own + slot * ThreadFloats(),
+                  places + i / inputs * tiles_x_ * tile_step_);
+    });
+    pool.ParallelFor(0, kPlaces * panels_, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t i = first; i < last; ++i) Multiply(filter, places, i, tiles, sums);
+    });
+    pool.ParallelFor(0, lines * outputs, 1, [&](int64_t first, int64_t last, int slot) {
+      for (int64_t i = first; i < last; ++i)
+        TurnOutput(shape, arguments, start + i / outputs, i % outputs * rows_at_once_, sums + i / outputs * tiles_x_ * sum_step_, ends,
+                   own + slot * ThreadFloats());
+    });
+  }
+}
+
+}  // namespace dxtensor::software::fast
