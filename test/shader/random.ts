@@ -27,11 +27,14 @@ class Maker {
   readonly #floats: Float[];
   readonly #uints: Uint[];
   readonly #ints: Int[];
+  /** Wide accesses begin at multiples of their sizes, so that memory is seen as structures. */
+  readonly #aligns: boolean;
   /** Statements that may still be made. */
   #budget = 40;
 
   constructor(seed: number) {
     this.#random = generator(seed);
+    this.#aligns = seed % 2 === 0;
     this.#s = new Scope(
       `random${seed}`,
       THREADS,
@@ -105,7 +108,9 @@ class Maker {
     if (which === 0) this.#keep(x.load(at));
     else if (which === 1) this.#keep(h.load(at));
     else if (which === 2) this.#keep(i.load(at));
+    else if (which === 3 && this.#aligns) x.loads(at.and(0xfffffffc), this.#pick([2, 4])).forEach((v) => this.#keep(v));
     else if (which === 3) x.loads(at, this.#pick([2, 3, 4])).forEach((v) => this.#keep(v));
+    else if (this.#aligns) h.loads(this.#s.thread.mul(4).add(4 * this.#random(3)), this.#pick([2, 4])).forEach((v) => this.#keep(v));
     else h.loads(this.#s.thread.mul(2).add(2 * this.#random(4)), this.#pick([2, 4, 8])).forEach((v) => this.#keep(v));
   }
 
@@ -184,6 +189,7 @@ class Maker {
     s.barrier();
     this.#keep(tile.load(this.#uint()));
     this.#keep(tile.load(s.local.xor(1 + this.#random(3))));
+    if (this.#aligns) tile.loads(s.local.and(4), 4).forEach((v) => this.#keep(v));
     const totals = s.shared("u32", 2);
     s.if(s.local.lt(2), () => totals.store(s.local, 0));
     s.barrier();
@@ -198,7 +204,8 @@ class Maker {
     this.#part(0, true);
     const { y, k, n } = s.buffers;
     const four = [this.#float(), this.#float(), this.#float()].map((v) => v.clamp(-1000, 1000));
-    y.stores(s.thread.mul(3), four);
+    if (this.#aligns) y.stores(s.thread.mul(2), four.slice(1));
+    else y.stores(s.thread.mul(3), four);
     k.store(s.thread, this.#float().clamp(-1000, 1000));
     k.stores(s.thread.mul(2).add(24), [this.#float().clamp(-9, 9), this.#float().clamp(-9, 9)]);
     s.if(s.thread.lt(10), () => n.store(s.thread, this.#uint().xor(this.#int().bits())));
