@@ -314,7 +314,7 @@ eachDevice("mistakes", (device) => {
     [
       "dx.compile(dx.add, { dynamc: true })",
       "ValueError",
-      "compile: options must be an object of no more than name, lists, check, regions; received dynamc.",
+      "compile: options must be an object of no more than name, lists, check, regions, dynamic, buckets; received dynamc. Did you mean dynamic?",
     ],
     ["dx.noGrad(x())", "ValueError", "noGrad: fn must be a function; received float32[2, 3]."],
     [
