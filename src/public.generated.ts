@@ -131,7 +131,10 @@ export const setMemoryLimit = function ($0: never) { if (!(($0 === undefined || 
 export const setStrict = function ($0: never) { if (!(kinds.kind356.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setStrict", "mode:189", arguments); try { return from12.setStrict($0); } catch (error) { throw under("setStrict", error); } } as unknown as typeof from12.setStrict;
 /** What the native side has counted since the device was opened: dispatches recorded, replays, copies, barriers, … */
 export const counters = function ($0: never) { if (!(($0 === undefined || kinds.kind53.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("counters", "name:188", arguments); try { return from13.counters($0); } catch (error) { throw under("counters", error); } } as unknown as typeof from13.counters;
-/** Where a device's memory is: live and peak bytes of tensors, of programs, pooled and of these idle, and staging. */
+/**
+ * Where a device's memory is: live and peak bytes of tensors, of these parameters, their gradients and what optimizers keep; bytes of programs,
+ * pooled and of these idle, and staging.
+ */
 export const memoryStatistics = function ($0: never) { if (!(($0 === undefined || kinds.kind53.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("memoryStatistics", "name:188", arguments); try { return from13.memoryStatistics($0); } catch (error) { throw under("memoryStatistics", error); } } as unknown as typeof from13.memoryStatistics;
 /** Resolves when everything queued on the device is done. */
 export const synchronize = async function ($0: never) { if (!(($0 === undefined || kinds.kind53.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("synchronize", "name:188", arguments); try { return await from13.synchronize($0); } catch (error) { throw under("synchronize", error); } } as unknown as typeof from13.synchronize;

@@ -327,6 +327,11 @@ napi_value Memory(Environment& environment, Arguments in) {
   return object;
 }
 
+napi_value Settle(Environment& environment, Arguments in) {
+  OpenDevice& open = environment.Device(ToId(in[0], "settle: device"));
+  return js::New(in.env(), static_cast<double>(open.device->pool().Settle()));
+}
+
 napi_value Hold(Environment& environment, Arguments in) {
   environment.Device(ToId(in[0], "hold: device")).device->Hold(in[1].Truth());
   return js::Undefined(in.env());
@@ -393,6 +398,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("read", Cold<Read>);
   add("readSync", Cold<ReadSync>);
   add("sweep", Cold<Sweep>);
+  add("settle", Cold<Settle>);
   add("createProgram", Cold<CreateProgram>);
   add("releaseProgram", Cold<ReleaseProgram>);
   add("programInfo", Cold<ProgramInfo>);

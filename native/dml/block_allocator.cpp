@@ -156,12 +156,12 @@ void BlockAllocator::Coalesce() {
   }
 }
 
-std::vector<uint32_t> BlockAllocator::TakeEmptyChunks() {
+std::vector<uint32_t> BlockAllocator::TakeEmptyChunks(const std::function<bool(uint32_t chunk)>& takes) {
   std::vector<uint32_t> chunks, empty;
   for (auto& row : heads_)
     for (uint32_t head : row)
       for (uint32_t b = head; b != kNone; b = blocks_[b].next_free)
-        if (blocks_[b].previous == kNone && blocks_[b].next == kNone) empty.push_back(b);
+        if (blocks_[b].previous == kNone && blocks_[b].next == kNone && takes(ChunkOf(blocks_[b].address))) empty.push_back(b);
   for (uint32_t b : empty) {
     Remove(b);
     chunks.push_back(ChunkOf(blocks_[b].address));

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "address.h"
@@ -24,8 +25,8 @@ class BlockAllocator {
   void Free(uint32_t block);
   // Gives the small free blocks back to their neighbours.
   void Coalesce();
-  // Removes the chunks that are entirely free, and returns their numbers. Coalesce first.
-  std::vector<uint32_t> TakeEmptyChunks();
+  // Removes the chunks that are entirely free, as far as `takes` agrees, and returns their numbers. Coalesce first.
+  std::vector<uint32_t> TakeEmptyChunks(const std::function<bool(uint32_t chunk)>& takes);
 
   Address AddressOf(uint32_t block) const { return blocks_[block].address; }
   uint64_t SizeOf(uint32_t block) const { return static_cast<uint64_t>(blocks_[block].units) * kUnit; }

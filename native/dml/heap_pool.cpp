@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint64_t kPlacement = D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT;
 constexpr uint64_t kFirstChunk = 16ull << 20, kLargestChunk = 128ull << 20;
+constexpr uint64_t kWorthIt = 32ull << 20;  // bytes that may stay idle
+
+// A quarter of what is held: small enough that some chunk is empty when much is idle.
+uint64_t NextChunk(uint64_t pooled) { return std::clamp(RoundUp(pooled / 4, kPlacement), kFirstChunk, kLargestChunk); }
 
 }  // namespace
 
@@ -34,6 +38,7 @@ uint32_t HeapPool::Take(uint64_t size, Use use) {
   if (block == BlockAllocator::kNone) return block;
   if (use == Use::Program) block |= kProgramBit;
   allocated_ += SizeOf(block);
+  most_ = std::max(most_, allocated_);
   return block;
 }
 
@@ -104,7 +109,7 @@ bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
   }
   backings_[number].store(backing.release(), std::memory_order_release);
   pooled_ += size;
-  next_chunk_size_ = std::min(next_chunk_size_ * 2, kLargestChunk);
+  next_chunk_size_ = NextChunk(pooled_);
   blocks_[static_cast<uint32_t>(use)].AddChunk(number, size);
   return true;
 }
@@ -117,24 +122,34 @@ void HeapPool::LetGo() {
     }
 }
 
-uint64_t HeapPool::Trim() {
+uint64_t HeapPool::Trim(uint64_t keep) {
   Gate::Entry entry(gate_);
   for (BlockAllocator& blocks : blocks_) blocks.Coalesce();
   if (!drain_()) return 0;
   uint64_t before = pooled_;
   for (BlockAllocator& blocks : blocks_) {
-    for (uint32_t number : blocks.TakeEmptyChunks()) {
-      Backing* backing = backings_[number].exchange(nullptr);
-      pooled_ -= backing->size;
-      delete backing;
+    auto takes = [&](uint32_t number) {
+      uint64_t size = BackingOf(number).size;
+      if (pooled_ - size < keep) return false;
+      pooled_ -= size;
+      return true;
+    };
+    for (uint32_t number : blocks.TakeEmptyChunks(takes)) {
+      delete backings_[number].exchange(nullptr);
       free_numbers_.push_back(number);
     }
   }
   if (before != pooled_) {
     epoch_.fetch_add(1, std::memory_order_release);
-    next_chunk_size_ = kFirstChunk;
+    next_chunk_size_ = NextChunk(pooled_);
   }
   return before - pooled_;
+}
+
+uint64_t HeapPool::Settle() {
+  // A half more, since blocks do not fit together without gaps.
+  uint64_t keep = std::exchange(most_, allocated_) / 2 * 3;
+  return pooled_ > keep + kWorthIt ? Trim(keep) : 0;
 }
 
 void HeapPool::ThrowOutOfMemory(uint64_t size, HRESULT hr) const {

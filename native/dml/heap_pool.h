@@ -54,8 +54,10 @@ class HeapPool {
   // Changes when a chunk's number may mean another resource than before.
   uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
-  // Gives chunks without a live block back to the device; returns the bytes. Waits for the device.
-  uint64_t Trim();
+  // Gives chunks without a live block back to the device, but for so many bytes of all; returns those that went. Waits for the device.
+  uint64_t Trim(uint64_t keep = 0);
+  // Gives back what was not needed at any time since the last call, when it is worth it.
+  uint64_t Settle();
 
   uint64_t pooled_in_bytes() const { return pooled_; }
   uint64_t idle_in_bytes() const { return pooled_ - allocated_; }
@@ -85,6 +87,7 @@ class HeapPool {
   uint32_t next_number_ = 1;
   uint64_t next_chunk_size_;
   uint64_t pooled_ = 0, allocated_ = 0;
+  uint64_t most_ = 0;  // that was allocated at once since the last Settle()
   std::atomic<uint32_t> epoch_{0};
 };
 

@@ -198,7 +198,7 @@ export interface Counters {
   readonly shadersCompiled: number;
 }
 
-export interface MemoryStatistics {
+export interface DeviceMemory {
   /** Bytes and number of live buffers that JavaScript owns. */
   readonly liveInBytes: number;
   readonly liveBuffers: number;
@@ -299,9 +299,11 @@ export interface Binding {
   /** Whether all work is done, or is within that time; false of a device that failed or is held. */
   doneWithin(device: number, milliseconds: number): boolean;
   counters(device: number): Counters;
-  memory(device: number): MemoryStatistics;
+  memory(device: number): DeviceMemory;
   /** Stops the queue thread before its next task, or lets it go on: for tests of asynchrony. */
   hold(device: number, held: boolean): void;
+  /** Gives memory of the device back that was not needed at any time since the last call; returns the bytes. May wait for the device. */
+  settle(device: number): number;
   /**
    * The software adapter's faults on demand; throws "unsupported" on others. "outOfMemory" is the device's answer to the next allocation of
    * any thread. With two numbers: so many of this device's next allocations, staging memory included, succeed, then so many fail; returns

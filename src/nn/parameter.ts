@@ -1,6 +1,7 @@
 /** A tensor that a module learns. */
 import { DTypeError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
+import { holdParameter } from "../holders.ts";
 import { keep } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 
@@ -12,5 +13,6 @@ export class Parameter extends Tensor {
     super(data.storage, data.desc, data.offset);
     this.leafRequiresGrad = requiresGrad;
     keep(this);
+    holdParameter(this);
   }
 }

@@ -1,4 +1,5 @@
 /** Parameters laid out behind each other in one buffer, so that an optimizer updates all of them by a few operations. */
+import { holdState } from "../holders.ts";
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { define } from "../definition.ts";
@@ -105,6 +106,7 @@ export class Partition {
       return here;
     });
     this.total = at;
+    holdState(this.state);
   }
 
   /** Moves the parameters into one buffer, except those that lie in another optimizer's or are seen by other tensors. */

@@ -10,7 +10,7 @@ import { hasClosedDevice, type NativeDevice } from "./devices.ts";
  * How many buffers and bytes may come on top of what is really alive before garbage is collected. Few buffers: a loop then
  * uses the same ones again, whose binding tables are written already.
  */
-const slack = { buffers: 256, bytes: 256 * 2 ** 20 };
+const slack = { buffers: 256, bytes: 64 * 2 ** 20 };
 const allowed = { ...slack };
 /** What was alive after the last full collection, as far as is known. */
 const alive = { buffers: 0, bytes: 0 };
@@ -91,6 +91,23 @@ export function withMemory<T>(operation: string, call: () => T): T {
   }
 }
 
+/** Milliseconds after which memory that nothing needed meanwhile goes back to the system. */
+const LEASE = 2000;
+const settled = new WeakMap<NativeDevice, number>();
+
+/** What stood at a peak that is over goes back. Asked when something is read: then the device has nothing to do. */
+export function settle(native: NativeDevice, now = performance.now()): void {
+  const last = settled.get(native);
+  if (last !== undefined && now - last < LEASE) return;
+  settled.set(native, now);
+  if (last === undefined || native.isClosed) return;
+  try {
+    native.binding.settle(native.id);
+  } catch {
+    // What was read is right: the next call says what became of the device.
+  }
+}
+
 /** A storage of so many bytes (rounded up to 4), not initialised. Of 0 bytes: without a buffer. `ofProgram`: see Binding.allocate. */
 export function allocate(native: NativeDevice, sizeInBytes: number, operation: string, ofProgram = false): Storage {
   relieve();
@@ -119,7 +136,9 @@ export async function readBytes(
   // Asked for at once, again if need be: what lies there may be another tensor's soon.
   const reading = withMemory(operation, () => native.binding.read(handle, offset, size));
   try {
-    return await reading;
+    const bytes = await reading;
+    settle(native);
+    return bytes;
   } catch (error) {
     throw fromNative(operation, error);
   }
@@ -127,5 +146,7 @@ export async function readBytes(
 
 export function readBytesSync(native: NativeDevice, handle: Handle, offset: number, size: number, operation: string): ArrayBuffer {
   demandElements(operation, native);
-  return withMemory(operation, () => native.binding.readSync(handle, offset, size));
+  const bytes = withMemory(operation, () => native.binding.readSync(handle, offset, size));
+  settle(native);
+  return bytes;
 }

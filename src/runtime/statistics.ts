@@ -1,7 +1,8 @@
 /** Counters and memory of a device, and waiting for it. */
 import { defaultDevice, device, type DeviceLike } from "../device.ts";
 import { fromNative } from "../errors.ts";
-import type { Counters, Fault, MemoryStatistics } from "../native/binding.ts";
+import { holdings, type Holdings } from "../holders.ts";
+import type { Counters, DeviceMemory, Fault } from "../native/binding.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 
 const of = (name: DeviceLike | undefined, operation: string): NativeDevice =>
@@ -13,10 +14,16 @@ export function counters(name?: DeviceLike): Counters {
   return native.binding.counters(native.id);
 }
 
-/** Where a device's memory is: live and peak bytes of tensors, of programs, pooled and of these idle, and staging. */
+/** Bytes of a device's memory, and what they are for. */
+export interface MemoryStatistics extends DeviceMemory, Holdings {}
+
+/**
+ * Where a device's memory is: live and peak bytes of tensors, of these parameters, their gradients and what optimizers keep; bytes of programs,
+ * pooled and of these idle, and staging.
+ */
 export function memoryStatistics(name?: DeviceLike): MemoryStatistics {
   const native = of(name, "memoryStatistics");
-  return native.binding.memory(native.id);
+  return { ...native.binding.memory(native.id), ...holdings(native.device) };
 }
 
 /** Resolves when everything queued on the device is done. */
