@@ -12,6 +12,7 @@ import { buildVulkan, vulkanLibraries } from "./lib/vulkan-build.ts";
 import { fetchDirectml } from "./lib/directml.ts";
 import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";
+import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
 import { checkBundlers, checkNode, checkOldSystem, checkTypes, installed, startUp } from "./lib/release-checks.ts";
 
@@ -19,13 +20,14 @@ const help = `npm run release -- --dry-run | --publish [OPTIONS]
 
 Builds the packages of a release that this machine can build, packs them into build/packages, and checks them: what glibc and which
 libraries the binaries ask for, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
-Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, and in a system with glibc 2.31 (needs root).
+Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
+Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root).
 
   --dry-run       publish nothing
   --publish       then publish all of them, the main package last, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
   --only NAMES    these platform packages only, such as linux-x64,vulkan-linux-x64
   --own           this machine's own build instead of one against glibc 2.31: for tests; what is packed runs here
-  --short         Node 20 and 26, one bundler
+  --short         Node 20 and 26, one bundler, not Next
   --no-check      build and pack only
   --out FOLDER    where the tarballs go (build/packages)
   --json          one line of JSON on stdout: {ok, tarballs, left, problems}
@@ -125,6 +127,9 @@ async function checkHere(tarballs: Tarballs, { part, majors, isShort, isOwn }: D
     else if (process.getuid?.() === 0) await part("glibc 2.31", () => checkOldSystem(app, majors));
     else say("release: !!!! not checked on glibc 2.31: a system of its own needs root");
     await part("bundlers", () => checkBundlers(app, isShort ? ["esbuild, ES module", "esbuild, CommonJS"] : undefined));
+    await part("jest", () => checkJest(app));
+    await part("an archive for Electron", () => checkElectronArchive(app));
+    if (!isShort) await part("Next's server build", () => checkNext(app));
   } finally {
     rmSync(app, { recursive: true });
   }

@@ -1,9 +1,10 @@
 // Whether packed packages work where they are installed from their tarballs: an empty folder, no scripts, no network.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, tool } from "../tools/project.ts";
+import { manifest } from "./packages.ts";
 import { cached } from "./vulkan-archive.ts";
 import { ensureRoot } from "../tools/base.ts";
 import { ensureSysroot } from "./sysroot.ts";
@@ -26,7 +27,7 @@ async function must(what: string, command: string, args: readonly string[], opti
 }
 
 /** Programs from npm's registry that a check runs, in the cache. */
-const tools = (name: string, packages: readonly string[]) =>
+export const tools = (name: string, packages: readonly string[]) =>
   cached(name, async (folder) => {
     writeFileSync(join(folder, "package.json"), '{"private":true}');
     await must(`npm install ${packages.join(" ")}`, "npm", ["install", "--no-audit", "--no-fund", ...packages], { ...npm, cwd: folder });
@@ -58,15 +59,32 @@ export async function answers(what: string, command: string, args: readonly stri
   return `${what}: ${(done.stderr || done.stdout || done.shortMessage || "").trim().slice(-1500)}`;
 }
 
-/** Every program on a version of Node. */
+/** Whether dxtensor --version --json lists its own libraries, from where they were installed. */
+function isComplete(text: string, app: string): boolean {
+  const { dxtensor, libraries } = JSON.parse(text) as {
+    dxtensor: string;
+    libraries: { name: string; path: string | null; version: string | null; problem: string | null }[];
+  };
+  const own = libraries.filter(({ name }) => name === "addon" || name === "software");
+  return (
+    dxtensor === manifest.version &&
+    own.length === 2 &&
+    own.every(({ path, version, problem }) => path?.startsWith(realpathSync(app)) && version !== null && problem === null)
+  );
+}
+
+/** Every program on a version of Node, and the command. */
 export async function checkNode(app: string, major: number) {
   const node = await ensureNode(major);
   const found = await Promise.all(Object.keys(programs).map((name) => answers(`Node ${major}, ${name}`, node, [name], { cwd: app })));
-  const command = await execa(node, [join(app, "node_modules", "dxtensor", "dist", "bundle", "cli.js"), "doctor"], {
-    cwd: app,
-    reject: false,
-  });
-  if (command.exitCode !== 0) found.push(`Node ${major}, dxtensor doctor: ${command.stdout || command.stderr}`);
+  const run = (...args: string[]) =>
+    execa(node, [join(app, "node_modules", "dxtensor", "dist", "bundle", "cli.js"), ...args], { cwd: app, reject: false });
+  const doctor = await run("doctor");
+  if (doctor.exitCode !== 0 || !doctor.stdout.includes("computes") || /npm run /.test(doctor.stdout))
+    found.push(`Node ${major}, dxtensor doctor: ${doctor.stdout || doctor.stderr}`);
+  const version = await run("--version", "--json");
+  if (version.exitCode !== 0 || !isComplete(version.stdout, app))
+    found.push(`Node ${major}, dxtensor --version --json: ${version.stdout || version.stderr}`);
   return found.filter((problem) => problem !== null);
 }
 

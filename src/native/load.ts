@@ -29,20 +29,30 @@ function isMusl(): boolean {
   return process.platform === "linux" && report.header.glibcVersionRuntime === undefined;
 }
 
+/** Electron's: the system's loader opens nothing in it. */
+const isArchived = (path: string): boolean => /[\\/]app\.asar[\\/]/.test(path);
+
+/** For Next's standalone output, which copies the files that it finds by reading the code. */
+const nextLine = 'outputFileTracingIncludes: { "/**": ["./node_modules/@dxtensor/**"] } in next.config.js';
+
 /** What makes it work, by what is the matter. */
-export function nativeRemedy({ root: folder, platform, arch }: Surroundings = surroundings()): string {
+export function nativeRemedy(where: Surroundings = surroundings()): string {
+  const { root: folder, platform, arch, env } = where;
   if (existsSync(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
   const own = `@dxtensor/${platform}-${arch}`;
   const built = "build it there from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
   if (!published.includes(`${platform}-${arch}`))
     return `There is no package for ${platform}-${arch}, only for ${published.join(", ")}: ${built}.`;
   if (isMusl()) return `${own} needs glibc, and this system has musl: take a Debian or Ubuntu image (node:24-slim), or ${built}.`;
+  if (addonPaths(where).some((path) => isArchived(path) && where.exists(path)))
+    return `No library can be loaded from inside Electron's archive: unpack it, asarUnpack: ["**/node_modules/@dxtensor/**"] (electron-builder), or asar pack --unpack "**/node_modules/@dxtensor/**".`;
   if (packageRoot() === null)
     return (
       `dxtensor is part of a bundle, and ${own} is not in a node_modules folder at or above it. Leave dxtensor out of the bundle` +
       ` (esbuild: --external:dxtensor; rollup, rolldown: external: ["dxtensor"]; webpack: externals: { dxtensor: "commonjs dxtensor" };` +
-      ` Next: serverExternalPackages: ["dxtensor"]) and install it beside, or name dxtensor.node in DXTENSOR_NATIVE.`
+      ` Next's standalone output: ${nextLine}) and install it beside, or name dxtensor.node in DXTENSOR_NATIVE.`
     );
+  if (env.__NEXT_PRIVATE_STANDALONE_CONFIG !== undefined) return `Next's standalone output left ${own} out: ${nextLine}.`;
   return `Run \`npm install ${own}\` (optional packages were left out, or node_modules came from another system), or name the file in DXTENSOR_NATIVE.`;
 }
 
@@ -52,6 +62,10 @@ function load(): Binding {
   for (const path of addonPaths(where)) {
     if (!existsSync(path)) {
       tried.push(`${path} (no such file)`);
+      continue;
+    }
+    if (isArchived(path)) {
+      tried.push(`${path} (inside an archive)`);
       continue;
     }
     try {
