@@ -1,14 +1,47 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Writes native/schema/operator_table.generated.inc from native/schema/directml.json, the table of DirectML operators.
 // With --check it writes nothing and fails when the file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ScriptError } from "./tools/project.ts";
 
-const at = (path) => fileURLToPath(new URL(`../native/schema/${path}`, import.meta.url));
-const table = JSON.parse(readFileSync(at("directml.json"), "utf8"));
-const level = (text) => `0x${((Number(text.split(".")[0]) << 12) | (Number(text.split(".")[1]) << 8)).toString(16)}`;
-const types = {
+interface Field {
+  readonly name: string;
+  readonly kind: string;
+  readonly type: string;
+  readonly optional: boolean;
+  readonly countField?: string;
+}
+
+interface Support {
+  readonly tensor: string;
+  readonly featureLevel: string;
+  readonly dimensionCounts: readonly [number, number];
+  readonly dataTypes: readonly string[];
+  readonly condition?: string;
+}
+
+interface Operator {
+  readonly name: string;
+  readonly type: string;
+  readonly featureLevel: string;
+  readonly fields: readonly Field[];
+  readonly tensorSupport: readonly Support[];
+  readonly optionalByLevel?: Readonly<Record<string, string>>;
+  readonly same?: Readonly<Record<string, readonly (readonly string[])[]>>;
+  readonly supportsInPlace?: boolean;
+  readonly fusableActivation?: boolean;
+  readonly acceptsFusedActivation?: boolean;
+}
+
+interface Table {
+  readonly enums: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly operators: readonly Operator[];
+}
+
+const at = (path: string) => fileURLToPath(new URL(`../native/schema/${path}`, import.meta.url));
+const table = JSON.parse(readFileSync(at("directml.json"), "utf8")) as Table;
+const level = (text: string) => `0x${((Number(text.split(".")[0]) << 12) | (Number(text.split(".")[1]) << 8)).toString(16)}`;
+const types: Readonly<Record<string, string>> = {
   tensor: "Tensor",
   tensorArray: "TensorArray",
   operator: "Operator",
@@ -24,26 +57,26 @@ const types = {
   size2D: "Size2D",
   scalarUnion: "ScalarUnion",
 };
-const kinds = { input: "Input", output: "Output", attribute: "Attribute" };
-const sameKinds = { dataType: "DataType", dimensionCount: "DimensionCount", sizes: "Sizes" };
-const bits = (numbers) => `0x${numbers.reduce((mask, n) => mask + 2 ** n, 0).toString(16)}`;
-const dataTypes = (names) => bits(names.map((n) => table.enums.DML_TENSOR_DATA_TYPE[`DML_TENSOR_DATA_TYPE_${n}`]));
+const kinds: Readonly<Record<string, string>> = { input: "Input", output: "Output", attribute: "Attribute" };
+const sameKinds: Readonly<Record<string, string>> = { dataType: "DataType", dimensionCount: "DimensionCount", sizes: "Sizes" };
+const bits = (numbers: readonly number[]) => `0x${numbers.reduce((mask, n) => mask + 2 ** n, 0).toString(16)}`;
+const dataTypes = (names: readonly string[]) => bits(names.map((n) => table.enums["DML_TENSOR_DATA_TYPE"]![`DML_TENSOR_DATA_TYPE_${n}`]!));
 
-function reduceFunctions(condition) {
+function reduceFunctions(condition: string | undefined) {
   if (!condition) return "0";
   const names = condition.replace("Function in ", "").split(", ");
-  return bits(names.map((n) => table.enums.DML_REDUCE_FUNCTION[`DML_REDUCE_FUNCTION_${n}`]));
+  return bits(names.map((n) => table.enums["DML_REDUCE_FUNCTION"]![`DML_REDUCE_FUNCTION_${n}`]!));
 }
 
 const lines = ["// Made by npm run generate from directml.json."];
-const rows = [];
+const rows: string[] = [];
 for (const op of table.operators) {
   const index = new Map(op.fields.map((f, i) => [f.name, i]));
   lines.push(`static const FieldSchema k${op.name}_fields[] = {`);
   for (const f of op.fields) {
     const enumName = f.type.startsWith("enum:") ? f.type.slice(5) : null;
     const from = op.optionalByLevel?.[f.name]?.match(/from (\d\.\d)/)?.[1];
-    const values = enumName ? Object.values(table.enums[enumName]).filter((v) => v < 32) : [];
+    const values = enumName ? Object.values(table.enums[enumName]!).filter((v) => v < 32) : [];
     lines.push(
       `    {"${f.name}", FieldKind::${kinds[f.kind]}, FieldType::${enumName ? "UInt32" : types[f.type]}, ${f.optional}, ` +
         `${from ? level(from) : 0}, ${f.countField ? index.get(f.countField) : -1}, ` +
@@ -62,7 +95,7 @@ for (const op of table.operators) {
     lines.push("};");
   }
   const same = Object.entries(op.same ?? {}).flatMap(([kind, groups]) =>
-    groups.map((group) => `    {SameKind::${sameKinds[kind]}, ${bits(group.map((name) => index.get(name)))}},`),
+    groups.map((group) => `    {SameKind::${sameKinds[kind]}, ${bits(group.map((name) => index.get(name)!))}},`),
   );
   if (same.length) lines.push(`static const SameGroup k${op.name}_same[] = {`, ...same, "};");
   rows.push(

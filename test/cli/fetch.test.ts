@@ -29,7 +29,10 @@ const target = (): string => join(folder, "directml");
 
 /** Runs the script with --json; its status must agree with its answer. */
 async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Answer> {
-  const done = await execa(process.execPath, ["scripts/run.mjs", "fetch-directml", "--json", "--to", target(), ...args], { reject: false, env });
+  const done = await execa(process.execPath, ["scripts/run.mjs", "fetch-directml", "--json", "--to", target(), ...args], {
+    reject: false,
+    env,
+  });
   const answer = JSON.parse(done.stdout) as Answer;
   expect(done.exitCode).toBe(answer.ok ? 0 : 1);
   expect(!answer.ok && existsSync(target())).toBe(false);
@@ -169,9 +172,13 @@ describe("what is taken", () => {
 });
 
 it("speaks plainly without --json, and explains itself with --help", async () => {
-  const done = await execa(process.execPath, ["scripts/run.mjs", "fetch-directml", "--to", target(), "--from", file("libdirectml.so", "text")], {
-    reject: false,
-  });
+  const done = await execa(
+    process.execPath,
+    ["scripts/run.mjs", "fetch-directml", "--to", target(), "--from", file("libdirectml.so", "text")],
+    {
+      reject: false,
+    },
+  );
   expect(done.exitCode).toBe(1);
   expect(done.stderr).toContain("is not Microsoft's libdirectml.so");
   expect(done.stderr).not.toContain("    at ");
