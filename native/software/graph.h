@@ -44,8 +44,9 @@ struct GraphStep {
 };
 
 // Chooses kernels and fuses: elementwise chains become one blocked pass, bias and activation go into GEMM and CONVOLUTION,
-// into the latter batch norm by given statistics and a residual too; identities and slices that only move an offset vanish. Order of the steps is the order of execution. Empty when a node has no
-// kernel; *unsupported is then its name. In fast/fuse.cpp.
-std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported);
+// into the latter batch norm by given statistics and a residual too; identities and slices that only move an offset vanish, and steps that
+// treat rows alike run by blocks of rows where tensors have chain_bytes or more. Order of the steps is the order of execution. Empty when a
+// node has no kernel; *unsupported is then its name. In fast/fuse.cpp.
+std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes = 1 << 20);
 
 }  // namespace dxtensor::software

@@ -47,4 +47,43 @@ eachDevice("kernels of a graph", (device) => {
     f.dispose();
     for (const t of [x, w, b]) t.dispose();
   });
+
+  it("computes what treats rows alike by blocks of rows, where tensors are large", async () => {
+    const norm = new dx.nn.LayerNorm([512]).to(device);
+    const attend = (x: dx.Tensor): dx.Tensor => {
+      const [q, k] = [x.reshape([6, 8, 16, 96]), x.mul(0.5).reshape([6, 8, 16, 96])];
+      return dx.softmax(dx.matmul(q.transpose(-1, -2), k).mul(0.25), -1);
+    };
+    const forms: Record<string, (x: dx.Tensor) => dx.Tensor[]> = {
+      "layerNorm's gradient": (x) => {
+        const given = x.mul(2).sin();
+        return dx.grad(norm.forward(x).mul(given).sum(), [x, ...norm.parameters()]) as dx.Tensor[];
+      },
+      "rows of exponentials, which are a result too": (x) => {
+        const e = dx.exp(x.sub(dx.amax(x, 1, { keepDims: true })));
+        return [e, e.div(e.sum(1, { keepDims: true })).log(), e.sum(0)];
+      },
+      "columns between rows": (x) => [
+        dx
+          .softmax(x.sub(x.mean(0, { keepDims: true })), 1)
+          .mul(x)
+          .sum(1),
+      ],
+      "batched products": (x) => [attend(x).sum(-1)],
+    };
+    const generator = new dx.Generator(3);
+    for (const [name, form] of Object.entries(forms)) {
+      const shape = name === "batched products" ? [144, 512] : [768, 512];
+      const f = dx.compile(form, { name });
+      for (let call = 0; call < 3; call++) {
+        const x = dx.randn(shape, { device, generator }).requiresGrad_(name === "layerNorm's gradient");
+        const want = form(x);
+        const close = f(x).map((t, i) => dx.allclose(t, want[i]!, { rtol: 1e-4, atol: 1e-4 }));
+        expect([name, call, ...(await Promise.all(close))]).toEqual([name, call, ...want.map(() => true)]);
+      }
+      const { kernels } = f.explain();
+      f.dispose();
+      if (device === "cpu") expect([name, kernels.some((k) => k.kernel === "chain by rows")]).toEqual([name, true]);
+    }
+  });
 });

@@ -44,6 +44,9 @@ int Processor() {
 #endif
 }
 
+// Whether this thread is at a piece of work: what that asks for, it does itself.
+thread_local bool is_inside = false;
+
 int ThreadCount() {
   if (const char* text = std::getenv("DXTENSOR_THREADS")) {
     const int wanted = std::atoi(text);
@@ -104,6 +107,7 @@ void ThreadPool::Start() {
 // Its own part first: what a thread read or wrote in the call before lies in its cache. Then what is left of the others'.
 void ThreadPool::TakePieces(int slot) {
   const Work& work = state_->work;
+  is_inside = true;
   for (int i = 0; i < size_; ++i) {
     State::Part& part = state_->parts[(slot + i) % size_];
     while (part.next.load(std::memory_order_relaxed) < part.end) {
@@ -112,11 +116,13 @@ void ThreadPool::TakePieces(int slot) {
       work.call(work.context, first, std::min(part.end, first + work.grain), slot);
     }
   }
+  is_inside = false;
 }
 
 void ThreadPool::Run(const Work& work) {
   State& s = *state_;
-  std::unique_lock<std::mutex> owner(s.owner, std::try_to_lock);
+  std::unique_lock<std::mutex> owner;
+  if (!is_inside) owner = std::unique_lock<std::mutex>(s.owner, std::try_to_lock);
   if (!owner) {
     for (int64_t first = work.begin; first < work.end; first += work.grain)
       work.call(work.context, first, std::min(work.end, first + work.grain), 0);
