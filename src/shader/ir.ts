@@ -72,6 +72,8 @@ interface Access {
   readonly checked: boolean;
   /** The address is surely a multiple of the access's size. */
   readonly aligned?: boolean;
+  /** Computing the address wraps around nowhere. */
+  readonly exact?: boolean;
   /** Of structured memory: `at` counts structures, and this the bytes inside of one. */
   readonly offset?: Value;
   readonly place: string;

@@ -78,21 +78,20 @@ class Lowering extends Rewriter {
     return count === 1 ? first : b.operate("and.bool", first, b.operate("ge.u32", b.operate("sub.u32", size, at), this.#u(count)));
   }
 
-  /** Whether words from a byte address on begin at a multiple of all their bytes. What is unchecked does. */
-  #isAligned(s: { readonly checked: boolean }, address: Value, words: number): boolean {
-    return words === 1 || !s.checked || 2 ** this.#alignment.of(address) % (4 * words) === 0;
+  /** An access to words from a byte address on. What is unchecked begins at a multiple of its size, which no sum on the way passes. */
+  #known({ checked }: { readonly checked: boolean }, address: Value, words: number): Pick<Load, "raw" | "checked" | "aligned" | "exact"> {
+    const aligned = words === 1 || !checked || 2 ** this.#alignment.of(address) % (4 * words) === 0;
+    return { raw: true, checked: false, aligned, exact: !checked || this.#ranges.isExact(address) };
   }
 
   #words(s: Load, address: Value, types: readonly Scalar[]): Value[] {
     const results = types.map((t) => this.builder.value(t));
-    const aligned = this.#isAligned(s, address, types.length);
-    this.builder.add({ kind: "load", memory: s.memory, at: address, raw: true, checked: false, aligned, results, place: s.place });
+    this.builder.add({ kind: "load", memory: s.memory, at: address, ...this.#known(s, address, types.length), results, place: s.place });
     return results;
   }
 
   #writeWords(s: Store, address: Value, values: readonly Value[]): void {
-    const aligned = this.#isAligned(s, address, values.length);
-    this.builder.add({ kind: "store", memory: s.memory, at: address, raw: true, checked: false, aligned, values, place: s.place });
+    this.builder.add({ kind: "store", memory: s.memory, at: address, ...this.#known(s, address, values.length), values, place: s.place });
   }
 
   #zero(type: Scalar): Value {

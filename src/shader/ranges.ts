@@ -45,6 +45,11 @@ export class Ranges {
     return count === 1 && this.#facts.some((f) => f.has(`${at.id}<${size.id}`));
   }
 
+  /** Whether a value is surely what it would be with more bits. */
+  isExact(v: Value): boolean {
+    return this.most(v) < ANY;
+  }
+
   /** The largest number that a value may be. */
   most(v: Value): number {
     const n = constantOf(v);

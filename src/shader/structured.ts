@@ -3,7 +3,7 @@
  * put those of a structure together again, which they do not do for byte addresses.
  */
 import type { Builder } from "./builder.ts";
-import { allStatements, type Load, type Memory, type Shader, type Statement, type Store, type Value } from "./ir.ts";
+import { allStatements, constantOf, type Load, type Memory, type Shader, type Statement, type Store, type Value } from "./ir.ts";
 import { rewrite, Rewriter } from "./simplify.ts";
 
 /** Bytes of a structure; what is left out is raw. */
@@ -27,6 +27,30 @@ function stridesOf(shader: Shader): Strides {
   return new Map(fits.map(([memory, words]) => [memory, 4 * words]));
 }
 
+/** v / 2^shift without a shift to the right, behind which drivers see no multiples; null: it is not known to be one. For exact v. */
+function quotient(b: Builder, v: Value, shift: number): Value | null {
+  const n = constantOf(v);
+  if (n !== null) return n % 2 ** shift === 0 ? b.constant("u32", n / 2 ** shift) : null;
+  if (shift === 0) return v;
+  const made = b.made.get(v);
+  if (made === undefined) return null;
+  const [x, y] = made.args as readonly [Value, Value];
+  const by = made.args.length === 2 ? constantOf(y) : null;
+  if (made.name === "shl.u32" && by !== null) {
+    if (by >= shift) return b.operate("shl.u32", x, b.constant("u32", by - shift));
+    return quotient(b, x, shift - by);
+  }
+  if (made.name === "mul.u32") {
+    const first = quotient(b, x, shift);
+    if (first !== null) return b.operate("mul.u32", first, y);
+    const second = quotient(b, y, shift);
+    return second === null ? null : b.operate("mul.u32", x, second);
+  }
+  if (made.name !== "add.u32") return null;
+  const [first, second] = [quotient(b, x, shift), quotient(b, y, shift)];
+  return first === null || second === null ? null : b.operate("add.u32", first, second);
+}
+
 class Structuring extends Rewriter {
   readonly #strides: Strides;
 
@@ -44,7 +68,8 @@ class Structuring extends Rewriter {
     const b = this.builder;
     const u = (n: number): Value => b.constant("u32", n);
     const byte = this.value(s.at);
-    const at = b.operate("shr.u32", byte, u(Math.log2(stride)));
+    const shift = Math.log2(stride);
+    const at = (s.exact === true ? quotient(b, byte, shift) : null) ?? b.operate("shr.u32", byte, u(shift));
     const offset = 4 * wordsOf(s) === stride ? u(0) : b.operate("and.u32", byte, u(stride - 1));
     if (s.kind === "store") b.add({ ...s, at, offset, values: s.values.map((v) => this.value(v)) });
     else b.add({ ...s, at, offset, results: s.results.map((v) => this.fresh(v)) });

@@ -38,6 +38,8 @@ function planOf(columns: number, element: FloatElement, inputs: number): Plan {
 /** Part of a row: `width` elements of each input from a column on. */
 interface Piece {
   readonly column: Uint;
+  /** In the tensor. */
+  readonly place: Uint;
   readonly values: { readonly [input: string]: Float[] };
   /** null: surely inside of the row. */
   readonly inside: Bool | null;
@@ -46,6 +48,8 @@ interface Piece {
 class Row {
   readonly index: Uint;
   readonly columns: Uint;
+  /** Accesses of a row. */
+  readonly #units: Uint;
   readonly #s: RowScope;
   readonly #plan: Plan;
   readonly #inputs: readonly string[];
@@ -58,29 +62,30 @@ class Row {
     this.#inputs = inputs;
     this.index = s.group;
     this.columns = s.buffers[inputs[0]!]!.dim(-1);
+    this.#units = this.columns.div(plan.width);
     this.#reduction = new GroupReduction(s);
   }
 
-  #read(column: Uint, inside: Bool | null): Piece {
-    const place = this.index.mul(this.columns).add(column);
-    const at = inside === null ? place : inside.select(place, 0);
-    const values = Object.fromEntries(
-      this.#inputs.map((name) => [name, read(this.#s.buffers[name] as Numbers, at, this.#plan.width, true)]),
-    );
-    return { column, values, inside };
+  /** unit: counts accesses. */
+  #read(unit: Uint, inside: Bool | null): Piece {
+    const { width } = this.#plan;
+    const place = this.index.mul(this.#units).add(unit);
+    const at = (inside === null ? place : inside.select(place, 0)).mul(width);
+    const values = Object.fromEntries(this.#inputs.map((name) => [name, read(this.#s.buffers[name] as Numbers, at, width, true)]));
+    return { column: unit.mul(width), place: place.mul(width), values, inside };
   }
 
   /** Once for each part of the row that this thread has. */
   pass(fn: (piece: Piece) => void): void {
-    const { threads, width, kept } = this.#plan;
-    const first = this.#s.local.mul(width);
+    const { threads, kept } = this.#plan;
+    const first = this.#s.local;
     if (kept === 0) {
-      this.#s.for(first, this.columns, (column) => fn(this.#read(column, null)), { step: threads * width });
+      this.#s.for(first, this.#units, (unit) => fn(this.#read(unit, null)), { step: threads });
       return;
     }
     this.#pieces ??= Array.from({ length: kept }, (_, i) => {
-      const column = first.add(i * threads * width);
-      return this.#read(column, column.lt(this.columns));
+      const unit = first.add(i * threads);
+      return this.#read(unit, unit.lt(this.#units));
     });
     this.#pieces.forEach(fn);
   }
@@ -113,13 +118,13 @@ class Row {
   /** Writes what fn gives for each element. extra: inputs of one row, read at the columns. */
   write(output: string, extra: readonly string[], fn: (values: { readonly [input: string]: Float }, column: Uint) => Float): void {
     const s = this.#s;
-    this.pass(({ values, inside, column }) => {
+    this.pass(({ values, inside, column, place }) => {
       const put = (): void => {
         const more = Object.fromEntries(extra.map((name) => [name, read(s.buffers[name] as Numbers, column, this.#plan.width, true)]));
         const made = Array.from({ length: this.#plan.width }, (_, k) =>
           fn(Object.fromEntries([...this.#inputs, ...extra].map((name) => [name, (values[name] ?? more[name])![k]!])), column.add(k)),
         );
-        write(s.buffers[output] as Numbers, this.index.mul(this.columns).add(column), made, true);
+        write(s.buffers[output] as Numbers, place, made, true);
       };
       if (inside === null) put();
       else s.if(inside, put);
