@@ -22,24 +22,34 @@ export type ShaderName =
 
 const modes: readonly string[] = ["off", "on", "only-measured"] satisfies ShaderMode[];
 
-/** What of a call decides: of rows, the columns; of a product, the least of its sizes. */
+/** What of a call decides. */
 export interface ShaderUse {
   readonly dtype: DType;
+  /** Of rows, the columns; of a product, the least of its sizes; else the elements. */
   readonly extent: number;
+  /** Whether the tensors lie packed: a shader has others copied first. */
+  readonly isPacked: boolean;
 }
 
 const isMeasuredRow = ({ extent }: ShaderUse): boolean => extent >= 1024 && extent <= 16384;
+const isLarge = ({ extent }: ShaderUse): boolean => extent >= 2 ** 22;
 
 /**
  * Where a shader was measured to be faster than DirectML's operator, alone, on a GPU whose graphs fuse nothing (NVIDIA H200 over Vulkan, tensors
- * of 2^26 elements, GB/s of DirectML and of the shader): softmax of rows of 4,096 1322 and 2882; layerNorm 812 and 1817; products of 2,048 27.8
- * and 31.8 TFLOP/s, 4,096 29.0 and 32.6. Faster there too, but not chosen yet: relu (1834 and 2508), gelu (1664 and 2287), what stores float16
- * (relu 959 and 2422, softmax 747 and 2725, cast 1711 and 2705).
+ * of 2^26 elements, GB/s of DirectML and of the shader in float32, then in float16): relu 1827 and 2531, 964 and 2748; gelu 1664 and 2303, 864
+ * and 2265; casts to float16 1709 and 3041, to float32 1733 and 2474; softmax of rows of 4,096 1316 and 2864, 748 and 2686; layerNorm 805 and
+ * 1803, 237 and 1774; rmsNorm 987 and 2663, 267 and 2767; add in float32 4263 and 2859, in float16 1619 and 2725, of a row 1753 and 2343;
+ * products of 512 7.2 and 8.9 TFLOP/s, 1,024 23.8 and 27.1, 2,048 27.6 and 32.9, 4,096 29.0 and 33.7.
  */
 const measured: { readonly [K in ShaderName]?: (use: ShaderUse) => boolean } = {
-  softmax: (use) => use.dtype === "float32" && isMeasuredRow(use),
-  layerNorm: (use) => use.dtype === "float32" && isMeasuredRow(use),
-  matmul: ({ extent }) => extent >= 2048,
+  relu: isLarge,
+  gelu: isLarge,
+  cast: isLarge,
+  add: (use) => use.dtype === "float16" && isLarge(use),
+  softmax: isMeasuredRow,
+  layerNorm: isMeasuredRow,
+  rmsNorm: isMeasuredRow,
+  matmul: ({ extent }) => extent >= 512,
 };
 
 /** DXTENSOR_SHADERS: "on" takes every shader that there is, "only-measured" (the default) those that are known to be faster. */
@@ -58,5 +68,5 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
   if (!capabilities.runsShaders) return false;
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
-  return isAlone && !capabilities.fusesGraphs && measured[name]?.(use) === true;
+  return isAlone && !capabilities.fusesGraphs && use.isPacked && measured[name]?.(use) === true;
 }

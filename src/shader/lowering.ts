@@ -18,12 +18,14 @@ const MOST_BYTES = 2 ** 29;
 
 const elementOf = (dtype: DType): FloatElement | null => (dtype === "float32" ? "f32" : dtype === "float16" ? "f16" : null);
 
-type Sized = { readonly dtype: DType; readonly sizes: readonly number[] };
+type Sized = { readonly dtype: DType; readonly sizes: readonly number[]; readonly strides?: readonly number[] };
 
 /** The element of tensors that a shader takes here; null: none is chosen. */
-function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], extent = 0, dtype = tensors[0]!.dtype): FloatElement | null {
-  const element = elementOf(tensors[0]!.dtype);
-  if (element === null || !choosesShader(g.capabilities, g.isAlone, name, { dtype, extent })) return null;
+function chosen(g: GraphBuilder, name: ShaderName, tensors: readonly Sized[], extent = sizeOf(tensors[0]!.sizes)): FloatElement | null {
+  const { dtype } = tensors[0]!;
+  const element = elementOf(dtype);
+  const isPacked = tensors.every((x) => x.strides === undefined || packs(x.sizes, { sizes: x.sizes, strides: x.strides }));
+  if (element === null || !choosesShader(g.capabilities, g.isAlone, name, { dtype, extent, isPacked })) return null;
   return tensors.every((t) => elementOf(t.dtype) !== null && sizeOf(t.sizes) * 4 <= MOST_BYTES) ? element : null;
 }
 
@@ -63,7 +65,7 @@ export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Ex
 /** float32 to float16 or back. */
 export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null {
   const to = elementOf(dtype);
-  const from = chosen(g, "cast", [x, { dtype, sizes: x.sizes }], 0, dtype);
+  const from = chosen(g, "cast", [x, { dtype, sizes: x.sizes }]);
   if (from === null || to === null || from === to) return null;
   return launch(g, elementwise.cast(from, to, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes } });
 }
@@ -75,7 +77,7 @@ function beforeExpansion(g: GraphBuilder, x: Expr): Expr | null {
 }
 
 /** Whether strides are those of a packed tensor, whatever stands where there is but one element. */
-function packs(sizes: readonly number[], x: Expr): boolean {
+function packs(sizes: readonly number[], x: Pick<Expr, "sizes" | "strides">): boolean {
   let stride = 1;
   for (let i = sizes.length - 1; i >= 0; i--) {
     if (sizes[i] === 1) continue;
@@ -93,7 +95,7 @@ export function addShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
   const output = { name: "y", dtype: a.dtype, sizes: a.sizes };
   const size = sizeOf(a.sizes);
   const isPlain = sizeOf(x.sizes) === size && sizeOf(y.sizes) === size;
-  const e = chosen(g, isPlain ? "add" : "addBroadcast", [a, b]);
+  const e = chosen(g, isPlain ? "add" : "addBroadcast", [x, y, output]);
   if (e === null) return null;
   if (isPlain) return launch(g, elementwise.add(e, size), { inputs: { a: x, b: y }, output });
   const merged = mergedAxes(a.sizes, x.sizes, y.sizes);

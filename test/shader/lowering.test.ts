@@ -110,17 +110,23 @@ describe("DXTENSOR_SHADERS", () => {
     extent = 0,
     dtype: dx.DType = "float32",
     isAlone = true,
-  ): boolean => choosesShader(device(runs), isAlone, name, { dtype, extent });
+    isPacked = true,
+  ): boolean => choosesShader(device(runs), isAlone, name, { dtype, extent, isPacked });
 
   it("takes what was measured, in eager calls", () => {
     put(undefined);
     expect([chooses(true, "matmul", 2048), chooses(true, "matmul", 2048, "float32", false)]).toEqual([true, false]);
-    expect((["relu", "add"] as const).flatMap((name) => [chooses(true, name), chooses(true, name, 0, "float16")])).toEqual(
-      Array(4).fill(false),
-    );
-    expect(chooses(true, "softmax", 4096, "float16")).toBe(false);
+    expect((["relu", "add"] as const).flatMap((name) => [chooses(true, name, 1000), chooses(true, name, 2 ** 26, "float16")])).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+    expect([chooses(true, "relu", 2 ** 26), chooses(true, "add", 2 ** 26)]).toEqual([true, false]);
+    expect(chooses(true, "relu", 2 ** 26, "float32", true, false)).toBe(false);
+    expect(chooses(true, "softmax", 4096, "float16")).toBe(true);
     expect([100, 1024, 16384, 20000].map((n) => chooses(true, "softmax", n))).toEqual([false, true, true, false]);
-    expect([1024, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true]);
+    expect([256, 512, 4096].map((n) => chooses(true, "matmul", n))).toEqual([false, true, true]);
   });
 
   it("is off, on or only-measured", () => {
@@ -140,7 +146,7 @@ describe("DXTENSOR_SHADERS", () => {
     expect(capabilities.runsShaders).toBe(true);
     expect(
       (["add", "relu", "softmax", "matmul"] as const).some((name) =>
-        choosesShader(capabilities, true, name, { dtype: "float16", extent: 4096 }),
+        choosesShader(capabilities, true, name, { dtype: "float16", extent: 2 ** 26, isPacked: true }),
       ),
     ).toBe(false);
   });
