@@ -1,35 +1,48 @@
-/** Writes ONNX models: the few messages of onnx.proto (opset 17, IR version 8) that small float32 networks need. */
+/** Writes ONNX models: the few messages of onnx.proto (opset 17, IR version 8) that small networks of float32 and int64 need. */
 import { PbfWriter } from "pbf";
 
 export interface OnnxNode {
   readonly type: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** A number is FLOAT, "i" of a number INT, an array INTS. */
-  readonly attributes?: Readonly<Record<string, number | { readonly i: number } | readonly number[]>>;
+  /** A number is FLOAT, "i" of a number INT, an array INTS, a text STRING. */
+  readonly attributes?: Readonly<Record<string, OnnxAttribute>>;
 }
+
+export type OnnxAttribute = number | { readonly i: number } | readonly number[] | string;
+export type OnnxType = "float32" | "int64";
 
 export interface OnnxValue {
   readonly name: string;
   readonly shape: readonly number[];
+  /** Default: float32. */
+  readonly type?: OnnxType;
+}
+
+export interface OnnxWeight extends OnnxValue {
+  readonly data: Float32Array | BigInt64Array;
 }
 
 export interface OnnxModel {
   readonly nodes: readonly OnnxNode[];
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
-  readonly weights: readonly (OnnxValue & { readonly data: Float32Array })[];
+  readonly weights: readonly OnnxWeight[];
 }
 
-const FLOAT = 1;
+/** TensorProto.DataType. */
+const dataType = { float32: 1, int64: 7 };
 /** AttributeProto.type. */
-const attributeType = { float: 1, int: 2, ints: 7 };
+const attributeType = { float: 1, int: 2, string: 3, ints: 7 };
 
-function writeAttribute([name, value]: [string, number | { readonly i: number } | readonly number[]], pbf: PbfWriter): void {
+function writeAttribute([name, value]: [string, OnnxAttribute], pbf: PbfWriter): void {
   pbf.writeStringField(1, name);
   if (typeof value === "number") {
     pbf.writeFloatField(2, value);
     pbf.writeVarintField(20, attributeType.float);
+  } else if (typeof value === "string") {
+    pbf.writeStringField(4, value);
+    pbf.writeVarintField(20, attributeType.string);
   } else if ("i" in value) {
     pbf.writeVarintField(3, value.i);
     pbf.writeVarintField(20, attributeType.int);
@@ -47,13 +60,13 @@ function writeNode(node: OnnxNode, pbf: PbfWriter): void {
   for (const attribute of Object.entries(node.attributes ?? {})) pbf.writeMessage(5, writeAttribute, attribute);
 }
 
-function writeValue({ name, shape }: OnnxValue, pbf: PbfWriter): void {
+function writeValue({ name, shape, type = "float32" }: OnnxValue, pbf: PbfWriter): void {
   const writeDimension = (size: number, p: PbfWriter): void => p.writeVarintField(1, size);
   const writeShape = (sizes: readonly number[], p: PbfWriter): void => {
     for (const size of sizes) p.writeMessage(1, writeDimension, size);
   };
   const writeTensorType = (sizes: readonly number[], p: PbfWriter): void => {
-    p.writeVarintField(1, FLOAT);
+    p.writeVarintField(1, dataType[type]);
     p.writeMessage(2, writeShape, sizes);
   };
   const writeType = (sizes: readonly number[], p: PbfWriter): void => p.writeMessage(1, writeTensorType, sizes);
@@ -61,9 +74,9 @@ function writeValue({ name, shape }: OnnxValue, pbf: PbfWriter): void {
   pbf.writeMessage(2, writeType, shape);
 }
 
-function writeWeight({ name, shape, data }: OnnxValue & { readonly data: Float32Array }, pbf: PbfWriter): void {
+function writeWeight({ name, shape, data }: OnnxWeight, pbf: PbfWriter): void {
   for (const size of shape) pbf.writeVarintField(1, size);
-  pbf.writeVarintField(2, FLOAT);
+  pbf.writeVarintField(2, dataType[data instanceof BigInt64Array ? "int64" : "float32"]);
   pbf.writeStringField(8, name);
   pbf.writeBytesField(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
 }

@@ -2,26 +2,11 @@
  * `node peer.js DEVICE SECONDS`: ONNX Runtime's DirectML provider and dxtensor on the same device, from an array in JavaScript to an array
  * in JavaScript. One line of JSON on stdout. DXTENSOR_ONNXRUNTIME is the folder that holds node_modules/onnxruntime-node.
  */
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import * as dx from "dxtensor";
 import { cases, chains, noise, type Case } from "./cases.ts";
 import { encodeModel } from "./onnx.ts";
-
-/** What is used of onnxruntime-node. */
-interface OrtTensor {
-  readonly data: Float32Array;
-}
-interface OrtSession {
-  run(feeds: Readonly<Record<string, OrtTensor>>): Promise<Readonly<Record<string, OrtTensor>>>;
-  release(): Promise<void>;
-}
-interface Ort {
-  readonly Tensor: new (type: "float32", data: Float32Array, shape: readonly number[]) => OrtTensor;
-  readonly InferenceSession: { create(model: Uint8Array, options: object): Promise<OrtSession> };
-  readonly env: { readonly versions: { readonly node?: string } };
-}
+import { loadOrt, ortVersion, type Ort } from "./runtime.ts";
 
 export interface Row {
   readonly name: string;
@@ -107,8 +92,7 @@ async function measure(ort: Ort, one: Case, device: string, seconds: number): Pr
 }
 
 const [device = "dml:0", seconds = "3"] = process.argv.slice(2);
-const require = createRequire(join(process.env["DXTENSOR_ONNXRUNTIME"] ?? process.cwd(), "package.json"));
-const ort = require("onnxruntime-node") as Ort;
+const ort = loadOrt();
 const rows: Row[] = [];
 for (const one of cases) {
   const row = await measure(ort, one, device, Number(seconds));
@@ -123,7 +107,7 @@ const result: Result = {
   rows,
   perOperation: { onnxruntime: more("onnxruntime"), eager: more("eager"), compiled: more("compiled") },
   device: device.startsWith("dml:") ? dx.dml.deviceName(Number(device.slice(4))) : device,
-  versions: { node: process.version, "onnxruntime-node": (require("onnxruntime-node/package.json") as { version: string }).version },
+  versions: { node: process.version, "onnxruntime-node": ortVersion() ?? "unknown" },
 };
 process.stdout.write(`${JSON.stringify(result)}\n`);
 // Sessions leave threads behind that keep the process.

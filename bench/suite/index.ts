@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildBase, BaseError } from "./base.ts";
+import { ortVersion } from "../onnxruntime/runtime.ts";
 import * as history from "./history.ts";
 import { pageOf } from "./page.ts";
 import { PeerError, type Command } from "./peer.ts";
@@ -16,13 +17,14 @@ import { WORKLOADS } from "./workloads.ts";
 const help = `npm run bench -- --suite | --check BASE | --page FILE [OPTIONS]
 
   --suite          the peers' workloads: dxtensor eager and compiled beside PyTorch (where DXTENSOR_BENCH_PYTHON, or python3, has it)
+                   and onnxruntime-node (where DXTENSOR_ONNXRUNTIME names a folder whose node_modules have it)
   --check BASE     builds the commit BASE beside this one, and fails where this one is slower beyond the noise of interleaved rounds
   --page FILE      writes the history as a page
   --history FILE   where runs of --suite are added (default: build/bench-history.jsonl)
   --filter TEXT    only workloads whose group is TEXT, or whose name contains it
   --form FORM      of --check: eager or compiled (default: both)
   --device NAME    cpu, dml:0, … (default: cpu)
-  --threads N      of the software adapter and of PyTorch (default: all)
+  --threads N      of the software adapter and of the peers (default: all)
   --rounds N       measured rounds of each process (default: 5; of --check 9)
   --seconds S      of a round (default: 0.25)
   --json           results as JSON on standard output
@@ -52,6 +54,20 @@ function torch(threads: string): Command | null {
     name: `PyTorch ${found.stdout.trim().replace(/\+.*/, "")}`,
     program: python,
     args: [join(sources, "suite", "pytorch.py"), threads, join(sources, "peers", "torch")],
+  };
+}
+
+/** onnxruntime-node as a peer; null where there is none. */
+function onnxRuntime(threads: string): Command | null {
+  const version = ortVersion();
+  if (version === null) {
+    say("no ONNX Runtime to compare with: DXTENSOR_ONNXRUNTIME names a folder whose node_modules have onnxruntime-node");
+    return null;
+  }
+  return {
+    name: `ONNX Runtime ${version}`,
+    program: process.execPath,
+    args: [join(root, "build", "bench", "suite", "onnxruntime.js"), threads],
   };
 }
 
@@ -101,10 +117,10 @@ async function main(signal: AbortSignal): Promise<number> {
 
   let status = 0;
   if (values.suite === true) {
-    const peer = torch(values.threads);
+    const peers = [torch(values.threads), onnxRuntime(values.threads)].filter((peer) => peer !== null);
     const commands = [
       ...["eager", "compiled"].map((form) => worker(join(root, "build", "bench"), `dxtensor ${form}`, form, values.device, values.threads)),
-      ...(peer === null ? [] : [peer]),
+      ...peers,
     ];
     const results = await measureAll(
       commands,

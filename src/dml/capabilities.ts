@@ -16,6 +16,8 @@ export class Capabilities {
   readonly runsShaders: boolean;
   /** ROI_ALIGN_GRAD over images of one element adds rows in their order, as fast as memory is read. */
   readonly addsRowsInOrder: boolean;
+  /** TOP_K1 takes NaN for the greatest, both zeros for equal, and keeps the order of equal elements. */
+  readonly ordersAllNumbers: boolean;
   readonly #missing: Set<OperatorName>;
 
   constructor(data: {
@@ -26,6 +28,7 @@ export class Capabilities {
     waveLanes: number;
     runsShaders?: boolean | undefined;
     addsRowsInOrder?: boolean | undefined;
+    ordersAllNumbers?: boolean | undefined;
     missing?: Iterable<OperatorName>;
   }) {
     this.name = data.name;
@@ -35,6 +38,7 @@ export class Capabilities {
     this.waveLanes = data.waveLanes;
     this.runsShaders = data.runsShaders ?? false;
     this.addsRowsInOrder = data.addsRowsInOrder ?? false;
+    this.ordersAllNumbers = data.ordersAllNumbers ?? false;
     this.#missing = new Set(data.missing);
   }
 

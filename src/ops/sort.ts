@@ -57,14 +57,16 @@ const topkOp: Definition<SortAttributes> = define<SortAttributes>({
   },
   lower: (g, [x], { axis, k, largest, dtype }) => {
     const sizes = x!.sizes.map((d, i) => (i === axis ? k : d));
-    const found = g.topK1(orderedKeys(g, x!), {
+    const isPlain = isFloat(x!.dtype) && g.capabilities.ordersAllNumbers;
+    const found = g.topK1(isPlain ? g.packed(x!) : orderedKeys(g, x!), {
       outputValue: { sizes },
       outputIndex: { sizes, dtype: "uint32" },
       axis,
       k,
       axisDirection: largest ? "DECREASING" : "INCREASING",
     });
-    return [g.gatherElements(x!, found.outputIndex, { output: { sizes }, axis }), asIndex(g, found.outputIndex, dtype)];
+    const values = isPlain ? found.outputValue : g.gatherElements(x!, found.outputIndex, { output: { sizes }, axis });
+    return [values, asIndex(g, found.outputIndex, dtype)];
   },
   grad: (dy, { specs: [x], outputs: [, indices], attrs: { axis } }) => [call(placedOp, [dy, indices!], { axis, shape: x!.shape })],
   saves: { inputs: [], outputs: [1] },

@@ -161,6 +161,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           runsShaders: o.runsShaders,
           // The software adapter itself: what stands for a GPU goes a GPU's way.
           addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
+          ordersAllNumbers: o.fusesGraphs && !adapter.isSimulated,
         }),
       };
     } catch (error) {
