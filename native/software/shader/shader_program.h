@@ -7,17 +7,16 @@
 
 namespace dxtensor::software::shader {
 
-// Word operations take d[0] from s[0..2].
-#define DXT_SHADER_WORD_OPS(X)                                                                                                            \
-  X(Mov)                                                                                                                                  \
-  X(NegF)                                                                                                                                 \
-  X(AbsF)                                                                                                                                 \
-  X(NegI) X(Saturate) X(AddF) X(MulF) X(MadF) X(DivF) X(MinF) X(MaxF) X(Rcp) X(Rsq) X(Sqrt) X(Exp2) X(Log2) X(Sin) X(Cos) X(Frac)         \
-      X(RoundEven) X(Floor) X(Ceil) X(Truncate) X(EqF) X(NeF) X(LtF) X(GeF) X(AddI) X(MulI) X(MulHighI) X(MulHighU) X(MadI) X(QuotientU)  \
-          X(RemainderU) X(MinI) X(MaxI) X(MinU) X(MaxU) X(EqI) X(NeI) X(LtI) X(GeI) X(LtU) X(GeU) X(And) X(Or) X(Xor) X(Not) X(ShiftLeft) \
-              X(ShiftRightI) X(ShiftRightU) X(IntToFloat) X(UIntToFloat) X(FloatToInt) X(FloatToUInt) X(FloatToHalf) X(HalfToFloat)       \
-                  X(CountBits) X(FirstBitLow) X(FirstBitHigh) X(FirstBitHighI) X(ReverseBits) X(Select) X(ExtractU) X(ExtractI) X(Insert) \
-                      X(ElementAddress)
+// Word operations take d[0] from s[0..2]. clang-format would go on reshaping the list.
+// clang-format off
+#define DXT_SHADER_WORD_OPS(X) \
+  X(Mov) X(NegF) X(AbsF) X(NegI) X(Saturate) X(AddF) X(MulF) X(MadF) X(DivF) X(MinF) X(MaxF) X(Rcp) X(Rsq) X(Sqrt) X(Exp2) \
+  X(Log2) X(Sin) X(Cos) X(Frac) X(RoundEven) X(Floor) X(Ceil) X(Truncate) X(EqF) X(NeF) X(LtF) X(GeF) X(AddI) X(MulI) \
+  X(MulHighI) X(MulHighU) X(MadI) X(QuotientU) X(RemainderU) X(MinI) X(MaxI) X(MinU) X(MaxU) X(EqI) X(NeI) X(LtI) X(GeI) \
+  X(LtU) X(GeU) X(And) X(Or) X(Xor) X(Not) X(ShiftLeft) X(ShiftRightI) X(ShiftRightU) X(IntToFloat) X(UIntToFloat) \
+  X(FloatToInt) X(FloatToUInt) X(FloatToHalf) X(HalfToFloat) X(CountBits) X(FirstBitLow) X(FirstBitHigh) X(FirstBitHighI) \
+  X(ReverseBits) X(Select) X(ExtractU) X(ExtractI) X(Insert) X(ElementAddress)
+// clang-format on
 
 enum class Op : uint8_t {
 #define DXT_NAME(name) name,
