@@ -210,12 +210,15 @@ void ConvolutionGrid::AwaitFlat(const ConvolutionShape& shape, const KernelArgum
   const int64_t width = Table().tile_columns, rows = std::min(rows_ - m, Divide(rows_, Divide(rows_, Table().tile_rows)));
   if (tile >= flat_.tiles) return;
   const int64_t y = tile * width / flat_.pitch, x = tile * width % flat_.pitch;
-  const uint8_t* to =
-      arguments.outputs[0] + (out_start_ + plane / groups_ * shape.out_image + (plane % groups_ * rows_ + m) * shape.out_row +
-                              y * dim_[1].out_stride + x * dim_[2].out_stride) *
-                                 shape.out_bytes;
+  const int64_t first = (out_start_ + plane / groups_ * shape.out_image + (plane % groups_ * rows_ + m) * shape.out_row +
+                         y * dim_[1].out_stride + x * dim_[2].out_stride) *
+                        shape.out_bytes;
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t at = 0; at < width * shape.out_bytes; at += 64) __builtin_prefetch(to + r * shape.out_row * shape.out_bytes + at, 1, 2);
+    for (int64_t at = 0; at < width * shape.out_bytes; at += 64) {
+      const int64_t line = first + r * shape.out_row * shape.out_bytes + at;
+      __builtin_prefetch(arguments.outputs[0] + line, 1, 2);
+      if (shape.adds) __builtin_prefetch(arguments.inputs[4] + line, 0, 2);
+    }
 }
 
 void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first,
