@@ -77,7 +77,7 @@ eachDevice("compile with dynamic axes", () => {
       expect(padded).toBeGreaterThan(PROGRAMS);
       expect(refused).toBeLessThan(PROGRAMS / 10);
     },
-    PROGRAMS * 1500,
+    PROGRAMS * 6000,
   );
 
   /** The same calls on fresh state, eagerly and compiled. */
