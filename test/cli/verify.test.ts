@@ -66,14 +66,17 @@ describe("dxtensor verify", () => {
     const file = join(folder, "reports", "ctrf.json");
     const { stdout } = await verify(["--json", "--ctrf", file, "--seed", "5", "--filter", "training/in place"]);
     expect(JSON.parse(String(stdout))).toMatchObject({
-      passed: 1,
+      passed: 2,
       failed: 0,
       seed: 5,
-      cases: [{ id: "training/in place", status: "passed" }],
+      cases: [
+        { id: "training/in place", status: "passed" },
+        { id: "shader/training/in place", status: "passed" },
+      ],
     });
     const report = JSON.parse(readFileSync(file, "utf8")) as { results: { summary: object } };
     validateStrict(report as never);
-    expect(report.results.summary).toMatchObject({ tests: 1, passed: 1, failed: 0 });
+    expect(report.results.summary).toMatchObject({ tests: 2, passed: 2, failed: 0 });
   });
 
   it("says what is wrong with its arguments, with another exit code", async () => {

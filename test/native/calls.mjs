@@ -241,6 +241,7 @@ const args = {
   synchronizeSync: () => [state.device],
   doneWithin: () => [state.device, next(3)],
   counters: () => [state.device],
+  settle: () => [state.device],
   memory: () => [state.device],
   hold: () => [state.device, next(4) === 0],
   injectFault: () =>
