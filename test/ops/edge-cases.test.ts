@@ -72,7 +72,9 @@ eachMode("rare calls", (_, mode) => {
   test("a quotient's factor keeps its digits beside float16", () => {
     const half = (v: number): dx.Tensor => dx.tensor([v], { dtype: "float16" });
     const found = mode.run((x: dx.Tensor, a: dx.Tensor, b: dx.Tensor) => dx.addcdiv(x, a, b, { value: 3.14 }), half(-6), half(2), half(1));
-    expect(found.toArraySync()).toEqual([0.280029296875]);
+    // One place of float16: a driver's conversion may cut off. A factor of float16 would give 0.28125.
+    const [got] = found.toArraySync() as number[];
+    expect(Math.abs(got! - 0.28)).toBeLessThan(2.5e-4);
   });
 });
 
