@@ -3,20 +3,13 @@
  * { seconds } of one execution; { end } ends it. pytorch.py speaks the same.
  * Arguments: the form, "eager" or "compiled", and the device.
  */
-import { performance } from "node:perf_hooks";
-import { createInterface } from "node:readline";
 import * as dx from "dxtensor";
 import { CASES } from "../device/networks.ts";
 import { stepOf } from "../device/steps.ts";
-import { digestOf, type Digest } from "./data.ts";
+import { digestOf } from "./data.ts";
 import { callOf, Source } from "./operations.ts";
+import { serve, type Job } from "./serve.ts";
 import type { Workload } from "./workloads.ts";
-
-interface Job {
-  readonly once: () => dx.Tensor;
-  readonly digest: Digest;
-  readonly free: () => void;
-}
 
 const [form = "eager", name = "cpu"] = process.argv.slice(2);
 const device = dx.device(name);
@@ -26,6 +19,14 @@ async function valuesOf(t: dx.Tensor): Promise<number[]> {
   const values: readonly unknown[] = [await t.toArray()];
   return values.flat(Infinity) as number[];
 }
+
+/** Executions of which none waits for another; the queue is empty afterwards. */
+const repeated =
+  (once: () => dx.Tensor) =>
+  async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) dx.scope(once).dispose();
+    await dx.synchronize(device);
+  };
 
 async function training(network: string): Promise<Job> {
   const chosen = CASES.find((c) => c.name === network);
@@ -44,7 +45,7 @@ async function training(network: string): Promise<Job> {
   const run = form === "eager" ? step : dx.compile(step, { name: "step" });
   const losses: number[] = [];
   for (let i = 0; i < 4; i++) losses.push(Number(await dx.scope(() => run(x, y)).item()));
-  return { once: () => run(x, y), digest: digestOf(losses), free: () => model.dispose() };
+  return { run: repeated(() => run(x, y)), digest: digestOf(losses), free: () => model.dispose() };
 }
 
 async function prepare({ what, name }: Workload): Promise<Job> {
@@ -55,35 +56,7 @@ async function prepare({ what, name }: Workload): Promise<Job> {
   const first = dx.scope(once);
   const digest = digestOf(await valuesOf(first));
   first.dispose();
-  return { once, digest, free: () => inputs.forEach((t) => t.dispose()) };
+  return { run: repeated(once), digest, free: () => inputs.forEach((t) => t.dispose()) };
 }
 
-/** Seconds of one execution: as many as fill the time, and the queue empty afterwards. */
-async function round({ once }: Job, least: number): Promise<number> {
-  for (let count = 1; ;) {
-    const start = performance.now();
-    for (let i = 0; i < count; i++) dx.scope(once).dispose();
-    await dx.synchronize(device);
-    const seconds = (performance.now() - start) / 1000;
-    if (seconds >= least) return seconds / count;
-    count = Math.max(count + 1, Math.min(count * 20, Math.ceil((count * least * 1.1) / Math.max(seconds, 1e-6))));
-  }
-}
-
-let job: Job | null = null;
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line) as { prepare?: Workload; round?: number; end?: true };
-  if (request.end === true) break;
-  let answer: unknown;
-  try {
-    if (request.prepare !== undefined) {
-      job?.free();
-      job = null;
-      job = await prepare(request.prepare);
-      answer = { digest: job.digest };
-    } else answer = { seconds: await round(job!, request.round!), resident: process.memoryUsage.rss() };
-  } catch (error) {
-    answer = { lacks: error instanceof Error ? error.message : String(error) };
-  }
-  console.log(JSON.stringify(answer));
-}
+await serve(prepare);
