@@ -2,6 +2,18 @@
 import { DTYPES, type DType } from "../dtype.ts";
 import { OPERATORS, type OperatorName } from "./operators.generated.ts";
 
+/** Where a shader of the library's is known to be faster on a device than DirectML's operator. */
+export interface ShaderRange {
+  readonly shader: string;
+  readonly dtype: DType;
+  /** alone: in an eager call; compiled: among others, in a compiled function. */
+  readonly place: "alone" | "compiled";
+  /** Of rows, the columns; of a product, the least of its sizes; else the elements. */
+  readonly from: number;
+  /** Inclusive; null: any number from there on. */
+  readonly to: number | null;
+}
+
 export class Capabilities {
   readonly name: string;
   /** 0x5000 for 5.0. */
@@ -19,6 +31,8 @@ export class Capabilities {
   /** TOP_K1 takes NaN for the greatest, both zeros for equal, and keeps the order of equal elements. */
   readonly ordersAllNumbers: boolean;
   readonly #missing: Set<OperatorName>;
+  readonly #fasterShaders: () => readonly ShaderRange[];
+  #ranges: readonly ShaderRange[] | null = null;
 
   constructor(data: {
     name: string;
@@ -30,6 +44,8 @@ export class Capabilities {
     addsRowsInOrder?: boolean | undefined;
     ordersAllNumbers?: boolean | undefined;
     missing?: Iterable<OperatorName>;
+    /** Called when it is first asked for. */
+    fasterShaders?: (() => readonly ShaderRange[]) | undefined;
   }) {
     this.name = data.name;
     this.featureLevel = data.featureLevel;
@@ -40,6 +56,12 @@ export class Capabilities {
     this.addsRowsInOrder = data.addsRowsInOrder ?? false;
     this.ordersAllNumbers = data.ordersAllNumbers ?? false;
     this.#missing = new Set(data.missing);
+    this.#fasterShaders = data.fasterShaders ?? (() => []);
+  }
+
+  /** Where shaders of the library's were measured to be faster. */
+  get fasterShaders(): readonly ShaderRange[] {
+    return (this.#ranges ??= this.#fasterShaders());
   }
 
   hasOperator(operator: OperatorName): boolean {

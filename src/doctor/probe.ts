@@ -5,7 +5,7 @@
 import { device } from "../device.ts";
 import type { AdapterDescription } from "../native/binding.ts";
 import { add, tensor } from "../ops/index.ts";
-import { dmlDescriptions, loadReports, nativeDevice } from "../runtime/devices.ts";
+import { dmlDescriptions, loadReports, nativeDevice, shaderSource } from "../runtime/devices.ts";
 import type { Finished, Host } from "./host.ts";
 
 export interface ProbedDevice {
@@ -17,6 +17,8 @@ export interface ProbedDevice {
   readonly isSimulated: boolean;
   /** "6.2"; null when it could not be opened. */
   readonly featureLevel: string | null;
+  /** Where the library's shaders are taken on it, or why not. */
+  readonly shaders?: string | null;
   /** Why it can't compute; null when it did. */
   readonly problem: string | null;
 }
@@ -53,10 +55,12 @@ function tryDevice(name: string, adapter: AdapterDescription | null, write: (lin
   write({ step: "trying", device: name, name: adapter?.name ?? "" });
   let featureLevel: string | null = null;
   let problem: string | null = null;
+  let shaders: string | null = null;
   let found = adapter;
   try {
     const native = nativeDevice(device(name), "doctor");
     found = native.adapter;
+    shaders = shaderSource(native);
     const level = native.capabilities.featureLevel;
     featureLevel = `${level >> 12}.${(level >> 8) & 15}`;
     const sum = add(tensor([1, 2, 3, 4], { device: name }), 1).dataSync();
@@ -72,6 +76,7 @@ function tryDevice(name: string, adapter: AdapterDescription | null, write: (lin
     isHardware: found?.isHardware ?? false,
     isSimulated: found?.isSimulated ?? false,
     featureLevel,
+    shaders,
     problem,
   });
 }

@@ -55,13 +55,11 @@ function vulkanRows({ vulkan }: Facts): Row[] {
 }
 
 function deviceRows({ probe }: Facts): Row[] {
-  return probe.devices.map(({ device, name, driverVersion, featureLevel, isHardware, isSimulated, problem }) => {
+  return probe.devices.flatMap(({ device, name, driverVersion, featureLevel, isHardware, isSimulated, problem, shaders }): Row[] => {
     const kind = isSimulated ? "simulated" : !isHardware && device !== "cpu" && "on the processor";
     const state = problem === null ? "computes" : `FAILS: ${problem}`;
-    return [
-      device,
-      joined([name, kind, driverVersion && `driver ${driverVersion}`, featureLevel && `feature level ${featureLevel}`, state]),
-    ];
+    const facts = joined([name, kind, driverVersion && `driver ${driverVersion}`, featureLevel && `feature level ${featureLevel}`, state]);
+    return [[device, facts], ...(shaders ? [["  shaders", shaders] as const] : [])];
   });
 }
 

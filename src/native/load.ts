@@ -1,5 +1,5 @@
 /** Loads the addon when it is first asked for; importing this file loads nothing. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { NativeLoadError } from "../errors.ts";
@@ -22,6 +22,16 @@ export function surroundings(): Surroundings {
   const { env, platform, arch } = process;
   root ??= packageRoot() ?? dirname(ownFile() ?? join(process.cwd(), "index.js"));
   return { env, platform, arch, cwd: process.cwd(), home: homedir(), root, exists: existsSync, packageFolder };
+}
+
+/** The package's version, read from its package.json wherever this file runs from; "0.0.0" for a bundle that was copied away from it. */
+export function packageVersion(): string {
+  try {
+    return (JSON.parse(readFileSync(join(surroundings().root, "package.json"), "utf8")) as { version: string }).version;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "0.0.0";
+    throw error;
+  }
 }
 
 function isMusl(): boolean {

@@ -72,6 +72,15 @@ export function fetchedFolder(surroundings: Surroundings): string {
   return join(variable(surroundings, "XDG_DATA_HOME") ?? join(home, ".local", "share"), "dxtensor", "directml");
 }
 
+/** Where what was measured on this machine is kept, for all programs of the user; it may be deleted at any time. */
+export function cacheFolder(surroundings: Surroundings): string {
+  const { join } = pathOf(surroundings);
+  const { home, platform } = surroundings;
+  if (platform === "win32") return join(variable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "cache");
+  if (platform === "darwin") return join(home, "Library", "Caches", "dxtensor");
+  return join(variable(surroundings, "XDG_CACHE_HOME") ?? join(home, ".cache"), "dxtensor");
+}
+
 /** Folders for libdxcore, libd3d12 and libdirectml, in order of search. */
 function libraryFolders(surroundings: Surroundings): string[] {
   const { join, resolve, delimiter } = pathOf(surroundings);

@@ -1,9 +1,11 @@
 /** The adapters that are there, and the native device behind each Device, opened when it is first used. */
-import { Capabilities } from "../dml/capabilities.ts";
+import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
 import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";
+import { NVIDIA_OVER_VULKAN, rangesOf } from "../shader/measured.ts";
+import { readStored, storePath, type Found } from "../shader/store.ts";
 import { cpuAdapters, deviceTimeout, libraryPaths, loadBinding, nativeRemedy } from "../native/load.ts";
 
 /** An opened device of this thread. */
@@ -133,6 +135,35 @@ function entryOf(operation: string, d: Device): Entry {
   return { runtime: "software", adapter };
 }
 
+/** Where shaders of the library's are taken on a device, unless DXTENSOR_SHADERS says otherwise, and how that is known. */
+export interface ShaderKnowledge {
+  readonly ranges: readonly ShaderRange[];
+  /** What was measured on this machine. */
+  readonly found: Found;
+}
+
+/** @internal */
+export function shaderKnowledge(native: Pick<NativeDevice, "runtime" | "adapter" | "capabilities">): ShaderKnowledge {
+  const { runtime, adapter } = native;
+  const report = loaded()[runtime];
+  const found = readStored(native, report);
+  if (found !== null && "stored" in found) return { ranges: rangesOf(found.stored.measurements), found };
+  const isMeasured = runtime === "gpu" && adapter.isHardware && adapter.vendorId === NVIDIA && report.direct3d.includes("Vulkan");
+  return { ranges: isMeasured ? NVIDIA_OVER_VULKAN : [], found };
+}
+
+/** Of PCI. */
+const NVIDIA = 0x10de;
+
+/** The same in words, for people. @internal */
+export function shaderSource(native: Pick<NativeDevice, "runtime" | "adapter" | "capabilities">, known = shaderKnowledge(native)): string {
+  if (!native.capabilities.runsShaders) return "the device runs none";
+  const { found, ranges } = known;
+  if (found !== null && "stored" in found) return `as measured here on ${found.stored.time.slice(0, 10)}`;
+  const otherwise = ranges.length > 0 ? "as measured on an NVIDIA H200 over Vulkan" : "not measured, so none is taken";
+  return found === null ? otherwise : `${otherwise}; ${storePath(native)} does not count: ${found.problem}`;
+}
+
 /** The native device, opened now if need be. */
 export function nativeDevice(d: Device, operation = "device"): NativeDevice {
   let native = opened.get(d);
@@ -145,7 +176,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
         memoryLimitInBytes: memoryLimit,
         timeoutInMs: timeoutInMs ?? deviceTimeout(),
       });
-      native = {
+      const opening: NativeDevice = {
         device: d,
         id: o.id,
         adapter,
@@ -159,11 +190,13 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           fusesGraphs: o.fusesGraphs,
           waveLanes: o.waveLanes,
           runsShaders: o.runsShaders,
+          fasterShaders: () => shaderKnowledge(opening).ranges,
           // The software adapter itself: what stands for a GPU goes a GPU's way.
           addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
           ordersAllNumbers: o.fusesGraphs && !adapter.isSimulated,
         }),
       };
+      native = opening;
     } catch (error) {
       throw fromNative(operation, error);
     }

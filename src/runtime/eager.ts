@@ -43,6 +43,9 @@ onClose((native) => programs.drop((p) => p.native === native, false));
 const attributeIds = new Generations<string, number>(4096);
 let attributeCount = 0;
 
+/** @internal Operations on a device make their programs anew, as the environment then says. */
+export const forgetPrograms = (native: NativeDevice): void => programs.drop((p) => p.native === native, true);
+
 /** @internal For tests: how many attributes are remembered. */
 export const knownAttributes = (): number => attributeIds.size;
 

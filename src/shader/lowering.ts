@@ -3,7 +3,8 @@ import type { DType } from "../dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../shape.ts";
-import { choosesShader, type ShaderName } from "./choice.ts";
+import { choosesShader, shaderMode, type ShaderName } from "./choice.ts";
+import { hostOf } from "../graph/passes/fuse-activation.ts";
 import { fillCall } from "./fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
 import * as elementwise from "./kernels/elementwise.ts";
@@ -55,8 +56,12 @@ function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: rea
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>
   launchAll(g, kernel, inputs, [output], params ?? {})[0]!;
 
+const takesActivation = ({ value: { producer } }: Expr): boolean => producer !== null && hostOf(producer.operator) !== null;
+
 /** relu or gelu. */
 export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Expr | null {
+  // What made x may take the activation into it, at no cost.
+  if (!g.isAlone && shaderMode() === "only-measured" && takesActivation(x)) return null;
   const e = chosen(g, name, [x]);
   if (e === null) return null;
   return launch(g, elementwise[name](e, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype: x.dtype, sizes: x.sizes } });

@@ -5,7 +5,8 @@ import { Expr, isWhole, withNodes, type Activation, type Graph, type GraphNode, 
 /** ADD takes an activation in its second version only. */
 const variants: { readonly [K in OperatorName]?: OperatorName } = { ELEMENT_WISE_ADD: "ELEMENT_WISE_ADD1" };
 
-const hostOf = (operator: OperatorName | "SHADER"): OperatorName | null => {
+/** The form of an operator that takes an activation into it; null: there is none. */
+export const hostOf = (operator: OperatorName | "SHADER"): OperatorName | null => {
   if (operator === "SHADER") return null;
   const name = variants[operator] ?? operator;
   return OPERATORS[name].fields.some((f) => f.name === "fusedActivation") ? name : null;

@@ -1,0 +1,116 @@
+/** The operations that the library has shaders for, at sizes that show from where on a shader pays. */
+import * as dx from "../index.ts";
+import type { Tensor } from "../index.ts";
+import type { ShaderName } from "../shader/choice.ts";
+
+type Float = "float32" | "float16";
+
+export interface Prepared {
+  /** The operation, as an eager call. */
+  alone(): Tensor;
+  /** The same between neighbours, which DirectML may make one with it. */
+  among(): Tensor;
+  dispose(): void;
+}
+
+export interface MeasureCase {
+  readonly shader: ShaderName;
+  readonly dtype: Float;
+  /** As shaders are chosen by: elements, columns, or the least size of a product. */
+  readonly extent: number;
+  prepare(): Prepared;
+}
+
+export interface Sizes {
+  readonly elements: readonly number[];
+  readonly columns: readonly number[];
+  readonly elementsOfRows: number;
+  readonly products: readonly number[];
+}
+
+/** What a device is measured at. */
+export const SIZES: Sizes = {
+  elements: [2 ** 18, 2 ** 21, 2 ** 24],
+  columns: [256, 1024, 4096, 16384],
+  elementsOfRows: 2 ** 22,
+  products: [256, 512, 1024, 2048],
+};
+/** What only shows that it works. */
+export const QUICK: Sizes = { elements: [2 ** 12], columns: [64], elementsOfRows: 2 ** 12, products: [64] };
+
+const BOTH = ["float32", "float16"] as const;
+
+export function* measureCases(device: dx.Device, sizes: Sizes): Generator<MeasureCase> {
+  const real = (shape: readonly number[], dtype: Float): Tensor => dx.randn([...shape], { device, dtype, generator: new dx.Generator(1) });
+  const classes = (n: number, of: number): Tensor => dx.randint(0, of, [n], { device, dtype: "int32", generator: new dx.Generator(2) });
+
+  type Make = (x: Tensor[]) => Tensor;
+  /** of: from tensors; before and after stand around it in a compiled function. */
+  const plain = (shader: ShaderName, dtype: Float, extent: number, inputs: () => Tensor[], of: Make, after?: (y: Tensor) => Tensor): MeasureCase => ({
+    shader,
+    dtype,
+    extent,
+    prepare: () => {
+      const given = inputs();
+      return {
+        alone: () => of(given),
+        among: () => (after ?? ((y) => y.mul(0.5)))(of([given[0]!.mul(0.5), ...given.slice(1)])),
+        dispose: () => given.forEach((t) => t.dispose()),
+      };
+    },
+  }); // prettier-ignore
+
+  for (const dtype of BOTH) {
+    const other = dtype === "float32" ? "float16" : "float32";
+    for (const n of sizes.elements) {
+      const one = (): Tensor[] => [real([n], dtype)];
+      yield plain("relu", dtype, n, one, ([x]) => dx.relu(x!));
+      yield plain("gelu", dtype, n, one, ([x]) => dx.gelu(x!));
+      yield plain("cast", dtype, n, one, ([x]) => x!.to(other));
+      const two = (): Tensor[] => [real([n], dtype), real([n], dtype)];
+      yield plain("add", dtype, n, two, ([a, b]) => dx.add(a!, b!));
+      const row = (): Tensor[] => [real([n / 1024, 1024], dtype), real([1024], dtype)];
+      yield plain("addBroadcast", dtype, n, row, ([a, b]) => dx.add(a!, b!));
+    }
+    for (const columns of sizes.columns) {
+      const rows = sizes.elementsOfRows / columns;
+      const x = (): Tensor[] => [real([rows, columns], dtype)];
+      yield plain("softmax", dtype, columns, x, ([a]) => dx.softmax(a!, -1));
+      yield plain("logSoftmax", dtype, columns, x, ([a]) => dx.logSoftmax(a!, -1));
+      yield plain("rmsNorm", dtype, columns, x, ([a]) => dx.rmsNorm(a!, [columns]));
+      const withLines = (): Tensor[] => [...x(), real([columns], dtype), real([columns], dtype)];
+      yield plain("layerNorm", dtype, columns, withLines, ([a, w, b]) => dx.layerNorm(a!, [columns], w!, b!));
+      const withClasses = (): Tensor[] => [x()[0]!.requiresGrad_(), classes(rows, columns)];
+      yield plain("crossEntropy", dtype, columns, withClasses, ([a, t]) => dx.grad(dx.crossEntropy(a!, t!), [a!])[0]!);
+    }
+  }
+  for (const n of sizes.products) {
+    const two = (): Tensor[] => [real([n, n], "float32"), real([n, n], "float32")];
+    // An activation behind a product is part of DirectML's.
+    yield plain("matmul", "float32", n, two, ([a, b]) => dx.matmul(a!, b!), (y) => dx.relu(y)); // prettier-ignore
+  }
+  for (const columns of sizes.columns.slice(0, 2)) {
+    const rows = sizes.elementsOfRows / columns;
+    const given = (): Tensor[] => [real([rows, columns], "float32"), classes(rows, 1024), real([1024, columns], "float32").requiresGrad_()];
+    yield plain("sumRows", "float32", columns, given, ([dy, t, w]) => dx.grad(dx.embedding(t!, w!).mul(dy!).sum(), [w!])[0]!);
+  }
+  for (const n of sizes.elements) yield { shader: "adam", dtype: "float32", extent: n, prepare: () => training(real([n], "float32")) };
+}
+
+/** A step of Adam; the weights are what comes out. */
+function training(weights: Tensor): Prepared {
+  const optimizer = dx.optim.adam([weights.requiresGrad_()]);
+  weights.grad = dx.mul(weights.detach(), 0.5);
+  const step = (): Tensor => {
+    optimizer.step();
+    return weights.detach();
+  };
+  return {
+    alone: step,
+    among: step,
+    dispose: () => {
+      weights.grad?.dispose();
+      weights.dispose();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/** Times DirectML's operators and the library's shaders beside each other on a device. */
+import { performance } from "node:perf_hooks";
+import * as dx from "../index.ts";
+import type { Tensor } from "../index.ts";
+import type { ShaderMode } from "../shader/choice.ts";
+import { isFaster, type Measurement } from "../shader/measured.ts";
+import { forgetPrograms } from "../runtime/eager.ts";
+import { nativeDevice } from "../runtime/devices.ts";
+import { measureCases, QUICK, SIZES, type MeasureCase, type Prepared } from "./cases.ts";
+
+export interface MeasureOptions {
+  readonly quick: boolean;
+  /** Before each measurement. */
+  readonly onCase: (name: string) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How often each form is timed, and for how many seconds at least. */
+interface Effort {
+  readonly rounds: number;
+  readonly least: number;
+}
+const THOROUGH: Effort = { rounds: 4, least: 0.02 };
+const BRIEF: Effort = { rounds: 1, least: 0.001 };
+/** A shader that is so much slower, and takes so long, is not measured at larger sizes. */
+const HOPELESS = { times: 3, seconds: 0.05 };
+
+/** One form after the other: the mode is the process's while fn is under way. */
+async function inMode<T>(mode: ShaderMode, fn: () => Promise<T>): Promise<T> {
+  const before = process.env["DXTENSOR_SHADERS"];
+  process.env["DXTENSOR_SHADERS"] = mode;
+  try {
+    return await fn();
+  } finally {
+    if (before === undefined) delete process.env["DXTENSOR_SHADERS"];
+    else process.env["DXTENSOR_SHADERS"] = before;
+  }
+}
+
+/** One form of one case, ready to be called again and again in its mode. */
+interface Form {
+  readonly mode: ShaderMode;
+  once(): Tensor;
+  dispose(): void;
+}
+
+function formOf(device: dx.Device, prepared: Prepared, place: Measurement["place"], mode: ShaderMode): Form {
+  if (place === "alone") {
+    // Programs of operations are kept by what they are called with: each form makes them anew.
+    const forget = (): void => forgetPrograms(nativeDevice(device));
+    forget();
+    return { mode, once: () => prepared.alone(), dispose: forget };
+  }
+  const compiled = dx.compile(() => prepared.among(), { name: "measured", check: false });
+  return { mode, once: () => compiled(), dispose: () => compiled.dispose() };
+}
+
+async function seconds(device: dx.Device, form: Form, calls: number): Promise<number> {
+  await dx.synchronize(device);
+  const start = performance.now();
+  for (let i = 0; i < calls; i++) form.once().dispose();
+  await dx.synchronize(device);
+  return (performance.now() - start) / 1000 / calls;
+}
+
+/** Of enough calls, after those that make programs. */
+async function timed(device: dx.Device, form: Form, least: number): Promise<number> {
+  await seconds(device, form, 2);
+  const estimate = await seconds(device, form, 1);
+  const calls = Math.ceil(least / estimate);
+  return calls <= 1 ? estimate : seconds(device, form, Math.min(1000, calls));
+}
+
+/** Of a result, in float32. */
+async function elementsOf(y: Tensor): Promise<ArrayLike<number>> {
+  const wide = y.to("float32");
+  const data = (await wide.data()) as Float32Array;
+  if (wide !== y) wide.dispose();
+  y.dispose();
+  return data;
+}
+
+/** Whether two results are the same but for roundings: a driver may make something else of a shader. */
+function agree(a: ArrayLike<number>, b: ArrayLike<number>, dtype: MeasureCase["dtype"]): boolean {
+  let largest = 0;
+  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs(a[i]!));
+  const tolerance = (dtype === "float32" ? 1e-4 : 1e-2) * largest;
+  for (let i = 0; i < a.length; i++) if (!(Math.abs(a[i]! - b[i]!) <= tolerance)) return false;
+  return a.length === b.length;
+}
+
+/** What is measured, where, and how well. */
+interface Spot {
+  readonly device: dx.Device;
+  readonly case: MeasureCase;
+  readonly place: Measurement["place"];
+  readonly effort: Effort;
+}
+
+async function firstResult({ device, case: c, place }: Spot, mode: ShaderMode): Promise<ArrayLike<number>> {
+  const prepared = c.prepare();
+  const form = formOf(device, prepared, place, mode);
+  try {
+    return await elementsOf(await inMode(mode, () => Promise.resolve(form.once())));
+  } finally {
+    form.dispose();
+    prepared.dispose();
+  }
+}
+
+/** The least time of each mode. In turn: what slows the machine down for a while slows both. */
+async function leastTimes({ device, case: c, place, effort }: Spot, modes: readonly ShaderMode[]): Promise<number[]> {
+  const prepared = c.prepare();
+  const least = modes.map(() => Infinity);
+  try {
+    for (let round = 0; round < effort.rounds; round++)
+      for (const [i, mode] of modes.entries()) {
+        const form = formOf(device, prepared, place, mode);
+        try {
+          least[i] = Math.min(least[i]!, await inMode(mode, () => timed(device, form, effort.least)));
+        } finally {
+          form.dispose();
+        }
+      }
+  } finally {
+    prepared.dispose();
+  }
+  return least;
+}
+
+async function measureOne(spot: Spot, isHopeless: boolean): Promise<Measurement> {
+  const { shader, dtype, extent } = spot.case;
+  const at = { shader, dtype, extent, place: spot.place };
+  if (isHopeless) {
+    const [directml] = await leastTimes(spot, ["off"]);
+    return { ...at, directml: directml!, byShader: null, isWrong: false };
+  }
+  const [wanted, made] = [await firstResult(spot, "off"), await firstResult(spot, "on")];
+  const isWrong = !agree(wanted, made, dtype);
+  const [directml, byShader] = (await leastTimes(spot, ["off", "on"])) as [number, number];
+  const first = { ...at, directml, byShader, isWrong };
+  if (!isFaster(first)) return first;
+  // What is taken has been measured twice: chance does not favour the same form both times.
+  const [again, againByShader] = (await leastTimes(spot, ["off", "on"])) as [number, number];
+  return { ...first, directml: Math.min(directml, again), byShader: Math.min(byShader, againByShader) };
+}
+
+/** All cases, alone and compiled. */
+export async function measureDevice(device: dx.Device, { quick, onCase, signal }: MeasureOptions): Promise<Measurement[]> {
+  const hopeless = new Set<string>();
+  const measurements: Measurement[] = [];
+  for (const c of measureCases(device, quick ? QUICK : SIZES))
+    for (const place of ["alone", "compiled"] as const) {
+      signal?.throwIfAborted();
+      const kind = `${c.shader} ${c.dtype} ${place}`;
+      onCase(`${kind} ${c.extent}`);
+      const m = await measureOne({ device, case: c, place, effort: quick ? BRIEF : THOROUGH }, hopeless.has(kind));
+      if (m.byShader !== null && m.byShader > HOPELESS.times * m.directml && m.byShader > HOPELESS.seconds) hopeless.add(kind);
+      measurements.push(m);
+    }
+  return measurements;
+}
