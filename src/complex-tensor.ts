@@ -1,4 +1,5 @@
 /** Complex numbers as two tensors of real ones, a composite of structure.ts. Its operations are added by complex/methods.ts. */
+import { copyMark, ownCopy, type Copy } from "./copies.ts";
 import type { Device } from "./device.ts";
 import { DeviceError, DTypeError, ShapeError } from "./errors.ts";
 import { sameShape, showShape, type Shape } from "./shape.ts";
@@ -20,18 +21,18 @@ export class ComplexTensor {
 
   constructor(real: Tensor, imag: Tensor) {
     if (!(real instanceof Tensor) || COMPLEX[real.dtype] === undefined)
-      throw new DTypeError("complex", "real", "a tensor of float32 or float16", real instanceof Tensor ? real.describe() : typeof real);
+      throw new DTypeError("complex", "real", "a tensor of float32 or float16", real);
     if (!(imag instanceof Tensor) || imag.dtype !== real.dtype)
-      throw new DTypeError(
-        "complex",
-        "imag",
-        `a tensor of ${real.dtype}, as real is`,
-        imag instanceof Tensor ? imag.describe() : typeof imag,
-      );
+      throw new DTypeError("complex", "imag", `a tensor of ${real.dtype}, as real is`, imag);
     if (imag.device !== real.device) throw new DeviceError("complex", "imag", `on ${real.device}`, String(imag.device));
     if (!sameShape(real.shape, imag.shape)) throw new ShapeError("complex", "imag", showShape(real.shape), showShape(imag.shape));
     this.real = real;
     this.imag = imag;
+  }
+
+  /** @internal */
+  get [copyMark](): Copy {
+    return ownCopy();
   }
 
   [PARTS](): readonly Tensor[] {

@@ -1,5 +1,6 @@
 /** Devices by name: "dml:0" is the first DirectX 12 adapter, "cpu" the software adapter, "meta" none at all. Importing this loads nothing. */
 import { Ambient } from "./ambient.ts";
+import { copyMark, ownCopy, type Copy } from "./copies.ts";
 import { DTypeError, DeviceError } from "./errors.ts";
 
 function refuseCopy(): never {
@@ -28,6 +29,11 @@ export class Device {
     this.#name = name;
     // What copies or compares fields, of this or of a tensor, would take handles for data: it comes upon this one first.
     Object.defineProperty(this, "isNoPlainData", { get: refuseCopy, enumerable: true });
+  }
+
+  /** @internal */
+  get [copyMark](): Copy {
+    return ownCopy();
   }
 
   /** What JSON.stringify() writes: the name. */

@@ -3,6 +3,7 @@
  * `matmul: b must be float32[3, N]; received float32[4, 5].`
  */
 
+import { copyHint } from "./copies.ts";
 import { show } from "./shown.ts";
 
 export interface ErrorData {
@@ -55,7 +56,7 @@ export class DxError extends Error {
 class ArgumentError extends DxError {
   /** `expected` reads after "must be"; `received` may be any value. */
   constructor(operation: string, argument: string, expected: string, received: unknown, hint?: string) {
-    super({ operation, argument, expected, received: show(received), hint });
+    super({ operation, argument, expected, received: show(received), hint: copyHint(received) ?? hint });
   }
 }
 

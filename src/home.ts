@@ -20,6 +20,12 @@ export function packageRoot(): string | null {
   }
 }
 
+/** As its package.json says; null in a bundle. */
+export function packageVersion(): string | null {
+  const root = packageRoot();
+  return root === null ? null : (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version;
+}
+
 /** Not by import: bundlers would follow what is asked of it. */
 const { createRequire } = process.getBuiltinModule("node:module");
 

@@ -1,4 +1,5 @@
 /** Values as errors show them. */
+import { originOf } from "./copies.ts";
 
 /** How many fields or elements of a value an error shows. */
 const SHOWN = 16;
@@ -16,7 +17,9 @@ function fieldsOf(value: object): string {
 const isDescribed = (value: object): value is { describe(): unknown } => "describe" in value && typeof value.describe === "function";
 
 /** A value as errors show it: short, and never "[object Object]". */
-export function show(value: unknown): string {
+export const show = (value: unknown): string => plainly(value) + originOf(value);
+
+function plainly(value: unknown): string {
   // A text that reads like another value is quoted.
   if (typeof value === "string")
     return /^(?:[-+.\d]*|true|false|null|undefined|NaN|-?Infinity)$/.test(value) ? JSON.stringify(value) : value;

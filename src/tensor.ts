@@ -1,6 +1,7 @@
 /** The tensor: a view of a storage, with what autograd knows of it. Its operations are added by ops/methods.ts. */
 import type { Hook, TapeNode } from "./autograd/tape.ts";
 import type { View } from "./autograd/view.ts";
+import { copyMark, ownCopy, type Copy } from "./copies.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
 import { DisposedError } from "./errors.ts";
@@ -31,6 +32,11 @@ export class Tensor {
     this.offset = offset;
     storage.refs++;
     track(this);
+  }
+
+  /** @internal */
+  get [copyMark](): Copy {
+    return ownCopy();
   }
 
   /** Length of each axis; [] for a scalar. */

@@ -55,7 +55,7 @@ function planOf(operation: string, tensors: Tensors, metadata: Metadata): Plan {
     if (typeof value !== "string") throw new ValueError(operation, `metadata.${key}`, "text", value);
   const list = Object.entries(tensors);
   for (const [name, t] of list) {
-    if (!(t instanceof Tensor)) throw new DTypeError(operation, name, "a tensor", typeof t);
+    if (!(t instanceof Tensor)) throw new DTypeError(operation, name, "a tensor", t);
     if (name === "__metadata__") throw new ValueError(operation, "name", "another than __metadata__", name);
     t.demandLive(operation, name);
     tracer()?.read(operation, t);

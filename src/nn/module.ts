@@ -1,5 +1,6 @@
 /** The base of all layers and models: finds its parameters, buffers and inner modules by itself. */
 import { inspect } from "node:util";
+import { copyMark, isForeign, ownCopy, type Copy } from "../copies.ts";
 import { device as deviceOf, type DeviceLike } from "../device.ts";
 import { dtypeNamed, isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -24,11 +25,15 @@ interface Buffer {
 
 /** What a value of a field holds: itself, or what is in arrays, plain objects and Maps. around: those that it is in. */
 function* membersIn(name: string, value: unknown, around: readonly object[]): Generator<[string, Parameter | Module]> {
-  if (value instanceof Parameter || value instanceof Module) yield [name, value];
+  if (value instanceof Parameter || value instanceof Module || isForeignMember(value)) yield [name, value];
   else if (typeof value !== "object" || value === null) return;
   else if (!around.includes(value))
     for (const [key, inner] of entriesIn(value, around.length)) yield* membersIn(`${name}.${key}`, inner, [...around, value]);
 }
+
+/** A module or what may be a parameter, of another copy of this package. */
+const isForeignMember = (value: unknown): value is Module | Parameter =>
+  isForeign(value) && (typeof value === "function" || (value as Tensor).requiresGrad);
 
 function entriesIn(value: object, depth: number): Iterable<readonly [string | number, unknown]> {
   // Rows of numbers are data: nobody looks through them.
@@ -71,11 +76,19 @@ export abstract class Module extends Callable {
   training = true;
   readonly #buffers = new Map<string, Buffer>();
 
+  /** @internal */
+  get [copyMark](): Copy {
+    return ownCopy();
+  }
+
   /** @internal Own parameters and modules by name. */
   *members(): Generator<[string, Parameter | Module]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
       if (name.startsWith("_")) continue;
-      yield* membersIn(name, value, []);
+      for (const member of membersIn(name, value, [])) {
+        if (isForeign(member[1])) throw new DTypeError(this.constructor.name, member[0], "a module or parameter", member[1]);
+        yield member;
+      }
     }
   }
 

@@ -127,7 +127,7 @@ export class OnnxModel {
 
 /** Lengths of one name are the same everywhere. */
 function demandFits({ name, dtype, shape }: OnnxValue, t: Tensor, lengths: Map<string, number>): void {
-  if (!(t instanceof Tensor)) throw new DTypeError("onnx", `input ${name}`, "a tensor", typeof t);
+  if (!(t instanceof Tensor)) throw new DTypeError("onnx", `input ${name}`, "a tensor", t);
   if (dtype !== null && t.dtype !== dtype) throw new DTypeError("onnx", `input ${name}`, `of dtype ${dtype}`, t.describe());
   if (shape === null) return;
   const fits =

@@ -22,11 +22,11 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
     return [a, b];
   }
   const anchor = a instanceof Tensor ? a : b instanceof Tensor ? b : null;
-  if (anchor === null) throw new DTypeError(operation, "a or b", "a tensor", typeof a);
+  if (anchor === null) throw new DTypeError(operation, "a or b", "a tensor", a);
   const other = (a instanceof Tensor ? b : a) as number | bigint | boolean;
   if (typeof other === "object" || typeof other === "string" || other === undefined) {
     const hint = "Complex numbers have methods of their own: docs/fft.md.";
-    throw new DTypeError(operation, a instanceof Tensor ? "b" : "a", "a tensor or a number", String(other), hint);
+    throw new DTypeError(operation, a instanceof Tensor ? "b" : "a", "a tensor or a number", other, hint);
   }
   const dtype = typeof other === "number" && isFloat(anchor.dtype) ? anchor.dtype : resultType([anchor, other]);
   const number = scalarTensor(anchor.device, dtype, other);

@@ -117,7 +117,7 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
       throw new ShapeError("tensor", "shape", `of ${read.flat.length} elements`, showShape(shape));
     for (const v of read.flat)
       if (typeof v !== "number" && typeof v !== "bigint" && typeof v !== "boolean")
-        throw new DTypeError("tensor", "data", "numbers, bigints or booleans", typeof v);
+        throw new DTypeError("tensor", "data", "numbers, bigints or booleans", typeof v === "object" ? v : typeof v);
       else demandHeld("tensor", "data", dtype, v);
     bytes = elements(dtype, read.flat);
   }

@@ -162,7 +162,7 @@ export class LBFGS {
       throw new ValueError("LBFGS", "lineSearch", 'null or "strongWolfe"', lineSearch);
     if (this.params.length === 0) throw new ValueError("LBFGS", "params", "at least one parameter", "none");
     this.params.forEach((p, i) => {
-      if (!(p instanceof Tensor)) throw new DTypeError("LBFGS", `params[${i}]`, "a tensor", typeof p);
+      if (!(p instanceof Tensor)) throw new DTypeError("LBFGS", `params[${i}]`, "a tensor", p);
       if (p.dtype !== "float32") throw new DTypeError("LBFGS", `params[${i}]`, "of float32", p.describe());
       if (p.device !== this.params[0]!.device)
         throw new ValueError("LBFGS", `params[${i}]`, `on ${this.params[0]!.device}, as the first`, p.device);

@@ -166,7 +166,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     this.checkOptions(options);
     const known = new Set(this.#groups.flatMap((g) => g.params));
     params.forEach((p, i) => {
-      if (!(p instanceof Tensor)) throw new DTypeError(this.#name, `params[${i}]`, "a tensor", typeof p);
+      if (!(p instanceof Tensor)) throw new DTypeError(this.#name, `params[${i}]`, "a tensor", p);
       p.demandLive(this.#name, `params[${i}]`);
       if (!p.isLeaf)
         throw new AutogradError({
