@@ -1,168 +1,154 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Writes src/dml/operators.generated.ts (the operator table as data) and src/graph/builder.generated.ts (one typed method for each
-// DirectML operator) from native/schema/directml.json. With --check it writes nothing and fails when a file is out of date.
-import { readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { ScriptError } from "./tools/project.ts";
+// DirectML operator) from native/schema/directml.json.
+import { writeGenerated } from "./lib/generated.ts";
+import { dataTypesOf, functionsOf, levelOf, placesOf, table, valuesOf, type Field, type Operator } from "./lib/operator-table.ts";
+import type { OperatorRow } from "../src/dml/schema.ts";
 
-const root = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const table = JSON.parse(readFileSync(root("native/schema/directml.json"), "utf8"));
-const level = (text) => (Number(text.split(".")[0]) << 12) | (Number(text.split(".")[1]) << 8);
-const mask = (names) => names.reduce((m, n) => m | (1 << table.enums.DML_TENSOR_DATA_TYPE[`DML_TENSOR_DATA_TYPE_${n}`]), 0);
-const camel = (name) => name.toLowerCase().replace(/_([a-z0-9])/g, (_, c) => c.toUpperCase());
-const lowerFirst = (name) =>
+const mask = (numbers: readonly number[]): number => numbers.reduce((m, n) => m | (1 << n), 0);
+const camel = (name: string): string => name.toLowerCase().replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+const lowerFirst = (name: string): string =>
   /^[A-Z]+$/.test(name) ? name.toLowerCase() : name.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]/, (m) => m.toLowerCase());
 // "ATensor" → "a", "InputTensor" → "input", "OutputTensors" → "outputs"
-const tensorName = (name) => lowerFirst(name.replace(/Tensor(s?)$/, "$1") || name);
+const tensorName = (name: string): string => lowerFirst(name.replace(/Tensor(s?)$/, "$1") || name);
+const nameOf = (f: Field): string => (f.kind === "attribute" ? lowerFirst(f.name) : tensorName(f.name));
 
-const enums = new Set();
-const operators = {};
-const methods = [];
-for (const op of table.operators) {
-  const index = new Map(op.fields.map((f, i) => [f.name, i]));
-  operators[op.name] = {
+const types = new Map([
+  ["tensor", "Expr"],
+  ["tensorArray", "readonly Expr[]"],
+  ["operator", "Activation"],
+  ["operatorArray", "readonly Activation[]"],
+  ["uint32", "number"],
+  ["int32", "number"],
+  ["float32", "number"],
+  ["bool", "boolean"],
+  ["uint32Array", "readonly number[]"],
+  ["int32Array", "readonly number[]"],
+  ["floatArray", "readonly number[]"],
+  ["scaleBias", "readonly [scale: number, bias: number]"],
+  ["size2D", "readonly [width: number, height: number]"],
+  ["scalarUnion", "Scalar"],
+]);
+
+const enumOf = ({ type }: Field): string | null => (type.startsWith("enum:") ? type.slice("enum:".length) : null);
+
+function typeOf(f: Field): string {
+  const type = enumOf(f) ?? types.get(f.type);
+  if (type === undefined) throw new Error(`directml.json: ${f.name} has the type ${f.type}`);
+  return type;
+}
+
+function rowOf(op: Operator): OperatorRow {
+  const places = placesOf(op);
+  return {
     name: op.name,
     type: op.value,
-    featureLevel: level(op.featureLevel),
+    featureLevel: levelOf(op.featureLevel),
     supportsInPlace: op.supportsInPlace === true,
     fusable: op.fusableActivation === true,
     fields: op.fields.map((f) => ({
-      name: f.kind === "attribute" ? lowerFirst(f.name) : tensorName(f.name),
+      name: nameOf(f),
       kind: f.kind,
       type: f.type,
       optional: f.optional,
-      ...(f.countField ? { count: index.get(f.countField) } : {}),
+      ...(f.countField ? { count: places.of(f.countField) } : {}),
     })),
-    // [feature level, field, least rank, highest rank, data types, reduce functions]
     support: op.tensorSupport
-      .filter((r) => index.has(r.tensor))
-      .map((r) => [
-        level(r.featureLevel),
-        index.get(r.tensor),
-        r.dimensionCounts[0],
-        r.dimensionCounts[1],
-        mask(r.dataTypes),
-        r.condition
-          ? r.condition
-              .replace("Function in ", "")
-              .split(", ")
-              .reduce((m, n) => m | (1 << table.enums.DML_REDUCE_FUNCTION[`DML_REDUCE_FUNCTION_${n}`]), 0)
-          : 0,
-      ]),
-    same: Object.fromEntries(Object.entries(op.same ?? {}).map(([k, groups]) => [k, groups.map((g) => g.map((n) => index.get(n)))])),
+      .filter((r) => places.has(r.tensor))
+      .map((r) => [levelOf(r.featureLevel), places.of(r.tensor), ...r.dimensionCounts, mask(dataTypesOf(r)), mask(functionsOf(r))]),
+    same: Object.fromEntries(Object.entries(op.same ?? {}).map(([k, groups]) => [k, groups.map((g) => g.map((n) => places.of(n)))])),
   };
-  const counts = new Set(op.fields.map((f) => f.countField).filter(Boolean));
-  const positional = op.fields.filter((f) => f.kind === "input" && !f.optional);
+}
+
+/** The type of what names an output: sizes or dtype may follow from the inputs. */
+function outputSpec(f: Field, isSized: boolean, isTyped: boolean): string {
+  if (f.type === "tensorArray") return "readonly OutputSpec[]";
+  if (isSized) return "Partial<OutputSpec>";
+  return isTyped ? "OutputSizes" : "OutputSpec";
+}
+
+/** Required tensors come first; all else is an option. */
+const isPositional = (f: Field): boolean => f.kind === "input" && !f.optional;
+
+function optionsOf(op: Operator): readonly string[] {
+  const counts = new Set(op.fields.map((f) => f.countField));
+  const first = op.fields.filter(isPositional);
+  /** Fields that agree with one of the required tensors. */
+  const following = (groups: readonly (readonly string[])[] = [], those = first): ReadonlySet<string> =>
+    new Set(groups.filter((g) => g.some((n) => those.some((p) => p.name === n))).flat());
+  const sized = following(
+    op.same?.sizes,
+    first.filter((p) => p.type === "tensor"),
+  );
+  const typed = following(op.same?.dataType);
+  return op.fields
+    .filter((f) => !counts.has(f.name) && !isPositional(f))
+    .map((f) => {
+      const [isSized, isTyped] = [sized.has(f.name), typed.has(f.name)];
+      if (f.kind === "output") return `${nameOf(f)}${f.optional || (isSized && isTyped) ? "?" : ""}: ${outputSpec(f, isSized, isTyped)}`;
+      const isOptional = f.optional || op.optionalByLevel?.[f.name] !== undefined;
+      return `${nameOf(f)}${isOptional ? "?" : ""}: ${typeOf(f)}${f.kind === "input" || isOptional ? " | null" : ""}`;
+    });
+}
+
+function methodOf(op: Operator): string {
+  const required = op.fields.filter(isPositional);
+  const options = optionsOf(op);
+  const parameters = required.map((f) => `${nameOf(f)}: ${typeOf(f)}`);
+  if (options.length > 0) parameters.push(`options: { ${options.join("; ")} }${options.some((o) => !/^\w+\?:/.test(o)) ? "" : " = {}"}`);
+  const given = [...required.map(nameOf), ...(options.length > 0 ? ["...options"] : [])];
+  const call = `this.emit("${op.name}", { ${given.join(", ")} })`;
   const outputs = op.fields.filter((f) => f.kind === "output");
-  const sized = new Set(
-    (op.same?.sizes ?? []).flatMap((g) => (g.some((n) => positional.some((p) => p.name === n && p.type === "tensor")) ? g : [])),
-  );
-  const typed = new Set((op.same?.dataType ?? []).flatMap((g) => (g.some((n) => positional.some((p) => p.name === n)) ? g : [])));
-  const type = (f) => {
-    if (f.type.startsWith("enum:")) {
-      enums.add(f.type.slice(5));
-      return f.type.slice(5);
-    }
-    return {
-      tensor: "Expr",
-      tensorArray: "readonly Expr[]",
-      operator: "Activation",
-      operatorArray: "readonly Activation[]",
-      uint32: "number",
-      int32: "number",
-      float32: "number",
-      bool: "boolean",
-      uint32Array: "readonly number[]",
-      int32Array: "readonly number[]",
-      floatArray: "readonly number[]",
-      scaleBias: "readonly [scale: number, bias: number]",
-      size2D: "readonly [width: number, height: number]",
-      scalarUnion: "Scalar",
-    }[f.type];
-  };
-  const options = [];
-  for (const f of op.fields) {
-    if (counts.has(f.name) || positional.includes(f)) continue;
-    if (f.kind === "output") {
-      const free = sized.has(f.name) && typed.has(f.name);
-      const need = f.optional || free ? "?" : "";
-      const spec =
-        f.type === "tensorArray"
-          ? "readonly OutputSpec[]"
-          : sized.has(f.name)
-            ? "Partial<OutputSpec>"
-            : typed.has(f.name)
-              ? "OutputSizes"
-              : "OutputSpec";
-      options.push(`${tensorName(f.name)}${need}: ${spec}`);
-    } else {
-      const optional = f.optional || op.optionalByLevel?.[f.name];
-      options.push(
-        `${operators[op.name].fields[index.get(f.name)].name}${optional ? "?" : ""}: ${type(f)}${f.kind === "input" ? " | null" : optional ? " | null" : ""}`,
-      );
-    }
-  }
-  const result =
-    outputs.length === 1
-      ? outputs[0].type === "tensorArray"
-        ? "Expr[]"
-        : "Expr"
-      : `{ ${outputs.map((f) => `${tensorName(f.name)}: Expr${f.optional ? " | null" : ""}`).join("; ")} }`;
-  const parameters = positional.map((f) => `${tensorName(f.name)}: ${type(f)}`);
-  const required = options.some((o) => !/^\w+\?:/.test(o));
-  if (options.length) parameters.push(`options: { ${options.join("; ")} }${required ? "" : " = {}"}`);
-  const named = positional.map((f) => tensorName(f.name));
-  const call = `this.emit("${op.name}", { ${[...named, ...(options.length ? ["...options"] : [])].join(", ")} })`;
-  const unpack =
-    outputs.length === 1
-      ? outputs[0].type === "tensorArray"
-        ? `${call}.${tensorName(outputs[0].name)} as Expr[]`
-        : `${call}.${tensorName(outputs[0].name)} as Expr`
-      : `${call} as ${result}`;
+  const [output, ...others] = outputs;
+  const isOne = output !== undefined && others.length === 0;
+  const result = isOne
+    ? output.type === "tensorArray"
+      ? "Expr[]"
+      : "Expr"
+    : `{ ${outputs.map((f) => `${nameOf(f)}: Expr${f.optional ? " | null" : ""}`).join("; ")} }`;
   const about = (op.semantics ?? "").replace(/\*\//g, "* /").replace(/\s+/g, " ").trim();
-  methods.push(
-    `  /** ${op.name} (feature level ${op.featureLevel}). ${about} */\n  ${camel(op.name)}(${parameters.join(", ")}): ${result} {\n    return ${unpack};\n  }`,
-  );
+  return [
+    `  /** ${op.name} (feature level ${op.featureLevel}). ${about} */`,
+    `  ${camel(op.name)}(${parameters.join(", ")}): ${result} {`,
+    `    return ${isOne ? `${call}.${nameOf(output)}` : call} as ${result};`,
+    "  }",
+  ].join("\n");
+}
+
+/** An enum's values by what is their own in their names. */
+function shortNames(name: string): Readonly<Record<string, number>> {
+  const prefix = name === "DML_PADDING_MODE" ? "DML_PADDING_MODE_" : `${name}_`;
+  return Object.fromEntries(Object.entries(valuesOf(name)).map(([k, v]) => [k.replace(prefix, "").replace(/^DML_[A-Z]+_/, ""), v]));
 }
 
 const header = "// Made by npm run generate from native/schema/directml.json.\n";
-const enumTable = Object.fromEntries(
-  [...enums].sort().map((name) => {
-    const prefix = name === "DML_PADDING_MODE" ? "DML_PADDING_MODE_" : `${name}_`;
-    return [
-      name,
-      Object.fromEntries(Object.entries(table.enums[name]).map(([k, v]) => [k.replace(prefix, "").replace(/^DML_[A-Z]+_/, ""), v])),
-    ];
-  }),
-);
-const operatorsText =
-  header +
-  `import type { OperatorTable } from "./schema.ts";\n\n` +
-  `export const ENUMS = {\n${Object.entries(enumTable)
-    .map(([k, v]) => `  ${k}: ${JSON.stringify(v)},`)
-    .join("\n")}\n} as const satisfies Record<string, Record<string, number>>;\n\n` +
-  Object.keys(enumTable)
-    .map((k) => `export type ${k} = keyof typeof ENUMS.${k};`)
-    .join("\n") +
-  `\n\nexport type OperatorName =\n${Object.keys(operators)
-    .map((k) => `  | "${k}"`)
-    .join("\n")};\n\n` +
-  `export const OPERATORS: OperatorTable<OperatorName> = {\n${Object.entries(operators)
-    .map(([k, v]) => `  ${k}: ${JSON.stringify(v)},`)
-    .join("\n")}\n};\n`;
-const builderText =
-  header +
-  `import type { ${Object.keys(enumTable)
-    .filter((k) => methods.some((m) => m.includes(k)))
-    .join(", ")} } from "../dml/operators.generated.ts";\n` +
-  `import { Emitter, type Activation, type Expr, type OutputSizes, type OutputSpec, type Scalar } from "./emitter.ts";\n\n` +
-  `/** A graph of DirectML operators under construction: one method for each operator. Required tensors come first, the rest by name. */\n` +
-  `export class GraphBuilder extends Emitter {\n${methods.join("\n\n")}\n}\n`;
-for (const [file, text] of [
-  ["src/dml/operators.generated.ts", operatorsText],
-  ["src/graph/builder.generated.ts", builderText],
-]) {
-  if (process.argv.includes("--check")) {
-    if (readFileSync(root(file), "utf8") !== text) throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run generate");
-  } else writeFileSync(root(file), text);
+const lines = (list: readonly string[]): string => list.join("\n");
+
+export function writeBuilder(isCheck: boolean): void {
+  const { operators } = table;
+  const methods = operators.map(methodOf);
+  // Those of options and of the fields that count.
+  const used = operators.flatMap((op) => {
+    const counts = new Set(op.fields.map((f) => f.countField));
+    return op.fields.filter((f) => !counts.has(f.name) && f.kind !== "output").flatMap((f) => enumOf(f) ?? []);
+  });
+  const enums = [...new Set(used)].toSorted();
+  const operatorsText = [
+    `${header}import type { OperatorTable } from "./schema.ts";`,
+    `export const ENUMS = {\n${lines(enums.map((k) => `  ${k}: ${JSON.stringify(shortNames(k))},`))}\n} as const satisfies Record<string, Record<string, number>>;`,
+    lines(enums.map((k) => `export type ${k} = keyof typeof ENUMS.${k};`)),
+    `export type OperatorName =\n${lines(operators.map((op) => `  | "${op.name}"`))};`,
+    `export const OPERATORS: OperatorTable<OperatorName> = {\n${lines(operators.map((op) => `  ${op.name}: ${JSON.stringify(rowOf(op))},`))}\n};\n`,
+  ];
+  const named = enums.filter((k) => methods.some((m) => m.includes(k)));
+  const builderText = [
+    `${header}import type { ${named.join(", ")} } from "../dml/operators.generated.ts";\n` +
+      `import { Emitter, type Activation, type Expr, type OutputSizes, type OutputSpec, type Scalar } from "./emitter.ts";`,
+    `/** A graph of DirectML operators under construction: one method for each operator. Required tensors come first, the rest by name. */\n` +
+      `export class GraphBuilder extends Emitter {\n${methods.join("\n\n")}\n}\n`,
+  ];
+  const files = [
+    ["src/dml/operators.generated.ts", operatorsText.join("\n\n")],
+    ["src/graph/builder.generated.ts", builderText.join("\n\n")],
+  ] as const;
+  writeGenerated(files, { isCheck });
 }

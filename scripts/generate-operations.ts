@@ -1,40 +1,51 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Writes what the families of src/ops are known by: src/ops/index.generated.ts (the package's exports), src/ops/families.generated.ts
 // (what the tensor's methods are made of), src/nn/functional.generated.ts and src/verify/cases/samples.generated.ts (what verify calls). `npm run build` runs it too, so that nobody edits them.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { readFamilies } from "./lib/families.ts";
-import { ScriptError, at } from "./tools/project.ts";
+import { writeGenerated, type Generated } from "./lib/generated.ts";
+import { readFamilies, type Family, type FamilyExport, type Part } from "./lib/families.ts";
+import { ScriptError } from "./tools/project.ts";
 import { Kinds, formOf } from "./lib/public-forms.ts";
 import { roomTexts } from "./lib/rooms.ts";
-import { docOf, ofValue, signature } from "./lib/signatures.ts";
+import { ofValue, signature, type Signature } from "./lib/signatures.ts";
+import { docOf } from "./lib/source.ts";
 
 const header = "// Made by npm run generate from the families in src/ops.\n";
 
-const isFunction = (family, { name, isType }) => !isType && !family.classes.includes(name);
+type Families = readonly Family[];
+
+const isFunction = (family: Family, { name, isType }: FamilyExport): boolean => !isType && !family.classes.includes(name);
 
 /** Words that name no constant. */
 const reserved = new Set(["var", "with", "in", "new", "delete", "default", "switch", "case"]);
 
+/** A signature that has to be there. */
+function readable(file: string, name: string, found: Signature | null): Signature {
+  if (found === null) throw new ScriptError("FAMILY", `src/${file}: ${name} has no types that can be read.`, "Name its parameters' types.");
+  return found;
+}
+
+const callOf =
+  (name: string) =>
+  (given: readonly string[]): string =>
+    `${name}(${given.join(", ")})`;
+
 /** `export const sum = …`: the function that checks its arguments and calls the family's. */
-function publicText(kinds, { file, name: family, docs }, { name }, as) {
-  const doc = name in docs ? `${docs[name]}\n` : "";
-  const found = signature(`ops/${file}`, name);
-  if (found === null)
-    throw new ScriptError("FAMILY", `src/ops/${file}: ${name} has no types that can be read.`, "Name its parameters' types.");
-  const { parameters, isAsync, body } = formOf(kinds, as, found, (given) => `$${family}.${name}(${given.join(", ")})`);
+function publicText(kinds: Kinds, { file, name: family, docs }: Family, { name }: FamilyExport, as: string): string {
+  const doc = docs[name] === undefined ? "" : `${docs[name]}\n`;
+  const found = readable(`ops/${file}`, name, signature(`ops/${file}`, name));
+  const { parameters, isAsync, body } = formOf(kinds, as, found, callOf(`$${family}.${name}`));
   const own = reserved.has(as) ? `${as}$` : as;
   const exported = own === as ? "" : `\nexport { ${own} as ${as} };`;
   return `${doc}${own === as ? "export " : ""}const ${own} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof $${family}.${name};${exported}`;
 }
 
-const importsOf = (families, folder) => families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
-const checks = (folder) => [
+const importsOf = (families: Families, folder: string): readonly string[] =>
+  families.map(({ name, file }) => `import * as $${name} from "${folder}${file}";`);
+const checks = (folder: string): readonly string[] => [
   `import { isAll, isTensor, refused, under } from "${folder}checked.ts";`,
   `import * as kinds from "${folder}kinds.generated.ts";`,
 ];
 
-function exportsText(families, kinds) {
+function exportsText(families: Families, kinds: Kinds): string {
   const plain = families.filter((f) => f.namespace === null && f.exports.some((e) => isFunction(f, e)));
   const lines = families.flatMap((f) => {
     // A room of its own: src/public.
@@ -49,9 +60,9 @@ function exportsText(families, kinds) {
   return `${header}${[...checks("./"), ...importsOf(plain, "./"), ...lines].join("\n")}\n`;
 }
 
-function functionalText(families, kinds) {
+function functionalText(families: Families, kinds: Kinds): string {
   const plain = families
-    .map((f) => ({ ...f, exports: f.exports.filter((e) => e.functional.length > 0) }))
+    .map((f): Family => ({ ...f, exports: f.exports.filter((e) => e.functional.length > 0) }))
     .filter((f) => f.exports.length > 0);
   const same = plain.flatMap((f) => f.exports.flatMap((e) => e.functional.filter((as) => as === e.as)));
   const others = plain.flatMap((f) =>
@@ -68,18 +79,16 @@ function functionalText(families, kinds) {
 }
 
 /** What the prototype gets: methods that check, of the same names and types as those that the families list. */
-function methodsText(families, kinds) {
+function methodsText(families: Families, kinds: Kinds): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
   const rows = withMethods.flatMap((f) =>
     Object.entries(f.parts).flatMap(([part, list]) =>
       list.map((name) => {
-        const found = ofValue(`ops/${f.file}`, f.methods[name]);
-        if (found === null)
-          throw new ScriptError("FAMILY", `src/ops/${f.file}: the method ${name} has no types that can be read.`, "Name them.");
-        const run = (given) => `$${f.name}.${part}.${name}(${given.join(", ")})`;
-        const call = part === "inPlaceMethods" ? (given) => `assign("${name}", this, () => ${run(given)})` : run;
-        const { parameters, isAsync, body } = formOf(kinds, name, found, call, { isMethod: true });
-        return `  ${isAsync ? "async " : ""}${name}(${["this: never", ...parameters].join(", ")}) { ${body} },`;
+        const found = readable(`ops/${f.file}`, `the method ${name}`, ofValue(`ops/${f.file}`, f.methods.get(name) ?? null));
+        const run = callOf(`$${f.name}.${part}.${name}`);
+        const assigned = (given: readonly string[]): string => `assign("${name}", this, () => ${run(given)})`;
+        const form = formOf(kinds, name, found, part === "inPlaceMethods" ? assigned : run, { isMethod: true });
+        return `  ${form.isAsync ? "async " : ""}${name}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
       }),
     ),
   );
@@ -88,7 +97,7 @@ function methodsText(families, kinds) {
 }
 
 /** Functions beside the operations; whether they run code of the user's. */
-const others = [
+const others: readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[] = [
   ["autograd/grad-mode.ts", ["noGrad", "enableGrad", "setGradEnabled"], true],
   ["autograd/function.ts", ["defineFunction"], true],
   ["compile/compile.ts", ["compile"], true],
@@ -105,36 +114,34 @@ const others = [
   ["runtime/statistics.ts", ["counters", "memoryStatistics", "synchronize"], false],
 ];
 
-function othersText(kinds) {
-  const imports = [];
-  const lines = others.flatMap(([file, names, runsCode], i) => {
-    imports.push(`import * as from${i} from "./${file}";`);
-    return names.map((name) => {
-      const { parameters, isAsync, body } = formOf(kinds, name, signature(file, name), (given) => `from${i}.${name}(${given.join(", ")})`, {
-        runsCode,
-      });
+function othersText(kinds: Kinds): string {
+  const imports = others.map(([file], i) => `import * as from${i} from "./${file}";`);
+  const lines = others.flatMap(([file, names, runsCode], i) =>
+    names.map((name) => {
+      const found = readable(file, name, signature(file, name));
+      const { parameters, isAsync, body } = formOf(kinds, name, found, callOf(`from${i}.${name}`), { runsCode });
       const doc = docOf(file, name);
       return `${doc}export const ${name} = ${isAsync ? "async " : ""}function (${parameters.join(", ")}) { ${body} } as unknown as typeof from${i}.${name};`;
-    });
-  });
+    }),
+  );
   return `${header}${[...checks("./ops/"), ...imports, ...lines].join("\n")}\n`;
 }
 
-const kindsText = (kinds) =>
+const kindsText = (kinds: Kinds): string =>
   `${header}import { isDType } from "../dtype.ts";\nimport { hasFields, isIterable, isLike, isPlain, isTensor, setKinds, type Fields, type Kind } from "./checked.ts";\n${kinds.text}\n`;
 
-function familiesText(families) {
+function familiesText(families: Families): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
   const imports = withMethods.map(({ name, file }) => `import * as ${name} from "./${file}";`);
-  const part = (key) => {
+  const part = (key: Part): string => {
     const rows = withMethods.filter((f) => key in f.parts).map((f) => `  ...${f.name}.${key},`);
     return `export const ${key} = {\n${rows.join("\n")}\n};`;
   };
-  return `${header}${imports.join("\n")}\n\n${["methods", "inPlaceMethods", "overloaded"].map(part).join("\n")}\n`;
+  return `${header}${imports.join("\n")}\n\n${[part("methods"), part("inPlaceMethods"), part("overloaded")].join("\n")}\n`;
 }
 
 /** What `dxtensor verify` is told of the families' own samples. */
-function samplesText(families) {
+function samplesText(families: Families): string {
   const own = families.filter((f) => f.hasSamples);
   const imports = own.map(({ name, file }) => `import { samples as $${name} } from "../../ops/${file}";`);
   const rows = own.map(({ name }) => `  ...$${name}(),`);
@@ -142,10 +149,10 @@ function samplesText(families) {
 }
 
 /** Writes the files that differ; with isCheck it writes nothing, and throws. */
-export function generateOperations({ isCheck = false } = {}) {
+export function generateOperations({ isCheck = false } = {}): void {
   const families = readFamilies();
   const kinds = new Kinds();
-  for (const [file, text] of [
+  const files: readonly Generated[] = [
     ["src/ops/index.generated.ts", exportsText(families, kinds)],
     ["src/ops/families.generated.ts", familiesText(families)],
     ["src/ops/methods.generated.ts", methodsText(families, kinds)],
@@ -154,16 +161,6 @@ export function generateOperations({ isCheck = false } = {}) {
     ["src/ops/kinds.generated.ts", kindsText(kinds)],
     ...roomTexts(header),
     ["src/verify/cases/samples.generated.ts", samplesText(families)],
-  ]) {
-    let known = null;
-    try {
-      known = readFileSync(at(file), "utf8");
-    } catch (error) {
-      if (error.code !== "ENOENT") throw error;
-    }
-    if (known === text) continue;
-    if (isCheck) throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run generate");
-    mkdirSync(dirname(at(file)), { recursive: true });
-    writeFileSync(at(file), text);
-  }
+  ];
+  writeGenerated(files, { isCheck });
 }

@@ -1,5 +1,9 @@
 // npm run generate: the generated files, from native/schema/directml.json and from the families of operations.
 import { parseArgs } from "node:util";
+import { generateOperations } from "./generate-operations.ts";
+import { writeBuilder } from "./generate-builder.ts";
+import { writeSchema } from "./generate-schema.ts";
+import { refresh, staleness } from "./lib/operators-page.ts";
 import { ScriptError, main } from "./tools/project.ts";
 
 const help = `npm run generate [-- OPTIONS]
@@ -13,12 +17,9 @@ recorded cases say of them comes by npm run operators.
 
 await main(async () => {
   const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
-  // Both look for --check themselves.
-  await import("./generate-schema.ts");
-  await import("./generate-builder.ts");
-  const { generateOperations } = await import("./generate-operations.ts");
+  writeSchema(values.check);
+  writeBuilder(values.check);
   generateOperations({ isCheck: values.check });
-  const { refresh, staleness } = await import("./lib/operators-page.ts");
   if (!values.check) refresh();
   const stale = values.check ? staleness() : null;
   if (stale !== null) throw new ScriptError("OUT_OF_DATE", stale, "Run: npm run operators");

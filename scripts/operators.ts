@@ -6,7 +6,8 @@ import { ScriptError, at, main, root, say } from "./tools/project.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildNativeParts } from "./build.ts";
-import { filesOf, jsonFile, sentenceOf, staleness, tableOf, withNames, write } from "./lib/operators-page.ts";
+import { writeGenerated } from "./lib/generated.ts";
+import { filesOf, readTable, sentenceOf, staleness, tableOf, withNames, type Recorded } from "./lib/operators-page.ts";
 
 const help = `npm run operators [-- OPTIONS]
 
@@ -18,7 +19,7 @@ each operation: docs/operators.json, docs/operators.md and the numbers in README
   --help   this text`;
 
 /** The facts, by a program of the tests. */
-async function facts() {
+async function facts(): Promise<Recorded> {
   await ensureSetup();
   await buildNativeParts({ isRuntimeOnly: true });
   mkdirSync(at("build", "operators"), { recursive: true });
@@ -36,12 +37,8 @@ async function facts() {
 
 await main(async () => {
   const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, page: { type: "boolean", default: false } } });
-  const table = values.page ? withNames(JSON.parse(readFileSync(at(jsonFile), "utf8"))) : tableOf(await facts());
-  if (values.check) {
-    for (const [file, text] of filesOf(table))
-      if (readFileSync(at(file), "utf8") !== text)
-        throw new ScriptError("OUT_OF_DATE", `${file} is out of date.`, "Run: npm run operators");
-  } else write(table);
+  const table = values.page ? withNames(readTable()) : tableOf(await facts());
+  writeGenerated(filesOf(table), { isCheck: values.check, remedy: "npm run operators" });
   const stale = staleness();
   if (stale !== null) throw new ScriptError("OUT_OF_DATE", stale, "Run: npm run operators");
   say(sentenceOf(table));

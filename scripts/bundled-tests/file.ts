@@ -1,38 +1,48 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // node file.mjs TEST_FILE REPORT [PATTERN]: runs one bundled test file in this process and writes what became of each test, as JSON, now
 // and then in between too, so that a crash leaves what was known before it; REPORT.running names the test that runs.
 import { renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { startTests } from "@vitest/runner";
+import { startTests, type File, type Suite, type Task, type Test, type VitestRunner } from "@vitest/runner";
+import type { Report, TestResult } from "./report.ts";
 import { beginAssertions, endAssertions } from "./vitest.ts";
 
-const [name, report, pattern] = process.argv.slice(2);
+/** Why a test skipped itself: the runner's types do not tell of it. */
+const noteOf = ({ result }: Test): string | undefined =>
+  result !== undefined && "note" in result && typeof result.note === "string" ? result.note : undefined;
+
+/** An error of a task, as the runner keeps it. */
+type TaskError = NonNullable<NonNullable<Task["result"]>["errors"]>[number];
+
+const [name = "", report = "", pattern] = process.argv.slice(2);
+if (report === "") throw new Error("node file.mjs TEST_FILE REPORT [PATTERN]");
 const root = dirname(fileURLToPath(import.meta.url));
-globalThis.dxtensorTests = new URL(".", import.meta.url).href;
+// The folder of the tests' own files, for their modules.
+Reflect.set(globalThis, "dxtensorTests", new URL(".", import.meta.url).href);
 
 /** The leaves of a task, with the names of the suites around them. */
-function* leaves(task, suites = []) {
+function* leaves(task: Task, suites: readonly string[] = []): Generator<{ readonly task: Test; readonly suites: readonly string[] }> {
   if (task.type === "test") yield { task, suites };
   else for (const child of task.tasks) yield* leaves(child, task.type === "suite" && "filepath" in task ? suites : [...suites, task.name]);
 }
 
-const statusOf = ({ mode, result }) => {
+const statusOf = ({ mode, result }: Test): TestResult["status"] => {
   if (result?.state === "pass") return "passed";
   if (result?.state === "fail") return "failed";
   if (mode === "skip" || result?.state === "skip") return "skipped";
   return mode === "todo" ? "pending" : "other";
 };
 
-let collected = [];
+let collected: readonly File[] = [];
 
 /** What an assertion found in a list that should be empty: its message only counts that. */
-const listed = ({ actual, expected }) => (typeof actual === "string" && /^(Array )?\[\]$/.test(expected) ? [actual.slice(0, 1000)] : []);
+const listed = ({ actual, expected }: TaskError): readonly string[] =>
+  typeof actual === "string" && typeof expected === "string" && /^(Array )?\[\]$/.test(expected) ? [actual.slice(0, 1000)] : [];
 
-function describeFile(file) {
-  const tests = [...leaves(file)].map(({ task, suites }) => {
+function describeFile(file: File): Omit<Report, "isComplete"> {
+  const tests = [...leaves(file)].map(({ task, suites }): TestResult => {
     const [error] = task.result?.errors ?? [];
-    const text = error === undefined ? task.result?.note : [error.message, ...listed(error)].join("\n");
+    const text = error === undefined ? noteOf(task) : [error.message, ...listed(error)].join("\n");
     return {
       name: task.name,
       suites: suites.filter((suite) => suite !== file.name),
@@ -49,7 +59,7 @@ function describeFile(file) {
   return { tests, broken };
 }
 
-function* suitesOf(suite) {
+function* suitesOf(suite: Suite): Generator<Suite> {
   for (const child of suite.tasks) {
     if (child.type !== "suite") continue;
     yield child;
@@ -57,15 +67,15 @@ function* suitesOf(suite) {
   }
 }
 
-function write(isComplete) {
+function write(isComplete: boolean): void {
   const files = collected.map(describeFile);
-  const known = { isComplete, tests: files.flatMap(({ tests }) => tests), broken: files.flatMap(({ broken }) => broken) };
+  const known: Report = { isComplete, tests: files.flatMap(({ tests }) => tests), broken: files.flatMap(({ broken }) => broken) };
   writeFileSync(`${report}.new`, JSON.stringify(known));
   renameSync(`${report}.new`, report);
 }
 
 let written = 0;
-const runner = {
+const runner: VitestRunner = {
   pool: "forks",
   config: {
     root,
@@ -101,8 +111,11 @@ const runner = {
   onAfterTryTask: endAssertions,
 };
 
-const unhandled = [];
-const remember = (error) => unhandled.push({ message: `unhandled: ${error?.message ?? String(error)}`, stack: error?.stack });
+const unhandled: TaskError[] = [];
+const remember = (error: unknown): void => {
+  const { message, stack } = error instanceof Error ? error : { message: String(error) };
+  unhandled.push({ message: `unhandled: ${message}`, ...(stack === undefined ? {} : { stack }) });
+};
 process.on("uncaughtException", remember);
 process.on("unhandledRejection", remember);
 
@@ -111,6 +124,7 @@ await startTests([{ filepath: join(root, name) }], runner);
 await new Promise((resolve) => setImmediate(resolve));
 if (unhandled.length > 0) {
   const [file] = collected;
-  file.result = { ...file.result, errors: [...(file.result?.errors ?? []), ...unhandled] };
+  if (file === undefined) throw new Error(unhandled.map(({ message }) => message).join("\n"));
+  file.result = { state: "fail", ...file.result, errors: [...(file.result?.errors ?? []), ...unhandled] };
 }
 write(true);

@@ -1,13 +1,13 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // node run.mjs: runs the bundled tests beside it, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { TestBuilder } from "ctrf";
+import { TestBuilder, type CTRFReport } from "ctrf";
 import { reportOf as ctrfOf } from "../tools/ctrf.ts";
+import type { Report, TestResult } from "./report.ts";
 
 const help = `node run.mjs [OPTIONS]
 
@@ -25,10 +25,14 @@ that are there. The last line is "N passed, M failed".
   --help             this text`;
 
 const root = dirname(fileURLToPath(import.meta.url));
-const manifest = JSON.parse(readFileSync(join(root, "manifest.json"), "utf8"));
-const say = (text) => process.stderr.write(`${text}\n`);
+interface Manifest {
+  readonly files: readonly string[];
+  readonly leftOut: readonly { readonly file: string; readonly reason: string }[];
+}
+const manifest: Manifest = JSON.parse(readFileSync(join(root, "manifest.json"), "utf8"));
+const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
-const children = new Set();
+const children = new Set<ChildProcess>();
 let isStopping = false;
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {
@@ -37,9 +41,20 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   });
 }
 
+type Outcome = Omit<Report, "isComplete">;
+interface FileResult extends Outcome {
+  readonly name: string;
+  readonly ms: number;
+}
+interface FileOptions {
+  readonly timeoutMs: number;
+  readonly pattern: string | undefined;
+  readonly isQuiet: boolean;
+}
+
 /** What a file's process wrote, with the crash or the time limit that ended it. */
-function outcome(report, how) {
-  const known = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { isComplete: false, tests: [], broken: [] };
+function outcome(report: string, how: string | null): Outcome {
+  const known: Report = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { isComplete: false, tests: [], broken: [] };
   if (how === null && known.isComplete) return known;
   const running = existsSync(`${report}.running`) ? `, in or after the test "${readFileSync(`${report}.running`, "utf8")}"` : "";
   // Tests that were not reached have no result.
@@ -47,7 +62,7 @@ function outcome(report, how) {
   return { tests, broken: [...known.broken, `${how ?? "the process ended without a report"}${running}`] };
 }
 
-async function runFile(name, { timeoutMs, pattern, isQuiet }) {
+async function runFile(name: string, { timeoutMs, pattern, isQuiet }: FileOptions): Promise<FileResult> {
   const folder = mkdtempSync(join(tmpdir(), "dxtensor-tests-"));
   const report = join(folder, "report.json");
   const start = performance.now();
@@ -60,7 +75,7 @@ async function runFile(name, { timeoutMs, pattern, isQuiet }) {
       isLate = true;
       child.kill("SIGKILL");
     }, timeoutMs);
-    const how = await new Promise((settle) => {
+    const how = await new Promise<string | null>((settle) => {
       child.once("error", (error) => settle(`the process could not be started: ${error.message}`));
       child.once("exit", (code, signal) => settle(code === 0 ? null : `the process ended with ${signal ?? `status ${code}`}`));
     });
@@ -72,8 +87,8 @@ async function runFile(name, { timeoutMs, pattern, isQuiet }) {
   }
 }
 
-function describe({ name, tests, broken, ms }) {
-  const count = (status) => tests.filter((test) => test.status === status).length;
+function describe({ name, tests, broken, ms }: FileResult): void {
+  const count = (status: TestResult["status"]): number => tests.filter((test) => test.status === status).length;
   const skipped = count("skipped") + count("pending");
   const failed = count("failed") + broken.length;
   say(
@@ -84,7 +99,7 @@ function describe({ name, tests, broken, ms }) {
   for (const problem of broken) say(`     ${problem}`);
 }
 
-function reportOf(files, start) {
+function reportOf(files: readonly FileResult[], start: number): CTRFReport {
   const tests = files.flatMap(({ name, tests: found, broken }) => [
     ...found.map(({ name: test, suites, status, duration, message, trace }) => {
       const builder = new TestBuilder()
@@ -110,7 +125,7 @@ function reportOf(files, start) {
   return ctrfOf({ tool: "dxtensor-bundled-tests", tests, start, environment: { extra } });
 }
 
-async function main() {
+async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       filter: { type: "string", multiple: true, default: [] },
@@ -128,7 +143,7 @@ async function main() {
   const timeoutMs = Number(values.timeout) * 1000;
   const jobs = Number(values.jobs);
   if (!(timeoutMs > 0) || !Number.isInteger(jobs) || jobs < 1) throw new RangeError("--timeout and --jobs are positive numbers");
-  const isWanted = (name) =>
+  const isWanted = (name: string): boolean =>
     (values.filter.length === 0 || values.filter.some((text) => name.includes(text))) && !values.except.some((text) => name.includes(text));
   const names = manifest.files.filter(isWanted);
   if (values.list) {
@@ -139,7 +154,7 @@ async function main() {
   if (names.length === 0) throw new RangeError("no test file has such a name (--list names them)");
 
   const start = Date.now();
-  const results = [];
+  const results: FileResult[] = [];
   const queue = names.values();
   const work = async () => {
     for (const name of queue) {
@@ -166,10 +181,10 @@ async function main() {
 try {
   await main();
 } catch (error) {
-  say(
-    error instanceof RangeError || error?.code?.startsWith?.("ERR_PARSE_ARGS")
-      ? `${error.message} (--help lists the options)`
-      : (error?.stack ?? String(error)),
-  );
+  const isUsage =
+    error instanceof RangeError ||
+    (error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("ERR_PARSE_ARGS"));
+  if (isUsage) say(`${error.message} (--help lists the options)`);
+  else say((error instanceof Error ? error.stack : undefined) ?? String(error));
   process.exitCode = 1;
 }

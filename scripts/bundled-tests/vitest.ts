@@ -1,4 +1,3 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // Stands for "vitest" in bundled tests: vitest's own runner, assertions and spies, without its server, its workers and its files.
 import { getCurrentTest } from "@vitest/runner";
 import {
@@ -12,6 +11,10 @@ import {
   JestChaiExpect,
   JestExtend,
   setState,
+  type Assertion,
+  type ExpectStatic,
+  type MatcherState,
+  type MatchersObject,
 } from "@vitest/expect";
 import { clearAllMocks, fn, isMockFunction, resetAllMocks, restoreAllMocks, spyOn } from "@vitest/spy";
 
@@ -21,25 +24,42 @@ chai.use(JestExtend);
 chai.use(JestChaiExpect);
 chai.use(JestAsymmetricMatchers);
 
+/** What asymmetric matchers put beside the assertions. */
+type Asymmetric = Omit<ExpectStatic, "extend" | "getState" | "setState" | keyof Chai.ExpectStatic>;
+
+/** With what the plugin JestExtend has given it. */
+const extensible = chai.expect as typeof chai.expect & { extend(to: ExpectStatic, matchers: MatchersObject): void };
+
+const atFirst = { assertionCalls: 0, isExpectingAssertions: false, expectedAssertionsNumber: null };
+
 function makeExpect() {
-  const expect = (value, message) => {
+  const check = <T>(value: T, message?: string): Assertion<T> => {
     setState({ assertionCalls: getState(expect).assertionCalls + 1 }, expect);
-    const assertion = chai.expect(value, message);
+    // With the methods that the plugins above have given it.
+    const assertion = chai.expect(value, message) as Assertion<T>;
     const test = getCurrentTest();
-    return test === undefined ? assertion : assertion.withTest(test);
+    if (test !== undefined) chai.util.flag(assertion, "vitest-test", test);
+    return assertion;
   };
-  Object.assign(expect, chai.expect, globalThis[ASYMMETRIC_MATCHERS_OBJECT]);
-  expect.getState = () => getState(expect);
-  expect.setState = (state) => setState(state, expect);
-  expect.extend = (matchers) => chai.expect.extend(expect, matchers);
-  expect.addEqualityTesters = addCustomEqualityTesters;
-  expect.assert = chai.assert;
-  expect.soft = (...args) => expect(...args).withContext({ soft: true });
-  expect.unreachable = (message) => chai.assert.fail(`expected${message === undefined ? "" : ` "${message}"`} not to be reached`);
-  chai.util.addMethod(expect, "assertions", (count) => setState({ expectedAssertionsNumber: count }, expect));
+  const own = {
+    getState: () => getState(expect),
+    setState: (state: Partial<MatcherState>) => setState(state, expect),
+    extend: (matchers: MatchersObject) => extensible.extend(expect, matchers),
+    addEqualityTesters: addCustomEqualityTesters,
+    assert: chai.assert,
+    soft: <T>(value: T, message?: string): Assertion<T> => {
+      const assertion = check(value, message);
+      chai.util.flag(assertion, "soft", true);
+      return assertion;
+    },
+    unreachable: (message?: string) => chai.assert.fail(`expected${message === undefined ? "" : ` "${message}"`} not to be reached`),
+  };
+  const asymmetric: Asymmetric = Reflect.get(globalThis, ASYMMETRIC_MATCHERS_OBJECT);
+  const expect: ExpectStatic & typeof own = Object.assign(check, chai.expect, asymmetric, own);
+  chai.util.addMethod(expect, "assertions", (count: number) => setState({ expectedAssertionsNumber: count }, expect));
   chai.util.addMethod(expect, "hasAssertions", () => setState({ isExpectingAssertions: true }, expect));
-  setState({ assertionCalls: 0, isExpectingAssertions: false, expectedAssertionsNumber: null }, expect);
-  globalThis[GLOBAL_EXPECT] = expect;
+  setState(atFirst, expect);
+  Reflect.set(globalThis, GLOBAL_EXPECT, expect);
   expect.extend(customMatchers);
   return expect;
 }
@@ -47,25 +67,27 @@ function makeExpect() {
 export const expect = makeExpect();
 
 /** Called by the runner around each test: what expect.assertions() and hasAssertions() ask for. */
-export function beginAssertions() {
-  setState({ assertionCalls: 0, isExpectingAssertions: false, expectedAssertionsNumber: null }, expect);
+export function beginAssertions(): void {
+  setState(atFirst, expect);
 }
 
-export function endAssertions() {
+export function endAssertions(): void {
   const { assertionCalls, isExpectingAssertions, expectedAssertionsNumber } = getState(expect);
   if (expectedAssertionsNumber !== null && assertionCalls !== expectedAssertionsNumber)
     throw new Error(`expected ${expectedAssertionsNumber} assertions, but got ${assertionCalls}`);
   if (isExpectingAssertions && assertionCalls === 0) throw new Error("expected any number of assertions, but got none");
 }
 
-const environment = new Map();
-const globals = new Map();
+/** What stubs stand for, by name; undefined: nothing. */
+type Stubbed = Map<string, unknown>;
+const environment: Stubbed = new Map();
+const globals: Stubbed = new Map();
 
-/** Puts back what a map of stubs remembers, undefined as absent. */
-function putBack(stubs, target) {
+/** Puts back what a map of stubs remembers. */
+function putBack(stubs: Stubbed, target: object): void {
   for (const [name, value] of stubs) {
-    if (value === undefined) delete target[name];
-    else target[name] = value;
+    if (value === undefined) Reflect.deleteProperty(target, name);
+    else Reflect.set(target, name, value);
   }
   stubs.clear();
 }
@@ -77,7 +99,7 @@ export const vi = {
   clearAllMocks,
   resetAllMocks,
   restoreAllMocks,
-  stubEnv(name, value) {
+  stubEnv(name: string, value: string | boolean | undefined) {
     if (!environment.has(name)) environment.set(name, process.env[name]);
     if (value === undefined) delete process.env[name];
     else process.env[name] = String(value);
@@ -87,9 +109,9 @@ export const vi = {
     putBack(environment, process.env);
     return vi;
   },
-  stubGlobal(name, value) {
-    if (!globals.has(name)) globals.set(name, globalThis[name]);
-    globalThis[name] = value;
+  stubGlobal(name: string, value: unknown) {
+    if (!globals.has(name)) globals.set(name, Reflect.get(globalThis, name));
+    Reflect.set(globalThis, name, value);
     return vi;
   },
   unstubAllGlobals() {

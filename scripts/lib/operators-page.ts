@@ -1,17 +1,70 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // docs/operators.json as a page, and what both must agree with.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFamilies } from "./families.ts";
 import { firstSentence } from "./first-comment.ts";
+import { writeGenerated, type Generated } from "./generated.ts";
 import { at } from "../tools/project.ts";
 
-export const jsonFile = "docs/operators.json";
-export const pageFile = "docs/operators.md";
+/** What recorded cases say of an operation. */
+interface Facts {
+  /** PyTorch's names that lead to it. */
+  readonly pytorch: readonly string[];
+  readonly operators: readonly string[];
+  readonly dtypes: readonly string[];
+  /** 1: recorded gradients pass; 2: those of gradients agree with finite differences, too. */
+  readonly gradient: 0 | 1 | 2;
+  /** The ways that calls ran. */
+  readonly ways: readonly string[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly missing: number;
+}
+
+interface Operation extends Partial<Facts> {
+  readonly name: string;
+  readonly status: string;
+  readonly featureLevel?: string | null;
+  /** Calls in bfloat16 that pass. */
+  readonly bfloat16?: number;
+}
+
+type Spaces = Readonly<Record<"fft" | "linalg" | "masked", readonly string[]>>;
+
+/** A name of PyTorch's: what it is here, or why there is none. */
+export interface AtenName {
+  readonly name: string;
+  readonly here?: string;
+  readonly of?: string;
+  readonly gradientOf?: string;
+  readonly none?: string;
+  readonly host?: boolean;
+}
+
+/** docs/operators.json. */
+export interface Table {
+  readonly spaces: Spaces;
+  readonly families: readonly { readonly title: string; readonly file: string; readonly operations: readonly Operation[] }[];
+  readonly aten: readonly AtenName[];
+}
+
+/** What the recorded cases give, by operation. */
+export interface Recorded {
+  readonly facts: Readonly<Record<string, Facts>>;
+  /** Feature levels. */
+  readonly lowest: Readonly<Record<string, string | null | undefined>>;
+  readonly spaces: Spaces;
+  /** Passed calls in bfloat16. */
+  readonly brief: Readonly<Record<string, number>>;
+}
+
+const jsonFile = "docs/operators.json";
+const pageFile = "docs/operators.md";
 /** PyTorch's operators, each with what it is here: edited by hand. */
-export const atenFile = "scripts/lib/aten-names.json";
-const readAten = () => JSON.parse(readFileSync(at(atenFile), "utf8"));
+const atenFile = "scripts/lib/aten-names.json";
+const readAten = (): readonly AtenName[] => JSON.parse(readFileSync(at(atenFile), "utf8"));
+export const readTable = (): Table => JSON.parse(readFileSync(at(jsonFile), "utf8"));
 /** A table with PyTorch's names as they are listed now. */
-export const withNames = (table) => ({ ...table, aten: readAten() });
+export const withNames = (table: Omit<Table, "aten">): Table => ({ ...table, aten: readAten() });
 
 /** Exports that compute nothing: how data come and go, and what calls others. */
 const NO_OPERATIONS = new Set([
@@ -32,51 +85,61 @@ const NO_OPERATIONS = new Set([
 ]);
 
 /** Families of operations with their public names. spaces: names in fft, linalg, masked. */
-export function familiesOf(spaces) {
+function familiesOf(spaces: Spaces): readonly { file: string; title: string; names: readonly string[] }[] {
   const plain = readFamilies().flatMap(({ file, namespace, exports }) => {
     const names = exports.filter((e) => !e.isType && !NO_OPERATIONS.has(e.as)).map((e) => e.as);
     return namespace !== null || names.length === 0
       ? []
       : [{ file, title: firstSentence(readFileSync(at("src", "ops", file), "utf8"), file), names }];
   });
-  const spaced = [
+  const titles: readonly (readonly [keyof Spaces, string])[] = [
     ["fft", "Fourier transforms: dx.fft"],
     ["linalg", "Decompositions and solvers: dx.linalg"],
     ["masked", "Reductions over what a mask lets through: dx.masked"],
-  ].map(([space, title]) => ({ file: space, title, names: spaces[space].filter((n) => /^[a-z]/.test(n)).map((n) => `${space}.${n}`) }));
+  ];
+  const spaced = titles.map(([space, title]) => ({
+    file: space,
+    title,
+    names: spaces[space].filter((n) => /^[a-z]/.test(n)).map((n) => `${space}.${n}`),
+  }));
   return [...plain, ...spaced].toSorted((a, b) => a.title.localeCompare(b.title, "en"));
 }
 
-const statusOf = (f) => {
+const statusOf = (f: Facts | undefined): string => {
   if (f === undefined) return "own tests";
   if (f.passed === 0) return "missing";
   return f.failed + f.missing === 0 ? "complete" : "partly";
 };
 
-/** docs/operators.json. facts: from the recorded cases; lowest: feature levels; brief: passed calls in bfloat16. */
-export function tableOf({ facts, lowest, spaces, brief }) {
+export function tableOf({ facts, lowest, spaces, brief }: Recorded): Table {
   const families = familiesOf(spaces).map(({ file, title, names }) => ({
     title,
     file,
     operations: names.map((name) => {
       const f = facts[name];
       const level = f === undefined || f.ways.includes("host") || f.passed === 0 ? null : lowest[name];
-      return { name, status: statusOf(f), featureLevel: level, ...f, ...(brief[name] === undefined ? {} : { bfloat16: brief[name] }) };
+      return {
+        name,
+        status: statusOf(f),
+        ...(level === undefined ? {} : { featureLevel: level }),
+        ...f,
+        ...(brief[name] === undefined ? {} : { bfloat16: brief[name] }),
+      };
     }),
   }));
   return withNames({ spaces, families });
 }
 
 /** One operation a line, so that changes are read and merged line by line. */
-export const textOf = ({ spaces, families, aten }) => {
-  const family = ({ title, file, operations }) =>
+const textOf = ({ spaces, families, aten }: Table): string => {
+  const family = ({ title, file, operations }: Table["families"][number]): string =>
     ` {"title": ${JSON.stringify(title)}, "file": ${JSON.stringify(file)}, "operations": [\n${operations.map((o) => `  ${JSON.stringify(o)}`).join(",\n")}\n ]}`;
   return `{"spaces": ${JSON.stringify(spaces)},\n"families": [\n${families.map(family).join(",\n")}\n],\n"aten": [\n${aten.map((o) => ` ${JSON.stringify(o)}`).join(",\n")}\n]}\n`;
 };
 
-export function totalsOf({ families }) {
+function totalsOf({ families }: Table) {
   const all = families.flatMap((f) => f.operations);
-  const count = (keep) => all.filter(keep).length;
+  const count = (keep: (o: Operation) => boolean): number => all.filter(keep).length;
   return {
     operations: all.length,
     recorded: count((o) => o.pytorch !== undefined),
@@ -91,7 +154,7 @@ export function totalsOf({ families }) {
 }
 
 /** The sentence of the README. */
-export function sentenceOf(table) {
+export function sentenceOf(table: Table): string {
   const t = totalsOf(table);
   return (
     `${t.operations} operations, ${t.recorded} of them judged by PyTorch's recorded cases, over ${t.directml} DirectML operators; ` +
@@ -100,17 +163,24 @@ export function sentenceOf(table) {
   );
 }
 
-const row = (o) => {
+const row = (o: Operation): string => {
   const operators =
-    o.operators === undefined ? "" : o.ways.includes("host") ? "host" : o.operators.length === 0 ? "view" : o.operators.join(", ");
-  const dtypes = [...new Set([...(o.bfloat16 > 0 ? ["bfloat16"] : []), ...(o.dtypes ?? [])])].toSorted().join(", ");
+    o.operators === undefined
+      ? ""
+      : o.ways?.includes("host") === true
+        ? "host"
+        : o.operators.length === 0
+          ? "view"
+          : o.operators.join(", ");
+  const dtypes = [...new Set([...((o.bfloat16 ?? 0) > 0 ? ["bfloat16"] : []), ...(o.dtypes ?? [])])].toSorted().join(", ");
   const gradient = o.gradient === undefined ? "" : ["–", "1", "1, 2"][o.gradient];
-  const cases = o.passed === undefined ? "" : `${o.passed} of ${o.passed + o.failed + o.missing}`;
+  const { passed, failed = 0, missing = 0 } = o;
+  const cases = passed === undefined ? "" : `${passed} of ${passed + failed + missing}`;
   return `| \`${o.name}\` | ${operators} | ${dtypes} | ${gradient} | ${o.featureLevel ?? ""} | ${o.status} | ${cases} |`;
 };
 
 /** What a name of PyTorch's is here, in words. */
-function atenRow({ name, here, of, gradientOf, none, host }) {
+function atenRow({ name, here, of, gradientOf, none, host }: AtenName): string {
   const what =
     here !== undefined
       ? of === undefined
@@ -122,8 +192,8 @@ function atenRow({ name, here, of, gradientOf, none, host }) {
   return `| \`${name}\`${host === true ? " (host)" : ""} | ${what} |`;
 }
 
-function atenSection(aten) {
-  const count = (keep) => aten.filter(keep).length;
+function atenSection(aten: Table["aten"]): readonly string[] {
+  const count = (keep: (o: AtenName) => boolean): number => aten.filter(keep).length;
   return [
     "## PyTorch's operators",
     "",
@@ -138,7 +208,7 @@ function atenSection(aten) {
   ];
 }
 
-export function pageOf(table) {
+function pageOf(table: Table): string {
   const t = totalsOf(table);
   return [
     "# Operations",
@@ -177,37 +247,52 @@ const marks = ["<!-- operators -->", "<!-- /operators -->"];
 const between = new RegExp(`${marks[0]}[^]*?${marks[1]}`);
 
 /** The README with the sentence of now. */
-export const readmeWith = (text, table) => text.replace(between, `${marks[0]}\n${sentenceOf(table)}\n${marks[1]}`);
+const readmeWith = (text: string, table: Table): string => text.replace(between, `${marks[0]}\n${sentenceOf(table)}\n${marks[1]}`);
 
-/** Names that came or went: known facts stay with their operations, a new one has none until the recorded cases run. */
-export function refresh() {
-  const { spaces, families } = JSON.parse(readFileSync(at(jsonFile), "utf8"));
+/** What recorded cases have said of the operations that a table lists. */
+function recordedIn({ spaces, families }: Table): Recorded {
   const rows = families.flatMap((f) => f.operations);
-  const facts = Object.fromEntries(rows.filter((o) => o.pytorch !== undefined).map(({ name, status, featureLevel, ...f }) => [name, f]));
+  const facts: Record<string, Facts> = {};
+  for (const { name, pytorch, operators, dtypes, gradient, ways, passed, failed, missing } of rows)
+    if (
+      pytorch &&
+      operators &&
+      dtypes &&
+      gradient !== undefined &&
+      ways &&
+      passed !== undefined &&
+      failed !== undefined &&
+      missing !== undefined
+    )
+      facts[name] = { pytorch, operators, dtypes, gradient, ways, passed, failed, missing };
   const lowest = Object.fromEntries(rows.map((o) => [o.name, o.featureLevel]));
-  const brief = Object.fromEntries(rows.filter((o) => o.bfloat16 !== undefined).map((o) => [o.name, o.bfloat16]));
-  write(tableOf({ facts, lowest, spaces, brief }));
+  const brief = Object.fromEntries(rows.flatMap((o) => (o.bfloat16 === undefined ? [] : [[o.name, o.bfloat16]])));
+  return { facts, lowest, spaces, brief };
 }
 
 /** Every file that is made of the table, with its text. */
-export const filesOf = (table) => [
+export const filesOf = (table: Table): readonly Generated[] => [
   [jsonFile, textOf(table)],
   [pageFile, pageOf(table)],
   ["README.md", readmeWith(readFileSync(at("README.md"), "utf8"), table)],
 ];
 
-export function write(table) {
-  for (const [file, text] of filesOf(table))
-    if (!existsSync(at(file)) || readFileSync(at(file), "utf8") !== text) writeFileSync(at(file), text);
-}
+/** Names that came or went: known facts stay with their operations, a new one has none until the recorded cases run. */
+export const refresh = (): void => writeGenerated(filesOf(tableOf(recordedIn(readTable()))));
 
 /** What is out of date, told without running a case; null: nothing. */
-export function staleness() {
+export function staleness(): string | null {
   if (!existsSync(at(jsonFile)) || !existsSync(at(pageFile))) return `${jsonFile} is missing.`;
-  const table = JSON.parse(readFileSync(at(jsonFile), "utf8"));
-  const listed = (families) =>
-    families.flatMap((f) => (f.names ?? f.operations.map((o) => o.name)).map((n) => `${f.file}:${f.title}:${n}`)).toSorted();
-  const [now, known] = [listed(familiesOf(table.spaces)), listed(table.families)];
+  const table = readTable();
+  const listed = ({ file, title }: { file: string; title: string }, names: readonly string[]): readonly string[] =>
+    names.map((n) => `${file}:${title}:${n}`);
+  const now = familiesOf(table.spaces).flatMap((f) => listed(f, f.names));
+  const known = table.families.flatMap((f) =>
+    listed(
+      f,
+      f.operations.map((o) => o.name),
+    ),
+  );
   const different = [...now.filter((n) => !known.includes(n)), ...known.filter((n) => !now.includes(n))];
   if (different.length > 0) return `${jsonFile} is out of date: ${different.slice(0, 5).join(", ")}.`;
   if (JSON.stringify(table.aten) !== JSON.stringify(withNames(table).aten)) return `${jsonFile} does not have the names of ${atenFile}.`;

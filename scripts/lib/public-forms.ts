@@ -1,9 +1,11 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The text of what users call: functions that check their arguments by their declared types, then call the family's.
+import type { Fields, Instance, Like, ObjectSchema, Schema } from "./schema.ts";
+import type { Parameter, Signature } from "./signatures.ts";
 
-const join = (words, last) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`);
+const join = (words: readonly string[], last: string): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 
-const texts = {
+const texts: Partial<Record<Schema["kind"], string>> = {
   tensor: "a tensor",
   number: "a number",
   string: "a string",
@@ -17,20 +19,33 @@ const texts = {
   iterable: "an iterable",
   record: "an object",
 };
-const plurals = { tensor: "tensors", number: "numbers", string: "strings", boolean: "booleans", function: "functions" };
+const plurals: Partial<Record<Schema["kind"], string>> = {
+  tensor: "tensors",
+  number: "numbers",
+  string: "strings",
+  boolean: "booleans",
+  function: "functions",
+};
 
 /** "numbers and strings"; null where there is no word. */
-function pluralOf(schema) {
+function pluralOf(schema: Schema): string | null {
   const words = (schema.kind === "union" ? schema.of : [schema]).map((s) =>
     s.kind === "instance" ? `${nameOf(s)}s` : (plurals[s.kind] ?? null),
   );
-  return words.includes(null) ? null : join(words, "and");
+  return words.every((word) => word !== null) ? join(words, "and") : null;
 }
 
-const nameOf = ({ name }) => (name === "ComplexTensor" ? "complex tensor" : name === "LRScheduler" ? "schedule" : name.toLowerCase());
-const article = (noun) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
+const nameOf = ({ name }: Instance): string =>
+  name === "ComplexTensor" ? "complex tensor" : name === "LRScheduler" ? "schedule" : name.toLowerCase();
+const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
 
-function textOf(schema) {
+function wordOf({ kind }: Schema): string {
+  const word = texts[kind];
+  if (word === undefined) throw new Error(`a value of kind ${kind} has no word`);
+  return word;
+}
+
+function textOf(schema: Schema): string {
   if (schema.kind === "any") return "anything";
   if (schema.kind === "instance") return article(nameOf(schema));
   if (schema.kind === "literal") return JSON.stringify(schema.value);
@@ -38,10 +53,10 @@ function textOf(schema) {
   if (schema.kind === "rest") return `one after the other, ${pluralOf(schema.of) ?? textOf(schema.of)}`;
   if (schema.kind === "array" || schema.kind === "iterable" || schema.kind === "record") {
     const many = pluralOf(schema.of);
-    const whole = schema.kind === "array" ? "an array" : texts[schema.kind];
+    const whole = schema.kind === "array" ? "an array" : wordOf(schema);
     return many === null ? whole : `${whole} of ${many}`;
   }
-  if (schema.kind !== "union") return texts[schema.kind];
+  if (schema.kind !== "union") return wordOf(schema);
   const kinds = new Set(schema.of.map((s) => s.kind));
   // Where numbers are taken in every form, "a number" says it.
   const isAnyNumber = kinds.has("number") && kinds.has("bigint") && kinds.has("boolean");
@@ -55,33 +70,37 @@ function textOf(schema) {
 }
 
 /** Whether what is wrong is no tensor, or no dtype, rather than a value out of range. */
-const isOfDTypes = (s) =>
+const isOfDTypes = (s: Schema): boolean =>
   s.kind === "tensor" ||
   s.kind === "dtype" ||
-  (["array", "rest", "iterable", "record"].includes(s.kind) && isOfDTypes(s.of)) ||
+  ((s.kind === "array" || s.kind === "rest" || s.kind === "iterable" || s.kind === "record") && isOfDTypes(s.of)) ||
   (s.kind === "union" && s.of.some(isOfDTypes));
+
+/** A kind as JSON says it: "tensor", ["array", 3], ["|", "number", "tensor"]. */
+type Test = string | readonly (string | number | boolean | bigint | null | Test | Readonly<Record<string, number>>)[];
 
 /** The same kinds as rows of a table (src/public/table.ts), by number. */
 export class KindRows {
-  #numbers = new Map();
-  #rows = [];
-  classes = new Map();
+  readonly #numbers = new Map<string, number>();
+  readonly #rows: (readonly [Test, string, 0 | 1])[] = [];
+  /** The files of the classes that kinds name. */
+  readonly classes = new Map<string, string>();
 
-  numberOf(schema) {
+  numberOf(schema: Schema): number {
     const key = JSON.stringify(schema);
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
-    const row = [this.#test(schema), textOf(schema), isOfDTypes(schema) ? 1 : 0];
+    const test = this.#test(schema);
     this.#numbers.set(key, this.#rows.length);
-    this.#rows.push(row);
+    this.#rows.push([test, textOf(schema), isOfDTypes(schema) ? 1 : 0]);
     return this.#rows.length - 1;
   }
 
-  #fields(fields) {
+  #fields(fields: Fields): Readonly<Record<string, number>> {
     return Object.fromEntries(Object.entries(fields).map(([name, s]) => [name, this.numberOf(s)]));
   }
 
-  #test(schema) {
+  #test(schema: Schema): Test {
     switch (schema.kind) {
       case "instance":
         this.classes.set(schema.name, schema.file);
@@ -107,36 +126,32 @@ export class KindRows {
   }
 
   /** "x:0 options:3" */
-  signature({ parameters }) {
-    return parameters
-      .map((p) => {
-        const schema = p.isRest ? (p.schema.kind === "array" ? { ...p.schema, kind: "rest" } : p.schema) : optional(p);
-        return `${p.isRest ? "..." : ""}${p.name}:${this.numberOf(schema)}`;
-      })
-      .join(" ");
+  signature({ parameters }: Pick<Signature, "parameters">): string {
+    return parameters.map((p) => `${p.isRest ? "..." : ""}${p.name}:${this.numberOf(taken(p))}`).join(" ");
   }
 
-  get text() {
+  get text(): string {
     return JSON.stringify(this.#rows);
   }
 }
 
 /** The kinds that were asked for, each once. */
 export class Kinds {
-  #names = new Map();
-  #lines = [];
-  #imports = new Set();
-  #listed = [];
+  readonly #names = new Map<string, string>();
+  readonly #lines: string[] = [];
+  readonly #imports = new Set<string>();
+  readonly #listed: string[] = [];
 
   /** The name of the exported kind for a schema. */
-  nameOf(schema) {
+  nameOf(schema: Schema): string {
     if (schema.kind === "any") return "anything";
     const key = JSON.stringify(schema);
     const known = this.#names.get(key);
     if (known !== undefined) return known;
     const objects = (schema.kind === "union" ? schema.of : [schema]).filter((s) => s.kind === "object");
     const test = this.testOf(schema, "v");
-    const fields = objects.length === 1 ? this.#fields(objects[0]) : "null";
+    const [object, ...others] = objects;
+    const fields = object !== undefined && others.length === 0 ? this.#fields(object) : "null";
     const name = `kind${this.#names.size}`;
     this.#names.set(key, name);
     this.#lines.push(
@@ -145,7 +160,7 @@ export class Kinds {
     return name;
   }
 
-  #fields({ fields }) {
+  #fields({ fields }: ObjectSchema | Like): string {
     const known = Object.entries(fields).map(([name, s]) => `${name}: ${this.nameOf(s)}`);
     const key = `fields ${known.join(", ")}`;
     let name = this.#names.get(key);
@@ -158,7 +173,7 @@ export class Kinds {
   }
 
   /** An expression that tells whether v is of a schema. */
-  testOf(schema, v) {
+  testOf(schema: Schema, v: string): string {
     switch (schema.kind) {
       case "any":
         return "true";
@@ -201,28 +216,31 @@ export class Kinds {
   }
 
   /** Its place in the list of kinds. */
-  numberOf(schema) {
+  numberOf(schema: Schema): number {
     const name = this.nameOf(schema);
     if (!this.#listed.includes(name)) this.#listed.push(name);
     return this.#listed.indexOf(name);
   }
 
-  get text() {
+  get text(): string {
     const anything = 'export const anything: Kind = { is: () => true, text: "anything", isOfDTypes: false, fields: null };';
     const list = `/** For refusals, which name kinds by their places here. */\nsetKinds(() => [${this.#listed.join(", ")}]);`;
     return [...this.#imports, anything, ...this.#lines, list].join("\n");
   }
 }
 
-const optional = (p) => {
+/** What a parameter takes: for a rest all of its values, for an optional one nothing too. */
+function taken(p: Parameter): Schema {
+  if (p.isRest) return p.schema.kind === "array" ? { ...p.schema, kind: "rest" } : p.schema;
   if (!p.isOptional || p.schema.kind === "any") return p.schema;
   const own = p.schema.kind === "union" ? p.schema.of : [p.schema];
   return own.some((s) => s.kind === "undefined") ? p.schema : { kind: "union", of: [...own, { kind: "undefined" }] };
-};
+}
 
 /** What is passed most, a tensor or nothing, is told without a call. */
-function inlineTest({ name, schema }, test) {
-  const among = (kind) => schema.kind === kind || (schema.kind === "union" && schema.of.some((s) => s.kind === kind));
+function inlineTest({ name, schema }: { name: string; schema: Schema }, test: string): string {
+  const among = (kind: Schema["kind"]): boolean =>
+    schema.kind === kind || (schema.kind === "union" && schema.of.some((s) => s.kind === kind));
   if (schema.kind === "tensor") return `isTensor(${name})`;
   if (among("tensor")) return `(isTensor(${name}) || ${test})`;
   return among("undefined") ? `(${name} === undefined || ${test})` : test;
@@ -232,23 +250,29 @@ function inlineTest({ name, schema }, test) {
  * The parts of a function that checks: its parameters, and its body, which gives `call(names)` under the user's name. isMethod: the first
  * parameter is `this`. runsCode: it runs code of the user's, whose errors keep their names.
  */
-export function formOf(kinds, name, { parameters, isAsync }, call, { isMethod = false, runsCode = false } = {}) {
-  const taken = parameters.map((p, i) => ({
+export function formOf(
+  kinds: Kinds,
+  name: string,
+  { parameters, isAsync }: Signature,
+  call: (given: readonly string[]) => string,
+  { isMethod = false, runsCode = false } = {},
+): { parameters: readonly string[]; isAsync: boolean; body: string } {
+  const all = parameters.map((p, i) => ({
     name: isMethod && i === 0 ? "this" : p.isRest ? "rest" : `$${i}`,
     label: p.name,
-    isRest: p.isRest === true,
-    hasDefault: p.hasDefault === true,
-    schema: p.isRest ? (p.schema.kind === "array" ? { ...p.schema, kind: "rest" } : p.schema) : optional(p),
+    isRest: p.isRest,
+    hasDefault: p.hasDefault,
+    schema: taken(p),
   }));
-  const own = taken.filter((p) => p.name !== "this");
+  const own = all.filter((p) => p.name !== "this");
   const tests = own
-    .filter((p) => p.schema.kind !== "any" && !(p.isRest && p.schema.of?.kind === "any"))
+    .filter((p) => p.schema.kind !== "any" && !(p.schema.kind === "rest" && p.schema.of.kind === "any"))
     .map((p) => inlineTest(p, `kinds.${kinds.nameOf(p.schema)}.is(${p.name})`));
   // What comes after the last parameter is refused, not ignored. A parameter more would make importing slower: it needs a default.
   if (!own.some((p) => p.isRest)) tests.push(`(arguments.length <= ${own.length} || isAll(arguments, ${own.length}))`);
   const spec = own.map((p) => `${p.isRest ? "..." : ""}${p.label}:${kinds.numberOf(p.schema)}`).join(" ");
   const refusal = tests.length === 0 ? "" : `if (!(${tests.join(" && ")})) throw refused("${name}", "${spec}", arguments); `;
-  const given = taken.map((p) => (p.isRest ? `...${p.name}` : p.name));
+  const given = all.map((p) => (p.isRest ? `...${p.name}` : p.name));
   const run = call(given);
   return {
     // A default keeps the function's length, which tells how many arguments it needs.

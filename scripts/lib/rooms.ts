@@ -1,11 +1,13 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The rooms beside the operations, as users see them: src/public/<room>.generated.ts, whose functions, classes and methods check their
 // arguments by their declared types.
+import type { Generated } from "./generated.ts";
 import { KindRows } from "./public-forms.ts";
-import { classOf, docOf, exportsOf, made, signature, typeParametersOf } from "./signatures.ts";
+import { classOf, exportsOf, made, signature, typeParametersOf, type ClassSignature, type Export } from "./signatures.ts";
+import { docOf } from "./source.ts";
 
+type Room = readonly [room: string, index: string, prefix: string];
 /** [room, its exports, before the names in errors]. Rooms inside rooms are namespaces there. */
-const rooms = [
+const rooms: readonly Room[] = [
   ["fft", "fft/index.ts", ""],
   ["linalg", "ops/linalg/index.ts", "linalg."],
   ["masked", "ops/masked.ts", "masked."],
@@ -24,36 +26,46 @@ const rooms = [
 /** Rooms whose functions name themselves in errors, or run code of the user's. */
 const keepsNames = new Set(["linalg", "data", "safetensors", "onnx"]);
 
-const fileOf = (room) => `src/public/${room}.generated.ts`;
-const spaceOf = (file) => `$${file.slice(0, -3).replace(/[-/](\w)/g, (_, c) => c.toUpperCase())}`;
-const quoted = (text) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+const fileOf = (room: string): string => `src/public/${room}.generated.ts`;
+const spaceOf = (file: string): string => `$${file.slice(0, -3).replace(/[-/](\w)/g, (_, c: string) => c.toUpperCase())}`;
+const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
 /** The methods of a class, "forward x:0;at index:1", and those of its bases that are not exported themselves. */
-function methodsOf(kinds, exported, found) {
-  const own = found.methods.map((m) => `${m.name} ${kinds.signature(m)}`.trim()).join(";");
-  const isOwn = found.base !== null && !exported.some((e) => e.name === found.base.name);
-  return [own, ...(isOwn ? methodsOf(kinds, exported, found.base) : [])];
+function methodsOf(kinds: KindRows, exported: readonly Export[], { methods, base }: ClassSignature): readonly string[] {
+  const own = methods.map((m) => `${m.name} ${kinds.signature(m)}`.trim()).join(";");
+  return [own, ...(base === null || exported.some((e) => e.name === base.name) ? [] : methodsOf(kinds, exported, base))];
 }
 
 /** The text of one room. */
-function roomText(kinds, header, [room, index, prefix]) {
-  const spaces = new Map();
-  const spaceIn = (file) => {
-    spaces.set(file, spaceOf(file));
-    return spaces.get(file);
+function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room): string {
+  const spaces = new Map<string, string>();
+  const spaceIn = (file: string): string => {
+    const space = spaceOf(file);
+    spaces.set(file, space);
+    return space;
   };
-  const types = new Map();
-  const lines = [];
+  const types = new Map<string, readonly string[]>();
+  const lines: string[] = [];
   const exported = exportsOf(index);
+  const classIn = (file: string, name: string): ClassSignature => {
+    const found = classOf(file, name);
+    if (found === null) throw new Error(`${file}: the class ${name} was not found`);
+    return found;
+  };
 
-  const functionText = (file, local, name) => {
+  const functionText = (file: string, local: string, name: string): string => {
     const found = signature(file, local);
+    if (found === null) throw new Error(`${file}: ${local} has no types that can be read`);
+    const { result, parameters } = found;
     // A layer's function and its class are checked once, under the class's name.
-    const isFactory = exported.some((e) => e.what === "class" && e.name === found.result && made(file, local) === found.result);
-    if (isFactory && found.parameters.some((p, i) => p.isOptional !== classOf(file, found.result).parameters[i].isOptional))
-      throw new Error(`${file}: ${local} and ${found.result} may not leave out the same`);
+    const isFactory = exported.some((e) => e.what === "class" && e.name === result) && made(file, local) === result;
     const own = `${spaceIn(file)}.${local}`;
-    if (isFactory) return `factory(${found.result}, ${own})`;
+    if (isFactory && result !== null) {
+      const ofClass = classIn(file, result).parameters;
+      if (parameters.some((p, i) => p.isOptional !== ofClass[i]?.isOptional))
+        throw new Error(`${file}: ${local} and ${result} may not leave out the same`);
+      return `factory(${result}, ${own})`;
+    }
     const form = keepsNames.has(room) ? (found.isAsync ? "guardedAsync" : "guarded") : "checked";
     if (form === "checked" && found.isAsync) throw new Error(`${file}: ${local} is asynchronous; add its room to keepsNames`);
     return `${form}(${own}, "${prefix}${name}", "${kinds.signature(found)}")`;
@@ -68,7 +80,7 @@ function roomText(kinds, header, [room, index, prefix]) {
     } else if (what === "value" || file === "errors.ts") lines.push(reexported);
     else if (what === "function") lines.push(`${docOf(file, local)}export const ${name} = ${functionText(file, local, name)};`);
     else {
-      const found = classOf(file, local);
+      const found = classIn(file, local);
       const methods = methodsOf(kinds, exported, found);
       // Models are made by the library itself.
       if (file === "onnx/model.ts" || found.isAbstract) {
@@ -98,9 +110,9 @@ function roomText(kinds, header, [room, index, prefix]) {
 }
 
 /** [file, text] of each room, and of the kinds that they share. */
-export function roomTexts(header) {
+export function roomTexts(header: string): readonly Generated[] {
   const kinds = new KindRows();
-  const texts = rooms.map((room) => [fileOf(room[0]), roomText(kinds, header, room)]);
+  const texts = rooms.map((room) => [fileOf(room[0]), roomText(kinds, header, room)] as const);
   const classes = [...kinds.classes];
   const lines = [
     'import { KindTable, forms } from "./table.ts";',

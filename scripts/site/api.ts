@@ -1,4 +1,3 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The API reference: TypeDoc over the package's declarations, a page for each family of functions and each file of a room.
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -8,36 +7,61 @@ import { readFamilies } from "../lib/families.ts";
 import { firstSentence } from "../lib/first-comment.ts";
 import { ScriptError, at } from "../tools/project.ts";
 
+/** A page that TypeDoc makes: what its module exports. */
+interface Entry {
+  readonly name: string;
+  readonly title: string;
+  readonly code: string;
+}
+interface Group {
+  readonly text: string;
+  readonly entries: readonly Entry[];
+}
+/** A group of the site's sidebar. */
+export interface Sidebar {
+  readonly text: string;
+  readonly items: readonly { readonly text: string; readonly link: string }[];
+}
+
+/** What is used of TypeDoc, which is installed for the site alone. */
+interface TypeDoc {
+  readonly LogLevel: { readonly Error: number };
+  readonly Application: { bootstrapWithPlugins(options: Readonly<Record<string, unknown>>): Promise<Application> };
+}
+interface Application {
+  readonly logger: { hasErrors(): boolean };
+  convert(): Promise<object | undefined>;
+  generateOutputs(project: object): Promise<void>;
+}
+
 /** What a sidebar has room for. */
-const brief = (title) => title.split(/[:,;] /)[0];
-const firstComment = (file) => firstSentence(readFileSync(at("src", file), "utf8"), basename(file, ".ts"));
+const brief = (title: string): string => title.replace(/[:,;] .*$/s, "");
+const firstComment = (file: string): string => firstSentence(readFileSync(at("src", file), "utf8"), basename(file, ".ts"));
 
 /**
  * Declarations with what users call in place of its checked form: `export declare const relu: typeof $activation.relu` has neither
  * parameters nor a comment of its own.
  */
-function plainDeclarations(from, to) {
+function plainDeclarations(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => !path.includes("bundle") && (path.endsWith(".d.ts") || !/\.\w+$/.test(path)) });
-  for (const name of readdirSync(to, { recursive: true })) {
+  for (const name of readdirSync(to, { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".generated.d.ts")) continue;
     const file = join(to, name);
     const text = readFileSync(file, "utf8");
-    const homes = Object.fromEntries(
-      [...text.matchAll(/^import \* as (\$?\w+) from "([^"]+)";$/gm)].map(([, local, path]) => [local, path]),
-    );
+    const homes = new Map([...text.matchAll(/^import \* as (\$?\w+) from "([^"]+)";$/gm)].map(([, local, path]) => [local, path]));
     const plain = text.replaceAll(
       /^(?:\/\*\*(?:(?!\*\/)[\s\S])*?\*\/\n)?export declare const (\w+): typeof (\$?\w+)\.(\w+);$/gm,
-      (line, as, local, own) =>
-        homes[local] === undefined ? line : `export { ${own}${own === as ? "" : ` as ${as}`} } from "${homes[local]}";`,
+      (line, as: string, local: string, own: string) =>
+        homes.has(local) ? `export { ${own}${own === as ? "" : ` as ${as}`} } from "${homes.get(local)}";` : line,
     );
     writeFileSync(file, plain);
   }
-  for (const name of readdirSync(to, { recursive: true })) {
+  for (const name of readdirSync(to, { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".d.ts")) continue;
     const text = readFileSync(join(to, name), "utf8");
     const functions = text.replaceAll(
       /^export declare const (\w+): ((?:<[^\n]*?>)?\([^\n]*\)) => ([^\n]+);$/gm,
-      (line, as, parameters, result) =>
+      (line, as: string, parameters: string, result: string) =>
         isBalanced(parameters) && isBalanced(result) ? `export declare function ${as}${parameters}: ${result};` : line,
     );
     // A model is callable, and tensors have each function as a method: said once, not of every class.
@@ -49,7 +73,7 @@ function plainDeclarations(from, to) {
 }
 
 /** Whether every parenthesis that is opened is closed, so that the arrow behind is not one of a parameter. */
-function isBalanced(text) {
+function isBalanced(text: string): boolean {
   let depth = 0;
   for (const c of text) {
     if (c === "(") depth++;
@@ -58,9 +82,9 @@ function isBalanced(text) {
   return depth === 0;
 }
 
-/** Groups of pages: [{ text, entries: [{ name, title, code }] }]. `from` is what the entries import the declarations from. */
-function groups() {
-  const from = (path) => `../types/${path}`;
+function groups(): readonly Group[] {
+  /** What the entries import declarations from. */
+  const from = (path: string): string => `../types/${path}`;
   const ops = readFamilies()
     .map(({ file, exports }) => {
       const list = exports.map((e) => `${e.isType ? "type " : ""}${e.name}${e.as === e.name ? "" : ` as ${e.as}`}`);
@@ -73,11 +97,11 @@ function groups() {
     })
     .filter((e) => e.functions > 0)
     .toSorted((a, b) => a.title.localeCompare(b.title, "en"));
-  const exported = (file) => [...readFileSync(at("src", file), "utf8").matchAll(/^export .*? from "\.\/([\w/-]+)\.ts";$/gm)];
-  const room = (folder, leave = []) =>
-    exported(`${folder}/index.ts`)
-      .filter(([line, path]) => !line.includes("export type") && !path.endsWith(".generated") && !leave.includes(path))
-      .map(([line, path]) => ({
+  const room = (folder: string): readonly Entry[] =>
+    [...readFileSync(at("src", folder, "index.ts"), "utf8").matchAll(/^export .*? from "\.\/([\w/-]+)\.ts";$/gm)]
+      .map(([line, path = ""]) => ({ line, path }))
+      .filter(({ line, path }) => !line.includes("export type") && !path.endsWith(".generated"))
+      .map(({ line, path }) => ({
         name: `${folder}-${path.replace("/index", "").replaceAll("/", "-")}`,
         title: firstComment(`${folder}/${path}.ts`),
         code: line.replace(`"./${path}.ts"`, `"${from(`${folder}/${path}.ts`)}"`).replace(/export \* as \w+/, "export *"),
@@ -99,7 +123,7 @@ function groups() {
       ],
     },
     { text: "dx.nn", entries: room("nn") },
-    { text: "dx.optim", entries: [...room("optim")] },
+    { text: "dx.optim", entries: room("optim") },
     { text: "dx.data", entries: room("data") },
     {
       text: "dx.io",
@@ -121,7 +145,7 @@ function groups() {
 }
 
 /** Writes pages into `out`; the sidebar's groups. `work`: a folder with node_modules that has TypeDoc. */
-export async function apiPages(work, out) {
+export async function apiPages(work: string, out: string): Promise<readonly Sidebar[]> {
   if (!existsSync(at("dist", "index.d.ts")))
     throw new ScriptError("NOT_BUILT", "There are no declarations in dist.", "Run: npm run build:ts");
   const types = join(work, "types");
@@ -150,9 +174,10 @@ export async function apiPages(work, out) {
       include: ["entries/*.ts"],
     }),
   );
-  const { Application, LogLevel } = await import(pathToFileURL(createRequire(join(work, "package.json")).resolve("typedoc")).href);
-  const app = await Application.bootstrapWithPlugins({
-    plugin: [createRequire(join(work, "package.json")).resolve("typedoc-plugin-markdown")],
+  const { resolve } = createRequire(join(work, "package.json"));
+  const typedoc: TypeDoc = await import(pathToFileURL(resolve("typedoc")).href);
+  const app = await typedoc.Application.bootstrapWithPlugins({
+    plugin: [resolve("typedoc-plugin-markdown")],
     entryPoints: all.flatMap((g) => g.entries.map((e) => join(entries, `${e.name}.ts`))),
     tsconfig: join(work, "tsconfig.api.json"),
     out,
@@ -173,7 +198,7 @@ export async function apiPages(work, out) {
     interfacePropertiesFormat: "table",
     expandParameters: true,
     fileExtension: ".md",
-    logLevel: LogLevel.Error,
+    logLevel: typedoc.LogLevel.Error,
     validation: false,
   });
   const project = await app.convert();

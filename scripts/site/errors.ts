@@ -1,25 +1,33 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The errors that the sources throw, by class and text.
 import { readFileSync, readdirSync } from "node:fs";
-import { parseSync } from "rolldown/utils";
+import { Visitor, parseSync, type ESTree } from "rolldown/utils";
 import { ScriptError, at } from "../tools/project.ts";
 
+/** What is known of an error's data. */
+type Data = Readonly<Record<string, string | undefined>>;
+interface Found {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** A part of a text as far as the source says it: what comes at run time is an ellipsis. */
-function textOf(node) {
-  if (node === undefined) return undefined;
+function textOf(node: ESTree.Argument): string {
   if (node.type === "Literal") return String(node.value);
   if (node.type === "TemplateLiteral")
     return node.quasis
-      .map((q, i) => `${q.value.cooked}${i < node.expressions.length ? (textOf(node.expressions[i]) ?? "…") : ""}`)
+      .map((q, i) => {
+        const next = node.expressions[i];
+        return `${q.value.cooked}${next === undefined ? "" : textOf(next)}`;
+      })
       .join("");
   if (node.type === "ConditionalExpression") {
-    const [a, b] = [textOf(node.consequent) ?? "…", textOf(node.alternate) ?? "…"];
+    const [a, b] = [textOf(node.consequent), textOf(node.alternate)];
     return a === b ? a : "…";
   }
   return "…";
 }
 
-const propertiesOf = (node) =>
+const propertiesOf = (node: ESTree.Argument | undefined): Data =>
   node?.type !== "ObjectExpression"
     ? {}
     : Object.fromEntries(
@@ -27,7 +35,7 @@ const propertiesOf = (node) =>
       );
 
 /** The text that errors.ts makes of the same data. */
-function messageOf({ operation, argument, expected, received, hint }) {
+function messageOf({ operation, argument, expected, received, hint }: Data): string {
   const subject = argument === undefined ? "" : `${argument} `;
   const rule = expected === undefined ? "" : `${subject}must be ${expected}`;
   const got = received === undefined ? "" : `${rule === "" ? subject : ""}received ${received}`;
@@ -38,33 +46,36 @@ function messageOf({ operation, argument, expected, received, hint }) {
 const listed = ["ShapeError", "DTypeError", "ValueError", "IndexError", "DeviceError", "DisposedError", "FormatError"];
 const objects = ["AutogradError", "UnsupportedError", "TraceError", "DxError"];
 
-function* created(node) {
-  if (node === null || typeof node !== "object") return;
-  if (Array.isArray(node)) for (const child of node) yield* created(child);
-  else {
-    if (node.type === "NewExpression" && node.callee.type === "Identifier") yield node;
-    for (const [key, child] of Object.entries(node)) if (key !== "parent") yield* created(child);
-  }
+/** Every `new Name(…)` of a program. */
+function created(program: ESTree.Program): readonly ESTree.NewExpression[] {
+  const found: ESTree.NewExpression[] = [];
+  new Visitor({ NewExpression: (node) => void found.push(node) }).visit(program);
+  return found;
 }
 
-function errorOf(node) {
-  const name = node.callee.name;
-  const [first, ...rest] = node.arguments;
+function errorOf({ callee, arguments: given }: ESTree.NewExpression): Found | null {
+  if (callee.type !== "Identifier") return null;
+  const { name } = callee;
   if (listed.includes(name)) {
-    const [operation, argument, expected, received, hint] = [first, ...rest].map(textOf);
+    const [operation, argument, expected, received, hint] = given.map(textOf);
     return { name, text: messageOf({ operation, argument, expected, received: received === undefined ? undefined : "…", hint }) };
   }
   if (objects.includes(name)) {
-    const data = propertiesOf(first);
-    return data.operation === undefined ? null : { name, text: messageOf(data) };
+    const data = propertiesOf(given[0]);
+    return data["operation"] === undefined ? null : { name, text: messageOf(data) };
   }
   return null;
 }
 
-/** Every error of src: its class, its text, and the file. */
-export function errors() {
-  const all = new Map();
-  for (const file of readdirSync(at("src"), { recursive: true })) {
+/** Its class, its text, and the file. */
+export interface ThrownError extends Found {
+  readonly file: string;
+}
+
+/** Every error of src. */
+export function errors(): readonly ThrownError[] {
+  const all = new Map<string, ThrownError>();
+  for (const file of readdirSync(at("src"), { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".ts") || file.includes(".generated.")) continue;
     const { program } = parseSync(file, readFileSync(at("src", file), "utf8"), { lang: "ts" });
     for (const node of created(program)) {
@@ -75,7 +86,7 @@ export function errors() {
     }
   }
   // Those that many functions share come last.
-  const isShared = (e) => (e.text.startsWith("…") ? 1 : 0);
+  const isShared = (e: Found): number => (e.text.startsWith("…") ? 1 : 0);
   const list = [...all.values()].toSorted((a, b) => isShared(a) - isShared(b) || a.text.localeCompare(b.text, "en"));
   if (list.length < 300) throw new ScriptError("ERRORS", `Only ${list.length} errors were found in src.`);
   return list;
@@ -100,7 +111,7 @@ const meanings = {
   NativeLoadError: "The addon or a library could not be loaded: which, every path tried, and the remedy ([runtimes](runtimes.md)).",
 };
 
-export const errorsPage = (list) => `---
+export const errorsPage = (list: readonly ThrownError[]): string => `---
 outline: false
 ---
 

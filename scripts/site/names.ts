@@ -1,30 +1,38 @@
-// @ts-nocheck: what it reads (a parser's tree, facts in JSON, a test runner's tasks) has no types here.
 // The tables of names: from PyTorch's and TensorFlow.js's to those of here.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { readTable } from "../lib/operators-page.ts";
 import { ScriptError, at } from "../tools/project.ts";
 
-const code = (name) => `\`${name}\``;
-const table = (head, rows) =>
+/** What is known of an object by a name of it. */
+type Names = Readonly<Record<string, unknown>>;
+
+const isNames = (value: unknown): value is Names => (typeof value === "object" && value !== null) || typeof value === "function";
+
+const code = (name: string): string => `\`${name}\``;
+type Row = readonly string[];
+const table = (head: Row, rows: readonly Row[]): string =>
   `| ${head.join(" | ")} |\n|${head.map(() => " --- |").join("")}\n${rows.map((r) => `| ${r.join(" | ")} |`).join("\n")}\n`;
-const byName = ([a], [b]) => a.localeCompare(b, "en");
+const byName = ([a = ""]: Row, [b = ""]: Row): number => a.localeCompare(b, "en");
 
 /** What the package exports, as a user imports it. */
-const library = () => import(pathToFileURL(at("dist", "bundle", "dxtensor.js")).href);
+const library = (): Promise<Names> => import(pathToFileURL(at("dist", "bundle", "dxtensor.js")).href);
 
 /** "nn.functional.relu" → the value of that name, undefined for none. */
-const valueOf = (dx, path) => path.split(".").reduce((object, name) => object?.[name], dx);
+const valueOf = (dx: Names, path: string): unknown =>
+  path.split(".").reduce<unknown>((object, name) => (isNames(object) ? object[name] : undefined), dx);
+const namesOf = (value: unknown): readonly string[] => (isNames(value) ? Object.keys(value) : []);
 
 /** Classes with the PyTorch class that their comments name: [torch.nn.LSTM, nn.lstm]. */
-function classesOf(dx, space, folder) {
+function classesOf(dx: Names, space: string, folder: readonly string[]): readonly Row[] {
   const files = readdirSync(at("src", ...folder)).filter((name) => name.endsWith(".ts"));
   return files.flatMap((name) => {
     const text = readFileSync(at("src", ...folder, name), "utf8");
-    return [...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\nexport class (\w+)/g)].flatMap(([, comment, own]) =>
+    return [...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\nexport class (\w+)/g)].flatMap(([, comment = "", own = ""]) =>
       [...comment.matchAll(/torch\.(?:nn|optim)(?:\.\w+)*\.([A-Z]\w+)/g)].slice(0, 1).map(([torch]) => {
         // conv2d() makes a Conv2d; a few classes are made by new alone.
-        const make = Object.keys(valueOf(dx, space)).find((n) => n.toLowerCase() === own.toLowerCase() && n !== own);
+        const make = namesOf(valueOf(dx, space)).find((n) => n.toLowerCase() === own.toLowerCase() && n !== own);
         return [code(torch), code(make === undefined ? `new dx.${space}.${own}(…)` : `dx.${space}.${make}(…)`)];
       }),
     );
@@ -32,9 +40,9 @@ function classesOf(dx, space, folder) {
 }
 
 /** docs of PyTorch's names, from docs/operators.json and the comments of the classes. */
-export async function pytorchPage() {
+export async function pytorchPage(): Promise<string> {
   const dx = await library();
-  const { families, aten } = JSON.parse(readFileSync(at("docs", "operators.json"), "utf8"));
+  const { families, aten } = readTable();
   const rows = families.flatMap(({ operations }) =>
     operations.flatMap((o) =>
       (o.pytorch ?? []).map((name) => [code(`torch.${name}`), code(`dx.${o.name}`), o.status === "complete" ? "" : o.status]),
@@ -76,7 +84,7 @@ ${table(["PyTorch", "dxtensor"], optimizers.toSorted(byName))}
 
 ${table(
   ["PyTorch's operator", "why"],
-  aten.filter((o) => o.none !== undefined).map((o) => [code(o.name), o.none.replaceAll("|", "\\|")]),
+  aten.flatMap(({ name, none }) => (none === undefined ? [] : [[code(name), none.replaceAll("|", "\\|")]])),
 )}`;
 }
 
@@ -85,13 +93,13 @@ const inner =
   /_$|^(register|unregister|deregister|copyRegistered|getBackend$|getGradient|getKernel|enable|engine$|env$|ready$|setPlatform|setdiff1dAsync|buffer$|print$|nextFrame$|enclosingPowerOfTwo|deprecationWarn|upcastType|findBackend|removeBackend|sumOutType|variableGrads|backend$|getKernelsForBackend)/;
 
 /** docs of TensorFlow.js's names: the same name where the package exports it, else a line of tfjs-names.json, else none. */
-export async function tfjsPage() {
+export async function tfjsPage(): Promise<string> {
   const dx = await library();
-  const tf = createRequire(at("package.json"))("@tensorflow/tfjs-core");
-  const names = JSON.parse(readFileSync(at("scripts", "site", "tfjs-names.json"), "utf8"));
+  const tf: Names = createRequire(at("package.json"))("@tensorflow/tfjs-core");
+  const names: Readonly<Record<string, string>> = JSON.parse(readFileSync(at("scripts", "site", "tfjs-names.json"), "utf8"));
   const plain = Object.keys(tf).filter((n) => typeof tf[n] === "function" && /^[a-z]/.test(n) && !inner.test(n));
   const spaces = ["losses", "image", "linalg", "spectral", "train", "signal", "fused"].flatMap((s) =>
-    Object.keys(tf[s]).map((n) => `${s}.${n}`),
+    namesOf(tf[s]).map((n) => `${s}.${n}`),
   );
   const rows = [...plain, ...spaces].map((name) => {
     const here = names[name] ?? (typeof valueOf(dx, name) === "function" ? name : undefined);
@@ -123,6 +131,6 @@ not \`[N, H, W, C]\`, and options are an object.
 
 ${table(
   ["TensorFlow.js", "dxtensor"],
-  rows.toSorted(byName).map(([a, b]) => [a, b]),
+  rows.toSorted(byName).map((row) => row.slice(0, 2)),
 )}`;
 }
