@@ -30,6 +30,8 @@ export class Capabilities {
   readonly addsRowsInOrder: boolean;
   /** TOP_K1 takes NaN for the greatest, both zeros for equal, and keeps the order of equal elements. */
   readonly ordersAllNumbers: boolean;
+  /** Atomics of shaders, on places without an order, cost little more than writes. */
+  readonly hasCheapAtomics: boolean;
   readonly #missing: Set<OperatorName>;
   readonly #fasterShaders: () => readonly ShaderRange[];
   #ranges: readonly ShaderRange[] | null = null;
@@ -43,6 +45,7 @@ export class Capabilities {
     runsShaders?: boolean | undefined;
     addsRowsInOrder?: boolean | undefined;
     ordersAllNumbers?: boolean | undefined;
+    hasCheapAtomics?: boolean | undefined;
     missing?: Iterable<OperatorName>;
     /** Called when it is first asked for. */
     fasterShaders?: (() => readonly ShaderRange[]) | undefined;
@@ -55,6 +58,7 @@ export class Capabilities {
     this.runsShaders = data.runsShaders ?? false;
     this.addsRowsInOrder = data.addsRowsInOrder ?? false;
     this.ordersAllNumbers = data.ordersAllNumbers ?? false;
+    this.hasCheapAtomics = data.hasCheapAtomics ?? false;
     this.#missing = new Set(data.missing);
     this.#fasterShaders = data.fasterShaders ?? (() => []);
   }

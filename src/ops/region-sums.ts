@@ -56,9 +56,8 @@ export function byRegions(g: GraphBuilder, places: Expr, values: Expr, job: SumJ
  * Images of one element that regions of one sample lie in: of the region's gradient, each image gets the sum. Shared places have a
  * channel for each element beside; others are places of single elements.
  */
-function addRegions(g: GraphBuilder, places: Expr, values: Expr, { axis, n }: SumJob): Expr {
-  const k = values.sizes[axis]!;
-  const sum = (index: Expr, rows: Expr, images: number): Expr => {
+const addRegions = (g: GraphBuilder, places: Expr, values: Expr, job: SumJob): Expr =>
+  asRows(g, places, values, job, (index, rows, images) => {
     const [count, channels] = rows.sizes as [number, number];
     const { outputGradient } = g.roiAlignGrad(
       g.reinterpret(rows, { sizes: [count, channels, 1, 1] }),
@@ -78,10 +77,23 @@ function addRegions(g: GraphBuilder, places: Expr, values: Expr, { axis, n }: Su
       },
     );
     return outputGradient!;
-  };
+  });
+
+/**
+ * Values folded by their places along an axis, by what folds rows [count, width] by the places [count] of whole rows, of which there are so many.
+ * Places of single elements become rows of one.
+ */
+export function asRows(
+  g: GraphBuilder,
+  places: Expr,
+  values: Expr,
+  { axis, n }: Pick<SumJob, "axis" | "n">,
+  fold: (places: Expr, rows: Expr, count: number) => Expr,
+): Expr {
+  const k = values.sizes[axis]!;
   if (places.sizes.every((d, i) => i === axis || d === 1)) {
     const { rows, restore } = rowsFirst(g, values, axis, n);
-    return restore(sum(places, rows, n));
+    return restore(fold(places, rows, n));
   }
   const sizes = values.sizes.map((d, i) => (i === axis ? n : d));
   const [outer, inner] = [sizeOf(sizes.slice(0, axis)), sizeOf(sizes.slice(axis + 1))];
@@ -93,5 +105,5 @@ function addRegions(g: GraphBuilder, places: Expr, values: Expr, { axis, n }: Su
   if (inner > 1) flat = g.elementWiseAdd(flat, along(inner, 1, 2));
   if (outer > 1) flat = g.elementWiseAdd(flat, along(outer, n * inner, 0));
   const index = g.elementWiseIf(g.elementWiseLogicalLessThan(place, number(n), BOOL), flat, number(NONE));
-  return g.reinterpret(sum(index, g.reshape(values, [sizeOf(boxes), 1]), sizeOf(sizes)), { sizes });
+  return g.reinterpret(fold(index, g.reshape(values, [sizeOf(boxes), 1]), sizeOf(sizes)), { sizes });
 }

@@ -1,6 +1,7 @@
 /**
- * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Four ways, chosen by size and device:
+ * Sums (products, extremes) by index, which DirectML has no operator for, in bounded memory. Five ways, chosen by size and device:
  *
+ * - atomics: extremes and sums of integers by a shader, where its atomics are cheap;
  * - regions: sums as the gradient of reading one region of each image (ROI_ALIGN_GRAD), where that adds in order and fast;
  * - one-hot: a product with one-hot rows, or a comparison with every place, in parts of at most TABLE elements;
  * - sorted: the places in order, runs of equal ones combined in log2(k) steps, the last of each run written by a unique SCATTER;
@@ -14,12 +15,13 @@ import type { Expr } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { emitExtreme, extremeOf } from "./extreme-lower.ts";
 import { emitReduce } from "./reduce.ts";
-import { byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./region-sums.ts";
+import { choosesFoldRows, foldRowsShader } from "../shader/lowering.ts";
+import { asRows, byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./region-sums.ts";
 import { shifted } from "./scan-lower.ts";
 import { alongAxis, BOOL, cast, constant, cut, emitScatterElements, sequence } from "./support.ts";
 
 export type Fold = "sum" | "prod" | "amax" | "amin";
-export type Strategy = "regions" | "table" | "sorted" | "sequence";
+export type Strategy = "atomics" | "regions" | "table" | "sorted" | "sequence";
 
 /** Elements of a one-hot table that is made at once: larger ones are worked off in parts. */
 const TABLE = 2 ** 24;
@@ -83,7 +85,10 @@ export function emitFold(g: GraphBuilder, places: Expr, values: Expr, job: Job):
   const width = sizeOf(values.sizes) / k;
   const hasProduct = fold === "sum" && isFloat(values.dtype);
   const addsRows = fold === "sum" && g.capabilities.addsRowsInOrder && pieceBits(k) > 1;
-  switch (job.strategy ?? (addsRows ? "regions" : strategyFor(k, n, width, isShared, hasProduct))) {
+  const hasAtomics = fold !== "prod" && choosesFoldRows(g, EXTREMES[fold], values.dtype, k * width, n * width);
+  switch (job.strategy ?? (hasAtomics ? "atomics" : addsRows ? "regions" : strategyFor(k, n, width, isShared, hasProduct))) {
+    case "atomics":
+      return byAtomics(g, places, values, job);
     case "regions":
       return byRegions(g, places, values, job);
     case "sequence":
@@ -95,6 +100,13 @@ export function emitFold(g: GraphBuilder, places: Expr, values: Expr, job: Job):
     default:
       throw new TypeError("no such strategy");
   }
+}
+
+const EXTREMES = { sum: "sum", amax: "max", amin: "min" } as const;
+
+function byAtomics(g: GraphBuilder, places: Expr, values: Expr, job: Job): Expr {
+  const fold = EXTREMES[job.fold as keyof typeof EXTREMES];
+  return asRows(g, places, values, job, (index, rows, count) => foldRowsShader(g, fold, rows, g.reshape(index, [rows.sizes[0]!]), count));
 }
 
 function inSequence(g: GraphBuilder, places: Expr, values: Expr, axis: number, n: number, fold: Fold): Expr {
@@ -247,12 +259,12 @@ export function lowerFold(g: GraphBuilder, values: Expr, index: Expr, { axis, sh
   const sizes = shape.length === 0 ? [1] : shape;
   const places = placesOf(g, index);
   const k = values.sizes[axis]!;
+  // An index that was repeated along the other axes is the one that they share.
+  const repeats = !isShared && places.sizes.every((d, i) => i === axis || d === 1 || places.strides[i] === 0);
+  const lineSizes = values.sizes.map((_, i) => (i === axis ? k : 1));
   const line = isShared
-    ? g.reshape(
-        places,
-        values.sizes.map((_, i) => (i === axis ? k : 1)),
-      )
-    : g.packed(places);
+    ? g.reshape(places, lineSizes)
+    : g.packed(repeats ? g.reinterpret(places, { sizes: lineSizes, strides: places.strides }) : places);
   const bits = 8 * DTYPES[values.dtype].sizeInBytes;
   const folded = emitFold(g, line, g.packed(cast(g, values, foldingType(values.dtype))), { axis, n: sizes[axis]!, fold, strategy, bits });
   return cast(g, padded(g, folded, sizes, identityOf(fold, folded.dtype)), values.dtype);

@@ -52,3 +52,17 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
     (r) => r.shader === name && r.dtype === use.dtype && r.place === place && use.extent >= r.from && (r.to === null || use.extent <= r.to),
   );
 }
+
+/** Values by index from which a shader's launches cost less than a graph's order of them (docs/operations.md). */
+const LEAST_FOLDED = 4096;
+
+/**
+ * Whether a shader with atomics folds so many values by index. isAlone: as above; on the software adapter, whose atomics are cheap, a shader would
+ * split what is fused around it.
+ */
+export function foldsByAtomics(capabilities: Capabilities, isAlone: boolean, values: number): boolean {
+  if (!capabilities.runsShaders) return false;
+  const mode = shaderMode();
+  if (mode !== "only-measured") return mode === "on";
+  return isAlone && capabilities.hasCheapAtomics && values >= LEAST_FOLDED;
+}

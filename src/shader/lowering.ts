@@ -3,7 +3,7 @@ import type { DType } from "../dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../shape.ts";
-import { choosesShader, shaderMode, type ShaderName } from "./choice.ts";
+import { choosesShader, foldsByAtomics, shaderMode, type ShaderName } from "./choice.ts";
 import { hostOf } from "../graph/passes/fuse-activation.ts";
 import { fillCall } from "./fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
@@ -12,7 +12,15 @@ import type { AdamNumbers, FloatElement } from "./kernels/elementwise.ts";
 import { gemm, isWholeFor, TILES, type Tile } from "./kernels/gemm.ts";
 import { callOf, type Kernel } from "./kernels/kernel.ts";
 import * as rows from "./kernels/rows.ts";
-import { embeddingBackward } from "./kernels/scatter.ts";
+import {
+  embeddingBackward,
+  foldedLongRows,
+  foldedRows,
+  foldLongRows,
+  foldRows,
+  type Extreme,
+  type FoldElement,
+} from "./kernels/scatter.ts";
 
 /** What a buffer of a shader may hold, as GraphBuilder.shader has it. */
 const MOST_BYTES = 2 ** 29;
@@ -186,6 +194,42 @@ export function sumRowsShader(g: GraphBuilder, values: Expr, places: Expr, count
   if (values.dtype !== "float32" || places.dtype !== "int32" || chosen(g, "sumRows", [values, output], columns) === null) return null;
   const inputs = { dy: g.reshape(values, [rows, columns]), index: g.reshape(places, [rows]) };
   return launchAll(g, embeddingBackward(), inputs, [output], {}, true)[0]!;
+}
+
+const FOLD_ELEMENTS: { readonly [D in DType]?: FoldElement } = { float32: "f32", int32: "i32", uint32: "u32" };
+
+/** Whether foldRowsShader is to fold so many values into so many places. */
+export function choosesFoldRows(g: GraphBuilder, fold: "sum" | Extreme, dtype: DType, values: number, results: number): boolean {
+  const isLong = dtype === "int64" || dtype === "uint64";
+  if (!isLong && (FOLD_ELEMENTS[dtype] === undefined || (dtype === "float32" && fold === "sum"))) return false;
+  if (Math.max(values, results) * (isLong ? 8 : 4) > MOST_BYTES) return false;
+  return foldsByAtomics(g.capabilities, g.isAlone, values);
+}
+
+/**
+ * Rows [k, width] folded by their places [k] in uint32 into rows [n, width]: extremes, and sums of integers. Places from n on are left out; of
+ * no value comes what any other one would win against. In no order, which changes nothing.
+ */
+export function foldRowsShader(g: GraphBuilder, fold: "sum" | Extreme, rows: Expr, places: Expr, n: number): Expr {
+  const { dtype } = rows;
+  const [k, width] = rows.sizes as [number, number];
+  const element = FOLD_ELEMENTS[dtype];
+  const sizes = [n, width];
+  const y = { name: "y", dtype: "uint32", sizes } as const;
+  if (element !== undefined) {
+    const found = launchAll(g, foldRows(element, fold, width), { values: rows, places }, [y], {}, true)[0]!;
+    const made = fold === "sum" ? found : launch(g, foldedRows(element, fold), { inputs: { keys: found }, output: y });
+    return g.reinterpret(made, { dtype });
+  }
+  const isSigned = dtype === "int64";
+  const words = { ...y, sizes: [n, width, 2] };
+  const values = g.reinterpret(g.packed(rows), { dtype: "uint32", sizes: [k, width, 2] });
+  const part = (which: Extreme, name: "sum" | "high" | "low", more: Inputs, output: typeof y | typeof words): Expr =>
+    launchAll(g, foldLongRows(isSigned, which, name, width), { values, places, ...more }, [output], {}, true)[0]!;
+  if (fold === "sum") return g.reinterpret(part("max", "sum", {}, words), { dtype, sizes });
+  const high = part(fold, "high", {}, y);
+  const low = part(fold, "low", { high }, y);
+  return g.reinterpret(launch(g, foldedLongRows(isSigned, fold), { inputs: { high, low }, output: words }), { dtype, sizes });
 }
 
 /** One step of Adam: the parameter and its two moments. single: of one element each, see kernels/elementwise.ts. */

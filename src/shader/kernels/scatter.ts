@@ -1,6 +1,7 @@
-/** Rows added to rows by index, with atomics: the gradient of an embedding. */
+/** Rows folded into rows by index, with atomics: the gradient of an embedding, sums of integers, extremes. */
 import { sizeOf } from "../../shape.ts";
 import type { LaunchFacts } from "../compiled.ts";
+import type { Float, Int, Uint } from "../numbers.ts";
 import { kernel, type Kernel } from "./kernel.ts";
 
 const THREADS = 256;
@@ -24,6 +25,124 @@ export const embeddingBackward = (): Kernel =>
         s.if(row.lt(dweight.dim(0)), () => {
           dweight.atomicAdd(row.mul(columns).add(column), dy.load(s.thread));
         });
+      });
+    },
+  );
+
+export type Extreme = "max" | "min";
+export type FoldElement = "f32" | "i32" | "u32";
+
+const SIGN = 0x80000000;
+const ALL = 0xffffffff;
+
+/** An unsigned number that is the greater, the further x is that way; NaN is the greatest of all, no float has 0. */
+function keyOf(x: Float | Int | Uint, which: Extreme): Uint {
+  if (x.type === "u32") return which === "max" ? x : x.not();
+  if (x.type === "i32") return x.bits().xor(which === "max" ? SIGN : ~SIGN >>> 0);
+  const bits = x.bits();
+  const key = bits.xor(bits.toInt().shiftRight(31).bits().or(SIGN));
+  return x.isNaN().select(ALL, which === "max" ? key : key.not());
+}
+
+/** The bits of what has that key. */
+function bitsOf(key: Uint, which: Extreme, element: FoldElement): Uint {
+  const k = which === "max" ? key : key.not();
+  if (element === "u32") return k;
+  if (element === "i32") return k.xor(SIGN);
+  const bits = k.xor(k.toInt().shiftRight(31).not().bits().or(SIGN));
+  return key.eq(0).select(which === "max" ? 0xff800000 : 0x7f800000, key.eq(ALL).select(0x7fc00000, bits));
+}
+
+/** Columns that one thread takes: side by side in a row. */
+const widthOf = (columns: number): number => (columns % 4 === 0 ? 4 : 1);
+
+const groupsOf =
+  (width: number) =>
+  ({ shapes }: LaunchFacts): number =>
+    Math.ceil(sizeOf(shapes["values"]!) / (THREADS * width));
+
+/** y[places[i], :] = the greatest key of values[i, :], where there is one; y begins as zeros. Places that are no row are left out. */
+export function foldRows(element: FoldElement, fold: Extreme | "sum", columns: number): Kernel {
+  const width = widthOf(columns);
+  const isSingle = columns === 1;
+  return kernel(
+    `foldRows ${element} ${fold} ${isSingle ? "single" : width}`,
+    { inputs: { values: element, places: "u32" }, outputs: { y: "u32" }, threads: THREADS, groups: groupsOf(width) },
+    (s) => {
+      const { values, places, y } = s.buffers;
+      const first = s.thread.mul(width);
+      s.if(first.lt(values.size), () => {
+        const row = isSingle ? first : first.div(y.dim(-1));
+        const place = places.load(row);
+        s.if(place.lt(y.dim(0)), () => {
+          const at = isSingle ? place : place.sub(row).mul(y.dim(-1)).add(first);
+          values.loads(first, width).forEach((x, i) => {
+            if (fold === "sum") y.atomicAdd(at.add(i), x.type === "u32" ? x : x.bits());
+            else y.atomicMax(at.add(i), keyOf(x, fold));
+          });
+        });
+      });
+    },
+  );
+}
+
+/** What foldRows found, as numbers: of no value, the one that any other one would win against. */
+export const foldedRows = (element: FoldElement, which: Extreme): Kernel =>
+  kernel(
+    `foldedRows ${element} ${which}`,
+    { inputs: { keys: "u32" }, outputs: { y: "u32" }, threads: THREADS, groups: ({ shapes }) => Math.ceil(sizeOf(shapes["keys"]!) / THREADS), inPlace: true }, // prettier-ignore
+    (s) => {
+      const { keys, y } = s.buffers;
+      s.if(s.thread.lt(keys.size), () => y.store(s.thread, bitsOf(keys.load(s.thread), which, element)));
+    },
+  );
+
+/** Which part of numbers of 64 bits a launch folds. The lower word of extremes: of those alone whose higher one is the greatest. */
+export type LongPart = "sum" | "high" | "low";
+
+/** The same of numbers of 64 bits, as two words, the lower one first; of extremes each part has an output of its own. */
+export const foldLongRows = (isSigned: boolean, which: Extreme, part: LongPart, columns: number): Kernel =>
+  kernel(
+    `foldLongRows ${isSigned} ${which} ${part} ${columns === 1}`,
+    {
+      inputs: { values: "u32", places: "u32", ...(part === "low" ? { high: "u32" as const } : {}) },
+      outputs: { y: "u32" },
+      threads: THREADS,
+      groups: ({ shapes }) => Math.ceil(sizeOf(shapes["values"]!) / (2 * THREADS)),
+    },
+    (s) => {
+      const { values, places, y } = s.buffers;
+      const count = s.buffers.values.size.shiftRight(1);
+      s.if(s.thread.lt(count), () => {
+        const width = y.dim(1);
+        const row = columns === 1 ? s.thread : s.thread.div(width);
+        const place = places.load(row);
+        s.if(place.lt(y.dim(0)), () => {
+          const at = columns === 1 ? place : place.sub(row).mul(width).add(s.thread);
+          const [low, high] = values.loads(s.thread.mul(2), 2) as [Uint, Uint];
+          if (part === "sum") {
+            const before = y.atomicAdd(at.mul(2), low);
+            y.atomicAdd(at.mul(2).add(1), high.add(before.add(low).lt(low).toUint()));
+            return;
+          }
+          const highKey = isSigned ? keyOf(high.toInt(), which) : keyOf(high, which);
+          if (part === "high") return void y.atomicMax(at, highKey);
+          s.if(s.buffers["high" as "values"].load(at).eq(highKey), () => void y.atomicMax(at, keyOf(low, which)));
+        });
+      });
+    },
+  );
+
+/** The words of the numbers that such launches found. */
+export const foldedLongRows = (isSigned: boolean, which: Extreme): Kernel =>
+  kernel(
+    `foldedLongRows ${isSigned} ${which}`,
+    { inputs: { high: "u32", low: "u32" }, outputs: { y: "u32" }, threads: THREADS, groups: ({ shapes }) => Math.ceil(sizeOf(shapes["high"]!) / THREADS) }, // prettier-ignore
+    (s) => {
+      const { high, low, y } = s.buffers;
+      s.if(s.thread.lt(high.size), () => {
+        const words = [bitsOf(low.load(s.thread), which, "u32"), bitsOf(high.load(s.thread), which, isSigned ? "i32" : "u32")];
+        y.stores(s.thread.mul(2), words);
       });
     },
   );

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { embeddingBackward } from "../../../src/shader/kernels/scatter.ts";
+import { embeddingBackward, foldedRows, foldLongRows, foldRows } from "../../../src/shader/kernels/scatter.ts";
 import { launch, numbers } from "./support.ts";
 
 it("adds rows by index; indices outside are left out", () => {
@@ -16,4 +16,46 @@ it("adds rows by index; indices outside are left out", () => {
     dweight: { shape: [rows, columns] },
   };
   expect(launch(embeddingBackward(), given).dweight).toEqual(expected);
+});
+
+it.each([
+  ["f32", 4, [NaN, 1, -2, 0, 5, NaN, -3, -Infinity]],
+  ["f32", 1, [2, -1, Infinity]],
+  ["i32", 4, [-(2 ** 31), 5, -6, 7, 8, -9, 2 ** 31 - 1, 0]],
+  ["u32", 1, [2 ** 32 - 1, 0, 2 ** 31]],
+] as const)("folds rows of %s by index: the greatest and the least, %i columns", (element, columns, values) => {
+  const count = values.length / columns;
+  const places = Array.from({ length: count }, (_, i) => (i === 2 ? 9 : 1));
+  for (const which of ["max", "min"] as const) {
+    const given = {
+      values: { shape: [count, columns], values: [...values] },
+      places: { shape: [count], values: places },
+      y: { shape: [2, columns] },
+    };
+    const keys = launch(foldRows(element, which, columns), given)["y"]!;
+    const bits = launch(foldedRows(element, which), { keys: { shape: [2, columns], values: keys }, y: { shape: [2, columns] } })["y"]!;
+    const words = Uint32Array.from(bits);
+    const found = [...(element === "f32" ? new Float32Array(words.buffer) : element === "i32" ? new Int32Array(words.buffer) : words)];
+    const wins = which === "max" ? Math.max : Math.min;
+    // The third row's place is none.
+    const column = (c: number): number[] => values.filter((_, i) => i % columns === c && Math.floor(i / columns) < 2);
+    expect(found.slice(columns)).toEqual(Array.from({ length: columns }, (_, c) => wins(...column(c))));
+    const none = {
+      f32: which === "max" ? -Infinity : Infinity,
+      i32: which === "max" ? -(2 ** 31) : 2 ** 31 - 1,
+      u32: which === "max" ? 0 : 2 ** 32 - 1,
+    };
+    expect(found.slice(0, columns)).toEqual(new Array<number>(columns).fill(none[element]));
+  }
+});
+
+it("adds numbers of 64 bits by index, word by word with a carry", () => {
+  const numbers64 = BigInt64Array.of(2n ** 32n - 1n, -1n, 1n, 2n ** 62n);
+  const given = {
+    values: { shape: [4, 1, 2], values: [...new Uint32Array(numbers64.buffer)] },
+    places: { shape: [4], values: [0, 1, 0, 1] },
+    y: { shape: [2, 1, 2] },
+  };
+  const words = launch(foldLongRows(true, "max", "sum", 1), given)["y"]!;
+  expect([...new BigInt64Array(Uint32Array.from(words).buffer)]).toEqual([2n ** 32n, 2n ** 62n - 1n]);
 });

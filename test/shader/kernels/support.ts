@@ -60,10 +60,10 @@ export function launch(
       .filter((b) => b.isWritable)
       .map(({ name, element }) => {
         const words = results[0]![name]!;
-        const numbers = Array.from({ length: sizeOf(given[name]!.shape) }, (_, i) =>
-          element === "f16" ? floatOfHalf(words[i >>> 1]! >>> (16 * (i & 1))) : new Float32Array(words.buffer)[i]!,
-        );
-        return [name, numbers];
+        const count = sizeOf(given[name]!.shape);
+        const halves = (): number[] => Array.from({ length: count }, (_, i) => floatOfHalf(words[i >>> 1]! >>> (16 * (i & 1))));
+        const seen = { f32: Float32Array, i32: Int32Array, u32: Uint32Array };
+        return [name, element === "f16" ? halves() : [...new seen[element](words.buffer, 0, count)]];
       }),
   );
 }
