@@ -69,6 +69,7 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
       yield plain("cast", dtype, n, one, ([x]) => x!.to(other));
       const two = (): Tensor[] => [real([n], dtype), real([n], dtype)];
       yield plain("add", dtype, n, two, ([a, b]) => dx.add(a!, b!));
+      yield plain("swiglu", dtype, n, two, ([a, b]) => dx.swiglu(a!, b!));
       const row = (): Tensor[] => [real([n / 1024, 1024], dtype), real([1024], dtype)];
       yield plain("addBroadcast", dtype, n, row, ([a, b]) => dx.add(a!, b!));
     }

@@ -1,13 +1,14 @@
 /** Activations. Each takes float16 or float32 and keeps shape and dtype. @functional */
-import { unaryShader } from "../shader/lowering.ts";
+import { swigluGradientShader, swigluShader, unaryShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
-import { call } from "../dispatch.ts";
-import { noGrad } from "../autograd/grad-mode.ts";
+import { call, dispatch } from "../dispatch.ts";
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { isInteger } from "../dtype.ts";
-import { DTypeError, ValueError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
+import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
@@ -19,7 +20,7 @@ import { reshape } from "./movement.ts";
 import { BOOL, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, where } from "./where.ts";
-import { sample, type Sample, real } from "../sample.ts";
+import { half, sample, type Sample, real } from "../sample.ts";
 
 interface ActivationOptions<A> {
   readonly emit: (g: GraphBuilder, x: Expr, attrs: A) => Expr;
@@ -88,16 +89,48 @@ const celuOp = activation<{ readonly alpha: number }>("celu", {
 });
 
 /** x * sigmoid(x), by ACTIVATION_SWISH where the device has it. */
+const emitSilu = (g: GraphBuilder, x: Expr): Expr =>
+  g.supports("ACTIVATION_SWISH", x.dtype)
+    ? g.activationSwish(x, { sigmoidInputScale: 1 })
+    : g.elementWiseMultiply(x, g.activationSigmoid(x));
+
 const siluOp = activation<undefined>("silu", {
-  emit: (g, x) =>
-    g.supports("ACTIVATION_SWISH", x.dtype)
-      ? g.activationSwish(x, { sigmoidInputScale: 1 })
-      : g.elementWiseMultiply(x, g.activationSigmoid(x)),
+  emit: emitSilu,
   grad: (dy, x) => {
     const s = sigmoid(x);
     return mul(dy, mul(s, add(mul(x, sub(1, s)), 1)));
   },
   saves: "input",
+});
+
+/** The gradients of swiglu by x and gate, from both and dy. */
+const swigluGradOp: Definition<undefined> = define({
+  name: "swigluGrad",
+  traits: { elementwise: true },
+  infer: ([x, gate]) => [x!, gate!],
+  lower: (g, [x, gate, dy]) => {
+    const launched = swigluGradientShader(g, x!, gate!, dy!);
+    if (launched !== null) return launched;
+    const s = g.activationSigmoid(gate!);
+    // s (1 + gate (1 - s)), without a difference of large numbers.
+    const slope = g.elementWiseAdd(s, g.elementWiseMultiply(emitSilu(g, gate!), g.activationSigmoid(g.elementWiseNegate(gate!))));
+    return [g.elementWiseMultiply(dy!, emitSilu(g, gate!)), g.elementWiseMultiply(g.elementWiseMultiply(dy!, x!), slope)];
+  },
+  grad: null,
+});
+
+const swigluOp: Definition<undefined> = define({
+  name: "swiglu",
+  traits: { elementwise: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x, gate]) => [swigluShader(g, x!, gate!) ?? g.elementWiseMultiply(x!, emitSilu(g, gate!))],
+  grad: (dy, { inputs: [x, gate], needs }) => {
+    if (!isGradEnabled()) return dispatch(swigluGradOp, [x!, gate!, dy], undefined);
+    const s = sigmoid(gate!);
+    const slope = mul(s, add(mul(gate!, sub(1, s)), 1));
+    return [needs[0] ? mul(dy, mul(gate!, s)) : null, needs[1] ? mul(mul(dy, x!), slope) : null];
+  },
+  saves: { inputs: [0, 1], outputs: false },
 });
 
 const geluOp = activation<undefined>("gelu", {
@@ -301,8 +334,23 @@ export function glu(x: Tensor, axis = -1): Tensor {
   return roundedOnce([a, b], (p, q) => mul(p!, sigmoid(q!)));
 }
 
+/**
+ * x * silu(gate), element by element: what a feed-forward block does between its products. x, gate: float16, float32 or bfloat16, of the same
+ * shape and dtype. Result: the same. One kernel where the library's shader is chosen. Reference: x * torch.nn.functional.silu(gate).
+ */
+export function swiglu(x: Tensor, gate: Tensor): Tensor {
+  demandFloat("swiglu", x);
+  if (gate.dtype !== x.dtype) throw new DTypeError("swiglu", "gate", `of x's dtype, ${x.dtype}`, gate.describe());
+  if (!sameShape(x.shape, gate.shape)) throw new ShapeError("swiglu", "gate", `of x's shape, ${x.describe()}`, gate.describe());
+  return call(swigluOp, [x, gate], undefined);
+}
+
 export const methods = { relu, sigmoid };
 export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
 
 /** Cases of `dxtensor verify`. */
-export const samples = (): readonly Sample[] => [sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!))];
+export const samples = (): readonly Sample[] => [
+  sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!)),
+  sample("composed", "swiglu", [real([2, 3, 4]), real([2, 3, 4])], (x, gate) => swiglu(x!, gate!)),
+  sample("composed", "swiglu of float16", [half([2, 33]), half([2, 33])], (x, gate) => swiglu(x!, gate!)),
+];

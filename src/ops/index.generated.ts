@@ -143,6 +143,11 @@ export const prelu = function ($0: never, $1: never) { if (!(isTensor($0) && isT
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
 export const glu = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind15.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("glu", "x:0 axis:8", arguments); try { return $activation.glu($0, $1); } catch (error) { throw under("glu", error); } } as unknown as typeof $activation.glu;
 /**
+ * x * silu(gate), element by element: what a feed-forward block does between its products. x, gate: float16, float32 or bfloat16, of the same
+ * shape and dtype. Result: the same. One kernel where the library's shader is chosen. Reference: x * torch.nn.functional.silu(gate).
+ */
+export const swiglu = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("swiglu", "x:0 gate:0", arguments); try { return $activation.swiglu($0, $1); } catch (error) { throw under("swiglu", error); } } as unknown as typeof $activation.swiglu;
+/**
  * Means of windows that divide x [N, C, W] or [C, W] (float16 or float32) into outputSize parts, which overlap where the lengths do not divide evenly.
  * DirectML: AVERAGE_POOLING where they do, else GEMM. Reference: torch.nn.functional.adaptive_avg_pool1d.
  * @functional

@@ -19,6 +19,7 @@ export const SHADERS = [
   "rmsNorm",
   "softmax",
   "sumRows",
+  "swiglu",
 ] as const;
 export type ShaderName = (typeof SHADERS)[number];
 

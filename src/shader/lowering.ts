@@ -75,6 +75,25 @@ export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Ex
   return launch(g, elementwise[name](e, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype: x.dtype, sizes: x.sizes } });
 }
 
+/** x silu(gate), of the same sizes. */
+export function swigluShader(g: GraphBuilder, x: Expr, gate: Expr): Expr | null {
+  const e = chosen(g, "swiglu", [gate, x]);
+  if (e === null) return null;
+  return launch(g, elementwise.swiglu(e, sizeOf(x.sizes)), {
+    inputs: { a: gate, b: x },
+    output: { name: "y", dtype: x.dtype, sizes: x.sizes },
+  });
+}
+
+/** Its gradients by x and gate. */
+export function swigluGradientShader(g: GraphBuilder, x: Expr, gate: Expr, dy: Expr): [Expr, Expr] | null {
+  const e = chosen(g, "swiglu", [gate, x, dy]);
+  if (e === null) return null;
+  const outputs = ["da", "db"].map((name) => ({ name, dtype: x.dtype, sizes: x.sizes }));
+  const [ofGate, ofX] = launchAll(g, elementwise.swigluBackward(e, sizeOf(x.sizes)), { a: gate, b: x, dy }, outputs, {});
+  return [ofX!, ofGate!];
+}
+
 /** float32 to float16 or back. */
 export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null {
   const to = elementOf(dtype);

@@ -35,7 +35,8 @@ function roundEven(x: number): number {
   const down = Math.floor(x);
   const rest = x - down;
   if (rest !== 0.5) return rest < 0.5 ? down : Math.ceil(x);
-  return down % 2 === 0 ? down : down + 1;
+  // Of -0.5: -0.
+  return down % 2 === 0 ? down : Math.ceil(x);
 }
 
 /** float32 to the bits of a float16, to the nearest, ties to even. */

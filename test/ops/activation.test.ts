@@ -87,6 +87,44 @@ eachMode("activations", (device, mode) => {
       { collect: true },
     ));
 
+  test("swiglu, with gradients of both orders", () =>
+    clean(
+      device,
+      () => {
+        const gates = [-30, -1, 0, 0.5, 88, 3e4];
+        const silu = (v: number): number => v / (1 + Math.exp(-v));
+        const [x, gate] = [dx.tensor([2, -3, 1, 4, 0.5, -2]), dx.tensor(gates)];
+        const given = [2, -3, 1, 4, 0.5, -2];
+        expectClose(mode.run(dx.swiglu, x, gate), gates.map((v, i) => given[i]! * silu(v))); // prettier-ignore
+        const grads = mode.run(
+          (a, b) => {
+            const [p, q] = [a.detach().requiresGrad_(), b.detach().requiresGrad_()];
+            return dx.grad(dx.swiglu(p, q).mul(2).sum(), [p, q]);
+          },
+          x,
+          gate,
+        );
+        expectClose(grads[0]!, gates.map((v) => 2 * silu(v))); // prettier-ignore
+        const s = (v: number): number => 1 / (1 + Math.exp(-v));
+        expectClose(grads[1]!, gates.map((v, i) => 2 * given[i]! * s(v) * (1 + v * s(-v)))); // prettier-ignore
+        const leaves = [dx.tensor([0.5, -1, 2], { requiresGrad: true }), dx.tensor([1, -0.5, 0.25], { requiresGrad: true })];
+        dx.gradcheck(dx.swiglu, leaves);
+        dx.gradgradcheck(dx.swiglu, leaves);
+        const wide = dx.randn([3, 4], { generator: new dx.Generator(1) });
+        const narrow = wide.transpose(0, 1).contiguous();
+        expectClose(
+          mode.run((a, b) => dx.swiglu(a, b.transpose(0, 1)), wide, narrow),
+          dx.mul(wide, dx.silu(wide)).toArraySync(),
+        );
+        expect(mode.run(dx.swiglu, dx.ones([2, 0]), dx.ones([2, 0])).shape).toEqual([2, 0]);
+        expect(mode.run(dx.swiglu, dx.ones([2], { dtype: "bfloat16" }), dx.ones([2], { dtype: "bfloat16" })).dtype).toBe("bfloat16");
+        expect(() => dx.swiglu(dx.ones([2]), dx.ones([2], { dtype: "float16" }))).toThrow(dx.DTypeError);
+        expect(() => dx.swiglu(dx.ones([2]), dx.ones([1]))).toThrow(dx.ShapeError);
+        expect(() => dx.swiglu(dx.ones([2], { dtype: "int32" }), dx.ones([2], { dtype: "int32" }))).toThrow(dx.DTypeError);
+      },
+      { collect: true },
+    ));
+
   test("prelu and glu", () =>
     clean(
       device,

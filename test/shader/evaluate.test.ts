@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { operation } from "../../src/shader/operations.ts";
 import { build, floats, run, words } from "./support.ts";
+
+it("rounds ties to even, and what comes to 0 keeps its sign", () => {
+  const { apply } = operation("round.f32");
+  expect([-0.5, 0.5, -1.5, 2.5, -0.3, -0].map((x) => apply(x, 0, 0))).toEqual([-0, 0, -2, 2, -0, -0]);
+});
 
 describe("what the evaluator sees", () => {
   it("accesses outside: 0 is read, nothing is written, and both are told", () => {

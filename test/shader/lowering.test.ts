@@ -23,6 +23,8 @@ const cases: readonly (readonly [string, readonly (readonly number[])[], (...x: 
   ["relu", [[7, 301]], (x) => dx.relu(x!)],
   ["relu of a view", [[7, 302]], (x) => dx.relu(x!.transpose(0, 1).narrow(0, 5, 100))],
   ["gelu", [[2, 3, 303]], (x) => dx.gelu(x!)],
+  ["swiglu", [[3, 319], [3, 319]], (x, y) => dx.swiglu(x!, y!)],
+  ["swiglu of float16", [[5, 320], [5, 320]], (x, y) => dx.swiglu(x!.to("float16"), y!.to("float16")).to("float32")],
   ["add", [[5, 304], [5, 304]], (x, y) => x!.add(y!)],
   ["add with broadcasting", [[5, 3, 305], [3, 1]], (x, y) => x!.add(y!)],
   ["casts", [[3, 306]], (x) => x!.to("float16").to("float32")],

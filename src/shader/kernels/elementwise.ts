@@ -102,7 +102,8 @@ export const swigluBackward = (e: FloatElement, size: number): Kernel =>
     ([a, b, dy]) => {
       const sigmoid = a!.sigmoid();
       const silu = a!.mul(sigmoid);
-      return [dy!.mul(b!).mul(sigmoid.add(silu).sub(silu.mul(sigmoid))), dy!.mul(silu)];
+      // 1 - sigmoid(a) as sigmoid(-a): of large numbers the difference would keep nothing.
+      return [dy!.mul(b!).mul(a!.neg().sigmoid().mul(silu).add(sigmoid)), dy!.mul(silu)];
     },
     size,
   );
