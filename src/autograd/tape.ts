@@ -99,7 +99,8 @@ class Saved {
   tensor(by: TapeNode): Tensor {
     const t = this.#tensor;
     const shownBy = this.#shownBy?.deref() ?? null;
-    const node = this.#isOutput ? (shownBy ?? by) : this.#node;
+    // Places are no part of the history of the values beside them.
+    const node = this.#isOutput ? (isFloat(this.#desc.dtype) ? (shownBy ?? by) : null) : this.#node;
     const outputIndex = shownBy === null ? this.#outputIndex : 0;
     const same = t.storage === this.#storage && t.desc === this.#desc && t.offset === this.#offset;
     if (same && !t.isDisposed && t.node === node && (node === null || t.outputIndex === outputIndex)) return t;

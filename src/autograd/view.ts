@@ -61,11 +61,11 @@ export class View {
   }
 
   #next(output: Desc): TapeNode {
-    if (tracer() === null) return this.node(output);
+    if (tracer() === null) return this.#renewedNode(output);
     const edge = edgeOf(this.base);
     const known = ((this.#renewed ??= [])[this.#renewals++] ??= []);
     let node = known.find((n) => isSameEdge(n.edges[0]!, edge));
-    if (node === undefined) known.push((node = this.node(output)));
+    if (node === undefined) known.push((node = this.#renewedNode(output)));
     return node;
   }
 
@@ -84,6 +84,15 @@ export class View {
   /** A node for the whole chain, from the base as it is now; output: what the view shows. */
   node(output: Desc): TapeNode {
     return new TapeNode("view", [this.base], [output], [], ([dy]) => [this.adjoint(dy!)]);
+  }
+
+  /** The same after a write. Its gradient is memory of its own, as in PyTorch: a leaf may keep it, and then add to it in place. */
+  #renewedNode(output: Desc): TapeNode {
+    const run = ([dy]: readonly (Tensor | null)[]): Tensor[] => {
+      const dx = this.adjoint(dy!);
+      return [dx.storage === dy!.storage ? arithmetic.clone(dx) : dx];
+    };
+    return new TapeNode("view", [this.base], [output], [], run);
   }
 
   /** The same view of another tensor of the base's shape, which may be a view itself. */

@@ -104,7 +104,8 @@ const quotient: BinaryOptions = {
   operator: "ELEMENT_WISE_DIVIDE",
   dtype: floating,
   emit: (g, a, b) => g.elementWiseDivide(a, b),
-  grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(div(mul(dy, -1), b), div(a, b)) : null],
+  // PyTorch's order: zeros stay zeros where 1 / b overflows.
+  grad: (dy, a, b, needs) => [needs[0] ? div(dy, b) : null, needs[1] ? mul(mul(dy, -1), div(div(a, b), b)) : null],
   saves: (needs) => (needs[1] ? [0, 1] : [1]),
 };
 const divOp = binary("div", quotient);

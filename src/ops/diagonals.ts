@@ -3,6 +3,7 @@ import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
+import { clone } from "./state.ts";
 import { diagonal, flatten, movedim } from "./movement.ts";
 import { sum } from "./reduce.ts";
 import { embedDiagonal } from "./ranges.ts";
@@ -30,10 +31,10 @@ export function diagEmbed(x: Tensor, { offset = 0, axis0 = -2, axis1 = -1 }: Dia
   return movedim(stacked, [-2, -1], [a, b]);
 }
 
-/** A vector as the diagonal of a matrix, or a matrix's diagonal as a vector. Reference: torch.diag. */
+/** A vector as the diagonal of a matrix, or a copy of a matrix's diagonal (diagonal gives a view). Reference: torch.diag. */
 export function diag(x: Tensor, offset = 0): Tensor {
   if (x.rank !== 1 && x.rank !== 2) throw new ShapeError("diag", "x", "a vector or a matrix", x.describe());
-  return x.rank === 1 ? diagEmbed(x, { offset }) : diagonal(x, { offset });
+  return x.rank === 1 ? diagEmbed(x, { offset }) : clone(diagonal(x, { offset }));
 }
 
 /** All elements as the diagonal of a matrix. Reference: torch.diagflat. */

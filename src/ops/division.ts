@@ -5,7 +5,7 @@ import { DTYPES, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { Tensor } from "../tensor.ts";
-import type { Definition } from "../definition.ts";
+import type { Definition, SavedInputs } from "../definition.ts";
 import { binary, div as quotient, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
 import { Formula } from "./formula.ts";
@@ -123,17 +123,22 @@ const rounded = (name: string, isFloor: boolean): Definition<undefined> =>
 const floorOp = rounded("floorDivide", true);
 const truncOp = rounded("div", false);
 
+/** A remainder grows with the dividend, whatever that is. */
+const savedForDivisor: SavedInputs = ([, b]) => (b ? [0, 1] : []);
+
 const remainderOp = binary("remainder", {
   operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
   emit: (g, a, b) => (isFloat(a.dtype) ? realRemainder(g, a, b, true) : wholeRemainder(g, a, b, true)),
   grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, floor(quotient(a, b)))) : null],
+  saves: savedForDivisor,
 });
 const fmodOp = binary("fmod", {
   operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
   emit: (g, a, b) => (isFloat(a.dtype) ? realRemainder(g, a, b, false) : wholeRemainder(g, a, b, false)),
   grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, trunc(quotient(a, b)))) : null],
+  saves: savedForDivisor,
 });
 
 export interface DivOptions {

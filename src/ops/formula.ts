@@ -5,7 +5,7 @@ import { resultType, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { broadcastShapes } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { define, type Definition } from "../definition.ts";
+import { define, type Definition, type SavedInputs } from "../definition.ts";
 import { aligned } from "./binary.ts";
 import { BOOL, cast, constant, floating, sumTo } from "./support.ts";
 
@@ -158,8 +158,8 @@ interface FormulaOptions<A> {
   readonly emit: (f: Formula, inputs: readonly Expr[], attrs: A) => Expr;
   /** One rule for each input (null: no gradient flows to it), or null where none does. */
   readonly grad: readonly (Rule<A> | null)[] | null;
-  /** What the rules read. Default: the inputs. */
-  readonly saves?: "inputs" | "output" | "both" | "none";
+  /** What the rules read: of the inputs these places alone, where they are told. Default: the inputs. */
+  readonly saves?: "inputs" | "output" | "both" | "none" | SavedInputs;
   /** The result's dtype from the promoted one. Default: floating, integers as float32. */
   readonly dtype?: (name: string, promoted: DType) => DType;
   /** Half precision computes in itself. Default: in float32, rounded once. */
@@ -189,7 +189,7 @@ export function formula<A = undefined>(name: string, options: FormulaOptions<A>)
               return rule && needs[i] ? sumTo(rule(dy, inputs, outputs[0]!, attrs), spec) : null;
             }),
     saves: {
-      ...(saves === "output" || saves === "none" ? { inputs: [] } : {}),
+      ...(typeof saves !== "string" ? { inputs: saves } : saves === "output" || saves === "none" ? { inputs: [] } : {}),
       outputs: saves === "output" || saves === "both",
     },
   });

@@ -1,5 +1,6 @@
 /** Losses of margins, rankings and likelihoods. @functional */
-import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { AutogradError, DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { sameShape, showShape } from "../shape.ts";
@@ -63,9 +64,17 @@ export function cosineEmbeddingLoss(a: Tensor, b: Tensor, y: Tensor, options: Ma
   return reduceLoss("cosineEmbeddingLoss", loss, options);
 }
 
-/** Mean of ln(1 + e^(-y x)). Reference: torch.nn.functional.soft_margin_loss. */
+/** Mean of ln(1 + e^(-y x)). Throws AutogradError for a y that requires a gradient. Reference: torch.nn.functional.soft_margin_loss. */
 export function softMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
   pair("softMarginLoss", x, y);
+  if (y.requiresGrad && isGradEnabled())
+    throw new AutogradError({
+      operation: "softMarginLoss",
+      argument: "y",
+      expected: "labels that require no gradient",
+      received: y.describe(),
+      hint: "Use detach().",
+    });
   return reduceLoss("softMarginLoss", softplus(mul(neg(y), x), { threshold: Infinity }), options);
 }
 

@@ -162,6 +162,7 @@ const lerpOp = formula("lerp", {
     return f.where(f.lt(f.abs(w!), 0.5), f.add(a!, f.mul(w!, d)), f.sub(b!, f.mul(d, f.sub(1, w!))));
   },
   grad: [(dy, [, , w]): Tensor => mul(dy, sub(1, w!)), (dy, [, , w]): Tensor => mul(dy, w!), (dy, [a, b]): Tensor => mul(dy, sub(b!, a!))],
+  saves: ([a, b, w]) => [...(w ? [0, 1] : []), ...(a || b ? [2] : [])],
   dtype: sameFloats,
 });
 /** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
@@ -181,6 +182,7 @@ interface Scaled {
 const addcmulOp = formula("addcmul", {
   emit: (f, [x, a, b, v]) => f.add(x!, f.mul(v!, f.mul(a!, b!))),
   grad: [(dy): Tensor => dy, (dy, [, , b, v]): Tensor => mul(dy, mul(b!, v!)), (dy, [, a, , v]): Tensor => mul(dy, mul(a!, v!)), null],
+  saves: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : []), 3],
   dtype: sameFloats,
 });
 const addcdivOp = formula("addcdiv", {
@@ -191,6 +193,7 @@ const addcdivOp = formula("addcdiv", {
     (dy, [, a, b, v]): Tensor => neg(mul(dy, div(mul(v!, a!), square(b!)))),
     null,
   ],
+  saves: ([, a, b]) => [...(b ? [1] : []), ...(a || b ? [2, 3] : [])],
   dtype: sameFloats,
 });
 /** x + value a b. Shapes broadcast; dtypes promote. Reference: torch.addcmul. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */

@@ -80,3 +80,35 @@ it("tells the nodes that a function records", () => {
   expect([nodes.map((n) => n.name), inner(result).node]).toEqual([["mul", "exp"], nodes[1]]);
   expect(watching(() => dx.noGrad(() => x.mul(3))).nodes).toEqual([]);
 });
+
+it("places beside values are no part of a history: the gradient through them requires none", () => {
+  const x = dx.tensor([[3, 1, 2]], { requiresGrad: true });
+  for (const values of [dx.topk(x, 2).values, dx.median(x, 1).values, dx.sort(x).values]) {
+    const [g] = dx.grad(dx.sum(values), [x], { createGraph: true });
+    expect(g!.requiresGrad).toBe(false);
+  }
+});
+
+it("what a gradient does not read may change in the meantime", () => {
+  const x = dx.tensor([3, 1, 2], { requiresGrad: true });
+  const of = (fn: (h: dx.Tensor, k: dx.Tensor) => dx.Tensor, [dh, dk]: readonly (readonly number[])[]): void => {
+    const [h, k] = [dx.mul(x, 1), dx.mul(x, 2)];
+    const y = fn(h, k);
+    dx.noGrad(() => [h, k].map((t) => t.add_(1)));
+    const grads = dx.grad(y, [h, k], { gradient: dx.ones([3]), allowUnused: true });
+    expect(grads.map((g) => g?.toArraySync() ?? null)).toEqual([dh, dk ?? null]);
+  };
+  of(
+    (h, k) => dx.lerp(h, k, 0.25),
+    [
+      [0.75, 0.75, 0.75],
+      [0.25, 0.25, 0.25],
+    ],
+  );
+  of((h) => dx.remainder(h, 2), [[1, 1, 1]]);
+  of((h) => dx.fmod(h, 2), [[1, 1, 1]]);
+  of((h) => dx.addcmul(h, dx.tensor([1, 2, 3]), dx.tensor([1, 2, 3])), [[1, 1, 1]]);
+  of((h) => dx.addcdiv(h, dx.tensor([1, 2, 3]), dx.tensor([1, 2, 3])), [[1, 1, 1]]);
+  expect(() => of((h, k) => dx.remainder(h, k), [[1, 1, 1]])).toThrow(/unchanged since remainder saved it/);
+  expect(() => of((h, k) => dx.addcmul(x, h, k), [[1, 1, 1]])).toThrow(/unchanged since addcmul saved it/);
+});

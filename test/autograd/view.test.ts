@@ -56,3 +56,13 @@ it("says which views may not be written to", () => {
   });
   expect(messages).toEqual([expect.stringContaining("one of several views"), expect.stringContaining("a view made in noGrad()")]);
 });
+
+it("the gradient of a view that was written to is memory of its own, which a leaf adds to in place", () => {
+  const a = dx.zeros([3, 1], { requiresGrad: true });
+  const given = dx.tensor([[1, 2, 3]]);
+  const v = a.transpose(0, 1);
+  dx.noGrad(() => v.add_(1));
+  for (let pass = 0; pass < 2; pass++) v.backward({ gradient: given, retainGraph: true });
+  expect(a.grad!.toArraySync()).toEqual([[2], [4], [6]]);
+  expect(given.toArraySync()).toEqual([[1, 2, 3]]);
+});

@@ -284,3 +284,9 @@ eachDevice("gradients of loss", (device) => {
       { collect: true },
     ));
 });
+
+test("softMarginLoss has no gradient for its labels, and says so before backward does", () => {
+  const y = dx.tensor([1, -1]).requiresGrad_();
+  expect(() => dx.softMarginLoss(dx.ones([2]), y)).toThrow(/softMarginLoss: y must be labels that require no gradient/);
+  expect(dx.noGrad(() => dx.softMarginLoss(dx.ones([2]), y)).requiresGrad).toBe(false);
+});

@@ -81,3 +81,31 @@ eachDevice("gradients of windows, diagonals, slopes and contractions", (device) 
       { collect: true },
     ));
 });
+
+eachDevice("diag", (device) => {
+  test("of a matrix is a copy, as PyTorch's, where diagonal is a view", () =>
+    clean(
+      device,
+      () => {
+        const x = dx
+          .tensor([
+            [1, 2],
+            [3, 4],
+          ])
+          .requiresGrad_();
+        const [copied, seen] = [dx.diag(x), dx.diagonal(x)];
+        copied.mul_(10);
+        expect([copied.toArraySync(), seen.toArraySync()]).toEqual([
+          [10, 40],
+          [1, 4],
+        ]);
+        copied.sum().backward();
+        expect(x.grad!.toArraySync()).toEqual([
+          [10, 0],
+          [0, 10],
+        ]);
+        x.dispose();
+      },
+      { collect: true },
+    ));
+});
