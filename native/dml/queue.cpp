@@ -333,7 +333,6 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   else Execute(both + 1, 1);
   list.last_use = timeline_.submitted();
   if (both[0]) ReopenList();
-  else running_.clear();
   Settle();
   counters_.replays.AddAlone();
   if (!work.after.empty()) recorder_.Copy(work.after.data(), work.after.size());
@@ -354,7 +353,6 @@ ID3D12CommandList* Queue::CloseOpenList(const ListHead* next) {
 }
 
 void Queue::ReopenList() {
-  running_.clear();
   lists_.Used(timeline_.submitted());
   recorder_.Begin(lists_.Open());
 }
@@ -397,7 +395,8 @@ void Queue::Settle() {
 
 void Queue::Execute(ID3D12CommandList* const* lists, uint32_t count) {
   context_.queue->ExecuteCommandLists(count, lists);
-  uint64_t value = timeline_.Signal();
+  uint64_t value = timeline_.Signal(RunningNames());
+  running_.clear();
   counters_.lists_submitted.AddAlone(count);
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -428,7 +427,7 @@ void Queue::PublishSubmitted() {
 }
 
 void Queue::CheckRemoved() {
-  if (FAILED(context_.RemovedReason())) throw context_.Removal(RunningNames());
+  if (FAILED(context_.RemovedReason())) throw context_.Removal(UnfinishedNames());
 }
 
 std::string Queue::RunningNames() const {
@@ -436,6 +435,11 @@ std::string Queue::RunningNames() const {
   size_t from = running_.size() > kMostNames ? running_.size() - kMostNames : 0;
   for (size_t i = from; i < running_.size(); ++i) names += (names.empty() ? "" : ", ") + running_[i]->name;
   return from ? names + " and " + std::to_string(from) + " before" : names;
+}
+
+std::string Queue::UnfinishedNames() const {
+  std::string submitted = timeline_.Unfinished(), open = RunningNames();
+  return submitted + (submitted.empty() || open.empty() ? "" : ", ") + open;
 }
 
 void Queue::SetFailure(const Failure& failure) {
@@ -447,7 +451,7 @@ void Queue::SetFailure(const Failure& failure) {
 
 void Queue::Fail(const Failure& failure) {
   bool removed = failure.kind() != FailureKind::Removed || failure.reason().empty();
-  SetFailure(removed && FAILED(context_.RemovedReason()) ? context_.Removal(RunningNames()) : failure);
+  SetFailure(removed && FAILED(context_.RemovedReason()) ? context_.Removal(UnfinishedNames()) : failure);
   FailPending();
 }
 

@@ -137,6 +137,8 @@ class Queue {
   void DrainRing();
   void SetFailure(const Failure& failure);
   std::string RunningNames() const;
+  // With what was submitted before it.
+  std::string UnfinishedNames() const;
   void Submit();
   ID3D12CommandList* CloseOpenList(const ListHead* next = nullptr);
   void ReopenList();
@@ -166,7 +168,7 @@ class Queue {
   uint64_t recorded_ = 0;  // tasks
   std::deque<Dead> dead_;
   std::vector<std::unique_ptr<Completion>> pending_;  // to be told when what is recorded is done
-  std::vector<const Program*> running_;               // in the open list, then those that are replayed: for messages
+  std::vector<const Program*> running_;               // in the open list or replayed, and not submitted yet: for messages
 
   // Shared.
   std::atomic<bool> held_{false}, stopping_{false}, drop_{false}, failed_{false}, waiting_{false}, ended_{false};

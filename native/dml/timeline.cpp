@@ -16,16 +16,44 @@ Timeline::Timeline(const Context& context, uint32_t patience_ms) : context_(cont
   Check(context.d3d->CreateFence(0, D3D12_FENCE_FLAG_NONE, __uuidof(ID3D12Fence), fence_.put_void()), "ID3D12Device::CreateFence");
 }
 
-uint64_t Timeline::Signal() {
-  uint64_t before = submitted_.load(std::memory_order_relaxed), value = before + 1;
+uint64_t Timeline::Signal(const std::string& programs) {
+  uint64_t before = submitted_.load(std::memory_order_relaxed), value = before + 1, done = Completed();
+  if (done != UINT64_MAX) KnowDone(done);
+  {
+    std::lock_guard<std::mutex> lock(works_mutex_);
+    Work& work = works_[value % kWorksKept];
+    work.value = value;
+    work.programs = programs;
+  }
   // An idle device owes nothing for the time before this.
-  if (Completed() >= before) {
+  if (done >= before) {
     seen_.store(before, std::memory_order_relaxed);
     seen_at_.store(Now(), std::memory_order_relaxed);
   }
   Check(context_.queue->Signal(fence_.get(), value), "ID3D12CommandQueue::Signal");
   submitted_.store(value, std::memory_order_release);
   return value;
+}
+
+void Timeline::KnowDone(uint64_t done) const {
+  uint64_t known = known_done_.load(std::memory_order_relaxed);
+  while (known < done && !known_done_.compare_exchange_weak(known, done, std::memory_order_relaxed)) {
+  }
+}
+
+std::string Timeline::Unfinished() const {
+  std::lock_guard<std::mutex> lock(works_mutex_);
+  const uint64_t latest = submitted(), done = known_done_.load(std::memory_order_relaxed);
+  std::string names;
+  const std::string* last = nullptr;
+  for (uint64_t value = latest > kWorksKept ? latest - kWorksKept + 1 : 1; value <= latest; ++value) {
+    const Work& work = works_[value % kWorksKept];
+    if (work.value != value || value <= done || work.programs.empty()) continue;
+    if (last && *last == work.programs) continue;
+    names += (names.empty() ? "" : ", ") + work.programs;
+    last = &work.programs;
+  }
+  return names;
 }
 
 void Timeline::GiveUpAt(Clock::time_point time) {
@@ -44,10 +72,15 @@ bool Timeline::IsPastPatience() const {
 }
 
 Waited Timeline::Wait(uint64_t value, Event& event) const {
+  auto is_done = [&](uint64_t done) {
+    if (done < value) return false;
+    KnowDone(done);
+    return true;
+  };
   for (int i = 0; i < kPolls; ++i) {
     uint64_t done = Completed();
     if (done == UINT64_MAX) return Waited::Removed;
-    if (done >= value) return Waited::Done;
+    if (is_done(done)) return Waited::Done;
     PausePoll();
   }
   if (FAILED(fence_->SetEventOnCompletion(value, event.handle()))) return Waited::Removed;
@@ -55,7 +88,7 @@ Waited Timeline::Wait(uint64_t value, Event& event) const {
     bool signalled = event.Wait(kLookMs);
     uint64_t done = Completed();
     if (done == UINT64_MAX) return Waited::Removed;
-    if (done >= value) return Waited::Done;
+    if (is_done(done)) return Waited::Done;
     // An event may be late from an earlier wait; and a removed device may never signal.
     if (signalled) continue;
     if (FAILED(context_.RemovedReason())) return Waited::Removed;
@@ -64,7 +97,7 @@ Waited Timeline::Wait(uint64_t value, Event& event) const {
 }
 
 Failure Timeline::WhyNot(Waited waited) const {
-  if (FAILED(context_.RemovedReason())) return context_.Removal("");
+  if (FAILED(context_.RemovedReason())) return context_.Removal(Unfinished());
   if (waited == Waited::Removed) return Failure(FailureKind::Device, "waiting for the device failed");
   if (Now() >= give_up_at_.load(std::memory_order_acquire))
     return Failure(FailureKind::Timeout, "the device was closed while it still worked");

@@ -4,8 +4,11 @@
 // `patience_ms`, or at the time of GiveUpAt.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <mutex>
+#include <string>
 
 #include "context.h"
 #include "event.h"
@@ -24,8 +27,8 @@ class Timeline {
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   // All values up to this one are done; UINT64_MAX when the device is removed.
   uint64_t Completed() const { return fence_ ? fence_->GetCompletedValue() : UINT64_MAX; }
-  // The queue thread's: a value that the device reaches after all work so far.
-  uint64_t Signal();
+  // The queue thread's: a value that the device reaches after all work so far. programs: the names of what was submitted with it.
+  uint64_t Signal(const std::string& programs = {});
   // `event` is the waiter's own.
   Waited Wait(uint64_t value, Event& event) const;
   // The same, but for Failure instead of an answer.
@@ -33,13 +36,22 @@ class Timeline {
     if (Waited waited = Wait(value, event); waited != Waited::Done) throw WhyNot(waited);
   }
   Failure WhyNot(Waited waited) const;
+  // Names of the latest programs that the device was not known to have done when more was submitted: what a removal met.
+  std::string Unfinished() const;
   // Every wait that goes on then ends as timed out, later ones too. A later time than was said before changes nothing.
   void GiveUpAt(Clock::time_point time);
   // See Context::LetGo.
   void LetGo() { fence_.Reset(); }
 
  private:
+  struct Work {
+    uint64_t value = 0;
+    std::string programs;
+  };
+  static constexpr size_t kWorksKept = 4;
+
   bool IsPastPatience() const;
+  void KnowDone(uint64_t done) const;
 
   const Context& context_;
   const std::chrono::milliseconds patience_;
@@ -49,6 +61,9 @@ class Timeline {
   // What the device had done when somebody looked last, and when it had come to that.
   mutable std::atomic<uint64_t> seen_{0};
   mutable std::atomic<Clock::rep> seen_at_{0};
+  mutable std::mutex works_mutex_;
+  std::array<Work, kWorksKept> works_;           // by value, round and round
+  mutable std::atomic<uint64_t> known_done_{0};  // never UINT64_MAX: of a removed device, what it had done before
 };
 
 }  // namespace dxtensor::dml

@@ -43,6 +43,21 @@ describe("a removed device", () => {
     for (const ask of again) expect(caught(ask)).toMatchObject({ kind: "removed", reason: "a fault was asked for", isElsewhere: false });
   });
 
+  it("names what ran whichever thread notices it first", async () => {
+    for (let i = 0; i < 30; i++) {
+      const x = dx.ones([16], { device: "cpu" });
+      const step = dx.compile((t: dx.Tensor) => t.add(1), { name: "step" });
+      step(x);
+      await dx.synchronize("cpu");
+      injectFault("cpu", "removeDevice");
+      expect(caught(() => step(x).dataSync())).toMatchObject({
+        work: expect.stringMatching(/^step at .*removed\.test\.ts:\d+$/) as string,
+      });
+      dx.closeDevice("cpu");
+      x.dispose();
+    }
+  });
+
   it("rejects what was asked for before, and opens again as often as one likes", async () => {
     for (let i = 0; i < 20; i++) {
       const x = dx.ones([16], { device: "cpu" });
