@@ -22,7 +22,12 @@ class ConvolutionKernel final : public PreparingKernel {
   size_t ScratchBytes() const override { return scratch_bytes_ + (norm_ ? norm_->Bytes() : 0); }
   void RunPrepared(const KernelArguments& given, const uint8_t* prepared) const override {
     KernelArguments arguments = given;
-    const uint8_t* inputs[] = {given.inputs[0], given.inputs[1], given.inputs[2], nullptr, shape_.adds ? given.inputs[7] : nullptr};
+    const uint8_t* inputs[] = {given.inputs[0], given.inputs[1], given.inputs[2], nullptr, nullptr, nullptr, nullptr};
+    if (shape_.adds) inputs[4] = given.inputs[7];
+    if (shape_.holds) {
+      inputs[5] = given.inputs[8];
+      inputs[6] = given.inputs[9];
+    }
     if (norm_) {
       norm_->Prepare(given, reinterpret_cast<float*>(given.scratch + scratch_bytes_));
       inputs[3] = given.scratch + scratch_bytes_;
@@ -117,6 +122,8 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
   s.bias_row = s.has_bias ? StrideOf(*desc.Tensor("BiasTensor"), 1) : 0;
   s.adds = end.adds;
   s.activations = std::move(activations);
+  s.holds = end.holds;
+  if (IsFloat32(s.out_type)) s.limits = LimitsOf(s.activations);
   if (end.norm) {
     norm_.emplace(*end.norm);
     if (s.has_bias) {
@@ -186,7 +193,7 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
 // Microsoft's library computes nothing there: no sum, no bias, but the activation of 0.
 void ConvolutionKernel::FillOutputPadding(const KernelArguments& arguments) const {
   alignas(64) float value[kMaxWidth] = {};
-  Activate(shape_.activations, value, 1);
+  shape_.Activate(arguments, value, 1);
   for (int64_t n = 0; n < shape_.images; ++n)
     for (int64_t c = 0; c < shape_.groups * shape_.rows; ++c)
       for (int64_t z = 0; z < out_size_[0]; ++z)
@@ -209,6 +216,7 @@ std::unique_ptr<Kernel> MakeConvolutionKernel(const schema::OperatorDesc& desc, 
   auto activations = FusedActivations(desc);
   if (!activations) return nullptr;
   activations->insert(activations->end(), end.after.begin(), end.after.end());
+  if (end.holds && (!activations->empty() || out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32)) return nullptr;
   return std::make_unique<ConvolutionKernel>(desc, std::move(*activations), end, out);
 }
 

@@ -21,6 +21,8 @@ struct ConvolutionEnd {
   bool adds = false;
   // Instructions on it.
   Activations after;
+  // The result becomes the nearer one of inputs 8 and 9, numbers, where it is beyond; NaN stays. Nothing else comes after it.
+  bool holds = false;
   // How it is stored; null: as the operator's output.
   const schema::TensorDesc* stored = nullptr;
 };

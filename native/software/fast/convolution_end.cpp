@@ -29,4 +29,36 @@ void ConvolutionShape::Add(const KernelArguments& arguments, int64_t offset, int
   }
 }
 
+Limits ConvolutionShape::LimitsIn(const KernelArguments& arguments) const {
+  if (!holds) return *limits;
+  return {*reinterpret_cast<const float*>(arguments.inputs[5]), *reinterpret_cast<const float*>(arguments.inputs[6])};
+}
+
+void ConvolutionShape::Activate(const KernelArguments& arguments, float* sums, int64_t n) const {
+  if (!holds) return fast::Activate(activations, sums, n);
+  const Limits held = LimitsIn(arguments);
+  Table().end_tile(sums, 0, sums, 0, {nullptr, nullptr, held.low, held.high}, 1, n);
+}
+
+void ConvolutionShape::EndTile(const KernelArguments& arguments, int64_t channel, int64_t rows, const float* sums, int64_t stride,
+                               int64_t offset, int64_t n) const {
+  const IsaTable& table = Table();
+  const Limits held = LimitsIn(arguments);
+  TileEnd end{nullptr, nullptr, held.low, held.high};
+  float biases[3 * kMostTileRows];
+  if (normalizes) {
+    end.scales = reinterpret_cast<const float*>(arguments.inputs[3]) + 3 * channel;
+  } else if (has_bias) {
+    for (int64_t r = 0; r < rows; ++r) {
+      biases[3 * r] = 0;
+      biases[3 * r + 1] = 1;
+      table.load(filter_type, reinterpret_cast<uint8_t*>(biases + 3 * r + 2),
+                 arguments.inputs[2] + (channel + r) * bias_row * filter_bytes, 1, 1);
+    }
+    end.scales = biases;
+  }
+  if (adds) end.added = reinterpret_cast<const float*>(arguments.inputs[4]) + offset;
+  table.end_tile(reinterpret_cast<float*>(arguments.outputs[0]) + offset, out_row, sums, stride, end, rows, n);
+}
+
 }  // namespace dxtensor::software::fast

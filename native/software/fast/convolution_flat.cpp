@@ -258,7 +258,7 @@ void ConvolutionGrid::RunFlatLine(const ConvolutionShape& shape, const KernelArg
         shape.Add(arguments, out + at_y * y.out_stride + first * x.out_stride, x.out_stride, line + at_y * flat_.pitch + first - start,
                   last - first);
     }
-  Activate(shape.activations, line, end - start);
+  shape.Activate(arguments, line, end - start);
   const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
   for (int64_t at_y = start / flat_.pitch; at_y * flat_.pitch < end; ++at_y) {
     const int64_t first = std::max<int64_t>(0, start - at_y * flat_.pitch), last = std::min(x.count, end - at_y * flat_.pitch);
@@ -320,6 +320,16 @@ void ConvolutionGrid::StoreFlat(const ConvolutionShape& shape, const KernelArgum
   const GridDimension &y = dim_[1], &x = dim_[2];
   const int64_t width = table.tile_columns, start = FlatStart(tile), end = std::min(start + width, flat_.length);
   const int64_t row = plane % groups_ * rows_ + m;
+  if (shape.limits && (x.out_stride == 1 || x.count == 1)) {
+    for (int64_t column = tile * width; column < end;) {
+      const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;
+      const int64_t n = std::min(x.count - at_x, end - column);
+      const int64_t to = out_start_ + plane / groups_ * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
+      if (n > 0) shape.EndTile(arguments, row, rows, sums + column - start, width, to, n);
+      column += std::min(flat_.pitch - at_x, end - column);
+    }
+    return;
+  }
   if (shape.has_bias || shape.normalizes)
     for (int64_t r = 0; r < rows; ++r) shape.Finish(arguments, row + r, sums + r * width, width);
   if (shape.adds)
@@ -331,7 +341,7 @@ void ConvolutionGrid::StoreFlat(const ConvolutionShape& shape, const KernelArgum
         shape.Add(arguments, to + r * shape.out_row, x.out_stride, sums + r * width + column - start, n);
       column += std::min(flat_.pitch - at_x, end - column);
     }
-  Activate(shape.activations, sums, rows * width);
+  shape.Activate(arguments, sums, rows * width);
   const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
   for (int64_t column = tile * width; column < end;) {
     const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;

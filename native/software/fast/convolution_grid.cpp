@@ -160,14 +160,22 @@ class GridSource final : public PanelSource {
     *stride = s_.out_row;
     return reinterpret_cast<float*>(arguments_.outputs[0]) + first;
   }
-  bool NeedsStore() const override { return s_.has_bias || s_.normalizes || s_.adds || !s_.activations.empty(); }
+  bool NeedsStore() const override { return s_.has_bias || s_.normalizes || s_.adds || s_.Activates(); }
   void Store(int64_t group, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
+    ConvolutionGrid::Stretch stretches[kMostStretches];
+    if (s_.limits && (g_.dim_[2].out_stride == 1 || g_.dim_[2].count == 1)) {
+      const int found = g_.Stretches(n, columns, stretches);
+      for (int i = 0; i < found; ++i)
+        s_.EndTile(arguments_, group * s_.rows + m, rows, tile + stretches[i].column, stride,
+                   OutOffset(group, m, n + stretches[i].column), stretches[i].length);
+      return;
+    }
     const IsaTable& table = Table();
     alignas(64) float local[kMostTileFloats];
     uint8_t* out = arguments_.outputs[0];
     const bool in_place = reinterpret_cast<uint8_t*>(tile) >= out && stride != table.tile_columns && IsFloat32(s_.out_type) && g_.grows_ &&
                           reinterpret_cast<uint8_t*>(tile) == out + OutOffset(group, m, n) * s_.out_bytes;
-    if (!s_.activations.empty() && stride != table.tile_columns) {
+    if (s_.Activates() && stride != table.tile_columns) {
       for (int64_t r = 0; r < rows; ++r)
         std::memcpy(local + r * table.tile_columns, tile + r * stride, static_cast<size_t>(columns) * sizeof(float));
       tile = local;
@@ -175,7 +183,6 @@ class GridSource final : public PanelSource {
     }
     if (s_.has_bias || s_.normalizes)
       for (int64_t r = 0; r < rows; ++r) s_.Finish(arguments_, group * s_.rows + m + r, tile + r * stride, columns);
-    ConvolutionGrid::Stretch stretches[kMostStretches];
     int found = 0;
     if (s_.adds) {
       found = g_.Stretches(n, columns, stretches);
@@ -184,7 +191,7 @@ class GridSource final : public PanelSource {
           s_.Add(arguments_, OutOffset(group, m + r, n + stretches[i].column), g_.dim_[2].out_stride,
                  tile + r * stride + stretches[i].column, stretches[i].length);
     }
-    Activate(s_.activations, tile, rows * stride);
+    s_.Activate(arguments_, tile, rows * stride);
     if (in_place && tile != local) return;
     if (!s_.adds) found = g_.Stretches(n, columns, stretches);
     for (int i = 0; i < found; ++i) {
@@ -248,7 +255,7 @@ void ConvolutionGrid::RunDirect(const ConvolutionShape& shape, const KernelArgum
                                stretch.at[0] * dim_[0].out_stride + stretch.at[1] * dim_[1].out_stride;
             if (shape.normalizes) shape.Finish(arguments, group * shape.rows + row, line, length);
             if (shape.adds) shape.Add(arguments, to, dim_[2].out_stride, line, length);
-            Activate(shape.activations, line, length);
+            shape.Activate(arguments, line, length);
             table.store(shape.out_type, arguments.outputs[0] + to * shape.out_bytes, reinterpret_cast<const uint8_t*>(line),
                         dim_[2].out_stride, length);
           }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "../kernel.h"
@@ -11,6 +12,7 @@
 namespace dxtensor::software::fast {
 
 constexpr int kSpatial = 3;
+constexpr int64_t kMostTileRows = 32;
 
 struct Tap {
   int64_t cell;    // offset in the filter, in elements
@@ -34,11 +36,24 @@ struct ConvolutionShape {
   bool normalizes = false;  // input 3 of the grids holds center, factor and shift of each output channel
   bool adds = false;        // input 4 is added, laid out as the output
   Activations activations;
+  bool holds = false;            // inputs 5 and 6 are the limits of the result, of which it becomes the nearer one; NaN stays
+  std::optional<Limits> limits;  // where the result is float32 and the activations only hold it: EndTile does all
+
+  bool Activates() const { return holds || !activations.empty(); }
 
   // Bias or normalisation of n sums of an output channel, of all groups.
   void Finish(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
   // Adds what lies at the output's places offset, offset + step, ...
   void Add(const KernelArguments& arguments, int64_t offset, int64_t step, float* sums, int64_t n) const;
+  // Activations of n sums.
+  void Activate(const KernelArguments& arguments, float* sums, int64_t n) const;
+  // Where there are limits: all that happens to n sums of each of up to kMostTileRows output channels, and stores them from the output's
+  // place `offset` on, side by side.
+  void EndTile(const KernelArguments& arguments, int64_t channel, int64_t rows, const float* sums, int64_t stride, int64_t offset,
+               int64_t n) const;
+
+ private:
+  Limits LimitsIn(const KernelArguments& arguments) const;
 };
 
 inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }

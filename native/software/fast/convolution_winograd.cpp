@@ -162,7 +162,7 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
       table.axpy(cells + y * length * step, added, 1, x_.count * step);
     }
   }
-  if (!shape.activations.empty()) Activate(shape.activations, cells, kOutputs * length * step);
+  if (shape.Activates()) shape.Activate(arguments, cells, kOutputs * length * step);
   for (int64_t y = 0; y < lines; ++y)
     table.turn(reinterpret_cast<float*>(arguments.outputs[0]) + to + y * y_.out_stride, shape.out_row, cells + y * length * step, step,
                x_.count, count);

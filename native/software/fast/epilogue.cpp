@@ -1,5 +1,7 @@
 #include "epilogue.h"
 
+#include <limits>
+
 #include "elementwise.h"
 #include "isa_table.h"
 
@@ -21,6 +23,15 @@ std::optional<Activations> FusedActivations(const schema::OperatorDesc& host) {
   if (!host.Has("FusedActivation")) return Activations{};
   auto& inner = host.Get<std::shared_ptr<const schema::OperatorDesc>>("FusedActivation");
   return inner ? ActivationsOf(*inner) : Activations{};
+}
+
+std::optional<Limits> LimitsOf(const Activations& activations) {
+  constexpr float kNone = std::numeric_limits<float>::infinity();
+  if (activations.empty()) return Limits{-kNone, kNone};
+  if (activations.size() > 1) return std::nullopt;
+  const MicroOp& op = activations[0];
+  if (op.code == Code::FThresholdedRelu && op.p == 0) return Limits{0, kNone};
+  return std::nullopt;
 }
 
 void Activate(const Activations& activations, float* x, int64_t n) {

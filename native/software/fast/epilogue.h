@@ -18,6 +18,12 @@ std::optional<Activations> ActivationsOf(const schema::OperatorDesc& activation)
 // Those of the FusedActivation field of `host`: none when it is null; nothing when the engine does not have it.
 std::optional<Activations> FusedActivations(const schema::OperatorDesc& host);
 
+// To which they hold a number, where they do nothing else and NaN stays.
+struct Limits {
+  float low, high;
+};
+std::optional<Limits> LimitsOf(const Activations& activations);
+
 // Runs them over n floats, of which memory exists up to the next multiple of the vector width.
 void Activate(const Activations& activations, float* x, int64_t n);
 

@@ -52,6 +52,8 @@ class Fuser {
         if (v >= 0) consumers_[static_cast<size_t>(v)].push_back(static_cast<int>(n));
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n));
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (groups_[n].is_product) JoinLimits(static_cast<int>(n));
     std::vector<GraphStep> steps;
     for (const Chain& chain : Order()) {
       if (chain.units.size() > 1 && EmitBlocks(chain, &steps)) continue;
@@ -135,6 +137,30 @@ class Fuser {
       return true;
     }
     return false;
+  }
+
+  // A group of elementwise nodes that does nothing but hold a product's result between two numbers.
+  void JoinLimits(int unit) {
+    Group& product = groups_[static_cast<size_t>(unit)];
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(product.result)];
+    if (IsShown(product.result) || readers.size() != 3) return;
+    const int other = unit_of_[static_cast<size_t>(readers[0])];
+    if (other < 0 || other == unit || !units_.CanMerge(unit, other)) return;
+    const Group& group = groups_[static_cast<size_t>(other)];
+    auto is_inside = [&](int node) { return Contains(group, node); };
+    if (!group.is_elementwise || !std::all_of(readers.begin(), readers.end(), is_inside)) return;
+    const Group before = product;
+    if (!AbsorbLimits(&product, graph_, group.nodes)) return;
+    // Nobody else sees what lies between.
+    bool fits = true;
+    for (int n : group.nodes) {
+      const int out = graph_.nodes[static_cast<size_t>(n)].outputs[0];
+      if (out == product.result) continue;
+      const std::vector<int>& of = consumers_[static_cast<size_t>(out)];
+      fits &= !IsShown(out) && std::all_of(of.begin(), of.end(), is_inside);
+    }
+    if (!fits || !MakeProduct(product)) product = before;
+    else Merge(unit, other);
   }
 
   // Joins the group of node n (which may have grown) with the one that writes v.
@@ -339,7 +365,8 @@ class Fuser {
 
   static std::unique_ptr<Kernel> MakeProduct(const Group& group) {
     if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
-    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, &group.stored});
+    return MakeConvolutionKernel(group.product,
+                                 {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored});
   }
 
   bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {

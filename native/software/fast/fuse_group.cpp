@@ -93,6 +93,13 @@ bool PadsOutput(const schema::OperatorDesc& convolution) {
   return std::any_of(padding.begin(), padding.end(), [](uint32_t p) { return p != 0; });
 }
 
+// One number, wherever it is read.
+bool IsNumber(const schema::TensorDesc& t) {
+  for (uint32_t d = 0; d < t.rank; ++d)
+    if (t.sizes[d] != 1 && t.strides[d] != 0) return false;
+  return true;
+}
+
 // A value for each channel, whatever the other dimensions.
 bool IsPerChannel(const schema::TensorDesc& t) {
   for (uint32_t d = 0; d < t.rank; ++d)
@@ -100,7 +107,7 @@ bool IsPerChannel(const schema::TensorDesc& t) {
   return true;
 }
 
-constexpr size_t kConvolutionInputs = 8, kNormInput = 3, kAddedInput = 7;
+constexpr size_t kConvolutionInputs = 10, kNormInput = 3, kAddedInput = 7, kLimitInput = 8;
 
 // An addition to the bare product: its C or bias tensor. To a convolution also a tensor like the result. Halves would have been rounded in
 // between.
@@ -186,6 +193,41 @@ bool Absorb(Group* g, const GraphNode& node) {
   }
   g->after.insert(g->after.end(), more.begin(), more.end());
   g->result = node.outputs[0];
+  g->stored = *stored;
+  return true;
+}
+
+bool AbsorbLimits(Group* g, const Graph& graph, const std::vector<int>& nodes) {
+  if (g->product.type() != DML_OPERATOR_CONVOLUTION || !g->after.empty() || nodes.size() != 4) return false;
+  auto find = [&](DML_OPERATOR_TYPE type) -> const GraphNode* {
+    for (int n : nodes)
+      if (graph.nodes[static_cast<size_t>(n)].desc.type() == type) return &graph.nodes[static_cast<size_t>(n)];
+    return nullptr;
+  };
+  const GraphNode *raise = find(DML_OPERATOR_ELEMENT_WISE_MAX), *lower = find(DML_OPERATOR_ELEMENT_WISE_MIN);
+  const GraphNode *test = find(DML_OPERATOR_ELEMENT_WISE_IS_NAN), *choose = find(DML_OPERATOR_ELEMENT_WISE_IF);
+  if (!raise || !lower || !test || !choose) return false;
+  auto is_result = [&](const GraphNode* node, size_t slot) {
+    return node->inputs[slot] == g->result && SameLayout(g->stored, *node->desc.Inputs()[slot]);
+  };
+  // The slot of the number beside what the node limits.
+  auto number_beside = [&](const GraphNode* node, int value) -> int {
+    for (size_t slot = 0; slot < 2; ++slot)
+      if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc.Inputs()[slot])) return static_cast<int>(slot);
+    return -1;
+  };
+  const int low = number_beside(raise, g->result), high = number_beside(lower, raise->outputs[0]);
+  if (low < 0 || high < 0 || !is_result(raise, static_cast<size_t>(1 - low)) || !is_result(test, 0) || !is_result(choose, 1)) return false;
+  if (choose->inputs[0] != test->outputs[0] || choose->inputs[2] != lower->outputs[0]) return false;
+  const schema::TensorDesc& out = *choose->desc.Outputs()[0];
+  const OptionalTensor stored = SeenIn(g->stored, out);
+  if (out.data_type != DML_TENSOR_DATA_TYPE_FLOAT32 || g->stored.data_type != out.data_type || !stored) return false;
+  if (out.ElementCount() != g->stored.ElementCount() || (g->adds && !SameLayout(g->stored, *stored))) return false;
+  g->holds = true;
+  g->product_inputs.resize(kConvolutionInputs, -1);
+  g->product_inputs[kLimitInput] = raise->inputs[static_cast<size_t>(low)];
+  g->product_inputs[kLimitInput + 1] = lower->inputs[static_cast<size_t>(high)];
+  g->result = choose->outputs[0];
   g->stored = *stored;
   return true;
 }

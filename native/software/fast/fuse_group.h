@@ -32,7 +32,8 @@ struct Group {
   schema::OperatorDesc product;     // with the bias or C tensor that an addition became
   std::vector<int> product_inputs;  // values; of a convolution also those of ConvolutionEnd
   std::optional<schema::OperatorDesc> norm;
-  bool adds = false;  // a tensor, beside a bias or C
+  bool adds = false;   // a tensor, beside a bias or C
+  bool holds = false;  // between two numbers
   Activations after;
   int result = -1;  // the value that it writes
   schema::TensorDesc stored;
@@ -44,5 +45,9 @@ bool FitsGroup(const Graph& graph, const Group& group, const GraphNode& node, co
 
 // Lets the product take over a node, elementwise or a normalisation by given statistics, that reads its result and nothing else does.
 bool Absorb(Group* product, const GraphNode& node);
+
+// The same for the four nodes as which a convolution's result is held between two numbers, where NaN stays: the larger one of it and the
+// lower limit, the smaller one of that and the upper limit, and itself instead where it is NaN.
+bool AbsorbLimits(Group* convolution, const Graph& graph, const std::vector<int>& nodes);
 
 }  // namespace dxtensor::software::fast

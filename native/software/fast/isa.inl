@@ -19,6 +19,7 @@ namespace {
 #include "gemm_tile.inl"
 #include "winograd_block.inl"
 #include "pack_lines.inl"
+#include "tile_end.inl"
 #include "reduce_block.inl"
 #include "norm_block.inl"
 #include "random_block.inl"
@@ -40,6 +41,7 @@ const IsaTable& DX_TABLE() {
                                  kStridedTiles,
                                  kTapsTiles,
                                  CopyRows,
+                                 EndTile,
                                  PackRows,
                                  PackLines,
                                  Turn,

@@ -44,6 +44,14 @@ struct WinogradEnd {
   const float *center, *factor, *shift;
 };
 
+// What becomes of a tile's sums: (sum - center) * factor + shift, then another tensor's element is added, then what is not in [low, high]
+// becomes the nearer one of these; NaN stays.
+struct TileEnd {
+  const float* scales = nullptr;  // center, factor and shift of each row, or null
+  const float* added = nullptr;   // rows as far apart as the output's, or null
+  float low, high;                // infinite: nothing to hold
+};
+
 // Of a set of numbers: their mean and the sum of squared distances from it.
 struct Moments {
   double count = 0, mean = 0, squares = 0;
@@ -78,6 +86,8 @@ struct IsaTable {
   const TapsTile* taps_tiles;
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
+  // The first n of each row of a tile, ended; `to` may be `sums`.
+  void (*end_tile)(float* to, int64_t to_stride, const float* sums, int64_t sums_stride, const TileEnd& end, int64_t rows, int64_t n);
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.
   void (*pack_rows)(float* to, int64_t to_stride, int64_t height, const float* from, int64_t row_stride, int64_t column_stride, int64_t n);
 
