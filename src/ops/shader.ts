@@ -104,7 +104,12 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
   for (const [key] of outputs) if (inputNames.includes(key)) throw new ValueError(name, "outputs", "named otherwise than the inputs", key);
   for (const [key, dtype] of [...Object.entries(spec.inputs), ...outputs.map(([k, o]) => [k, o.dtype] as const)])
     if (!Object.hasOwn(elementOf, dtype)) throw new DTypeError(name, key, "float32, float16, int32 or uint32", dtype);
+  for (const [key, { initial }] of outputs)
+    if (initial !== undefined && (initial as string) !== "zeros")
+      throw new ValueError(name, key, 'initial "zeros", or without an initial', initial);
   const params = spec.params ?? ({} as P);
+  for (const [key, type] of Object.entries(params))
+    if (!["f32", "i32", "u32"].includes(type)) throw new ValueError(name, key, '"f32", "i32" or "u32"', type);
   const each = spec.each ?? 1;
   if (!Number.isInteger(each) || each < 1) throw new ValueError(name, "each", "a whole number of at least 1", each);
   const buffers = Object.fromEntries([
@@ -112,7 +117,8 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
     ...outputs.map(([key, o]) => [key, { element: elementOf[o.dtype] as Element, isWritable: true }] as const),
   ]);
   const scope = new Scope<ElementsOf<I, O>, P>(name, spec.threads, buffers, params, true);
-  body(scope);
+  const returned: unknown = body(scope);
+  if (returned instanceof Promise) throw new ValueError(name, "body", "a function that does all at once, not an async one", "a promise");
   const program = new ShaderProgram(scope.finish());
 
   const infer = (inputs: readonly TensorSpec[], attrs: Attributes): TensorSpec[] => {
@@ -139,6 +145,8 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
     name,
     traits: { users: true },
     infer,
+    // Nothing is added to the zeros that it begins with. Of several inputs another one may have elements.
+    ...(inputNames.length === 1 && outputs.length === 1 && outputs[0]![1].initial === "zeros" ? { whenEmpty: 0 } : {}),
     lower: (g, inputs, attrs, results) => {
       // Rank 0 is seen as [1]: shapes are the tensors' own.
       const specs = inputs.map((x) => ({ shape: x.sizes, dtype: x.dtype }));
@@ -161,6 +169,8 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
               outputs: byName(outputNames, context.outputs) as Tensors<O>,
               params: context.attrs.params as Numbers<P>,
             });
+            if (typeof given !== "object" || given === null)
+              throw new ValueError(name, "grad's result", `an object of ${inputNames.join(", ")}`, given);
             demandNames(name, "grad's result", given, inputNames);
             return inputNames.map((key) => given[key] ?? null);
           },

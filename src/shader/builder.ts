@@ -22,6 +22,8 @@ export class Builder {
     return { id: this.#variables++, type };
   }
 
+  #refuse: (() => never) | null = null;
+
   #leaf(key: string, type: Scalar, leaf: Leaf): Value {
     let v = this.#leaves.get(key);
     if (v === undefined) this.#leaves.set(key, (v = this.value(type, leaf)));
@@ -46,7 +48,13 @@ export class Builder {
     return [...this.#leaves.values()].flatMap((v) => (v.leaf?.kind === "uniform" ? [v.leaf.uniform] : []));
   }
 
+  /** From now on nothing is added: refuse is called, and throws. */
+  close(refuse: () => never): void {
+    this.#refuse = refuse;
+  }
+
   add<S extends Statement>(s: S): S {
+    this.#refuse?.();
     this.#open.at(-1)!.statements.push(s);
     return s;
   }

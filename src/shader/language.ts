@@ -300,6 +300,7 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
 
   /** @internal What was built. */
   finish(): Shader {
+    this.builder.close(() => refuse(this, "the shader has been made: its function's values mean nothing afterwards"));
     return {
       name: this.name,
       threads: this.threads,

@@ -191,6 +191,38 @@ eachDevice("a shader's values", () => {
     expect(numbers(y)[0]).toBeCloseTo(2 * silu(3), 4);
   });
 
+  it("of nothing count nothing", () => {
+    const counted = dx.shader(
+      {
+        name: "counted",
+        inputs: { x: "int32" },
+        outputs: { n: { dtype: "uint32", shape: () => [3], initial: "zeros" } },
+        threads: 64,
+        groups: ({ x }) => Math.ceil(x![0]! / 64),
+      },
+      (s) => s.if(s.thread.lt(s.buffers.x.size), () => void s.buffers.n.atomicAdd(s.buffers.x.load(s.thread).bits(), 1)),
+    );
+    const { n } = counted({ x: dx.zeros([0], { dtype: "int32" }) });
+    expect([n.dtype, n.toArraySync()]).toEqual(["uint32", [0, 0, 0]]);
+    expect(numbers(counted({ x: dx.tensor([1, 1, 2, 9], { dtype: "int32" }) }).n)).toEqual([0, 2, 1]);
+  });
+
+  it("are refused where they are made for what would be ignored", () => {
+    const of = (more: object, body: (s: never) => unknown = () => {}) =>
+      dx.shader({ name: "of", inputs: { x: "float32" }, outputs: { y: "float32" }, threads: 64, ...more }, body as () => void);
+    expect(() => of({ outputs: { y: { dtype: "float32", initial: "ones" } } })).toThrow(/^shader: y must be initial "zeros"/);
+    expect(() => of({ params: { k: "f64" } })).toThrow(/^shader: k must be "f32", "i32" or "u32"; received "?f64/);
+    expect(() => of({}, () => Promise.resolve())).toThrow(/^shader: body must be a function that does all at once/);
+    let late: () => void = () => {};
+    of({}, (s: dx.Scope<{ y: "f32" }, { k: "f32" }>) => {
+      late = () => s.buffers.y.store(s.thread, 1);
+    });
+    expect(() => late()).toThrow(/^of: the shader has been made.*shader\.test\.ts/);
+    const wrong = of({ grad: () => undefined });
+    const leaf = dx.ones([2]).requiresGrad_();
+    expect(() => (wrong({ x: leaf }) as { y: dx.Tensor }).y.sum().backward()).toThrow(/^of: grad's result must be an object of x/);
+  });
+
   it("are checked", () => {
     const x = dx.ones([4]);
     expect(() => swiglu({ x, g: dx.ones([4], { dtype: "int32" }) })).toThrow(/swiglu: g must be float32; received "?int32/);
