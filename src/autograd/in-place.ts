@@ -88,10 +88,20 @@ function setHistory(t: Tensor, node: TapeNode, output: number): void {
   t.outputIndex = output;
 }
 
-/** Hooks of a view belong to what it was: the write's own history starts at the base. */
+/** Whether a node of the chain of views that begins behind the base's is hooked, or keeps its gradient. */
+function isWatched(last: TapeNode, base: TapeNode | null): boolean {
+  for (let node = last; ;) {
+    if (node.hooks !== null || node.retained !== null) return true;
+    const edge = node.edges[0] ?? null;
+    if (edge === null || !("node" in edge) || edge.node === base) return false;
+    node = edge.node;
+  }
+}
+
+/** Hooks of a view, and of those that it is a view of, belong to what they were: the write's own history starts at the base. */
 function withFreshNode<T>(target: Tensor, had: boolean, fn: () => T): T {
   const { viewOf: view, node } = target;
-  if (!had || view === null || node === null || (node.hooks === null && node.retained === null)) return fn();
+  if (!had || view === null || node === null || !isWatched(node, view.base.node)) return fn();
   const output = target.outputIndex;
   node.retain();
   target.node = view.node(target.desc);

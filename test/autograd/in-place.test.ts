@@ -278,3 +278,21 @@ describe("what changes nothing", () => {
     x.dispose();
   });
 });
+
+eachDevice("hooks of views that others are views of", (device) => {
+  test("see nothing of a write through the other, as in PyTorch", () =>
+    clean(
+      device,
+      () => {
+        const x = dx.tensor([1, 2, 3, 4]).requiresGrad_();
+        const rows = dx.mul(x, 1).view(2, 2);
+        const column = dx.select(rows, 1, 0);
+        column.registerHook((g) => dx.neg(g));
+        dx.narrow(column, 0, 1, 1).add_(1.5);
+        dx.sum(dx.add(column, column)).backward();
+        expect(x.grad!.toArraySync()).toEqual([2, 0, 2, 0]);
+        x.dispose();
+      },
+      { collect: true },
+    ));
+});
