@@ -11,6 +11,7 @@ const rooms = [
   "cli",
   "doctor",
   "verify",
+  "measure",
   "index.ts",
   "public.generated.ts",
   "public",

@@ -1,10 +1,10 @@
 /** The library's shaders as nodes of a graph, where they are chosen (choice.ts); null: DirectML's operator stands. */
+import { hostOf } from "../dml/fusion.ts";
 import type { DType } from "../dtype.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf } from "../shape.ts";
 import { choosesShader, foldsByAtomics, shaderMode, type ShaderName } from "./choice.ts";
-import { hostOf } from "../graph/passes/fuse-activation.ts";
 import { fillCall } from "./fill.ts";
 import { addBroadcast, broadcastParams, mergedAxes } from "./kernels/broadcast.ts";
 import * as elementwise from "./kernels/elementwise.ts";

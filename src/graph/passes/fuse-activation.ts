@@ -1,16 +1,7 @@
 /** Moves an activation that alone reads a result into the operator that makes it, where that operator takes one. */
-import { OPERATORS, type OperatorName } from "../../dml/operators.generated.ts";
+import { hostOf } from "../../dml/fusion.ts";
+import { OPERATORS } from "../../dml/operators.generated.ts";
 import { Expr, isWhole, withNodes, type Activation, type Graph, type GraphNode, type Value } from "../graph.ts";
-
-/** ADD takes an activation in its second version only. */
-const variants: { readonly [K in OperatorName]?: OperatorName } = { ELEMENT_WISE_ADD: "ELEMENT_WISE_ADD1" };
-
-/** The form of an operator that takes an activation into it; null: there is none. */
-export const hostOf = (operator: OperatorName | "SHADER"): OperatorName | null => {
-  if (operator === "SHADER") return null;
-  const name = variants[operator] ?? operator;
-  return OPERATORS[name].fields.some((f) => f.name === "fusedActivation") ? name : null;
-};
 
 function activationOf(node: GraphNode): Activation | null {
   if (node.operator === "SHADER") return null;

@@ -1,0 +1,12 @@
+/** Which operators take an activation into them. */
+import { OPERATORS, type OperatorName } from "./operators.generated.ts";
+
+/** ADD takes an activation in its second version only. */
+const variants: { readonly [K in OperatorName]?: OperatorName } = { ELEMENT_WISE_ADD: "ELEMENT_WISE_ADD1" };
+
+/** The form of an operator that takes an activation into it; null: there is none. */
+export const hostOf = (operator: OperatorName | "SHADER"): OperatorName | null => {
+  if (operator === "SHADER") return null;
+  const name = variants[operator] ?? operator;
+  return OPERATORS[name].fields.some((f) => f.name === "fusedActivation") ? name : null;
+};
