@@ -13,8 +13,9 @@ import { fetchDirectml } from "./lib/directml.ts";
 import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";
 import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.ts";
+import { cannotRunWindows, checkWindows } from "./lib/release-win32.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
-import { checkBundlers, checkNode, checkOldSystem, checkTypes, installed, startUp } from "./lib/release-checks.ts";
+import { checkBundlers, checkNode, checkOldSystem, checkScripts, checkTypes, installed, startUp } from "./lib/release-checks.ts";
 
 const help = `npm run release -- --dry-run | --publish [OPTIONS]
 
@@ -22,12 +23,13 @@ Builds the packages of a release that this machine can build, packs them into bu
 libraries the binaries ask for, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
 Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root).
+That for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell).
 
   --dry-run       publish nothing
   --publish       then publish all of them, the main package last, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
   --only NAMES    these platform packages only, such as linux-x64,vulkan-linux-x64
   --own           this machine's own build instead of one against glibc 2.31: for tests; what is packed runs here
-  --short         Node 20 and 26, one bundler, not Next
+  --short         Node 20 and 26 (Windows: 24), one bundler, not Next
   --no-check      build and pack only
   --out FOLDER    where the tarballs go (build/packages)
   --json          one line of JSON on stdout: {ok, tarballs, left, problems}
@@ -118,6 +120,7 @@ async function checkHere(tarballs: Tarballs, { part, majors, isShort, isOwn }: D
   const app = await installed(own.map(([, file]) => file));
   try {
     for (const major of majors) await part(`Node ${major}`, () => checkNode(app, major));
+    await part("no scripts", async () => checkScripts(app));
     await part("types", () => checkTypes(app));
     await part("start-up", async () => {
       const ms = await startUp(app, 'await import("dxtensor")');
@@ -146,6 +149,12 @@ async function check(tarballs: Tarballs, isShort: boolean, isOwn: boolean) {
       await part("arm64 under emulation", () => checkArm64([tarballs.dxtensor!, tarballs["linux-arm64"]!], majors));
       await part("arm64's kernels", () => checkKernels(isShort ? 5 : 50));
     }
+  }
+  if (tarballs["win32-x64"] !== undefined) {
+    const why = cannotRunWindows();
+    if (why !== null) say(`release: !!!! Windows' package was not run: ${why}`);
+    // Other versions of Node are in no cell: one of these in a hurry.
+    else await part("Windows, in the Wine cell", () => checkWindows([tarballs.dxtensor!, tarballs["win32-x64"]!], isShort ? [24] : majors));
   }
   return counts;
 }

@@ -1,5 +1,5 @@
 // Whether packed packages work where they are installed from their tarballs: an empty folder, no scripts, no network.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -8,7 +8,7 @@ import { manifest } from "./packages.ts";
 import { cached } from "./vulkan-archive.ts";
 import { ensureRoot } from "../tools/base.ts";
 import { ensureSysroot } from "./sysroot.ts";
-import { expected, programs, types } from "./release-programs.ts";
+import { examplesOf, expected, programs, types } from "./release-programs.ts";
 
 const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" }, reject: false } as const;
 
@@ -49,18 +49,56 @@ export async function installed(tarballs: readonly string[], options: readonly s
     cwd: app,
   });
   for (const [name, text] of Object.entries(programs)) writeFileSync(join(app, name), text);
+  writeFileSync(join(app, "tour.mjs"), examplesOf(readFileSync(join(app, "node_modules", "dxtensor", "docs", "tour.md"), "utf8")));
   return app;
 }
 
-/** null where a program says what it has to, else what it said instead. */
-export async function answers(what: string, command: string, args: readonly string[], options: Options) {
-  const done = await execa(command, args, { reject: false, stdin: "ignore", timeout: 120_000, ...options });
-  if (done.stdout.trim() === expected && !done.failed) return null;
-  return `${what}: ${(done.stderr || done.stdout || done.shortMessage || "").trim().slice(-1500)}`;
+/** What became of a program. */
+interface Done {
+  readonly failed: boolean;
+  readonly stdout?: unknown;
+  readonly stderr?: unknown;
+  readonly shortMessage?: string | undefined;
 }
 
-/** Whether dxtensor --version --json lists its own libraries, from where they were installed. */
-function isComplete(text: string, app: string): boolean {
+const textOf = ({ stdout, stderr, shortMessage }: Done): string =>
+  String(stderr || stdout || shortMessage || "")
+    .trim()
+    .slice(-1500);
+
+/** null where a program ended well, else what it said. */
+export const ended = (what: string, done: Done): string | null => (done.failed ? `${what}: ${textOf(done)}` : null);
+/** null where a program says what it has to, else what it said instead. */
+export const judged = (what: string, done: Done): string | null =>
+  !done.failed && String(done.stdout).trim() === expected ? null : `${what}: ${textOf(done)}`;
+
+export const answers = async (what: string, command: string, args: readonly string[], options: Options) =>
+  judged(what, await execa(command, args, { reject: false, stdin: "ignore", timeout: 120_000, ...options }));
+
+/** null where the doctor says that a device computes, and advises nothing that only a repository has. */
+export const judgedDoctor = (what: string, device: string, done: Done): string | null =>
+  !done.failed && new RegExp(`^${device} .*computes`, "m").test(String(done.stdout)) && !/npm run /.test(String(done.stdout))
+    ? null
+    : `${what}, dxtensor doctor (${device}): ${textOf(done)}`;
+
+/** null where dxtensor --version --json lists the package's own libraries from below a folder. */
+export const judgedVersion = (what: string, folder: string, done: Done): string | null =>
+  !done.failed && isComplete(String(done.stdout), folder) ? null : `${what}, dxtensor --version --json: ${textOf(done)}`;
+
+/** Nothing runs at installation, and nothing is compiled. */
+export function checkScripts(app: string): string[] {
+  const of = (scope: string): string[] =>
+    existsSync(join(app, "node_modules", scope)) ? readdirSync(join(app, "node_modules", scope)).map((name) => join(scope, name)) : [];
+  return ["dxtensor", ...of("@dxtensor")].flatMap((name) => {
+    const folder = join(app, "node_modules", name);
+    const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { scripts?: object };
+    // npm compiles where it finds this file.
+    const isBuilt = existsSync(join(folder, "binding.gyp"));
+    return [...(scripts === undefined ? [] : [`${name} has scripts`]), ...(isBuilt ? [`${name} has a binding.gyp`] : [])];
+  });
+}
+
+function isComplete(text: string, folder: string): boolean {
   const { dxtensor, libraries } = JSON.parse(text) as {
     dxtensor: string;
     libraries: { name: string; path: string | null; version: string | null; problem: string | null }[];
@@ -69,7 +107,7 @@ function isComplete(text: string, app: string): boolean {
   return (
     dxtensor === manifest.version &&
     own.length === 2 &&
-    own.every(({ path, version, problem }) => path?.startsWith(realpathSync(app)) && version !== null && problem === null)
+    own.every(({ path, version, problem }) => path?.startsWith(folder) && version !== null && problem === null)
   );
 }
 
@@ -79,12 +117,10 @@ export async function checkNode(app: string, major: number) {
   const found = await Promise.all(Object.keys(programs).map((name) => answers(`Node ${major}, ${name}`, node, [name], { cwd: app })));
   const run = (...args: string[]) =>
     execa(node, [join(app, "node_modules", "dxtensor", "dist", "bundle", "cli.js"), ...args], { cwd: app, reject: false });
-  const doctor = await run("doctor");
-  if (doctor.exitCode !== 0 || !doctor.stdout.includes("computes") || /npm run /.test(doctor.stdout))
-    found.push(`Node ${major}, dxtensor doctor: ${doctor.stdout || doctor.stderr}`);
-  const version = await run("--version", "--json");
-  if (version.exitCode !== 0 || !isComplete(version.stdout, app))
-    found.push(`Node ${major}, dxtensor --version --json: ${version.stdout || version.stderr}`);
+  const what = `Node ${major}`;
+  found.push(ended(`${what}, the tour`, await execa(node, ["tour.mjs"], { cwd: app, reject: false, timeout: 120_000 })));
+  found.push(judgedDoctor(what, "cpu", await run("doctor")));
+  found.push(judgedVersion(what, realpathSync(app), await run("--version", "--json")));
   return found.filter((problem) => problem !== null);
 }
 

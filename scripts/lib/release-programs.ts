@@ -32,6 +32,9 @@ import("dxtensor").then((esm) => {
 });`,
 };
 
+/** The examples of a page, as one ES module. */
+export const examplesOf = (page: string): string => [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((m) => m[1]!).join("\n");
+
 /** The same program in TypeScript, for both kinds of module. */
 export const types = `
 export const sum: dx.Tensor = dx.tensor([1, 2]).add(1);

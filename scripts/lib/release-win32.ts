@@ -1,0 +1,44 @@
+// The package for Windows on x64: installed as for Windows, and run by its own node.exe in the Wine cell.
+import { rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { checkScripts, ended, installed, judged, judgedDoctor, judgedVersion } from "./release-checks.ts";
+import { programs } from "./release-programs.ts";
+import { makeCell } from "./wine-cell.ts";
+import { recipe } from "./wine-recipe.ts";
+import { runInCell } from "./wine-run.ts";
+
+/** Why the package can't be run on this machine; null where it can. */
+export function cannotRunWindows(): string | null {
+  if (process.platform !== "linux" || process.arch !== "x64") return "the Wine cell needs Linux on x64";
+  if (process.getuid?.() !== 0) return "the Wine cell needs root";
+  const hasNamespaces = spawnSync("unshare", ["--mount", "--pid", "--fork", "true"]).status === 0;
+  return hasNamespaces ? null : "the Wine cell needs namespaces";
+}
+
+/** Force: npm would not install for another system. */
+const foreign = ["--force"];
+/** Neither the cell's DirectML.dll nor its adapter: a Windows machine without a GPU. */
+const withoutGpu = { DXTENSOR_DIRECTML: "", DXTENSOR_CPU_ADAPTERS: "" };
+const command = "node_modules/dxtensor/dist/bundle/cli.js";
+
+/** The programs, the tour and the command on each node.exe of the cell that is asked for. tarballs: of the main package and of win32-x64. */
+export async function checkWindows(tarballs: readonly string[], majors: readonly number[]): Promise<string[]> {
+  await makeCell();
+  const app = await installed(tarballs, foreign);
+  const problems: (string | null)[] = checkScripts(app);
+  try {
+    for (const major of majors.filter((one) => recipe.nodes[one] !== undefined)) {
+      const what = `Windows, Node ${recipe.nodes[major]}`;
+      const run = (args: readonly string[], env: Record<string, string> = withoutGpu) =>
+        runInCell(["node.exe", ...args], { mount: app, node: major, timeoutMs: 120_000, env, stdin: "ignore" });
+      for (const name of Object.keys(programs)) problems.push(judged(`${what}, ${name}`, await run([name])));
+      problems.push(ended(`${what}, the tour`, await run(["tour.mjs"])));
+      problems.push(judgedVersion(what, "Z:\\work\\node_modules\\", await run([command, "--version", "--json"])));
+      const doctor = await run([command, "doctor"], {});
+      for (const device of ["cpu", "dml:0"]) problems.push(judgedDoctor(what, device, doctor));
+    }
+  } finally {
+    rmSync(app, { recursive: true });
+  }
+  return problems.filter((problem) => problem !== null);
+}
