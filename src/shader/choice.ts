@@ -54,16 +54,13 @@ export function choosesShader(capabilities: Capabilities, isAlone: boolean, name
   );
 }
 
-/** Values by index from which a shader's launches cost less than a graph's order of them (docs/operations.md). */
-const LEAST_FOLDED = 4096;
+/** Values by index from which a shader's launches cost less than a graph's order of them (docs/operations.md); among others it splits what is fused. */
+const LEAST_FOLDED = { alone: 4096, compiled: 2 ** 15 };
 
-/**
- * Whether a shader with atomics folds so many values by index. isAlone: as above; on the software adapter, whose atomics are cheap, a shader would
- * split what is fused around it.
- */
+/** Whether a shader with atomics folds so many values by index. isAlone: as above. */
 export function foldsByAtomics(capabilities: Capabilities, isAlone: boolean, values: number): boolean {
   if (!capabilities.runsShaders) return false;
   const mode = shaderMode();
   if (mode !== "only-measured") return mode === "on";
-  return isAlone && capabilities.hasCheapAtomics && values >= LEAST_FOLDED;
+  return capabilities.hasCheapAtomics && values >= LEAST_FOLDED[isAlone ? "alone" : "compiled"];
 }

@@ -4,14 +4,14 @@ import type { BindingRange, GraphDescription, OperatorDescription, ProgramStep, 
 import { isPacked } from "../../shape.ts";
 import { Arena } from "../arena.ts";
 import { describeNode, describeShader, nodeKey, type OperatorNode } from "../describe.ts";
-import { isWhole, spanInBytes, withNodes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
+import { isWhole, spanInBytes, type Expr, type Graph, type GraphNode, type Value } from "../graph.ts";
 import { flatJoins, type FlatJoins } from "../joins.ts";
-import { materializeParts } from "../passes/materialize-parts.ts";
-import { describeRegion, regionBytes } from "./region.ts";
+import { regionOf, type Region } from "./contract.ts";
+import { regionBytes } from "./region.ts";
 import { sizesOf, slotsOf, type Plan, type Preset } from "./slots.ts";
 
 const mayWriteOver = (node: GraphNode): boolean =>
-  node.operator === "SHADER" ? node.shader!.inPlace : OPERATORS[node.operator].supportsInPlace;
+  node.operator === "SHADER" ? node.shader?.inPlace === true : OPERATORS[node.operator].supportsInPlace;
 
 /** State writes that a node makes straight into the cell, by the value it writes. */
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
@@ -57,19 +57,11 @@ function resultsOf(head: ReadonlySet<GraphNode>, rest: readonly GraphNode[], ins
   return [...head].flatMap((node) => node.outputs.flatMap((x) => (x !== null && needed.has(x.value) ? [x.value] : [])));
 }
 
-/** The nodes as a graph of their own, whose inputs are all values that come from elsewhere. */
-function subgraph(graph: Graph, nodes: ReadonlySet<GraphNode>): Graph {
-  const sub = withNodes(graph, [...nodes], (x) => x);
-  const made = new Set([...nodes].flatMap((n) => n.outputs.flatMap((x) => (x === null ? [] : [x.value]))));
-  sub.inputs = [...new Set([...nodes].flatMap((n) => n.inputs.flatMap((x) => (x === null || made.has(x.value) ? [] : [x.value]))))];
-  return materializeParts(sub);
-}
-
 /**
  * A dispatch for each node, in groups that need no barrier inside, intermediates in one arena by lifetime. `asGraph`: the nodes
- * before the first update in place are one graph, which comes first.
+ * before the first update in place are one graph, which comes first. regions: what some nodes stand for.
  */
-export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
+export function planList(graph: Graph, name: string, asGraph: boolean, regions: ReadonlyMap<GraphNode, Region> = new Map()): Plan {
   const slots = slotsOf(graph);
   const direct = inPlaceWrites(graph);
   const joins = flatJoins(graph, new Set([...slots.outputs.keys(), ...direct.keys(), ...graph.state.map((w) => w.value.value)]), direct);
@@ -77,7 +69,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
   const head = asGraph ? headOf(all, direct, joins) : new Set<GraphNode>();
   const nodes = all.filter((n) => !head.has(n));
   const results = resultsOf(head, nodes, joins.inside, graph);
-  const region = head.size === 0 ? null : describeRegion(subgraph(graph, head).nodes, results);
+  const region = head.size === 0 ? null : regionOf(graph, head, results);
   const groups = groupsOf(nodes, direct, joins.inside, graph, head);
   const order = nodes.map((node, i) => ({ node, i, group: groups[i]! })).sort((a, b) => a.group - b.group || a.i - b.i);
   const last = order.at(-1)?.group ?? 0;
@@ -127,18 +119,20 @@ export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
   const stepOf = (group: number): number => (isFilled ? 2 * group + 1 : group);
   const known = new Map<string, number>();
   const steps: ProgramStep[] = [];
-  if (region !== null) {
-    dispatchables.push(region.graph);
-    steps.push({
-      group: stepOf(0),
-      dispatch: 0,
-      inputs: region.inputs.map((x) => [slots.inputs.get(x.value)!, x.byteOffset, regionBytes(x)] as const),
-      outputs: results.map((value) => [...place(value), value.sizeInBytes] as const),
-      origins: region.origins,
+  const addRegion = (r: Region, group: number): void => {
+    const dispatch = dispatchables.push(r.graph) - 1;
+    const inputs = r.inputs.map((x): BindingRange => {
+      const [slot, at] = place(x.value);
+      return [slot, at + x.byteOffset, regionBytes(x)];
     });
+    const outputs = r.results.map((value) => [...place(value), value.sizeInBytes] as const);
+    steps.push({ group: stepOf(group), dispatch, inputs, outputs, origins: r.origins });
+  };
+  if (region !== null) {
+    addRegion(region, 0);
     if (order[0]?.group !== 0) for (const [root, end] of ends) if (end === 0 && offsets.has(root)) arena.free(offsets.get(root)!);
   }
-  order.forEach(({ node, group }, k) => {
+  const addNode = (node: GraphNode, group: number): void => {
     const key = nodeKey(node);
     let index = known.get(key);
     if (index === undefined) {
@@ -157,6 +151,11 @@ export function planList(graph: Graph, name: string, asGraph: boolean): Plan {
       outputs: node.outputs.map(range),
       origin: node.origin,
     });
+  };
+  order.forEach(({ node, group }, k) => {
+    const contracted = regions.get(node);
+    if (contracted === undefined) addNode(node, group);
+    else addRegion(contracted, group);
     if (order[k + 1]?.group === group) return;
     for (const [root, end] of ends) if (end === group && offsets.has(root)) arena.free(offsets.get(root)!);
   });

@@ -1,11 +1,12 @@
 /**
  * From a graph to a program: which nodes become one dispatch, in which order and group, and where values lie. Devices whose
- * graph compiler fuses get one graph of all nodes; others get a dispatch for each node, or a graph of those before the updates in
+ * graph compiler fuses get one graph of all nodes, or one of those between shaders; others get a dispatch for each node, or a graph of those before the updates in
  * place.
  */
 import type { Capabilities } from "../../dml/capabilities.ts";
 import type { Graph } from "../graph.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
+import { contract } from "./contract.ts";
 import { planList } from "./list.ts";
 import { planRegion } from "./region.ts";
 import type { Plan } from "./slots.ts";
@@ -25,9 +26,11 @@ export type Regions = "whole" | "head" | "none";
 const GRAPH_NODES = 128;
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
-  const hasShaders = graph.nodes.some((n) => n.operator === "SHADER");
-  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1 && !hasShaders)
-    return { ...planRegion(materializeParts(graph), name), presets: [] };
+  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) {
+    if (!graph.nodes.some((n) => n.operator === "SHADER")) return { ...planRegion(materializeParts(graph), name), presets: [] };
+    const contracted = contract(graph);
+    return planList(contracted.graph, name, false, contracted.regions);
+  }
   return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
 }
 
