@@ -1,27 +1,25 @@
 /** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
 import { defaultDevice, type Device } from "../device.ts";
-import { DxError, NativeError, TraceError, UnsupportedError } from "../errors.ts";
+import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { noteFallback } from "../runtime/fallback.ts";
 import { demandReal } from "../runtime/traced.ts";
-import { callerPlace } from "../place.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import { tracer, withTracer } from "../tracer.ts";
 import { Ghosts, Given, mapTensors } from "./arguments.ts";
 import { commit } from "./commit.ts";
-import { Ending, type Effect } from "./ending.ts";
-import { Dynamic, standIns, type Buckets, type DynamicAxes, type Sizes } from "./dynamic.ts";
-import { Kinds } from "./kinds.ts";
-import { pairPaths } from "./pairing.ts";
-import { Variant, type Fit } from "./variant.ts";
-import { changedNodes } from "../autograd/tape.ts";
+import { ENDINGS, Ending, effectsOf } from "./ending.ts";
+import { Dynamic, type Buckets, type DynamicAxes } from "./dynamic.ts";
 import { explain as explainProgram, type Explanation } from "./explain.ts";
+import { Fitting } from "./fitting.ts";
+import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
 import type { CompiledProgram } from "./program.ts";
+import { Recordings } from "./recordings.ts";
 import { Restart, Run, type Recorded } from "./trace.ts";
 
 export interface CompileOptions {
@@ -77,20 +75,6 @@ interface Root {
   eager: string | null;
 }
 
-/** The paths for one choice of larger sizes, and what was made of them. */
-interface Bucket {
-  readonly start: Step;
-  readonly ghosts: Ghosts;
-  readonly endings: Ending[];
-  readonly variants: { readonly variant: Variant; readonly large: Ending; readonly base: Ending }[];
-}
-
-/** Kinds of arguments, and programs for one kind, that are kept. */
-const KINDS = 64;
-const ENDINGS = 32;
-/** Recordings of one function after which it is worth a word. */
-const MANY = 16;
-
 /** The paths of all compiled functions: held weakly, so that a function that nobody refers to is freed with what it captured. */
 const functions = new Set<WeakRef<Map<string, Root>>>();
 onClose((native) => {
@@ -109,34 +93,17 @@ function remember(roots: Map<string, Root>): void {
   forgotten.register(roots, ref);
 }
 
-/** What the run leaves changed outside: gradients and histories. */
-function effectsOf(run: Run): Effect[] {
-  const effects: Effect[] = [];
-  run.keepChanged();
-  for (const [tensor, before] of run.touched) {
-    const grad = tensor.grad === before.grad ? undefined : tensor.grad;
-    const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
-    if (grad !== undefined || node !== undefined)
-      effects.push({ tensor, grad, drops: run.dropped.has(tensor), node, outputIndex: tensor.outputIndex });
-  }
-  return effects;
-}
-
 class CompiledFunction {
   readonly roots = new Map<string, Root>();
-  readonly recordings: string[] = [];
   recent: Ending | null = null;
   recentProgram: CompiledProgram | null = null;
   readonly #fn: (...args: never[]) => unknown;
   readonly #name: string;
   readonly #options: CompileOptions;
   readonly #recorded: Recorded;
-  readonly #dynamic: Dynamic | null;
-  readonly buckets = new Map<string, Bucket>();
-  #hasWarned = false;
-  #hasWarnedUnfit = false;
-  #unexpected = 0;
-  readonly #kinds = new Kinds();
+  readonly recordings: Recordings;
+  /** Of functions whose sizes are dynamic. */
+  readonly #fitting: Fitting | null;
   /** Why arguments of the last call were passed as they are: such are a kind of their own. */
   #restarted: string | null = null;
   /** The last of the roots. */
@@ -147,7 +114,9 @@ class CompiledFunction {
     this.#name = name;
     this.#options = options;
     this.#recorded = { name, outer: new WeakSet(), views: new WeakSet() };
-    this.#dynamic = options.dynamic === undefined ? null : new Dynamic(options.dynamic, options.buckets ?? "halves");
+    this.recordings = new Recordings(name);
+    const { dynamic, buckets = "halves" } = options;
+    this.#fitting = dynamic === undefined ? null : new Fitting(fn, this.#recorded, new Dynamic(dynamic, buckets), this.recordings);
   }
 
   call(args: readonly unknown[]): unknown {
@@ -199,16 +168,16 @@ class CompiledFunction {
       ending = withTracer(run, () => this.#endingOf(root, run, result));
       ending.leave();
     } catch (error) {
-      run.undo(true);
+      run.outside.undo(true);
       throw error;
     }
-    run.undo();
-    if (this.#dynamic !== null) {
+    run.outside.undo();
+    if (this.#fitting !== null) {
       ending.values = run.values;
       try {
-        this.#fit(this.#dynamic, ending, given, args, isDirect);
+        this.#fitting.fit(ending, { given, args, isDirect, restarted: this.#restarted });
       } catch (error) {
-        run.undo(true);
+        run.outside.undo(true);
         throw error;
       }
     }
@@ -233,7 +202,7 @@ class CompiledFunction {
           : program.call(given.tensors, fitted.variant.values(fitted.fit, run?.values ?? ending.values), fitted.fit);
     } catch (error) {
       // Nothing that the run has counted as written was.
-      run?.undo(true);
+      run?.outside.undo(true);
       const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
       if (!lacks || args === null) throw error;
       root.eager = `compiled as a whole it needs what the device lacks: ${error.message}`;
@@ -272,7 +241,7 @@ class CompiledFunction {
       root = undefined;
     }
     if (root === undefined) {
-      const reason = this.#kinds.add(given.tensors, args);
+      const reason = this.recordings.kinds.add(given.tensors, args);
       root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), reason, endings: [], recent: null, eager: null };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
@@ -301,163 +270,26 @@ class CompiledFunction {
       }
       root.endings.length = 0;
       root.recent = null;
-      this.#note("a number changed: it is an input from now on");
+      this.recordings.note("a number changed: it is an input from now on");
     }
-    const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
+    const known = run.at.endings.find((e) => e.matches(result, effects, run.flows.continuations));
     if (known !== undefined) return known;
     const ending = new Ending(run, root.ghosts, result, effects);
-    if (run.varied.size === 0 && this.#dynamic === null)
-      this.#note(this.#restarted ?? (root.endings.length === 0 ? root.reason : (run.reason ?? "another result")));
+    if (run.varied.size === 0 && this.#fitting === null)
+      this.recordings.note(this.#restarted ?? (root.endings.length === 0 ? root.reason : (run.reason ?? "another result")));
     run.at.endings.push(ending);
     root.endings.push(ending);
     return ending;
   }
 
-  /** Finds or makes a program of larger sizes for a call; where there can be none, the call has its own. */
-  #fit(dynamic: Dynamic, ending: Ending, given: Given, args: readonly unknown[], isDirect: (t: Tensor) => boolean): void {
-    if (ending.fitted !== undefined) return;
-    ending.fitted = null;
-    const sizes = dynamic.sizesOf(args);
-    if (sizes === null) return this.#note("sizes that are not padded");
-    const reason = this.#unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
-    if (reason === null) return;
-    this.#note(reason);
-    this.#warnUnfit(reason);
-  }
-
-  /** Why a call cannot be served by a program of larger sizes. */
-  #unfit(ending: Ending, given: Given, padded: readonly Tensor[]): string | null {
-    if (this.#restarted !== null) return this.#restarted;
-    const isLeft = [...changedNodes()].some((node) => (node.hooks?.size ?? 0) > 0 || (node.retained?.size ?? 0) > 0);
-    if (ending.hasCode || isLeft) return "hooks or rules of gradients in it: its sizes are not padded";
-    if (padded.some((t) => !t.desc.isPacked || given.direct[given.indexOf(t)]))
-      return "an argument that is a view: its sizes are not padded";
-    return null;
-  }
-
-  #fitTo(ending: Ending, { large, base }: Sizes, args: readonly unknown[], isDirect: (t: Tensor) => boolean): string | null {
-    const stand = outsideScopes(() => standIns(large));
-    const bucket = this.#bucketOf(args, stand, isDirect);
-    for (const known of bucket.variants) {
-      const fit = known.variant.fit(ending.source, ending.beginningsOf(known.large));
-      if (typeof fit !== "string") return this.#fitted(ending, known, fit);
-    }
-    const whole = this.#traced(bucket, args, stand, isDirect);
-    if (typeof whole === "string") return whole;
-    let small = ending;
-    if (base !== null) {
-      const other = outsideScopes(() => standIns(base));
-      const shown = this.#traced(this.#bucketFor(args, other, isDirect), args, other, isDirect);
-      if (typeof shown === "string") return shown;
-      small = shown;
-    }
-    const pairing = pairPaths(whole.source.path, small.source.path, small.beginningsOf(whole));
-    if (typeof pairing === "string") return `${pairing}, which depends on a size otherwise than by its shape`;
-    const variant = new Variant(whole.source, pairing, whole.device ?? defaultDevice());
-    const fit = variant.fit(ending.source, ending.beginningsOf(whole));
-    if (typeof fit === "string") return `${fit}, which depends on a size otherwise than by its shape`;
-    const known = { variant, large: whole, base: small };
-    bucket.variants.push(known);
-    this.#note(`sizes up to ${[...large.values()].map((shape) => `[${shape.join(", ")}]`).join(" and ")}`, true);
-    return this.#fitted(ending, known, fit);
-  }
-
-  #fitted(ending: Ending, { variant, large, base }: Bucket["variants"][number], fit: Fit): null {
-    ending.fitted = { variant, fit };
-    ending.backwards.forEach((b, i) =>
-      b.fitTo({ larger: large.backwards[i]!, base: base.backwards[i]!, forward: fit.pairing, known: variant.pairing }),
-    );
-    return null;
-  }
-
-  #bucketFor(args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Bucket {
-    const given = new Given(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
-    return { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), endings: [], variants: [] };
-  }
-
-  #bucketOf(args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Bucket {
-    const { key } = new Given(mapTensors(args, (t) => stand.get(t) ?? t) as unknown[], isDirect, "any");
-    let bucket = this.buckets.get(key);
-    if (bucket === undefined) {
-      bucket = this.#bucketFor(args, stand, isDirect);
-      const [oldest] = this.buckets;
-      if (this.buckets.size >= KINDS && oldest !== undefined) this.#dropBucket(oldest[0], oldest[1]);
-    } else this.buckets.delete(key);
-    this.buckets.set(key, bucket);
-    if (bucket.variants.length >= ENDINGS) for (const { variant } of bucket.variants.splice(0)) variant.drop();
-    return bucket;
-  }
-
-  #dropBucket(key: string, bucket: Bucket): void {
-    for (const { variant } of bucket.variants) variant.drop();
-    this.buckets.delete(key);
-  }
-
-  /** A run with tensors of other sizes, which leaves nothing behind; or why there is none. */
-  #traced(bucket: Bucket, args: readonly unknown[], stand: ReadonlyMap<Tensor, Tensor>, isDirect: (t: Tensor) => boolean): Ending | string {
-    const replaced = mapTensors(args, (t) => stand.get(t) ?? t) as unknown[];
-    const given = new Given(replaced, isDirect, "any");
-    const { ghosts, start, endings } = bucket;
-    renew();
-    ghosts.begin(given.tensors);
-    const run = new Run(this.#recorded, start, ghosts, given.tensors);
-    try {
-      const inner = mapTensors(replaced, (t) => ghosts.tensors[given.indexOf(t)] ?? t) as never[];
-      const result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
-      return withTracer(run, () => {
-        const effects = effectsOf(run);
-        for (const e of run.varied) e.varies = true;
-        if (run.varied.size > 0) for (const { variant } of bucket.variants) variant.drop();
-        const known = run.at.endings.find((e) => e.matches(result, effects, run.continuations));
-        if (known !== undefined) return known;
-        const ending = new Ending(run, ghosts, result, effects);
-        run.at.endings.push(ending);
-        endings.push(ending);
-        return ending;
-      });
-    } catch (error) {
-      if (error instanceof Restart || error instanceof DxError) return `what it says with other sizes: ${error.message}`;
-      throw error;
-    } finally {
-      run.undo(true);
-      renew();
-    }
-  }
-
-  /** Sizes that have programs of their own although they should not: said once. */
-  #warnUnfit(reason: string): void {
-    if (this.#hasWarnedUnfit) return;
-    this.#hasWarnedUnfit = true;
-    process.emitWarning(
-      `${this.#name} is recorded for each size: ${reason}. Leave that axis out of \`dynamic\`, or make it of shapes alone.`,
-      {
-        type: "CompileWarning",
-      },
-    );
-  }
-
-  #note(reason: string, isBucket = false): void {
-    if (this.recordings.length < 1000) this.recordings.push(reason);
-    // A bucket of sizes is what was asked for.
-    if (!isBucket) this.#unexpected++;
-    if (this.#unexpected < MANY || this.#hasWarned) return;
-    this.#hasWarned = true;
-    const place = callerPlace();
-    process.emitWarning(
-      `${this.#name} was recorded ${this.recordings.length} times, the last time ${place === null ? "" : `by the call ${place}, `}because of ${reason}. ` +
-        `Each recording costs milliseconds and memory: ${this.#kinds.remedy}.`,
-      { type: "CompileWarning" },
-    );
-  }
-
   get programs(): number {
     const own = [...this.roots.values()].flatMap((r) => r.endings.filter((e) => !e.fitted));
-    return own.length + [...this.buckets.values()].reduce((n, b) => n + b.variants.length, 0);
+    return own.length + (this.#fitting?.programs ?? 0);
   }
 
   dispose(): void {
     for (const [key, root] of this.roots) this.#drop(key, root);
-    for (const [key, bucket] of this.buckets) this.#dropBucket(key, bucket);
+    this.#fitting?.dispose();
     this.recent = this.recentProgram = null;
   }
 }
@@ -487,7 +319,7 @@ export function compile<Args extends readonly unknown[], Result>(
     });
   };
   return Object.assign(run, {
-    explain: () => explainProgram(name, recentProgram("explain"), compiled.recordings),
+    explain: () => explainProgram(name, recentProgram("explain"), compiled.recordings.reasons),
     profileSync: () => profileProgram(name, recentProgram("profileSync")),
     dispose: () => compiled.dispose(),
   }) as unknown as Compiled<Args, Result>;

@@ -5,21 +5,12 @@ import type { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
 import { tensorsIn, type Ghosts } from "./arguments.ts";
 import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
-import {
-  allEvents,
-  isSame,
-  isSameOrNull,
-  madeOf,
-  operand,
-  pathTo,
-  type Event,
-  type GradientEffect,
-  type Operand,
-  type Step,
-} from "./log.ts";
+import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
-import type { Continuation, Run } from "./trace.ts";
+import type { Continuation } from "./flows.ts";
+import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
+import type { Run } from "./trace.ts";
 import type { Beginning } from "./pairing.ts";
 import type { Fit, Source, Variant } from "./variant.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
@@ -37,12 +28,28 @@ export interface Effect {
   readonly outputIndex: number;
 }
 
+/** Programs for one kind of arguments that are kept. */
+export const ENDINGS = 32;
+
 /** What a run leaves to autograd beside histories. */
 export interface Left {
   readonly behaviour: Behaviour;
   readonly hooks: readonly (Place & { readonly hooks: Hook[] })[];
   /** Tensors whose gradient is to be kept. */
   readonly retained: ReadonlySet<Tensor>;
+}
+
+/** What the run leaves changed outside: gradients and histories. */
+export function effectsOf(run: Run): Effect[] {
+  const effects: Effect[] = [];
+  run.outside.keepChanged();
+  for (const [tensor, before] of run.outside.touched) {
+    const grad = tensor.grad === before.grad ? undefined : tensor.grad;
+    const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
+    if (grad !== undefined || node !== undefined)
+      effects.push({ tensor, grad, drops: run.outside.dropped.has(tensor), node, outputIndex: tensor.outputIndex });
+  }
+  return effects;
 }
 
 const NOTHING: Left = { behaviour: [], hooks: [], retained: new Set() };
@@ -123,10 +130,10 @@ export class Ending {
     this.#ghosts = ghosts;
     this.result = result;
     this.effects = effects;
-    this.continuations = [...run.continuations];
+    this.continuations = [...run.flows.continuations];
     this.#path = pathTo(run.at);
     this.device = run.device ?? deviceOf(this.#path);
-    const seen = new Set<Tensor>(run.replaced);
+    const seen = new Set<Tensor>(run.outside.replaced);
     this.#begins = this.#path
       .flatMap((event) => (event.kind === "region" ? event.effects : []))
       .filter(({ leaf }) => leaf.storage.trace === null && !seen.has(leaf) && seen.add(leaf));
@@ -140,7 +147,7 @@ export class Ending {
     };
     for (const t of returned) hand(t);
     for (const e of effects) if (e.grad) hand(e.grad);
-    for (const c of run.continuations) hand(c.grad);
+    for (const c of run.flows.continuations) hand(c.grad);
     this.views = viewsAmong(
       handed,
       (t) => run.isTraced(t),

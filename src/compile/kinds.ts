@@ -5,6 +5,9 @@ type Seen = readonly Pick<Tensor, "shape" | "dtype" | "strides">[];
 
 const show = (shape: readonly number[]): string => `[${shape.join(", ")}]`;
 
+/** Kinds of arguments of one function that are kept. */
+export const KINDS = 64;
+
 export class Kinds {
   #last: Seen | null = null;
   /** Axes whose length differed, by the tensor's place among the function's own arguments; -1: it lies deeper. */

@@ -8,24 +8,10 @@ import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import type { Target } from "../runtime/write.ts";
 import type { Storage } from "../storage.ts";
-import { type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
-import { sameData } from "../graph/key.ts";
 import type { Ending } from "./ending.ts";
-import type { Continuation } from "./trace.ts";
-
-/** A tensor as an event remembers it: which elements it shows, and what autograd knew of it then. */
-export interface Operand {
-  readonly tensor: Tensor;
-  readonly storage: Storage;
-  readonly desc: Desc;
-  readonly offset: number;
-  readonly requiresGrad: boolean;
-  readonly node: TapeNode | null;
-  readonly outputIndex: number;
-  /** Lives outside the function: what it shows may differ at the next call. */
-  readonly isOuter: boolean;
-}
+import type { Continuation } from "./flows.ts";
+import type { Operand } from "./operand.ts";
 
 /** A tensor that an event made, with its place on the tape. */
 export interface Made {
@@ -188,34 +174,6 @@ export function* allEvents(path: Iterable<Event>): Generator<Exclude<Event, Regi
     else yield event;
   }
 }
-
-export const operand = (t: Tensor, isOuter = t.storage.trace === null): Operand => ({
-  tensor: t,
-  storage: t.storage,
-  desc: t.desc,
-  offset: t.offset,
-  requiresGrad: t.requiresGrad,
-  node: t.ownNode,
-  outputIndex: t.outputIndex,
-  isOuter,
-});
-
-/** Whether a tensor is what an event has seen, to the program and to the tape. */
-export function isSame(o: Operand, t: Tensor): boolean {
-  if (t === o.tensor && !o.isOuter) return t.requiresGrad === o.requiresGrad;
-  return (
-    t.storage === o.storage &&
-    t.desc === o.desc &&
-    t.offset === o.offset &&
-    t.requiresGrad === o.requiresGrad &&
-    (!o.requiresGrad || (t.ownNode === o.node && t.outputIndex === o.outputIndex && (o.node !== null || t === o.tensor)))
-  );
-}
-
-export const isSameOrNull = (o: Operand | null, t: Tensor | null): boolean => (o === null || t === null ? o === t : isSame(o, t));
-
-/** Objects with an identity are compared by it, plain data by value. */
-export const isSameGuard = (a: unknown, b: unknown): boolean => a === b || (typeof a !== "function" && sameData(a, b));
 
 /** Tensors that an event made by itself. */
 export const madeOf = (event: Event): readonly Made[] =>

@@ -13,7 +13,8 @@ import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";
 import { sizeOf } from "../shape.ts";
 import type { Storage } from "../storage.ts";
-import { allEvents, type Constant, type Event, type Operand, type Scalar } from "./log.ts";
+import { allEvents, type Constant, type Event, type Scalar } from "./log.ts";
+import type { Operand } from "./operand.ts";
 import { PaddedLowering } from "./padding.ts";
 import type { Pairing } from "./pairing.ts";
 

@@ -6,7 +6,8 @@ import type { Definition } from "../definition.ts";
 import { DTYPES } from "../dtype.ts";
 import { packedStrides } from "../shape.ts";
 import type { Storage } from "../storage.ts";
-import { allEvents, madeOf, type Event, type Operand, type Scalar } from "./log.ts";
+import { allEvents, madeOf, type Event, type Scalar } from "./log.ts";
+import type { Operand } from "./operand.ts";
 
 type Leaf = ReturnType<typeof allEvents> extends Generator<infer E> ? E : never;
 type Shape = readonly number[];

@@ -9,7 +9,6 @@ import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../errors.ts";
 import { sameData } from "../graph/key.ts";
-import { noteWrite } from "../runtime/assign.ts";
 import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
@@ -17,15 +16,12 @@ import { Tensor } from "../tensor.ts";
 import type { Flow, Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 import type { Step } from "./log.ts";
+import { Flows } from "./flows.ts";
 import {
   finish,
   follow,
-  isSame,
-  isSameGuard,
-  isSameOrNull,
   madeAs,
   madeOf,
-  operand,
   pathTo,
   revive,
   visibleOf,
@@ -34,10 +30,11 @@ import {
   type Event,
   type GradientEffect,
   type Made,
-  type Operand,
   type Region,
   type Scalar,
 } from "./log.ts";
+import { areSame, areSameOrNull, isSame, isSameGuard, isSameOrNull, operand, type Operand } from "./operand.ts";
+import { Outside } from "./outside.ts";
 import { callerPlace } from "../place.ts";
 
 type Number = number | bigint | boolean;
@@ -51,13 +48,6 @@ export class Restart extends Error {
   }
 }
 
-/** What a tensor outside was to autograd before the run. */
-export interface Before {
-  readonly grad: Tensor | null;
-  readonly node: TapeNode | null;
-  readonly outputIndex: number;
-}
-
 /** What all runs of one function share. */
 export interface Recorded {
   readonly name: string;
@@ -65,16 +55,6 @@ export interface Recorded {
   readonly outer: WeakSet<Storage>;
   /** Views that runs made. */
   readonly views: WeakSet<Tensor>;
-}
-
-/** A gradient that flows on into what lies before the function: a node outside, or an argument's history. */
-export interface Continuation {
-  readonly node: TapeNode;
-  readonly output: number;
-  readonly grad: Tensor;
-  readonly flow: Flow;
-  /** The argument has it in its `grad` already. */
-  isKept: boolean;
 }
 
 const copied = (attrs: unknown): unknown => {
@@ -95,18 +75,13 @@ export class Run implements Tracer {
   readonly values = new Map<Event, Number | Uint8Array>();
   /** Numbers that differ from what programs hold: inputs from now on, if the run comes to its end. */
   readonly varied = new Set<Scalar>();
-  /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
-  readonly touched = new Map<Tensor, Before>();
-  readonly continuations: Continuation[] = [];
-  /** Views outside that got nodes of the run, as they were. */
-  readonly #renewed = new Map<Tensor, Omit<Before, "grad"> & { readonly version: number }>();
+  readonly flows: Flows;
+  readonly outside = new Outside();
   readonly #recorded: Recorded;
   readonly #ghosts: Ghosts;
   /** Storages of the arguments that traced ones stand for, with how many do. */
   readonly #given: ReadonlyMap<Storage, number>;
   readonly #tensors: readonly Tensor[];
-  /** Storages outside that the run writes to, with their versions before. */
-  readonly #versions = new Map<Storage, number>();
   #device: Device | null;
   /** Where the events of a region go that is being recorded. */
   #inner: Event[] | null = null;
@@ -115,10 +90,6 @@ export class Run implements Tracer {
   #hasCode = false;
   /** The run has begun a backward pass that walks its nodes. */
   #isOpen = false;
-  /** Leaves outside whose gradient the function itself set before any pass. */
-  readonly replaced = new Set<Tensor>();
-  /** Leaves whose gradient of before the call nobody needs after it. */
-  readonly dropped = new Set<Tensor>();
   /** Gradients of leaves as they were before it. */
   #gradients = new Map<Tensor, Tensor | null>();
 
@@ -127,6 +98,7 @@ export class Run implements Tracer {
     this.at = root;
     this.#ghosts = ghosts;
     this.#tensors = given;
+    this.flows = new Flows(recorded.name, ghosts, given);
     this.#device = given[0]?.device ?? null;
     const storages = new Map<Storage, number>();
     given.forEach((t, i) => {
@@ -350,7 +322,7 @@ export class Run implements Tracer {
       const { storage } = this.#tensors[index]!;
       if (this.#given.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
     }
-    if (index !== undefined || target.storage.trace === null) this.#touch(target);
+    if (index !== undefined || target.storage.trace === null) this.outside.touch(target);
   }
 
   read(operation: string, tensor: Tensor): never {
@@ -364,9 +336,7 @@ export class Run implements Tracer {
   }
 
   renew(view: Tensor): void {
-    if (this.isTraced(view) || this.#renewed.has(view)) return;
-    view.ownNode?.retain();
-    this.#renewed.set(view, { node: view.ownNode, outputIndex: view.outputIndex, version: view.viewOf!.version });
+    if (!this.isTraced(view)) this.outside.renew(view);
   }
 
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode {
@@ -392,40 +362,19 @@ export class Run implements Tracer {
   }
 
   flowOut(node: TapeNode, output: number, grad: Tensor, flow: Flow): void {
-    this.continuations.push({ node, output, grad, flow, isKept: false });
+    this.flows.out(node, output, grad, flow);
   }
 
   keeps(node: TapeNode, output: number): boolean {
-    const index = this.#ghosts.boundary(node);
-    if (index < 0 || node.retained?.has(output) !== true) return false;
-    // Hooks of what lies outside run after the call.
-    const { ownNode, outputIndex } = this.#tensors[index]!;
-    return (node.hooks?.get(output) ?? ownNode?.hooks?.get(outputIndex) ?? []).length === 0;
+    return this.flows.keeps(node, output);
   }
 
   keepFlowing(node: TapeNode, grad: Tensor, keep: (t: Tensor, grad: Tensor) => void): void {
-    const flowing = this.continuations.filter((c) => c.node === node);
-    for (const c of flowing) c.isKept = true;
-    keep(this.#ghosts.tensors[this.#ghosts.boundary(node)]!, grad);
+    this.flows.keep(node, grad, keep);
   }
 
   readGradient(t: Tensor): void {
-    if (this.continuations.length === 0 || this.#inner !== null) return;
-    const at = this.#ghosts.tensors.indexOf(t);
-    const real = at < 0 ? t : this.#tensors[at]!;
-    const isLate = this.continuations.some(({ node, isKept }) => {
-      const argument = this.#ghosts.boundary(node);
-      const from = argument < 0 ? node : this.#tensors[argument]!.ownNode!;
-      return (argument === at && at >= 0 && !isKept && node.retained !== null) || leadsTo(from, real);
-    });
-    if (!isLate) return;
-    throw new TraceError({
-      operation: "grad",
-      argument: t.describe(),
-      expected: `read outside ${this.#recorded.name}: gradients flow on into what was made outside when it has run`,
-      received: `a read ${callerPlace() ?? "inside it"}`,
-      hint: "Make what leads to it inside the compiled function.",
-    });
+    if (this.#inner === null) this.flows.read(t);
   }
 
   runsCode(): void {
@@ -461,7 +410,7 @@ export class Run implements Tracer {
     this.#freed = freed;
     this.#hasCode = false;
     const gradients = (this.#gradients = new Map<Tensor, Tensor | null>());
-    const flowed = this.continuations.length;
+    const flowed = this.flows.continuations.length;
     let results: T;
     let isWhole = false;
     try {
@@ -492,7 +441,7 @@ export class Run implements Tracer {
         guards: [...guards],
         inner,
         effects,
-        continuations: this.continuations.slice(flowed),
+        continuations: this.flows.continuations.slice(flowed),
         nodes,
         retaining: [...nodes.keys()].filter((node) => nodes.get(node)! > 0),
         ends: [...nodes].flatMap(([node, retains]) => (node.isTraced ? [] : [{ node, retains }])),
@@ -506,61 +455,28 @@ export class Run implements Tracer {
   }
 
   touchGradient(leaf: Tensor): void {
-    if (this.#inner === null && !this.#isOpen && !this.touched.has(leaf)) this.replaced.add(leaf);
+    if (this.#inner === null && !this.#isOpen && !this.outside.touched.has(leaf)) this.outside.replaced.add(leaf);
     this.#noteGradient(leaf);
   }
 
   dropGradient(leaf: Tensor): void {
-    this.dropped.add(leaf);
+    this.outside.dropped.add(leaf);
   }
 
   #noteGradient(leaf: Tensor): void {
     if (this.#inner !== null && !this.#gradients.has(leaf)) this.#gradients.set(leaf, leaf.grad);
-    if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.#touch(leaf);
-  }
-
-  /** Views outside to whose new nodes the function has added hooks or gradients to keep: those stay. */
-  keepChanged(): void {
-    for (const [view, before] of this.#renewed)
-      if (view.ownNode !== null && changedNodes().has(view.ownNode) && !this.touched.has(view))
-        this.touched.set(view, { grad: view.grad, ...before });
-  }
-
-  /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
-  undo(isLost = false): void {
-    if (isLost) for (const [storage, version] of this.#versions) storage.forgetWrites(version);
-    for (const [view, { node, outputIndex, version }] of this.#renewed) {
-      view.node = node;
-      view.outputIndex = outputIndex;
-      view.viewOf!.restart(version);
-      node?.release();
-    }
-    this.#renewed.clear();
-    for (const [t, before] of this.touched) {
-      t.grad = before.grad;
-      t.node = before.node;
-      t.outputIndex = before.outputIndex;
-    }
+    if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.outside.touch(leaf);
   }
 
   #wrote(target: Target): void {
-    const { storage } = target;
-    if (storage.trace !== null) {
-      wrote(storage);
-      return;
-    }
-    if (!this.#versions.has(storage)) this.#versions.set(storage, storage.version);
-    noteWrite(target);
+    if (target.storage.trace !== null) wrote(target.storage);
+    else this.outside.wrote(target);
   }
 
   #again(made: Made): Tensor {
     // A pass that walks nodes tells what it made by its age.
     if (this.#isOpen && made.ownsStorage) made.tensor.storage.birth = Storage.made++;
     return revive(made);
-  }
-
-  #touch(t: Tensor): void {
-    if (!this.touched.has(t)) this.touched.set(t, { grad: t.grad, node: t.ownNode, outputIndex: t.outputIndex });
   }
 
   /** Whether the gradients and hooks are as they were when the region was recorded. */
@@ -583,7 +499,7 @@ export class Run implements Tracer {
       this.#noteGradient(leaf);
       leaf.grad = after;
     }
-    this.continuations.push(...region.continuations);
+    this.flows.continuations.push(...region.continuations);
     finish(region.pass);
   }
 
@@ -623,37 +539,6 @@ export class Run implements Tracer {
 }
 
 const made = (t: Tensor): Made => madeAs(t, true);
-
-/** Whether a pass from a node outside reaches a tensor. */
-function leadsTo(from: TapeNode, t: Tensor): boolean {
-  const seen = new Set([from]);
-  for (const node of seen) {
-    if ([...(node.retained?.values() ?? [])].includes(t) && node !== from) return true;
-    for (const edge of node.edges) {
-      if (edge === null) continue;
-      if ("leaf" in edge) {
-        if (edge.leaf === t) return true;
-      } else seen.add(edge.node);
-    }
-  }
-  return false;
-}
-
-function areSame(seen: readonly Operand[], tensors: readonly Tensor[]): boolean {
-  if (seen.length !== tensors.length) return false;
-  for (let i = 0; i < seen.length; i++) {
-    const o = seen[i]!;
-    const t = tensors[i]!;
-    if (t === o.tensor && !o.isOuter ? t.requiresGrad !== o.requiresGrad : !isSame(o, t)) return false;
-  }
-  return true;
-}
-
-function areSameOrNull(seen: readonly (Operand | null)[], tensors: readonly (Tensor | null)[]): boolean {
-  if (seen.length !== tensors.length) return false;
-  for (let i = 0; i < seen.length; i++) if (!isSameOrNull(seen[i]!, tensors[i]!)) return false;
-  return true;
-}
 
 /** The operation and the line that asked for it. */
 function originOf(name: string): string {

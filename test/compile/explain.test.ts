@@ -29,22 +29,3 @@ it("tells each node with the line that asked for it, sizes, and why the function
   expect(String(e).split("\n")).toHaveLength(3 + e.nodes.length);
   f.dispose();
 });
-
-it("a function that is recorded again and again says where, why, and what to do, once", async () => {
-  const told: Error[] = [];
-  const note = (warning: Error): void => void (warning.name === "CompileWarning" && told.push(warning));
-  process.on("warning", note);
-  const f = dx.compile((x: dx.Tensor) => x.mul(2), { name: "doubled" });
-  try {
-    for (let n = 1; n <= 20; n++) f(dx.ones([n]));
-    await new Promise((resolve) => setImmediate(resolve));
-  } finally {
-    process.off("warning", note);
-    f.dispose();
-  }
-  expect(told.map(({ message }) => message)).toEqual([
-    expect.stringMatching(
-      /^doubled was recorded 16 times, the last time by the call at .*explain\.test\.ts:\d+, because of arguments of a new kind: argument 0 has the shape \[16\] instead of \[15\]\. Each .*: compile\(fn, { dynamic: \[\[0\]\] }\) serves all sizes .*\.$/,
-    ),
-  ]);
-});

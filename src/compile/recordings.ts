@@ -1,0 +1,45 @@
+/** How often a function was recorded and why, and the warnings that come of it. */
+import { callerPlace } from "../place.ts";
+import { Kinds } from "./kinds.ts";
+
+/** Recordings of one function after which it is worth a word. */
+const MANY = 16;
+
+export class Recordings {
+  /** Why, one after the other. */
+  readonly reasons: string[] = [];
+  readonly kinds = new Kinds();
+  readonly #name: string;
+  #unexpected = 0;
+  #hasWarned = false;
+  #hasWarnedUnfit = false;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** isBucket: one for a bucket of sizes, which is what was asked for. */
+  note(reason: string, isBucket = false): void {
+    if (this.reasons.length < 1000) this.reasons.push(reason);
+    if (!isBucket) this.#unexpected++;
+    if (this.#unexpected < MANY || this.#hasWarned) return;
+    this.#hasWarned = true;
+    const place = callerPlace();
+    process.emitWarning(
+      `${this.#name} was recorded ${this.reasons.length} times, the last time ${place === null ? "" : `by the call ${place}, `}because of ${reason}. ` +
+        `Each recording costs milliseconds and memory: ${this.kinds.remedy}.`,
+      { type: "CompileWarning" },
+    );
+  }
+
+  /** Sizes that have programs of their own although they should not: said once. */
+  noteUnfit(reason: string): void {
+    this.note(reason);
+    if (this.#hasWarnedUnfit) return;
+    this.#hasWarnedUnfit = true;
+    process.emitWarning(
+      `${this.#name} is recorded for each size: ${reason}. Leave that axis out of \`dynamic\`, or make it of shapes alone.`,
+      { type: "CompileWarning" },
+    );
+  }
+}
