@@ -392,8 +392,8 @@ void FusedGraphs(Suite& suite) {
   }
   CHECK(steps_in_all < nodes);
   CHECK(suite.rounds < 100 || (chains > 0 && held > 0));
-  std::printf("graphs: %zu nodes became %zu kernels, %zu of them chains by rows, %zu convolutions with limits\n", nodes, steps_in_all, chains,
-              held);
+  std::printf("graphs: %zu nodes became %zu kernels, %zu of them chains by rows, %zu convolutions with limits\n", nodes, steps_in_all,
+              chains, held);
 }
 
 const Register kRegistration("fused graphs", FusedGraphs);

@@ -52,8 +52,8 @@ void ConvolutionShape::EndTile(const KernelArguments& arguments, int64_t channel
     for (int64_t r = 0; r < rows; ++r) {
       biases[3 * r] = 0;
       biases[3 * r + 1] = 1;
-      table.load(filter_type, reinterpret_cast<uint8_t*>(biases + 3 * r + 2),
-                 arguments.inputs[2] + (channel + r) * bias_row * filter_bytes, 1, 1);
+      table.load(filter_type, reinterpret_cast<uint8_t*>(biases + 3 * r + 2), arguments.inputs[2] + (channel + r) * bias_row * filter_bytes,
+                 1, 1);
     }
     end.scales = biases;
   }

@@ -166,8 +166,8 @@ class GridSource final : public PanelSource {
     if (s_.limits && (g_.dim_[2].out_stride == 1 || g_.dim_[2].count == 1)) {
       const int found = g_.Stretches(n, columns, stretches);
       for (int i = 0; i < found; ++i)
-        s_.EndTile(arguments_, group * s_.rows + m, rows, tile + stretches[i].column, stride,
-                   OutOffset(group, m, n + stretches[i].column), stretches[i].length);
+        s_.EndTile(arguments_, group * s_.rows + m, rows, tile + stretches[i].column, stride, OutOffset(group, m, n + stretches[i].column),
+                   stretches[i].length);
       return;
     }
     const IsaTable& table = Table();

@@ -365,8 +365,7 @@ class Fuser {
 
   static std::unique_ptr<Kernel> MakeProduct(const Group& group) {
     if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
-    return MakeConvolutionKernel(group.product,
-                                 {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored});
+    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored});
   }
 
   bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {

@@ -213,7 +213,8 @@ bool AbsorbLimits(Group* g, const Graph& graph, const std::vector<int>& nodes) {
   // The slot of the number beside what the node limits.
   auto number_beside = [&](const GraphNode* node, int value) -> int {
     for (size_t slot = 0; slot < 2; ++slot)
-      if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc.Inputs()[slot])) return static_cast<int>(slot);
+      if (node->inputs[1 - slot] == value && node->inputs[slot] != value && IsNumber(*node->desc.Inputs()[slot]))
+        return static_cast<int>(slot);
     return -1;
   };
   const int low = number_beside(raise, g->result), high = number_beside(lower, raise->outputs[0]);
