@@ -210,6 +210,8 @@ auto Device::WithInterfaces(F&& use) {
   } catch (const Failure& failure) {
     if (failure.kind() == FailureKind::Removed && failure.reason().empty() && FAILED(context_->RemovedReason())) {
       CheckAlive();
+      // What ran is known to the queue's thread, which is about to notice, and throws it here.
+      if (!queue_->held()) queue_->Wait();
       throw context_->Removal(failure.op());
     }
     throw;

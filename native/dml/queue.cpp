@@ -325,8 +325,8 @@ void Queue::Replay(Recording& recording, ReplayWork& work) {
   if (!work.before.empty()) recorder_.Copy(work.before.data(), work.before.size());
   Recording::List& list = recording.NextList();
   if (timeline_.Completed() < list.last_use) Submit();
-  WaitFor(list.last_use);
   running_.push_back(&recording.program());
+  WaitFor(list.last_use);
   // One submission for the copies and the recording: each costs as much as a dozen small dispatches.
   ID3D12CommandList* both[] = {CloseOpenList(&recording.head()), list.list.get()};
   if (both[0]) Execute(both, 2);
@@ -450,7 +450,7 @@ void Queue::SetFailure(const Failure& failure) {
 }
 
 void Queue::Fail(const Failure& failure) {
-  bool removed = failure.kind() != FailureKind::Removed || failure.reason().empty();
+  bool removed = failure.kind() != FailureKind::Removed || failure.reason().empty() || failure.op().empty();
   SetFailure(removed && FAILED(context_.RemovedReason()) ? context_.Removal(UnfinishedNames()) : failure);
   FailPending();
 }
