@@ -22,53 +22,30 @@ export const sum = (counts: readonly Counts[]): Counts =>
     skipped: 0,
   });
 
-interface RunOptions {
-  readonly env?: NodeJS.ProcessEnv;
-  readonly timeoutMs?: number;
-  /** A line on stderr by which the tool around the program says that it broke itself: what it came to is then no result. */
-  readonly toolBroke?: RegExp;
-}
-
-const mostRuns = 3;
-
 /**
  * Runs a test program with its output shown. A program that fails without saying how often counts as one failure, so does one
- * that a signal ended; one that succeeds without a count as one pass. Where the tool around it broke it is run again, three times in all.
+ * that a signal ended; one that succeeds without a count as one pass.
  */
-export async function runProgram(name: string, command: string, args: readonly string[], options: RunOptions = {}): Promise<Counts> {
-  for (let run = 1; ; run++) {
-    const { counts, broke } = await runOnce(name, command, args, options);
-    if (broke === null || counts.failed === 0 || run === mostRuns) return counts;
-    say(`== ${name}: run ${run} of at most ${mostRuns} is no result: ${broke}`);
-  }
-}
-
-async function runOnce(
+export async function runProgram(
   name: string,
   command: string,
   args: readonly string[],
-  { env = {}, timeoutMs = 30 * 60_000, toolBroke }: RunOptions,
-): Promise<{ counts: Counts; broke: string | null }> {
+  { env = {}, timeoutMs = 30 * 60_000 }: { readonly env?: NodeJS.ProcessEnv; readonly timeoutMs?: number } = {},
+): Promise<Counts> {
   say(`\n== ${name}`);
   const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", toolBroke === undefined ? "inherit" : "pipe"],
+    stdio: ["ignore", "pipe", "inherit"],
     timeout: timeoutMs,
     killSignal: "SIGKILL",
   });
-  let broke: string | null = null;
-  if (toolBroke !== undefined && child.stderr !== null)
-    createInterface({ input: child.stderr }).on("line", (line) => {
-      process.stderr.write(`${line}\n`);
-      if (toolBroke.test(line)) broke = line;
-    });
   const ended = new Promise<{ code: number | null; how: string }>((resolve) => {
     child.once("error", (error) => resolve({ code: null, how: error.message }));
     child.once("close", (code, signal) => resolve({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));
   });
   let counts: Counts | null = null;
-  for await (const line of createInterface({ input: child.stdout! })) {
+  for await (const line of createInterface({ input: child.stdout })) {
     process.stdout.write(`${line}\n`);
     counts = readCounts(line) ?? counts;
   }
@@ -78,7 +55,7 @@ async function runOnce(
     say(`== ${name}: ended with ${how}`);
     if (counts.failed === 0) counts = { ...counts, failed: 1 };
   }
-  return { counts, broke };
+  return counts;
 }
 
 /** Prints the last line of a run and returns the exit status. */
