@@ -1,5 +1,7 @@
 /** A call's arguments: the tensors in them, what a recording must have in common with them, and what stands for them in it. */
+import { isForeign } from "../copies.ts";
 import { DTYPES } from "../dtype.ts";
+import { DTypeError } from "../errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
 import { Storage, internDesc } from "../storage.ts";
@@ -66,6 +68,7 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbe
       .join()}}`;
   if (object instanceof Map)
     return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index, numbers)}:${keyOfValue(v, index, numbers)}`).join()}]`;
+  if (isForeign(object)) throw new DTypeError("compile", "arguments", "of this copy of dxtensor", object);
   let id = identity.get(object);
   if (id === undefined) identity.set(object, (id = identities++));
   return `@${id}`;
