@@ -470,7 +470,7 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   if (!outputs.some((t) => isFloat(t.dtype))) return;
   const outSpecs = outputs.map((t) => t.desc);
   if (grad === null) {
-    attach(new TapeNode(definition.name, inputs, outSpecs, [], () => refuse(definition.name)), outputs);
+    attach(new TapeNode(definition.name, inputs, outSpecs, [], () => refuseGradient(definition.name)), outputs);
     return;
   }
   const needs = inputs.map((t) => t.requiresGrad);
@@ -499,12 +499,13 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   );
 }
 
-function refuse(operation: string): never {
+/** Of an operation without a derivative, or without one by one of its inputs. */
+export function refuseGradient(operation: string, input?: number): never {
   throw new AutogradError({
     operation,
     argument: "gradient",
     expected: "an operation that has one",
-    received: `${operation}, whose derivative is not defined here`,
+    received: `${operation}, whose derivative${input === undefined ? "" : ` by input ${input}`} is not defined here`,
     hint: "Use detach() or noGrad() for what needs no gradient.",
   });
 }

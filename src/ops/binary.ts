@@ -45,7 +45,7 @@ interface BinaryOptions {
   /** The operator that emit adds: where the device lacks it for a dtype, a wider one is used. */
   readonly operator?: OperatorName;
   readonly emit: (g: GraphBuilder, a: Expr, b: Expr) => Expr;
-  readonly grad: Rule;
+  readonly grad: Rule | null;
   readonly saves?: SavedInputs;
   /** The second operand is a number in float32, which tells nothing of the result's dtype. */
   readonly byNumber?: boolean;
@@ -55,6 +55,7 @@ interface BinaryOptions {
 
 /** An operation c = f(a, b). @package */
 export function binary(name: string, options: BinaryOptions): Definition<undefined> {
+  const rule = options.grad;
   const resultDType = (inputs: readonly TensorSpec[]): DType => {
     const promoted = options.byNumber === true ? inputs[0]!.dtype : resultType(inputs);
     return options.dtype?.(name, promoted) ?? promoted;
@@ -68,8 +69,11 @@ export function binary(name: string, options: BinaryOptions): Definition<undefin
       if (options.operator === undefined || out!.dtype === "bool") return [options.emit(g, a!, b!)];
       return [widened(g, options.operator, [a!, b!], (x, y) => options.emit(g, x!, y!))];
     },
-    grad: (dy, { inputs: [a, b], specs, needs }) =>
-      options.grad(dy, a!, b!, needs).map((g, i) => (g === null || !needs[i] ? null : sumTo(g, specs[i]!))),
+    grad:
+      rule === null
+        ? null
+        : (dy, { inputs: [a, b], specs, needs }) =>
+            rule(dy, a!, b!, needs).map((g, i) => (g === null || !needs[i] ? null : sumTo(g, specs[i]!))),
     saves: { inputs: options.saves ?? [0, 1], outputs: false },
   });
 }

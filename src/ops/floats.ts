@@ -87,7 +87,7 @@ const nextafterOp = binary("nextafter", {
     const nan = g.elementWiseLogicalOr(g.elementWiseIsNan(a, BOOL), g.elementWiseIsNan(b, BOOL), BOOL);
     return g.elementWiseIf(nan, g.elementWiseAdd(a, b), g.elementWiseIf(g.elementWiseLogicalEquals(a, b, BOOL), b, next));
   },
-  grad: () => [null, null],
+  grad: (dy, _a, _b, needs) => [dy, needs[1] ? zerosLike(dy) : null],
   saves: [],
 });
 

@@ -1,4 +1,5 @@
 /** Formulas over elements: operations whose lowering is an expression of real numbers, and the arithmetic to write it in. @package */
+import { refuseGradient } from "../autograd/tape.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { resultType, type DType } from "../dtype.ts";
@@ -156,7 +157,7 @@ type Rule<A> = (dy: Tensor, inputs: readonly Tensor[], output: Tensor, attrs: A)
 
 interface FormulaOptions<A> {
   readonly emit: (f: Formula, inputs: readonly Expr[], attrs: A) => Expr;
-  /** One rule for each input (null: no gradient flows to it), or null where none does. */
+  /** One rule for each input (null: its derivative is not known, and is refused), or null where none is. */
   readonly grad: readonly (Rule<A> | null)[] | null;
   /** What the rules read: of the inputs these places alone, where they are told. Default: the inputs. */
   readonly saves?: "inputs" | "output" | "both" | "none" | SavedInputs;
@@ -185,8 +186,9 @@ export function formula<A = undefined>(name: string, options: FormulaOptions<A>)
         ? null
         : (dy, { inputs, outputs, specs, needs, attrs }) =>
             specs.map((spec, i) => {
-              const rule = grad[i];
-              return rule && needs[i] ? sumTo(rule(dy, inputs, outputs[0]!, attrs), spec) : null;
+              if (!needs[i]) return null;
+              const rule = grad[i] ?? refuseGradient(name, i);
+              return sumTo(rule(dy, inputs, outputs[0]!, attrs), spec);
             }),
     saves: {
       ...(typeof saves !== "string" ? { inputs: saves } : saves === "output" || saves === "none" ? { inputs: [] } : {}),

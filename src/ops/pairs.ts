@@ -97,7 +97,7 @@ const heavisideOp = binary("heaviside", {
     const f = new Formula(g, "float32", x.sizes);
     return f.where(f.eq(seen, 0), values, cast(g, f.gt(seen, 0), x.dtype));
   },
-  grad: () => [null, null],
+  grad: null,
   saves: [],
 });
 
@@ -130,7 +130,7 @@ export const xlogy = (x: Arithmetic, y: Arithmetic): Tensor => call(xlogyOp, ope
 /** x ln(1 + y), 0 where x is 0. Reference: torch.special.xlog1py. DirectML: ELEMENT_WISE_LOG. */
 export const xlog1py = (x: Arithmetic, y: Arithmetic): Tensor => call(xlog1pyOp, operands("xlog1py", x, y), undefined);
 
-/** 0 for negative x, 1 for positive, `values` where x is 0. One dtype for both. Reference: torch.heaviside. DirectML: ELEMENT_WISE_SIGN. */
+/** 0 for negative x, 1 for positive, `values` where x is 0. One dtype for both. No gradient, as in PyTorch. Reference: torch.heaviside. DirectML: ELEMENT_WISE_SIGN. */
 export function heaviside(x: Tensor, values: Tensor): Tensor {
   if (x.dtype !== values.dtype) throw new DTypeError("heaviside", "values", `of x's dtype ${x.dtype}`, values.describe());
   return call(heavisideOp, operands("heaviside", x, values), undefined);

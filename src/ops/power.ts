@@ -65,7 +65,10 @@ function realPower(g: GraphBuilder, x: Expr, e: Expr): Expr {
   const is = (a: Expr, v: number): Expr => g.elementWiseLogicalEquals(a, number(v), BOOL);
   const base = g.elementWiseIf(g.elementWiseIsInfinity(e, { infinityMode: "EITHER", ...BOOL }), g.elementWiseAbs(x), x);
   const isPole = g.elementWiseLogicalAnd(is(x, 0), g.elementWiseLogicalLessThan(e, number(0), BOOL));
-  const power = g.elementWiseIf(isPole, number(Infinity), g.elementWisePow(base, e));
+  // -0 to the power of a negative odd number is -Infinity.
+  const isOdd = is(g.elementWiseAbs(g.elementWiseModulusTruncate(e, number(2))), 1);
+  const pole = g.elementWiseIf(isOdd, g.elementWiseRecip(x), number(Infinity));
+  const power = g.elementWiseIf(isPole, pole, g.elementWisePow(base, e));
   const isOne = g.elementWiseLogicalOr(is(base, 1), is(e, 0));
   return g.elementWiseIf(isOne, number(1), g.elementWiseIf(g.elementWiseIsNan(e, BOOL), e, power));
 }
@@ -101,7 +104,9 @@ export function pow(a: Arithmetic, b: Arithmetic): Tensor {
     if (isFloat(a.dtype)) {
       if (b === 2) return square(a);
       if (b === 1 || b === 0 || b === 0.5 || b === -1) return call(simplePowerOp, [a], { exponent: b });
-      if (Number.isFinite(b) && b !== 0) return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
+      // Odd negative exponents tell zeros apart.
+      if (Number.isFinite(b) && b !== 0 && !(b < 0 && Math.abs(b % 2) === 1))
+        return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
     } else if (b < 0 && scalarType(b) === "int32") {
       throw new ValueError("pow", "b", "at least 0 for whole numbers", b, "Cast a to a floating dtype.");
     }

@@ -15,6 +15,8 @@ export const RARE: readonly Row[] = [
     1.3,
   ]),
   ...(["digamma", "lgamma", "entr", "sinc"] as const).map((n): Row => [n, dx[n] as Fn, [[2, 2]], 1.2, 2.4]),
+  ...(["besselJ0", "besselJ1", "modifiedBesselI0", "modifiedBesselI1"] as const).map((n): Row => [n, dx[n], [[3]], -1.6, 1.9]),
+  ...(["besselY0", "besselY1", "modifiedBesselK0", "modifiedBesselK1"] as const).map((n): Row => [n, dx[n], [[3]], 1.2, 2.6]),
   ["erfinv", dx.erfinv, [[3]], -0.6, 0.6],
   ...(["ndtri", "logit"] as const).map((n): Row => [n, dx[n] as Fn, [[3]], 0.25, 0.75]),
   ...(["ceil", "floor", "round", "trunc", "angle"] as const).map((n): Row => [
@@ -64,7 +66,15 @@ export const RARE: readonly Row[] = [
   ],
   ["fmod, remainder", (x) => [dx.fmod(x!, 0.7), dx.remainder(x!, 0.7)].map((t) => t.mul(x!)), [[3]], 0.8, 1.3],
   ["floorDivide: steps", (x) => dx.floorDivide(x!, 2).mul(x!), [[3]], 0.3, 1.6],
-  ["heaviside: steps", (x) => dx.heaviside(x!, like(x!, [0.5])).mul(x!), [[3]], 0.3, 1.6],
+  [
+    "swiglu",
+    (x, gate) => dx.swiglu(x!, gate!),
+    [
+      [2, 2],
+      [2, 2],
+    ],
+  ],
+  ["nextafter", (a, b) => dx.nextafter(a!, b!).mul(a!), [[3], [3]], 0.3, 1.6],
   ["logcumsumexp", (x) => dx.logcumsumexp(x!, 1), [[2, 3]]],
   ["topk", (x) => dx.topk(x!, 2, 1).values, [[2, 3]]],
   ["binaryCrossEntropy", (x) => dx.binaryCrossEntropy(x!, like(x!, [0, 1, 0.3])), [[3]], 0.25, 0.75],
@@ -125,7 +135,6 @@ export const UNSEEN: readonly string[] = [
   "scaledGradient",
   // Rounds: the difference of neighbours is not the slope.
   "to",
-  "nextafter",
   // Take integers and bool only.
   "bitwiseAnd",
   "bitwiseOr",

@@ -112,3 +112,22 @@ it("what a gradient does not read may change in the meantime", () => {
   expect(() => of((h, k) => dx.remainder(h, k), [[1, 1, 1]])).toThrow(/unchanged since remainder saved it/);
   expect(() => of((h, k) => dx.addcmul(x, h, k), [[1, 1, 1]])).toThrow(/unchanged since addcmul saved it/);
 });
+
+it("a derivative that nobody knows is refused when it is asked for, never left out of a sum", () => {
+  const a = dx.tensor([1.5, 2.5], { requiresGrad: true });
+  const x = dx.tensor([2.25, 0.75], { requiresGrad: true });
+  for (const [name, f] of [
+    ["igamma", dx.igamma],
+    ["igammac", dx.igammac],
+    ["zeta", dx.zeta],
+    ["heaviside", dx.heaviside],
+  ] as const) {
+    const refusal = new RegExp(`^${name}: .*whose derivative.* is not defined here`);
+    expect(() => f(a, x.detach()).mul(a).sum().backward()).toThrow(refusal);
+    const compiled = dx.compile((v: dx.Tensor) => f(v, x.detach()));
+    for (let call = 0; call < 3; call++) expect(() => compiled(a).sum().backward()).toThrow(refusal);
+  }
+  expect(a.grad).toBeNull();
+  dx.igamma(a.detach(), x).sum().backward();
+  expect(x.grad).not.toBeNull();
+});

@@ -4,7 +4,7 @@ import type { Tensor } from "../../tensor.ts";
 import { add, div, mul, sub } from "../binary.ts";
 import { eq } from "../compare.ts";
 import { unaryFormula, type Formula } from "../formula.ts";
-import { sign } from "../unary.ts";
+import { neg, sign } from "../unary.ts";
 import { where } from "../where.ts";
 import { sample, type Sample, real } from "../../sample.ts";
 
@@ -153,27 +153,63 @@ export const i1e = unaryFormula(
   "both",
 ) as (x: Tensor) => Tensor;
 
-/** K0(x). No gradient, as in PyTorch (and for the functions below). Reference: torch.special.modified_bessel_k0. */
-export const modifiedBesselK0 = unaryFormula("modifiedBesselK0", (f, x) => emitK(f, x, 0, false), null);
+/** K0(x). Reference: torch.special.modified_bessel_k0. */
+export const modifiedBesselK0 = unaryFormula(
+  "modifiedBesselK0",
+  (f, x) => emitK(f, x, 0, false),
+  (dy, x) => mul(dy, neg(modifiedBesselK1(x))),
+) as (x: Tensor) => Tensor;
 /** K1(x). Reference: torch.special.modified_bessel_k1. */
-export const modifiedBesselK1 = unaryFormula("modifiedBesselK1", (f, x) => emitK(f, x, 1, false), null);
-/** exp(x) K0(x). Reference: torch.special.scaled_modified_bessel_k0. */
+export const modifiedBesselK1 = unaryFormula(
+  "modifiedBesselK1",
+  (f, x) => emitK(f, x, 1, false),
+  (dy, x, y) => mul(dy, neg(add(modifiedBesselK0(x), div(y, x)))),
+  "both",
+) as (x: Tensor) => Tensor;
+/** exp(x) K0(x). No gradient, as in PyTorch (nor has exp(x) K1(x)). Reference: torch.special.scaled_modified_bessel_k0. */
 export const scaledModifiedBesselK0 = unaryFormula("scaledModifiedBesselK0", (f, x) => emitK(f, x, 0, true), null);
 /** exp(x) K1(x). Reference: torch.special.scaled_modified_bessel_k1. */
 export const scaledModifiedBesselK1 = unaryFormula("scaledModifiedBesselK1", (f, x) => emitK(f, x, 1, true), null);
-/** I0(x) without a gradient. Reference: torch.special.modified_bessel_i0. */
-export const modifiedBesselI0 = unaryFormula("modifiedBesselI0", (f, x) => emitI(f, x, 0), null);
-/** I1(x) without a gradient. Reference: torch.special.modified_bessel_i1. */
-export const modifiedBesselI1 = unaryFormula("modifiedBesselI1", (f, x) => emitI(f, x, 1), null);
+/** I0(x), as i0. Reference: torch.special.modified_bessel_i0. */
+export const modifiedBesselI0 = unaryFormula(
+  "modifiedBesselI0",
+  (f, x) => emitI(f, x, 0),
+  (dy, x) => mul(dy, modifiedBesselI1(x)),
+) as (x: Tensor) => Tensor;
+/** I1(x), as i1. Reference: torch.special.modified_bessel_i1. */
+export const modifiedBesselI1 = unaryFormula(
+  "modifiedBesselI1",
+  (f, x) => emitI(f, x, 1),
+  (dy, x, y) => mul(dy, sub(modifiedBesselI0(x), ratio(y, x, 0.5))),
+  "both",
+) as (x: Tensor) => Tensor;
 /** J0(x). Reference: torch.special.bessel_j0. DirectML: SIN, COS, SQRT. */
-export const besselJ0 = unaryFormula("besselJ0", (f, x) => emitJ(f, x, 0), null);
+export const besselJ0 = unaryFormula(
+  "besselJ0",
+  (f, x) => emitJ(f, x, 0),
+  (dy, x) => mul(dy, neg(besselJ1(x))),
+) as (x: Tensor) => Tensor;
 /** J1(x). Reference: torch.special.bessel_j1. */
-export const besselJ1 = unaryFormula("besselJ1", (f, x) => emitJ(f, x, 1), null);
+export const besselJ1 = unaryFormula(
+  "besselJ1",
+  (f, x) => emitJ(f, x, 1),
+  (dy, x, y) => mul(dy, sub(besselJ0(x), ratio(y, x, 0.5))),
+  "both",
+) as (x: Tensor) => Tensor;
 /** Y0(x). Reference: torch.special.bessel_y0. */
-export const besselY0 = unaryFormula("besselY0", (f, x) => emitY(f, x, 0), null);
+export const besselY0 = unaryFormula(
+  "besselY0",
+  (f, x) => emitY(f, x, 0),
+  (dy, x) => mul(dy, neg(besselY1(x))),
+) as (x: Tensor) => Tensor;
 /** Y1(x). Reference: torch.special.bessel_y1. */
-export const besselY1 = unaryFormula("besselY1", (f, x) => emitY(f, x, 1), null);
-/** sin(x) / x. Reference: torch.special.spherical_bessel_j0. */
+export const besselY1 = unaryFormula(
+  "besselY1",
+  (f, x) => emitY(f, x, 1),
+  (dy, x, y) => mul(dy, sub(besselY0(x), div(y, x))),
+  "both",
+) as (x: Tensor) => Tensor;
+/** sin(x) / x. No gradient, as in PyTorch. Reference: torch.special.spherical_bessel_j0. */
 export const sphericalBesselJ0 = unaryFormula(
   "sphericalBesselJ0",
   (f, x) => {

@@ -158,7 +158,7 @@ const zetaOp = formula("zeta", {
     const isKnown = f.and(f.gt(s!, 1), f.gt(q!, 0));
     return f.cases([f.eq(s!, 1), Infinity], [f.lt(s!, 1), NaN], [isPole, Infinity], [isKnown, emitZeta(f, s!, q!)], NaN);
   },
-  // PyTorch knows the second derivative only.
+  // By s it has no simple form: refused, as in PyTorch.
   grad: [null, (dy, [s, q]): Tensor => mul(dy, mul(mul(s!, -1), zeta(add(s!, 1), q!)))],
 });
 /** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. NaN for negative q that are not whole. Reference: torch.special.zeta. */

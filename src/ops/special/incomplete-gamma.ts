@@ -100,7 +100,7 @@ const igammacOp = formula("igammac", {
   grad: [null, (dy, [a, x]): Tensor => neg(slope(dy, a!, x!))],
 });
 
-/** P(a, x), the share of Γ(a) below x; a and x at least 0. No gradient flows to a, as in PyTorch. Reference: torch.igamma. */
+/** P(a, x), the share of Γ(a) below x; a and x at least 0. The derivative by a is not known, as in PyTorch: asking for it is an error. Reference: torch.igamma. */
 export const igamma = (a: Arithmetic, x: Arithmetic): Tensor => call(igammaOp, operands("igamma", a, x), undefined);
 /** Q(a, x) = 1 - P(a, x). Reference: torch.igammac. */
 export const igammac = (a: Arithmetic, x: Arithmetic): Tensor => call(igammacOp, operands("igammac", a, x), undefined);
