@@ -67,7 +67,7 @@ export class DTypeError extends ArgumentError {}
 /** A number, string or option out of its range. */
 export class ValueError extends ArgumentError {}
 /** A place beyond the end of what it names a part of. */
-export class IndexError extends ArgumentError {}
+export class IndexError extends ValueError {}
 /** Tensors on different devices, or a device that is not there. */
 export class DeviceError extends ArgumentError {}
 /** Use of a tensor after dispose(). */

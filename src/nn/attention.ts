@@ -152,11 +152,12 @@ const activationOf = (layer: string, given: TransformerLayerOptions["activation"
 
 /** What encoder and decoder layers share: attention to themselves, and two linear layers. */
 abstract class TransformerLayer extends Module {
-  self_attn: MultiheadAttention;
-  linear1: Linear;
-  linear2: Linear;
-  norm1: LayerNorm;
-  norm2: LayerNorm;
+  // Declared only: a field's place among the parameters is where it is first set, and an optimizer's state goes by places.
+  declare self_attn: MultiheadAttention;
+  declare linear1: Linear;
+  declare linear2: Linear;
+  declare norm1: LayerNorm;
+  declare norm2: LayerNorm;
   readonly normFirst: boolean;
   protected readonly probability: number;
   readonly #activation: (x: Tensor) => Tensor;
@@ -169,13 +170,17 @@ abstract class TransformerLayer extends Module {
     this.normFirst = options.normFirst ?? false;
     this.#activation = activationOf(new.target.name, options.activation);
     this.#generator = options.generator;
-    this.self_attn = new MultiheadAttention(width, heads, { ...options, dropout: p, bias });
+    const attention = (): MultiheadAttention => new MultiheadAttention(width, heads, { ...options, dropout: p, bias });
+    this.self_attn = attention();
+    this.attendMemory(attention);
     this.linear1 = new Linear(width, feedforward, { ...options, bias });
     this.linear2 = new Linear(feedforward, width, { ...options, bias });
     this.norm1 = new LayerNorm(width, { ...options, epsilon });
     this.norm2 = new LayerNorm(width, { ...options, epsilon });
   }
 
+  /** A decoder's layer has its second attention here, in PyTorch's order. */
+  protected attendMemory(_make: () => MultiheadAttention): void {}
   protected drop(x: Tensor): Tensor {
     return dropout(x, { p: this.probability, training: this.training, generator: this.#generator });
   }
@@ -216,13 +221,16 @@ export interface DecoderCall {
 
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
 export class TransformerDecoderLayer extends TransformerLayer {
-  multihead_attn: MultiheadAttention;
+  declare multihead_attn: MultiheadAttention;
   norm3: LayerNorm;
 
   constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
     super(width, heads, options);
-    this.multihead_attn = new MultiheadAttention(width, heads, { ...options, dropout: options.dropout ?? 0.1 });
     this.norm3 = new LayerNorm(width, { ...options, epsilon: options.epsilon ?? 1e-5 });
+  }
+
+  protected override attendMemory(make: () => MultiheadAttention): void {
+    this.multihead_attn = make();
   }
 
   forward(x: Tensor, memory: Tensor, { mask, memoryMask, keyPaddingMask, memoryKeyPaddingMask, causal }: DecoderCall = {}): Tensor {

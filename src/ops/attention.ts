@@ -159,6 +159,7 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
     throw new ShapeError(name, "q, k and v", "[..., L, E], [..., S, E] and [..., S, D]", [q, k, v].map((t) => t.describe()).join(", "));
   if (causal && mask !== null) throw new ValueError(name, "mask", "null when causal", mask);
   if (options.groupedHeads === true) [k, v] = [grouped(name, q, k), grouped(name, q, v)];
+  demandBatches(name, q, k, v);
   const pairs = [...batchOf([q, k, v]), q.shape.at(-2)!, k.shape.at(-2)!];
   if (mask !== null && !isBroadcastableTo(mask.shape, pairs))
     throw new ShapeError(name, "mask", `one that broadcasts to ${showShape(pairs)}`, mask.describe());
@@ -168,6 +169,21 @@ export function scaledDotProductAttention(q: Tensor, k: Tensor, v: Tensor, optio
   const attrs = { scale, causal, block };
   if (p === 0 && sizeOf(pairs) > 0 && v.size > 0) return call(attentionOp, added === null ? [q, k, v] : [q, k, v, added], attrs);
   return matmul(dropout(probabilities(q, k, added, attrs, 0), { p, generator: options.generator }), v);
+}
+
+/** Throws ShapeError unless the batches of k and v broadcast with q's. */
+function demandBatches(operation: string, q: Tensor, k: Tensor, v: Tensor): void {
+  const batch = (t: Tensor): readonly number[] => t.shape.slice(0, -2);
+  const isFitting = (a: readonly number[], b: readonly number[]): boolean =>
+    b.every((d, i) => d === 1 || [1, d].includes(a[a.length - b.length + i] ?? 1));
+  for (const [argument, t] of Object.entries({ k, v }))
+    if (!isFitting(batch(q), batch(t))) {
+      const [heads, own] = [q.shape.at(-3) ?? 1, t.shape.at(-3) ?? 1];
+      const hint = own > 0 && heads % own === 0 ? "Several heads of q share one of k and v with { groupedHeads: true }." : undefined;
+      throw new ShapeError(operation, argument, `of a batch that broadcasts with q's ${showShape(batch(q))}`, t.describe(), hint);
+    }
+  if (!isFitting(batch(k), batch(v)))
+    throw new ShapeError(operation, "v", `of a batch that broadcasts with k's ${showShape(batch(k))}`, v.describe());
 }
 
 /** A mask as numbers to be added to the scores. */

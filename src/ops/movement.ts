@@ -1,6 +1,6 @@
 /** Views: other shapes, orders and parts of the same elements. Nothing is computed unless a copy is unavoidable. */
 import { asResult, call, together, view as makeView } from "../dispatch.ts";
-import { ShapeError, ValueError } from "../errors.ts";
+import { IndexError, ShapeError, ValueError } from "../errors.ts";
 import {
   broadcastStrides,
   inferShape,
@@ -260,7 +260,7 @@ export function select(x: Tensor, axis: number, index: number): Tensor {
   const a = axisOf("select", x, axis);
   const n = x.shape[a]!;
   if (!Number.isInteger(index) || index < -n || index >= n)
-    throw new ValueError("select", "index", `a whole number in [${-n}, ${n - 1}]`, index);
+    throw new IndexError("select", "index", `a whole number in [${-n}, ${n - 1}]`, index);
   const place = index < 0 ? index + n : index;
   const part = slice(x, a, place, place + 1);
   return reviewed(

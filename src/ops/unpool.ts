@@ -20,6 +20,7 @@ import { abs, floor, sign } from "./unary.ts";
 import { where } from "./where.ts";
 import { eq } from "./compare.ts";
 import { demandSpatial, type PerAxis } from "./window.ts";
+import { demandIndices } from "../runtime/index-check.ts";
 import { sample, type Sample, distinct } from "../sample.ts";
 import { maxPool2dWithIndices } from "./pool.ts";
 
@@ -62,6 +63,7 @@ function maxUnpool(operation: string, spatial: number, x: Tensor, indices: Tenso
     throw new ValueError(operation, "outputSize", `within a stride of ${showShape(usual)}`, options.outputSize);
   const lead = x.shape.slice(0, -spatial);
   const planes = sizeOf(lead);
+  demandIndices(operation, indices, { length: sizeOf(lengths), argument: "indices" });
   const flat = (t: Tensor): Tensor => reshape(t, [planes, sizeOf(input)]);
   return reshape(call(unpoolOp, [flat(x), flat(toDType(indices, "int32"))], { length: sizeOf(lengths) }), [...lead, ...lengths]);
 }

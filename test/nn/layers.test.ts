@@ -185,3 +185,35 @@ describe.each(devices)("layers on %s", (device) => {
       { collect: true },
     ));
 });
+
+test("parameters of transformers and recurrent layers come in PyTorch's order, by which an optimizer's state is saved", () => {
+  const names = (m: dx.nn.Module): string[] => [...m.namedParameters()].map(([name]) => name);
+  const both = (...parts: string[]): string[] => parts.flatMap((p) => [`${p}.weight`, `${p}.bias`]);
+  const attention = (name: string): string[] => [`${name}.in_proj_weight`, `${name}.in_proj_bias`, ...both(`${name}.out_proj`)];
+  const encoder = [...attention("self_attn"), ...both("linear1", "linear2", "norm1", "norm2")];
+  const decoder = [...attention("self_attn"), ...attention("multihead_attn"), ...both("linear1", "linear2", "norm1", "norm2", "norm3")];
+  const options = { feedforward: 8 };
+  expect(names(nn.transformerEncoderLayer(4, 2, options))).toEqual(encoder);
+  expect(names(nn.transformerDecoderLayer(4, 2, options))).toEqual(decoder);
+  expect(names(nn.transformer(4, 2, { ...options, encoderLayers: 1, decoderLayers: 1 }))).toEqual([
+    ...encoder.map((name) => `encoder.layers.0.${name}`),
+    ...both("encoder.norm"),
+    ...decoder.map((name) => `decoder.layers.0.${name}`),
+    ...both("decoder.norm"),
+  ]);
+  expect(names(nn.multiheadAttention(4, 2, { keyWidth: 3, valueWidth: 5, addBiasKeyValue: true }))).toEqual([
+    "q_proj_weight",
+    "k_proj_weight",
+    "v_proj_weight",
+    "in_proj_bias",
+    "bias_k",
+    "bias_v",
+    ...both("out_proj"),
+  ]);
+  expect(names(nn.lstm(3, 4, { layers: 2, bidirectional: true, projection: 2 }))).toEqual(
+    ["l0", "l0_reverse", "l1", "l1_reverse"].flatMap((l) =>
+      ["weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"].map((n) => `${n}_${l}`),
+    ),
+  );
+  expect(names(nn.gruCell(2, 3))).toEqual(["weight_ih", "weight_hh", "bias_ih", "bias_hh"]);
+});

@@ -110,7 +110,7 @@ eachMode("elements by index", (device, mode) => {
         );
         expect(storageOf(x.index(0, dx.s(1), null))).toBe(storageOf(x));
         expect(() => x.index(0, 0, 0, 0)).toThrow(dx.ShapeError);
-        expect(() => x.index(2)).toThrow(dx.ValueError);
+        expect(() => x.index(2)).toThrow(dx.IndexError);
         expect(() => x.index("...", 0, "...")).toThrow(dx.ValueError);
         expect(() => x.index([0, 2])).toThrow(dx.IndexError);
       },

@@ -160,3 +160,22 @@ eachDevice("refusals", (device) => {
       expect(() => dx.compile(() => dx.add(dx.ones([2], { device }), dx.ones([3], { device })))()).toThrow(/^add: /);
     }));
 });
+
+eachDevice("attention", (device) => {
+  test("names k or v where the heads do not fit q's, and the option that shares them", () =>
+    clean(
+      device,
+      () => {
+        const [q, k, v] = [dx.ones([1, 4, 3, 2]), dx.ones([1, 2, 3, 2]), dx.ones([1, 4, 3, 2])];
+        const text = "scaledDotProductAttention: k must be of a batch that broadcasts with q's [1, 4]; received float32[1, 2, 3, 2].";
+        expect(() => dx.scaledDotProductAttention(q, k, k)).toThrow(text);
+        expect(() => dx.scaledDotProductAttention(q, k, k)).toThrow(/groupedHeads: true/);
+        expect(() => dx.scaledDotProductAttention(q, v, k)).toThrow(/: v must be of a batch that broadcasts with q's \[1, 4\]/);
+        expect(dx.scaledDotProductAttention(q, k, k, { groupedHeads: true }).shape).toEqual([1, 4, 3, 2]);
+        expect(() => dx.scaledDotProductAttention(q.narrow(1, 0, 1), v, k)).toThrow(/: v must be of a batch that broadcasts with k's/);
+        // Broadcasting in both directions stays.
+        expect(dx.scaledDotProductAttention(q.narrow(1, 0, 1), k, k).shape).toEqual([1, 2, 3, 2]);
+      },
+      { collect: true },
+    ));
+});

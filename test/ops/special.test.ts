@@ -63,4 +63,34 @@ eachMode("special functions", (device, mode) => {
       },
       { collect: true },
     ));
+
+  test("polygamma between the poles, and zeta of negative numbers, are PyTorch's", () =>
+    clean(
+      device,
+      () => {
+        const tolerance = { rtol: isMicrosoft(device) ? 1e-4 : 1e-5, atol: 0 };
+        const second = mode.run((x) => dx.polygamma(2, x), dx.tensor([-100.5, -10.5, -2.5]));
+        expectClose(second, [-9.802720262561968e-5, -0.008247469050651749, -0.1082040516417282], tolerance);
+        expectClose(
+          mode.run((x) => dx.polygamma(4, x), dx.tensor([-2.5])),
+          [-0.06799599950675606],
+          tolerance,
+        );
+        const s = dx.tensor([2, 3, 2, 3, 4, 2.5, 3, 2, 3]);
+        const q = dx.tensor([-1.5, -1.5, -100.25, -0.75, -3.25, -1.5, -20.5, -1, 0]);
+        const want = [
+          9.379246644989,
+          0.118102025821,
+          19.729283325349,
+          62.293499598398,
+          259.75146713638,
+          NaN,
+          0.00113314496,
+          Infinity,
+          Infinity,
+        ];
+        expectClose(mode.run(dx.zeta, s, q), want, tolerance);
+      },
+      { collect: true },
+    ));
 });

@@ -23,6 +23,8 @@ const DIGAMMA = [
 
 /** x - round(x): what is left of an argument of a function of period 1. */
 const fraction = (f: Formula, x: Expr): Expr => f.sub(x, f.round(x));
+/** cot(πr) for r in [-0.5, 0.5]: cos(πr) as a sine of what is left to 0.5, since π/2 rounded has a cosine that is not 0. */
+const cotangent = (f: Formula, r: Expr): Expr => f.div(f.sin(f.mul(f.sub(0.5, f.abs(r)), Math.PI)), f.sin(f.mul(r, Math.PI)));
 
 /** y at least 0.5 as 2 + z with z in [-0.5, 0.5); `passed` is called with each z + 1 on the way down. */
 function reduced(f: Formula, y: Expr, passed: (isPassed: Expr, value: Expr) => void): { z: Expr; isBelow: Expr } {
@@ -66,8 +68,8 @@ export function emitDigamma(f: Formula, x: Expr): Expr {
   const square = f.square(inverse);
   const far = f.sub(f.sub(f.log(y), f.mul(inverse, 0.5)), f.mul(square, f.polynomial(square, [1 / 252, -1 / 120, 1 / 12])));
   const right = f.where(f.lt(y, FAR), near, far);
-  const rest = f.mul(fraction(f, x), Math.PI);
-  const left = f.sub(right, f.div(f.mul(f.cos(rest), Math.PI), f.sin(rest)));
+  const rest = fraction(f, x);
+  const left = f.sub(right, f.mul(cotangent(f, rest), Math.PI));
   const isPole = f.and(f.lt(x, 0), f.eq(rest, 0));
   return f.cases([isPole, NaN], [f.eq(x, 0), f.neg(f.div(1, x))], [isReflected, left], right);
 }
@@ -119,11 +121,10 @@ const polygammaOp = formula<{ readonly order: number }>("polygamma", {
     const y = f.where(isReflected, f.sub(1, x!), x!);
     const sign = n % 2 === 1 ? 1 : -1;
     const right = f.mul(emitZeta(f, n + 1, y), sign * factorial(n));
-    const angle = f.mul(fraction(f, x!), Math.PI);
-    const cotangent = f.div(f.cos(angle), f.sin(angle));
+    const rest = fraction(f, x!);
     // DLMF 5.15.6.
-    const left = f.sub(f.mul(right, -sign), f.mul(f.polynomial(cotangent, cotangentDerivative(n)), Math.PI));
-    const isPole = f.and(isReflected, f.eq(angle, 0));
+    const left = f.sub(f.mul(right, -sign), f.mul(f.polynomial(cotangent(f, rest), cotangentDerivative(n)), Math.PI));
+    const isPole = f.and(isReflected, f.eq(rest, 0));
     return f.cases([isPole, sign * Infinity], [isReflected, left], right);
   },
   grad: [(dy, [x], _, { order }): Tensor => mul(dy, polygamma(order + 1, x!))],
@@ -155,13 +156,24 @@ export function mvlgamma(x: Tensor, p: number): Tensor {
 const zetaOp = formula("zeta", {
   emit: (f, [s, q]) => {
     const isPole = f.and(f.le(q!, 0), f.eq(q!, f.floor(q!)));
-    const isKnown = f.and(f.gt(s!, 1), f.gt(q!, 0));
-    return f.cases([f.eq(s!, 1), Infinity], [f.lt(s!, 1), NaN], [isPole, Infinity], [isKnown, emitZeta(f, s!, q!)], NaN);
+    const isKnown = f.or(f.gt(q!, 0), f.eq(s!, f.floor(s!)));
+    // Below 0 and for a whole s: the sum over all of r + k, a function of period 1, less the terms before q.
+    const isLeft = f.le(q!, 0);
+    const isOdd = f.not(f.eq(f.mul(f.floor(f.mul(s!, 0.5)), 2), s!));
+    const signed = (isTurned: Expr, x: Expr): Expr => f.where(isTurned, f.neg(x), x);
+    const rest = fraction(f, q!);
+    const near = f.abs(rest);
+    const own = emitZeta(f, s!, f.where(isLeft, near, q!));
+    const other = signed(isOdd, emitZeta(f, s!, f.sub(1, near)));
+    const all = signed(f.and(isOdd, f.lt(rest, 0)), f.add(own, other));
+    const left = f.sub(all, signed(isOdd, emitZeta(f, s!, f.sub(1, q!))));
+    const value = f.where(isLeft, left, own);
+    return f.cases([f.eq(s!, 1), Infinity], [f.lt(s!, 1), NaN], [isPole, Infinity], [isKnown, value], NaN);
   },
   // By s it has no simple form: refused, as in PyTorch.
   grad: [null, (dy, [s, q]): Tensor => mul(dy, mul(mul(s!, -1), zeta(add(s!, 1), q!)))],
 });
-/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. NaN for negative q that are not whole. Reference: torch.special.zeta. */
+/** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. For negative q that are not whole NaN, unless s is. Reference: torch.special.zeta. */
 export const zeta = (s: Arithmetic, q: Arithmetic): Tensor => call(zetaOp, operands("zeta", s, q), undefined);
 
 export const methods = { lgamma, digamma, mvlgamma, polygamma: (x: Tensor, n: number): Tensor => polygamma(n, x) };
