@@ -78,6 +78,12 @@ function functionalText(families: Families, kinds: Kinds): string {
   return `${header}/** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */\n${lines.join("\n")}\n`;
 }
 
+/** Methods beside the families'; whether they run code of the user's. */
+const besides: readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[] = [
+  ["autograd/backward.ts", ["backward"], true],
+  ["print.ts", ["format", "formatSync", "print"], false],
+];
+
 /** What the prototype gets: methods that check, of the same names and types as those that the families list. */
 function methodsText(families: Families, kinds: Kinds): string {
   const withMethods = families.filter((f) => Object.keys(f.parts).length > 0);
@@ -92,8 +98,16 @@ function methodsText(families: Families, kinds: Kinds): string {
       }),
     ),
   );
-  const head = [`import { assign } from "../dispatch.ts";`, ...checks("./"), ...importsOf(withMethods, "./")];
-  return `${header}${head.join("\n")}\n\nexport const forms = {\n${rows.join("\n")}\n};\n`;
+  const others = besides.flatMap(([file, names, runsCode], i) =>
+    names.map((name) => {
+      const found = readable(file, name, signature(file, name));
+      const form = formOf(kinds, name, found, callOf(`from${i}.${name}`), { isMethod: true, runsCode });
+      return `  ${form.isAsync ? "async " : ""}${name}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
+    }),
+  );
+  const imports = besides.map(([file], i) => `import * as from${i} from "../${file}";`);
+  const head = [`import { assign } from "../dispatch.ts";`, ...checks("./"), ...imports, ...importsOf(withMethods, "./")];
+  return `${header}${head.join("\n")}\n\nexport const forms = {\n${[...rows, ...others].join("\n")}\n};\n`;
 }
 
 /** Functions beside the operations; whether they run code of the user's. */

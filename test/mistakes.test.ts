@@ -386,7 +386,11 @@ eachDevice("mistakes", (device) => {
       "argmax: options must be an object of options; received true. Options go into one object: { keepDims, dtype }.",
     ],
     ["x().topk({ k: 2 })", "ValueError", "topk: k must be a number; received { k: 2 }. Options come after k: { largest, sorted, dtype }."],
-    ["x().backward(true)", "ValueError", "backward: options must be an object of options; received true."],
+    [
+      "x().backward(true)",
+      "ValueError",
+      "backward: options must be an object of options; received true. Options go into one object: { gradient, retainGraph, createGraph }.",
+    ],
     ["dx.foreach.add(x(), 1)", "DTypeError", "foreach.add: list must be an array of tensors; received float32[2, 3]."],
     ['dx.setStrict("yes")', "ValueError", "setStrict: mode must be true or false or null; received yes."],
     [

@@ -12,6 +12,7 @@ import { scope } from "../scope.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { TensorDataset } from "./dataset.ts";
+import { unreadable } from "../unreadable.ts";
 
 const CODES: { readonly [code: number]: DType } = {
   0x08: "uint8",
@@ -54,9 +55,7 @@ async function bytesOf(operation: string, path: string, hint?: string): Promise<
   try {
     return await readFile(path);
   } catch (error) {
-    const wrong = new FormatError(operation, path, "a file that can be read", error instanceof Error ? error.message : String(error), hint);
-    wrong.cause = error;
-    throw wrong;
+    throw unreadable(operation, path, error, hint);
   }
 }
 

@@ -7,6 +7,7 @@ import { fromBytes } from "../ops/creation.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
+import { unreadable } from "../unreadable.ts";
 import { Filling, Frozen, PIECE, bytesOf, piecesOf, readAt, type Piece } from "./pieces.ts";
 import { dataStartOf, define, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
 import { writeWhole } from "./whole-file.ts";
@@ -145,7 +146,9 @@ export function deserialize(bytes: Uint8Array, options: Pick<LoadOptions, "devic
 export async function load(path: string, options: LoadOptions = {}): Promise<Loaded> {
   options.signal?.throwIfAborted();
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
-  const file = await open(path, "r");
+  const file = await open(path, "r").catch((error: unknown) => {
+    throw unreadable("safetensors.load", path, error);
+  });
   try {
     const stats = await file.stat();
     // A pipe has no size and no places.

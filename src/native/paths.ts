@@ -130,7 +130,7 @@ export function deviceTimeoutOf(surroundings: Surroundings): number | undefined 
   if (text === undefined) return undefined;
   const ms = Number(text);
   if (!Number.isInteger(ms) || ms < 1 || ms > 0x7fffffff)
-    throw new ValueError("DXTENSOR_TIMEOUT_MS", "the variable", "a whole number of milliseconds from 1 to 2147483647", text);
+    throw new ValueError("environment", "DXTENSOR_TIMEOUT_MS", "a whole number of milliseconds from 1 to 2147483647", text);
   return ms;
 }
 

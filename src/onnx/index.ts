@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { DTypeError, FormatError } from "../errors.ts";
 import { modelFrom, type OnnxModel, type OnnxOptions } from "./model.ts";
 import type { External } from "./tensor-message.ts";
+import { unreadable } from "../unreadable.ts";
 
 export { OnnxModel, type OnnxOptions, type OnnxValue } from "./model.ts";
 export { operatorNames as operators } from "./operators/index.ts";
@@ -38,6 +39,9 @@ export async function load(source: string | URL | Uint8Array, options: OnnxOptio
   if (source instanceof Uint8Array) return modelFrom(source, options, null);
   if (typeof source !== "string" && !(source instanceof URL))
     throw new DTypeError("onnx.load", "source", "a path or a Uint8Array", typeof source);
-  const bytes = await readFile(source);
-  return modelFrom(bytes, options, beside(dirname(source instanceof URL ? fileURLToPath(source) : source)));
+  const path = source instanceof URL ? fileURLToPath(source) : source;
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw unreadable("onnx.load", path, error);
+  });
+  return modelFrom(bytes, options, beside(dirname(path)));
 }

@@ -2,6 +2,8 @@
 import { assign } from "../dispatch.ts";
 import { isAll, isTensor, refused, under } from "./checked.ts";
 import * as kinds from "./kinds.generated.ts";
+import * as from0 from "../autograd/backward.ts";
+import * as from1 from "../print.ts";
 import * as $activation from "./activation.ts";
 import * as $aliases from "./aliases.ts";
 import * as $binary from "./binary.ts";
@@ -490,4 +492,8 @@ export const forms = {
   diagonalScatter(this: never, $1: never, $2: never = undefined as never) { if (!(isTensor($1) && ($2 === undefined || kinds.kind192.is($2)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("diagonalScatter", "source:0 options:100", arguments); try { return $windows.methods.diagonalScatter(this, $1, $2); } catch (error) { throw under("diagonalScatter", error); } },
   asStridedScatter(this: never, $1: never, $2: never, $3: never, $4: never = undefined as never) { if (!(isTensor($1) && kinds.kind20.is($2) && kinds.kind20.is($3) && ($4 === undefined || kinds.kind15.is($4)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("asStridedScatter", "source:0 shape:12 strides:12 storageOffset:8", arguments); try { return $windows.methods.asStridedScatter(this, $1, $2, $3, $4); } catch (error) { throw under("asStridedScatter", error); } },
   sumToSize(this: never, ...rest: never[]) { if (!(kinds.kind141.is(rest))) throw refused("sumToSize", "...shape:76", arguments); try { return $windows.methods.sumToSize(this, ...rest); } catch (error) { throw under("sumToSize", error); } },
+  backward(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind327.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("backward", "options:170", arguments); return from0.backward(this, $1); },
+  async format(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind329.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("format", "options:171", arguments); try { return await from1.format(this, $1); } catch (error) { throw under("format", error); } },
+  formatSync(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind329.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("formatSync", "options:171", arguments); try { return from1.formatSync(this, $1); } catch (error) { throw under("formatSync", error); } },
+  async print(this: never, $1: never = undefined as never) { if (!(($1 === undefined || kinds.kind329.is($1)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("print", "options:171", arguments); try { return await from1.print(this, $1); } catch (error) { throw under("print", error); } },
 };

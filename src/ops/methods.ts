@@ -1,6 +1,6 @@
 /** The tensor's methods, made of what the families list. */
 import { ValueError } from "../errors.ts";
-import { backward, type BackwardOptions } from "../autograd/backward.ts";
+import type { BackwardOptions } from "../autograd/backward.ts";
 import * as printing from "../print.ts";
 import { Tensor } from "../tensor.ts";
 import { toArraySync } from "./data.ts";
@@ -35,24 +35,8 @@ declare module "../tensor.ts" {
   }
 }
 
-type AnyFunction = (...args: unknown[]) => unknown;
-
-for (const [name, fn] of Object.entries(printing.methods) as [string, AnyFunction][])
-  Object.defineProperty(Tensor.prototype, name, {
-    value(this: Tensor, ...args: unknown[]) {
-      return fn(this, ...args);
-    },
-    writable: true,
-    configurable: true,
-  });
 for (const [name, value] of Object.entries(forms))
   Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
-Object.defineProperty(Tensor.prototype, "backward", {
-  value(this: Tensor, options: BackwardOptions = {}) {
-    if (typeof options !== "object" || options === null) throw new ValueError("backward", "options", "an object of options", options);
-    backward(this, options);
-  },
-});
 Object.defineProperty(Tensor.prototype, "T", {
   get(this: Tensor) {
     this.demandLive("T");
@@ -60,6 +44,19 @@ Object.defineProperty(Tensor.prototype, "T", {
   },
   configurable: true,
 });
+/** What is asked for by a method instead of set. */
+for (const [name, instead] of [
+  ["requiresGrad", "x.requiresGrad_()"],
+  ["shape", "x.reshape(...)"],
+  ["dtype", "x.to(dtype)"],
+  ["device", "x.to(device)"],
+] as const)
+  Object.defineProperty(Tensor.prototype, name, {
+    ...Object.getOwnPropertyDescriptor(Tensor.prototype, name),
+    set(this: Tensor, value: unknown) {
+      throw new ValueError("tensor", name, "read, not set", value, `Call ${instead}.`);
+    },
+  });
 function* rowsOf(x: Tensor): Generator<Tensor, void, undefined> {
   x.demandLive("iterator");
   for (let i = 0; i < x.shape[0]!; i++) yield select(x, 0, i);

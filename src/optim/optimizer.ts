@@ -59,7 +59,7 @@ export class ParamGroup<O extends BaseOptions> {
   }
 
   set lr(value: number) {
-    if (!(value >= 0)) throw new ValueError("optimizer", "lr", "at least 0", value);
+    if (!(typeof value === "number" && value >= 0)) throw new ValueError("optimizer", "lr", "at least 0", value);
     this.options.lr = value;
   }
 }
@@ -159,6 +159,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     const unknown = Object.keys(own).find((key) => !names.includes(key));
     if (unknown !== undefined)
       throw new ValueError(this.#name, "params", `groups of params and no more than ${names.join(", ")}`, unknown, meant(unknown, names));
+    for (const [key, value] of Object.entries(own)) this.#demandKind(key, value);
     const params = [...given];
     const options: O = { ...this.#defaults, ...Object.fromEntries(Object.entries(own).filter(([, v]) => v !== undefined)) };
     if (params.length === 0) throw new ValueError(this.#name, "params", "at least one parameter", "an empty group");
@@ -184,6 +185,18 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     this.#groups.push(group);
     this.#rates.set(group, new Map());
     this.#units.push(...this.#layOut(group));
+  }
+
+  /** A group's option is of its default's kind. */
+  #demandKind(key: string, value: unknown): void {
+    if (value === undefined) return;
+    const isNumber = (v: unknown): boolean => typeof v === "number" || typeof v === "boolean";
+    const like = (this.#defaults as unknown as Readonly<Record<string, unknown>>)[key];
+    if (Array.isArray(like)) {
+      if (!Array.isArray(value) || !value.every(isNumber)) throw new ValueError(this.#name, key, "an array of numbers", value);
+    } else if (typeof like === "boolean") {
+      if (typeof value !== "boolean") throw new ValueError(this.#name, key, "true or false", value);
+    } else if (!isNumber(value)) throw new ValueError(this.#name, key, "a number", value);
   }
 
   #starts({ options }: ParamGroup<O>): readonly number[] {

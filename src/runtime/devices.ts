@@ -207,8 +207,8 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
 }
 
 /** Throws when there is no such device. */
-export function demandDevice(operation: string, name: DeviceLike): Device {
-  const d = namedDevice(operation, "device", name);
+export function demandDevice(operation: string, name: DeviceLike, argument = "device"): Device {
+  const d = namedDevice(operation, argument, name);
   if (d.type !== "meta") entryOf(operation, d);
   return d;
 }
@@ -239,9 +239,12 @@ export const openDevices = (): readonly NativeDevice[] => [...opened.values()];
  * after it was removed or has hung.
  */
 export function closeDevice(name: DeviceLike): void {
-  const d = device(name);
+  const d = namedDevice("closeDevice", "device", name);
   const native = opened.get(d);
-  if (native === undefined) return;
+  if (native === undefined) {
+    demandDevice("closeDevice", d);
+    return;
+  }
   opened.delete(d);
   hasClosed = true;
   native.isClosed = true;
@@ -261,6 +264,6 @@ export function onClose(listener: (native: NativeDevice) => void): void {
 
 setDefaultFinder(() => {
   const named = process.env.DXTENSOR_DEVICE;
-  if (named !== undefined && named !== "") return demandDevice("DXTENSOR_DEVICE", named.trim());
+  if (named !== undefined && named !== "") return demandDevice("environment", named.trim(), "DXTENSOR_DEVICE");
   return device(deviceCount() > 0 ? "dml:0" : "cpu");
 });
