@@ -78,11 +78,64 @@ function functionalText(families: Families, kinds: Kinds): string {
   return `${header}/** The functions behind the layers, under PyTorch's names of torch.nn.functional in camelCase. */\n${lines.join("\n")}\n`;
 }
 
-/** Methods beside the families'; whether they run code of the user's. */
-const besides: readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[] = [
+/** Functions that become methods, `x as y` under another name; whether they run code of the user's. */
+type Methods = readonly (readonly [file: string, names: readonly string[], runsCode: boolean])[];
+
+/** The tensor's, beside the families'. */
+const besides: Methods = [
   ["autograd/backward.ts", ["backward"], true],
   ["print.ts", ["format", "formatSync", "print"], false],
 ];
+/** The complex tensor's. */
+const ofComplex: Methods = [
+  [
+    "complex/arithmetic.ts",
+    ["add", "sub", "rsub", "mul", "div", "neg", "positive", "reciprocal", "square", "sum", "mean", "cumsum", "matmul"],
+    false,
+  ],
+  ["complex/elementary.ts", ["abs", "angle", "sgn", "exp", "log", "sqrt", "sin", "cos", "sinh", "cosh", "tanh", "tan", "pow"], false],
+  [
+    "complex/data.ts",
+    [
+      "data",
+      "dataSync",
+      "toArray",
+      "toArraySync",
+      "item",
+      "itemSync",
+      "to",
+      "eq",
+      "ne",
+      "isnan",
+      "isinf",
+      "isfinite",
+      "isclose",
+      "allclose",
+      "allcloseSync",
+      "equal",
+      "equalSync",
+    ],
+    false,
+  ],
+  ["complex/make.ts", ["viewAsReal"], false],
+  ["complex/autograd.ts", ["requiresGrad_", "backward"], true],
+  ["print.ts", ["formatComplex as format", "formatComplexSync as formatSync", "printComplex as print"], false],
+];
+
+const methodRows = (kinds: Kinds, methods: Methods): readonly string[] =>
+  methods.flatMap(([file, names, runsCode], i) =>
+    names.map((told) => {
+      const [name = told, as = name] = told.split(" as ");
+      const form = formOf(kinds, as, readable(file, name, signature(file, name)), callOf(`from${i}.${name}`), { isMethod: true, runsCode });
+      return `  ${form.isAsync ? "async " : ""}${as}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
+    }),
+  );
+const methodImports = (methods: Methods): readonly string[] => methods.map(([file], i) => `import * as from${i} from "../${file}";`);
+
+function complexText(kinds: Kinds): string {
+  const head = [...checks("../ops/"), ...methodImports(ofComplex)];
+  return `${header}${head.join("\n")}\n\nexport const forms = {\n${methodRows(kinds, ofComplex).join("\n")}\n};\n`;
+}
 
 /** What the prototype gets: methods that check, of the same names and types as those that the families list. */
 function methodsText(families: Families, kinds: Kinds): string {
@@ -98,16 +151,8 @@ function methodsText(families: Families, kinds: Kinds): string {
       }),
     ),
   );
-  const others = besides.flatMap(([file, names, runsCode], i) =>
-    names.map((name) => {
-      const found = readable(file, name, signature(file, name));
-      const form = formOf(kinds, name, found, callOf(`from${i}.${name}`), { isMethod: true, runsCode });
-      return `  ${form.isAsync ? "async " : ""}${name}(${["this: never", ...form.parameters].join(", ")}) { ${form.body} },`;
-    }),
-  );
-  const imports = besides.map(([file], i) => `import * as from${i} from "../${file}";`);
-  const head = [`import { assign } from "../dispatch.ts";`, ...checks("./"), ...imports, ...importsOf(withMethods, "./")];
-  return `${header}${head.join("\n")}\n\nexport const forms = {\n${[...rows, ...others].join("\n")}\n};\n`;
+  const head = [`import { assign } from "../dispatch.ts";`, ...checks("./"), ...methodImports(besides), ...importsOf(withMethods, "./")];
+  return `${header}${head.join("\n")}\n\nexport const forms = {\n${[...rows, ...methodRows(kinds, besides)].join("\n")}\n};\n`;
 }
 
 /** Functions beside the operations; whether they run code of the user's. */
@@ -170,6 +215,7 @@ export function generateOperations({ isCheck = false } = {}): void {
     ["src/ops/index.generated.ts", exportsText(families, kinds)],
     ["src/ops/families.generated.ts", familiesText(families)],
     ["src/ops/methods.generated.ts", methodsText(families, kinds)],
+    ["src/complex/methods.generated.ts", complexText(kinds)],
     ["src/public.generated.ts", othersText(kinds)],
     ["src/nn/functional.generated.ts", functionalText(families, kinds)],
     ["src/ops/kinds.generated.ts", kindsText(kinds)],

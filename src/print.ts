@@ -194,6 +194,11 @@ export async function print(t: Tensor, options: PrintOptions = {}): Promise<void
   console.log(await format(t, options));
 }
 
+/** The same of complex numbers. */
+export async function printComplex(z: ComplexParts, options: PrintOptions = {}): Promise<void> {
+  console.log(await formatComplex(z, options));
+}
+
 /** "Tensor float32[2, 3] on dml:0": what is known without reading the elements. */
 export function summary(t: Tensor): string {
   const grad = t.node !== null ? `, gradFn=<${t.node.name}>` : t.requiresGrad ? ", requiresGrad" : "";
@@ -234,5 +239,3 @@ export function installPrinting<T>(prototype: object, text: (t: T) => string, in
     configurable: true,
   });
 }
-
-export const methods = { format, formatSync, print };

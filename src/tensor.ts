@@ -4,9 +4,9 @@ import type { View } from "./autograd/view.ts";
 import { copyMark, ownCopy, type Copy } from "./copies.ts";
 import type { Device } from "./device.ts";
 import type { DType } from "./dtype.ts";
-import { DisposedError } from "./errors.ts";
+import { DisposedError, ValueError } from "./errors.ts";
 import { track } from "./scope.ts";
-import { showShape, type Shape } from "./shape.ts";
+import { sameShape, showShape, type Shape } from "./shape.ts";
 import type { Desc, Storage } from "./storage.ts";
 import { tracer } from "./tracer.ts";
 
@@ -104,9 +104,16 @@ export class Tensor {
   }
 
   set grad(next: Tensor | null) {
+    if (next !== null) this.#demandGradient(next);
     if (next === null) tracer()?.readGradient(this);
     tracer()?.touchGradient(this);
     this.#grad = next;
+  }
+
+  #demandGradient(next: unknown): void {
+    const isOne = next instanceof Tensor && next.dtype === this.dtype && next.device === this.device;
+    if (!isOne || !sameShape(next.shape, this.shape))
+      throw new ValueError("tensor", "grad", `null or a tensor like ${this.describe()} on ${this.device}`, next);
   }
 
   /** True for tensors that the user made or that no gradient flows through. */

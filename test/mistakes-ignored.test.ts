@@ -16,10 +16,11 @@ const optimizers = ["sgd", "adam", "adamW", "adadelta", "adagrad", "adamax", "as
 
 eachDevice("mistakes that were ignored", (device) => {
   const x = (): dx.Tensor => dx.ones([2, 3], { device });
+  const z = (): dx.ComplexTensor => dx.complex(x(), x());
   const p = (): dx.Tensor => new dx.nn.Parameter(x());
   const refused = (code: string): unknown => {
     try {
-      return evaluate(code, { dx, x, p });
+      return evaluate(code, { dx, x, p, z });
     } catch (error) {
       return error;
     }
@@ -42,6 +43,15 @@ eachDevice("mistakes that were ignored", (device) => {
     ...optimizers.map(
       (name) => [`dx.optim.${name}([{ params: [p()], lr: "0.5" }])`, "ValueError", /: lr must be a number; received "0\.5"\.$/] as const,
     ),
+    ["z().sum({ dim: 0 })", "ValueError", /^sum: axis must be /],
+    ["z().sum(0, { keepdim: true })", "ValueError", /received keepdim\. Did you mean keepDims\?$/],
+    ["z().exp(1)", "ValueError", /^exp: arguments must be none; received 1/],
+    ["z().add('1')", "DTypeError", /^add: b must be /],
+    ["z().allcloseSync(z(), { tol: 1 })", "ValueError", /^allcloseSync: options must be .* received tol/],
+    ["z().reshape({ shape: [6] })", "ValueError", /^reshape: /],
+    ["x().grad = dx.ones([3], { device: x().device })", "ValueError", /^tensor: grad must be null or a tensor like float32\[2, 3\] on /],
+    ["x().grad = x().to('float16')", "ValueError", /received float16\[2, 3\]/],
+    ["x().grad = 1", "ValueError", /received 1\.$/],
     ['dx.closeDevice("dml:99")', "DeviceIndexError", /^Invalid device_id argument supplied 99\. /],
   ] as const)("%s", (code, name, message) =>
     clean(
@@ -76,6 +86,17 @@ eachDevice("mistakes that were ignored", (device) => {
     ));
 });
 
+test("a layer under a key that names nothing is refused", () => {
+  class Deep extends dx.nn.Module {
+    readonly layers = new Map([[{ at: 1 }, dx.nn.linear(1, 1, { device: "meta" })]]);
+    readonly notes = new Map([[{ at: 1 }, "kept"]]);
+    forward(t: dx.Tensor): dx.Tensor {
+      return t;
+    }
+  }
+  expect(() => new Deep().parameters()).toThrow("Module: layers must be a Map of strings or numbers to what it holds; received { at: 1 }.");
+});
+
 test.each([
   ["safetensors.load", (path: string) => dx.io.safetensors.load(path)],
   ["onnx.load", (path: string) => onnx.load(path)],
@@ -90,6 +111,8 @@ test.each([
 describe("environment variables are named", () => {
   test.each([
     ["DXTENSOR_TIMEOUT_MS", "-1", /ones: DXTENSOR_TIMEOUT_MS must be a whole number of milliseconds from 1 to 2147483647; received "-1"/],
+    ["DXTENSOR_THREADS", "many", /ones: DXTENSOR_THREADS must be a whole number from 1 to 2147483647; received many/],
+    ["DXTENSOR_SIMULATE", "nothing", /DXTENSOR_SIMULATE: the simulated profiles 'nothing' were refused/],
     ["DXTENSOR_DEVICE", "gpu", /DXTENSOR_DEVICE must be "cpu", "meta" or "dml:N"; received gpu/],
   ])("%s=%s", (name, value, message) => {
     const index = pathToFileURL(join(import.meta.dirname, "..", "dist", "index.js")).href;

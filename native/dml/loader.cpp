@@ -156,7 +156,7 @@ std::unique_ptr<Runtime> LoadSoftware(const LibraryPaths& paths, LoadReport& rep
     HRESULT (*simulate)(const char*) = nullptr;
     HRESULT hr = Take(library, "DxtensorSimulate", simulate) ? simulate(paths.simulate.c_str()) : E_NOTIMPL;
     if (FAILED(hr)) {
-      report.tried.back().error = "the simulated profiles '" + paths.simulate + "' were refused";
+      report.tried.back().error = "DXTENSOR_SIMULATE: the simulated profiles '" + paths.simulate + "' were refused";
       return nullptr;
     }
   }

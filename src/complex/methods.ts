@@ -2,7 +2,7 @@
 import type { TapeNode } from "../autograd/tape.ts";
 import { ComplexTensor } from "../complex-tensor.ts";
 import { DTypeError } from "../errors.ts";
-import { formatComplex, formatComplexSync, inspected, installPrinting, type PrintOptions } from "../print.ts";
+import { formatComplex, formatComplexSync, inspected, installPrinting, printComplex, type PrintOptions } from "../print.ts";
 import type { Tensor } from "../tensor.ts";
 import "../ops/index.ts";
 import * as arithmetic from "./arithmetic.ts";
@@ -10,6 +10,7 @@ import { backward, gradOf, requiresGrad_, type ComplexBackwardOptions } from "./
 import * as reading from "./data.ts";
 import * as elementary from "./elementary.ts";
 import { conj, conjPhysical, resolveConj, resolveNeg, viewAsReal } from "./make.ts";
+import { forms } from "./methods.generated.ts";
 
 const own = {
   ...arithmetic,
@@ -21,10 +22,10 @@ const own = {
   resolveNeg: (z: ComplexTensor): ComplexTensor => resolveNeg(z),
   viewAsReal,
   requiresGrad_,
-  backward: (z: ComplexTensor, options: ComplexBackwardOptions = {}): void => backward(z, options),
-  format: (z: ComplexTensor, options: PrintOptions = {}): Promise<string> => formatComplex(z, options),
-  formatSync: (z: ComplexTensor, options: PrintOptions = {}): string => formatComplexSync(z, options),
-  print: async (z: ComplexTensor, options: PrintOptions = {}): Promise<void> => console.log(await formatComplex(z, options)),
+  backward: (z: ComplexTensor, options?: ComplexBackwardOptions): void => backward(z, options),
+  format: (z: ComplexTensor, options?: PrintOptions): Promise<string> => formatComplex(z, options),
+  formatSync: (z: ComplexTensor, options?: PrintOptions): string => formatComplexSync(z, options),
+  print: (z: ComplexTensor, options?: PrintOptions): Promise<void> => printComplex(z, options),
 };
 
 /** What both parts do alike: the result is of one tensor each. */
@@ -80,10 +81,13 @@ type AnyFunction = (...args: unknown[]) => unknown;
 const install = (name: string, value: (this: ComplexTensor, ...args: unknown[]) => unknown): void =>
   void Object.defineProperty(ComplexTensor.prototype, name, { value, writable: true, configurable: true });
 
-for (const [name, fn] of Object.entries(own) as unknown as [string, AnyFunction][])
-  install(name, function (...args) {
-    return fn(this, ...args);
+const plain = { conj, conjPhysical, resolveConj, resolveNeg };
+for (const [name, fn] of Object.entries(plain) as unknown as [string, AnyFunction][])
+  install(name, function () {
+    return fn(this);
   });
+for (const [name, form] of Object.entries(forms satisfies Record<Exclude<keyof typeof own, keyof typeof plain>, unknown>))
+  install(name, form as unknown as AnyFunction);
 const ofPart = (t: Tensor, name: string, args: readonly unknown[]): unknown =>
   (t as unknown as Record<string, AnyFunction>)[name]!(...args);
 for (const name of EACH)

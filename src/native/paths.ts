@@ -109,6 +109,8 @@ function libraryFolders(surroundings: Surroundings): string[] {
 
 /** What Binding.load is given, for both kinds of runtime. */
 export function libraryPaths(surroundings: Surroundings): LibraryPaths {
+  // The software adapter reads it, and takes all processors where it is no number.
+  wholeNumberOf(surroundings, "DXTENSOR_THREADS", "");
   return {
     folders: libraryFolders(surroundings),
     dxcore: fileVariable(surroundings, "DXTENSOR_DXCORE"),
@@ -124,15 +126,19 @@ export function takesCpuAdapters(surroundings: Surroundings): boolean {
   return variable(surroundings, "DXTENSOR_CPU_ADAPTERS") === "1";
 }
 
-/** How long a device may finish nothing while it has work, in milliseconds; undefined: as long as the addon allows. */
-export function deviceTimeoutOf(surroundings: Surroundings): number | undefined {
-  const text = variable(surroundings, "DXTENSOR_TIMEOUT_MS");
+/** A variable that is a whole number from 1 on, of what `of` names; undefined where it is not set. */
+function wholeNumberOf(surroundings: Surroundings, name: string, of: string): number | undefined {
+  const text = variable(surroundings, name);
   if (text === undefined) return undefined;
-  const ms = Number(text);
-  if (!Number.isInteger(ms) || ms < 1 || ms > 0x7fffffff)
-    throw new ValueError("environment", "DXTENSOR_TIMEOUT_MS", "a whole number of milliseconds from 1 to 2147483647", text);
-  return ms;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 0x7fffffff)
+    throw new ValueError("environment", name, `a whole number ${of}from 1 to 2147483647`, text);
+  return value;
 }
+
+/** How long a device may finish nothing while it has work, in milliseconds; undefined: as long as the addon allows. */
+export const deviceTimeoutOf = (surroundings: Surroundings): number | undefined =>
+  wholeNumberOf(surroundings, "DXTENSOR_TIMEOUT_MS", "of milliseconds ");
 
 const TRIPLETS: { readonly [arch: string]: string } = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
 

@@ -28,18 +28,21 @@ function* membersIn(name: string, value: unknown, around: readonly object[]): Ge
   if (value instanceof Parameter || value instanceof Module || isForeignMember(value)) yield [name, value];
   else if (typeof value !== "object" || value === null) return;
   else if (!around.includes(value))
-    for (const [key, inner] of entriesIn(value, around.length)) yield* membersIn(`${name}.${key}`, inner, [...around, value]);
+    for (const [key, inner] of entriesIn(value, around.length)) {
+      const found = membersIn(`${name}.${String(key)}`, inner, [...around, value]);
+      if (typeof key === "string" || typeof key === "number") yield* found;
+      else if (found.next().done !== true) throw new ValueError("Module", name, "a Map of strings or numbers to what it holds", key);
+    }
 }
 
 /** A module or what may be a parameter, of another copy of this package. */
 const isForeignMember = (value: unknown): value is Module | Parameter =>
   isForeign(value) && (typeof value === "function" || (value as Tensor).requiresGrad);
 
-function entriesIn(value: object, depth: number): Iterable<readonly [string | number, unknown]> {
+function entriesIn(value: object, depth: number): Iterable<readonly [key: unknown, inner: unknown]> {
   // Rows of numbers are data: nobody looks through them.
   if (Array.isArray(value)) return depth > 0 && typeof value[0] !== "object" && typeof value[0] !== "function" ? [] : value.entries();
-  if (value instanceof Map)
-    return [...value].flatMap(([k, v]) => (typeof k === "string" || typeof k === "number" ? [[k, v] as const] : []));
+  if (value instanceof Map) return value.entries();
   if (value instanceof Set) return [...value].entries();
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null ? Object.entries(value) : [];

@@ -1,14 +1,15 @@
 /** The tensor's methods, made of what the families list. */
 import { ValueError } from "../errors.ts";
 import type { BackwardOptions } from "../autograd/backward.ts";
-import * as printing from "../print.ts";
+import type { format } from "../print.ts";
+import { formatSync, inspected, installPrinting, summary, type print } from "../print.ts";
 import { Tensor } from "../tensor.ts";
 import { toArraySync } from "./data.ts";
 import { permute, select } from "./movement.ts";
 import type * as families from "./families.generated.ts";
 import { forms } from "./methods.generated.ts";
 
-type Listed = typeof families.methods & typeof printing.methods;
+type Listed = typeof families.methods & { format: typeof format; formatSync: typeof formatSync; print: typeof print };
 /** In-place forms: the tensor takes the operation's value, which must have its shape and dtype. */
 type ListedInPlace = typeof families.inPlaceMethods;
 
@@ -76,6 +77,4 @@ Object.defineProperty(Tensor.prototype, "toJSON", {
   writable: true,
   configurable: true,
 });
-printing.installPrinting(Tensor.prototype, printing.summary, (t: Tensor, isInner) =>
-  printing.inspected(printing.summary(t), [t], () => printing.formatSync(t), isInner),
-);
+installPrinting(Tensor.prototype, summary, (t: Tensor, isInner) => inspected(summary(t), [t], () => formatSync(t), isInner));
