@@ -80,6 +80,22 @@ describe("the verdict of a soak", () => {
     expect(growthOf(samples, "pooled").isFlat).toBe(true);
   });
 
+  it("compares the peaks of the pool, which swings with every act", () => {
+    const swinging = (peak: (i: number) => number) =>
+      run(1800, () => 400).map((s, i, all) => ({ ...s, pooled: i % 7 === 0 || i > all.length - 9 ? peak(i) : 32 }));
+    expect(
+      verdictOf(
+        swinging(() => 305),
+        ended,
+      ).problems,
+    ).toEqual([]);
+    const leak = verdictOf(
+      swinging((i) => 200 + 5 * i),
+      ended,
+    );
+    expect(leak.problems).toEqual([expect.stringMatching(/^pooled grew from \d+ to 495 MiB, by \d/)]);
+  });
+
   it("tells results that are wrong or lost, and how the process ended", () => {
     const bad = run(1800, () => 400, { counts: { asked: 12, answered: 10, wrong: 3 } });
     expect(verdictOf(bad, { code: null, signal: "SIGSEGV" }).problems).toEqual([

@@ -37,6 +37,9 @@ const LEAST_SAMPLES = 12;
 const LEAST_SECONDS: Partial<Record<Field, number>> = { rss: 300, heap: 300 };
 const UNITS: Partial<Record<Field, "buffers">> = { liveBuffers: "buffers" };
 
+/** What swings between little and the most that an act needs: its peaks tell of growth, not its middle. */
+const PEAKS: ReadonlySet<Field> = new Set(["pooled"]);
+
 /** Of the lines through any two samples: not moved by a few that lie elsewhere. */
 function slopeOf(samples: readonly Sample[], field: Field): number {
   const slopes = samples.flatMap((a, i) => samples.slice(i + 1).map((b) => (b[field] - a[field]) / (b.seconds - a.seconds)));
@@ -44,18 +47,21 @@ function slopeOf(samples: readonly Sample[], field: Field): number {
 }
 
 /**
- * How a figure goes after the warm-up: its middle at first and last, and the growth of the line through all samples. isFlat is null
- * where that is too few samples, or too short a time.
+ * How a figure goes after the warm-up: its middle at first and last, and the growth of the line through all samples; of what swings, the
+ * peaks of both halves. isFlat is null where that is too few samples, or too short a time.
  */
 export function growthOf(samples: readonly Sample[], field: Field): Growth {
   const total = samples.at(-1)?.seconds ?? 0;
   const judged = samples.filter((s) => s.seconds >= total * WARM_UP);
-  const quarter = Math.max(1, Math.floor(judged.length / 4));
-  const early = median(judged.slice(0, quarter).map((s) => s[field]));
-  const late = median(judged.slice(-quarter).map((s) => s[field]));
+  const isPeaks = PEAKS.has(field);
+  const part = Math.max(1, Math.floor(judged.length / (isPeaks ? 2 : 4)));
+  const figure = (some: readonly Sample[]): number =>
+    isPeaks ? Math.max(0, ...some.map((s) => s[field])) : median(some.map((s) => s[field]));
+  const [early, late] = [figure(judged.slice(0, part)), figure(judged.slice(-part))];
   const seconds = judged.length === 0 ? 0 : judged.at(-1)!.seconds - judged[0]!.seconds;
-  const perHour = Math.round(slopeOf(judged, field) * 36_000) / 10;
-  const grown = (perHour / 3600) * seconds;
+  const slope = isPeaks ? (late - early) / Math.max(1, seconds / 2) : slopeOf(judged, field);
+  const perHour = Math.round(slope * 36_000) / 10;
+  const grown = isPeaks ? late - early : (perHour / 3600) * seconds;
   const isLong = judged.length >= LEAST_SAMPLES && total >= (LEAST_SECONDS[field] ?? 0);
   const allowed = Math.max(early * (BREATH.ratio - 1), BREATH[UNITS[field] ?? "mib"]);
   return { early, late, perHour, isFlat: isLong ? grown <= allowed : null };

@@ -1,5 +1,6 @@
 /** Layers, models and what they are made of. */
 export * from "./activation.ts";
+export * from "./adaptive-softmax.ts";
 export * from "./attention.ts";
 export * from "./containers.ts";
 export * from "./conv.ts";

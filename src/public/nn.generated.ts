@@ -1,6 +1,7 @@
 // Made by npm run generate from the families in src/ops.
 import { checkedClass, checkMethods, factory } from "./kinds.generated.ts";
 import * as $nnActivation from "../nn/activation.ts";
+import * as $nnAdaptiveSoftmax from "../nn/adaptive-softmax.ts";
 import * as $nnAttention from "../nn/attention.ts";
 import * as $nnContainers from "../nn/containers.ts";
 import * as $nnConv from "../nn/conv.ts";
@@ -19,6 +20,7 @@ import * as $nnPlanes from "../nn/planes.ts";
 import * as $nnPool from "../nn/pool.ts";
 import * as $nnRecurrent from "../nn/recurrent.ts";
 export type { PReLUOptions } from "../nn/activation.ts";
+export type { AdaptiveOptions } from "../nn/adaptive-softmax.ts";
 export type { MultiheadAttentionOptions, AttentionCall, TransformerLayerOptions, DecoderCall, TransformerOptions } from "../nn/attention.ts";
 export type { ConvLayerOptions, ConvTransposeLayerOptions } from "../nn/conv.ts";
 export type { DropoutOptions } from "../nn/dropout.ts";
@@ -92,226 +94,233 @@ export type LogSoftmax = $nnActivation.LogSoftmax;
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
 export const PReLU = checkedClass($nnActivation.PReLU, "options:65", "forward x:4");
 export type PReLU = $nnActivation.PReLU;
+/**
+ * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
+ * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
+ * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
+ */
+export const AdaptiveLogSoftmaxWithLoss = checkedClass($nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss, "inputs:5 classes:5 cutoffs:66 options:67", "forward x:4 target:4;logProb x:4;predict x:4");
+export type AdaptiveLogSoftmaxWithLoss = $nnAdaptiveSoftmax.AdaptiveLogSoftmaxWithLoss;
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
-export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "width:5 heads:5 options:68", "forward query:4 key:4 value:4 call:67");
+export const MultiheadAttention = checkedClass($nnAttention.MultiheadAttention, "width:5 heads:5 options:70", "forward query:4 key:4 value:4 call:69");
 export type MultiheadAttention = $nnAttention.MultiheadAttention;
 /** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
-export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "width:5 heads:5 options:70", "forward x:4 call:67");
+export const TransformerEncoderLayer = checkedClass($nnAttention.TransformerEncoderLayer, "width:5 heads:5 options:72", "forward x:4 call:69");
 export type TransformerEncoderLayer = $nnAttention.TransformerEncoderLayer;
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
-export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "width:5 heads:5 options:70", "forward x:4 memory:4 options:71");
+export const TransformerDecoderLayer = checkedClass($nnAttention.TransformerDecoderLayer, "width:5 heads:5 options:72", "forward x:4 memory:4 options:73");
 export type TransformerDecoderLayer = $nnAttention.TransformerDecoderLayer;
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
-export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:72 count:5 norm:73", "forward x:4 call:67");
+export const TransformerEncoder = checkedClass($nnAttention.TransformerEncoder, "make:74 count:5 norm:75", "forward x:4 call:69");
 export type TransformerEncoder = $nnAttention.TransformerEncoder;
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
-export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:72 count:5 norm:73", "forward x:4 memory:4 call:71");
+export const TransformerDecoder = checkedClass($nnAttention.TransformerDecoder, "make:74 count:5 norm:75", "forward x:4 memory:4 call:73");
 export type TransformerDecoder = $nnAttention.TransformerDecoder;
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
-export const Transformer = checkedClass($nnAttention.Transformer, "width:1 heads:1 options:76", "forward source:4 target:4 call:75");
+export const Transformer = checkedClass($nnAttention.Transformer, "width:1 heads:1 options:78", "forward source:4 target:4 call:77");
 export type Transformer = $nnAttention.Transformer;
 /** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
-export const Sequential = checkedClass($nnContainers.Sequential, "...layers:78", "at index:5;append layer:77;forward x:4");
+export const Sequential = checkedClass($nnContainers.Sequential, "...layers:80", "at index:5;append layer:79;forward x:4");
 export type Sequential = $nnContainers.Sequential;
 /** Axes `start` to `end` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
-export const Flatten = checkedClass($nnContainers.Flatten, "start:79 end:1", "forward x:4");
+export const Flatten = checkedClass($nnContainers.Flatten, "start:81 end:1", "forward x:4");
 export type Flatten = $nnContainers.Flatten;
 /** An axis split into several. Reference: torch.nn.Unflatten. */
-export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:80", "forward x:4");
+export const Unflatten = checkedClass($nnContainers.Unflatten, "axis:5 lengths:66", "forward x:4");
 export type Unflatten = $nnContainers.Unflatten;
 /** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
-export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export const Conv1d = checkedClass($nnConv.Conv1d, "inputs:5 outputs:5 kernelSize:82 options:85", "forward x:4");
 export type Conv1d = $nnConv.Conv1d;
 /** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
-export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export const Conv2d = checkedClass($nnConv.Conv2d, "inputs:5 outputs:5 kernelSize:82 options:85", "forward x:4");
 export type Conv2d = $nnConv.Conv2d;
 /** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
-export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:81 options:84", "forward x:4");
+export const Conv3d = checkedClass($nnConv.Conv3d, "inputs:5 outputs:5 kernelSize:82 options:85", "forward x:4");
 export type Conv3d = $nnConv.Conv3d;
 /** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
-export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:81 options:85", "forward x:4");
+export const ConvTranspose1d = checkedClass($nnConv.ConvTranspose1d, "inputs:5 outputs:5 kernelSize:82 options:86", "forward x:4");
 export type ConvTranspose1d = $nnConv.ConvTranspose1d;
 /** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
-export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:81 options:85", "forward x:4");
+export const ConvTranspose2d = checkedClass($nnConv.ConvTranspose2d, "inputs:5 outputs:5 kernelSize:82 options:86", "forward x:4");
 export type ConvTranspose2d = $nnConv.ConvTranspose2d;
 /** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
-export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:81 options:85", "forward x:4");
+export const ConvTranspose3d = checkedClass($nnConv.ConvTranspose3d, "inputs:5 outputs:5 kernelSize:82 options:86", "forward x:4");
 export type ConvTranspose3d = $nnConv.ConvTranspose3d;
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
-export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:86", "forward x:4");
+export const Dropout = checkedClass($nnDropout.Dropout, "p:1 options:87", "forward x:4");
 export type Dropout = $nnDropout.Dropout;
 /** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
-export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:86", "forward x:4");
+export const DropoutChannels = checkedClass($nnDropout.DropoutChannels, "p:1 options:87", "forward x:4");
 export type DropoutChannels = $nnDropout.DropoutChannels;
 /** alphaDropout in training. Reference: torch.nn.AlphaDropout. */
-export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:86", "forward x:4");
+export const AlphaDropout = checkedClass($nnDropout.AlphaDropout, "p:1 options:87", "forward x:4");
 export type AlphaDropout = $nnDropout.AlphaDropout;
 /** featureAlphaDropout in training. Reference: torch.nn.FeatureAlphaDropout. */
-export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:86", "forward x:4");
+export const FeatureAlphaDropout = checkedClass($nnDropout.FeatureAlphaDropout, "p:1 options:87", "forward x:4");
 export type FeatureAlphaDropout = $nnDropout.FeatureAlphaDropout;
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
-export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:87", "forward indices:4");
+export const Embedding = checkedClass($nnEmbedding.Embedding, "rows:5 width:5 options:88", "forward indices:4");
 export type Embedding = $nnEmbedding.Embedding;
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
-export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:90", "forward indices:4 call:88");
+export const EmbeddingBag = checkedClass($nnEmbedding.EmbeddingBag, "rows:5 width:5 options:91", "forward indices:4 call:89");
 export type EmbeddingBag = $nnEmbedding.EmbeddingBag;
 /** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
-export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:91", "", "forward x:4");
+export const InstanceNorm1d = checkedClass($nnInstanceNorm.InstanceNorm1d, "channels:5 options:92", "", "forward x:4");
 export type InstanceNorm1d = $nnInstanceNorm.InstanceNorm1d;
 /** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
-export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:91", "", "forward x:4");
+export const InstanceNorm2d = checkedClass($nnInstanceNorm.InstanceNorm2d, "channels:5 options:92", "", "forward x:4");
 export type InstanceNorm2d = $nnInstanceNorm.InstanceNorm2d;
 /** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
-export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:91", "", "forward x:4");
+export const InstanceNorm3d = checkedClass($nnInstanceNorm.InstanceNorm3d, "channels:5 options:92", "", "forward x:4");
 export type InstanceNorm3d = $nnInstanceNorm.InstanceNorm3d;
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
-export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:81 options:92", "forward x:4");
+export const RMSNorm = checkedClass($nnInstanceNorm.RMSNorm, "normalizedShape:82 options:93", "forward x:4");
 export type RMSNorm = $nnInstanceNorm.RMSNorm;
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
-export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:93", "forward x:4");
+export const Linear = checkedClass($nnLinear.Linear, "inputs:5 outputs:5 options:94", "forward x:4");
 export type Linear = $nnLinear.Linear;
 /** Gives its input back. Reference: torch.nn.Identity. */
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
 export type Identity = $nnLinear.Identity;
 /** Modules by place. Reference: torch.nn.ModuleList. */
-export const ModuleList = checkedClass($nnLists.ModuleList, "items:95", "", "at index:5;append item:94;forward");
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:96", "", "at index:5;append item:95;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
 /** Parameters by place. Reference: torch.nn.ParameterList. */
-export const ParameterList = checkedClass($nnLists.ParameterList, "items:97", "", "at index:5;append item:96;forward");
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:98", "", "at index:5;append item:97;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
-export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:100", "", "has name:98;get name:98;set name:98 item:94;delete name:98;keys;forward");
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:101", "", "has name:99;get name:99;set name:99 item:95;delete name:99;keys;forward");
 export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
-export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:103", "", "has name:98;get name:98;set name:98 item:96;delete name:98;keys;forward");
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:104", "", "has name:99;get name:99;set name:99 item:97;delete name:99;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
 /** mseLoss. Reference: torch.nn.MSELoss. */
-export const MSELoss = checkedClass($nnLoss.MSELoss, "options:105", "forward x:4 target:4");
+export const MSELoss = checkedClass($nnLoss.MSELoss, "options:106", "forward x:4 target:4");
 export type MSELoss = $nnLoss.MSELoss;
 /** l1Loss. Reference: torch.nn.L1Loss. */
-export const L1Loss = checkedClass($nnLoss.L1Loss, "options:105", "forward x:4 target:4");
+export const L1Loss = checkedClass($nnLoss.L1Loss, "options:106", "forward x:4 target:4");
 export type L1Loss = $nnLoss.L1Loss;
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
-export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:106", "forward x:4 target:4");
+export const SmoothL1Loss = checkedClass($nnLoss.SmoothL1Loss, "options:107", "forward x:4 target:4");
 export type SmoothL1Loss = $nnLoss.SmoothL1Loss;
 /** huberLoss. Reference: torch.nn.HuberLoss. */
-export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:107", "forward x:4 target:4");
+export const HuberLoss = checkedClass($nnLoss.HuberLoss, "options:108", "forward x:4 target:4");
 export type HuberLoss = $nnLoss.HuberLoss;
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
-export const BCELoss = checkedClass($nnLoss.BCELoss, "options:108", "forward x:4 target:4");
+export const BCELoss = checkedClass($nnLoss.BCELoss, "options:109", "forward x:4 target:4");
 export type BCELoss = $nnLoss.BCELoss;
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
-export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:109", "forward x:4 target:4");
+export const BCEWithLogitsLoss = checkedClass($nnLoss.BCEWithLogitsLoss, "options:110", "forward x:4 target:4");
 export type BCEWithLogitsLoss = $nnLoss.BCEWithLogitsLoss;
 /** nllLoss. Reference: torch.nn.NLLLoss. */
-export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:110", "forward x:4 target:4");
+export const NLLLoss = checkedClass($nnLoss.NLLLoss, "options:111", "forward x:4 target:4");
 export type NLLLoss = $nnLoss.NLLLoss;
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
-export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:111", "forward x:4 target:4");
+export const CrossEntropyLoss = checkedClass($nnLoss.CrossEntropyLoss, "options:112", "forward x:4 target:4");
 export type CrossEntropyLoss = $nnLoss.CrossEntropyLoss;
 /** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
-export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:112", "forward a:4 b:4 y:4");
+export const MarginRankingLoss = checkedClass($nnMarginLoss.MarginRankingLoss, "options:113", "forward a:4 b:4 y:4");
 export type MarginRankingLoss = $nnMarginLoss.MarginRankingLoss;
 /** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
-export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:112", "forward x:4 y:4");
+export const HingeEmbeddingLoss = checkedClass($nnMarginLoss.HingeEmbeddingLoss, "options:113", "forward x:4 y:4");
 export type HingeEmbeddingLoss = $nnMarginLoss.HingeEmbeddingLoss;
 /** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
-export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:112", "forward a:4 b:4 y:4");
+export const CosineEmbeddingLoss = checkedClass($nnMarginLoss.CosineEmbeddingLoss, "options:113", "forward a:4 b:4 y:4");
 export type CosineEmbeddingLoss = $nnMarginLoss.CosineEmbeddingLoss;
 /** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
-export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:105", "forward x:4 y:4");
+export const SoftMarginLoss = checkedClass($nnMarginLoss.SoftMarginLoss, "options:106", "forward x:4 y:4");
 export type SoftMarginLoss = $nnMarginLoss.SoftMarginLoss;
 /** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
-export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:114", "forward x:4 y:4");
+export const MultiMarginLoss = checkedClass($nnMarginLoss.MultiMarginLoss, "options:115", "forward x:4 y:4");
 export type MultiMarginLoss = $nnMarginLoss.MultiMarginLoss;
 /** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
-export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:105", "forward x:4 y:4");
+export const MultiLabelMarginLoss = checkedClass($nnMarginLoss.MultiLabelMarginLoss, "options:106", "forward x:4 y:4");
 export type MultiLabelMarginLoss = $nnMarginLoss.MultiLabelMarginLoss;
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
-export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:108", "forward x:4 y:4");
+export const MultiLabelSoftMarginLoss = checkedClass($nnMarginLoss.MultiLabelSoftMarginLoss, "options:109", "forward x:4 y:4");
 export type MultiLabelSoftMarginLoss = $nnMarginLoss.MultiLabelSoftMarginLoss;
 /** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
-export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:116", "forward anchor:4 positive:4 negative:4");
+export const TripletMarginLoss = checkedClass($nnMarginLoss.TripletMarginLoss, "options:117", "forward anchor:4 positive:4 negative:4");
 export type TripletMarginLoss = $nnMarginLoss.TripletMarginLoss;
 /** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
-export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:117", "forward x:4 target:4");
+export const PoissonNLLLoss = checkedClass($nnMarginLoss.PoissonNLLLoss, "options:118", "forward x:4 target:4");
 export type PoissonNLLLoss = $nnMarginLoss.PoissonNLLLoss;
 /** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
-export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:118", "forward x:4 target:4 variance:4");
+export const GaussianNLLLoss = checkedClass($nnMarginLoss.GaussianNLLLoss, "options:119", "forward x:4 target:4 variance:4");
 export type GaussianNLLLoss = $nnMarginLoss.GaussianNLLLoss;
 /** klDiv. Reference: torch.nn.KLDivLoss. */
-export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:120", "forward x:4 target:4");
+export const KLDivLoss = checkedClass($nnMarginLoss.KLDivLoss, "options:121", "forward x:4 target:4");
 export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 /** ctcLoss. Reference: torch.nn.CTCLoss. */
-export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:122", "forward x:4 targets:4 inputLengths:121 targetLengths:121");
+export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:123", "forward x:4 targets:4 inputLengths:122 targetLengths:122");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:98 tensor:4 options:123;children;modules;parameters;buffers;train mode:10;eval;apply fn:72;zeroGrad options:124;requiresGrad_ mode:10;to target:125;toEmpty target:126;stateDict;loadStateDict state:127 options:128;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:99 tensor:4 options:124;children;modules;parameters;buffers;train mode:10;eval;apply fn:74;zeroGrad options:125;requiresGrad_ mode:10;to target:126;toEmpty target:127;stateDict;loadStateDict state:128 options:129;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
-export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:129", "", "forward x:4");
+export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:130", "", "forward x:4");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
 /** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
-export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:129", "", "forward x:4");
+export const BatchNorm2d = checkedClass($nnNorm.BatchNorm2d, "channels:5 options:130", "", "forward x:4");
 export type BatchNorm2d = $nnNorm.BatchNorm2d;
 /** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
-export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:129", "", "forward x:4");
+export const BatchNorm3d = checkedClass($nnNorm.BatchNorm3d, "channels:5 options:130", "", "forward x:4");
 export type BatchNorm3d = $nnNorm.BatchNorm3d;
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
-export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:81 options:130", "forward x:4");
+export const LayerNorm = checkedClass($nnNorm.LayerNorm, "normalizedShape:82 options:131", "forward x:4");
 export type LayerNorm = $nnNorm.LayerNorm;
 /** groupNorm. Reference: torch.nn.GroupNorm. */
-export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:131", "forward x:4");
+export const GroupNorm = checkedClass($nnNorm.GroupNorm, "groups:5 channels:5 options:132", "forward x:4");
 export type GroupNorm = $nnNorm.GroupNorm;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
-export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:81 value:5", "", "forward x:4");
+export const ConstantPad1d = checkedClass($nnPad.ConstantPad1d, "pads:82 value:5", "", "forward x:4");
 export type ConstantPad1d = $nnPad.ConstantPad1d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
-export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "pads:81 value:5", "", "forward x:4");
+export const ConstantPad2d = checkedClass($nnPad.ConstantPad2d, "pads:82 value:5", "", "forward x:4");
 export type ConstantPad2d = $nnPad.ConstantPad2d;
 /** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
-export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "pads:81 value:5", "", "forward x:4");
+export const ConstantPad3d = checkedClass($nnPad.ConstantPad3d, "pads:82 value:5", "", "forward x:4");
 export type ConstantPad3d = $nnPad.ConstantPad3d;
 /** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
-export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "pads:81", "", "forward x:4");
+export const ZeroPad1d = checkedClass($nnPad.ZeroPad1d, "pads:82", "", "forward x:4");
 export type ZeroPad1d = $nnPad.ZeroPad1d;
 /** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
-export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "pads:81", "", "forward x:4");
+export const ZeroPad2d = checkedClass($nnPad.ZeroPad2d, "pads:82", "", "forward x:4");
 export type ZeroPad2d = $nnPad.ZeroPad2d;
 /** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
-export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "pads:81", "", "forward x:4");
+export const ZeroPad3d = checkedClass($nnPad.ZeroPad3d, "pads:82", "", "forward x:4");
 export type ZeroPad3d = $nnPad.ZeroPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
-export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "pads:81", "", "forward x:4");
+export const ReflectionPad1d = checkedClass($nnPad.ReflectionPad1d, "pads:82", "", "forward x:4");
 export type ReflectionPad1d = $nnPad.ReflectionPad1d;
 /** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
-export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "pads:81", "", "forward x:4");
+export const ReflectionPad2d = checkedClass($nnPad.ReflectionPad2d, "pads:82", "", "forward x:4");
 export type ReflectionPad2d = $nnPad.ReflectionPad2d;
 /** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
-export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "pads:81", "", "forward x:4");
+export const ReflectionPad3d = checkedClass($nnPad.ReflectionPad3d, "pads:82", "", "forward x:4");
 export type ReflectionPad3d = $nnPad.ReflectionPad3d;
 /** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
-export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "pads:81", "", "forward x:4");
+export const ReplicationPad1d = checkedClass($nnPad.ReplicationPad1d, "pads:82", "", "forward x:4");
 export type ReplicationPad1d = $nnPad.ReplicationPad1d;
 /** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
-export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "pads:81", "", "forward x:4");
+export const ReplicationPad2d = checkedClass($nnPad.ReplicationPad2d, "pads:82", "", "forward x:4");
 export type ReplicationPad2d = $nnPad.ReplicationPad2d;
 /** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
-export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "pads:81", "", "forward x:4");
+export const ReplicationPad3d = checkedClass($nnPad.ReplicationPad3d, "pads:82", "", "forward x:4");
 export type ReplicationPad3d = $nnPad.ReplicationPad3d;
 /** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
-export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "pads:81", "", "forward x:4");
+export const CircularPad1d = checkedClass($nnPad.CircularPad1d, "pads:82", "", "forward x:4");
 export type CircularPad1d = $nnPad.CircularPad1d;
 /** Padding of two axes. Reference: torch.nn.CircularPad2d. */
-export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "pads:81", "", "forward x:4");
+export const CircularPad2d = checkedClass($nnPad.CircularPad2d, "pads:82", "", "forward x:4");
 export type CircularPad2d = $nnPad.CircularPad2d;
 /** Padding of three axes. Reference: torch.nn.CircularPad3d. */
-export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:81", "", "forward x:4");
+export const CircularPad3d = checkedClass($nnPad.CircularPad3d, "pads:82", "", "forward x:4");
 export type CircularPad3d = $nnPad.CircularPad3d;
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
-export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:132", "", "dispose;describe");
+export const Parameter = checkedClass($nnParameter.Parameter, "data:4 options:133", "", "dispose;describe");
 export type Parameter = $nnParameter.Parameter;
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
-export const Upsample = checkedClass($nnPlanes.Upsample, "options:135", "forward x:4");
+export const Upsample = checkedClass($nnPlanes.Upsample, "options:136", "forward x:4");
 export type Upsample = $nnPlanes.Upsample;
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
 export const PixelShuffle = checkedClass($nnPlanes.PixelShuffle, "factor:5", "forward x:4");
@@ -323,82 +332,82 @@ export type PixelUnshuffle = $nnPlanes.PixelUnshuffle;
 export const ChannelShuffle = checkedClass($nnPlanes.ChannelShuffle, "groups:5", "forward x:4");
 export type ChannelShuffle = $nnPlanes.ChannelShuffle;
 /** Windows as columns. Reference: torch.nn.Unfold. */
-export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:81 options:136", "forward x:4");
+export const Unfold = checkedClass($nnPlanes.Unfold, "kernelSize:82 options:137", "forward x:4");
 export type Unfold = $nnPlanes.Unfold;
 /** Columns added into planes. Reference: torch.nn.Fold. */
-export const Fold = checkedClass($nnPlanes.Fold, "outputSize:81 kernelSize:81 options:136", "forward x:4");
+export const Fold = checkedClass($nnPlanes.Fold, "outputSize:82 kernelSize:82 options:137", "forward x:4");
 export type Fold = $nnPlanes.Fold;
 /** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
-export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:81 options:138", "", "forward x:4 indices:4 outputSize:137");
+export const MaxUnpool1d = checkedClass($nnPlanes.MaxUnpool1d, "kernelSize:82 options:139", "", "forward x:4 indices:4 outputSize:138");
 export type MaxUnpool1d = $nnPlanes.MaxUnpool1d;
 /** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
-export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:81 options:138", "", "forward x:4 indices:4 outputSize:137");
+export const MaxUnpool2d = checkedClass($nnPlanes.MaxUnpool2d, "kernelSize:82 options:139", "", "forward x:4 indices:4 outputSize:138");
 export type MaxUnpool2d = $nnPlanes.MaxUnpool2d;
 /** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
-export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:81 options:138", "", "forward x:4 indices:4 outputSize:137");
+export const MaxUnpool3d = checkedClass($nnPlanes.MaxUnpool3d, "kernelSize:82 options:139", "", "forward x:4 indices:4 outputSize:138");
 export type MaxUnpool3d = $nnPlanes.MaxUnpool3d;
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
-export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:139", "forward x:4");
+export const LocalResponseNorm = checkedClass($nnPlanes.LocalResponseNorm, "size:5 options:140", "forward x:4");
 export type LocalResponseNorm = $nnPlanes.LocalResponseNorm;
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
-export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "options:140", "forward a:4 b:4");
+export const CosineSimilarity = checkedClass($nnPlanes.CosineSimilarity, "options:141", "forward a:4 b:4");
 export type CosineSimilarity = $nnPlanes.CosineSimilarity;
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
-export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "options:141", "forward a:4 b:4");
+export const PairwiseDistance = checkedClass($nnPlanes.PairwiseDistance, "options:142", "forward a:4 b:4");
 export type PairwiseDistance = $nnPlanes.PairwiseDistance;
 /** maxPool1d. Reference: torch.nn.MaxPool1d. */
-export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:81 options:142", "forward x:4");
+export const MaxPool1d = checkedClass($nnPool.MaxPool1d, "kernelSize:82 options:143", "forward x:4");
 export type MaxPool1d = $nnPool.MaxPool1d;
 /** maxPool2d. Reference: torch.nn.MaxPool2d. */
-export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:81 options:142", "forward x:4");
+export const MaxPool2d = checkedClass($nnPool.MaxPool2d, "kernelSize:82 options:143", "forward x:4");
 export type MaxPool2d = $nnPool.MaxPool2d;
 /** maxPool3d. Reference: torch.nn.MaxPool3d. */
-export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:81 options:142", "forward x:4");
+export const MaxPool3d = checkedClass($nnPool.MaxPool3d, "kernelSize:82 options:143", "forward x:4");
 export type MaxPool3d = $nnPool.MaxPool3d;
 /** avgPool1d. Reference: torch.nn.AvgPool1d. */
-export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:81 options:143", "forward x:4");
+export const AvgPool1d = checkedClass($nnPool.AvgPool1d, "kernelSize:82 options:144", "forward x:4");
 export type AvgPool1d = $nnPool.AvgPool1d;
 /** avgPool2d. Reference: torch.nn.AvgPool2d. */
-export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:81 options:143", "forward x:4");
+export const AvgPool2d = checkedClass($nnPool.AvgPool2d, "kernelSize:82 options:144", "forward x:4");
 export type AvgPool2d = $nnPool.AvgPool2d;
 /** avgPool3d. Reference: torch.nn.AvgPool3d. */
-export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:81 options:143", "forward x:4");
+export const AvgPool3d = checkedClass($nnPool.AvgPool3d, "kernelSize:82 options:144", "forward x:4");
 export type AvgPool3d = $nnPool.AvgPool3d;
 /** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
-export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:145", "forward x:4");
+export const AdaptiveAvgPool1d = checkedClass($nnPool.AdaptiveAvgPool1d, "outputSize:146", "forward x:4");
 export type AdaptiveAvgPool1d = $nnPool.AdaptiveAvgPool1d;
 /** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
-export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:145", "forward x:4");
+export const AdaptiveAvgPool2d = checkedClass($nnPool.AdaptiveAvgPool2d, "outputSize:146", "forward x:4");
 export type AdaptiveAvgPool2d = $nnPool.AdaptiveAvgPool2d;
 /** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
-export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:145", "forward x:4");
+export const AdaptiveAvgPool3d = checkedClass($nnPool.AdaptiveAvgPool3d, "outputSize:146", "forward x:4");
 export type AdaptiveAvgPool3d = $nnPool.AdaptiveAvgPool3d;
 /** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
-export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:145", "forward x:4");
+export const AdaptiveMaxPool1d = checkedClass($nnPool.AdaptiveMaxPool1d, "outputSize:146", "forward x:4");
 export type AdaptiveMaxPool1d = $nnPool.AdaptiveMaxPool1d;
 /** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
-export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:145", "forward x:4");
+export const AdaptiveMaxPool2d = checkedClass($nnPool.AdaptiveMaxPool2d, "outputSize:146", "forward x:4");
 export type AdaptiveMaxPool2d = $nnPool.AdaptiveMaxPool2d;
 /** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
-export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:145", "forward x:4");
+export const AdaptiveMaxPool3d = checkedClass($nnPool.AdaptiveMaxPool3d, "outputSize:146", "forward x:4");
 export type AdaptiveMaxPool3d = $nnPool.AdaptiveMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:148", "", "parameter name:98;forward x:4 call:147");
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:149", "", "parameter name:99;forward x:4 call:148");
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:149", "", "parameter name:98;forward x:4 call:147");
+export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:150", "", "parameter name:99;forward x:4 call:148");
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:151", "", "parameter name:98;forward x:4 call:147");
+export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:152", "", "parameter name:99;forward x:4 call:148");
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
-export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:93", "forward x:4 options:152");
+export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:94", "forward x:4 options:153");
 export type LSTMCell = $nnRecurrent.LSTMCell;
 /** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
-export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:93", "forward x:4 hidden:45");
+export const GRUCell = checkedClass($nnRecurrent.GRUCell, "inputs:5 width:5 options:94", "forward x:4 hidden:45");
 export type GRUCell = $nnRecurrent.GRUCell;
 /** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
-export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:154", "forward x:4 hidden:45");
+export const RNNCell = checkedClass($nnRecurrent.RNNCell, "inputs:5 width:5 options:155", "forward x:4 hidden:45");
 export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";
@@ -424,6 +433,7 @@ export const tanhshrink = factory(Tanhshrink, $nnActivation.tanhshrink);
 export const softmax = factory(Softmax, $nnActivation.softmax);
 export const logSoftmax = factory(LogSoftmax, $nnActivation.logSoftmax);
 export const prelu = factory(PReLU, $nnActivation.prelu);
+export const adaptiveLogSoftmaxWithLoss = factory(AdaptiveLogSoftmaxWithLoss, $nnAdaptiveSoftmax.adaptiveLogSoftmaxWithLoss);
 export const multiheadAttention = factory(MultiheadAttention, $nnAttention.multiheadAttention);
 export const transformerEncoderLayer = factory(TransformerEncoderLayer, $nnAttention.transformerEncoderLayer);
 export const transformerDecoderLayer = factory(TransformerDecoderLayer, $nnAttention.transformerDecoderLayer);
