@@ -99,26 +99,29 @@ it("is one library, required or imported", async () => {
   expect(JSON.parse(done.stdout)).toEqual([[], "cpu", true, [2, 2]]);
 });
 
-it("has types that check in a strict project", async () => {
-  writeFileSync(
-    join(app, "types.ts"),
-    `declare const console: { log(text: string): void };\n${program}\nexport const largest: dx.Tensor = dx.tensor([1, 2]).max(0).values;\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`,
-  );
-  writeFileSync(join(app, "required.cts"), `import dx = require("dxtensor");\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n`);
-  const settings = {
-    module: "nodenext",
-    target: "es2023",
-    lib: ["es2023", "esnext.disposable"],
-    strict: true,
-    noEmit: true,
-    skipLibCheck: false,
-    types: [],
-  };
-  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: settings, files: ["types.ts", "required.cts"] }));
-  const done = await execa(join(process.cwd(), "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: app, reject: false });
-  expect(done.stdout).toBe("");
-  expect(done.exitCode).toBe(0);
-});
+it.each([{ lib: ["es2022"] }, { lib: ["es2023", "esnext.disposable"] }, { lib: ["es2022", "dom"] }])(
+  "has types that check in a strict project with $lib",
+  async ({ lib }) => {
+    writeFileSync(
+      join(app, "types.ts"),
+      `${lib.includes("dom") ? "" : "declare const console: { log(text: string): void };\n"}${program}\nexport const largest: dx.Tensor = dx.tensor([1, 2]).max(0).values;\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n// @ts-expect-error a dtype that does not exist\ndx.tensor([1], { dtype: "float31" });\n`,
+    );
+    writeFileSync(join(app, "required.cts"), `import dx = require("dxtensor");\nexport const sum: dx.Tensor = dx.tensor([1, 2]).add(1);\n`);
+    const settings = {
+      module: "nodenext",
+      target: "es2022",
+      lib,
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: [],
+    };
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: settings, files: ["types.ts", "required.cts"] }));
+    const done = await execa(join(process.cwd(), "node_modules", ".bin", "tsc"), ["-p", "."], { cwd: app, reject: false });
+    expect(done.stdout).toBe("");
+    expect(done.exitCode).toBe(0);
+  },
+);
 
 it("names the platform and the remedy when it has no binary for it", async () => {
   renameSync(native(), join(folder, "away"));

@@ -65,6 +65,9 @@ function mend(text: string) {
   const own = used.map(
     ([name, otherwise]) => `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : ${otherwise};\n`,
   );
+  // Libraries before esnext.disposable lack it; where they have it the two declarations are one.
+  if (mended.includes("[Symbol.dispose]"))
+    own.push("declare global {\n  interface SymbolConstructor {\n    readonly dispose: unique symbol;\n  }\n}\n");
   return own.join("") + mended.replaceAll("typeof 1e400", "typeof Infinity");
 }
 

@@ -132,7 +132,7 @@ export async function checkTypes(app: string) {
   const compilerOptions = {
     module: "nodenext",
     target: "es2022",
-    lib: ["es2023", "esnext.disposable"],
+    lib: ["es2022"],
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
