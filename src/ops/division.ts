@@ -107,7 +107,7 @@ const numbers = (name: string, promoted: DType): DType => {
   return computing(name, promoted);
 };
 
-const rounded = (name: string, isFloor: boolean): Definition<undefined> =>
+const rounded = (name: string, isFloor: boolean, hasGradient: boolean): Definition<undefined> =>
   binary(name, {
     operator: "ELEMENT_WISE_SUBTRACT",
     dtype: numbers,
@@ -117,11 +117,13 @@ const rounded = (name: string, isFloor: boolean): Definition<undefined> =>
         : isFloor
           ? floorQuotient(g, a, b)
           : g.elementWiseRound(g.elementWiseDivide(a, b), { roundingMode: "TOWARD_ZERO" }),
-    grad: (dy, _a, _b, needs) => needs.map((n) => (n ? zerosLike(dy) : null)),
+    grad: hasGradient ? (dy, _a, _b, needs) => needs.map((n) => (n ? zerosLike(dy) : null)) : null,
     saves: [],
   });
-const floorOp = rounded("floorDivide", true);
-const truncOp = rounded("div", false);
+const floorOp = rounded("divFloor", true, true);
+const truncOp = rounded("div", false, true);
+// PyTorch knows the derivative of div with a rounding mode only.
+const floorDivideOp = rounded("floorDivide", true, false);
 
 /** A remainder grows with the dividend, whatever that is. */
 const savedForDivisor: SavedInputs = ([, b]) => (b ? [0, 1] : []);
@@ -156,9 +158,9 @@ export function div(a: Arithmetic, b: Arithmetic, { roundingMode = null }: DivOp
     throw new ValueError("div", "roundingMode", '"trunc", "floor" or null', roundingMode);
   return call(roundingMode === "floor" ? floorOp : truncOp, operands("div", a, b), undefined);
 }
-/** floor(a / b). Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
+/** floor(a / b), without a gradient: div with a rounding mode has one. Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
 export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor =>
-  call(floorOp, operands("floorDivide", a, divisor("floorDivide", a, b)), undefined);
+  call(floorDivideOp, operands("floorDivide", a, divisor("floorDivide", a, b)), undefined);
 /** b, which is not 0 where whole numbers are divided: there is no such number, and PyTorch refuses it too. A tensor is not read for it. */
 function divisor(operation: string, a: Arithmetic, b: Arithmetic): Arithmetic {
   const isWhole = a instanceof Tensor ? !isFloat(a.dtype) : Number.isInteger(Number(a));

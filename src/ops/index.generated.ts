@@ -445,7 +445,7 @@ export { type DivOptions } from "./division.ts";
  * unspecified. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
  */
 export const div = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && ($2 === undefined || kinds.kind96.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("div", "a:14 b:14 options:52", arguments); try { return $division.div($0, $1, $2); } catch (error) { throw under("div", error); } } as unknown as typeof $division.div;
-/** floor(a / b). Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
+/** floor(a / b), without a gradient: div with a rounding mode has one. Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
 export const floorDivide = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("floorDivide", "a:14 b:14", arguments); try { return $division.floorDivide($0, $1); } catch (error) { throw under("floorDivide", error); } } as unknown as typeof $division.floorDivide;
 /** a - b floor(a / b): the remainder with the sign of b. Reference: torch.remainder. DirectML: ELEMENT_WISE_MODULUS_FLOOR. */
 export const remainder = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("remainder", "a:14 b:14", arguments); try { return $division.remainder($0, $1); } catch (error) { throw under("remainder", error); } } as unknown as typeof $division.remainder;

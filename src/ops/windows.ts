@@ -113,7 +113,7 @@ function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tens
   if (!sameShape(target.shape, source.shape))
     throw new ShapeError(operation, "source", `of shape ${showShape(target.shape)}`, source.describe());
   // What is assigned is given up: never the caller's own tensor.
-  if (target.size > 0) assign(operation, target, () => clone(source));
+  if (target.size > 0) assign(operation, target, () => clone(source), { replaces: true });
   return copy;
 }
 

@@ -65,7 +65,7 @@ export const RARE: readonly Row[] = [
     [[2, 2], [2]],
   ],
   ["fmod, remainder", (x) => [dx.fmod(x!, 0.7), dx.remainder(x!, 0.7)].map((t) => t.mul(x!)), [[3]], 0.8, 1.3],
-  ["floorDivide: steps", (x) => dx.floorDivide(x!, 2).mul(x!), [[3]], 0.3, 1.6],
+  ["div, floored: steps", (x) => dx.div(x!, 2, { roundingMode: "floor" }).mul(x!), [[3]], 0.3, 1.6],
   [
     "swiglu",
     (x, gate) => dx.swiglu(x!, gate!),

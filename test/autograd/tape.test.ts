@@ -121,6 +121,7 @@ it("a derivative that nobody knows is refused when it is asked for, never left o
     ["igammac", dx.igammac],
     ["zeta", dx.zeta],
     ["heaviside", dx.heaviside],
+    ["floorDivide", dx.floorDivide],
   ] as const) {
     const refusal = new RegExp(`^${name}: .*whose derivative.* is not defined here`);
     expect(() => f(a, x.detach()).mul(a).sum().backward()).toThrow(refusal);

@@ -75,6 +75,12 @@ eachDevice("gradients of windows, diagonals, slopes and contractions", (device) 
         gradgradcheck((x, y) => dx.cross(x, y, 1), [leaf([2, 3]), leaf([2, 3], { from: 5 })]);
         gradgradcheck((x) => dx.gradient(x, { edgeOrder: 2 })[0]!, [leaf([5])]);
         gradgradcheck((x, s) => dx.sliceScatter(x, s, 0, 1, 4, 2), [leaf([5]), leaf([2], { from: 5 })]);
+        // Nothing of x is left: its gradient is zeros, as in PyTorch.
+        const covered = leaf([3]);
+        dx.sliceScatter(covered, leaf([3]))
+          .sum()
+          .backward();
+        expect(covered.grad!.toArraySync()).toEqual([0, 0, 0]);
         gradgradcheck((x, s) => dx.diagonalScatter(x, s), [leaf([2, 3]), leaf([2], { from: 5 })]);
         gradgradcheck((x) => dx.vander(x, { columns: 3 }), [leaf([3])]);
       },
