@@ -234,5 +234,10 @@ export const inPlaceMethods = {
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
   sample("rounded", "remainders", [real([3, 4]), real([4], 0.75, 2)], (a, b) => [fmod(a!, b!), remainder(a!, b!)]),
+  sample("exact", "whole quotients", [integers([3, 4], -30, 30), integers([4], 1, 7)], (a, b) => [
+    div(a!, b!, { roundingMode: "floor" }),
+    div(a!, b!, { roundingMode: "trunc" }),
+    floorDivide(a!, b!),
+  ]),
   sample("exact", "common divisors and multiples", [integers([3, 4], 1, 30), integers([4], 1, 12)], (a, b) => [gcd(a!, b!), lcm(a!, b!)]),
 ];
