@@ -279,8 +279,8 @@ class GraphMaker {
     }
   }
 
-  // Between two numbers, where NaN stays; sometimes not quite so.
-  void Hold(const Known& x, const std::vector<uint32_t>& sizes) {
+  // Between two numbers, where NaN stays; sometimes not quite so. x is a copy, since values are added meanwhile.
+  void Hold(Known x, const std::vector<uint32_t>& sizes) {
     auto number = [&] {
       Known known = AddInput({1}, Up(0, 3) == 0);
       known.tensor = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, sizes, std::vector<uint32_t>(sizes.size(), 0));
