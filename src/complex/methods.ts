@@ -12,6 +12,7 @@ import * as elementary from "./elementary.ts";
 import { conj, conjPhysical, resolveConj, resolveNeg, viewAsReal } from "./make.ts";
 import { forms } from "./methods.generated.ts";
 
+/** The types of its own methods; what runs are the generated forms, which check their arguments, and of those in PLAIN these themselves. */
 const own = {
   ...arithmetic,
   ...elementary,
@@ -27,6 +28,9 @@ const own = {
   formatSync: (z: ComplexTensor, options?: PrintOptions): string => formatComplexSync(z, options),
   print: (z: ComplexTensor, options?: PrintOptions): Promise<void> => printComplex(z, options),
 };
+
+/** Without arguments to check. */
+const PLAIN = ["conj", "conjPhysical", "resolveConj", "resolveNeg"] as const;
 
 /** What both parts do alike: the result is of one tensor each. */
 const EACH = [
@@ -81,12 +85,11 @@ type AnyFunction = (...args: unknown[]) => unknown;
 const install = (name: string, value: (this: ComplexTensor, ...args: unknown[]) => unknown): void =>
   void Object.defineProperty(ComplexTensor.prototype, name, { value, writable: true, configurable: true });
 
-const plain = { conj, conjPhysical, resolveConj, resolveNeg };
-for (const [name, fn] of Object.entries(plain) as unknown as [string, AnyFunction][])
+for (const name of PLAIN)
   install(name, function () {
-    return fn(this);
+    return own[name](this);
   });
-for (const [name, form] of Object.entries(forms satisfies Record<Exclude<keyof typeof own, keyof typeof plain>, unknown>))
+for (const [name, form] of Object.entries(forms satisfies Record<Exclude<keyof typeof own, (typeof PLAIN)[number]>, unknown>))
   install(name, form as unknown as AnyFunction);
 const ofPart = (t: Tensor, name: string, args: readonly unknown[]): unknown =>
   (t as unknown as Record<string, AnyFunction>)[name]!(...args);
