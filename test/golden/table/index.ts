@@ -1,5 +1,6 @@
 /** From PyTorch's names to our calls. What differs by more than its name is a line in the file of its theme. */
 import { arithmetic } from "./arithmetic.ts";
+import { variantOf } from "./copies.ts";
 import { complexTable } from "./complex.ts";
 import { derivedEntry } from "./derived.ts";
 import { elementwise } from "./elementwise.ts";
@@ -11,6 +12,7 @@ import { maskedTable } from "./masked.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { products } from "./products.ts";
+import { random } from "./random.ts";
 import { reduction } from "./reduction.ts";
 import { rules } from "./rules.ts";
 import { shapes } from "./shapes.ts";
@@ -37,7 +39,8 @@ const table: Table = {
   ...rules,
   ...complexTable,
   ...linalgTable,
+  ...random,
 };
 
 /** What is run for PyTorch's operation of this name, or null where there is none. */
-export const entryOf = (name: string): Entry | null => table[name] ?? derivedEntry(name);
+export const entryOf = (name: string): Entry | null => table[name] ?? derivedEntry(name) ?? variantOf(name, entryOf);

@@ -16,6 +16,7 @@ const distinct = (c: Call, f: typeof dx.unique): dx.Tensor | dx.Tensor[] => {
 export const indexing: Table = {
   unique: dynamic((c) => distinct(c, dx.unique)), unique_consecutive: dynamic((c) => distinct(c, dx.uniqueConsecutive)),
   nonzero: dynamic((c) => (c.bool("as_tuple") ? dx.unbind(dx.nonzeroSync(dx.atleast1d(c.x)), 1) : dx.nonzeroSync(c.x))), argwhere: dynamic((c) => dx.argwhereSync(c.x)),
+  nonzero_static: { counts: true, run: (c) => dx.nonzero(c.x, { size: c.number("size", 0), fill: c.number("fill_value", -1) }) },
   masked_select: { dynamic: true, run: (c) => dx.maskedSelectSync(c.x, c.named("mask")) },
   index_put: { dynamic: true, run: (c) => dx.indexPut(c.x, ...put(c)), inPlace: (c) => method(c, "indexPut_", ...put(c)) },
   searchsorted: counting((c) => {

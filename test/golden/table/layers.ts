@@ -10,7 +10,7 @@ const drawn = (c: Call): void => {
   if (c.case.kind === "ok" && c.case.compare?.[0] !== "meta" && c.get("training") !== false && c.number("p", 0.5) > 0 && c.number("p", 0.5) < 1) throw new Missing("random results are not PyTorch's");
 };
 
-const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k"), c.named("v"), { mask: c.optional("attn_mask"), causal: c.bool("is_causal"), scale: c.given("scale"), dropout: c.number("dropout_p", 0) }) };
+const attention: Entry = { run: (c) => dx.scaledDotProductAttention(c.x, c.named("k", "key"), c.named("v", "value"), { mask: c.optional("attn_mask"), causal: c.bool("is_causal"), scale: c.given("scale"), dropout: c.number("dropout_p", 0), ...(c.bool("enable_gqa") ? { groupedHeads: true } : {}) }) };
 
 /** The private form of 1.13: the weights are a result. */
 const privateAttention: Entry = { run: (c) => {
@@ -25,10 +25,21 @@ const privateAttention: Entry = { run: (c) => {
 } };
 
 const multiHead: Entry = { run: (c) => {
-  const { output, weights } = dx.multiHeadAttention(c.x, c.named("key"), c.named("value"), c.number("num_heads", 1), {
-    inWeight: c.named("in_proj_weight"), inBias: c.optional("in_proj_bias"), outWeight: c.named("out_proj_weight"), outBias: c.optional("out_proj_bias"),
-  }, { keyPaddingMask: c.optional("key_padding_mask"), mask: c.optional("attn_mask"), weights: c.get("need_weights") === false ? "none" : "average" });
-  return weights === null ? [output] : [output, weights];
+  const dropout = c.bool("training") ? c.number("dropout_p", 0) : 0;
+  if (dropout > 0 && c.case.compare?.[0] !== "meta") throw new Missing("random results are not PyTorch's");
+  const single = c.x.rank === 2;
+  const batched = (t: dx.Tensor): dx.Tensor => (single ? dx.unsqueeze(t, 1) : t);
+  const padding = c.optional("key_padding_mask");
+  const { output, weights } = dx.multiHeadAttention(batched(c.x), batched(c.named("key")), batched(c.named("value")), c.number("num_heads", 1), {
+    inWeight: c.optional("in_proj_weight"), inBias: c.optional("in_proj_bias"), outWeight: c.named("out_proj_weight"), outBias: c.optional("out_proj_bias"),
+    ...(c.bool("use_separate_proj_weight") ? { separate: [c.named("q_proj_weight"), c.named("k_proj_weight"), c.named("v_proj_weight")] } : {}), keyBias: c.optional("bias_k"), valueBias: c.optional("bias_v"),
+  }, {
+    keyPaddingMask: single && padding !== null ? dx.unsqueeze(padding, 0) : padding, mask: c.optional("attn_mask"), addZeroAttention: c.bool("add_zero_attn"), dropout,
+    weights: c.get("need_weights") === false ? "none" : c.get("average_attn_weights") === false ? "each" : "average",
+  });
+  const shown = (t: dx.Tensor, axis: number): dx.Tensor => (single ? dx.squeeze(t, axis) : t);
+  // PyTorch's result is nothing where the weights are not wanted: no tensor of it is compared.
+  return weights === null ? [shown(output, 1)] : [shown(output, 1), shown(weights, 0)];
 } };
 
 const resized = (mode?: dx.ResizeMode, align?: boolean): Entry => ({ run: (c) => dx.interpolate(c.x, {
@@ -39,6 +50,14 @@ const resized = (mode?: dx.ResizeMode, align?: boolean): Entry => ({ run: (c) =>
 const loss = (c: Call): dx.LossOptions => ({ reduction: c.given<dx.Reduction>("reduction") });
 const margin = (c: Call): { margin?: number | undefined } => ({ margin: c.given<number>("margin") });
 const unpool = (f: typeof dx.maxUnpool2d): Entry => ({ run: (c) => f(c.x, c.named("indices"), c.get("kernel_size") as PerAxis, { stride: c.given<PerAxis>("stride"), padding: c.given<PerAxis>("padding"), outputSize: c.given<readonly number[]>("output_size") }) });
+const fractional = (f: typeof dx.fractionalMaxPool2dWithIndices): Entry => ({ run: (c) => {
+  const { values, indices } = f(c.x, (c.get("kernel_size") ?? c.positional[1]) as PerAxis, { outputSize: c.given<PerAxis>("output_size"), outputRatio: c.given<PerAxis>("output_ratio"), samples: c.optional("_random_samples"), generator: generator() });
+  return c.bool("return_indices") ? [values, indices.to("int64")] : values;
+} });
+/** The modes are numbers there. */
+const sampler: Entry = { run: (c) => dx.gridSample(c.x, c.named("grid"), {
+  mode: (["bilinear", "nearest", "bicubic"] as const)[c.number("interpolation_mode", 0)], paddingMode: (["zeros", "border", "reflection"] as const)[c.number("padding_mode", 0)], alignCorners: c.bool("align_corners"),
+}) };
 const shape = (c: Call): readonly number[] => c.list("normalized_shape");
 
 const embeddingOptions = (c: Call): dx.EmbeddingOptions => ({ paddingIndex: c.given<number>("padding_idx"), maxNorm: c.given<number>("max_norm"), normType: c.given<number>("norm_type"), scaleGradByFreq: c.bool("scale_grad_by_freq") });
@@ -86,6 +105,8 @@ export const layers: Table = {
   native_batch_norm: { run: nativeBatchNorm },
   [fn("upsample_bilinear")]: resized("bilinear", true), [fn("upsample_nearest")]: resized("nearest"),
   [fn("affine_grid")]: { run: (c) => dx.affineGrid(c.x, c.list("size"), { alignCorners: c.bool("align_corners") }) },
+  [fn("fractional_max_pool2d")]: fractional(dx.fractionalMaxPool2dWithIndices), [fn("fractional_max_pool3d")]: fractional(dx.fractionalMaxPool3dWithIndices),
+  grid_sampler_2d: sampler, grid_sampler_3d: sampler,
   [fn("max_unpool2d")]: unpool(dx.maxUnpool2d),
   [fn("bilinear")]: { run: (c) => dx.bilinear(c.x, c.named("input2"), c.named("weight"), c.optional("bias")) },
   [fn("embedding")]: { run: (c) => dx.embedding(c.x, c.named("weight"), embeddingOptions(c)) },

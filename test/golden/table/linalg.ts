@@ -95,4 +95,6 @@ export const linalgTable: Table = {
   "linalg.tensorinv": op((c) => linalg.tensorinv(c.x, c.number("ind", 2))),
   "linalg.tensorsolve": op((c) => linalg.tensorsolve(c.x, second(c), { axes: c.given<readonly number[]>("dims", "axes") })),
   "linalg.norm": norm,
+  "linalg.diagonal": op((c) => dx.diagonal(c.x, { offset: c.number("offset", 0), axis0: c.number("dim1", -2), axis1: c.number("dim2", -1) })),
+  lu: op((c) => { const { LU, pivots } = linalg.luFactor(c.x); return (c.bool("get_infos") || c.positional[2] === true) ? [LU, pivots, linalg.luFactorEx(c.x).info] : [LU, pivots]; }),
 };

@@ -3,7 +3,10 @@ import * as dx from "../../../src/index.ts";
 import type { Call } from "../call.ts";
 import { op, type Entry, type Table } from "./entry.ts";
 
-const sections = (c: Call): number | readonly number[] => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number;
+/** Places as a tensor are read: here the caller says toArraySync(). */
+const sections = (c: Call): number | readonly number[] => { const v = given(c); return v instanceof dx.Tensor ? read(v) : v; };
+const read = (t: dx.Tensor): number | readonly number[] => (t.rank === 0 ? dx.itemSync(t) : (t.toArraySync() as bigint[]).map(Number));
+const given = (c: Call): number | readonly number[] | dx.Tensor => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number | dx.Tensor;
 const variadic = (f: (...tensors: dx.Tensor[]) => dx.Tensor | dx.Tensor[]): Entry => op((c) => f(...c.several()));
 const meshgrid = op((c) => dx.meshgrid(c.several(), { indexing: c.text("indexing", "ij") as "ij" }));
 /** Every operand, as for atleast: one gives one, several give several. */
@@ -23,7 +26,11 @@ const spacing = (c: Call): number | readonly (number | dx.Tensor)[] | undefined 
 const offset = (c: Call): number | undefined => c.given<number>("storage_offset");
 
 export const shapes: Table = {
-  H: op((c) => dx.t(c.x)),
+  H: op((c) => {
+    if (c.x.rank !== 0 && c.x.rank !== 2) throw new dx.ShapeError("H", "x", "a matrix", c.x.describe());
+    return dx.t(c.x);
+  }),
+  mH: op((c) => dx.mT(c.x)),
   atleast_1d: each(dx.atleast1d), atleast_2d: each(dx.atleast2d), atleast_3d: each(dx.atleast3d),
   block_diag: variadic(dx.blockDiag), broadcast_tensors: variadic(dx.broadcastTensors), cartesian_prod: variadic(dx.cartesianProd),
   combinations: op((c) => dx.combinations(c.x, c.number("r", 2), { withReplacement: c.bool("with_replacement") })), meshgrid,

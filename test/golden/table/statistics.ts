@@ -23,6 +23,14 @@ export const statistics: Readonly<Record<string, Entry>> = {
   segment_reduce: { run: (c) => dx.segmentReduce(c.x, c.text("reduce", "sum") as "sum", {
     lengths: optional(c, "lengths"), offsets: optional(c, "offsets"), axis: c.number("axis", 0), initial: c.given("initial"), unsafe: c.bool("unsafe"),
   }) },
+  histogramdd: { run: (c) => {
+    const bins = c.get("bins") as number | readonly number[] | readonly dx.Tensor[];
+    const ranges = c.given<readonly number[]>("range");
+    const { hist, binEdges } = dx.histogramdd(c.x, bins as number[], { range: ranges, weight: optional(c, "weight"), density: c.bool("density") });
+    return [hist, binEdges];
+  } },
+  "nn.functional.cosine_similarity": { run: (c) => dx.cosineSimilarity(c.x, c.tensor(c.get("x2", "input2") ?? c.positional[1]), { axis: c.number("dim", 1), epsilon: c.number("eps", 1e-8) }) },
+  "nn.functional.pdist": { run: (c) => dx.pdist(c.x, c.number("p", 2)) },
   nansum: { run: (c) => dx.nansum(c.x, c.axes(), keep(c)) }, nanmean: { run: (c) => dx.nanmean(c.x, c.axes(), keep(c)) },
   count_nonzero: { run: (c) => dx.countNonzero(c.x, c.axes()) },
   aminmax: { run: (c) => { const r = dx.aminmax(c.x, { axis: c.axes() as number | null, keepDims: c.bool("keepdim") }); return [r.min, r.max]; } },
