@@ -2,13 +2,12 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { canInstall, installPackages } from "./tools/apt.ts";
-import { ask } from "./tools/program.ts";
-import { ScriptError, at, headers, main, say, tool } from "./tools/project.ts";
+import { execa } from "execa";
+import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
-import { runStep } from "./tools/steps.ts";
 import { buildWindows, prebuiltWindows, windowsFiles, windowsPrograms } from "./lib/windows-files.ts";
 
 const help = `npm run build:windows [-- OPTIONS]
@@ -24,32 +23,36 @@ npm run build does it.
 
 const compiler = "x86_64-w64-mingw32-g++-posix";
 
-async function needCompiler() {
-  const isThere = () => ask(compiler, ["--version"]) !== null;
-  if (isThere()) return;
-  const name = "g++-mingw-w64-x86-64-posix";
-  if (canInstall()) {
-    await installPackages("build:windows", [name]);
-    if (isThere()) return;
+function needCompiler() {
+  if (spawnSync(compiler, ["--version"]).status === 0) return;
+  const install = "apt-get install -y --no-install-recommends g++-mingw-w64-x86-64-posix";
+  if (process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0) {
+    say("build:windows: installing with apt: g++-mingw-w64-x86-64-posix");
+    spawnSync("sh", ["-c", `apt-get -qq update; DEBIAN_FRONTEND=noninteractive ${install} -qq`], { stdio: ["ignore", 2, 2] });
+    if (spawnSync(compiler, ["--version"]).status === 0) return;
   }
-  const install = `sudo apt-get install -y --no-install-recommends ${name}`;
-  throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: ${install}`);
+  throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: sudo ${install}`);
+}
+
+async function run(what: string, command: string, args: readonly string[]) {
+  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
+  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage?.split("\n")[0]}).`);
 }
 
 /** Builds what is out of date; gives the files of the package and the test programs. */
 export async function buildForWindows({ isRuntimeOnly = false, isFresh = false } = {}) {
   if (process.platform === "win32") throw new ScriptError("PLATFORM", "This is Windows: npm run build makes everything here.");
-  await needCompiler();
+  needCompiler();
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   await withLock(at("build", "windows.lock"), async () => {
     const isConfigured = ["build.ninja", "Makefile"].some((name) => existsSync(join(buildWindows, name)));
     if (isFresh || !isConfigured) {
       const args = [isFresh ? "reconfigure" : "configure", "-O", "build/windows", "--config", "Release", "--log-level", "warn"];
-      await runStep("CMake", tool("cmake-js"), [...args, `--CDCMAKE_TOOLCHAIN_FILE=${at("native", "cmake", "mingw.cmake")}`]);
+      await run("CMake", tool("cmake-js"), [...args, `--CDCMAKE_TOOLCHAIN_FILE=${at("native", "cmake", "mingw.cmake")}`]);
     }
     const targets = isRuntimeOnly ? ["--target", "dxtensor_addon", "dxtensor_software"] : [];
-    await runStep("The build for Windows", "cmake", ["--build", buildWindows, "--parallel", String(availableParallelism()), ...targets]);
+    await run("The build for Windows", "cmake", ["--build", buildWindows, "--parallel", String(availableParallelism()), ...targets]);
     mkdirSync(prebuiltWindows, { recursive: true });
     for (const name of windowsFiles) {
       copyFileSync(join(buildWindows, "Release", name), join(prebuiltWindows, `${name}.new`));

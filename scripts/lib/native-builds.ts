@@ -2,15 +2,15 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { ask } from "../tools/program.ts";
+import { spawnSync } from "node:child_process";
+import { execa } from "execa";
 import { ScriptError, at, headers, root, say } from "../tools/project.ts";
 import { headersProblem } from "./headers.ts";
 import { withLock } from "../tools/lock.ts";
-import { runStep } from "../tools/steps.ts";
 import { ensureSysroot, triplets, type Architecture } from "./sysroot.ts";
 import { buildForWindows } from "../build-windows.ts";
 
-const has = (command: string) => ask(command, ["--version"]) !== null;
+const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
 
 const architectureOf = (platform: string) => platform.replace("linux-", "") as Architecture;
 
@@ -22,6 +22,15 @@ export function cannotBuild(platform: string): string | null {
   const triplet = triplets[architectureOf(platform)];
   const name = triplet.startsWith("x86") ? "g++" : `g++-${triplet}`;
   return has(`${triplet}-g++`) ? null : `${triplet}-g++ was not found: sudo apt-get install -y --no-install-recommends ${name}`;
+}
+
+async function run(what: string, command: string, args: readonly string[]) {
+  const done = await execa(command, args, { cwd: root, stdin: "ignore", all: true, reject: false });
+  if (done.failed)
+    throw new ScriptError(
+      "BUILD_FAILED",
+      `${what} failed (${done.shortMessage?.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`,
+    );
 }
 
 /** Where a platform's build lies, and CMake's settings for linking against the sysroot. */
@@ -37,9 +46,6 @@ export async function sysrootSettings(arch: Architecture) {
 export const defines = (settings: Readonly<Record<string, string>>) =>
   Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
 
-/** The release tells of other things. */
-const quietly = { isQuiet: true } as const;
-
 async function buildLinux(arch: Architecture, wanted: readonly string[] = ["dxtensor_addon", "dxtensor_software"]) {
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
@@ -54,13 +60,15 @@ async function buildLinux(arch: Architecture, wanted: readonly string[] = ["dxte
   await withLock(at("build", `linux-${arch}.lock`), async () => {
     mkdirSync(folder, { recursive: true });
     const generator = !existsSync(join(folder, "CMakeCache.txt")) && has("ninja") ? ["-G", "Ninja"] : [];
-    await runStep("CMake", "cmake", ["-S", root, "-B", folder, "--log-level=WARNING", ...generator, ...defines(settings)], quietly);
-    await runStep(
-      `The build for linux-${arch}`,
-      "cmake",
-      ["--build", folder, "--parallel", String(availableParallelism()), "--target", ...wanted],
-      quietly,
-    );
+    await run("CMake", "cmake", ["-S", root, "-B", folder, "--log-level=WARNING", ...generator, ...defines(settings)]);
+    await run(`The build for linux-${arch}`, "cmake", [
+      "--build",
+      folder,
+      "--parallel",
+      String(availableParallelism()),
+      "--target",
+      ...wanted,
+    ]);
   });
   return ["dxtensor.node", "libdxtensor_software.so"].map((name) => join(made, name));
 }

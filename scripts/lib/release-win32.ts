@@ -1,17 +1,17 @@
 // The package for Windows on x64: installed as for Windows, and run by its own node.exe in the Wine cell.
 import { rmSync } from "node:fs";
-import { ask } from "../tools/program.ts";
+import { spawnSync } from "node:child_process";
 import { checkScripts, ended, installed, judged, judgedDoctor, judgedVersion } from "./release-checks.ts";
 import { programs } from "./release-programs.ts";
-import { makeCell } from "../cells/wine/cell.ts";
-import { recipe } from "../cells/wine/recipe.ts";
-import { runInCell } from "../cells/wine/run.ts";
+import { makeCell } from "./wine-cell.ts";
+import { recipe } from "./wine-recipe.ts";
+import { runInCell } from "./wine-run.ts";
 
 /** Why the package can't be run on this machine; null where it can. */
 export function cannotRunWindows(): string | null {
   if (process.platform !== "linux" || process.arch !== "x64") return "the Wine cell needs Linux on x64";
   if (process.getuid?.() !== 0) return "the Wine cell needs root";
-  const hasNamespaces = ask("unshare", ["--mount", "--pid", "--fork", "true"]) !== null;
+  const hasNamespaces = spawnSync("unshare", ["--mount", "--pid", "--fork", "true"]).status === 0;
   return hasNamespaces ? null : "the Wine cell needs namespaces";
 }
 

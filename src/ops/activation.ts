@@ -73,18 +73,18 @@ const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
 });
 const eluOp = activation<{ readonly alpha: number }>("elu", {
   emit: (g, x, { alpha }) => g.activationElu(x, { alpha }),
-  grad: (dy, x, _, { alpha }) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, 1), mul(exp(x), alpha))),
+  grad: (dy, x, _, { alpha }) => where(le(x, 0), mul(dy, mul(exp(x), alpha)), dy),
   saves: "input",
 });
 const SELU = { alpha: 1.6732632423543772, gamma: 1.0507009873554805 };
 const seluOp = activation<undefined>("selu", {
   emit: (g, x) => g.activationScaledElu(x, SELU),
-  grad: (dy, x) => mul(dy, where(gt(x, 0), scalarTensor(x.device, x.dtype, SELU.gamma), mul(exp(x), SELU.alpha * SELU.gamma))),
+  grad: (dy, x) => where(le(x, 0), mul(dy, mul(exp(x), SELU.alpha * SELU.gamma)), mul(dy, SELU.gamma)),
   saves: "input",
 });
 const celuOp = activation<{ readonly alpha: number }>("celu", {
   emit: (g, x, { alpha }) => (alpha === 1 ? g.activationElu(x, { alpha }) : withNaN(g, x, g.activationCelu(x, { alpha }))),
-  grad: (dy, x, _, { alpha }) => where(gt(x, 0), dy, mul(dy, exp(div(x, alpha)))),
+  grad: (dy, x, _, { alpha }) => where(le(x, 0), mul(dy, exp(div(x, alpha))), dy),
   saves: "input",
 });
 
@@ -154,7 +154,7 @@ interface SoftplusAttributes {
   readonly threshold: number;
 }
 
-/** ln(1 + e^(beta x)) / beta as max(x, 0) + ln(1 + e^-|beta x|) / beta, which neither overflows nor loses small results. */
+/** ln(1 + e^(beta x)) / beta as max(beta x, 0) / beta + ln(1 + e^-|beta x|) / beta, which neither overflows nor loses small results. */
 const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
   const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
   const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
@@ -164,7 +164,9 @@ const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAtt
   const small = g.elementWiseLogicalLessThan(tail, number(x.dtype === "float16" ? 1e-2 : 1e-4), BOOL);
   const near = g.elementWiseSubtract(tail, g.elementWiseMultiply(g.elementWiseIdentity(tail, { scaleBias: [0.5, 0] }), tail));
   const rest = g.elementWiseIdentity(g.elementWiseIf(small, near, log), { scaleBias: [1 / beta, 0] });
-  const soft = g.elementWiseAdd(g.activationRelu(x), rest);
+  // max(beta x, 0) / beta
+  const line = beta > 0 ? g.activationRelu(x) : g.elementWiseSubtract(x, g.activationRelu(x));
+  const soft = g.elementWiseAdd(line, rest);
   return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, number(threshold), BOOL), x, soft);
 };
 
@@ -261,7 +263,7 @@ export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
-  if (isInteger(x.dtype)) return clamp(x, Math.trunc(min), Math.trunc(max));
+  if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
   // At the limits themselves PyTorch passes no gradient on, unlike clamp.
   return x.requiresGrad
     ? where(
@@ -310,6 +312,7 @@ export function threshold(x: Tensor, limit: number, value: number): Tensor {
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   demandFloat("prelu", x);
+  demandFloat("prelu", weight, "weight");
   const channels = x.rank >= 2 ? x.shape[1]! : 1;
   if (weight.rank > 1 || (weight.size !== 1 && weight.size !== channels))
     throw new ValueError("prelu", "weight", `of at most one axis, with 1 or ${channels} elements`, weight.describe());

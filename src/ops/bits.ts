@@ -35,8 +35,24 @@ const notOp = define({
 
 const UNSIGNED: { readonly [K in DType]?: DType } = { int8: "uint8", int16: "uint16", int32: "uint32", int64: "uint64" };
 
-/** Shifts take unsigned types only: the same bits are seen as such. */
+/**
+ * By as many places as there are bits, or by a negative number, all bits leave: 0, or to the right the sign. What devices do there differs,
+ * so they are never asked.
+ */
 function shifted(g: GraphBuilder, a: Expr, b: Expr, direction: "left" | "right"): Expr {
+  const bits = 8 * DTYPES[a.dtype].sizeInBytes;
+  const number = (v: number): Expr => constant(g, a.dtype, a.dtype.endsWith("int64") ? BigInt(v) : v, a.sizes);
+  const isUnsigned = a.dtype.startsWith("u");
+  const tooFar = g.elementWiseLogicalGreaterThan(comparable(g, b), comparable(g, number(bits - 1)), BOOL);
+  const beyond = isUnsigned
+    ? tooFar
+    : g.elementWiseLogicalOr(tooFar, g.elementWiseLogicalLessThan(comparable(g, b), comparable(g, number(0)), BOOL), BOOL);
+  if (direction === "right" && !isUnsigned) return shiftedWithin(g, a, g.elementWiseIf(beyond, number(bits - 1), b), direction);
+  return g.elementWiseIf(beyond, number(0), shiftedWithin(g, a, g.elementWiseIf(beyond, number(0), b), direction));
+}
+
+/** Shifts take unsigned types only: the same bits are seen as such. */
+function shiftedWithin(g: GraphBuilder, a: Expr, b: Expr, direction: "left" | "right"): Expr {
   const dtype = UNSIGNED[a.dtype];
   const shift = (x: Expr, y: Expr): Expr => (direction === "left" ? g.elementWiseBitShiftLeft(x, y) : g.elementWiseBitShiftRight(x, y));
   if (dtype === undefined) return shift(a, b);
@@ -71,9 +87,9 @@ export const bitwiseOr = (a: Arithmetic, b: Arithmetic): Tensor => call(orOp, op
 export const bitwiseXor = (a: Arithmetic, b: Arithmetic): Tensor => call(xorOp, operands("bitwiseXor", a, b), undefined);
 /** ~x; of bool, not x. Reference: torch.bitwise_not. DirectML: ELEMENT_WISE_BIT_NOT. */
 export const bitwiseNot = (x: Tensor): Tensor => call(notOp, [x], undefined);
-/** a << b, for b in [0, bits). Integers. Reference: torch.bitwise_left_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_LEFT. */
+/** a << b; 0 for b outside [0, bits). Integers. Reference: torch.bitwise_left_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_LEFT. */
 export const bitwiseLeftShift = (a: Arithmetic, b: Arithmetic): Tensor => call(leftOp, operands("bitwiseLeftShift", a, b), undefined);
-/** a >> b, keeping the sign, for b in [0, bits). Integers. Reference: torch.bitwise_right_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_RIGHT. */
+/** a >> b, keeping the sign; for b outside [0, bits) only the sign is left. Integers. Reference: torch.bitwise_right_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_RIGHT. */
 export const bitwiseRightShift = (a: Arithmetic, b: Arithmetic): Tensor => call(rightOp, operands("bitwiseRightShift", a, b), undefined);
 
 export const methods = { bitwiseAnd, bitwiseOr, bitwiseXor, bitwiseNot, bitwiseLeftShift, bitwiseRightShift };

@@ -1,6 +1,6 @@
 /** Differences, integrals and slopes along an axis, and the powers of a vector. */
 import { isFloat } from "../dtype.ts";
-import { ShapeError, ValueError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
@@ -50,6 +50,7 @@ export interface TrapezoidOptions {
 
 /** Twice the areas of the trapezoids between neighbours. */
 function trapezoids(operation: string, y: Tensor, { x = null, dx = 1, axis = -1 }: TrapezoidOptions): { areas: Tensor; axis: number } {
+  for (const t of [y, x]) if (t?.dtype === "bool") throw new DTypeError(operation, t === y ? "y" : "x", "a number", t.describe());
   const a = existingAxis(operation, y, axis);
   const n = y.shape[a]!;
   const pairs = n < 2 ? narrow(y, a, 0, 0) : add(narrow(y, a, 1, n - 1), narrow(y, a, 0, n - 1));

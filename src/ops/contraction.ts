@@ -1,7 +1,7 @@
 /** Sums of products over named axes: einsum, tensordot and what they are made of. */
 import { asResult, demandSameDevice } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
-import { ShapeError, ValueError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
@@ -214,6 +214,7 @@ const spreadInner = ({ t, labels }: Labelled, lengths: ReadonlyMap<string, numbe
  */
 export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonly number[], readonly number[]] = 2): Tensor {
   demandSameDevice("tensordot", [a, b]);
+  if (a.dtype !== b.dtype) throw new DTypeError("tensordot", "b", `of a's dtype ${a.dtype}`, b.describe());
   if (typeof axes === "number" && (!Number.isInteger(axes) || axes < 0 || axes > a.rank || axes > b.rank))
     throw new ValueError("tensordot", "axes", `a whole number in [0, ${Math.min(a.rank, b.rank)}], or two lists`, axes);
   const count = (n: number, from: number): number[] => Array.from({ length: n }, (_, i) => from + i);
@@ -250,6 +251,11 @@ export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonl
 }
 
 /** Sums of products over the last axes; of a scalar the product. Reference: torch.inner. */
-export const inner = (a: Tensor, b: Tensor): Tensor => (a.rank === 0 || b.rank === 0 ? mul(a, b) : tensordot(a, b, [[-1], [-1]]));
+export function inner(a: Tensor, b: Tensor): Tensor {
+  if (a.rank === 0 || b.rank === 0) return mul(a, b);
+  if (a.shape.at(-1) !== b.shape.at(-1)) throw new ShapeError("inner", "b", `of a's last length ${a.shape.at(-1)}`, b.describe());
+  if (a.dtype !== b.dtype) throw new DTypeError("inner", "b", `of a's dtype ${a.dtype}`, b.describe());
+  return tensordot(a, b, [[-1], [-1]]);
+}
 
 export const methods = { tensordot, inner };

@@ -136,7 +136,8 @@ export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): 
   const dev = chosenDevice(options);
   demandHeld("full", "value", dtype, value);
   checkedShape("full", shape);
-  const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, value);
+  const held = typeof value === "number" && isInteger(dtype) ? Math.trunc(value) : value;
+  const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, held);
   return withGrad("full", t, options);
 }
 

@@ -1,11 +1,11 @@
 /** Distances between vectors, and norms of matrices. */
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
-import { isFloat } from "../dtype.ts";
+import { isFloat, isHalf, resultType } from "../dtype.ts";
 import { normalizeAxis, sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { toDType } from "./data.ts";
+import { asFloat, toDType } from "./data.ts";
 import { amax, amin } from "./extrema.ts";
 import { tensor } from "./creation.ts";
 import { indexSelect } from "./gather.ts";
@@ -72,8 +72,8 @@ export interface SimilarityOptions {
 
 /** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
 export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, epsilon = 1e-6, keepDims = false }: PairwiseOptions = {}): Tensor {
-  demandOrder("pairwiseDistance", p);
-  return norm(add(sub(a, b), epsilon), p, -1, { keepDims });
+  if (Number.isNaN(p)) throw new ValueError("pairwiseDistance", "p", "a number", p);
+  return norm(add(asFloat(sub(a, b)), epsilon), p, -1, { keepDims });
 }
 
 /**
@@ -83,11 +83,19 @@ export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, epsilon = 1e-6, 
  */
 export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, epsilon = 1e-8 }: SimilarityOptions = {}): Tensor {
   demandSameDevice("cosineSimilarity", [a, b]);
+  const common = resultType([a, b]);
+  // Squares of lengths overflow float16 soon.
+  if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), { axis, epsilon }), common);
   const product = mul(a, b);
   if (!isFloat(product.dtype)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
   const [x, y] = [toDType(a, product.dtype), toDType(b, product.dtype)];
   const along = normalizeAxis("cosineSimilarity", axis, product.rank) - product.rank;
-  const squares = (v: Tensor): Tensor => (v.rank >= -along ? sum(square(v), along) : square(v));
+  // What is broadcast along the axis counts once for each of its places.
+  const squares = (v: Tensor): Tensor => {
+    const total = v.rank >= -along ? sum(square(v), along) : square(v);
+    const [length, own] = product.rank === 0 ? [1, 1] : [product.shape.at(along)!, v.shape.at(along) ?? 1];
+    return length === own ? total : mul(total, length);
+  };
   return div(sum(product, along), sqrt(clampMin(mul(squares(x), squares(y)), epsilon * epsilon)));
 }
 
@@ -146,6 +154,8 @@ export function matrixNorm(
 /** sum of a * b along an axis. Shapes broadcast. Reference: torch.linalg.vecdot. */
 export function vecdot(a: Tensor, b: Tensor, axis = -1): Tensor {
   if (sameShape(a.shape, []) || sameShape(b.shape, [])) throw new ShapeError("vecdot", "a and b", "of at least one axis", a.describe());
+  if (a.dtype !== b.dtype) throw new DTypeError("vecdot", "b", `of a's dtype ${a.dtype}`, b.describe());
+  demandFloat("vecdot", a, "a");
   return sum(mul(a, b), axis);
 }
 

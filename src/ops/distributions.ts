@@ -3,14 +3,16 @@ import { noGrad } from "../autograd/grad-mode.ts";
 import { assign, demandSameDevice } from "../dispatch.ts";
 import { isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { checksValues } from "../runtime/index-check.ts";
+import { scope } from "../scope.ts";
 import { broadcastShapes, type Shape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { gt, le } from "./compare.ts";
-import { toDType } from "./data.ts";
+import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
+import { itemSync, toDType } from "./data.ts";
 import { unsqueeze } from "./movement.ts";
 import { draw, rand, randint, randn, type Generator, type RandomOptions } from "./random.ts";
-import { sum } from "./reduce.ts";
+import { all, sum } from "./reduce.ts";
 import { cumsum } from "./scan.ts";
 import { topk } from "./sort.ts";
 import { igammac } from "./special/incomplete-gamma.ts";
@@ -107,6 +109,14 @@ export const randintLike = (x: Tensor, low: number, high: number, options: Rando
     options.dtype ?? x.dtype,
   );
 
+/** What PyTorch refuses by looking at the numbers: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. */
+function demandWeights(weights: Tensor, p: Tensor): void {
+  if (!checksValues(p)) return;
+  const isWhole = (): Tensor => logicalAnd(all(logicalAnd(ge(p, 0), lt(p, Infinity))), all(gt(sum(p, -1), 0)));
+  if (scope(() => itemSync(isWhole())) === 0)
+    throw new ValueError("multinomial", "weights", "finite, at least 0, not all 0", weights.describe());
+}
+
 /**
  * Places drawn with the probabilities that weights [..., C] are proportional to: int32 [..., count]. Without replacement (default)
  * no place is drawn twice. DirectML: CUMULATIVE_SUMMATION, or TOP_K1 of weights with Gumbel noise. Reference: torch.multinomial.
@@ -129,6 +139,7 @@ export function multinomial(
     );
   return noGrad(() => {
     const p = toDType(weights, "float32");
+    demandWeights(weights, p);
     if (replacement) {
       const ends = cumsum(p, -1);
       const u = mul(rand([...p.shape.slice(0, -1), count], { device: p.device, generator }), sum(p, -1, { keepDims: true }));

@@ -1,13 +1,15 @@
 /** Division with rounding, its remainders, and the common divisors of whole numbers. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
-import { DTYPES, isFloat, type DType } from "../dtype.ts";
+import { DTYPES, isFloat, isInteger, type DType, type TypedArray } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
+import { checksValues } from "../runtime/index-check.ts";
 import { Tensor } from "../tensor.ts";
 import type { Definition, SavedInputs } from "../definition.ts";
 import { binary, div as quotient, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { zerosLike } from "./creation.ts";
+import { dataSync } from "./data.ts";
 import { Formula } from "./formula.ts";
 import { comparable } from "./int64.ts";
 import { BOOL, cast, computable, computing, constant } from "./support.ts";
@@ -149,22 +151,29 @@ export interface DivOptions {
 }
 
 /**
- * a / b; without a rounding mode integers give float32. Shapes broadcast; dtypes promote. A whole number divided by zero is
- * unspecified. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
+ * a / b; without a rounding mode integers give float32. Shapes broadcast; dtypes promote. A rounded quotient of whole
+ * numbers by zero is a ValueError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
  */
 export function div(a: Arithmetic, b: Arithmetic, { roundingMode = null }: DivOptions = {}): Tensor {
   if (roundingMode === null) return quotient(a, b);
   if (roundingMode !== "trunc" && roundingMode !== "floor")
     throw new ValueError("div", "roundingMode", '"trunc", "floor" or null', roundingMode);
-  return call(roundingMode === "floor" ? floorOp : truncOp, operands("div", a, b), undefined);
+  return call(roundingMode === "floor" ? floorOp : truncOp, operands("div", a, divisor("div", a, b)), undefined);
 }
 /** floor(a / b), without a gradient: div with a rounding mode has one. Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
 export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor =>
   call(floorDivideOp, operands("floorDivide", a, divisor("floorDivide", a, b)), undefined);
-/** b, which is not 0 where whole numbers are divided: there is no such number, and PyTorch refuses it too. A tensor is not read for it. */
+const holdsZero = (data: TypedArray): boolean =>
+  data instanceof BigInt64Array || data instanceof BigUint64Array ? data.includes(0n) : data.includes(0);
+/**
+ * b, which is not 0 where whole numbers are divided: there is no such number, and PyTorch refuses it too. A tensor is read for it where
+ * indices are: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1.
+ */
 function divisor(operation: string, a: Arithmetic, b: Arithmetic): Arithmetic {
   const isWhole = a instanceof Tensor ? !isFloat(a.dtype) : Number.isInteger(Number(a));
-  if (isWhole && !(b instanceof Tensor) && Number(b) === 0) throw new ValueError(operation, "b", "other than 0 for integers", b);
+  if (!isWhole) return b;
+  const hasZero = b instanceof Tensor ? isInteger(b.dtype) && checksValues(b) && holdsZero(dataSync(b)) : Number(b) === 0;
+  if (hasZero) throw new ValueError(operation, "b", "other than 0 for integers", b instanceof Tensor ? b.describe() : b);
   return b;
 }
 

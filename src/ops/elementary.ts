@@ -1,13 +1,14 @@
 /** Small functions of one tensor that are made of others: angles, odds, sinc, signs. */
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
+import type { Expr } from "../graph/graph.ts";
 import { call } from "../dispatch.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
 import { eq, ge, le, logicalAnd } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
-import { formula, unaryFormula } from "./formula.ts";
+import { type Formula, formula, unaryFormula } from "./formula.ts";
 import { sliceView, wholeSlice } from "./movement.ts";
 import { cos, sign, sin } from "./unary.ts";
 import { where } from "./where.ts";
@@ -46,9 +47,13 @@ export const sinc = unaryFormula(
   },
 );
 
+/** x in [epsilon, 1 - epsilon]; where that is empty (epsilon beyond 1 / 2) the lower bound comes first, as in PyTorch. */
+const limited = (f: Formula, x: Expr, epsilon: number): Expr =>
+  epsilon <= 0.5 ? f.min(f.max(x, epsilon), 1 - epsilon) : f.where(f.lt(x, epsilon), epsilon, f.min(x, 1 - epsilon));
+
 const logitOp = formula<{ readonly epsilon: number | null }>("logit", {
   emit: (f, [x], { epsilon }) => {
-    const z = epsilon === null ? x! : f.where(f.isNan(x!), x!, f.min(f.max(x!, epsilon), 1 - epsilon));
+    const z = epsilon === null ? x! : f.where(f.isNan(x!), x!, limited(f, x!, epsilon));
     return f.log(f.div(z, f.sub(1, z)));
   },
   grad: [

@@ -1,11 +1,11 @@
 /** Sums, means and maxima of bags of a table's rows. @functional */
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
-import { isInteger } from "../dtype.ts";
+import { isHalf, isInteger, resultType } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
 import { eq, ge, logicalAnd, lt, ne } from "./compare.ts";
-import { roundedOnce, toDType } from "./data.ts";
+import { toDType } from "./data.ts";
 import { embedding, type EmbeddingOptions } from "./embedding.ts";
 import { amax } from "./extrema.ts";
 import { sumRows } from "./gather.ts";
@@ -70,10 +70,12 @@ export function embeddingBag(indices: Tensor, table: Tensor, options: EmbeddingB
     return where(unsqueeze(any(members, 1), 1), amax(inside, 1), 0);
   }
   const place = clamp(bag, 0, Math.max(0, bags - 1));
-  return roundedOnce([rows, ...(perSampleWeights === null ? [] : [reshape(perSampleWeights, [flat.size, 1])])], (r, weights) => {
-    const weighted = weights === undefined ? r! : mul(r!, weights);
-    const total = sumRows(where(unsqueeze(counts, 1), weighted, 0), place, 0, [bags, table.shape[1]!]);
-    if (mode === "sum") return total;
-    return div(total, clampMin(sumRows(unsqueeze(toDType(counts, r!.dtype), 1), place, 0, [bags, 1]), 1));
-  });
+  const factors = perSampleWeights === null ? null : reshape(perSampleWeights, [flat.size, 1]);
+  const dtype = resultType([rows, ...(factors === null ? [] : [factors])]);
+  // Sums of half precision are those of float32, rounded once.
+  const [r, weights] = [rows, factors].map((t) => (t !== null && isHalf(t.dtype) ? toDType(t, "float32") : t));
+  const weighted = weights == null ? r! : mul(r!, weights);
+  const total = sumRows(where(unsqueeze(counts, 1), weighted, 0), place, 0, [bags, table.shape[1]!]);
+  if (mode === "sum") return toDType(total, dtype);
+  return toDType(div(total, clampMin(sumRows(unsqueeze(toDType(counts, r!.dtype), 1), place, 0, [bags, 1]), 1)), dtype);
 }

@@ -36,6 +36,17 @@ export function emptyStrided(shape: Shape, strides: readonly number[], options: 
   return options.requiresGrad === true ? made.requiresGrad_() : made;
 }
 
+/**
+ * A tensor of a shape whose axes lie in memory in the order of `layout`, from the outermost one; its elements are whatever the memory
+ * holds. Reference: torch.empty_permuted.
+ */
+export function emptyPermuted(shape: Shape, layout: readonly number[], options: TensorOptions = {}): Tensor {
+  if (layout.length !== shape.length || layout.toSorted((a, b) => a - b).some((axis, i) => axis !== i))
+    throw new ValueError("emptyPermuted", "layout", `each of 0 to ${shape.length - 1} once`, layout);
+  const strides = layout.map((_, i) => sizeOf(layout.slice(layout.indexOf(i) + 1).map((axis) => shape[axis]!)));
+  return emptyStrided(shape, strides, options);
+}
+
 /** emptyStrided() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty_strided. */
 export const newEmptyStrided = (x: Tensor, shape: Shape, strides: readonly number[], options: TensorOptions = {}): Tensor =>
   emptyStrided(shape, strides, like(x, options));

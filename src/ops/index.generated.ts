@@ -214,9 +214,9 @@ export const bitwiseOr = function ($0: never, $1: never) { if (!((isTensor($0) |
 export const bitwiseXor = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("bitwiseXor", "a:14 b:14", arguments); try { return $bits.bitwiseXor($0, $1); } catch (error) { throw under("bitwiseXor", error); } } as unknown as typeof $bits.bitwiseXor;
 /** ~x; of bool, not x. Reference: torch.bitwise_not. DirectML: ELEMENT_WISE_BIT_NOT. */
 export const bitwiseNot = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("bitwiseNot", "x:0", arguments); try { return $bits.bitwiseNot($0); } catch (error) { throw under("bitwiseNot", error); } } as unknown as typeof $bits.bitwiseNot;
-/** a << b, for b in [0, bits). Integers. Reference: torch.bitwise_left_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_LEFT. */
+/** a << b; 0 for b outside [0, bits). Integers. Reference: torch.bitwise_left_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_LEFT. */
 export const bitwiseLeftShift = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("bitwiseLeftShift", "a:14 b:14", arguments); try { return $bits.bitwiseLeftShift($0, $1); } catch (error) { throw under("bitwiseLeftShift", error); } } as unknown as typeof $bits.bitwiseLeftShift;
-/** a >> b, keeping the sign, for b in [0, bits). Integers. Reference: torch.bitwise_right_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_RIGHT. */
+/** a >> b, keeping the sign; for b outside [0, bits) only the sign is left. Integers. Reference: torch.bitwise_right_shift. DirectML: ELEMENT_WISE_BIT_SHIFT_RIGHT. */
 export const bitwiseRightShift = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("bitwiseRightShift", "a:14 b:14", arguments); try { return $bits.bitwiseRightShift($0, $1); } catch (error) { throw under("bitwiseRightShift", error); } } as unknown as typeof $bits.bitwiseRightShift;
 export { type DiffOptions, type TrapezoidOptions, type GradientOptions, type VanderOptions } from "./calculus.ts";
 /** Differences of neighbours along an axis, n times. Of bool: whether they differ. Reference: torch.diff. */
@@ -441,8 +441,8 @@ export const multinomial = function ($0: never, $1: never, $2: never = undefined
 export const poisson = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind93.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("poisson", "rate:0 options:51", arguments); try { return $distributions.poisson($0, $1); } catch (error) { throw under("poisson", error); } } as unknown as typeof $distributions.poisson;
 export { type DivOptions } from "./division.ts";
 /**
- * a / b; without a rounding mode integers give float32. Shapes broadcast; dtypes promote. A whole number divided by zero is
- * unspecified. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
+ * a / b; without a rounding mode integers give float32. Shapes broadcast; dtypes promote. A rounded quotient of whole
+ * numbers by zero is a ValueError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. DirectML: ELEMENT_WISE_DIVIDE, MODULUS_FLOOR. Reference: torch.div.
  */
 export const div = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && ($2 === undefined || kinds.kind96.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("div", "a:14 b:14 options:52", arguments); try { return $division.div($0, $1, $2); } catch (error) { throw under("div", error); } } as unknown as typeof $division.div;
 /** floor(a / b), without a gradient: div with a rounding mode has one. Reference: torch.floor_divide. DirectML: MODULUS_FLOOR, ELEMENT_WISE_DIVIDE. */
@@ -553,6 +553,11 @@ export const newOnes = function ($0: never, $1: never, $2: never = undefined as 
 export const newFull = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind57.is($2) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("newFull", "x:0 shape:12 value:29 options:30", arguments); try { return $fresh.newFull($0, $1, $2, $3); } catch (error) { throw under("newFull", error); } } as unknown as typeof $fresh.newFull;
 /** A tensor of a shape with strides of one's own, over a storage that holds them; its elements are whatever the memory holds. Reference: torch.empty_strided. */
 export const emptyStrided = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind20.is($0) && kinds.kind20.is($1) && ($2 === undefined || kinds.kind59.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("emptyStrided", "shape:12 strides:12 options:30", arguments); try { return $fresh.emptyStrided($0, $1, $2); } catch (error) { throw under("emptyStrided", error); } } as unknown as typeof $fresh.emptyStrided;
+/**
+ * A tensor of a shape whose axes lie in memory in the order of `layout`, from the outermost one; its elements are whatever the memory
+ * holds. Reference: torch.empty_permuted.
+ */
+export const emptyPermuted = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind20.is($0) && kinds.kind20.is($1) && ($2 === undefined || kinds.kind59.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("emptyPermuted", "shape:12 layout:12 options:30", arguments); try { return $fresh.emptyPermuted($0, $1, $2); } catch (error) { throw under("emptyPermuted", error); } } as unknown as typeof $fresh.emptyPermuted;
 /** emptyStrided() with the dtype and device of x, unless given. Reference: torch.Tensor.new_empty_strided. */
 export const newEmptyStrided = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && kinds.kind20.is($1) && kinds.kind20.is($2) && ($3 === undefined || kinds.kind59.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("newEmptyStrided", "x:0 shape:12 strides:12 options:30", arguments); try { return $fresh.newEmptyStrided($0, $1, $2, $3); } catch (error) { throw under("newEmptyStrided", error); } } as unknown as typeof $fresh.newEmptyStrided;
 /** A scalar as a tensor of no axes. Default dtype float32. Reference: torch.scalar_tensor. */
@@ -699,7 +704,8 @@ export const smoothL1Loss = function ($0: never, $1: never, $2: never = undefine
 export const huberLoss = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind161.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("huberLoss", "x:0 target:0 options:85", arguments); try { return $loss.huberLoss($0, $1, $2); } catch (error) { throw under("huberLoss", error); } } as unknown as typeof $loss.huberLoss;
 /**
  * Mean of -(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; logarithms are at least -100.
- * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy.
+ * x and target: one shape. Numbers outside [0, 1] are a ValueError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1.
+ * Reference: torch.nn.functional.binary_cross_entropy.
  */
 export const binaryCrossEntropy = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind163.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("binaryCrossEntropy", "x:0 target:0 options:86", arguments); try { return $loss.binaryCrossEntropy($0, $1, $2); } catch (error) { throw under("binaryCrossEntropy", error); } } as unknown as typeof $loss.binaryCrossEntropy;
 /**

@@ -1,15 +1,19 @@
 /** Losses that compare predictions with targets. @functional */
+import { noGrad } from "../autograd/grad-mode.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
+import { checksValues } from "../runtime/index-check.ts";
+import { scope } from "../scope.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Expr } from "../graph/graph.ts";
 import { logSigmoid } from "./activation.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { lt } from "./compare.ts";
+import { ge, le, logicalAnd, lt } from "./compare.ts";
+import { itemSync } from "./data.ts";
 import { formula } from "./formula.ts";
-import { mean, sum } from "./reduce.ts";
+import { all, mean, sum } from "./reduce.ts";
 import { demandFloat } from "./support.ts";
 import { abs, emitLog1p, exp, log, log1p, neg, square } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
@@ -38,6 +42,18 @@ function pair(operation: string, x: Tensor, target: Tensor): void {
   demandSameDevice(operation, [x, target]);
   demandFloat(operation, x);
   if (!isFloat(target.dtype)) throw new DTypeError(operation, "target", "of a floating dtype", target.describe());
+  shaped(operation, x, target);
+}
+
+/** Of losses of differences: one of both is floating, and so is the difference. */
+function difference(operation: string, x: Tensor, target: Tensor): Tensor {
+  demandSameDevice(operation, [x, target]);
+  if (!isFloat(target.dtype)) demandFloat(operation, x);
+  shaped(operation, x, target);
+  return sub(x, target);
+}
+
+function shaped(operation: string, x: Tensor, target: Tensor): void {
   if (!sameShape(x.shape, target.shape)) warnOfShapes(operation, x, target);
 }
 
@@ -53,14 +69,12 @@ function warnOfShapes(operation: string, x: Tensor, target: Tensor): void {
 
 /** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  pair("mseLoss", x, target);
-  return reduceLoss("mseLoss", square(sub(x, target)), options);
+  return reduceLoss("mseLoss", square(difference("mseLoss", x, target)), options);
 }
 
 /** Mean of |x - target|. Reference: torch.nn.functional.l1_loss. */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  pair("l1Loss", x, target);
-  return reduceLoss("l1Loss", abs(sub(x, target)), options);
+  return reduceLoss("l1Loss", abs(difference("l1Loss", x, target)), options);
 }
 
 /** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. */
@@ -68,8 +82,7 @@ export function smoothL1Loss(x: Tensor, target: Tensor, options: LossOptions & {
   const { beta = 1 } = options;
   if (!(beta >= 0)) throw new ValueError("smoothL1Loss", "beta", "at least 0", beta);
   if (beta === 0) return l1Loss(x, target, options);
-  pair("smoothL1Loss", x, target);
-  const d = abs(sub(x, target));
+  const d = abs(difference("smoothL1Loss", x, target));
   return reduceLoss("smoothL1Loss", where(lt(d, beta), mul(square(d), 0.5 / beta), sub(d, beta / 2)), options);
 }
 
@@ -77,8 +90,7 @@ export function smoothL1Loss(x: Tensor, target: Tensor, options: LossOptions & {
 export function huberLoss(x: Tensor, target: Tensor, options: LossOptions & { readonly delta?: number | undefined } = {}): Tensor {
   const { delta = 1 } = options;
   if (!(delta > 0)) throw new ValueError("huberLoss", "delta", "above 0", delta);
-  pair("huberLoss", x, target);
-  const d = abs(sub(x, target));
+  const d = abs(difference("huberLoss", x, target));
   return reduceLoss("huberLoss", where(lt(d, delta), mul(square(d), 0.5), mul(sub(d, delta / 2), delta)), options);
 }
 
@@ -104,13 +116,28 @@ const binaryCrossEntropyOp = formula("binaryCrossEntropy", {
 
 /**
  * Mean of -(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; logarithms are at least -100.
- * x and target: one shape. Reference: torch.nn.functional.binary_cross_entropy.
+ * x and target: one shape. Numbers outside [0, 1] are a ValueError on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1.
+ * Reference: torch.nn.functional.binary_cross_entropy.
  */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
   pair("binaryCrossEntropy", x, target);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError("binaryCrossEntropy", "target", `of x's shape ${x.describe()}`, target.describe());
+  demandProbabilities(x);
   return reduceLoss("binaryCrossEntropy", weighted(call(binaryCrossEntropyOp, [x, target], undefined), options.weight), options);
+}
+
+function demandProbabilities(x: Tensor): void {
+  if (!checksValues(x)) return;
+  const fits = scope(() => itemSync(noGrad(() => all(logicalAnd(ge(x, 0), le(x, 1))))));
+  if (fits === 0)
+    throw new ValueError(
+      "binaryCrossEntropy",
+      "x",
+      "probabilities, in [0, 1]",
+      x.describe(),
+      "Use binaryCrossEntropyWithLogits for others.",
+    );
 }
 
 export interface LogitsOptions extends BinaryOptions {

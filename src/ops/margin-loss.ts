@@ -103,16 +103,16 @@ export function multiMarginLoss(x: Tensor, y: Tensor, options: MultiMarginOption
   if (weight !== null) excess = mul(excess, unsqueeze(gather(weight, 0, reshape(places, [places.size])), 1));
   const others = ne(arange(classes, { dtype: "int32", device: x.device }), places);
   const loss = div(sum(where(others, excess, 0), 1), classes);
-  return reduceLoss("multiMarginLoss", single ? reshape(loss, []) : loss, options);
+  return reduceLoss("multiMarginLoss", reshape(loss, y.shape), options);
 }
 
 /** Mean over samples of the sums over pairs of max(0, 1 - (x[target] - x[other])) / C; targets end at the first -1. Reference: torch.nn.functional.multilabel_margin_loss. */
 export function multilabelMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
   pair("multilabelMarginLoss", x, y);
   if (!isInteger(y.dtype)) throw new DTypeError("multilabelMarginLoss", "y", "of an integer dtype", y.describe());
-  if ((x.rank !== 2 && x.rank !== 1) || !sameShape(x.shape, y.shape))
+  if (x.rank > 2 || !sameShape(x.shape, y.shape))
     throw new ShapeError("multilabelMarginLoss", "y", `of x's shape ${showShape(x.shape)}`, y.describe());
-  const classes = x.shape.at(-1)!;
+  const classes = x.shape.at(-1) ?? 1;
   const rows = reshape(x, [x.size / classes, classes]);
   const labels = reshape(toDType(y, "int32"), rows.shape);
   const at = arange(classes, { dtype: "int32", device: x.device });
@@ -124,7 +124,7 @@ export function multilabelMarginLoss(x: Tensor, y: Tensor, options: LossOptions 
   const margins = clampMin(sub(1, sub(unsqueeze(chosen, 2), unsqueeze(rows, 1))), 0);
   const pairs = logicalAnd(unsqueeze(counts, 2), unsqueeze(logicalNot(isTarget), 1));
   const loss = div(sum(where(pairs, margins, 0), [1, 2]), classes);
-  return reduceLoss("multilabelMarginLoss", x.rank === 1 ? reshape(loss, []) : loss, options);
+  return reduceLoss("multilabelMarginLoss", x.rank < 2 ? reshape(loss, []) : loss, options);
 }
 
 /** Mean over classes of the binary cross entropy of sigmoid(x), then over samples. x, y: [..., C]. Reference: torch.nn.functional.multilabel_soft_margin_loss. */

@@ -3,8 +3,8 @@
  * @namespace masked
  */
 import { isHalf, type DType } from "../dtype.ts";
-import { DTypeError } from "../errors.ts";
-import { broadcastShapes, type Shape } from "../shape.ts";
+import { DTypeError, ShapeError } from "../errors.ts";
+import { isBroadcastableTo, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, sub } from "./binary.ts";
 import { onesLike } from "./creation.ts";
@@ -21,17 +21,17 @@ import { logsumexp as logsumexpOp, norm as normOp } from "./statistics.ts";
 import { neg, sqrt, square } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 
-/** true where an element counts; broadcasts to x (and x to it). Default: all count. */
+/** true (or not 0) where an element counts; broadcasts to x. Default: all count. */
 export interface MaskOption {
   readonly mask?: Tensor | null | undefined;
 }
 type Masked = ReduceOptions & MaskOption;
 
-/** x and the mask in the shape of both. */
+/** x, and the mask in its shape. */
 function spread(operation: string, x: Tensor, mask: Tensor): [Tensor, Tensor] {
-  if (mask.dtype !== "bool") throw new DTypeError(operation, "mask", "of dtype bool", mask.describe());
-  const shape: Shape = broadcastShapes(operation, x.shape, mask.shape);
-  return [broadcastTo(x, shape), broadcastTo(mask, shape)];
+  if (!isBroadcastableTo(mask.shape, x.shape))
+    throw new ShapeError(operation, "mask", `one that broadcasts to x's ${showShape(x.shape)}`, mask.describe());
+  return [x, broadcastTo(toDType(mask, "bool"), x.shape)];
 }
 /** x with a value where the mask is false. */
 function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, value: number | bigint): Tensor {
@@ -43,6 +43,11 @@ function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, v
 const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, fold: "amax" | "amin"): Tensor =>
   mask == null ? x : toDType(filled(operation, x, mask, identityOf(fold, x.dtype)), x.dtype);
 const real = (x: Tensor, dtype?: DType): Tensor => (dtype === undefined ? asFloat(x) : toDType(x, dtype));
+/** What has no extreme, mean or deviation in PyTorch. */
+function numeric(operation: string, x: Tensor): Tensor {
+  if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
+  return x;
+}
 
 /** The sum of what counts. Reference: torch.masked.sum. */
 export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
@@ -56,10 +61,10 @@ export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked 
 }
 /** The largest of what counts. Reference: torch.masked.amax. */
 export const amax = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
-  amaxOp(fill("masked.amax", x, mask, "amax"), axis, options);
+  amaxOp(fill("masked.amax", numeric("masked.amax", x), mask, "amax"), axis, options);
 /** The smallest of what counts. Reference: torch.masked.amin. */
 export const amin = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
-  aminOp(fill("masked.amin", x, mask, "amin"), axis, options);
+  aminOp(fill("masked.amin", numeric("masked.amin", x), mask, "amin"), axis, options);
 /** The place of the largest of what counts. Reference: torch.masked.argmax. */
 export const argmax = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
   argmaxOp(fill("masked.argmax", x, mask, "amax"), axis, options);
@@ -82,6 +87,7 @@ export interface MaskedVarianceOptions extends MaskOption {
 }
 /** The variance of what counts. Reference: torch.masked.var. */
 export function variance(x: Tensor, axis: Axes = null, { mask, keepDims, correction = 1 }: MaskedVarianceOptions = {}): Tensor {
+  numeric("masked.variance", x);
   const half = isHalf(x.dtype);
   const y = half ? toDType(x, "float32") : real(x);
   const centred = sub(y, mean(y, axis, { mask, keepDims: true }));

@@ -1,16 +1,20 @@
 /** Sums that leave NaN out, counts, pairs of statistics, covariances. */
-import { ShapeError, ValueError } from "../errors.ts";
-import { isFloat } from "../dtype.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { isFloat, isInteger, resultType } from "../dtype.ts";
+import { checksValues } from "../runtime/index-check.ts";
+import { scope } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { isnan, logicalNot, ne, gt } from "./compare.ts";
-import { asFloat, toDType } from "./data.ts";
+import { gt, isnan, logicalNot, lt, ne } from "./compare.ts";
+import { asFloat, itemSync, toDType } from "./data.ts";
 import { diagonal, reshape, t as transposed, unsqueeze } from "./movement.ts";
 import { amax, amin } from "./extrema.ts";
 import { matmul } from "./matmul.ts";
-import { mean, sum, type Axes, type ReduceOptions } from "./reduce.ts";
+import { any, mean, sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { norm, std, variance, type VarianceOptions } from "./statistics.ts";
 import { normalizeAxis } from "../shape.ts";
+import { demandFloat } from "./support.ts";
 import { sqrt } from "./unary.ts";
 import { clamp, clampMin, where } from "./where.ts";
 
@@ -21,6 +25,7 @@ export const nansum = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}
 /** The mean of what is not NaN. Floating dtypes. Reference: torch.nanmean. DirectML: IS_NAN, REDUCE SUM. */
 export function nanmean(x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor {
   const source = options.dtype === undefined ? x : toDType(x, options.dtype);
+  demandFloat("nanmean", source);
   const count = sum(logicalNot(isnan(source)), axis, { keepDims: options.keepDims, dtype: "int64" });
   return div(nansum(source, axis, options), toDType(count, source.dtype));
 }
@@ -73,7 +78,9 @@ export interface CovarianceOptions {
 /** The covariances of variables (rows of x [V, N], or [N]). Result: [V, V], a scalar for one variable. DirectML: GEMM. Reference: torch.cov. */
 export function cov(x: Tensor, { correction = 1, fweights = null, aweights = null }: CovarianceOptions = {}): Tensor {
   if (x.rank > 2) throw new ShapeError("cov", "x", "of at most two axes", x.describe());
-  const source = asFloat(x);
+  if (x.dtype === "bool") throw new DTypeError("cov", "x", "a number", x.describe());
+  if (aweights !== null) demandFloat("cov", aweights, "aweights");
+  const source = toDType(asFloat(x), resultType([asFloat(x), ...(aweights === null ? [] : [aweights])]));
   const rows = x.rank < 2 ? reshape(source, [1, x.size]) : source;
   const count = rows.shape[1]!;
   for (const [name, w] of [
@@ -81,7 +88,10 @@ export function cov(x: Tensor, { correction = 1, fweights = null, aweights = nul
     ["aweights", aweights],
   ] as const)
     if (w !== null && (w.rank !== 1 || w.shape[0] !== count)) throw new ShapeError("cov", name, `[${count}]`, w.describe());
-  if (fweights !== null && isFloat(fweights.dtype)) throw new ValueError("cov", "fweights", "of an integer dtype", fweights.describe());
+  if (fweights !== null && !isInteger(fweights.dtype)) throw new ValueError("cov", "fweights", "of an integer dtype", fweights.describe());
+  for (const [name, w] of Object.entries({ fweights, aweights }))
+    if (w !== null && checksValues(w) && scope(() => itemSync(noGrad(() => any(lt(w, 0))))) !== 0)
+      throw new ValueError("cov", name, "at least 0", w.describe());
   const [f, a] = [fweights, aweights].map((w) => (w === null ? null : toDType(w, rows.dtype)));
   const weights = f && a ? mul(f, a) : (f ?? a ?? null);
   const total = weights === null ? count : sum(weights);

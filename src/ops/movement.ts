@@ -208,6 +208,7 @@ export function broadcastTo(x: Tensor, shape: Shape, operation = "broadcastTo"):
 /** x without its axes of length 1, or without those named that have length 1. Reference: torch.squeeze. */
 export function squeeze(x: Tensor, axis?: number | readonly number[]): Tensor {
   const named = axis === undefined ? null : [axis].flat().map((a) => normalizeAxis("squeeze", a as number, x.rank));
+  if (named !== null && new Set(named).size !== named.length) throw new ValueError("squeeze", "axis", "a list without repeats", axis);
   const keep = x.shape.map((d, i) => d !== 1 || (named !== null && !named.includes(i)));
   if (keep.every(Boolean)) return alias(x);
   return reviewed(

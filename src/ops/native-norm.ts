@@ -10,6 +10,7 @@ import { batchNorm, layerNorm, type BatchNormOptions } from "./norm.ts";
 import { mean } from "./reduce.ts";
 import { variance } from "./statistics.ts";
 import { rsqrt } from "./unary.ts";
+import { sizeOf } from "../shape.ts";
 
 export interface Normalized {
   readonly output: Tensor;
@@ -49,7 +50,7 @@ export function nativeGroupNorm(
   { epsilon = 1e-5 }: Epsilon = {},
 ): Normalized {
   const output = groupNorm(x, groups, weight, bias, { epsilon });
-  return { output, ...statistics(reshape(x, [x.shape[0]!, groups, x.size / (x.shape[0]! * groups)]), [2], epsilon, false) };
+  return { output, ...statistics(reshape(x, [x.shape[0]!, groups, sizeOf(x.shape.slice(1)) / groups]), [2], epsilon, false) };
 }
 
 /**

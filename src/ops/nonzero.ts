@@ -210,6 +210,10 @@ export function takeAlongAxis(x: Tensor, index: Tensor, axis: number | null = nu
   if (axis === null) return gather(reshape(x, [-1]), 0, reshape(wrapped("takeAlongAxis", index, x.size), [-1]));
   const a = existingAxis("takeAlongAxis", x, axis);
   if (index.rank !== x.rank) throw new ShapeError("takeAlongAxis", "index", `of ${x.rank} axes`, index.describe());
+  index.shape.forEach((d, i) => {
+    if (i !== a && d !== 1 && x.shape[i] !== 1 && d !== x.shape[i])
+      throw new ShapeError("takeAlongAxis", "index", `of length 1 or ${x.shape[i]} along axis ${i}`, index.describe());
+  });
   const wide = (own: Tensor, other: Tensor): Tensor =>
     broadcastTo(
       own,

@@ -173,6 +173,7 @@ export function demandChannels(operation: string, x: Tensor, tensors: readonly (
   for (const [name, t] of tensors) {
     if (t === null) continue;
     if (t.device !== x.device) demandSameDevice(operation, [x, t]);
+    demandFloat(operation, t, name);
     if (t.rank !== 1 || t.shape[0] !== channels)
       throw new ShapeError(operation, name, `${showShape([channels])}, one for each channel`, t.describe());
   }
@@ -386,6 +387,7 @@ export function layerNorm(
   ] as const) {
     if (t === null) continue;
     demandSameDevice("layerNorm", [x, t]);
+    demandFloat("layerNorm", t, name);
     if (!sameShape(t.shape, normalizedShape)) throw new ShapeError("layerNorm", name, showShape(normalizedShape), t.describe());
   }
   if (weight === null && bias === null) return call(layerNormOp, [x], { axes, epsilon, affine: false });

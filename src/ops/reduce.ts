@@ -8,7 +8,7 @@ import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
-import { normalizeAxes, normalizeAxis, type Shape } from "../shape.ts";
+import { normalizeAxes, normalizeAxis, type Shape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul } from "./binary.ts";
 import { eq } from "./compare.ts";
@@ -144,7 +144,7 @@ const prodOp = reduction(
   (dy, { inputs: [x], outputs: [y], attrs }) => {
     const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
     const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
-    const lines = reshape(permute(x!, order), [...rest, -1]);
+    const lines = reshape(permute(x!, order), [...rest, sizeOf(attrs.axes.map((i) => x!.shape[i]!))]);
     // The product of all others, which is right beside zeros too.
     const others = mul(cumprodExclusive(lines, false), cumprodExclusive(lines, true));
     const back = permute(

@@ -13,6 +13,8 @@ import { indexSelect } from "./gather.ts";
 import { matmul } from "./matmul.ts";
 import { reshape, transpose } from "./movement.ts";
 import { computing } from "./support.ts";
+import { clamp } from "./where.ts";
+import { floor } from "./unary.ts";
 
 export type ResizeMode = "nearest" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
 
@@ -187,6 +189,23 @@ function plan(x: Tensor, spatial: number, options: InterpolateOptions): { size: 
   return { size: lengths, given: factors.map((f) => (options.recomputeScaleFactor === true ? null : f)) };
 }
 
+/** Of pixels: axis by axis from the last, each result rounded to the nearest pixel there is, as in PyTorch. */
+function ofPixels(x: Tensor, options: InterpolateOptions): Tensor {
+  const { size = null, scaleFactor = null } = options;
+  let y = x;
+  for (let axis = x.rank - 1; axis > 1; axis--) {
+    const only = (given: number | readonly number[], others: (i: number) => number): number[] =>
+      y.shape.slice(2).map((_, i) => (i === axis - 2 ? (typeof given === "number" ? given : given[i]!) : others(i)));
+    const one = {
+      size: size === null ? null : only(size, (i) => y.shape[i + 2]!),
+      scaleFactor: scaleFactor === null ? null : only(scaleFactor, () => 1),
+    };
+    const wide = interpolate(toDType(y, "float32"), { ...options, ...one });
+    y = toDType(clamp(floor(add(wide, 0.5)), 0, 255), "uint8");
+  }
+  return y;
+}
+
 /** Along an axis: the host makes a list of what each place of the result reads. */
 const MOST_PLACES = 2 ** 24;
 
@@ -214,6 +233,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     throw new ValueError("interpolate", "size", `1 to ${MOST_PLACES} along every axis`, size);
   if (mode === "area") return [adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d][spatial - 1]!(x, size);
   if (interpolates) computing("interpolate", x.dtype, "x");
+  if (interpolates && x.dtype === "uint8") return ofPixels(x, options);
   const align = options.alignCorners === true;
   const scaleOf = (i: number, input: number): number => {
     if (align) return size[i]! > 1 ? (input - 1) / (size[i]! - 1) : 0;

@@ -92,13 +92,13 @@ export function localResponseNorm(x: Tensor, size: number, { alpha = 1e-4, beta 
   if (x.rank < 3) throw new ShapeError("localResponseNorm", "x", "[N, C, ...] with at least one spatial axis", x.describe());
   if (!Number.isInteger(size) || size < 1) throw new ValueError("localResponseNorm", "size", "a whole number of at least 1", size);
   if (x.size === 0) return x;
-  if (isInteger(x.dtype)) return localResponseNorm(asFloat(x), size, { alpha, beta, k });
-  demandFloat("localResponseNorm", x);
+  if (!isInteger(x.dtype)) demandFloat("localResponseNorm", x);
   const [n, c] = x.shape as [number, number];
   const squares = reshape(square(x), [n, 1, c, sizeOf(x.shape.slice(2))]);
   const before = Math.floor(size / 2);
+  // Of whole numbers the mean is one, too, as in PyTorch.
   const average = avgPool2d(pad(squares, [0, 0, before, size - 1 - before]), [size, 1], { stride: 1 });
-  return div(x, pow(add(mul(reshape(average, x.shape), alpha), k), beta));
+  return div(x, pow(add(mul(asFloat(reshape(average, x.shape)), alpha), k), beta));
 }
 
 /** Cases of `dxtensor verify`. */

@@ -3,7 +3,7 @@ import { beside } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
-import { ShapeError, ValueError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -131,6 +131,7 @@ export const msort = (x: Tensor): Tensor => (x.rank === 0 ? clone(x) : sort(x, 0
  * Throws ValueError for a k beyond the axis. DirectML: TOP_K1. Reference: torch.topk.
  */
 export function topk(x: Tensor, k: number, axis = -1, { largest = true, dtype = "int32" }: TopKOptions = {}): Extremes {
+  if (x.dtype === "bool") throw new DTypeError("topk", "x", "a number", x.describe());
   const a = normalizeAxis("topk", axis, x.rank);
   const n = x.shape[a] ?? 1;
   if (!Number.isInteger(k) || k < 0 || k > n) throw new ValueError("topk", "k", `a whole number in [0, ${n}]`, k);

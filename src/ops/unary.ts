@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
-import { isFloat } from "../dtype.ts";
+import { isFloat, isHalf } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -225,6 +225,7 @@ export function round(x: Tensor, { decimals = 0 }: { readonly decimals?: number 
   if (!Number.isInteger(decimals)) throw new ValueError("round", "decimals", "a whole number", decimals);
   if (decimals === 0) return call(roundOp, [x], undefined);
   if (!isFloat(x.dtype)) throw new DTypeError("round", "x", "of a floating dtype when decimals are given", x.describe());
+  if (isHalf(x.dtype)) return toDType(round(toDType(x, "float32"), { decimals }), x.dtype);
   const scale = 10 ** Math.abs(decimals);
   return decimals > 0 ? div(call(roundOp, [mul(x, scale)], undefined), scale) : mul(call(roundOp, [div(x, scale)], undefined), scale);
 }

@@ -1,11 +1,12 @@
 /** Other views of a storage, sliding windows, and writing through a view into a copy. */
 import { assign, view as makeView } from "../dispatch.ts";
-import { AutogradError, DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { AutogradError, ShapeError, ValueError } from "../errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import { DTYPES } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
+import { toDType } from "./data.ts";
 import { defineView, type ViewDefinition } from "../definition.ts";
 import { sumRows } from "./gather.ts";
 import { alias, diagonal, movedim, reshape, select, slice } from "./movement.ts";
@@ -107,13 +108,13 @@ export function asStrided(x: Tensor, shape: Shape, strides: readonly number[], s
 
 /** A copy of x in which a view of it holds source. */
 function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tensor) => Tensor): Tensor {
-  if (source.dtype !== x.dtype) throw new DTypeError(operation, "source", `of dtype ${x.dtype}, like x`, source.describe());
   const copy = clone(x);
   const target = part(copy);
   if (!sameShape(target.shape, source.shape))
     throw new ShapeError(operation, "source", `of shape ${showShape(target.shape)}`, source.describe());
   // What is assigned is given up: never the caller's own tensor.
-  if (target.size > 0) assign(operation, target, () => clone(source), { replaces: true });
+  if (target.size > 0)
+    assign(operation, target, () => (source.dtype === x.dtype ? clone(source) : toDType(source, x.dtype)), { replaces: true });
   return copy;
 }
 

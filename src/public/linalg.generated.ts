@@ -39,7 +39,7 @@ export const cholesky = guarded($opsLinalgCholesky.cholesky, "linalg.cholesky", 
 export const choleskyEx = guarded($opsLinalgCholesky.choleskyEx, "linalg.choleskyEx", "a:4 options:15");
 /** The inverse of A, by A's Cholesky factor. Runs on the host: BLAS trsm. Reference: torch.cholesky_inverse. */
 export const choleskyInverse = guarded($opsLinalgCholesky.choleskyInverse, "linalg.choleskyInverse", "factor:4 options:14");
-/** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Reference: torch.cholesky_solve. */
+/** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Runs on the host: BLAS trsm. Reference: torch.cholesky_solve. */
 export const choleskySolve = guarded($opsLinalgCholesky.choleskySolve, "linalg.choleskySolve", "b:4 factor:4 options:14");
 /**
  * The determinants of square matrices [..., n, n]; 1 of none. First and second gradients hold for singular matrices too. Runs on the

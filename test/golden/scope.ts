@@ -81,6 +81,10 @@ const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfin
 /** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
 export const microsoft: readonly { readonly reason: string; readonly applies: (c: Case) => boolean }[] = [
   {
+    reason: "the numbers of operands are looked at only with DXTENSOR_CHECK_INDICES=1",
+    applies: (c) => /between 0 and 1|ZeroDivisionError|probabilit|weights cannot be negative/.test(c.error?.message ?? ""),
+  },
+  {
     reason: "the modulus of large numbers is x - y trunc(x / y), rounded after each step",
     applies: (c) => (c.op === "fmod" || c.op === "remainder") && c.id.endsWith(":f32:a36a900b0c"),
   },

@@ -263,7 +263,7 @@ eachMode("loss", (device, mode) => {
       );
       expect(() => dx.crossEntropy(x, dx.tensor(Int32Array.of(0, 1)), { labelSmoothing: 2 })).toThrow(dx.ValueError);
       expect(() => dx.crossEntropy(x, dx.ones([3, 2]))).toThrow(dx.ShapeError);
-      expect(() => dx.mseLoss(x, dx.ones([2], { dtype: "int32" }))).toThrow(dx.DTypeError);
+      expect(() => dx.mseLoss(x, dx.ones([2, 3], { dtype: "bool" }))).toThrow(dx.DTypeError);
       expect(() => dx.binaryCrossEntropy(x, dx.ones([3]))).toThrow(dx.ShapeError);
     }));
 });

@@ -1,5 +1,6 @@
 /** Cholesky factors, and what is solved by them. @package */
 import { call, dispatch } from "../../dispatch.ts";
+import { ShapeError } from "../../errors.ts";
 import { engine } from "../../runtime/lapack/engine.ts";
 import type { Tensor } from "../../tensor.ts";
 import { add, mul } from "../binary.ts";
@@ -10,6 +11,7 @@ import { solveTriangular } from "./solve.ts";
 import {
   batchOf,
   columns,
+  columnsOf,
   countOf,
   defineHost,
   demandLike,
@@ -19,6 +21,7 @@ import {
   mT,
   putColumns,
   rowsOf,
+  spread,
 } from "./support.ts";
 
 interface CholeskyAttributes {
@@ -91,13 +94,40 @@ export function choleskyEx(
   return { L: L!, info: info! };
 }
 
-/** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Reference: torch.cholesky_solve. */
+const solveOp = defineHost<{ readonly upper: boolean }>({
+  name: "linalg.choleskySolve",
+  infer: ([, b]) => [b!],
+  host: ([factor, b], { upper }) => {
+    const [n, k] = [rowsOf(b!.shape), columnsOf(b!.shape)];
+    const out = new Float64Array(b!.data.length);
+    for (let i = 0; i < countOf(b!.shape) && n > 0 && k > 0; i++) {
+      const x = columns(b!, i, n, k);
+      for (const transposed of [upper, !upper])
+        engine().triangularSolve(n, k, columns(factor!, i, n, n), x, { upper, transposed, unit: false });
+      putColumns(out, i, n, k, x);
+    }
+    return [out];
+  },
+  // As if both triangles of the factor counted, as in choleskyInverse.
+  grad: (dy, { inputs: [factor], outputs: [x], attrs: { upper }, needs }) => {
+    const db = choleskySolve(dy, factor!, { upper });
+    if (!needs[0]) return [null, db];
+    const product = matmul(db, mT(x!));
+    const inner = neg(add(product, mT(product)));
+    return [upper ? matmul(factor!, inner) : matmul(inner, factor!), db];
+  },
+  saves: { inputs: [0] },
+});
+
+/** X of A X = B, by A's Cholesky factor. B: [..., n, k]; batches broadcast. Runs on the host: BLAS trsm. Reference: torch.cholesky_solve. */
 export function choleskySolve(b: Tensor, factor: Tensor, { upper = false }: CholeskyOptions = {}): Tensor {
   demandSquare("linalg.choleskySolve", factor, "L");
   demandMatrices("linalg.choleskySolve", b, "B");
   demandLike("linalg.choleskySolve", factor, b);
-  const lower = upper ? mT(factor) : factor;
-  return solveTriangular(mT(lower), solveTriangular(lower, b, { upper: false }), { upper: true });
+  if (b.shape.at(-2) !== factor.shape.at(-1))
+    throw new ShapeError("linalg.choleskySolve", "B", `[..., ${factor.shape.at(-1)}, K]`, b.describe());
+  const [l, y] = spread("linalg.choleskySolve", factor, b);
+  return call(solveOp, [l, y], { upper });
 }
 
 const inverseOp = defineHost<{ readonly upper: boolean }>({

@@ -5,10 +5,12 @@ import { engine } from "../../runtime/lapack/engine.ts";
 import { sameShape } from "../../shape.ts";
 import type { Tensor } from "../../tensor.ts";
 import { tracer } from "../../tracer.ts";
+import { add, mul, sub } from "../binary.ts";
 import { empty } from "../creation.ts";
 import { dataSync } from "../data.ts";
 import { matmul } from "../matmul.ts";
 import { squeeze, unsqueeze } from "../movement.ts";
+import { neg } from "../unary.ts";
 import {
   batchOf,
   columns,
@@ -54,6 +56,8 @@ const lstsqOp = defineHost<LstsqAttributes>({
     const count = countOf(a!.shape);
     const [solution, residuals] = [new Float64Array(count * n * k), new Float64Array(count * k)];
     const [ranks, values] = [new Int32Array(count), new Float64Array(count * least)];
+    for (let i = 0; i < count && least === 0; i++)
+      for (let r = 0; r < m; r++) for (let c = 0; c < k; c++) residuals[i * k + c]! += b!.data[i * m * k + r * k + c]! ** 2;
     for (let i = 0; i < count && least > 0; i++) {
       const matrix = columns(a!, i, m, n);
       const { s, u, vt, info } = engine().svd(m, n, matrix.slice(), "some");
@@ -81,12 +85,24 @@ const lstsqOp = defineHost<LstsqAttributes>({
     }
     return [solution, residuals, ranks, values];
   },
-  grad: (_, { inputs: [a, b], dys: [dx], attrs: { rcond }, needs }) => {
-    if (dx == null) return [null, null];
-    const inverse = pinv(a!, { rtol: rcond });
-    return [needs[0] ? pinvGradient(a!, inverse, matmul(dx, mT(b!))) : null, needs[1] ? matmul(mT(inverse), dx) : null];
+  grad: (_, { inputs: [a, b], outputs: [x], dys: [dx, dr], attrs: { rcond }, needs }) => {
+    const total = (one: Tensor | null, other: Tensor | null): Tensor | null => (one && other ? add(one, other) : (one ?? other));
+    let da: Tensor | null = null;
+    let db: Tensor | null = null;
+    if (dx != null) {
+      const inverse = pinv(a!, { rtol: rcond });
+      if (needs[0]) da = pinvGradient(a!, inverse, matmul(dx, mT(b!)));
+      if (needs[1]) db = matmul(mT(inverse), dx);
+    }
+    if (dr != null) {
+      // Of ||A X - B||^2 at its least X, whose own change does not count.
+      const rest = mul(mul(sub(matmul(a!, x!), b!), 2), unsqueeze(dr, -2));
+      if (needs[0]) da = total(da, matmul(rest, mT(x!)));
+      if (needs[1]) db = total(db, neg(rest));
+    }
+    return [da, db];
   },
-  saves: { outputs: false },
+  saves: { outputs: [0] },
 });
 
 export interface LstsqOptions {
@@ -98,7 +114,7 @@ export interface LstsqOptions {
 
 export interface LeastSquares {
   readonly solution: Tensor;
-  /** Sums of squares [..., k], where m > n and A has full rank, but for gelsy; else empty. */
+  /** Sums of squares [..., k], with gradients, where m > n and A has full rank, but for gelsy; else empty. */
   readonly residuals: Tensor;
   /** int32, but for gels. */
   readonly rank: Tensor;
@@ -133,7 +149,7 @@ export function lstsq(a: Tensor, b: Tensor, { rcond, driver }: LstsqOptions = {}
   const hasResiduals = m > n && name !== "gelsy" && isFull;
   return {
     solution: isVector ? squeeze(solution, -1) : solution,
-    residuals: hasResiduals ? (isVector ? squeeze(residuals, -1) : residuals).detach() : none(a.dtype),
+    residuals: hasResiduals ? (isVector ? squeeze(residuals, -1) : residuals) : none(a.dtype),
     rank: name === "gels" ? none("int32") : rank,
     singularValues: bySingularValues ? singularValues.detach() : none(a.dtype),
   };

@@ -33,7 +33,7 @@ interface SvdAttributes {
   readonly full: boolean;
 }
 
-/** U, S, Vh */
+/** S, U, Vh: where no gradient comes to the first one zeros do, which singular values alone bear where some are equal. */
 const svdOp = defineHost<SvdAttributes>({
   name: "linalg.svd",
   infer: ([a], { full: isFull }) => {
@@ -41,8 +41,8 @@ const svdOp = defineHost<SvdAttributes>({
     const k = Math.min(m, n);
     const batch = batchOf(a!.shape);
     return [
-      { shape: [...batch, m, isFull ? m : k], dtype: a!.dtype },
       { shape: [...batch, k], dtype: a!.dtype },
+      { shape: [...batch, m, isFull ? m : k], dtype: a!.dtype },
       { shape: [...batch, isFull ? n : k, n], dtype: a!.dtype },
     ];
   },
@@ -65,9 +65,9 @@ const svdOp = defineHost<SvdAttributes>({
       s.set(found.s, i * k);
       putColumns(vh, i, right, n, found.vt);
     }
-    return [u, s, vh];
+    return [s, u, vh];
   },
-  grad: (_, { outputs: [u, s, vh], dys: [gu, gs, gvh] }) => [svdGradient(u!, s!, vh!, gu ?? null, gs ?? null, gvh ?? null)],
+  grad: (_, { outputs: [s, u, vh], dys: [gs, gu, gvh] }) => [svdGradient(u!, s!, vh!, gu ?? null, gs ?? null, gvh ?? null)],
   saves: { inputs: [] },
 });
 
@@ -114,7 +114,7 @@ export interface SVD {
  */
 export function svd(a: Tensor, { fullMatrices = true }: { readonly fullMatrices?: boolean | undefined } = {}): SVD {
   demandMatrices("linalg.svd", a);
-  const [U, S, Vh] = dispatch(svdOp, [a], { full: fullMatrices });
+  const [S, U, Vh] = dispatch(svdOp, [a], { full: fullMatrices });
   return { U: U!, S: S!, Vh: Vh! };
 }
 
