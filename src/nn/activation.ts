@@ -1,6 +1,8 @@
 /** Activation layers: the functions of the same names. */
 import * as functions from "../ops/activation.ts";
-import { logSoftmax as logSoftmaxOp, softmax as softmaxOp } from "../ops/softmax.ts";
+import { ShapeError } from "../errors.ts";
+import { rrelu as rreluOp, type RReluOptions } from "../ops/noisy.ts";
+import { logSoftmax as logSoftmaxOp, softmax as softmaxOp, softmin as softminOp } from "../ops/softmax.ts";
 import { tanh as tanhOp } from "../ops/unary.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
@@ -227,6 +229,107 @@ export class PReLU extends Module {
   }
 }
 
+/** The first half along an axis times the sigmoid of the second. Reference: torch.nn.GLU. */
+export class GLU extends Module {
+  readonly axis: number;
+
+  constructor(axis = -1) {
+    super();
+    this.axis = axis;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.glu(x, this.axis);
+  }
+}
+
+/** softmax of -x along an axis. Reference: torch.nn.Softmin. */
+export class Softmin extends Module {
+  readonly axis: number;
+
+  constructor(axis: number) {
+    super();
+    this.axis = axis;
+  }
+
+  forward(x: Tensor): Tensor {
+    return softminOp(x, this.axis);
+  }
+}
+
+/** softmax over the channels of [N, C, H, W] or [C, H, W]. Reference: torch.nn.Softmax2d. */
+export class Softmax2d extends Module {
+  forward(x: Tensor): Tensor {
+    if (x.rank !== 3 && x.rank !== 4) throw new ShapeError("Softmax2d", "x", "[N, C, H, W] or [C, H, W]", x.describe());
+    return softmaxOp(x, -3);
+  }
+}
+
+/** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
+export class Hardshrink extends Module {
+  readonly options: { readonly lambda?: number };
+
+  constructor(options: { readonly lambda?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.hardshrink(x, this.options);
+  }
+}
+
+/** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
+export class Softshrink extends Module {
+  readonly options: { readonly lambda?: number };
+
+  constructor(options: { readonly lambda?: number } = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.softshrink(x, this.options);
+  }
+}
+
+/** x where x > limit, value elsewhere. Reference: torch.nn.Threshold. */
+export class Threshold extends Module {
+  readonly limit: number;
+  readonly value: number;
+
+  constructor(limit: number, value: number) {
+    super();
+    this.limit = limit;
+    this.value = value;
+  }
+
+  forward(x: Tensor): Tensor {
+    return functions.threshold(x, this.limit, this.value);
+  }
+}
+
+/** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
+export class RReLU extends Module {
+  readonly options: Omit<RReluOptions, "training">;
+
+  constructor(options: Omit<RReluOptions, "training"> = {}) {
+    super();
+    this.options = options;
+  }
+
+  forward(x: Tensor): Tensor {
+    return rreluOp(x, { ...this.options, training: this.training });
+  }
+}
+
+export const glu = (axis = -1): GLU => new GLU(axis);
+export const softmin = (axis: number): Softmin => new Softmin(axis);
+export const softmax2d = (): Softmax2d => new Softmax2d();
+export const hardshrink = (options: { readonly lambda?: number } = {}): Hardshrink => new Hardshrink(options);
+export const softshrink = (options: { readonly lambda?: number } = {}): Softshrink => new Softshrink(options);
+export const threshold = (limit: number, value: number): Threshold => new Threshold(limit, value);
+export const rrelu = (options: Omit<RReluOptions, "training"> = {}): RReLU => new RReLU(options);
 export const relu = (): ReLU => new ReLU();
 export const relu6 = (): ReLU6 => new ReLU6();
 export const sigmoid = (): Sigmoid => new Sigmoid();

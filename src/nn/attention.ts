@@ -303,8 +303,9 @@ export class Transformer extends Module {
     target: Tensor,
     call: DecoderCall & { readonly sourceMask?: Tensor | null; readonly sourceKeyPaddingMask?: Tensor | null } = {},
   ): Tensor {
-    const memory = this.encoder.forward(source, { mask: call.sourceMask, keyPaddingMask: call.sourceKeyPaddingMask });
-    return this.decoder.forward(target, memory, call);
+    const { sourceMask, sourceKeyPaddingMask, ...rest } = call;
+    const memory = this.encoder.forward(source, { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask });
+    return this.decoder.forward(target, memory, rest);
   }
 
   /** [size, size]: 0 up to each place, -Infinity behind it. */

@@ -13,6 +13,8 @@ import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
 export interface InstanceNormLayerOptions extends AffineOptions {
+  /** Whether there is a bias beside the weight. Default: true. */
+  readonly bias?: boolean | undefined;
   /** Share of each batch in the running statistics. Default: 0.1. */
   readonly momentum?: number | undefined;
   /** Whether running statistics are kept, and used in eval mode. Default: false. */
@@ -35,7 +37,7 @@ abstract class InstanceNorm extends Module {
     this.options = options;
     if (options.affine === true) {
       this.weight = parameter([channels], options, (p) => void constant(p, 1));
-      this.bias = parameter([channels], options, (p) => void constant(p, 0));
+      if (options.bias !== false) this.bias = parameter([channels], options, (p) => void constant(p, 0));
     }
     if (options.trackRunningStats !== true) return;
     const at = { device: options.device, dtype: options.dtype };

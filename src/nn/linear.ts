@@ -1,5 +1,6 @@
 /** Layers of matrix products. */
 import { linear as linearOperation } from "../ops/matmul.ts";
+import { bilinear as bilinearOperation } from "../ops/noisy.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
@@ -38,6 +39,32 @@ export class Linear extends Module {
   }
 }
 
+/** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
+export class Bilinear extends Module {
+  /** [outputs, inputs of a, inputs of b] */
+  weight: Parameter;
+  /** [outputs] */
+  bias: Parameter | null;
+
+  constructor(firstInputs: number, secondInputs: number, outputs: number, options: LinearOptions = {}) {
+    super();
+    demandCount("Bilinear", "firstInputs", firstInputs);
+    demandCount("Bilinear", "secondInputs", secondInputs);
+    demandCount("Bilinear", "outputs", outputs);
+    this.weight = uniformParameter([outputs, firstInputs, secondInputs], firstInputs, options);
+    this.bias = options.bias === false ? null : uniformParameter([outputs], firstInputs, options);
+  }
+
+  forward(a: Tensor, b: Tensor): Tensor {
+    return bilinearOperation(a, b, this.weight, this.bias);
+  }
+
+  protected override describeOptions(): string {
+    const [outputs, first, second] = this.weight.shape;
+    return `${first}, ${second}, outputs=${outputs}, bias=${this.bias !== null}`;
+  }
+}
+
 /** Gives its input back. Reference: torch.nn.Identity. */
 export class Identity extends Module {
   forward(x: Tensor): Tensor {
@@ -46,4 +73,6 @@ export class Identity extends Module {
 }
 
 export const linear = (inputs: number, outputs: number, options: LinearOptions = {}): Linear => new Linear(inputs, outputs, options);
+export const bilinear = (firstInputs: number, secondInputs: number, outputs: number, options: LinearOptions = {}): Bilinear =>
+  new Bilinear(firstInputs, secondInputs, outputs, options);
 export const identity = (): Identity => new Identity();

@@ -4,6 +4,7 @@ import * as functions from "../ops/loss.ts";
 import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
+import { kept } from "./kept.ts";
 
 /** mseLoss. Reference: torch.nn.MSELoss. */
 export class MSELoss extends Module {
@@ -67,7 +68,7 @@ export class BCELoss extends Module {
 
   constructor(options: BinaryOptions = {}) {
     super();
-    this.options = options;
+    this.options = kept(this, options, { weight: "weight" });
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
@@ -81,7 +82,7 @@ export class BCEWithLogitsLoss extends Module {
 
   constructor(options: LogitsOptions = {}) {
     super();
-    this.options = options;
+    this.options = kept(this, options, { weight: "weight", posWeight: "pos_weight" });
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
@@ -95,7 +96,7 @@ export class NLLLoss extends Module {
 
   constructor(options: NllOptions = {}) {
     super();
-    this.options = options;
+    this.options = kept(this, options, { weight: "weight" });
   }
 
   forward(x: Tensor, target: Tensor): Tensor {
@@ -109,7 +110,7 @@ export class CrossEntropyLoss extends Module {
 
   constructor(options: CrossEntropyOptions = {}) {
     super();
-    this.options = options;
+    this.options = kept(this, options, { weight: "weight" });
   }
 
   forward(x: Tensor, target: Tensor): Tensor {

@@ -5,14 +5,15 @@ import * as functions from "../ops/margin-loss.ts";
 import type { GaussianOptions, MarginOptions, MultiMarginOptions, PoissonOptions, TripletOptions } from "../ops/margin-loss.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
+import { kept } from "./kept.ts";
 
 /** A module that keeps the options of a loss. */
-abstract class Loss<Options> extends Module {
+abstract class Loss<Options extends object> extends Module {
   readonly options: Options;
 
-  constructor(options: Options) {
+  constructor(options: Options, names: { readonly [K in keyof Options]?: string } = {}) {
     super();
-    this.options = options;
+    this.options = kept(this, options, names);
   }
 }
 
@@ -63,7 +64,7 @@ export class SoftMarginLoss extends Loss<LossOptions> {
 /** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
 export class MultiMarginLoss extends Loss<MultiMarginOptions> {
   constructor(options: MultiMarginOptions = {}) {
-    super(options);
+    super(options, { weight: "weight" });
   }
 
   forward(x: Tensor, y: Tensor): Tensor {
@@ -85,7 +86,7 @@ export class MultiLabelMarginLoss extends Loss<LossOptions> {
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
 export class MultiLabelSoftMarginLoss extends Loss<LossOptions & { readonly weight?: Tensor | null | undefined }> {
   constructor(options: LossOptions & { readonly weight?: Tensor | null | undefined } = {}) {
-    super(options);
+    super(options, { weight: "weight" });
   }
 
   forward(x: Tensor, y: Tensor): Tensor {

@@ -22,6 +22,8 @@ export interface BatchNormLayerOptions extends LayerOptions {
   readonly momentum?: number | null | undefined;
   /** Whether there are weight and bias. Default: true. */
   readonly affine?: boolean | undefined;
+  /** Whether there is a bias beside the weight. Default: true. */
+  readonly bias?: boolean | undefined;
   /** Whether running statistics are kept, and used in eval mode. Default: true. */
   readonly trackRunningStats?: boolean | undefined;
 }
@@ -48,11 +50,12 @@ abstract class BatchNorm extends Module {
           constant(p, 1);
         })
       : null;
-    this.bias = affine
-      ? parameter([channels], options, (p) => {
-          constant(p, 0);
-        })
-      : null;
+    this.bias =
+      affine && options.bias !== false
+        ? parameter([channels], options, (p) => {
+            constant(p, 0);
+          })
+        : null;
     if (options.trackRunningStats === false) return;
     const at = { device: options.device, dtype: options.dtype };
     // Names in the state are PyTorch's.
@@ -157,7 +160,7 @@ export class GroupNorm extends Module {
   weight: Parameter | null;
   bias: Parameter | null;
 
-  constructor(groups: number, channels: number, options: AffineOptions = {}) {
+  constructor(groups: number, channels: number, options: AffineOptions & { readonly bias?: boolean | undefined } = {}) {
     super();
     demandCount("GroupNorm", "groups", groups);
     demandCount("GroupNorm", "channels", channels);
@@ -170,11 +173,12 @@ export class GroupNorm extends Module {
           constant(p, 1);
         })
       : null;
-    this.bias = affine
-      ? parameter([channels], options, (p) => {
-          constant(p, 0);
-        })
-      : null;
+    this.bias =
+      affine && options.bias !== false
+        ? parameter([channels], options, (p) => {
+            constant(p, 0);
+          })
+        : null;
   }
 
   forward(x: Tensor): Tensor {

@@ -1,6 +1,7 @@
 /** Pooling layers: the functions of the same names, with their options kept. */
 import * as adaptive from "../ops/adaptive-pool.ts";
 import * as pool from "../ops/pool.ts";
+import * as unpool from "../ops/unpool.ts";
 import type { PerAxis } from "../ops/window.ts";
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
@@ -119,6 +120,57 @@ export class AdaptiveMaxPool3d extends AdaptivePool {
   }
 }
 
+abstract class LpPool extends Pool<unpool.LpOptions> {
+  readonly p: number;
+
+  constructor(p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}) {
+    super(kernelSize, options);
+    this.p = p;
+  }
+}
+
+/** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
+export class LPPool1d extends LpPool {
+  forward(x: Tensor): Tensor {
+    return unpool.lpPool1d(x, this.p, this.kernelSize, this.options);
+  }
+}
+
+/** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
+export class LPPool2d extends LpPool {
+  forward(x: Tensor): Tensor {
+    return unpool.lpPool2d(x, this.p, this.kernelSize, this.options);
+  }
+}
+
+/** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
+export class LPPool3d extends LpPool {
+  forward(x: Tensor): Tensor {
+    return unpool.lpPool3d(x, this.p, this.kernelSize, this.options);
+  }
+}
+
+abstract class FractionalPool extends Pool<unpool.FractionalOptions> {
+  // oxlint-disable-next-line no-useless-constructor -- the options must be given here
+  constructor(kernelSize: PerAxis, options: unpool.FractionalOptions) {
+    super(kernelSize, options);
+  }
+}
+
+/** fractionalMaxPool2d. Reference: torch.nn.FractionalMaxPool2d. */
+export class FractionalMaxPool2d extends FractionalPool {
+  forward(x: Tensor): Tensor {
+    return unpool.fractionalMaxPool2d(x, this.kernelSize, this.options);
+  }
+}
+
+/** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
+export class FractionalMaxPool3d extends FractionalPool {
+  forward(x: Tensor): Tensor {
+    return unpool.fractionalMaxPool3d(x, this.kernelSize, this.options);
+  }
+}
+
 export const maxPool1d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}): MaxPool1d => new MaxPool1d(kernelSize, options);
 export const maxPool2d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}): MaxPool2d => new MaxPool2d(kernelSize, options);
 export const maxPool3d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}): MaxPool3d => new MaxPool3d(kernelSize, options);
@@ -131,3 +183,10 @@ export const adaptiveAvgPool3d = (outputSize: OutputSize): AdaptiveAvgPool3d => 
 export const adaptiveMaxPool1d = (outputSize: OutputSize): AdaptiveMaxPool1d => new AdaptiveMaxPool1d(outputSize);
 export const adaptiveMaxPool2d = (outputSize: OutputSize): AdaptiveMaxPool2d => new AdaptiveMaxPool2d(outputSize);
 export const adaptiveMaxPool3d = (outputSize: OutputSize): AdaptiveMaxPool3d => new AdaptiveMaxPool3d(outputSize);
+export const lpPool1d = (p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}): LPPool1d => new LPPool1d(p, kernelSize, options);
+export const lpPool2d = (p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}): LPPool2d => new LPPool2d(p, kernelSize, options);
+export const lpPool3d = (p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}): LPPool3d => new LPPool3d(p, kernelSize, options);
+export const fractionalMaxPool2d = (kernelSize: PerAxis, options: unpool.FractionalOptions): FractionalMaxPool2d =>
+  new FractionalMaxPool2d(kernelSize, options);
+export const fractionalMaxPool3d = (kernelSize: PerAxis, options: unpool.FractionalOptions): FractionalMaxPool3d =>
+  new FractionalMaxPool3d(kernelSize, options);

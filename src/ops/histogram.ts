@@ -2,7 +2,7 @@
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
-import { sizeOf } from "../shape.ts";
+import { sameShape, showShape, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { eq, ge, le } from "./compare.ts";
@@ -133,6 +133,8 @@ export function histogramdd(
   );
   const shape = edges.map((e) => e.size - 1);
   const count = points.shape[0]!;
+  if (weight !== null && !sameShape(weight.shape, x.shape.slice(0, -1)))
+    throw new ShapeError("histogramdd", "weight", showShape(x.shape.slice(0, -1)), weight.describe());
   const own = weights("histogramdd", x, weight, count);
   let hist = zeros(shape, { dtype: x.dtype, device: x.device });
   if (count > 0) {

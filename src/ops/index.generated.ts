@@ -845,7 +845,7 @@ export const nativeGroupNorm = function ($0: never, $1: never, $2: never = undef
  * Reference: torch.native_batch_norm.
  */
 export const nativeBatchNorm = function ($0: never, $1: never, $2: never, $3: never = undefined as never, $4: never = undefined as never, $5: never = undefined as never) { if (!(isTensor($0) && (isTensor($1) || kinds.kind193.is($1)) && (isTensor($2) || kinds.kind193.is($2)) && (isTensor($3) || kinds.kind21.is($3)) && (isTensor($4) || kinds.kind21.is($4)) && ($5 === undefined || kinds.kind204.is($5)) && (arguments.length <= 6 || isAll(arguments, 6)))) throw refused("nativeBatchNorm", "x:0 runningMean:104 runningVariance:104 weight:24 bias:24 options:105", arguments); try { return $nativeNorm.nativeBatchNorm($0, $1, $2, $3, $4, $5); } catch (error) { throw under("nativeBatchNorm", error); } } as unknown as typeof $nativeNorm.nativeBatchNorm;
-export { type GumbelOptions } from "./noisy.ts";
+export { type RReluOptions, type GumbelOptions } from "./noisy.ts";
 /** x where x > 0, a slope drawn uniformly from [lower, upper) times x elsewhere. Reference: torch.nn.functional.rrelu. */
 export const rrelu = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind206.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("rrelu", "x:0 options:106", arguments); try { return $noisy.rrelu($0, $1); } catch (error) { throw under("rrelu", error); } } as unknown as typeof $noisy.rrelu;
 /** softmax((x + Gumbel noise) / tau): a differentiable draw of a class. Reference: torch.nn.functional.gumbel_softmax. */
@@ -1609,7 +1609,7 @@ export { type UniqueOptions, type Unique } from "./unique.ts";
 export const unique = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind236.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("unique", "x:0 options:121", arguments); try { return $unique.unique($0, $1); } catch (error) { throw under("unique", error); } } as unknown as typeof $unique.unique;
 /** unique() of neighbours only: runs of equal elements, in their order. Reference: torch.unique_consecutive. */
 export const uniqueConsecutive = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind236.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("uniqueConsecutive", "x:0 options:121", arguments); try { return $unique.uniqueConsecutive($0, $1); } catch (error) { throw under("uniqueConsecutive", error); } } as unknown as typeof $unique.uniqueConsecutive;
-export { type UnpoolOptions, type FractionalOptions } from "./unpool.ts";
+export { type UnpoolOptions, type LpOptions, type FractionalOptions } from "./unpool.ts";
 /** Values at the places that maxPool1dWithIndices found, zeros elsewhere. Reference: torch.nn.functional.max_unpool1d. DirectML: SCATTER. */
 export const maxUnpool1d = function ($0: never, $1: never, $2: never, $3: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && kinds.kind111.is($2) && ($3 === undefined || kinds.kind318.is($3)) && (arguments.length <= 4 || isAll(arguments, 4)))) throw refused("maxUnpool1d", "x:0 indices:0 size:60 options:164", arguments); try { return $unpool.maxUnpool1d($0, $1, $2, $3); } catch (error) { throw under("maxUnpool1d", error); } } as unknown as typeof $unpool.maxUnpool1d;
 /** maxUnpool1d over two spatial axes. Reference: torch.nn.functional.max_unpool2d. */

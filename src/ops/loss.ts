@@ -10,7 +10,7 @@ import type { Tensor } from "../tensor.ts";
 import type { Expr } from "../graph/graph.ts";
 import { logSigmoid } from "./activation.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { ge, le, logicalAnd, lt } from "./compare.ts";
+import { ge, le, logicalAnd, lt, ne } from "./compare.ts";
 import { itemSync } from "./data.ts";
 import { formula } from "./formula.ts";
 import { all, mean, sum } from "./reduce.ts";
@@ -169,7 +169,7 @@ export function klDiv(
 ): Tensor {
   pair("klDiv", x, target);
   const { reduction = "mean", logTarget = false } = options;
-  const safe = logTarget ? target : where(lt(0, target), target, 1);
+  const safe = logTarget ? target : where(ne(target, 0), target, 1);
   const loss = logTarget ? mul(exp(target), sub(target, x)) : sub(mul(target, log(safe)), mul(target, x));
   return reduction === "batchmean" ? div(sum(loss), x.shape[0] ?? 1) : reduceLoss("klDiv", loss, { reduction });
 }

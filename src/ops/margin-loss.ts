@@ -3,7 +3,7 @@ import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { AutogradError, DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
-import { sameShape, showShape } from "../shape.ts";
+import { isBroadcastableTo, sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { eq, gt, le, logicalAnd, logicalNot, lt, ne } from "./compare.ts";
@@ -202,11 +202,11 @@ export function gaussianNllLoss(x: Tensor, target: Tensor, variance: Tensor, opt
   let v = variance;
   if (!sameShape(v.shape, x.shape)) {
     if (sameShape(v.shape, x.shape.slice(0, -1))) v = unsqueeze(v, -1);
-    else if (v.rank !== x.rank || v.shape.at(-1) !== 1 || !sameShape(v.shape.slice(0, -1), x.shape.slice(0, -1)))
+    else if (v.rank !== x.rank || !isBroadcastableTo(v.shape, x.shape))
       throw new ShapeError(
         "gaussianNllLoss",
         "variance",
-        `of x's shape ${showShape(x.shape)}, or without its last axis`,
+        `one that broadcasts to x's shape ${showShape(x.shape)}, or without its last axis`,
         variance.describe(),
       );
   }

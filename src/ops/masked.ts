@@ -39,15 +39,15 @@ function filled(operation: string, x: Tensor, mask: Tensor | null | undefined, v
   const [y, m] = spread(operation, x, mask);
   return where(m, y, value);
 }
-/** x with what changes no extreme where the mask is false. */
-const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, fold: "amax" | "amin"): Tensor =>
-  mask == null ? x : toDType(filled(operation, x, mask, identityOf(fold, x.dtype)), x.dtype);
-const real = (x: Tensor, dtype?: DType): Tensor => (dtype === undefined ? asFloat(x) : toDType(x, dtype));
 /** What has no extreme, mean or deviation in PyTorch. */
 function numeric(operation: string, x: Tensor): Tensor {
   if (x.dtype === "bool") throw new DTypeError(operation, "x", "a number", x.describe());
   return x;
 }
+/** x with what changes no extreme where the mask is false. */
+const fill = (operation: string, x: Tensor, mask: Tensor | null | undefined, fold: "amax" | "amin"): Tensor =>
+  mask == null ? x : toDType(filled(operation, numeric(operation, x), mask, identityOf(fold, x.dtype)), x.dtype);
+const real = (x: Tensor, dtype?: DType): Tensor => (dtype === undefined ? asFloat(x) : toDType(x, dtype));
 
 /** The sum of what counts. Reference: torch.masked.sum. */
 export const sum = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
@@ -61,10 +61,10 @@ export function prod(x: Tensor, axis: Axes = null, { mask, ...options }: Masked 
 }
 /** The largest of what counts. Reference: torch.masked.amax. */
 export const amax = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
-  amaxOp(fill("masked.amax", numeric("masked.amax", x), mask, "amax"), axis, options);
+  amaxOp(fill("masked.amax", x, mask, "amax"), axis, options);
 /** The smallest of what counts. Reference: torch.masked.amin. */
 export const amin = (x: Tensor, axis: Axes = null, { mask, ...options }: Masked = {}): Tensor =>
-  aminOp(fill("masked.amin", numeric("masked.amin", x), mask, "amin"), axis, options);
+  aminOp(fill("masked.amin", x, mask, "amin"), axis, options);
 /** The place of the largest of what counts. Reference: torch.masked.argmax. */
 export const argmax = (x: Tensor, axis: number | null = null, { mask, ...options }: ArgOptions & MaskOption = {}): Tensor =>
   argmaxOp(fill("masked.argmax", x, mask, "amax"), axis, options);

@@ -19,7 +19,7 @@ import { log, neg } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 import { normalizeAxis } from "../shape.ts";
 
-interface RReluOptions {
+export interface RReluOptions {
   /** Default: 1 / 8. */
   readonly lower?: number | undefined;
   /** Default: 1 / 3. */

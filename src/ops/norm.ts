@@ -228,8 +228,10 @@ export function batchNorm(
       throw new ValueError("batchNorm", "runningMean and runningVariance", "tensors, unless training", null);
     return call(batchNormOp, [x, toDType(runningMean, x.dtype), toDType(runningVariance, x.dtype), w, b], { epsilon });
   }
-  const count = x.size / x.shape[1]!;
-  if (count <= 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
+  const count = sizeOf(x.shape.filter((_, i) => i !== 1));
+  // A batch without samples says nothing of the running statistics.
+  if (count === 0) return call(contiguousOp, [x], undefined);
+  if (count === 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
   const [y, average, variance] = dispatch(batchNormTrainingOp, [x, w, b], { epsilon }) as [Tensor, Tensor, Tensor];
   noGrad(() => {
     if (runningMean !== null) move(runningMean, average, 1, momentum);

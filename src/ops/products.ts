@@ -1,5 +1,5 @@
 /** Products made of matrix products: chains, batches summed, Kronecker and cross products. */
-import { ShapeError, ValueError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isHalf, isFloat, resultType } from "../dtype.ts";
 import { isBroadcastableTo, normalizeAxis, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -24,6 +24,10 @@ function added(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta 
   return beta === 0 ? right : add(scaled(c, beta), right);
 }
 
+function demandLike(operation: string, a: Tensor, t: Tensor, argument: string): void {
+  if (t.dtype !== a.dtype) throw new DTypeError(operation, argument, `of a's dtype ${a.dtype}`, t.describe());
+}
+
 function demandRank(operation: string, argument: string, x: Tensor, rank: number): void {
   if (x.rank !== rank) throw new ShapeError(operation, argument, `of ${rank} axes`, x.describe());
 }
@@ -43,6 +47,7 @@ export function addbmm(c: Tensor, a: Tensor, b: Tensor, { alpha = 1, beta = 1 }:
 export function addmv(c: Tensor, a: Tensor, b: Tensor, options: Scale = {}): Tensor {
   demandRank("addmv", "a", a, 2);
   demandRank("addmv", "b", b, 1);
+  demandLike("addmv", a, c, "c");
   return roundedOnce([c, a, b], (z, x, y) => added("addmv", z!, matmul(x!, y!), options));
 }
 
@@ -118,10 +123,11 @@ export function kron(a: Tensor, b: Tensor): Tensor {
  */
 export function cross(a: Tensor, b: Tensor, axis?: number): Tensor {
   if (a.rank !== b.rank) throw new ShapeError("cross", "b", `of ${a.rank} axes, like a`, b.describe());
+  demandLike("cross", a, b, "b");
   const at = axis === undefined ? a.shape.findIndex((d, i) => d === 3 && b.shape[i] === 3) : normalizeAxis("cross", axis, a.rank);
   if (at < 0 || a.shape[at] !== 3 || b.shape[at] !== 3)
     throw new ShapeError("cross", "a and b", "of length 3 along the axis", `${a.describe()}, ${b.describe()}`);
-  const dtype = resultType([a, b]);
+  const { dtype } = a;
   // The two products nearly cancel: halves are multiplied in single precision.
   const inner = isHalf(dtype) ? "float32" : dtype;
   const [x, y] = [toDType(a, inner), toDType(b, inner)];

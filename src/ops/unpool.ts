@@ -78,7 +78,8 @@ export const maxUnpool2d = (x: Tensor, indices: Tensor, size: PerAxis, options: 
 export const maxUnpool3d = (x: Tensor, indices: Tensor, size: PerAxis, options: UnpoolOptions = {}): Tensor =>
   maxUnpool("maxUnpool3d", 3, x, indices, size, options);
 
-type LpOptions = Pick<PoolOptions, "stride" | "ceilMode">;
+/** How windows of lpPool lie. */
+export type LpOptions = Pick<PoolOptions, "stride" | "ceilMode">;
 function lpPool(x: Tensor, p: number, count: number, average: (x: Tensor) => Tensor): Tensor {
   const sums = average(pow(x, p));
   return pow(mul(mul(sign(sums), relu(abs(sums))), count), 1 / p);

@@ -12,24 +12,24 @@ export type { DataLoaderOptions } from "../data/loader.ts";
  * Stacks samples: tensors along a new first axis; whole numbers as int32, other numbers as float32, bigints as int64; typed arrays as
  * rows of their dtype; arrays and objects member by member. Throws unless all samples are alike. Reference: torch.utils.data.default_collate.
  */
-export const collate = guarded($dataCollate.collate, "collate", "samples:100");
+export const collate = guarded($dataCollate.collate, "collate", "samples:102");
 /** Some samples of another data set, by their numbers there. */
-export const Subset = checkedClass($dataDataset.Subset, "dataset:210 indices:66", "get index:5");
+export const Subset = checkedClass($dataDataset.Subset, "dataset:213 indices:68", "get index:5");
 export type Subset<Sample> = $dataDataset.Subset<Sample>;
 /** Rows of tensors with equal first axes: sample i is row i of each. */
-export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:44", "get index:5;batch indices:66");
+export const TensorDataset = checkedClass($dataDataset.TensorDataset, "...tensors:44", "get index:5;batch indices:68");
 export type TensorDataset = $dataDataset.TensorDataset;
 /**
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
  */
-export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:99 options:211");
+export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:101 options:214");
 /** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */
-export const parseIdx = guarded($dataIdx.parseIdx, "parseIdx", "bytes:95 source:171");
+export const parseIdx = guarded($dataIdx.parseIdx, "parseIdx", "bytes:97 source:174");
 /** Reads an IDX file. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
-export const readIdx = guardedAsync($dataIdx.readIdx, "readIdx", "path:99");
+export const readIdx = guardedAsync($dataIdx.readIdx, "readIdx", "path:101");
 /** `for await (const batch of loader)`; each loop is one pass over the data set. Batches live until they are disposed of. */
-export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:210 options:212");
+export const DataLoader = checkedClass($dataLoader.DataLoader, "dataset:213 options:215");
 export type DataLoader<S, B = $dataCollate.Batch<S>> = $dataLoader.DataLoader<S, B>;
 /** A DataLoader of a data set. */
 export const dataLoader = factory(DataLoader, $dataLoader.dataLoader);

@@ -114,13 +114,19 @@ export class Call {
   }
 
   #item(t: dx.Tensor, name: string): number {
+    if (t.size !== 1) throw new dx.DTypeError(this.case.op, name, "a number", t.describe());
+    return [this.recorded(t)].flat()[0] as number;
+  }
+
+  /** The numbers of an operand that PyTorch reads where the caller says toArraySync() here; of a scalar the number. */
+  recorded(t: dx.Tensor): number | readonly number[] {
     const [path] = [...this.tensors].find(([, found]) => found === t)!;
-    const recorded = (JSON.parse(path) as Path).reduce<unknown>(
+    const v = (JSON.parse(path) as Path).reduce<unknown>(
       (at, key) => (at as Record<string | number, unknown>)[key],
       this.case,
     ) as GoldenTensor;
-    if (t.size !== 1) throw new dx.DTypeError(this.case.op, name, "a number", t.describe());
-    return Number(elementsOf(recorded)[0]);
+    const all = elementsOf(v).map(Number);
+    return t.rank === 0 ? all[0]! : all;
   }
 
   bool(name: string): boolean {

@@ -245,6 +245,10 @@ eachDevice("gradients as PyTorch's", (device) => {
       () => dx.inner(t([1, 2]), int64([1, 2])),
       () => dx.tensordot(t([1, 2]), int64([1, 2]), 1),
       () => dx.vecdot(int64([1, 2]), int64([1, 2])),
+      () => dx.cross(t([1, 2, 3]), int64([1, 2, 3])),
+      () => dx.addmv(int64([1]), t([[1, 2]]), t([1, 2])),
+      () => dx.histogramdd(dx.ones([2, 2, 1]), [2], { weight: dx.ones([4]) }),
+      () => dx.masked.amax(dx.tensor([true, false]), null, { mask: dx.tensor([true, true]) }),
       () => dx.squeeze(dx.ones([1, 2]), [0, 0]),
       () => dx.nanmean(int64([1, 2])),
       () => dx.topk(dx.tensor([true, false]), 1),
@@ -278,5 +282,6 @@ eachDevice("gradients as PyTorch's", (device) => {
     expect(integers(dx.selectScatter(dx.zeros([2, 2]), int64([3, 4]), 0, 1))).toEqual([0, 0, 3, 4]);
     expect(integers(dx.masked.sum(t([1, 2, 3]), null, { mask: t([1, 0, 2]) }))).toEqual([4]);
     expect(integers(dx.full([2], -8.5, { dtype: "int64" }))).toEqual([-8, -8]);
+    expect(numbers(dx.masked.amax(dx.tensor([true, false]))).map(Boolean)).toEqual([true]);
   });
 });

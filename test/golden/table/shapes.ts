@@ -4,8 +4,7 @@ import type { Call } from "../call.ts";
 import { op, type Entry, type Table } from "./entry.ts";
 
 /** Places as a tensor are read: here the caller says toArraySync(). */
-const sections = (c: Call): number | readonly number[] => { const v = given(c); return v instanceof dx.Tensor ? read(v) : v; };
-const read = (t: dx.Tensor): number | readonly number[] => (t.rank === 0 ? dx.itemSync(t) : (t.toArraySync() as bigint[]).map(Number));
+const sections = (c: Call): number | readonly number[] => { const v = given(c); return v instanceof dx.Tensor ? c.recorded(v) : v; };
 const given = (c: Call): number | readonly number[] | dx.Tensor => (c.get("indices", "sections", "indices_or_sections", "split_size_or_sections") ?? c.positional[1]) as number | dx.Tensor;
 const variadic = (f: (...tensors: dx.Tensor[]) => dx.Tensor | dx.Tensor[]): Entry => op((c) => f(...c.several()));
 const meshgrid = op((c) => dx.meshgrid(c.several(), { indexing: c.text("indexing", "ij") as "ij" }));
