@@ -1,4 +1,4 @@
-/** Shaders that do the same in several shapes: how their memory is seen, bytes in flight, sizes of groups, tiles of a product. */
+/** Shaders that do the same in several shapes: widths of accesses, bytes in flight, sizes of groups, tiles of a product. */
 import * as dx from "dxtensor";
 
 /** Members that the published types leave out: aligned accesses that the shader itself keeps inside. */
@@ -10,16 +10,8 @@ const unguarded = (x: unknown): Unguarded => x as Unguarded;
 
 type Floats = dx.BufferElements<"f32">;
 
-/** "structured" is what wide aligned accesses give; one access that is not aligned makes memory "raw"; "words" moves 4 bytes a thread at once, neighbours side by side. */
-export type Form = "raw" | "structured" | "words";
-
-/** Never runs: no tensor has so many elements. */
-function makeRaw(s: { if(condition: dx.Bool, then: () => void): void }, from: readonly Floats[], to: Floats): void {
-  const { size } = to;
-  s.if(size.eq(0xffffffff), () => {
-    for (const x of from) to.stores(size.add(1), x.loads(size.add(1), 2));
-  });
-}
+/** "wide" moves 16 aligned bytes a thread at once, as a structure or a texel; "words" 4 bytes, neighbours side by side. */
+export type Form = "wide" | "words";
 
 export interface Flat {
   readonly form: Form;
@@ -29,16 +21,14 @@ export interface Flat {
 
 const flat = (form: Form, depth: number, threads = 256): Flat => ({ form, depth, threads });
 export const FLAT: readonly Flat[] = [
-  flat("structured", 1),
-  flat("raw", 1),
-  flat("structured", 2),
-  flat("structured", 4),
-  flat("raw", 4),
-  flat("structured", 8),
-  flat("structured", 1, 128),
-  flat("structured", 1, 512),
-  flat("structured", 1, 1024),
-  flat("structured", 2, 512),
+  flat("wide", 1),
+  flat("wide", 2),
+  flat("wide", 4),
+  flat("wide", 8),
+  flat("wide", 1, 128),
+  flat("wide", 1, 512),
+  flat("wide", 1, 1024),
+  flat("wide", 2, 512),
   flat("words", 1),
   flat("words", 2),
   flat("words", 4),
@@ -68,13 +58,11 @@ export function sumOf(count: number, { form, depth, threads }: Flat): (x: readon
       const sums = values[i]!.reduce((a, b) => a.map((v, k) => v.add(b[k]!)));
       unguarded(y).storesInside(at, sums);
     });
-    if (form === "raw") makeRaw(s, from, y as unknown as Floats);
   });
   return (x) => sum(Object.fromEntries(names.map((name, i) => [name, x[i]!])))["y"]!;
 }
 
 export interface Tile {
-  readonly form: Form;
   readonly bm: number;
   readonly bn: number;
   readonly bk: number;
@@ -87,7 +75,6 @@ export interface Tile {
 }
 
 const tile = (bm: number, bn: number, bk: number, tm: number, tn: number, more: Partial<Tile> = {}): Tile => ({
-  form: "structured",
   bm,
   bn,
   bk,
@@ -102,8 +89,7 @@ export const TILES: readonly Tile[] = [
   tile(128, 128, 8, 8, 8, { stages: 2 }),
   tile(128, 128, 8, 8, 8, { stages: 2, pad: 4 }),
   tile(128, 128, 16, 8, 8),
-  tile(128, 128, 16, 8, 8, { pad: 4, form: "structured" }),
-  tile(128, 64, 16, 8, 8, { form: "raw" }),
+  tile(128, 128, 16, 8, 8, { pad: 4 }),
   tile(128, 64, 16, 8, 8),
   tile(128, 64, 16, 8, 8, { stages: 2 }),
   tile(128, 64, 16, 8, 8, { stages: 2, pad: 4 }),
@@ -114,11 +100,11 @@ export const TILES: readonly Tile[] = [
   tile(64, 64, 16, 8, 4, { stages: 2, pad: 4 }),
 ];
 
-export const nameOf = ({ form, bm, bn, bk, tm, tn, stages, pad }: Tile): string =>
-  `${form}, ${bm}x${bn}x${bk}, ${tm}x${tn} a thread, ${stages} stages${pad === 0 ? "" : `, ${pad} between`}`;
+export const nameOf = ({ bm, bn, bk, tm, tn, stages, pad }: Tile): string =>
+  `${bm}x${bn}x${bk}, ${tm}x${tn} a thread, ${stages} stages${pad === 0 ? "" : `, ${pad} between`}`;
 
 /** A product whose sizes are multiples of the tile's: see docs/shaders.md. */
-export function productOf({ form, bm, bn, bk, tm, tn, stages, pad }: Tile): (a: dx.Tensor, b: dx.Tensor) => dx.Tensor {
+export function productOf({ bm, bn, bk, tm, tn, stages, pad }: Tile): (a: dx.Tensor, b: dx.Tensor) => dx.Tensor {
   const [across, down] = [bn / tn, bm / tm];
   const threads = across * down;
   const product = dx.shader(
@@ -199,7 +185,6 @@ export function productOf({ form, bm, bn, bk, tm, tn, stages, pad }: Tile): (a: 
         for (let j = 0; j < tn; j += 4)
           unguarded(c).storesInside(y.mul(n).add(column.add(tx.mul(4)).add((j / 4) * (bn / (tn / 4)))), entries.slice(j, j + 4).map((v) => v.value)); // prettier-ignore
       });
-      if (form === "raw") makeRaw(s, [a, b], c);
     },
   );
   return (a, b) => product({ a, b }).c;

@@ -102,6 +102,7 @@ napi_value OpenDeviceCall(Environment& environment, Arguments in) {
   object.Set("isUnifiedMemory", context.is_unified_memory);
   object.Set("waveLanes", context.wave_lanes);
   object.Set("runsShaders", context.serialize_root_signature != nullptr);
+  object.Set("readsTexels", context.reads_texels);
   return object;
 }
 

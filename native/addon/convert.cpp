@@ -213,9 +213,15 @@ dml::ShaderDesc ToShader(const js::Value& object, const Place& place) {
   if (constants.size() % 4) Unfit(place + ".constants", "whole words");
   shader.constants.resize(constants.size() / 4);
   if (!constants.empty()) std::memcpy(shader.constants.data(), constants.data(), constants.size());
-  shader.strides = ToBytes(object.Get("strides"), place + ".strides");
-  for (uint8_t stride : shader.strides)
-    if (stride != 0 && stride != 4 && stride != 8 && stride != 16) Unfit(place + ".strides", "0, 4, 8 or 16");
+  const std::vector<uint8_t> views = ToBytes(object.Get("views"), place + ".views");
+  if (views.size() % 2 || views.size() / 2 > dml::kMostShaderViews)
+    Unfit(place + ".views", "two bytes for each of at most " + std::to_string(dml::kMostShaderViews));
+  for (size_t i = 0; i < views.size(); i += 2) {
+    const uint8_t form = views[i + 1];
+    if (form != 0 && form != 4 && form != 8 && form != 16 && form != dml::ShaderView::kTexels)
+      Unfit(place + ".views", "0, 4, 8, 16 or 255 behind each buffer's number");
+    shader.views.push_back({views[i], form});
+  }
   js::Value groups = Array(object.Get("groups"), place + ".groups");
   if (groups.Length() != 3) Unfit(place + ".groups", "3 numbers");
   for (uint32_t i = 0; i < 3; ++i) shader.groups[i] = Whole<uint32_t>(groups.At(i), place + ".groups");

@@ -90,25 +90,26 @@ void BoundSet::BindDispatch(const HeapPool& pool, size_t index) {
   }
 }
 
-// A last structure that the range ends in is seen as a whole: what is bound begins and ends at multiples of 16 bytes.
+// A last structure or texel that the range ends in is seen as a whole: what is bound begins and ends at multiples of 16 bytes.
 void BoundSet::BindViews(const HeapPool& pool, const DispatchStep& step, const DescriptorHeaps::Region& region) const {
   const UINT increment = context_.d3d->GetDescriptorHandleIncrementSize(D3D12_DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV);
   D3D12_CPU_DESCRIPTOR_HANDLE at = region.cpu;
-  const uint8_t* stride = program_.operators[step.op].strides.data();
-  for (const auto* ranges : {&step.inputs, &step.outputs})
-    for (const SlotRange& range : *ranges) {
-      const Address address = slots_[static_cast<size_t>(range.slot)] + range.offset;
-      D3D12_UNORDERED_ACCESS_VIEW_DESC view{};
-      const uint64_t unit = *stride ? *stride : 4;
-      view.Format = *stride ? DXGI_FORMAT_UNKNOWN : DXGI_FORMAT_R32_TYPELESS;
-      view.ViewDimension = D3D12_UAV_DIMENSION_BUFFER;
-      view.Buffer.FirstElement = OffsetOf(address) / unit;
-      view.Buffer.NumElements = static_cast<UINT>((range.size + unit - 1) / unit);
-      view.Buffer.StructureByteStride = *stride;
-      view.Buffer.Flags = *stride++ ? D3D12_BUFFER_UAV_FLAG_NONE : D3D12_BUFFER_UAV_FLAG_RAW;
-      context_.d3d->CreateUnorderedAccessView(pool.Resource(ChunkOf(address)), nullptr, &view, at);
-      at.ptr += increment;
-    }
+  for (const ShaderView& shown : program_.operators[step.op].views) {
+    const bool is_input = shown.buffer < step.inputs.size();
+    const SlotRange& range = is_input ? step.inputs[shown.buffer] : step.outputs[shown.buffer - step.inputs.size()];
+    const Address address = slots_[static_cast<size_t>(range.slot)] + range.offset;
+    const bool raw = shown.form == ShaderView::kRaw, texels = shown.form == ShaderView::kTexels;
+    const uint64_t unit = raw ? 4 : texels ? 16 : shown.form;
+    D3D12_UNORDERED_ACCESS_VIEW_DESC view{};
+    view.Format = raw ? DXGI_FORMAT_R32_TYPELESS : texels ? DXGI_FORMAT_R32G32B32A32_UINT : DXGI_FORMAT_UNKNOWN;
+    view.ViewDimension = D3D12_UAV_DIMENSION_BUFFER;
+    view.Buffer.FirstElement = OffsetOf(address) / unit;
+    view.Buffer.NumElements = static_cast<UINT>((range.size + unit - 1) / unit);
+    view.Buffer.StructureByteStride = raw || texels ? 0 : shown.form;
+    view.Buffer.Flags = raw ? D3D12_BUFFER_UAV_FLAG_RAW : D3D12_BUFFER_UAV_FLAG_NONE;
+    context_.d3d->CreateUnorderedAccessView(pool.Resource(ChunkOf(address)), nullptr, &view, at);
+    at.ptr += increment;
+  }
 }
 
 uint32_t BoundTables::Hash(const Address* slots, size_t count) {

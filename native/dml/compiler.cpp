@@ -82,14 +82,15 @@ CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
 }
 
 CompiledOperator CompileShader(const Context& context, ShaderCache& cache, const ShaderDesc& desc, uint32_t buffers) {
+  for (const ShaderView& view : desc.views)
+    if (view.buffer >= buffers) throw Failure(FailureKind::Invalid, "a view of a shader is of a buffer that its step has not");
   if (!context.serialize_root_signature)
     throw Failure(FailureKind::Unsupported, "this Direct3D 12 exports no D3D12SerializeVersionedRootSignature: it runs no shaders");
   CompiledOperator compiled;
   compiled.name = "shader";
-  compiled.shader = cache.Get(desc, buffers);
-  compiled.descriptors = buffers;
-  compiled.strides = desc.strides;
-  compiled.strides.resize(buffers);
+  compiled.shader = cache.Get(desc);
+  compiled.descriptors = static_cast<uint32_t>(desc.views.size());
+  compiled.views = desc.views;
   compiled.constants = desc.constants;
   compiled.groups = desc.groups;
   return compiled;

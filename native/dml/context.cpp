@@ -118,9 +118,12 @@ void Context::QueryCapabilities() {
   D3D12_FEATURE_DATA_ARCHITECTURE architecture{};
   if (SUCCEEDED(d3d->CheckFeatureSupport(D3D12_FEATURE_ARCHITECTURE, &architecture, sizeof architecture)))
     is_unified_memory = architecture.UMA;
-  D3D12_FEATURE_DATA_D3D12_OPTIONS1 options{};
-  if (SUCCEEDED(d3d->CheckFeatureSupport(D3D12_FEATURE_D3D12_OPTIONS1, &options, sizeof options)) && options.WaveOps)
-    wave_lanes = options.WaveLaneCountMin;
+  D3D12_FEATURE_DATA_D3D12_OPTIONS options{};
+  if (SUCCEEDED(d3d->CheckFeatureSupport(D3D12_FEATURE_D3D12_OPTIONS, &options, sizeof options)))
+    reads_texels = options.TypedUAVLoadAdditionalFormats;
+  D3D12_FEATURE_DATA_D3D12_OPTIONS1 options1{};
+  if (SUCCEEDED(d3d->CheckFeatureSupport(D3D12_FEATURE_D3D12_OPTIONS1, &options1, sizeof options1)) && options1.WaveOps)
+    wave_lanes = options1.WaveLaneCountMin;
   if (SUCCEEDED(d3d->QueryInterface(kIidSoftware, software.put_void()))) fuses_graphs = software->Traits() & kTraitFusesGraphs;
 }
 

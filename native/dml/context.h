@@ -26,6 +26,7 @@ struct Context {
   uint32_t data_types = 0;
   bool fuses_graphs = false;
   bool is_unified_memory = false;
+  bool reads_texels = false;                                          // unordered access views of four words may be read
   uint32_t wave_lanes = 0;                                            // least number of lanes of a wave; 0 without wave operations
   SerializeRootSignatureFunction serialize_root_signature = nullptr;  // null: runs no shaders of our own
   uint64_t memory_in_bytes = 0;                                       // see budget.h; 0 when the adapter does not say

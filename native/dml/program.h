@@ -66,7 +66,7 @@ struct CompiledOperator {
   Address persistent_address = 0;
   // A shader instead of an operator of DirectML's.
   std::shared_ptr<const Shader> shader;
-  std::vector<uint8_t> strides;  // of its buffers
+  std::vector<ShaderView> views;
   std::vector<uint32_t> constants;
   std::array<uint32_t, 3> groups{};
   std::vector<KernelTime> kernels;  // of a graph, without times; empty where the library shows none

@@ -18,11 +18,11 @@ std::string Refusal(const Context& context) {
 
 }  // namespace
 
-ComPtr<ID3D12RootSignature> ShaderCache::RootSignatureFor(uint32_t buffers, uint32_t constants) {
-  ComPtr<ID3D12RootSignature>& known = root_signatures_[{buffers, constants}];
+ComPtr<ID3D12RootSignature> ShaderCache::RootSignatureFor(uint32_t views, uint32_t constants) {
+  ComPtr<ID3D12RootSignature>& known = root_signatures_[{views, constants}];
   if (known) return known;
   // Version 1.0: descriptors and data may change until the list runs, as replays over the same buffers need.
-  D3D12_DESCRIPTOR_RANGE range = {D3D12_DESCRIPTOR_RANGE_TYPE_UAV, buffers, 0, 0, 0};
+  D3D12_DESCRIPTOR_RANGE range = {D3D12_DESCRIPTOR_RANGE_TYPE_UAV, views, 0, 0, 0};
   D3D12_ROOT_PARAMETER parameters[2] = {};
   UINT count = 0;
   if (constants) {
@@ -30,7 +30,7 @@ ComPtr<ID3D12RootSignature> ShaderCache::RootSignatureFor(uint32_t buffers, uint
     parameters[count].Constants.Num32BitValues = constants;
     parameters[count++].ShaderVisibility = D3D12_SHADER_VISIBILITY_ALL;
   }
-  if (buffers) {
+  if (views) {
     parameters[count].ParameterType = D3D12_ROOT_PARAMETER_TYPE_DESCRIPTOR_TABLE;
     parameters[count].DescriptorTable = {1, &range};
     parameters[count++].ShaderVisibility = D3D12_SHADER_VISIBILITY_ALL;
@@ -46,10 +46,11 @@ ComPtr<ID3D12RootSignature> ShaderCache::RootSignatureFor(uint32_t buffers, uint
   return known;
 }
 
-std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc, uint32_t buffers) {
+std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc) {
+  const auto views = static_cast<uint32_t>(desc.views.size());
   const auto constants = static_cast<uint32_t>(desc.constants.size());
   std::string key(desc.bytes.begin(), desc.bytes.end());
-  key += static_cast<char>(buffers);
+  key += static_cast<char>(views);
   key += static_cast<char>(constants);
   auto found = by_key_.find(key);
   if (found != by_key_.end()) {
@@ -57,9 +58,9 @@ std::shared_ptr<const Shader> ShaderCache::Get(const ShaderDesc& desc, uint32_t 
     return found->second->shader;
   }
   auto shader = std::make_shared<Shader>();
-  shader->root_signature = RootSignatureFor(buffers, constants);
+  shader->root_signature = RootSignatureFor(views, constants);
   shader->has_constants = constants != 0;
-  shader->has_table = buffers != 0;
+  shader->has_table = views != 0;
   D3D12_COMPUTE_PIPELINE_STATE_DESC pipeline{};
   pipeline.pRootSignature = shader->root_signature.get();
   pipeline.CS = {desc.bytes.data(), desc.bytes.size()};

@@ -17,16 +17,22 @@
 
 namespace dxtensor::dml {
 
+// One of u0, u1, …: which buffer it shows, and how.
+struct ShaderView {
+  static constexpr uint8_t kRaw = 0, kTexels = 255;  // else bytes of a structure; a texel is four words
+  uint8_t buffer = 0, form = kRaw;
+};
+
 // What a program says of a shader: its inputs are the first of the buffers.
 struct ShaderDesc {
   std::vector<uint8_t> bytes;
-  std::vector<uint8_t> strides;  // of each buffer: bytes of a structure; 0: raw
+  std::vector<ShaderView> views;
   std::vector<uint32_t> constants;
   std::array<uint32_t, 3> groups{1, 1, 1};
   uint32_t input_count = 0;
 };
 
-constexpr uint32_t kMostShaderBuffers = 64, kMostShaderConstants = 32, kMostShaderGroups = 65535;
+constexpr uint32_t kMostShaderBuffers = 64, kMostShaderViews = 64, kMostShaderConstants = 32, kMostShaderGroups = 65535;
 // What a driver may view at once: Vulkan's have 2^27 words.
 constexpr uint64_t kMostShaderBytes = uint64_t{1} << 29;
 
@@ -40,7 +46,7 @@ class ShaderCache {
  public:
   ShaderCache(const Context& context, Counters& counters) : context_(context), counters_(counters) {}
   // Throws Failure where the device refuses the container.
-  std::shared_ptr<const Shader> Get(const ShaderDesc& desc, uint32_t buffers);
+  std::shared_ptr<const Shader> Get(const ShaderDesc& desc);
   // See Context::LetGo.
   void LetGo();
 
@@ -50,11 +56,11 @@ class ShaderCache {
     std::shared_ptr<Shader> shader;
   };
   static constexpr size_t kMost = 512;
-  ComPtr<ID3D12RootSignature> RootSignatureFor(uint32_t buffers, uint32_t constants);
+  ComPtr<ID3D12RootSignature> RootSignatureFor(uint32_t views, uint32_t constants);
 
   const Context& context_;
   Counters& counters_;
-  std::map<std::pair<uint32_t, uint32_t>, ComPtr<ID3D12RootSignature>> root_signatures_;  // by buffers and constants
+  std::map<std::pair<uint32_t, uint32_t>, ComPtr<ID3D12RootSignature>> root_signatures_;  // by views and constants
   std::list<Entry> entries_;                                                              // the one used last first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
 };

@@ -41,6 +41,7 @@ HRESULT Device::CheckFeatureSupport(D3D12_FEATURE feature, void* data, UINT size
     case D3D12_FEATURE_D3D12_OPTIONS:
       return Answer<D3D12_FEATURE_DATA_D3D12_OPTIONS>(data, size, [](auto& o) {
         o = {};
+        o.TypedUAVLoadAdditionalFormats = TRUE;
         o.ResourceBindingTier = D3D12_RESOURCE_BINDING_TIER_3;
         o.ResourceHeapTier = D3D12_RESOURCE_HEAP_TIER_2;
         o.MaxGPUVirtualAddressBitsPerResource = 47;

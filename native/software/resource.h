@@ -76,6 +76,7 @@ struct View {
   uint64_t buffer = 0;  // Resource::ViewedAs; 0: of nothing
   uint64_t offset = 0, size = 0;
   uint32_t stride = 0;  // 0: raw
+  bool texels = false;
 };
 
 class DescriptorHeap final : public DeviceChild<ID3D12DescriptorHeap, ID3D12Pageable, ID3D12DescriptorHeap> {

@@ -1,5 +1,6 @@
 // Unordered access views of buffers, and copies of descriptors.
 #include "resource.h"
+#include "shader/shader_program.h"
 #include "trace.h"
 
 namespace dxtensor::software {
@@ -12,12 +13,14 @@ constexpr uint64_t kRawAlignment = D3D12_RAW_UAV_SRV_BYTE_ALIGNMENT;
 std::string ReadView(Resource* buffer, const D3D12_UNORDERED_ACCESS_VIEW_DESC& desc, View* view) {
   if (desc.ViewDimension != D3D12_UAV_DIMENSION_BUFFER) return "views of textures are not part of the software adapter";
   const bool raw = (desc.Buffer.Flags & D3D12_BUFFER_UAV_FLAG_RAW) != 0;
+  const bool texels = !raw && desc.Format == DXGI_FORMAT_R32G32B32A32_UINT;
   const uint32_t stride = desc.Buffer.StructureByteStride;
-  if (raw ? desc.Format != DXGI_FORMAT_R32_TYPELESS || stride
-          : desc.Format != DXGI_FORMAT_UNKNOWN || !stride || stride % 4 || stride > 2048)
-    return "only raw and structured buffers can be viewed";
+  if (raw      ? desc.Format != DXGI_FORMAT_R32_TYPELESS || stride
+      : texels ? stride != 0
+               : desc.Format != DXGI_FORMAT_UNKNOWN || !stride || stride % 4 || stride > 2048)
+    return "only raw and structured buffers and those of four unsigned words can be viewed";
   if (desc.Buffer.CounterOffsetInBytes) return "counters are not part of the software adapter";
-  const uint64_t unit = raw ? 4 : stride;
+  const uint64_t unit = raw ? 4 : texels ? shader::kTexelBytes : stride;
   if (!buffer) return {};
   if (!buffer->allows_unordered_access()) return "the buffer was made without ALLOW_UNORDERED_ACCESS";
   if (desc.Buffer.FirstElement > buffer->size() / unit || desc.Buffer.NumElements > buffer->size() / unit - desc.Buffer.FirstElement)
@@ -27,7 +30,8 @@ std::string ReadView(Resource* buffer, const D3D12_UNORDERED_ACCESS_VIEW_DESC& d
   view->buffer = buffer->ViewedAs();
   view->offset = desc.Buffer.FirstElement * unit;
   view->size = uint64_t{desc.Buffer.NumElements} * unit;
-  view->stride = raw ? 0 : stride;
+  view->stride = raw ? 0 : static_cast<uint32_t>(unit);
+  view->texels = texels;
   return {};
 }
 

@@ -194,6 +194,22 @@ TEST(shader_structures) {
   }
 }
 
+// u1[i] = u0[i + 1] with its words turned round; beyond the last texel nothing is read or written. u2 is raw.
+TEST(shader_texels) {
+  ShaderCode code(64);
+  code.Temps(3).Texels(0).Texels(1).Raw(2);
+  const Words flat = {kInputFlatThreadIdInGroup << 12 | 1};
+  code.Add(kIadd, {To(0), flat, I(1)}).Add(kLdUavTyped, {To(1, 15), R(0), MemoryRead(kUav, 0)});
+  code.Add(kStoreUavTyped, {MemoryWrite(kUav, 1, 15), flat, Swizzled(1, 3, 2, 1, 0)});
+  code.Add(kImad, {To(2), flat, I(16), I(16 * 40)}).Add(kStoreRaw, {MemoryWrite(kUav, 2), R(2), flat}).Add(kRet);
+  const Words in = Ramp(4 * 33);
+  std::vector<GuardedBuffer> buffers = {GuardedBuffer(in), GuardedBuffer(Words(4 * 40, 9)), GuardedBuffer(Words(4 * 50, 9))};
+  CHECK(!RunShader(*Decoded(code), buffers, {}, 1));
+  for (uint32_t i = 0; i < 40; ++i)
+    for (uint32_t word = 0; word < 4; ++word) CHECK_EQ(buffers[1].words()[4 * i + word], i < 32 ? in[4 * (i + 1) + 3 - word] : 0);
+  for (uint32_t i = 0; i < 50; ++i) CHECK_EQ(buffers[2].words()[4 * i], i < 40 ? 9 : i - 40);
+}
+
 TEST(shader_numbers_of_threads_and_groups) {
   ShaderCode code(4, 3, 2);
   code.Temps(3).Raw(0);
@@ -233,6 +249,13 @@ TEST(shader_mistakes_are_told) {
            "ld_raw names a resource that is not declared");
   CHECK_EQ(Refusal(ShaderCode(64).Raw(0).Add(kStoreStructured, {MemoryWrite(kUav, 0), I(0), I(0), I(0)})),
            "store_structured names a resource of another kind");
+  CHECK_EQ(Refusal(ShaderCode(64).Temps(1).Texels(0).Add(kLdRaw, {To(0), I(0), MemoryRead(kUav, 0)})),
+           "ld_raw names a resource of another kind");
+  CHECK_EQ(Refusal(ShaderCode(64).Texels(0).Add(kStoreUavTyped, {MemoryWrite(kUav, 0, 7), I(0), I(0)})), "store_uav_typed is malformed");
+  CHECK_EQ(Refusal(ShaderCode(64).Texels(0).Add(kAtomicIadd, {{kUav << 12 | 1u << 20, 0}, I(0), I(1)})),
+           "atomic_iadd names a resource of another kind");
+  CHECK_EQ(Refusal(ShaderCode(64).Add(kDclUavTyped | 1u << 11, {U(0), {0x5555}})),
+           "typed views of other than four unsigned words are not part of the software adapter");
   CHECK_EQ(Refusal(ShaderCode(64).Raw(0).Raw(0)), "dcl_uav_raw declares a resource twice, or too many");
   CHECK_EQ(Refusal(ShaderCode(64).SharedRaw(0, 32772)), "the shader declares more than 32 KiB of group-shared memory");
   CHECK_EQ(Refusal(ShaderCode(1024, 2)), "a thread group has more than 1024 threads");

@@ -56,6 +56,10 @@ class ShaderCode {
   }
   ShaderCode& Raw(uint32_t index) { return Add(software::shader::kDclUavRaw, {U(index)}); }
   ShaderCode& Structured(uint32_t index, uint32_t stride) { return Add(software::shader::kDclUavStructured, {U(index), {stride}}); }
+  ShaderCode& Texels(uint32_t index) {
+    constexpr uint32_t kBuffer = 1u << 11;
+    return Add(software::shader::kDclUavTyped | kBuffer, {U(index), {0x4444}});
+  }
   ShaderCode& SharedRaw(uint32_t index, uint32_t bytes) { return Add(software::shader::kDclTgsmRaw, {G(index), {bytes}}); }
 
   const Words& tokens() const { return tokens_; }

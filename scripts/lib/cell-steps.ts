@@ -78,6 +78,7 @@ export const quickTests = [
   "test/autograd",
   "test/compile/compile",
   "test/native/shader",
+  "test/shader/compiled",
   "test/shader/kernels/device",
   "test/shader/lowering",
   "test/shader/worker",

@@ -26,6 +26,8 @@ export class Capabilities {
   readonly waveLanes: number;
   /** It runs compute shaders of our own. */
   readonly runsShaders: boolean;
+  /** Shaders move aligned words best four at once, as texels. */
+  readonly seesTexels: boolean;
   /** ROI_ALIGN_GRAD over images of one element adds rows in their order, as fast as memory is read. */
   readonly addsRowsInOrder: boolean;
   /** TOP_K1 takes NaN for the greatest, both zeros for equal, and keeps the order of equal elements. */
@@ -43,6 +45,7 @@ export class Capabilities {
     fusesGraphs: boolean;
     waveLanes: number;
     runsShaders?: boolean | undefined;
+    seesTexels?: boolean | undefined;
     addsRowsInOrder?: boolean | undefined;
     ordersAllNumbers?: boolean | undefined;
     hasCheapAtomics?: boolean | undefined;
@@ -56,6 +59,7 @@ export class Capabilities {
     this.fusesGraphs = data.fusesGraphs;
     this.waveLanes = data.waveLanes;
     this.runsShaders = data.runsShaders ?? false;
+    this.seesTexels = data.seesTexels ?? false;
     this.addsRowsInOrder = data.addsRowsInOrder ?? false;
     this.ordersAllNumbers = data.ordersAllNumbers ?? false;
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;

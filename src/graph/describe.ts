@@ -105,11 +105,11 @@ export type OperatorNode = GraphNode & { readonly operator: OperatorName };
 
 /** A launch as the addon takes it. */
 export const describeShader = (
-  call: Pick<ShaderCall, "bytes" | "strides" | "constants" | "groups">,
+  call: Pick<ShaderCall, "bytes" | "views" | "constants" | "groups">,
   inputCount: number,
 ): ShaderDescription => ({
   shader: call.bytes,
-  strides: call.strides,
+  views: call.views,
   constants: call.constants,
   groups: call.groups,
   inputCount,

@@ -51,13 +51,13 @@ export interface ShaderCall {
   readonly id: number;
   /** DXBC. */
   readonly bytes: Uint8Array;
-  /** Of each buffer: bytes of a structure; 0: raw. */
-  readonly strides: Uint8Array;
+  /** What its u0, u1, … are, two bytes for each: the place of a buffer, and bytes of a structure, 0 for raw, 255 for texels of four words. */
+  readonly views: Uint8Array;
   /** The words of its root constants. */
   readonly constants: Uint32Array;
   readonly groups: readonly [number, number, number];
   /** Outputs that start as zeros: the launch that fills them, by output. */
-  readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "strides" | "constants" | "groups"> | null)[];
+  readonly fills: readonly (Pick<ShaderCall, "id" | "bytes" | "views" | "constants" | "groups"> | null)[];
   /** Each thread writes only what it alone has read before: a result may take the place of an input. */
   readonly inPlace: boolean;
 }

@@ -59,6 +59,8 @@ export interface DeviceDescription {
   readonly waveLanes: number;
   /** Compute shaders of our own run. */
   readonly runsShaders: boolean;
+  /** Buffers may be read as texels of four words. */
+  readonly readsTexels: boolean;
 }
 
 /** Properties of an Error thrown by the addon. */
@@ -126,8 +128,8 @@ export interface GraphDescription {
 export interface ShaderDescription {
   /** DXBC. */
   readonly shader: Uint8Array;
-  /** Of each buffer: bytes of a structure; 0: raw. */
-  readonly strides: Uint8Array;
+  /** As ShaderCall has them. */
+  readonly views: Uint8Array;
   /** The words of cb0, 32 at most. */
   readonly constants: Uint32Array;
   readonly groups: readonly [number, number, number];

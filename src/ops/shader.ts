@@ -151,8 +151,8 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
       // Rank 0 is seen as [1]: shapes are the tensors' own.
       const specs = inputs.map((x) => ({ shape: x.sizes, dtype: x.dtype }));
       const shapes = shapesOf(specs, results);
-      const fills = outputs.map(([, o], i) => (o.initial === "zeros" ? fillCall(results[i]!) : null));
-      const call = program.call(groupsOf(shapes, attrs), { shapes, params: attrs.params }, { fills });
+      const fills = outputs.map(([, o], i) => (o.initial === "zeros" ? fillCall(g.capabilities, results[i]!) : null));
+      const call = program.call(g.capabilities, groupsOf(shapes, attrs), { shapes, params: attrs.params }, { fills });
       return g.shader(
         call,
         inputs,

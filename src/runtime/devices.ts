@@ -190,6 +190,8 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           fusesGraphs: o.fusesGraphs,
           waveLanes: o.waveLanes,
           runsShaders: o.runsShaders,
+          // Over Vulkan because of libvkd3d; what stands for a GPU is as Windows is.
+          seesTexels: o.readsTexels && (runtime === "software" ? !adapter.isSimulated : loaded()[runtime].direct3d.includes("Vulkan")),
           fasterShaders: () => shaderKnowledge(opening).ranges,
           // The software adapter itself: what stands for a GPU goes a GPU's way.
           addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,

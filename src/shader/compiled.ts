@@ -1,5 +1,6 @@
 /** A shader for launches: verified once, its container made when a device first needs it. */
 import { emitShader, MOST_BUFFERS, type CompiledShader } from "./dxbc/emit.ts";
+import type { Capabilities } from "../dml/capabilities.ts";
 import { ShaderError } from "../errors.ts";
 import type { ShaderCall } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
@@ -23,7 +24,8 @@ let ids = 0;
 export class ShaderProgram {
   readonly source: Shader;
   readonly #id = ids++;
-  #compiled: CompiledShader | null = null;
+  /** Without texels, and with them. */
+  readonly #compiled: (CompiledShader | undefined)[] = [];
 
   /** Throws a ShaderError for what breaks the language's rules. */
   constructor(source: Shader) {
@@ -38,8 +40,9 @@ export class ShaderProgram {
     this.source = source;
   }
 
-  get compiled(): CompiledShader {
-    return (this.#compiled ??= emitShader(this.source));
+  /** seesTexels: as Capabilities has it. */
+  compiled(seesTexels: boolean): CompiledShader {
+    return (this.#compiled[Number(seesTexels)] ??= emitShader(this.source, seesTexels));
   }
 
   /** The grid of a launch of so many groups: as few groups too many as possible. */
@@ -71,13 +74,26 @@ export class ShaderProgram {
     }
   }
 
-  call(groups: number, facts: LaunchFacts, options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {}): ShaderCall {
-    const { bytes, strides, uniforms } = this.compiled;
+  call(
+    { seesTexels }: Pick<Capabilities, "seesTexels">,
+    groups: number,
+    facts: LaunchFacts,
+    options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {},
+  ): ShaderCall {
+    const { bytes, views, uniforms } = this.compiled(seesTexels);
     const grid = this.grid(groups);
     const constants = Uint32Array.from(uniforms, (u) => {
       const n = this.uniform(u, facts, grid[0]);
       return u.type === "f32" ? bitsOfFloat(n) : n >>> 0;
     });
-    return { id: this.#id, bytes, strides, constants, groups: grid, fills: options.fills ?? [], inPlace: options.inPlace ?? false };
+    return {
+      id: 2 * this.#id + Number(seesTexels),
+      bytes,
+      views,
+      constants,
+      groups: grid,
+      fills: options.fills ?? [],
+      inPlace: options.inPlace ?? false,
+    };
   }
 }

@@ -76,6 +76,8 @@ interface Access {
   readonly exact?: boolean;
   /** Of structured memory: `at` counts structures, and this the bytes inside of one. */
   readonly offset?: Value;
+  /** `at` counts texels, four words that are moved at once. */
+  readonly texel?: true;
   readonly place: string;
 }
 

@@ -57,8 +57,8 @@ function launchAll(g: GraphBuilder, kernel: Kernel, inputs: Inputs, outputs: rea
     ...Object.entries(inputs).map(([name, x]) => [name, x.sizes] as const),
     ...outputs.map(({ name, sizes }) => [name, sizes] as const),
   ]);
-  const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall({ dtype, shape: sizes })) : [];
-  return g.shader(callOf(kernel, { shapes, params }, zeros), Object.values(inputs), outputs);
+  const zeros = fills ? outputs.map(({ dtype, sizes }) => fillCall(g.capabilities, { dtype, shape: sizes })) : [];
+  return g.shader(callOf(g.capabilities, kernel, { shapes, params }, zeros), Object.values(inputs), outputs);
 }
 
 const launch = (g: GraphBuilder, kernel: Kernel, { inputs, output, params }: Launch): Expr =>

@@ -1,6 +1,8 @@
 /**
- * Memory whose wide accesses are surely aligned is seen as structures of its widest access, as DirectML's own addition sees it. On an H200 over
- * Vulkan the library's products became 3 to 13 % faster with it (1,024: 23.9 and 27.1 TFLOP/s), copies stayed as they were (3.0 TB/s).
+ * How memory is seen. Where all wide accesses to it are surely aligned, as structures of its widest access, as DirectML's own addition sees it. On
+ * an H200 over Vulkan the library's products became 3 to 13 % faster with it (1,024: 23.9 and 27.1 TFLOP/s), copies stayed as they were (3.0 TB/s):
+ * libvkd3d reads and writes every word of raw and structured buffers by an instruction of its own. Texels of four words are moved by one, and copies
+ * reach 4.1 TB/s, as CUDA's do; so where Direct3D runs over Vulkan, aligned accesses of four words to buffers are texels.
  */
 import type { Builder } from "./builder.ts";
 import { allStatements, constantOf, type Load, type Memory, type Shader, type Statement, type Store, type Value } from "./ir.ts";
@@ -11,13 +13,30 @@ export type Strides = ReadonlyMap<Memory, number>;
 
 const wordsOf = (s: Load | Store): number => (s.kind === "load" ? s.results.length : s.values.length);
 
-/** Of a lowered shader. */
-function stridesOf(shader: Shader): Strides {
+/** Buffers with aligned accesses of four words. Other accesses to them go by another view, so none of them may read what the shader writes. */
+function texelsOf(shader: Shader): Set<Memory> {
+  const wide = new Set<Memory>();
+  const other = new Set<Memory>();
+  const read = new Set<Memory>();
+  const written = new Set<Memory>();
+  for (const s of allStatements(shader.body)) {
+    if ((s.kind !== "load" && s.kind !== "store" && s.kind !== "atomic") || s.memory.kind !== "buffer") continue;
+    (isTexel(s) ? wide : other).add(s.memory);
+    if (s.kind !== "store") read.add(s.memory);
+    if (s.kind !== "load") written.add(s.memory);
+  }
+  return new Set([...wide].filter((m) => !other.has(m) || !read.has(m) || !written.has(m)));
+}
+
+const isTexel = (s: Statement): s is Load | Store => (s.kind === "load" || s.kind === "store") && wordsOf(s) === 4 && s.aligned === true;
+
+/** Of a lowered shader; what is seen as texels has none. */
+function stridesOf(shader: Shader, texels: ReadonlySet<Memory>): Strides {
   const widest = new Map<Memory, number>();
   const raw = new Set<Memory>();
   for (const s of allStatements(shader.body)) {
     if (s.kind === "atomic") raw.add(s.memory);
-    if (s.kind !== "load" && s.kind !== "store") continue;
+    if ((s.kind !== "load" && s.kind !== "store") || texels.has(s.memory)) continue;
     const words = wordsOf(s);
     if (words === 3 || s.aligned !== true) raw.add(s.memory);
     widest.set(s.memory, Math.max(words, widest.get(s.memory) ?? 1));
@@ -53,15 +72,22 @@ function quotient(b: Builder, v: Value, shift: number): Value | null {
 
 class Structuring extends Rewriter {
   readonly #strides: Strides;
+  readonly #texels: ReadonlySet<Memory>;
 
-  constructor(builder: Builder, strides: Strides) {
+  constructor(builder: Builder, strides: Strides, texels: ReadonlySet<Memory>) {
     super(builder);
     this.#strides = strides;
+    this.#texels = texels;
   }
 
   override statement(s: Statement): void {
-    const stride = s.kind === "load" || s.kind === "store" ? this.#strides.get(s.memory) : undefined;
-    if ((s.kind !== "load" && s.kind !== "store") || stride === undefined) {
+    if (s.kind !== "load" && s.kind !== "store") {
+      super.statement(s);
+      return;
+    }
+    const isTexelOfMany = isTexel(s) && this.#texels.has(s.memory);
+    const stride = isTexelOfMany ? 16 : this.#strides.get(s.memory);
+    if (stride === undefined) {
       super.statement(s);
       return;
     }
@@ -70,13 +96,22 @@ class Structuring extends Rewriter {
     const byte = this.value(s.at);
     const shift = Math.log2(stride);
     const at = (s.exact === true ? quotient(b, byte, shift) : null) ?? b.operate("shr.u32", byte, u(shift));
-    const offset = 4 * wordsOf(s) === stride ? u(0) : b.operate("and.u32", byte, u(stride - 1));
-    if (s.kind === "store") b.add({ ...s, at, offset, values: s.values.map((v) => this.value(v)) });
-    else b.add({ ...s, at, offset, results: s.results.map((v) => this.fresh(v)) });
+    const inside = 4 * wordsOf(s) === stride ? u(0) : b.operate("and.u32", byte, u(stride - 1));
+    const where = isTexelOfMany ? ({ at, texel: true } as const) : { at, offset: inside };
+    if (s.kind === "store") b.add({ ...s, ...where, values: s.values.map((v) => this.value(v)) });
+    else b.add({ ...s, ...where, results: s.results.map((v) => this.fresh(v)) });
   }
 }
 
-export function structured(shader: Shader): { readonly shader: Shader; readonly strides: Strides } {
-  const strides = stridesOf(shader);
-  return { shader: rewrite(shader, (b) => new Structuring(b, strides)), strides };
+export interface Structured {
+  readonly shader: Shader;
+  readonly strides: Strides;
+  /** Memory that is seen as texels, and in other ways besides where it has other accesses too. */
+  readonly texels: ReadonlySet<Memory>;
+}
+
+export function structured(shader: Shader, seesTexels: boolean): Structured {
+  const texels = seesTexels ? texelsOf(shader) : new Set<Memory>();
+  const strides = stridesOf(shader, texels);
+  return { shader: rewrite(shader, (b) => new Structuring(b, strides, texels)), strides, texels };
 }

@@ -20,7 +20,8 @@ const count = assemble(THREADS, 1, 1, guarded(op("atomic_iadd", buffer(0), immed
 
 const shader = (bytes: Uint8Array, inputCount: number, constants: readonly number[] = [N]): ShaderDescription => ({
   shader: bytes,
-  strides: new Uint8Array(8),
+  // All raw.
+  views: Uint8Array.from(Array.from({ length: inputCount + 1 }, (_, i) => [i, 0]).flat()),
   constants: Uint32Array.from(constants),
   groups: [Math.ceil(N / THREADS), 1, 1],
   inputCount,
@@ -153,6 +154,9 @@ eachDevice("shaders", (name) => {
     expect(create({ ...good, groups: [1, 0, 1] }, [whole(0)], [whole(1)])).toThrow(/0 groups along an axis/);
     expect(create({ ...good, groups: [1, 1, 65536] }, [whole(0)], [whole(1)])).toThrow(/65536 groups along an axis/);
     expect(create({ ...good, constants: new Uint32Array(33) }, [whole(0)], [whole(1)])).toThrow(/at most 32 words/);
+    expect(create({ ...good, views: Uint8Array.of(0, 0, 1) }, [whole(0)], [whole(1)])).toThrow(/expected two bytes for each of at most 64/);
+    expect(create({ ...good, views: Uint8Array.of(0, 0, 1, 12) }, [whole(0)], [whole(1)])).toThrow(/expected 0, 4, 8, 16 or 255/);
+    expect(create({ ...good, views: Uint8Array.of(0, 0, 2, 0) }, [whole(0)], [whole(1)])).toThrow(/a view of a shader is of a buffer that its step has not/);
     expect(create({ ...good, shader: "relu" as unknown as Uint8Array }, [whole(0)], [whole(1)])).toThrow(/expected a view/);
     expect(create({ ...good, groups: [1] as unknown as [1, 1, 1] }, [whole(0)], [whole(1)])).toThrow(/expected 3 numbers/);
     const changed = relu.slice();

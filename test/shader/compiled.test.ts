@@ -8,7 +8,7 @@ import { loadReports, nativeDevice } from "../../src/runtime/devices.ts";
 import { SHADERS } from "../../src/shader/choice.ts";
 import type { Measurement } from "../../src/shader/measured.ts";
 import { writeStored } from "../../src/shader/store.ts";
-import { eachDevice, numbers } from "../device.ts";
+import { eachDevice, isMicrosoft, numbers } from "../device.ts";
 
 const variables = ["XDG_CACHE_HOME", "LOCALAPPDATA", "DXTENSOR_SHADERS"] as const;
 let folder: string;
@@ -44,6 +44,8 @@ const real = (shape: readonly number[], seed: number): dx.Tensor => dx.randn([..
 /** What fn gives by DirectML's operators, eagerly, and by shaders, compiled. */
 function both(device: string, fn: (compiled: boolean) => number[][]): void {
   measuredFaster(device);
+  // DirectML's casts to float16 may cut off where shaders round: docs/shaders.md.
+  const tolerance = isMicrosoft(device) ? 2e-3 : 2e-4;
   process.env.DXTENSOR_SHADERS = "off";
   dx.closeDevice(device);
   const expected = fn(false);
@@ -52,7 +54,7 @@ function both(device: string, fn: (compiled: boolean) => number[][]): void {
   dx.closeDevice(device);
   const made = fn(true);
   expect(dx.counters(device).shadersCompiled).toBeGreaterThan(0);
-  made.forEach((list, i) => list.forEach((x, k) => expect(Math.abs(x - expected[i]![k]!), `${i}, ${k}: ${x}, ${expected[i]![k]}`).toBeLessThan(2e-4 * (1 + Math.abs(expected[i]![k]!))))); // prettier-ignore
+  made.forEach((list, i) => list.forEach((x, k) => expect(Math.abs(x - expected[i]![k]!), `${i}, ${k}: ${x}, ${expected[i]![k]}`).toBeLessThan(tolerance * (1 + Math.abs(expected[i]![k]!))))); // prettier-ignore
   dx.closeDevice(device);
 }
 

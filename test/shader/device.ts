@@ -15,6 +15,8 @@ export interface Run {
   readonly params?: { readonly [name: string]: number };
   /** Outputs begin as zeros. */
   readonly zeros?: boolean;
+  /** As Capabilities has it (default: the device's). */
+  readonly seesTexels?: boolean;
 }
 
 const operations = new WeakMap<Kernel, (run: Run) => Tensor[]>();
@@ -23,7 +25,7 @@ function operationOf(kernel: Kernel): (run: Run) => Tensor[] {
   const { source } = kernel.program;
   const outputs = source.buffers.filter((b) => b.isWritable);
   const inputs = source.buffers.filter((b) => !b.isWritable);
-  const operation = define<Pick<Run, "outputs" | "params" | "zeros">>({
+  const operation = define<Pick<Run, "outputs" | "params" | "zeros" | "seesTexels">>({
     name: source.name,
     traits: { users: true },
     infer: (_, attrs) => outputs.map((b) => ({ shape: attrs.outputs[b.name]!, dtype: dtypes[b.element] })),
@@ -33,7 +35,10 @@ function operationOf(kernel: Kernel): (run: Run) => Tensor[] {
         ...outputs.map((b, i) => [b.name, results[i]!.shape]),
       ]);
       const facts = { shapes, params: attrs.params ?? {} };
-      const call = kernel.program.call(kernel.groups(facts), facts, { fills: attrs.zeros === true ? results.map(fillCall) : [] });
+      const fills = attrs.zeros === true ? results.map((spec) => fillCall(g.capabilities, spec)) : [];
+      const call = kernel.program.call({ seesTexels: attrs.seesTexels ?? g.capabilities.seesTexels }, kernel.groups(facts), facts, {
+        fills,
+      });
       return g.shader(call, given, results.map(({ dtype, shape }) => ({ dtype, sizes: shape }))); // prettier-ignore
     },
     grad: null,

@@ -51,7 +51,7 @@ const wordsOf = (bytes: Uint8Array): Uint32Array => new Uint32Array(bytes.buffer
 
 describe("the container", () => {
   it("has signatures, the tokens and their checksum", () => {
-    const { bytes, uniforms } = emitShader(doubled());
+    const { bytes, uniforms } = emitShader(doubled(), false);
     const words = wordsOf(bytes);
     expect(Buffer.from(bytes.subarray(0, 4)).toString()).toBe("DXBC");
     expect([words[5], words[6], words[7]]).toEqual([1, bytes.length, 3]);
@@ -65,7 +65,7 @@ describe("the container", () => {
   });
 
   it("has the checksum that Microsoft's form of MD5 gives for every length of the last block", () => {
-    const containers = Array.from({ length: 24 }, (_, n) => emitShader(randomShader(n)).bytes);
+    const containers = Array.from({ length: 24 }, (_, n) => emitShader(randomShader(n), n % 3 === 0).bytes);
     expect(new Set(containers.map((c) => (c.length / 4 - 5) % 16)).size).toBeGreaterThan(8);
     expect(containers.every(hasChecksum)).toBe(true);
   });
@@ -74,12 +74,12 @@ describe("the container", () => {
 const checker = join("build", "vulkan", "cmake", "test", "check_dxbc");
 
 describe.skipIf(!existsSync(checker))("libvkd3d-shader (skipped where build:vulkan -- --tests has not run)", () => {
-  const check = async (shaders: readonly Shader[]): Promise<string> => {
+  const check = async (shaders: readonly Shader[], seesTexels = false): Promise<string> => {
     const folder = mkdtempSync(join(tmpdir(), "dxbc-"));
     try {
       const files = shaders.map((s, i) => {
         const file = join(folder, `${i}.dxbc`);
-        writeFileSync(file, emitShader(s).bytes);
+        writeFileSync(file, emitShader(s, seesTexels).bytes);
         return file;
       });
       const { stdout, stderr } = await execa(checker, files);
@@ -94,8 +94,10 @@ describe.skipIf(!existsSync(checker))("libvkd3d-shader (skipped where build:vulk
     expect((await check([doubled()])).trim().split("\n")).toEqual(text);
   });
 
-  it("takes random shaders, whose checksums it compares", async () => {
-    const found = await check(Array.from({ length: 60 }, (_, i) => randomShader(1000 + i)));
+  it.each([false, true])("takes random shaders, whose checksums it compares; with texels: %s", async (seesTexels) => {
+    const shaders = Array.from({ length: 60 }, (_, i) => randomShader(1000 + i));
+    const found = await check(shaders, seesTexels);
     expect(found.match(/^cs_5_0$/gm)).toHaveLength(60);
+    expect([/ld_uav_typed/, /store_uav_typed/].map((opcode) => opcode.test(found))).toEqual([seesTexels, seesTexels]);
   });
 });

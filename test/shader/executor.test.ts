@@ -19,8 +19,8 @@ function tensorOf(name: "x" | "h" | "i", words: Uint32Array): dx.Tensor {
 
 eachDevice("random shaders", (device) => {
   // A GPU may fuse a product and a sum: then a comparison of two results may go the other way.
-  it.skipIf(isMicrosoft(device))(`${COUNT} of them (our executor only: drivers fuse products and sums)`, () => {
-    for (let seed = 1; seed <= COUNT; seed++) {
+  it.skipIf(isMicrosoft(device))(`${COUNT} of them, without texels and with (our executor only: drivers fuse products and sums)`, () => {
+    for (const [seed, seesTexels] of Array.from({ length: COUNT }, (_, i) => [false, true].map((b) => [i + 1, b] as const)).flat()) {
       const source = randomShader(seed);
       const expected = randomBuffers(seed);
       const uniforms = randomUniforms(seed);
@@ -34,6 +34,7 @@ eachDevice("random shaders", (device) => {
           outputs: { y: [SIZES.y], k: [SIZES.k], n: [SIZES.n] },
           params: { scale: uniforms["scale"]!, count: uniforms["count"]! },
           zeros: true,
+          seesTexels,
         },
       );
       for (const name of ["y", "k", "n"] as const) {

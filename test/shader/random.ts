@@ -29,12 +29,15 @@ class Maker {
   readonly #ints: Int[];
   /** Wide accesses begin at multiples of their sizes, so that memory is seen as structures. */
   readonly #aligns: boolean;
+  /** They are of 16 bytes, so that they are texels. */
+  readonly #isWide: boolean;
   /** Statements that may still be made. */
   #budget = 40;
 
   constructor(seed: number) {
     this.#random = generator(seed);
     this.#aligns = seed % 2 === 0;
+    this.#isWide = seed % 4 === 0;
     this.#s = new Scope(
       `random${seed}`,
       THREADS,
@@ -108,8 +111,10 @@ class Maker {
     if (which === 0) this.#keep(x.load(at));
     else if (which === 1) this.#keep(h.load(at));
     else if (which === 2) this.#keep(i.load(at));
-    else if (which === 3 && this.#aligns) x.loads(at.and(0xfffffffc), this.#pick([2, 4])).forEach((v) => this.#keep(v));
+    else if (which === 3 && this.#aligns)
+      x.loads(at.and(0xfffffffc), this.#pick(this.#isWide ? [4] : [2, 4])).forEach((v) => this.#keep(v));
     else if (which === 3) x.loads(at, this.#pick([2, 3, 4])).forEach((v) => this.#keep(v));
+    else if (this.#isWide) h.loads(this.#s.thread.mul(8), 8).forEach((v) => this.#keep(v));
     else if (this.#aligns) h.loads(this.#s.thread.mul(4).add(4 * this.#random(3)), this.#pick([2, 4])).forEach((v) => this.#keep(v));
     else h.loads(this.#s.thread.mul(2).add(2 * this.#random(4)), this.#pick([2, 4, 8])).forEach((v) => this.#keep(v));
   }
@@ -204,7 +209,8 @@ class Maker {
     this.#part(0, true);
     const { y, k, n } = s.buffers;
     const four = [this.#float(), this.#float(), this.#float()].map((v) => v.clamp(-1000, 1000));
-    if (this.#aligns) y.stores(s.thread.mul(2), four.slice(1));
+    if (this.#isWide) y.stores(s.thread.mul(4), [this.#float().clamp(-9, 9), ...four]);
+    else if (this.#aligns) y.stores(s.thread.mul(2), four.slice(1));
     else y.stores(s.thread.mul(3), four);
     k.store(s.thread, this.#float().clamp(-1000, 1000));
     k.stores(s.thread.mul(2).add(24), [this.#float().clamp(-9, 9), this.#float().clamp(-9, 9)]);

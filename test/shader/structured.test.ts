@@ -1,17 +1,30 @@
-/** Which memory is seen as structures: only what is always accessed at multiples of its accesses' sizes. */
+/** Which memory is seen as structures or texels: only what is accessed at multiples of the accesses' sizes. */
 import { describe, expect, it } from "vitest";
 import { emitShader } from "../../src/shader/dxbc/emit.ts";
 import { evaluateShader } from "../../src/shader/evaluate.ts";
 import type { Scope } from "../../src/shader/language.ts";
-import type { Uint } from "../../src/shader/numbers.ts";
+import type { Float, Uint } from "../../src/shader/numbers.ts";
 import { randomShader } from "./random.ts";
 import { build, words } from "./support.ts";
 
 type Buffers = { readonly x: "f32"; readonly h: "f16"; readonly out: "f32" };
 type S = Scope<Buffers, { readonly n: "u32" }>;
-const strides = (body: (s: S) => void): number[] => [
-  ...emitShader(build({ x: "f32", h: "f16", out: "f32" }, { n: "u32" }, 64, body)).strides,
-];
+const views = (body: (s: S) => void, seesTexels: boolean): [buffer: number, form: number][] => {
+  const all = emitShader(build({ x: "f32", h: "f16", out: "f32" }, { n: "u32" }, 64, body), seesTexels).views;
+  return Array.from({ length: all.length / 2 }, (_, i) => [all[2 * i]!, all[2 * i + 1]!]);
+};
+/** Of x, h and out. */
+const strides = (body: (s: S) => void): number[] => {
+  const seen = views(body, false);
+  expect(seen.map(([buffer]) => buffer)).toEqual([0, 1, 2]);
+  return seen.map(([, form]) => form);
+};
+const TEXELS = 255;
+/** Members that the published types leave out: accesses that the shader itself keeps inside. */
+interface Unguarded {
+  loadsInside(at: Uint, count: number): Float[];
+  storesInside(at: Uint, values: readonly Float[]): void;
+}
 /** x is read, four elements at once, from a place on. */
 const reads = (at: (s: S) => Uint): number => strides((s) => s.buffers.out.store(s.thread, s.buffers.x.loads(at(s), 4)[3]!))[0]!;
 
@@ -31,6 +44,9 @@ describe("a buffer", () => {
     ["a quotient", 0, (s) => s.thread.mul(12).div(3)],
   ])("is read at %s", (_, stride, at) => {
     expect(reads(at)).toBe(stride);
+    const texels = views((s) => s.buffers.out.store(s.thread, s.buffers.x.loads(at(s), 4)[3]!), true);
+    // The last elements, of which there are fewer than four, are read one by one.
+    expect(texels.filter(([buffer]) => buffer === 0).map(([, form]) => form)).toEqual(stride === 16 ? [0, TEXELS] : [0]);
   });
 
   it("is read in a loop whose steps are multiples, and where it is not", () => {
@@ -58,10 +74,50 @@ describe("a buffer", () => {
   });
 });
 
-it("random shaders have both", () => {
-  const all = Array.from({ length: 60 }, (_, i) => [...emitShader(randomShader(i + 1)).strides]).flat();
-  expect(all.filter((n) => n > 0).length).toBeGreaterThan(10);
-  expect(all.filter((n) => n === 0).length).toBeGreaterThan(10);
+describe("with texels", () => {
+  const wide = (s: S): void => s.buffers.out.stores(s.thread.mul(4), s.buffers.x.loads(s.thread.mul(4), 4));
+  /** Where nothing has to be guarded. */
+  const inside = (s: S): void =>
+    (s.buffers.out as unknown as Unguarded).storesInside(
+      s.thread.mul(4),
+      (s.buffers.x as unknown as Unguarded).loadsInside(s.thread.mul(4), 4),
+    );
+
+  it("a buffer's own view is of texels where all accesses are, else there is one more", () => {
+    expect(views(inside, true)).toEqual([[0, TEXELS], [1, 0], [2, TEXELS]]); // prettier-ignore
+    expect(views(wide, true)).toEqual([[0, 0], [1, 0], [2, 0], [0, TEXELS], [2, TEXELS]]); // prettier-ignore
+  });
+
+  it("what the shader reads and writes has no two views", () => {
+    const reread = (at: number) => (s: S) => {
+      wide(s);
+      s.buffers.out.store(s.thread, s.buffers.out.load(s.thread.add(at)));
+    };
+    expect(views(reread(1), true)).toEqual([[0, 0], [1, 0], [2, 16], [0, TEXELS]]); // prettier-ignore
+    const both = (s: S): void => {
+      inside(s);
+      const out = s.buffers.out as unknown as Unguarded;
+      out.storesInside(s.thread.mul(4), out.loadsInside(s.thread.mul(4), 4));
+    };
+    expect(views(both, true)[2]).toEqual([2, TEXELS]);
+  });
+
+  it("a buffer with atomics is raw, and pairs are structures", () => {
+    const atomic = (s: S): void => {
+      inside(s);
+      s.buffers.out.atomicAdd(s.thread, 1);
+    };
+    expect(views(atomic, true).slice(2)).toEqual([[2, 0]]);
+    expect(views((s) => s.buffers.out.stores(s.thread.mul(2), [1, 2]), true)[2]).toEqual([2, 8]);
+  });
+});
+
+it("random shaders have all forms", () => {
+  const forms = (seesTexels: boolean): number[] =>
+    Array.from({ length: 60 }, (_, i) => [...emitShader(randomShader(i + 1), seesTexels).views].filter((_n, k) => k % 2 === 1)).flat();
+  const count = (seesTexels: boolean, form: number): number => forms(seesTexels).filter((n) => n === form).length;
+  for (const n of [count(false, 0), count(false, 8), count(false, 16), count(true, TEXELS)]) expect(n).toBeGreaterThan(10);
+  expect(count(false, TEXELS)).toBe(0);
 });
 
 it("an access that promises to be aligned and is not is a fault", () => {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint32_t kComputeShader50 = 5u << 16 | 0x50;
 constexpr uint32_t kMostTemps = 4096, kMostValues = 60000, kMostUavs = 64, kMostConstantWords = 4096 * 4;
+constexpr uint32_t kDimensionBuffer = 1, kFourUnsignedWords = 0x4444;  // of a typed view
 constexpr uint32_t kMostThreads = 1024, kMostThreadsOfZ = 64, kMostSharedBytes = 32768;
 constexpr uint32_t kSyncThreads = 1u << 11, kNonZero = 1u << 18, kSaturated = 1u << 13;
 
@@ -163,7 +164,7 @@ class Decoder {
     if (!length) Malformed();
     TokenReader in = tokens.Cut(length - 1);
     for (uint32_t extended = token; extended >> 31;) extended = in.Word();
-    if (!Declaration(opcode, in)) {
+    if (!Declaration(opcode, token, in)) {
       RequireGroup();
       Statement(opcode, token, in);
     }
@@ -177,7 +178,7 @@ class Decoder {
 
   // --- declarations ---
 
-  bool Declaration(uint32_t opcode, TokenReader& in) {
+  bool Declaration(uint32_t opcode, uint32_t token, TokenReader& in) {
     switch (opcode) {
       case kDclGlobalFlags: return true;
       case kDclTemps:
@@ -209,6 +210,7 @@ class Decoder {
         group_declared_ = true;
         return true;
       }
+      case kDclUavTyped:
       case kDclUavRaw:
       case kDclUavStructured: {
         const Operand buffer = in.ReadOperand();
@@ -216,6 +218,12 @@ class Decoder {
         Memory memory;
         memory.index = buffer.index[0];
         if (opcode == kDclUavStructured) memory.stride = Stride(in.Word());
+        if (opcode == kDclUavTyped) {
+          if ((token >> 11 & 31) != kDimensionBuffer || in.Word() != kFourUnsignedWords)
+            throw std::string("typed views of other than four unsigned words are not part of the software adapter");
+          memory.stride = kTexelBytes;
+          memory.texels = true;
+        }
         AddMemory(kUav, buffer.index[0], memory);
         return true;
       }
@@ -373,19 +381,29 @@ class Decoder {
     return to;
   }
 
-  void CheckKind(uint8_t slot, bool structured) const {
-    if ((program_.memories[slot].stride != 0) != structured) throw name_ + " names a resource of another kind";
+  enum class Kind { Raw, Structured, Texels };
+
+  void CheckKind(uint8_t slot, Kind kind) const {
+    const Memory& memory = program_.memories[slot];
+    if ((memory.texels ? Kind::Texels : memory.stride ? Kind::Structured : Kind::Raw) != kind)
+      throw name_ + " names a resource of another kind";
   }
 
-  void Load(bool structured, TokenReader& in) {
+  // The byte of an access.
+  uint16_t Address(uint8_t slot, Kind kind, const Operand& address, const Operand& offset) {
+    const uint16_t at = Source(address, 0, 'i');
+    if (kind == Kind::Raw) return at;
+    return ElementAddress(slot, at, kind == Kind::Texels ? Immediate(0) : Source(offset, 0, 'i'));
+  }
+
+  void Load(Kind kind, TokenReader& in) {
     const Operand to = Destination(in), address = in.ReadOperand();
-    const Operand offset = structured ? in.ReadOperand() : Operand{};
+    const Operand offset = kind == Kind::Structured ? in.ReadOperand() : Operand{};
     const Operand from = in.ReadOperand();
     const uint8_t slot = MemorySlot(from);
-    CheckKind(slot, structured);
+    CheckKind(slot, kind);
     program_.memories[slot].read = true;
-    uint16_t at = Source(address, 0, 'i');
-    if (structured) at = ElementAddress(slot, at, Source(offset, 0, 'i'));
+    const uint16_t at = Address(slot, kind, address, offset);
     if (!to.mask) return;
     uint32_t count = 0;
     for (uint32_t place = 0; place < 4; ++place)
@@ -408,18 +426,17 @@ class Decoder {
       if (to.mask >> place & 1) Emit(Op::Mov, Temp(to.index[0], place), {words[from.swizzle[place]]});
   }
 
-  void Store(bool structured, TokenReader& in) {
+  void Store(Kind kind, TokenReader& in) {
     const Operand to = in.ReadOperand(), address = in.ReadOperand();
-    const Operand offset = structured ? in.ReadOperand() : Operand{};
+    const Operand offset = kind == Kind::Structured ? in.ReadOperand() : Operand{};
     const Operand from = in.ReadOperand();
     const uint8_t slot = MemorySlot(to);
-    CheckKind(slot, structured);
+    CheckKind(slot, kind);
     program_.memories[slot].written = true;
-    uint16_t at = Source(address, 0, 'i');
-    if (structured) at = ElementAddress(slot, at, Source(offset, 0, 'i'));
+    const uint16_t at = Address(slot, kind, address, offset);
     uint8_t count = 0;
     while (count < 4 && (to.mask >> count & 1)) ++count;
-    if (!count || to.mask >> count) Malformed();
+    if (!count || to.mask >> count || (kind == Kind::Texels && count != 4)) Malformed();
     uint16_t words[4] = {};
     for (uint32_t i = 0; i < count; ++i) words[i] = Source(from, i, 'f');
     Instruction& store = Emit(Op::Store);
@@ -437,6 +454,7 @@ class Decoder {
     }
     const Operand memory = in.ReadOperand(), address = in.ReadOperand();
     const uint8_t slot = MemorySlot(memory);
+    if (program_.memories[slot].texels) throw name_ + " names a resource of another kind";
     program_.memories[slot].read = program_.memories[slot].written = true;
     uint16_t at = Source(address, 0, 'i');
     if (program_.memories[slot].stride) at = ElementAddress(slot, at, Source(address, 1, 'i'));
@@ -546,10 +564,12 @@ class Decoder {
     if (const AtomicOp* found = Find(kAtomicOps, opcode)) return Atomic(*found, in);
     switch (opcode) {
       case kNop: return;
-      case kLdRaw: return Load(false, in);
-      case kLdStructured: return Load(true, in);
-      case kStoreRaw: return Store(false, in);
-      case kStoreStructured: return Store(true, in);
+      case kLdRaw: return Load(Kind::Raw, in);
+      case kLdStructured: return Load(Kind::Structured, in);
+      case kLdUavTyped: return Load(Kind::Texels, in);
+      case kStoreRaw: return Store(Kind::Raw, in);
+      case kStoreStructured: return Store(Kind::Structured, in);
+      case kStoreUavTyped: return Store(Kind::Texels, in);
       case kIf:
       case kElse:
       case kEndif:

@@ -74,10 +74,14 @@ struct Value {
 // In groups of three by axis, but for the last.
 enum SystemValue : uint32_t { kThreadId = 0, kGroupId = 3, kThreadIdInGroup = 6, kFlatThreadIdInGroup = 9, kSystemValues = 10 };
 
+// Of a texel of four unsigned words, the only typed view.
+constexpr uint32_t kTexelBytes = 16;
+
 struct Memory {
   bool is_shared = false;  // of a group; else a buffer
   uint32_t index = 0;      // u#: of a buffer
   uint32_t stride = 0;     // 0: raw
+  bool texels = false;     // of `stride` bytes, moved as a whole
   uint32_t size = 0;       // of shared memory, in bytes; it lies at `offset`
   uint32_t offset = 0;
   bool read = false, written = false;

@@ -1,6 +1,7 @@
 /** A shader as DXBC: simplified, lowered to words, its values in temporary registers, its uniforms in cb0. */
 import { ShaderError } from "../../errors.ts";
 import {
+  allStatements,
   constantOf,
   type Assign,
   type Atomic,
@@ -26,14 +27,14 @@ import { allocate } from "./allocate.ts";
 import { makeContainer } from "./container.ts";
 import type { Instruction, Operand, Register } from "./instructions.ts";
 import { atomicOpcode, NONZERO, PLAIN, SYNC, type OpcodeName } from "./opcodes.ts";
-import { declaration, declareBuffer, declareConstants, declareInput, declareShared, instructionTokens } from "./tokens.ts";
+import { declaration, declareBuffer, declareConstants, declareInput, declareShared, declareTexels, instructionTokens } from "./tokens.ts";
 import { Uses } from "./uses.ts";
 
 /** What a launch needs to know of a compiled shader. */
 export interface CompiledShader {
   readonly bytes: Uint8Array;
-  /** Of each buffer: bytes of a structure; 0: raw. */
-  readonly strides: Uint8Array;
+  /** What u0, u1, … are: see ShaderCall. */
+  readonly views: Uint8Array;
   /** The words of cb0, in order. */
   readonly uniforms: readonly Uniform[];
   /** Instructions, and temporary registers of four words. */
@@ -45,20 +46,34 @@ export interface CompiledShader {
 export const MOST_UNIFORMS = 32;
 /** Buffers: u0 to u7 are there on every device. */
 export const MOST_BUFFERS = 8;
+/** The form of a view of texels, beside bytes of a structure and 0 for raw. */
+const TEXELS = 255;
 
-export function emitShader(source: Shader): CompiledShader {
-  const { shader, strides } = structured(simplify(lower(simplify(source))));
+/** Where memory is seen as texels: its own place, where there are no other accesses to it, else one behind all buffers. */
+function placesOfTexels({ buffers, body }: Shader, texels: ReadonlySet<Memory>): Map<Memory, number> {
+  const others = new Set<Memory>();
+  for (const s of allStatements(body)) if ("memory" in s && !("texel" in s)) others.add(s.memory);
+  let next = buffers.length;
+  return new Map(buffers.filter((m) => texels.has(m)).map((m) => [m, others.has(m) ? next++ : m.slot]));
+}
+
+/** seesTexels: as Capabilities has it. */
+export function emitShader(source: Shader, seesTexels: boolean): CompiledShader {
+  const { shader, strides, texels } = structured(simplify(lower(simplify(source))), seesTexels);
+  const places = placesOfTexels(shader, texels);
   if (shader.uniforms.length > MOST_UNIFORMS)
     throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MOST_UNIFORMS}`, "");
-  const emitter = new Emission(shader);
+  const emitter = new Emission(shader, places);
   emitter.block(shader.body);
   emitter.add("ret");
   const { code } = emitter;
+  const behind = [...places].filter(([m, slot]) => slot !== m.slot);
   const registers = allocate(code, emitter.variables);
   const declarations = [
     ...declaration("dcl_thread_group", shader.threads, 1, 1),
     ...(shader.uniforms.length === 0 ? [] : declareConstants(Math.ceil(shader.uniforms.length / 4))),
-    ...shader.buffers.flatMap((b) => declareBuffer(b.slot, strides.get(b) ?? 0)),
+    ...shader.buffers.flatMap((b) => (places.get(b) === b.slot ? declareTexels(b.slot) : declareBuffer(b.slot, strides.get(b) ?? 0))),
+    ...behind.flatMap(([, slot]) => declareTexels(slot)),
     ...shader.shared.flatMap((m) => declareShared(m.slot, 4 * m.length, strides.get(m) ?? 0)),
     ...(emitter.groups === 0 ? [] : declareInput("group", emitter.groups)),
     ...(emitter.usesLocal ? declareInput("local", 1) : []),
@@ -72,8 +87,11 @@ export function emitShader(source: Shader): CompiledShader {
     { name: "OSGN", words: [0, 8] },
     { name: "SHEX", words },
   ]);
-  const ofBuffers = Uint8Array.from(shader.buffers, (b) => strides.get(b) ?? 0);
-  return { bytes, strides: ofBuffers, uniforms: shader.uniforms, instructions: code.length, registers };
+  const views = Uint8Array.from([
+    ...shader.buffers.flatMap((b) => [b.slot, places.get(b) === b.slot ? TEXELS : (strides.get(b) ?? 0)]),
+    ...behind.flatMap(([m]) => [m.slot, TEXELS]),
+  ]);
+  return { bytes, views, uniforms: shader.uniforms, instructions: code.length, registers };
 }
 
 function wordOf(type: Scalar, n: number): number {
@@ -91,10 +109,13 @@ class Emission {
   readonly #uses: Uses;
   readonly #operands = new Map<Value, Operand>();
   readonly #registers = new Map<Variable, Register>();
+  readonly #texels: ReadonlyMap<Memory, number>;
   #ids = 0;
 
-  constructor(shader: Shader) {
+  /** texels: where memory is seen as such. */
+  constructor(shader: Shader, texels: ReadonlyMap<Memory, number>) {
     this.#shader = shader;
+    this.#texels = texels;
     this.#uses = new Uses(shader.body);
   }
 
@@ -306,7 +327,7 @@ class Emission {
     this.add("endloop");
   }
 
-  #memory(m: Memory, words: number): Operand {
+  #memory(m: Memory, words: number): Extract<Operand, { kind: "memory" }> {
     return { kind: "memory", type: m.kind === "buffer" ? "uav" : "shared", slot: m.slot, words };
   }
 
@@ -314,14 +335,16 @@ class Emission {
     const registers = s.results.map((v) => this.#fresh(v));
     if (registers.length > 1) for (const r of registers) r.group = registers;
     const memory = this.#memory(s.memory, registers.length);
-    if (s.offset === undefined) this.add("ld_raw", [registers], [this.#of(s.at), memory]);
+    if (s.texel === true) this.add("ld_uav_typed", [registers], [this.#of(s.at), { ...memory, slot: this.#texels.get(s.memory)! }]);
+    else if (s.offset === undefined) this.add("ld_raw", [registers], [this.#of(s.at), memory]);
     else this.add("ld_structured", [registers], [this.#of(s.at), this.#of(s.offset), memory]);
   }
 
   #store(s: Store): void {
     const value = s.values.length === 1 ? this.#of(s.values[0]!) : this.#vector(s.values);
     const memory = this.#memory(s.memory, s.values.length);
-    if (s.offset === undefined) this.add("store_raw", [], [memory, this.#of(s.at), value]);
+    if (s.texel === true) this.add("store_uav_typed", [], [{ ...memory, slot: this.#texels.get(s.memory)! }, this.#of(s.at), value]);
+    else if (s.offset === undefined) this.add("store_raw", [], [memory, this.#of(s.at), value]);
     else this.add("store_structured", [], [memory, this.#of(s.at), this.#of(s.offset), value]);
   }
 

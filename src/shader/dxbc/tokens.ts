@@ -1,6 +1,6 @@
 /** Instructions as tokens of shader model 5.0. */
 import type { Instruction, Operand, Register } from "./instructions.ts";
-import { OPCODE, OPERAND } from "./opcodes.ts";
+import { OPCODE, OPERAND, type OpcodeName } from "./opcodes.ts";
 
 const FOUR_COMPONENTS = 2;
 const SELECT = 2 << 2;
@@ -70,12 +70,14 @@ function resultTokens(r: Register | readonly Register[] | null): number[] {
   return [FOUR_COMPONENTS | (mask << 4) | ONE_INDEX, registers[0]!.temp];
 }
 
+const LOADS: ReadonlySet<OpcodeName> = new Set<OpcodeName>(["ld_raw", "ld_structured", "ld_uav_typed"]);
+
 export function instructionTokens(i: Instruction): number[] {
   const tokens = i.results.flatMap(resultTokens);
   const first = i.results[0];
   const components = first === undefined || first === null ? null : ("id" in first ? [first] : first).map((r) => r.component);
   i.operands.forEach((o) => {
-    const isTarget = o.kind === "memory" && i.opcode !== "ld_raw" && i.opcode !== "ld_structured";
+    const isTarget = o.kind === "memory" && !LOADS.has(i.opcode);
     tokens.push(...(isTarget ? memoryResult(o) : operandTokens(o, components)));
   });
   return [(OPCODE[i.opcode] | i.flags | ((tokens.length + 1) << 24)) >>> 0, ...tokens];
@@ -102,6 +104,12 @@ export const declareBuffer = (slot: number, stride: number): number[] =>
   stride === 0
     ? declaration("dcl_uav_raw", typeBits(OPERAND.uav) | ONE_INDEX, slot)
     : declaration("dcl_uav_structured", typeBits(OPERAND.uav) | ONE_INDEX, slot, stride);
+const BUFFER = 1 << 11;
+/** A buffer of texels of four unsigned words; the view says how large they are. */
+export const declareTexels = (slot: number): number[] => {
+  const [token, ...rest] = declaration("dcl_uav_typed", typeBits(OPERAND.uav) | ONE_INDEX, slot, 0x4444);
+  return [(token! | BUFFER) >>> 0, ...rest];
+};
 export const declareShared = (slot: number, bytes: number, stride: number): number[] =>
   stride === 0
     ? declaration("dcl_tgsm_raw", typeBits(OPERAND.shared) | ONE_INDEX, slot, bytes)
