@@ -166,6 +166,7 @@ export function rmsNormShader(g: GraphBuilder, x: Expr, epsilon: number): Expr |
 /** The largest tile that gives a device enough groups. */
 function tileFor(m: number, n: number): Tile {
   const groups = ({ bm, bn }: Tile): number => Math.ceil(m / bm) * Math.ceil(n / bn);
+  if (groups(TILES.large) >= 192) return TILES.large;
   if (groups(TILES.wide) >= 256) return TILES.wide;
   return groups(TILES.medium) >= 64 ? TILES.medium : TILES.small;
 }

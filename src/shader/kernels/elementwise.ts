@@ -7,8 +7,8 @@ import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";
 export type FloatElement = "f32" | "f16";
 
 const THREADS = 256;
-/** Accesses in flight of a thread where there are enough elements to keep all processors busy. */
-const DEEP = 4;
+/** Accesses in flight of a thread where there are enough elements to keep all processors busy: on an H200 copies reach 4.05 TB/s with 1, 3.95 with 2, 3.9 with 4. */
+const DEEP = 2;
 const MANY_ELEMENTS = 2 ** 21;
 
 type Names = { readonly [name: string]: FloatElement };
@@ -25,9 +25,9 @@ function elementwise(
   params: { readonly [name: string]: "f32" } = {},
 ): Kernel {
   const elements = [...Object.values(inputs), ...Object.values(outputs)];
-  // Of the wider element 16 bytes: threads that write 32 would leave gaps between them in each access.
-  const width = elements.includes("f32") ? 4 : 8;
-  const depth = size >= MANY_ELEMENTS ? (width === 8 ? DEEP / 2 : DEEP) : 1;
+  // 16 bytes of the narrower element: two accesses to the wider one beside each other cost less than halves of 16 bytes.
+  const width = elements.includes("f16") ? 8 : 4;
+  const depth = size >= MANY_ELEMENTS && new Set(elements).size === 1 ? DEEP : 1;
   const tile = THREADS * width * depth;
   const key = `${name} ${elements.join(" ")} x${depth}`;
   const groups = ({ shapes }: LaunchFacts): number => Math.ceil(sizeOf(shapes[Object.keys(outputs)[0]!]!) / tile);
@@ -85,9 +85,19 @@ export const cast = (from: FloatElement, to: FloatElement, size: number): Kernel
 const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
 /** NaN stays NaN. */
 export const relu = (e: FloatElement, size: number): Kernel => unary("relu", e, e, size, (x) => isNegative(x).select(0, x));
+/** log2(erfc(t/√2)/2) for t from 0 on, to 5e-6 up to 5.8 (fitted with the least largest error), and far below what counts beyond. */
+const HALF_TAIL = [-1.828677e-6, 6.14937307e-5, -9.29837232e-4, 8.50569550e-3, -5.39565571e-2, -0.458467007, -1.15125036, -0.99999535]; // prettier-ignore
+/** x Φ(x); the share of what lies beyond |x| has all digits that a float16 keeps. */
+function geluOfHalf(x: Float): Float {
+  const t = x.abs();
+  const beyond = HALF_TAIL.slice(2)
+    .reduce((sum, c) => sum.fma(t, c), t.fma(HALF_TAIL[0]!, HALF_TAIL[1]!))
+    .exp2();
+  return x.lt(0).select(beyond, beyond.neg().add(1)).mul(x);
+}
 /** x/2 (1 + erf(x/√2)). */
 export const gelu = (e: FloatElement, size: number): Kernel =>
-  unary("gelu", e, e, size, (x) => x.mul(Math.SQRT1_2).erf().add(1).mul(x.mul(0.5)));
+  unary("gelu", e, e, size, e === "f16" ? geluOfHalf : (x) => x.mul(Math.SQRT1_2).erf().add(1).mul(x.mul(0.5)));
 export const add = (e: FloatElement, size: number): Kernel => elementwise("add", { a: e, b: e }, { y: e }, ([a, b]) => [a!.add(b!)], size);
 
 /** a σ(a) b. */

@@ -13,21 +13,24 @@ export interface Tile {
   readonly bk: number;
   readonly tm: number;
   readonly tn: number;
+  /** Words between the lines of A's tile, which lies transposed: fewer threads meet in a bank of memory. */
+  readonly pad: number;
 }
 
 /** The tiles that are compared; which is best depends on the sizes and the device. */
 export const TILES = {
-  large: { bm: 128, bn: 128, bk: 8, tm: 8, tn: 8 },
-  wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },
-  medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4 },
-  small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 2 },
+  large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8, pad: 4 },
+  wide: { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, pad: 0 },
+  medium: { bm: 64, bn: 64, bk: 16, tm: 8, tn: 4, pad: 0 },
+  small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 2, pad: 0 },
 } as const satisfies { readonly [name: string]: Tile };
 
 const ceil = (n: number, by: number): number => Math.ceil(n / by);
 
 /** a: [M, K], b: [K, N], c: [M, N]. Whole: the sizes are multiples of the tile's, and reads are wide and unguarded. */
 export function gemm(tile: Tile, isWhole: boolean): Kernel {
-  const { bm, bn, bk, tm, tn } = tile;
+  const { bm, bn, bk, tm, tn, pad } = tile;
+  const line = bm + pad;
   const [across, down] = [bn / tn, bm / tm];
   const threads = across * down;
   const groups = ({ shapes }: LaunchFacts): number => ceil(shapes["c"]!.at(-2)!, bm) * ceil(shapes["c"]!.at(-1)!, bn);
@@ -39,7 +42,7 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
     const [row, column] = [s.group.div(tilesAcross).mul(bm), s.group.mod(tilesAcross).mul(bn)];
     const [tx, ty] = [s.local.mod(across), s.local.div(across)];
     // A lies transposed, so that a thread's rows are neighbours.
-    const [sharedA, sharedB] = [s.shared("f32", bk * bm), s.shared("f32", bk * bn)];
+    const [sharedA, sharedB] = [s.shared("f32", bk * line), s.shared("f32", bk * bn)];
     const width = isWhole ? 4 : 1;
 
     /** What this thread brings of a tile of `height` by `length` elements: places in it, outermost first. */
@@ -66,7 +69,7 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
       0,
       k,
       (from) => {
-        placesA.forEach(({ y, x }, i) => next[i]!.forEach((v, q) => sharedA.store(x.add(q).mul(bm).add(y), v.value)));
+        placesA.forEach(({ y, x }, i) => next[i]!.forEach((v, q) => sharedA.store(x.add(q).mul(line).add(y), v.value)));
         placesB.forEach(({ y, x }, i) => {
           const values = next[placesA.length + i]!.map((v) => v.value);
           sharedB.stores(y.mul(bn).add(x), values);
@@ -77,8 +80,8 @@ export function gemm(tile: Tile, isWhole: boolean): Kernel {
           fetched(then).forEach((values, i) => values.forEach((v, q) => (next[i]![q]!.value = v)));
         });
         for (let step = 0; step < bk; step++) {
-          const rows = sharedA.loads(ty.mul(tm).add(step * bm), Math.min(tm, 4));
-          if (tm > 4) rows.push(...sharedA.loads(ty.mul(tm).add(step * bm + 4), 4));
+          const rows = sharedA.loads(ty.mul(tm).add(step * line), Math.min(tm, 4));
+          if (tm > 4) rows.push(...sharedA.loads(ty.mul(tm).add(step * line + 4), 4));
           // Neighbouring threads read neighbouring columns.
           const wide = Math.min(tn, 4);
           const columns = sharedB.loads(tx.mul(wide).add(step * bn), wide);

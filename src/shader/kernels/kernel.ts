@@ -74,23 +74,23 @@ export function write(to: Numbers, at: Uint, values: readonly Float[], isInside:
   }
 }
 
-/** Threads whose values one thread gathers. */
-const RADIX = 16;
-
 /** Combines a value of each thread of the group, in two steps, in an order that does not depend on timing. */
 export class GroupReduction<P extends Parameters> {
   readonly #s: Scope<Names, P>;
   readonly #all: SharedElements<"f32">;
   readonly #some: SharedElements<"f32">;
+  /** Threads whose values one thread gathers. */
+  readonly #radix: number;
   #isUsed = false;
 
   constructor(s: Scope<never, P> | Scope<Names, P>) {
     this.#s = s as Scope<Names, P>;
     this.#all = this.#s.shared("f32", this.#s.threads);
-    this.#some = this.#s.shared("f32", Math.ceil(this.#s.threads / RADIX));
+    this.#radix = this.#s.threads > 256 ? 32 : 16;
+    this.#some = this.#s.shared("f32", Math.max(4, this.#s.threads / this.#radix));
   }
 
-  /** The same in all threads. The threads must be a multiple of 16. */
+  /** The same in all threads. The threads must be a power of two, 32 to 1024. */
   reduce(value: Float, combine: (a: Float, b: Float) => Float): Float {
     const s = this.#s;
     // The last reduction's results have been read.
@@ -98,16 +98,17 @@ export class GroupReduction<P extends Parameters> {
     this.#isUsed = true;
     this.#all.store(s.local, value);
     s.barrier();
-    const parts = s.threads / RADIX;
+    const radix = this.#radix;
+    const parts = s.threads / radix;
     s.if(s.local.lt(parts), () => {
       let sum = this.#all.load(s.local);
-      for (let i = 1; i < RADIX; i++) sum = combine(sum, this.#all.load(s.local.add(i * parts)));
+      for (let i = 1; i < radix; i++) sum = combine(sum, this.#all.load(s.local.add(i * parts)));
       this.#some.store(s.local, sum);
     });
     s.barrier();
-    let sum = this.#some.load(0);
-    for (let i = 1; i < parts; i++) sum = combine(sum, this.#some.load(i));
-    return sum;
+    const width = Math.min(parts, 4);
+    const sums = Array.from({ length: parts / width }, (_, i) => this.#some.loads(s.u32(i * width), width)).flat();
+    return sums.reduce(combine);
   }
 
   sum(value: Float): Float {

@@ -22,6 +22,8 @@ interface Plan {
   readonly kept: number;
 }
 
+/** Accesses of a thread, as long as a group may have more threads. */
+const EACH = 4;
 /** Numbers that a thread keeps of one input. */
 const MOST_KEPT = 64;
 
@@ -29,7 +31,7 @@ function planOf(columns: number, element: FloatElement, inputs: number): Plan {
   const widest = element === "f16" ? 8 : 4;
   const width = columns % widest === 0 ? widest : 1;
   const accesses = Math.ceil(columns / width);
-  const threads = Math.min(256, Math.max(32, 2 ** Math.ceil(Math.log2(accesses))));
+  const threads = Math.min(1024, Math.max(32, 2 ** Math.ceil(Math.log2(accesses / EACH))));
   const each = Math.ceil(accesses / threads);
   const kept = 2 ** Math.ceil(Math.log2(each));
   return { threads, width, kept: kept * width * inputs <= MOST_KEPT ? kept : 0 };
@@ -155,10 +157,10 @@ function rowKernel(
 }
 
 export const softmax = (e: FloatElement, columns: number): Kernel =>
-  rowKernel("softmax", columns, e, { x: e }, { y: e }, ["x"], (row) => {
+  rowKernel("softmax", columns, e, { x: e }, { y: e }, ["x"], (row, s) => {
     const most = row.max(({ x }) => x!);
-    const sum = row.sum(({ x }) => x!.sub(most).exp());
-    row.write("y", [], ({ x }) => x!.sub(most).exp().div(sum));
+    const share = s.f32(1).div(row.sum(({ x }) => x!.sub(most).exp()));
+    row.write("y", [], ({ x }) => x!.sub(most).exp().mul(share));
   });
 
 export const logSoftmax = (e: FloatElement, columns: number): Kernel =>
