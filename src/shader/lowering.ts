@@ -72,14 +72,14 @@ export function unaryShader(g: GraphBuilder, name: "relu" | "gelu", x: Expr): Ex
   if (!g.isAlone && shaderMode() === "only-measured" && takesActivation(x)) return null;
   const e = chosen(g, name, [x]);
   if (e === null) return null;
-  return launch(g, elementwise[name](e, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype: x.dtype, sizes: x.sizes } });
+  return launch(g, elementwise[name](e), { inputs: { x }, output: { name: "y", dtype: x.dtype, sizes: x.sizes } });
 }
 
 /** x silu(gate), of the same sizes. */
 export function swigluShader(g: GraphBuilder, x: Expr, gate: Expr): Expr | null {
   const e = chosen(g, "swiglu", [gate, x]);
   if (e === null) return null;
-  return launch(g, elementwise.swiglu(e, sizeOf(x.sizes)), {
+  return launch(g, elementwise.swiglu(e), {
     inputs: { a: gate, b: x },
     output: { name: "y", dtype: x.dtype, sizes: x.sizes },
   });
@@ -90,7 +90,7 @@ export function swigluGradientShader(g: GraphBuilder, x: Expr, gate: Expr, dy: E
   const e = chosen(g, "swiglu", [gate, x, dy]);
   if (e === null) return null;
   const outputs = ["da", "db"].map((name) => ({ name, dtype: x.dtype, sizes: x.sizes }));
-  const [ofGate, ofX] = launchAll(g, elementwise.swigluBackward(e, sizeOf(x.sizes)), { a: gate, b: x, dy }, outputs, {});
+  const [ofGate, ofX] = launchAll(g, elementwise.swigluBackward(e), { a: gate, b: x, dy }, outputs, {});
   return [ofX!, ofGate!];
 }
 
@@ -99,7 +99,7 @@ export function castShader(g: GraphBuilder, x: Expr, dtype: DType): Expr | null 
   const to = elementOf(dtype);
   const from = chosen(g, "cast", [x, { dtype, sizes: x.sizes }]);
   if (from === null || to === null || from === to) return null;
-  return launch(g, elementwise.cast(from, to, sizeOf(x.sizes)), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes } });
+  return launch(g, elementwise.cast(from, to), { inputs: { x }, output: { name: "y", dtype, sizes: x.sizes } });
 }
 
 /** The packed tensor that x shows, repeated along axes; null: it is none. */
@@ -129,7 +129,7 @@ export function addShader(g: GraphBuilder, a: Expr, b: Expr): Expr | null {
   const isPlain = sizeOf(x.sizes) === size && sizeOf(y.sizes) === size;
   const e = chosen(g, isPlain ? "add" : "addBroadcast", [x, y, output]);
   if (e === null) return null;
-  if (isPlain) return launch(g, elementwise.add(e, size), { inputs: { a: x, b: y }, output });
+  if (isPlain) return launch(g, elementwise.add(e), { inputs: { a: x, b: y }, output });
   const merged = mergedAxes(a.sizes, x.sizes, y.sizes);
   if (merged === null) return null;
   return launch(g, addBroadcast(e, merged), { inputs: { a: x, b: y }, output, params: broadcastParams(merged) });
@@ -264,5 +264,5 @@ export function adamShader(
   const lines = single.map((x) => g.reshape(x, [1]));
   const scalars = g.join(lines, { output: { sizes: [lines.length] }, axis: 0 });
   const outputs = ["pNext", "mNext", "vNext"].map((name) => ({ name, dtype: "float32" as const, sizes: p.sizes }));
-  return launchAll(g, elementwise.adam(sizeOf(p.sizes)), { p, g: gradient, m, v, scalars }, outputs, numbers);
+  return launchAll(g, elementwise.adam(), { p, g: gradient, m, v, scalars }, outputs, numbers);
 }

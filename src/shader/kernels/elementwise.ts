@@ -1,4 +1,4 @@
-/** One result for each element: copy, relu, gelu, casts, add, SwiGLU, Adam. Threads move 16 bytes at once, several times. */
+/** One result for each element: copy, relu, gelu, casts, add, SwiGLU, Adam. Threads move 16 bytes at once. */
 import { sizeOf } from "../../shape.ts";
 import type { LaunchFacts } from "../compiled.ts";
 import type { Bool, Float } from "../numbers.ts";
@@ -7,9 +7,6 @@ import { kernel, read, write, type Kernel, type Numbers } from "./kernel.ts";
 export type FloatElement = "f32" | "f16";
 
 const THREADS = 256;
-/** Accesses in flight of a thread where there are enough elements to keep all processors busy: on an H200 copies reach 4.05 TB/s with 1, 3.95 with 2, 3.9 with 4. */
-const DEEP = 2;
-const MANY_ELEMENTS = 2 ** 21;
 
 type Names = { readonly [name: string]: FloatElement };
 
@@ -19,7 +16,6 @@ function elementwise(
   inputs: Names,
   outputs: Names,
   fn: (values: readonly Float[], constants: readonly Float[], params: { readonly [name: string]: Float }) => readonly Float[],
-  size: number,
   /** Elements of the input `scalars`, which all threads read. */
   constants = 0,
   params: { readonly [name: string]: "f32" } = {},
@@ -27,9 +23,9 @@ function elementwise(
   const elements = [...Object.values(inputs), ...Object.values(outputs)];
   // 16 bytes of the narrower element: two accesses to the wider one beside each other cost less than halves of 16 bytes.
   const width = elements.includes("f16") ? 8 : 4;
-  const depth = size >= MANY_ELEMENTS && new Set(elements).size === 1 ? DEEP : 1;
-  const tile = THREADS * width * depth;
-  const key = `${name} ${elements.join(" ")} x${depth}`;
+  // More accesses in flight of a thread cost a little: on an H200 copies reach 4.05 TB/s with one, 3.95 with two, 3.9 with four.
+  const tile = THREADS * width;
+  const key = `${name} ${elements.join(" ")}`;
   const groups = ({ shapes }: LaunchFacts): number => Math.ceil(sizeOf(shapes[Object.keys(outputs)[0]!]!) / tile);
   const given: Names = constants === 0 ? inputs : { ...inputs, scalars: "f32" };
   return kernel(key, { inputs: given, outputs, params, threads: THREADS, groups, inPlace: true }, (s) => {
@@ -38,18 +34,16 @@ function elementwise(
     const shared = Array.from({ length: constants }, (_, i) => (s.buffers["scalars"] as Numbers).load(i));
     const start = s.group.mul(tile);
     const whole = (): void => {
-      const places = Array.from({ length: depth }, (_, i) => start.add(s.local.mul(width)).add(i * THREADS * width));
-      const found = places.map((at) => from.map((x) => read(x, at, width, true)));
-      places.forEach((at, i) => {
-        const made = Array.from({ length: width }, (_, k) => {
-          const values = found[i]!.map((x) => x[k]!);
-          return fn(values, shared, s.params);
-        });
-        to.forEach((y, o) => {
-          const values = made.map((each) => each[o]!);
-          write(y, at, values, true);
-        });
-      });
+      const at = start.add(s.local.mul(width));
+      const found = from.map((x) => read(x, at, width, true));
+      const made = Array.from({ length: width }, (_, k) =>
+        fn(
+          found.map((x) => x[k]!),
+          shared,
+          s.params,
+        ),
+      );
+      to.forEach((y, o) => write(y, at, made.map((each) => each[o]!), true)); // prettier-ignore
     };
     // The last tile, element by element, or word by word: pipelines are made faster for little code.
     const few = Object.values(outputs).includes("f16") ? 2 : 1;
@@ -76,15 +70,15 @@ function elementwise(
   });
 }
 
-const unary = (name: string, from: FloatElement, to: FloatElement, size: number, fn: (x: Float) => Float): Kernel =>
-  elementwise(name, { x: from }, { y: to }, ([x]) => [fn(x!)], size);
+const unary = (name: string, from: FloatElement, to: FloatElement, fn: (x: Float) => Float): Kernel =>
+  elementwise(name, { x: from }, { y: to }, ([x]) => [fn(x!)]);
 
-export const copy = (e: FloatElement, size: number): Kernel => unary("copy", e, e, size, (x) => x);
-export const cast = (from: FloatElement, to: FloatElement, size: number): Kernel => unary("cast", from, to, size, (x) => x);
+export const copy = (e: FloatElement): Kernel => unary("copy", e, e, (x) => x);
+export const cast = (from: FloatElement, to: FloatElement): Kernel => unary("cast", from, to, (x) => x);
 /** What is below 0 by its bits: NVIDIA's driver makes a maximum, which loses NaN, of a comparison of numbers with the choice after it. */
 const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
 /** NaN stays NaN. */
-export const relu = (e: FloatElement, size: number): Kernel => unary("relu", e, e, size, (x) => isNegative(x).select(0, x));
+export const relu = (e: FloatElement): Kernel => unary("relu", e, e, (x) => isNegative(x).select(0, x));
 /** log2(erfc(t/√2)/2) for t from 0 on, to 5e-6 up to 5.8 (fitted with the least largest error), and far below what counts beyond. */
 const HALF_TAIL = [-1.828677e-6, 6.14937307e-5, -9.29837232e-4, 8.50569550e-3, -5.39565571e-2, -0.458467007, -1.15125036, -0.99999535]; // prettier-ignore
 /** x Φ(x); the share of what lies beyond |x| has all digits that a float16 keeps. */
@@ -96,27 +90,21 @@ function geluOfHalf(x: Float): Float {
   return x.lt(0).select(beyond, beyond.neg().add(1)).mul(x);
 }
 /** x/2 (1 + erf(x/√2)). */
-export const gelu = (e: FloatElement, size: number): Kernel =>
-  unary("gelu", e, e, size, e === "f16" ? geluOfHalf : (x) => x.mul(Math.SQRT1_2).erf().add(1).mul(x.mul(0.5)));
-export const add = (e: FloatElement, size: number): Kernel => elementwise("add", { a: e, b: e }, { y: e }, ([a, b]) => [a!.add(b!)], size);
+export const gelu = (e: FloatElement): Kernel =>
+  unary("gelu", e, e, e === "f16" ? geluOfHalf : (x) => x.mul(Math.SQRT1_2).erf().add(1).mul(x.mul(0.5)));
+export const add = (e: FloatElement): Kernel => elementwise("add", { a: e, b: e }, { y: e }, ([a, b]) => [a!.add(b!)]);
 
 /** a σ(a) b. */
-export const swiglu = (e: FloatElement, size: number): Kernel =>
-  elementwise("swiglu", { a: e, b: e }, { y: e }, ([a, b]) => [a!.sigmoid().mul(a!).mul(b!)], size);
+export const swiglu = (e: FloatElement): Kernel =>
+  elementwise("swiglu", { a: e, b: e }, { y: e }, ([a, b]) => [a!.sigmoid().mul(a!).mul(b!)]);
 /** Gradients of swiglu from that of y. */
-export const swigluBackward = (e: FloatElement, size: number): Kernel =>
-  elementwise(
-    "swigluBackward",
-    { a: e, b: e, dy: e },
-    { da: e, db: e },
-    ([a, b, dy]) => {
-      const sigmoid = a!.sigmoid();
-      const silu = a!.mul(sigmoid);
-      // 1 - sigmoid(a) as sigmoid(-a): of large numbers the difference would keep nothing.
-      return [dy!.mul(b!).mul(a!.neg().sigmoid().mul(silu).add(sigmoid)), dy!.mul(silu)];
-    },
-    size,
-  );
+export const swigluBackward = (e: FloatElement): Kernel =>
+  elementwise("swigluBackward", { a: e, b: e, dy: e }, { da: e, db: e }, ([a, b, dy]) => {
+    const sigmoid = a!.sigmoid();
+    const silu = a!.mul(sigmoid);
+    // 1 - sigmoid(a) as sigmoid(-a): of large numbers the difference would keep nothing.
+    return [dy!.mul(b!).mul(a!.neg().sigmoid().mul(silu).add(sigmoid)), dy!.mul(silu)];
+  });
 
 /** Of Adam, as numbers of the launch. */
 export interface AdamNumbers {
@@ -138,7 +126,7 @@ const adamNumbers = { sign: "f32", beta2: "f32", rest2: "f32", eps: "f32", decay
  * One step of Adam over a flat buffer: parameters p, gradients g, moments m and v, which may be written in place; `scalars` holds [learning rate,
  * beta1, 1 - beta1, 1 - beta1^t, 1 - beta2^t]. See optim/adam.ts, whose roundings these are.
  */
-export const adam = (size: number): Kernel =>
+export const adam = (): Kernel =>
   elementwise(
     "adam",
     { p: "f32", g: "f32", m: "f32", v: "f32" },
@@ -152,7 +140,6 @@ export const adam = (size: number): Kernel =>
       const kept = p!.mul(rate!.mul(n["shrinking"]!).neg().add(1));
       return [kept.sub(mNext.mul(step).div(vNext.sqrt().add(root.mul(n["eps"]!)))), mNext, vNext];
     },
-    size,
     5,
     adamNumbers,
   );

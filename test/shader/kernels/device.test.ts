@@ -30,16 +30,14 @@ eachDevice("the library's shaders", () => {
     for (const size of [1000, 4096, 70001]) {
       const [a, b] = [real([size], 1, 4, dtype), real([size], 2, 4, dtype)];
       const [x, y] = [values(a), values(b)];
-      const one = (kernel: typeof each.relu): number[] =>
-        values(runKernel(kernel(e, size), { inputs: { x: a }, outputs: { y: [size] } })["y"]!);
+      const one = (kernel: typeof each.relu): number[] => values(runKernel(kernel(e), { inputs: { x: a }, outputs: { y: [size] } })["y"]!);
       expect(one(each.copy)).toEqual(x);
       expect(one(each.relu)).toEqual(x.map((v) => (v < 0 ? 0 : v)));
       const special = dx.tensor([NaN, -NaN, Infinity, -Infinity, 1e-7, -1e-7], { dtype });
-      const kept = runKernel(each.relu(e, 6), { inputs: { x: special }, outputs: { y: [6] } })["y"]!;
+      const kept = runKernel(each.relu(e), { inputs: { x: special }, outputs: { y: [6] } })["y"]!;
       expect(values(kept)).toEqual([NaN, NaN, Infinity, 0, values(special)[4]!, 0]);
       expectClose(one(each.gelu), values(dx.gelu(a.to("float32"))), e);
-      const two = (kernel: typeof each.add): number[] =>
-        values(runKernel(kernel(e, size), { inputs: { a, b }, outputs: { y: [size] } })["y"]!);
+      const two = (kernel: typeof each.add): number[] => values(runKernel(kernel(e), { inputs: { a, b }, outputs: { y: [size] } })["y"]!);
       expectClose(two(each.add), x.map((v, i) => v + y[i]!), e); // prettier-ignore
       expectClose(two(each.swiglu), x.map((v, i) => (v / (1 + Math.exp(-v))) * y[i]!), e); // prettier-ignore
     }
@@ -48,10 +46,10 @@ eachDevice("the library's shaders", () => {
   it("casts", () => {
     const size = 5001;
     const x = real([size], 1, 100);
-    const half = runKernel(each.cast("f32", "f16", size), { inputs: { x }, outputs: { y: [size] } })["y"]!;
+    const half = runKernel(each.cast("f32", "f16"), { inputs: { x }, outputs: { y: [size] } })["y"]!;
     // Not as DirectML's CAST, which cuts off on some devices.
     expect(values(half)).toEqual(values(x).map((v) => floatOfHalf(halfOfFloat(v))));
-    expect(values(runKernel(each.cast("f16", "f32", size), { inputs: { x: half }, outputs: { y: [size] } })["y"]!)).toEqual(values(half));
+    expect(values(runKernel(each.cast("f16", "f32"), { inputs: { x: half }, outputs: { y: [size] } })["y"]!)).toEqual(values(half));
   });
 
   it("adds with broadcasting", () => {
@@ -126,7 +124,7 @@ eachDevice("the library's shaders", () => {
     const scalars = dx.tensor([1e-3, 0.9, 0.1, 1, 1 / 1.5 ** 2]);
     const params = { sign: 1, beta2: 0.99, rest2: 0.01, eps: 1e-8, decay: 0, shrinking: 0 };
     const outputs = { pNext: [size], mNext: [size], vNext: [size] };
-    const made = runKernel(each.adam(size), { inputs: { p, g, m, v, scalars }, outputs, params });
+    const made = runKernel(each.adam(), { inputs: { p, g, m, v, scalars }, outputs, params });
     const [ps, gs, ms, vs] = [p, g, m, v].map(values) as [number[], number[], number[], number[]];
     const first = ms.map((x, i) => 0.9 * x + 0.1 * gs[i]!);
     const second = vs.map((x, i) => 0.99 * x + 0.01 * gs[i]! ** 2);
