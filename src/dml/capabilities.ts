@@ -14,6 +14,9 @@ export interface ShaderRange {
   readonly to: number | null;
 }
 
+/** What shaders are made for. */
+export type ShaderTraits = Pick<Capabilities, "seesTexels" | "roundsHalf">;
+
 export class Capabilities {
   readonly name: string;
   /** 0x5000 for 5.0. */
@@ -36,6 +39,8 @@ export class Capabilities {
   readonly hasCheapAtomics: boolean;
   readonly #missing: Set<OperatorName>;
   readonly #fasterShaders: () => readonly ShaderRange[];
+  readonly #roundsHalf: () => boolean;
+  #isRounding: boolean | null = null;
   #ranges: readonly ShaderRange[] | null = null;
 
   constructor(data: {
@@ -52,6 +57,8 @@ export class Capabilities {
     missing?: Iterable<OperatorName>;
     /** Called when it is first asked for. */
     fasterShaders?: (() => readonly ShaderRange[]) | undefined;
+    /** Likewise. */
+    roundsHalf?: (() => boolean) | undefined;
   }) {
     this.name = data.name;
     this.featureLevel = data.featureLevel;
@@ -65,11 +72,17 @@ export class Capabilities {
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;
     this.#missing = new Set(data.missing);
     this.#fasterShaders = data.fasterShaders ?? (() => []);
+    this.#roundsHalf = data.roundsHalf ?? (() => false);
   }
 
   /** Where shaders of the library's were measured to be faster. */
   get fasterShaders(): readonly ShaderRange[] {
     return (this.#ranges ??= this.#fasterShaders());
+  }
+
+  /** Shaders convert float32 to the nearest float16 by one instruction. */
+  get roundsHalf(): boolean {
+    return (this.#isRounding ??= this.#roundsHalf());
   }
 
   hasOperator(operator: OperatorName): boolean {

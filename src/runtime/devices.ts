@@ -2,6 +2,7 @@
 import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
 import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
+import { roundsHalf } from "./rounding.ts";
 import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";
 import { NVIDIA_OVER_VULKAN, rangesOf } from "../shader/measured.ts";
@@ -192,6 +193,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           runsShaders: o.runsShaders,
           // Over Vulkan because of libvkd3d; what stands for a GPU is as Windows is.
           seesTexels: o.readsTexels && (runtime === "software" ? !adapter.isSimulated : loaded()[runtime].direct3d.includes("Vulkan")),
+          roundsHalf: () => runtime === "gpu" && roundsHalf(opening),
           fasterShaders: () => shaderKnowledge(opening).ranges,
           // The software adapter itself: what stands for a GPU goes a GPU's way.
           addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,

@@ -1,6 +1,6 @@
 /** A shader for launches: verified once, its container made when a device first needs it. */
 import { emitShader, MOST_BUFFERS, type CompiledShader } from "./dxbc/emit.ts";
-import type { Capabilities } from "../dml/capabilities.ts";
+import type { ShaderTraits } from "../dml/capabilities.ts";
 import { ShaderError } from "../errors.ts";
 import type { ShaderCall } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
@@ -24,8 +24,9 @@ let ids = 0;
 export class ShaderProgram {
   readonly source: Shader;
   readonly #id = ids++;
-  /** Without texels, and with them. */
+  /** By their traits. */
   readonly #compiled: (CompiledShader | undefined)[] = [];
+  readonly #writesHalves: boolean;
 
   /** Throws a ShaderError for what breaks the language's rules. */
   constructor(source: Shader) {
@@ -38,11 +39,17 @@ export class ShaderProgram {
       refuse(`it has ${source.buffers.length} inputs and outputs; there are ${MOST_BUFFERS} at most`);
     verifyShader(source);
     this.source = source;
+    this.#writesHalves = source.buffers.some((b) => b.isWritable && b.element === "f16");
   }
 
-  /** seesTexels: as Capabilities has it. */
-  compiled(seesTexels: boolean): CompiledShader {
-    return (this.#compiled[Number(seesTexels)] ??= emitShader(this.source, seesTexels));
+  /** Which of them count: how a device rounds is found out for shaders that round only. */
+  #form(traits: ShaderTraits): number {
+    return Number(traits.seesTexels) + (this.#writesHalves && traits.roundsHalf ? 2 : 0);
+  }
+
+  compiled(traits: ShaderTraits): CompiledShader {
+    const form = this.#form(traits);
+    return (this.#compiled[form] ??= emitShader(this.source, { seesTexels: (form & 1) !== 0, roundsHalf: (form & 2) !== 0 }));
   }
 
   /** The grid of a launch of so many groups: as few groups too many as possible. */
@@ -74,20 +81,15 @@ export class ShaderProgram {
     }
   }
 
-  call(
-    { seesTexels }: Pick<Capabilities, "seesTexels">,
-    groups: number,
-    facts: LaunchFacts,
-    options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {},
-  ): ShaderCall {
-    const { bytes, views, uniforms } = this.compiled(seesTexels);
+  call(traits: ShaderTraits, groups: number, facts: LaunchFacts, options: Partial<Pick<ShaderCall, "fills" | "inPlace">> = {}): ShaderCall {
+    const { bytes, views, uniforms } = this.compiled(traits);
     const grid = this.grid(groups);
     const constants = Uint32Array.from(uniforms, (u) => {
       const n = this.uniform(u, facts, grid[0]);
       return u.type === "f32" ? bitsOfFloat(n) : n >>> 0;
     });
     return {
-      id: 2 * this.#id + Number(seesTexels),
+      id: 4 * this.#id + this.#form(traits),
       bytes,
       views,
       constants,

@@ -1,6 +1,6 @@
 /** Fills an output with zeros before a shader adds to it. */
 import type { TensorSpec } from "../definition.ts";
-import type { Capabilities } from "../dml/capabilities.ts";
+import type { ShaderTraits } from "../dml/capabilities.ts";
 import type { ShaderCall } from "../graph/graph.ts";
 import { DTYPES } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
@@ -20,7 +20,7 @@ function fillProgram(): ShaderProgram {
   return (program = new ShaderProgram(s.finish()));
 }
 
-export function fillCall(capabilities: Capabilities, { dtype, shape }: TensorSpec): ShaderCall {
+export function fillCall(traits: ShaderTraits, { dtype, shape }: TensorSpec): ShaderCall {
   const words = Math.ceil((sizeOf(shape) * DTYPES[dtype].sizeInBytes) / 4);
-  return fillProgram().call(capabilities, Math.ceil(words / (THREADS * WORDS)), { shapes: { y: [words] }, params: {} });
+  return fillProgram().call(traits, Math.ceil(words / (THREADS * WORDS)), { shapes: { y: [words] }, params: {} });
 }

@@ -21,14 +21,17 @@ import { Ranges } from "./ranges.ts";
 import { Rewriter, rewrite } from "./simplify.ts";
 import type { Scalar } from "./operations.ts";
 
-export const lower = (shader: Shader): Shader => rewrite(shader, (b) => new Lowering(b, shader.threads));
+/** roundsHalf: as Capabilities has it. */
+export const lower = (shader: Shader, roundsHalf = false): Shader => rewrite(shader, (b) => new Lowering(b, shader.threads, roundsHalf));
 
 class Lowering extends Rewriter {
   readonly #ranges: Ranges;
   readonly #alignment: Alignment;
+  readonly #roundsHalf: boolean;
 
-  constructor(builder: Builder, threads: number) {
+  constructor(builder: Builder, threads: number, roundsHalf: boolean) {
     super(builder);
+    this.#roundsHalf = roundsHalf;
     this.#ranges = new Ranges(builder, threads);
     this.#alignment = new Alignment(builder);
   }
@@ -173,7 +176,7 @@ class Lowering extends Rewriter {
       this.#writeWords(s, b.operate("shl.u32", at, this.#u(2)), values);
       return;
     }
-    const halves = values.map((v) => roundedHalf(b, v));
+    const halves = values.map((v) => (this.#roundsHalf ? b.operate("f32.to.half", v) : roundedHalf(b, v)));
     if (halves.length === 1) {
       // Its neighbour may be written by another thread.
       const [address, shift] = [this.#halfAddress(at), this.#halfShift(at)];

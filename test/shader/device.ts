@@ -36,7 +36,9 @@ function operationOf(kernel: Kernel): (run: Run) => Tensor[] {
       ]);
       const facts = { shapes, params: attrs.params ?? {} };
       const fills = attrs.zeros === true ? results.map((spec) => fillCall(g.capabilities, spec)) : [];
-      const call = kernel.program.call({ seesTexels: attrs.seesTexels ?? g.capabilities.seesTexels }, kernel.groups(facts), facts, {
+      const { seesTexels, roundsHalf } = g.capabilities;
+      const traits = { seesTexels: attrs.seesTexels ?? seesTexels, roundsHalf };
+      const call = kernel.program.call(traits, kernel.groups(facts), facts, {
         fills,
       });
       return g.shader(call, given, results.map(({ dtype, shape }) => ({ dtype, sizes: shape }))); // prettier-ignore

@@ -1,4 +1,5 @@
 /** A shader as DXBC: simplified, lowered to words, its values in temporary registers, its uniforms in cb0. */
+import type { ShaderTraits } from "../../dml/capabilities.ts";
 import { ShaderError } from "../../errors.ts";
 import {
   allStatements,
@@ -57,9 +58,8 @@ function placesOfTexels({ buffers, body }: Shader, texels: ReadonlySet<Memory>):
   return new Map(buffers.filter((m) => texels.has(m)).map((m) => [m, others.has(m) ? next++ : m.slot]));
 }
 
-/** seesTexels: as Capabilities has it. */
-export function emitShader(source: Shader, seesTexels: boolean): CompiledShader {
-  const { shader, strides, texels } = structured(simplify(lower(simplify(source))), seesTexels);
+export function emitShader(source: Shader, { seesTexels, roundsHalf }: ShaderTraits): CompiledShader {
+  const { shader, strides, texels } = structured(simplify(lower(simplify(source), roundsHalf)), seesTexels);
   const places = placesOfTexels(shader, texels);
   if (shader.uniforms.length > MOST_UNIFORMS)
     throw new ShaderError(shader.name, `it uses ${shader.uniforms.length} sizes and numbers; a launch carries ${MOST_UNIFORMS}`, "");

@@ -1,5 +1,5 @@
 /** What the library's own shaders have in common. */
-import type { Capabilities } from "../../dml/capabilities.ts";
+import type { ShaderTraits } from "../../dml/capabilities.ts";
 import type { ShaderCall } from "../../graph/graph.ts";
 import { ShaderProgram, type LaunchFacts } from "../compiled.ts";
 import type { Element } from "../ir.ts";
@@ -45,11 +45,11 @@ export function kernel<const I extends Names, const O extends Names, const P ext
 }
 
 export const callOf = (
-  capabilities: Capabilities,
+  traits: ShaderTraits,
   { program, groups, inPlace }: Kernel,
   facts: LaunchFacts,
   fills: ShaderCall["fills"] = [],
-): ShaderCall => program.call(capabilities, groups(facts), facts, { inPlace, fills });
+): ShaderCall => program.call(traits, groups(facts), facts, { inPlace, fills });
 
 /** An input or output of the library's shaders. */
 export type Numbers = BufferElements<"f32"> | BufferElements<"f16">;

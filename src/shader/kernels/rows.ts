@@ -22,8 +22,8 @@ interface Plan {
   readonly kept: number;
 }
 
-/** Elements of a thread, as long as a group may have more threads. */
-const EACH = 16;
+/** Accesses of 16 bytes of a thread, as long as a group may have more threads. */
+const EACH = 4;
 /** Numbers that a thread keeps of one input. */
 const MOST_KEPT = 64;
 
@@ -31,7 +31,7 @@ function planOf(columns: number, element: FloatElement, inputs: number): Plan {
   const widest = element === "f16" ? 8 : 4;
   const width = columns % widest === 0 ? widest : 1;
   const accesses = Math.ceil(columns / width);
-  const threads = Math.min(1024, Math.max(32, 2 ** Math.ceil(Math.log2(columns / EACH))));
+  const threads = Math.min(1024, Math.max(32, 2 ** Math.ceil(Math.log2(columns / (EACH * widest)))));
   const each = Math.ceil(accesses / threads);
   const kept = 2 ** Math.ceil(Math.log2(each));
   return { threads, width, kept: kept * width * inputs <= MOST_KEPT ? kept : 0 };
