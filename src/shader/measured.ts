@@ -51,26 +51,38 @@ export function rangesOf(measurements: readonly Measurement[]): ShaderRange[] {
   return ranges;
 }
 
-const alone = (shader: ShaderName, dtypes: readonly DType[], from: number, to: number | null = null): ShaderRange[] =>
-  dtypes.map((dtype) => ({ shader, dtype, place: "alone", from, to }));
+const ranges = (
+  shader: ShaderName,
+  dtypes: readonly DType[],
+  places: readonly ShaderRange["place"][],
+  from: number,
+  to: number | null = null,
+): ShaderRange[] => dtypes.flatMap((dtype) => places.map((place) => ({ shader, dtype, place, from, to })));
 
+const everywhere = ["alone", "compiled"] as const;
 const both = ["float32", "float16"] as const;
-const isLarge = 2 ** 22;
+const [isLarge, isVeryLarge] = [2 ** 18, 2 ** 21];
 
 /**
- * Where shaders were measured to be faster, alone, on an NVIDIA H200 over Vulkan (tensors of 2^26 elements, GB/s of DirectML and of the shader in
- * float32, then in float16): relu 1827 and 2531, 964 and 2748; gelu 1664 and 2303, 864 and 2265; casts to float16 1709 and 3041, to float32 1733
- * and 2474; softmax of rows of 4,096 1316 and 2864, 748 and 2686; layerNorm 805 and 1803, 237 and 1774; rmsNorm 987 and 2663, 267 and 2767; add in
- * float32 4263 and 2859, in float16 1619 and 2725, of a row 1753 and 2343; products of 512 7.2 and 8.9 TFLOP/s, 1,024 23.8 and 27.1, 2,048 27.6
- * and 32.9, 4,096 29.0 and 33.7. There DirectML has no commands of the driver's own to call; on Windows it has, so that this says nothing of it.
+ * Where shaders were measured to be faster on an NVIDIA H200 over Vulkan (`dxtensor shaders --measure`; tensors of 2^26 elements, GB/s of DirectML and
+ * of the shader in float32, then in float16): relu 1792 and 4054, 946 and 3834; gelu 1659 and 4102, 851 and 3918; casts to float16 1691 and 4169, to
+ * float32 1714 and 3745; softmax of rows of 4,096 1301 and 3939, 733 and 3795; layerNorm 801 and 3606, 234 and 3462; rmsNorm 971 and 3941, 263 and
+ * 3841; add in float32 4273 and 4284, in float16 1580 and 4152, of a row 1723 and 3898; products of 512 7.2 and 11.4 TFLOP/s, 1,024 23.5 and 31.6,
+ * 2,048 27.6 and 42.5, 4,096 28.8 and 43.1; Adam's step 4.7 times as fast, sums of rows by index 15 to 18 times. A copy moved 4060 GB/s, PyTorch's
+ * 4189. Inside compiled functions elementwise shaders bring a fifth and split DirectML's graphs, which costs a large network more (a step of ResNet-18
+ * took 5.4 ms instead of 4.9): only what is many times faster is taken there. DirectML has no commands of the driver's own to call on this path; on
+ * Windows it has, so that this says nothing of it.
  */
 export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
-  ...alone("relu", both, isLarge),
-  ...alone("gelu", both, isLarge),
-  ...alone("cast", both, isLarge),
-  ...alone("add", ["float16"], isLarge),
-  ...alone("softmax", both, 1024, 16384),
-  ...alone("layerNorm", both, 1024, 16384),
-  ...alone("rmsNorm", both, 1024, 16384),
-  ...alone("matmul", ["float32"], 512),
+  ...(["relu", "gelu", "swiglu"] as const).flatMap((name) => ranges(name, both, ["alone"], isLarge)),
+  ...ranges("cast", ["float32"], ["alone"], isLarge),
+  ...ranges("add", ["float16"], ["alone"], isLarge),
+  ...ranges("addBroadcast", both, ["alone"], isLarge),
+  ...ranges("swiglu", both, ["compiled"], isVeryLarge),
+  ...(["softmax", "logSoftmax", "layerNorm", "rmsNorm", "crossEntropy"] as const).flatMap((name) =>
+    ranges(name, both, everywhere, 256, 16384),
+  ),
+  ...ranges("sumRows", ["float32"], everywhere, 256, 16384),
+  ...ranges("adam", ["float32"], everywhere, isLarge),
+  ...ranges("matmul", ["float32"], everywhere, 512),
 ];

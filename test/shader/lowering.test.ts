@@ -133,9 +133,10 @@ describe("DXTENSOR_SHADERS", () => {
     isPacked = true,
   ): boolean => choosesShader(device(runs), isAlone, name, { dtype, extent, isPacked });
 
-  it("takes what was measured, in eager calls", () => {
+  it("takes what was measured, eagerly and among others", () => {
     put(undefined);
-    expect([chooses(true, "matmul", 2048), chooses(true, "matmul", 2048, "float32", false)]).toEqual([true, false]);
+    expect([true, false].map((isAlone) => chooses(true, "matmul", 2048, "float32", isAlone))).toEqual([true, true]);
+    expect([true, false].map((isAlone) => chooses(true, "relu", 2 ** 26, "float32", isAlone))).toEqual([true, false]);
     expect((["relu", "add"] as const).flatMap((name) => [chooses(true, name, 1000), chooses(true, name, 2 ** 26, "float16")])).toEqual([
       false,
       true,
