@@ -1,13 +1,13 @@
 /**
  * npm run bench: what one run of this machine says, as ratios. Options: --device NAME, --filter TEXT, --json [FILE], --help.
  */
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import * as dx from "dxtensor";
+import { ask } from "../scripts/tools/program.ts";
 import { eagerChain, tfjsChain } from "./eager.ts";
 import { convolution, gemm, middle, type Round } from "./kernels.ts";
 import { trainingStep } from "./training.ts";
@@ -33,22 +33,25 @@ All figures of a run belong together: compare ratios, not single times of differ
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
+/** What a program says as JSON. */
+function answer(program: string, args: readonly string[]): unknown {
+  const text = ask(program, args, { limitMs: 10 * 60_000, isShown: true });
+  if (text === null) throw new Error(`${program} failed`);
+  return JSON.parse(text);
+}
+
 /** The machine's fused-multiply-add peak just now, on all cores, in GFLOP/s; null where the native program is not built. */
 function peakNow(): number | null {
   const program = join(root, "build", "native", "native", "test", "kernel_bench");
   if (!existsSync(program)) return null;
-  const done = spawnSync(program, ["--json", "--peak"], { encoding: "utf8" });
-  if (done.status !== 0) throw new Error(`kernel_bench ended with status ${done.status}: ${done.stderr}`);
-  return (JSON.parse(done.stdout) as { peak_gflops: number }).peak_gflops;
+  return (answer(program, ["--json", "--peak"]) as { peak_gflops: number }).peak_gflops;
 }
 
 /** oneDNN's product in GFLOP/s; null where libdnnl-dev is not installed. */
 function oneDnn(n: number): number | null {
   const program = join(root, "build", "native", "native", "test", "onednn_bench");
   if (!existsSync(program)) return null;
-  const done = spawnSync(program, [String(n)], { encoding: "utf8" });
-  if (done.status !== 0) throw new Error(`onednn_bench ended with status ${done.status}: ${done.stderr}`);
-  return (JSON.parse(done.stdout) as { gflops: Record<string, number> }).gflops[String(n)] ?? null;
+  return (answer(program, [String(n)]) as { gflops: Record<string, number> }).gflops[String(n)] ?? null;
 }
 
 /** Milliseconds of an import and of the first operation after it, each the least of three fresh processes. */
@@ -59,11 +62,8 @@ function startUp(): { readonly imported: number; readonly first: number } {
     const imported = performance.now() - start;
     const sum = dx.add(dx.tensor([1, 2], { device: "cpu" }), 1).dataSync();
     console.log(JSON.stringify({ imported, first: performance.now() - start - imported, sum: [...sum] }));`;
-  const runs = Array.from({ length: 3 }, () => {
-    const done = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
-    if (done.status !== 0) throw new Error(`importing the package failed: ${done.stderr}`);
-    return JSON.parse(done.stdout) as { imported: number; first: number };
-  });
+  const args = ["--input-type=module", "--eval", program];
+  const runs = Array.from({ length: 3 }, () => answer(process.execPath, args) as { imported: number; first: number });
   return { imported: Math.min(...runs.map((r) => r.imported)), first: Math.min(...runs.map((r) => r.first)) };
 }
 

@@ -1,6 +1,6 @@
 // npm run bench: builds what is missing, then runs the measurements with the given arguments.
-import { spawnSync } from "node:child_process";
 import { at, helpOf, main, optionalFile, root } from "./tools/project.ts";
+import { takeOver } from "./tools/program.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 
 await main(
@@ -9,11 +9,7 @@ await main(
     const given = process.argv.slice(2);
     const isSuite = given.some((a) => /^--(suite|check|page)\b/.test(a));
     const [program, args] = isSuite ? [["suite", "index.js"], given] : [["index.js"], optionalFile(given)];
-    const done = spawnSync(process.execPath, ["--expose-gc", at("build", "bench", ...program), ...args], {
-      cwd: root,
-      stdio: "inherit",
-    });
-    return done.status ?? 1;
+    return takeOver(process.execPath, ["--expose-gc", at("build", "bench", ...program), ...args], { cwd: root });
   },
   `${helpOf("bench", "index.ts")}\n\n${helpOf("bench", "suite", "index.ts")}`,
 );

@@ -2,9 +2,10 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
+import { canInstall, installPackages } from "./tools/apt.ts";
+import { ask } from "./tools/program.ts";
 import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
@@ -23,15 +24,16 @@ npm run build does it.
 
 const compiler = "x86_64-w64-mingw32-g++-posix";
 
-function needCompiler() {
-  if (spawnSync(compiler, ["--version"]).status === 0) return;
-  const install = "apt-get install -y --no-install-recommends g++-mingw-w64-x86-64-posix";
-  if (process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0) {
-    say("build:windows: installing with apt: g++-mingw-w64-x86-64-posix");
-    spawnSync("sh", ["-c", `apt-get -qq update; DEBIAN_FRONTEND=noninteractive ${install} -qq`], { stdio: ["ignore", 2, 2] });
-    if (spawnSync(compiler, ["--version"]).status === 0) return;
+async function needCompiler() {
+  const isThere = () => ask(compiler, ["--version"]) !== null;
+  if (isThere()) return;
+  const name = "g++-mingw-w64-x86-64-posix";
+  if (canInstall()) {
+    await installPackages("build:windows", [name]);
+    if (isThere()) return;
   }
-  throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: sudo ${install}`);
+  const install = `sudo apt-get install -y --no-install-recommends ${name}`;
+  throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: ${install}`);
 }
 
 async function run(what: string, command: string, args: readonly string[]) {
@@ -42,7 +44,7 @@ async function run(what: string, command: string, args: readonly string[]) {
 /** Builds what is out of date; gives the files of the package and the test programs. */
 export async function buildForWindows({ isRuntimeOnly = false, isFresh = false } = {}) {
   if (process.platform === "win32") throw new ScriptError("PLATFORM", "This is Windows: npm run build makes everything here.");
-  needCompiler();
+  await needCompiler();
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
   await withLock(at("build", "windows.lock"), async () => {

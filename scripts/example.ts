@@ -1,7 +1,7 @@
 // npm run example -- NAME: sets up and builds what is missing, then runs examples/NAME with the arguments that follow.
-import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { ScriptError, at, main, root } from "./tools/project.ts";
+import { takeOver } from "./tools/program.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 
 const names = readdirSync(at("examples")).filter((name) => existsSync(at("examples", name, "main.ts")));
@@ -19,8 +19,7 @@ await main(
     if (name === undefined || !names.includes(name))
       throw new ScriptError("NAME", `${name === undefined ? "A name is missing" : `There is no example ${name}`}.\n\n${help}`);
     await ensureBuilt(["examples"]);
-    const done = spawnSync(process.execPath, [at("build", "examples", name, "main.js"), ...args], { cwd: root, stdio: "inherit" });
-    return done.status ?? 1;
+    return takeOver(process.execPath, [at("build", "examples", name, "main.js"), ...args], { cwd: root });
   },
   names.includes(process.argv[2] ?? "") ? undefined : help,
 );

@@ -1,6 +1,6 @@
 // npm run golden: builds what is missing, then runs recorded PyTorch cases with the given arguments.
-import { spawnSync } from "node:child_process";
 import { at, helpOf, main } from "./tools/project.ts";
+import { takeOver } from "./tools/program.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildNativeParts } from "./build.ts";
@@ -11,8 +11,7 @@ await main(
     await buildNativeParts({ isRuntimeOnly: true });
     const program = at("build", "golden", "main.js");
     await bundleProgram(at("test", "golden", "main.ts"), program);
-    const done = spawnSync(process.execPath, ["--expose-gc", program, ...process.argv.slice(2)], { stdio: "inherit" });
-    return done.status ?? 1;
+    return takeOver(process.execPath, ["--expose-gc", program, ...process.argv.slice(2)]);
   },
   helpOf("test", "golden", "main.ts"),
 );

@@ -1,8 +1,8 @@
 // npm run operators: docs/operators.json, docs/operators.md and the README's numbers.
-import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ScriptError, at, main, root, say } from "./tools/project.ts";
+import { runProgram } from "./tools/program.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { buildNativeParts } from "./build.ts";
@@ -26,12 +26,13 @@ async function facts(): Promise<Recorded> {
   const program = at("build", "operators", "main.js");
   const output = at("build", "operators", "facts.json");
   await bundleProgram(at("test", "golden", "operations-main.ts"), program);
-  const done = spawnSync(process.execPath, ["--expose-gc", program, output], {
+  const done = await runProgram(process.execPath, ["--expose-gc", program, output], {
     cwd: root,
-    stdio: ["ignore", 2, "ignore"],
-    env: { ...process.env, DXTENSOR_SIMULATE: "rtx-3070@5.0,rtx-3070@6.0,rtx-3070@6.2" },
+    stdout: 2,
+    stderr: "ignore",
+    env: { DXTENSOR_SIMULATE: "rtx-3070@5.0,rtx-3070@6.0,rtx-3070@6.2" },
   });
-  if (done.status !== 0) throw new ScriptError("FAILED", "The recorded cases did not run.", `Run: node ${program} FILE`);
+  if (done.code !== 0) throw new ScriptError("FAILED", "The recorded cases did not run.", `Run: node ${program} FILE`);
   return JSON.parse(readFileSync(output, "utf8"));
 }
 

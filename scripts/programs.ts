@@ -1,6 +1,6 @@
 // npm run programs: bundles the runner of recorded programs with the sources as they are, and runs it with the given arguments.
-import { spawnSync } from "node:child_process";
 import { at, helpOf, main, root } from "./tools/project.ts";
+import { takeOver } from "./tools/program.ts";
 import { buildNativeParts } from "./build.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 
@@ -9,13 +9,8 @@ const body = async () => {
   const program = at("build", "programs", "cli.mjs");
   await bundleProgram(at("test", "programs", "cli.ts"), program);
   const folder = at("test", "programs");
-  const env = { ...process.env, PROGRAMS_CORPUS: `${folder}/corpus.jsonl.gz`, PROGRAMS_KNOWN: `${folder}/known.json` };
-  const done = spawnSync(process.execPath, [program, ...process.argv.slice(2)], {
-    cwd: process.env.INIT_CWD ?? root,
-    env,
-    stdio: "inherit",
-  });
-  return done.status ?? 1;
+  const env = { PROGRAMS_CORPUS: `${folder}/corpus.jsonl.gz`, PROGRAMS_KNOWN: `${folder}/known.json` };
+  return takeOver(process.execPath, [program, ...process.argv.slice(2)], { cwd: process.env.INIT_CWD ?? root, env });
 };
 
 await main(body, helpOf("test", "programs", "cli.ts"));

@@ -1,6 +1,6 @@
 // npm run setup: what a build needs of the machine. May be run again at any time; says what it changed.
 import { parseArgs } from "node:util";
-import { spawnSync, type SpawnSyncOptions } from "node:child_process";
+import { canInstall, installPackages } from "./tools/apt.ts";
 import { ScriptError, main, say } from "./tools/project.ts";
 import { installHeaders, planHeaders } from "./lib/headers.ts";
 import { aptPackages, explainMissing, findTools, hasAll, missingTools, type Part, type Tools } from "./lib/toolchain.ts";
@@ -20,15 +20,11 @@ DXTENSOR_DEBIAN_MIRROR  mirror for the headers where apt has none (http://deb.de
 CXX                     the compiler to use`;
 
 /** Installs what is missing where that is allowed; returns what was changed. */
-function installTools(missing: readonly Part[], tools: Tools, isDryRun: boolean | undefined): string {
+async function installTools(missing: readonly Part[], tools: Tools, isDryRun: boolean | undefined): Promise<string> {
   const names = aptPackages(missing);
-  const canInstall = process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0;
-  if (!canInstall) throw new ScriptError("TOOLS_MISSING", explainMissing(missing, tools.old));
+  if (!canInstall()) throw new ScriptError("TOOLS_MISSING", explainMissing(missing, tools.old));
   if (isDryRun) return `would install with apt: ${names.join(" ")}`;
-  say(`setup: installing with apt: ${names.join(" ")}`);
-  const options: SpawnSyncOptions = { stdio: ["ignore", 2, 2], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  spawnSync("apt-get", ["-qq", "update"], options);
-  spawnSync("apt-get", ["-qq", "install", "-y", "--no-install-recommends", ...names], options);
+  await installPackages("setup", names);
   const after = findTools();
   if (missingTools(after).length > 0) throw new ScriptError("TOOLS_MISSING", explainMissing(missingTools(after), after.old));
   return `installed with apt: ${names.join(" ")}`;
@@ -40,7 +36,7 @@ await main(async () => {
   });
   const changes: string[] = [];
   const tools = findTools();
-  if (!hasAll(tools)) changes.push(installTools(missingTools(tools), tools, options["dry-run"]));
+  if (!hasAll(tools)) changes.push(await installTools(missingTools(tools), tools, options["dry-run"]));
   else if (!options.quiet) say(`setup: ${tools.compiler.command} (${tools.compiler.line}), cmake ${tools.cmake}, ${tools.builder}`);
 
   const plan = planHeaders(options.headers ?? process.env.DXTENSOR_HEADERS);

@@ -1,10 +1,9 @@
 // npm run soak: hours of everything at once, with faults on demand. See docs/soak.md.
-import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { startProgram } from "./tools/program.ts";
 import { ScriptError, at, main, optionalFile, release, say, takesTypeScript } from "./tools/project.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
@@ -60,7 +59,8 @@ await main(async () => {
   process.once("exit", () => {
     rmSync(built.folder, { recursive: true, force: true });
   });
-  const child = spawn(
+  const samples: Sample[] = [];
+  const running = startProgram(
     process.execPath,
     [
       "--expose-gc",
@@ -72,33 +72,31 @@ await main(async () => {
       String(interval),
     ],
     {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, ...built.env, DXTENSOR_SIMULATE: "uhd-630@5.0,rtx-3070", DXTENSOR_DEVICE: "cpu" },
-      // Its own group: Ctrl-C comes to it once, from here.
-      detached: true,
+      stderr: "inherit",
+      env: { ...built.env, DXTENSOR_SIMULATE: "uhd-630@5.0,rtx-3070", DXTENSOR_DEVICE: "cpu" },
+      keep: 0,
+      onLine: (line) => {
+        const sample = JSON.parse(line) as Sample;
+        samples.push(sample);
+        const { acts, asked, answered, wrong } = sample.counts;
+        if (!isQuiet)
+          say(
+            `${String(sample.seconds).padStart(6)} s  ${acts} acts  ${answered} of ${asked} results, ${wrong} wrong  rss ${sample.rss} MiB  heap ${sample.heap} MiB  ${sample.liveBuffers} buffers`,
+          );
+      },
     },
   );
-  let hasEnded = false;
+  // Ctrl-C comes to its group once, from here.
+  let isAsked = false;
   const end = () => {
-    if (hasEnded) child.kill("SIGKILL");
-    hasEnded = true;
-    child.kill("SIGINT");
+    if (isAsked) running.end();
+    else running.send("SIGINT");
+    isAsked = true;
   };
   process.on("SIGINT", end);
-  const samples: Sample[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    const sample = JSON.parse(line) as Sample;
-    samples.push(sample);
-    const { acts, asked, answered, wrong } = sample.counts;
-    if (!isQuiet)
-      say(
-        `${String(sample.seconds).padStart(6)} s  ${acts} acts  ${answered} of ${asked} results, ${wrong} wrong  rss ${sample.rss} MiB  heap ${sample.heap} MiB  ${sample.liveBuffers} buffers`,
-      );
-  });
-  const exit = await new Promise<Exit>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, signal) => resolve({ code, signal }));
-  });
+  const { code, signal, error } = await running.done;
+  if (error !== null) throw new ScriptError("START", `The soak could not be started: ${error}`);
+  const exit: Exit = { code, signal };
   process.off("SIGINT", end);
   const verdict = verdictOf(samples, exit);
   const result = {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
 import { buildTypeScript } from "./build.ts";
-import { close, runProgram, type Counts } from "./tools/counts.ts";
+import { close, countProgram, type Counts } from "./tools/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { explainMissing, findTools, hasAll, missingTools, readCompiler, type AllTools } from "./lib/toolchain.ts";
 import { softwareName } from "./lib/native-files.ts";
@@ -72,7 +72,7 @@ async function stress(name: Name, file: string, args: readonly string[], minutes
   const counts: Counts[] = [];
   for (let seed = 1, end = Date.now() + minutes * 60_000; Date.now() < end; seed++)
     counts.push(
-      await runProgram(`dml_stress (${name}), seed ${seed}`, file, [...args, "--seed", String(seed), "--rounds", "100"], { env }),
+      await countProgram(`dml_stress (${name}), seed ${seed}`, file, [...args, "--seed", String(seed), "--rounds", "100"], { env }),
     );
   return counts;
 }
@@ -108,7 +108,7 @@ async function runInNode(name: Name, folder: string, tools: AllTools, minutes: n
     DXTENSOR_FUZZ_CALLS: String(5000 + 20_000 * minutes),
   };
   if (!existsSync(env.DXTENSOR_NATIVE)) throw new ScriptError("NOT_BUILT", `${env.DXTENSOR_NATIVE} was not built.`);
-  return runProgram(`the addon in Node (${name})`, tool("vitest"), ["run", "--reporter=dot", ...inNode], { env });
+  return countProgram(`the addon in Node (${name})`, tool("vitest"), ["run", "--reporter=dot", ...inNode], { env });
 }
 
 await main(async () => {
@@ -140,7 +140,7 @@ await main(async () => {
     ] as const) {
       const file = join(folder, "native", "test", program);
       if (!existsSync(file)) throw new ScriptError("NOT_BUILT", `${file} was not built.`);
-      counts.push(await runProgram(`${program} (${name})`, file, args, { env: builds[name].env }));
+      counts.push(await countProgram(`${program} (${name})`, file, args, { env: builds[name].env }));
     }
     // clang's runtime is in each program, not a library that another program could load first.
     if (name === "address" && readCompiler(tools.compiler.line)?.family === "clang") say("== the addon in Node: needs g++, was not run");

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { buildNative, main, release } from "./tools/project.ts";
 import { buildNativeParts, buildTypeScript } from "./build.ts";
-import { close, runProgram } from "./tools/counts.ts";
+import { close, countProgram } from "./tools/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
 import { runVitest } from "./tools/vitest.ts";
@@ -25,7 +25,7 @@ const programs: readonly (readonly [name: string, args: readonly string[]])[] = 
 
 async function runNative() {
   const counts = [];
-  for (const [name, args] of programs) counts.push(await runProgram(name, join(buildNative, "native", "test", name), args));
+  for (const [name, args] of programs) counts.push(await countProgram(name, join(buildNative, "native", "test", name), args));
   return counts;
 }
 

@@ -1,8 +1,8 @@
 // Programs of a run on a GPU machine: each with a limit and a log, and none left when the run is interrupted.
-import { spawn, type ChildProcess } from "node:child_process";
 import { createWriteStream, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runProgram } from "../../scripts/tools/program.ts";
 
 export interface Counts {
   passed: number;
@@ -40,70 +40,29 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const at = (...parts: string[]) => join(root, ...parts);
 export const node = at("bin", "node");
 
-const running = new Set<ChildProcess>();
-let isStopping = false;
+const stopping = new AbortController();
 
-/** A program and all that it started are a process group; for a cell, the end of its first process is the end of all. */
-function kill({ pid }: ChildProcess): void {
-  // It was not started.
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
-
-/** Ends what runs; what is started later ends at once. */
-export function stopPrograms() {
-  isStopping = true;
-  for (const child of running) kill(child);
-}
-export const isStopped = () => isStopping;
+/** Ends what runs, with all that it started (for a cell, the end of its first process is the end of all); what is started later ends at once. */
+export const stopPrograms = () => stopping.abort();
+export const isStopped = () => stopping.signal.aborted;
 
 /**
  * Runs a program with a limit; its output goes to a log and comes back: {name, code, seconds, text, note}. isAlone: with no environment
  * but env.
  */
-export function program(
+export async function program(
   name: string,
   command: string,
   args: readonly string[],
   { limitMs, out, env = {}, cwd = root, isAlone = false }: ProgramOptions,
 ): Promise<Done> {
-  if (isStopping) return Promise.resolve({ name, code: 130, seconds: 0, text: "", note: "interrupted" });
-  return new Promise((done) => {
-    const log = createWriteStream(join(out, `${name}.log`));
-    const start = performance.now();
-    let text = "";
-    let isLate = false;
-    const child = spawn(command, args, {
-      cwd,
-      env: isAlone ? env : { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-    });
-    running.add(child);
-    const timer = setTimeout(() => {
-      isLate = true;
-      kill(child);
-    }, limitMs);
-    const end = (code: number | null, message?: string) => {
-      clearTimeout(timer);
-      running.delete(child);
-      log.end();
-      const seconds = (performance.now() - start) / 1000;
-      const note = isLate ? `stopped after ${limitMs / 1000} s` : isStopping ? "interrupted" : (message ?? "");
-      done({ name, code, seconds, text, note });
-    };
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => {
-        log.write(chunk);
-        text += chunk.toString();
-      });
-    child.on("error", (error) => end(null, error.message));
-    child.on("close", (code) => end(code));
-  });
+  if (isStopped()) return { name, code: 130, seconds: 0, text: "", note: "interrupted" };
+  const log = createWriteStream(join(out, `${name}.log`));
+  const onText = (text: string): void => void log.write(text);
+  const ended = await runProgram(command, args, { cwd, env, isAlone, limitMs, signal: stopping.signal, onText });
+  log.end();
+  const note = ended.isLate ? `stopped after ${limitMs / 1000} s` : isStopped() ? "interrupted" : (ended.error ?? "");
+  return { name, code: ended.code, seconds: ended.ms / 1000, text: ended.text, note };
 }
 
 export const json = (file: string): unknown => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null);

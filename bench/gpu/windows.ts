@@ -1,11 +1,11 @@
 // The part "windows": Microsoft's DirectML.dll and Windows' node.exe in the Wine cell, on this machine's GPU through its Vulkan driver.
 import { createHash } from "node:crypto";
-import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { enterCommand } from "../../matrix/wine/enter.ts";
 import { addonStep, directmlSuite, quickFiles, testsStep, verifyStep, type Step } from "../../scripts/lib/windows-steps.ts";
+import { runProgram } from "../../scripts/tools/program.ts";
 import { recipe } from "../../scripts/lib/wine-recipe.ts";
 import { at, counts, failuresOf, isStopped, json, lastJson, program, type Done } from "./program.ts";
 
@@ -50,14 +50,14 @@ const nodeVersion = () =>
     .find((major) => existsSync(inRoot("opt", "dxtensor", `node${major}`, "node.exe")));
 
 /** Why the part cannot run here, or null. */
-function obstacle() {
+async function obstacle(): Promise<string | null> {
   if (!existsSync(inRoot("opt", "dxtensor", "launch.exe"))) return "windows.tar.xz is not there";
   if (nodeVersion() === undefined) return "windows-node.tar.xz is not there";
   if (process.getuid?.() !== 0) return "a chroot needs root";
   const driver = process.env.DXTENSOR_GPU_DRIVER ?? "";
   if (driver === "") return "no folder with a Vulkan driver was found: name it, DXTENSOR_GPU_DRIVER=FOLDER";
-  const probe = spawnSync("unshare", ["--mount", "--pid", "--fork", "--propagation", "private", "true"], { encoding: "utf8" });
-  if (probe.status !== 0) return `no namespaces for mounts and processes: ${(probe.error?.message ?? probe.stderr).trim()}`;
+  const probe = await runProgram("unshare", ["--mount", "--pid", "--fork", "--propagation", "private", "true"]);
+  if (probe.code !== 0) return `no namespaces for mounts and processes: ${(probe.error ?? probe.text).trim()}`;
   return null;
 }
 
@@ -234,7 +234,7 @@ async function all(o: CellOptions): Promise<StoppedStep[]> {
 /** The part; its result is what report-windows.ts shows. */
 export async function windows(options: Options): Promise<WindowsPart & { readonly text: string }> {
   const start = performance.now();
-  const problem = obstacle();
+  const problem = await obstacle();
   if (problem !== null) return { code: null, notRun: problem, seconds: 0, note: problem, text: "" };
   const o = { ...options, node: nodeVersion()! };
   rmSync(at("windows", "reports"), { recursive: true, force: true });

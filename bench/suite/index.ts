@@ -1,10 +1,10 @@
 /** npm run bench -- --suite, --check BASE, --page: the peers' workloads, see the help text. */
-import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { ask } from "../../scripts/tools/program.ts";
 import { buildBase, BaseError } from "./base.ts";
 import { ortVersion } from "../onnxruntime/runtime.ts";
 import * as history from "./history.ts";
@@ -45,13 +45,13 @@ const worker = (folder: string, name: string, form: string, device: string, thre
 /** PyTorch as a peer; null where there is none. */
 function torch(threads: string): Command | null {
   const python = process.env.DXTENSOR_BENCH_PYTHON ?? "python3";
-  const found = spawnSync(python, ["-c", "import torch; print(torch.__version__)"], { encoding: "utf8" });
-  if (found.status !== 0) {
+  const found = ask(python, ["-c", "import torch; print(torch.__version__)"], { limitMs: 120_000 });
+  if (found === null) {
     say(`no PyTorch to compare with: ${python} has none (DXTENSOR_BENCH_PYTHON names another)`);
     return null;
   }
   return {
-    name: `PyTorch ${found.stdout.trim().replace(/\+.*/, "")}`,
+    name: `PyTorch ${found.trim().replace(/\+.*/, "")}`,
     program: python,
     args: [join(sources, "suite", "pytorch.py"), threads, join(sources, "peers", "torch")],
   };
@@ -129,7 +129,7 @@ async function main(signal: AbortSignal): Promise<number> {
     );
     const run: history.Run = {
       date: new Date().toISOString(),
-      commit: execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" }).trim(),
+      commit: ask("git", ["rev-parse", "HEAD"], { cwd: root }) ?? "unknown",
       machine: `${cpus()[0]?.model ?? "unknown"}, ${values.threads} threads, Node ${process.version}`,
       device: values.device,
       rows: results.map(history.rowOf),

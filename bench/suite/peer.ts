@@ -1,7 +1,6 @@
 /** A process that measures: asks it, one request at a time. */
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createInterface, type Interface } from "node:readline";
+import { EventEmitter, once } from "node:events";
+import { problemOf, startProgram, type Running } from "../../scripts/tools/program.ts";
 import type { Digest } from "./data.ts";
 import type { Workload } from "./workloads.ts";
 
@@ -26,26 +25,44 @@ export class PeerError extends Error {
 
 export class Peer {
   readonly name: string;
-  readonly #process: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
-  readonly #reader: Interface;
-  #errors = "";
+  readonly #program: Running;
+  readonly #answers: string[] = [];
+  readonly #arrival = new EventEmitter();
+  /** Why there will be no more answers. */
+  #end: string | null = null;
 
   constructor({ name, program, args, env }: Command) {
     this.name = name;
-    this.#process = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
-    this.#process.stderr!.setEncoding("utf8").on("data", (text: string) => (this.#errors = (this.#errors + text).slice(-2000)));
-    this.#process.stdin!.on("error", () => {});
-    this.#process.on("error", (error) => (this.#errors += error.message));
-    this.#reader = createInterface({ input: this.#process.stdout! });
-    this.#lines = this.#reader[Symbol.asyncIterator]();
+    let said = "";
+    this.#program = startProgram(program, args, {
+      env,
+      input: "open",
+      onText: (text, from) => {
+        if (from === "stderr") said = (said + text).slice(-2000);
+      },
+      onLine: (line, from) => {
+        if (from === "stdout") this.#arrive(line);
+      },
+    });
+    void this.#watch(() => said);
+  }
+
+  async #watch(said: () => string): Promise<void> {
+    const ended = await this.#program.done;
+    this.#end = said().trim().split("\n").at(-1) || (ended.error ?? problemOf(ended) ?? "without a word");
+    this.#arrival.emit("line");
+  }
+
+  #arrive(line: string): void {
+    this.#answers.push(line);
+    this.#arrival.emit("line");
   }
 
   async #ask(request: object): Promise<Answer> {
-    this.#process.stdin!.write(`${JSON.stringify(request)}\n`);
-    const { value, done } = await this.#lines.next();
-    if (done === true) return { lacks: `it ended: ${this.#errors.trim().split("\n").at(-1) ?? "without a word"}` };
-    return JSON.parse(value) as Answer;
+    this.#program.stdin?.write(`${JSON.stringify(request)}\n`);
+    if (this.#answers.length === 0 && this.#end === null) await once(this.#arrival, "line");
+    const line = this.#answers.shift();
+    return line === undefined ? { lacks: `it ended: ${this.#end}` } : (JSON.parse(line) as Answer);
   }
 
   /** Its result's digest, null where results cannot be compared; or why it does not run this. */
@@ -62,16 +79,13 @@ export class Peer {
   }
 
   async end(): Promise<void> {
-    if (this.#process.exitCode !== null) return;
-    const ended = once(this.#process, "exit");
-    this.#process.stdin!.end(`${JSON.stringify({ end: true })}\n`);
-    const timer = setTimeout(() => this.#process.kill("SIGKILL"), 5000);
-    await ended;
+    this.#program.stdin?.end(`${JSON.stringify({ end: true })}\n`);
+    const timer = setTimeout(() => this.kill(), 5000);
+    await this.#program.done;
     clearTimeout(timer);
-    this.#reader.close();
   }
 
   kill(): void {
-    this.#process.kill("SIGKILL");
+    this.#program.end();
   }
 }

@@ -1,21 +1,14 @@
 /** Versions of everything around a cell, as text. What is not there is left out. */
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { pathToFileURL } from "node:url";
+import { ask } from "../../scripts/tools/program.ts";
 import { at } from "../root.ts";
 import type { Facts } from "../types.ts";
 import type { CellDevice } from "./device.ts";
 
-function firstLine(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string | undefined {
-  try {
-    return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, ...env } }).split(
-      "\n",
-    )[0];
-  } catch {
-    return undefined;
-  }
-}
+const firstLine = (command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string | undefined =>
+  ask(command, args, { env, limitMs: 120_000 })?.split("\n")[0];
 
 function systemName(): string {
   if (!existsSync("/etc/os-release")) return `${process.platform} ${release()}`;

@@ -2,13 +2,12 @@
  * node build/matrix/cell/main.js: runs the tests of one cell where it stands, in a container, a WSL distribution or a host, and
  * writes ctrf.json and facts.json. Everything but the tests is told by the arguments.
  */
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { TestBuilder, parse, type Test } from "ctrf";
 import { writeCtrf } from "../../scripts/tools/ctrf.ts";
+import { problemOf, runProgram } from "../../scripts/tools/program.ts";
 import { at, root } from "../root.ts";
 import { deviceEnvironment, parseDevice } from "./device.ts";
 import { gatherFacts } from "./facts.ts";
@@ -20,33 +19,28 @@ const help = `node build/matrix/cell/main.js --device DEVICE --out FOLDER [--nat
   --native   the native test programs too
   TEST       vitest's filters`;
 
-interface Ended {
-  readonly code: number | null;
-  readonly how: string;
+interface Shown {
+  /** Null when all was well. */
+  readonly problem: string | null;
   readonly tail: readonly string[];
 }
 
 /** Runs a program with its output shown; the last lines are kept. */
-async function run(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  const child = spawn(command, [...args], {
-    cwd: root,
-    env: { ...process.env, ...env, FORCE_COLOR: "0", NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+async function run(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Shown> {
   const tail: string[] = [];
-  const read = async (input: NodeJS.ReadableStream): Promise<void> => {
-    for await (const line of createInterface({ input })) {
+  const ended = await runProgram(command, args, {
+    cwd: root,
+    env: { ...env, FORCE_COLOR: "0", NO_COLOR: "1" },
+    keep: 0,
+    // Who ends the cell by force ends this too.
+    isGroup: false,
+    onLine: (line) => {
       process.stdout.write(`${line}\n`);
       tail.push(line);
       if (tail.length > 20) tail.shift();
-    }
-  };
-  const ended = new Promise<{ code: number | null; how: string }>((done) => {
-    child.once("error", (error) => done({ code: null, how: error.message }));
-    child.once("close", (code, signal) => done({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));
+    },
   });
-  await Promise.all([read(child.stdout), read(child.stderr)]);
-  return { ...(await ended), tail };
+  return { problem: problemOf(ended), tail };
 }
 
 /** vitest's own report; a run that ends badly without a failed test is one failed test. */
@@ -60,8 +54,9 @@ async function runTests(filters: readonly string[], env: Readonly<Record<string,
   const tests = existsSync(file) ? parse(readFileSync(file, "utf8")).results.tests : [];
   rmSync(file, { force: true });
   const hasFailure = tests.some((test) => test.status === "failed");
-  if (tests.length === 0 || (ended.code !== 0 && !hasFailure)) {
-    const message = tests.length === 0 ? `no test ran; vitest ended with ${ended.how}` : `vitest ended with ${ended.how}`;
+  if (tests.length === 0 || (ended.problem !== null && !hasFailure)) {
+    const how = `vitest ${ended.problem ?? "ended with status 0"}`;
+    const message = tests.length === 0 ? `no test ran; ${how}` : how;
     tests.push(
       new TestBuilder().name("vitest").status("failed").duration(0).suite(["vitest"]).message(message).trace(ended.tail.join("\n")).build(),
     );
@@ -82,13 +77,13 @@ async function runNative(): Promise<Test[]> {
     const start = Date.now();
     const ended = await run(join(folder, name + suffix), args, {});
     const count = ended.tail.findLast((line) => /\d+ passed, \d+ failed/.test(line)) ?? "";
-    const isGood = ended.code === 0 && / 0 failed/.test(count);
+    const isGood = ended.problem === null && / 0 failed/.test(count);
     const builder = new TestBuilder()
       .name(name)
       .status(isGood ? "passed" : "failed")
       .duration(Date.now() - start)
       .suite(["native"])
-      .message(count === "" ? `ended with ${ended.how}` : count);
+      .message(count === "" ? (ended.problem ?? "ended with status 0") : count);
     tests.push((isGood ? builder : builder.trace(ended.tail.join("\n"))).build());
   }
   return tests;

@@ -1,8 +1,8 @@
 /** An engine that answers, and the containers of one run in it. With the other files of this folder the only one that knows dockerode. */
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
+import { lineStream } from "../../scripts/tools/lines.ts";
 import { MatrixError, messageOf } from "../errors.ts";
-import { lineStream } from "../run/lines.ts";
 import { ownerLabels, type Owner } from "../run/owner.ts";
 
 export interface Engine {

@@ -2,11 +2,11 @@
  * An engine behind ssh, as a socket of this machine. One connection carries everything, ssh's own configuration holds and the host's
  * key is checked, none of which the engine library's own ssh does.
  */
-import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { startProgram } from "../../scripts/tools/program.ts";
 import { MatrixError } from "../errors.ts";
 import { folderName, variable, variableValue, type Owner } from "../run/owner.ts";
 import type { Address } from "./resolve.ts";
@@ -30,18 +30,14 @@ export async function forward(address: Extract<Address, { kind: "ssh" }>, owner:
   // A socket's path has 107 characters at most.
   const folder = mkdtempSync(join(tmpdir(), folderName(owner)));
   const socket = join(folder, "s");
-  const child = spawn("ssh", sshArguments(address, socket), {
-    stdio: ["ignore", "ignore", "pipe"],
-    env: { ...process.env, [variable]: variableValue(owner) },
+  const running = startProgram("ssh", sshArguments(address, socket), {
+    stdout: "ignore",
+    env: { [variable]: variableValue(owner) },
+    keep: 2000,
   });
-  let said = "";
-  child.stderr.on("data", (data: Buffer) => (said = (said + data.toString()).slice(-2000)));
-  const ended = new Promise<string>((resolve) => {
-    child.once("error", (error) => resolve(error.message));
-    child.once("close", (code) => resolve(said.trim().split("\n").at(-1) || `ssh ended with status ${code}`));
-  });
+  const ended = running.done.then((end) => end.error ?? (end.text.trim().split("\n").at(-1) || `ssh ended with status ${end.code}`));
   const close = async (): Promise<void> => {
-    child.kill();
+    running.end();
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };

@@ -1,20 +1,18 @@
 /** What this machine is, for the plan. Nothing here fails: what can't be told is left out. */
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { release } from "node:os";
 import { pathToFileURL } from "node:url";
+import { runProgram } from "../../scripts/tools/program.ts";
 import type { Adapter, Host } from "../plan/host.ts";
 import { at } from "../root.ts";
 import { packages } from "../run/nodes.ts";
 
 /** Standard output, "" when the program fails or is not there. */
 const ask = (command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> =>
-  new Promise((resolve) => {
-    execFile(command, [...args], { encoding: "buffer", timeout: 20_000, env: { ...process.env, ...env } }, (error, stdout) => {
-      // wsl.exe speaks UTF-16 unless told otherwise.
-      resolve(error === null ? stdout.toString("utf8").replaceAll("\0", "") : "");
-    });
-  });
+  runProgram(command, args, { limitMs: 20_000, env }).then(({ code, stdout }) =>
+    // wsl.exe speaks UTF-16 unless told otherwise.
+    code === 0 ? stdout.replaceAll("\0", "") : "",
+  );
 
 /** The distribution's name: the variable is absent under sudo, systemd and ssh. A container on WSL is no distribution. */
 export function distributionName(

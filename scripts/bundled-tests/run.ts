@@ -1,5 +1,4 @@
 // node run.mjs: runs the bundled tests beside it, each file in a process of its own, with nothing but Node. Made by scripts/bundle-tests.ts.
-import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -7,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { TestBuilder, type CTRFReport } from "ctrf";
 import { reportOf as ctrfOf } from "../tools/ctrf.ts";
+import { problemOf, runProgram } from "../tools/program.ts";
 import type { Report, TestResult } from "./report.ts";
 
 const help = `node run.mjs [OPTIONS]
@@ -32,14 +32,8 @@ interface Manifest {
 const manifest: Manifest = JSON.parse(readFileSync(join(root, "manifest.json"), "utf8"));
 const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
-const children = new Set<ChildProcess>();
-let isStopping = false;
-for (const signal of ["SIGINT", "SIGTERM"]) {
-  process.on(signal, () => {
-    isStopping = true;
-    for (const child of children) child.kill();
-  });
-}
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stopping.abort());
 
 type Outcome = Omit<Report, "isComplete">;
 interface FileResult extends Outcome {
@@ -68,20 +62,13 @@ async function runFile(name: string, { timeoutMs, pattern, isQuiet }: FileOption
   const start = performance.now();
   try {
     const args = ["--expose-gc", "--enable-source-maps", join(root, "file.mjs"), name, report, ...(pattern === undefined ? [] : [pattern])];
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", isQuiet ? "ignore" : "inherit", "inherit"] });
-    children.add(child);
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      child.kill("SIGKILL");
-    }, timeoutMs);
-    const how = await new Promise<string | null>((settle) => {
-      child.once("error", (error) => settle(`the process could not be started: ${error.message}`));
-      child.once("exit", (code, signal) => settle(code === 0 ? null : `the process ended with ${signal ?? `status ${code}`}`));
-    });
-    clearTimeout(timer);
-    children.delete(child);
-    return { name, ...outcome(report, isLate ? `stopped after ${timeoutMs / 1000} s` : how), ms: performance.now() - start };
+    const stdout = isQuiet ? "ignore" : "inherit";
+    // Who ends this program by force ends the file's process too.
+    const options = { cwd: root, limitMs: timeoutMs, signal: stopping.signal, stdout, stderr: "inherit", isGroup: false } as const;
+    const ended = await runProgram(process.execPath, args, options);
+    const problem = problemOf(ended);
+    const how = problem === null ? null : ended.isLate ? `stopped after ${timeoutMs / 1000} s` : `the process ${problem}`;
+    return { name, ...outcome(report, how), ms: performance.now() - start };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -158,14 +145,14 @@ async function main(): Promise<void> {
   const queue = names.values();
   const work = async () => {
     for (const name of queue) {
-      if (isStopping) return;
+      if (stopping.signal.aborted) return;
       const result = await runFile(name, { timeoutMs, pattern: values.test, isQuiet: values.json });
       describe(result);
       results.push(result);
     }
   };
   await Promise.all(Array.from({ length: jobs }, work));
-  if (isStopping) {
+  if (stopping.signal.aborted) {
     say("stopped");
     process.exitCode = 130;
     return;

@@ -2,15 +2,15 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { spawnSync } from "node:child_process";
 import { execa } from "execa";
+import { ask } from "../tools/program.ts";
 import { ScriptError, at, headers, root, say } from "../tools/project.ts";
 import { headersProblem } from "./headers.ts";
 import { withLock } from "../tools/lock.ts";
 import { ensureSysroot, triplets, type Architecture } from "./sysroot.ts";
 import { buildForWindows } from "../build-windows.ts";
 
-const has = (command: string) => spawnSync(command, ["--version"]).status === 0;
+const has = (command: string) => ask(command, ["--version"]) !== null;
 
 const architectureOf = (platform: string) => platform.replace("linux-", "") as Architecture;
 

@@ -1,8 +1,8 @@
 // The npm packages of a release: what each is called, what is in it, and how it is packed.
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { spawnSync } from "node:child_process";
 import { execa } from "execa";
+import { ask } from "../tools/program.ts";
 import { ScriptError, at } from "../tools/project.ts";
 import { bundlePackage } from "./package-bundles.ts";
 import { pinnedDirectml } from "./directml.ts";
@@ -107,7 +107,7 @@ function place(file: string, folder: string, platform: string) {
   chmodSync(target, 0o755);
   const strips: Readonly<Record<string, string>> = { "linux-x64": "x86_64-linux-gnu-strip", "linux-arm64": "aarch64-linux-gnu-strip" };
   const strip = strips[platform] ?? "x86_64-w64-mingw32-strip";
-  spawnSync(strip, ["--strip-unneeded", target]);
+  ask(strip, ["--strip-unneeded", target]);
 }
 
 /** @dxtensor/PLATFORM: the addon and the software adapter. */

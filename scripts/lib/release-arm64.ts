@@ -1,7 +1,7 @@
 // The packages for Linux on arm64, installed and run on another processor under qemu's emulation of a process.
 import { rmSync } from "node:fs";
-import { spawnSync } from "node:child_process";
 import { execa } from "execa";
+import { ask } from "../tools/program.ts";
 import { buildLinuxTest } from "./native-builds.ts";
 import { answers, ensureNode, installed } from "./release-checks.ts";
 import { programs } from "./release-programs.ts";
@@ -11,7 +11,7 @@ const emulator = "qemu-aarch64-static";
 
 /** Why these packages can't be run on this machine; null where they can. */
 export const cannotEmulate = (): string | null =>
-  spawnSync(emulator, ["--version"]).status === 0
+  ask(emulator, ["--version"]) !== null
     ? null
     : `${emulator} was not found: sudo apt-get install -y --no-install-recommends qemu-user-static`;
 

@@ -1,6 +1,6 @@
 // The package for Windows on x64: installed as for Windows, and run by its own node.exe in the Wine cell.
 import { rmSync } from "node:fs";
-import { spawnSync } from "node:child_process";
+import { ask } from "../tools/program.ts";
 import { checkScripts, ended, installed, judged, judgedDoctor, judgedVersion } from "./release-checks.ts";
 import { programs } from "./release-programs.ts";
 import { makeCell } from "./wine-cell.ts";
@@ -11,7 +11,7 @@ import { runInCell } from "./wine-run.ts";
 export function cannotRunWindows(): string | null {
   if (process.platform !== "linux" || process.arch !== "x64") return "the Wine cell needs Linux on x64";
   if (process.getuid?.() !== 0) return "the Wine cell needs root";
-  const hasNamespaces = spawnSync("unshare", ["--mount", "--pid", "--fork", "true"]).status === 0;
+  const hasNamespaces = ask("unshare", ["--mount", "--pid", "--fork", "true"]) !== null;
   return hasNamespaces ? null : "the Wine cell needs namespaces";
 }
 

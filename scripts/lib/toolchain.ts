@@ -1,12 +1,11 @@
 // Compiler, CMake and build program: what is there, what is new enough, what to install.
-import { spawnSync } from "node:child_process";
+import { ask } from "../tools/program.ts";
 
 const minimum = { "g++": 9, clang: 10, cmake: [3, 16] } as const;
 
 /** First line of `command --version`, null when it does not run. */
 function versionLine(command: string) {
-  const done = spawnSync(command, ["--version"], { encoding: "utf8" });
-  return done.status === 0 ? (done.stdout.split("\n")[0] ?? "").trim() : null;
+  return ask(command, ["--version"])?.split("\n")[0]!.trim() ?? null;
 }
 
 /** "g++ (Debian 12.2.0-14) 12.2.0" → { family, version, isNewEnough }; null when it is no compiler that we know. */

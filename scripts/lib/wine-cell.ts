@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { spawnSync } from "node:child_process";
 import { execa, type Options } from "execa";
+import { installPackages } from "../tools/apt.ts";
 import { debootstrap } from "../tools/debian.ts";
+import { ask } from "../tools/program.ts";
 import { ScriptError, say } from "../tools/project.ts";
 import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./wine-recipe.ts";
 
@@ -36,17 +37,14 @@ async function step(name: string, command: string, args: readonly string[], opti
 const enter = (args: readonly string[]) => [join(sources, "root", "enter.sh"), cellRoot(), "", ...args];
 
 async function ensureHostPackages() {
-  const has = (command: string) => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
+  const has = (command: string) => ask("sh", ["-c", `command -v ${command}`]) !== null;
   const missing = hostPackages.filter(([command]) => !has(command)).flatMap(([, names]) => names);
   if (!existsSync("/usr/share/keyrings/debian-archive-keyring.gpg")) missing.push("debian-archive-keyring");
   if (missing.length === 0) return;
   if (!has("apt-get"))
     throw new ScriptError("TOOLS_MISSING", `Making the Wine cell needs ${missing.join(", ")}.`, "Install them (their names are Debian's).");
-  say(`wine: installing with apt: ${missing.join(" ")}`);
-  await step("host packages", "sh", [
-    "-ec",
-    `apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends ${missing.join(" ")}`,
-  ]);
+  if (!(await installPackages("wine", missing)))
+    throw new ScriptError("TOOLS_MISSING", `apt could not install ${missing.join(", ")}; see above.`);
 }
 
 async function makeRoot(given: string | undefined) {

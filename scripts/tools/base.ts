@@ -2,9 +2,10 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
+import { installPackages } from "./apt.ts";
 import { debootstrap } from "./debian.ts";
 import { withLock } from "./lock.ts";
-import { ScriptError, cacheFolder, say } from "./project.ts";
+import { ScriptError, cacheFolder } from "./project.ts";
 import { suites } from "./suites.ts";
 
 /** The prefix keeps an engine from asking a registry on the internet for it. */
@@ -30,10 +31,7 @@ async function needDebootstrap() {
     );
   const has = async () => !(await execa("debootstrap", ["--version"], { reject: false })).failed;
   if (await has()) return;
-  say("base-image: installing debootstrap with apt");
-  const options = { reject: false, stdin: "ignore", stdout: 2, stderr: 2, env: { DEBIAN_FRONTEND: "noninteractive" } } as const;
-  await execa("apt-get", ["-qq", "update"], options);
-  await execa("apt-get", ["-qq", "install", "-y", "--no-install-recommends", "debootstrap"], options);
+  await installPackages("base-image", ["debootstrap"]);
   if (!(await has()))
     throw new ScriptError(
       "DEBOOTSTRAP",

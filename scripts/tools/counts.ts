@@ -1,6 +1,5 @@
 // Counting of test results over several programs, and the closing line.
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
+import { problemOf, runProgram } from "./program.ts";
 import { root, say } from "./project.ts";
 
 export interface Counts {
@@ -26,36 +25,31 @@ export const sum = (counts: readonly Counts[]): Counts =>
  * Runs a test program with its output shown. A program that fails without saying how often counts as one failure, so does one
  * that a signal ended; one that succeeds without a count as one pass.
  */
-export async function runProgram(
+export async function countProgram(
   name: string,
   command: string,
   args: readonly string[],
   { env = {}, timeoutMs = 30 * 60_000 }: { readonly env?: NodeJS.ProcessEnv; readonly timeoutMs?: number } = {},
 ): Promise<Counts> {
   say(`\n== ${name}`);
-  const child = spawn(command, args, {
-    cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-    timeout: timeoutMs,
-    killSignal: "SIGKILL",
-  });
-  const ended = new Promise<{ code: number | null; how: string }>((resolve) => {
-    child.once("error", (error) => resolve({ code: null, how: error.message }));
-    child.once("close", (code, signal) => resolve({ code, how: signal === null ? `status ${code}` : `signal ${signal}` }));
-  });
   let counts: Counts | null = null;
-  for await (const line of createInterface({ input: child.stdout })) {
-    process.stdout.write(`${line}\n`);
-    counts = readCounts(line) ?? counts;
-  }
-  const { code, how } = await ended;
-  counts ??= { passed: code === 0 ? 1 : 0, failed: 0, skipped: 0 };
-  if (code !== 0) {
-    say(`== ${name}: ended with ${how}`);
-    if (counts.failed === 0) counts = { ...counts, failed: 1 };
-  }
-  return counts;
+  const ended = await runProgram(command, args, {
+    cwd: root,
+    env,
+    limitMs: timeoutMs,
+    stderr: "inherit",
+    keep: 0,
+    onText: (text) => void process.stdout.write(text),
+    onLine: (line) => {
+      counts = readCounts(line) ?? counts;
+    },
+  });
+  const problem = problemOf(ended);
+  const told = counts as Counts | null;
+  const found = told ?? { passed: problem === null ? 1 : 0, failed: 0, skipped: 0 };
+  if (problem === null) return found;
+  say(`== ${name}: ${problem}`);
+  return found.failed === 0 ? { ...found, failed: 1 } : found;
 }
 
 /** Prints the last line of a run and returns the exit status. */

@@ -1,9 +1,9 @@
 // A Docker engine: whether one answers, starting Debian's where none does, and stopping only what was started here.
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
+import { installPackages } from "./apt.ts";
 import { withLock } from "./lock.ts";
 import { ScriptError, cacheFolder, say } from "./project.ts";
 
@@ -49,20 +49,8 @@ async function installEngine() {
   if (!(await there("iptables"))) missing.push("iptables");
   if (missing.length === 0) return null;
   if (!(await there("apt-get"))) throw explain("there is no dockerd, and no apt to install it with");
-  say(`docker-engine: installing ${missing.join(", ")} with apt`);
-  const options = {
-    stdin: "ignore",
-    stdout: 2,
-    stderr: 2,
-    reject: false,
-    env: { ...environment, DEBIAN_FRONTEND: "noninteractive" },
-  } as const;
-  await execa("apt-get", ["-qq", "update"], options);
   // Debian 13 and Ubuntu have the client in a package of its own; docker.io recommends it there.
-  for (const names of [[...missing, "docker-cli"], missing]) {
-    const done = await execa("apt-get", ["-qq", "install", "-y", "--no-install-recommends", ...names], options);
-    if (done.exitCode === 0) return names.join(", ");
-  }
+  for (const names of [[...missing, "docker-cli"], missing]) if (await installPackages("docker-engine", names)) return names.join(", ");
   throw explain(`apt could not install ${missing.join(", ")}`);
 }
 
@@ -79,18 +67,16 @@ async function launch() {
   const data = folder();
   mkdirSync(data, { recursive: true });
   const log = join(data, "log");
-  const output = openSync(log, "w");
-  const child = spawn("dockerd", ["--data-root", join(data, "data")], {
+  // It outlives this process, so it writes to its log itself.
+  const child = execa("sh", ["-c", 'exec "$@" >"$0" 2>&1', log, "dockerd", "--data-root", join(data, "data")], {
     detached: true,
-    stdio: ["ignore", output, output],
+    cleanup: false,
+    stdio: "ignore",
     env: environment,
-  });
-  closeSync(output);
-  const ended = new Promise<string>((resolve) => {
-    child.once("error", (error) => resolve(error.message));
-    child.once("exit", (code, signal) => resolve(`dockerd ended with ${signal ?? `status ${code}`}`));
+    reject: false,
   });
   child.unref();
+  const ended = child.then(({ signal, exitCode }) => `dockerd ended with ${signal ?? `status ${exitCode}`}`);
   const tail = () => read(log).split("\n").slice(-3).join(" | ");
   for (const end = Date.now() + 60_000; ;) {
     const how = await Promise.race([ended, delay(100)]);

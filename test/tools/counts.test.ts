@@ -1,8 +1,8 @@
 /** The runner of test programs that count themselves. */
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../scripts/tools/counts.ts";
+import { countProgram } from "../../scripts/tools/counts.ts";
 
-const run = (program: string) => runProgram("a program", process.execPath, ["-e", program]);
+const run = (program: string) => countProgram("a program", process.execPath, ["-e", program]);
 
 describe("a test program", () => {
   it("counts by its last such line", async () => {
