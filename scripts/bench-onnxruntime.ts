@@ -8,8 +8,8 @@ import { buildForWindows } from "./build-windows.ts";
 import { bundleProgram } from "./bundle-tests.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { prebuiltWindows } from "./lib/windows-files.ts";
-import { cellVersions, makeCell } from "./lib/wine-cell.ts";
-import { runInCell, statusOf } from "./lib/wine-run.ts";
+import { cellVersions, makeCell } from "./cells/wine/cell.ts";
+import { runInCell, statusOf } from "./cells/wine/run.ts";
 
 const help = `npm run bench:onnxruntime [-- OPTIONS]
 

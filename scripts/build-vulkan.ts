@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { main, say } from "./tools/project.ts";
 import { ensureSetup } from "./lib/ensure.ts";
-import { buildVulkan, vulkanFolder, vulkanLibraries } from "./lib/vulkan-build.ts";
+import { buildVulkan, vulkanFolder, vulkanLibraries } from "./vulkan/build.ts";
 
 const help = `npm run build:vulkan [-- OPTIONS]
 

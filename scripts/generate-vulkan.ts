@@ -3,8 +3,8 @@
  * names of the interfaces that libvkd3d implements, one a line. scripts/build-vulkan.ts bundles and runs it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { parseHeaders } from "./lib/vulkan-headers.ts";
-import { writeWrappers } from "./lib/vulkan-wrappers.ts";
+import { parseHeaders } from "./vulkan/headers.ts";
+import { writeWrappers } from "./vulkan/wrappers.ts";
 
 const [output, interfaces, ...headers] = process.argv.slice(2);
 if (output === undefined || interfaces === undefined || headers.length === 0) {

@@ -21,14 +21,14 @@ import { buildForWindows } from "./build-windows.ts";
 import { packRunner } from "./lib/gpu-runner.ts";
 import { bundleTests } from "./bundle-tests.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
-import { ensureCell, ensureNode, libraries } from "./lib/cell.ts";
+import { ensureCell, ensureNode, libraries } from "./cells/linux/cell.ts";
 import { shipped } from "./lib/native-files.ts";
-import { lavapipeEnvironment } from "./lib/lavapipe.ts";
+import { lavapipeEnvironment } from "./cells/linux/lavapipe.ts";
 import { buildPeers } from "./lib/peers.ts";
-import { vulkanProgram } from "./lib/vulkan-build.ts";
-import { makeCell, needRoot } from "./lib/wine-cell.ts";
-import { packRoot } from "./lib/wine-pack.ts";
-import { recipe } from "./lib/wine-recipe.ts";
+import { vulkanProgram } from "./vulkan/build.ts";
+import { makeCell, needRoot } from "./cells/wine/cell.ts";
+import { packRoot } from "./cells/wine/pack.ts";
+import { recipe } from "./cells/wine/recipe.ts";
 
 const help = `npm run pack:gpu -- --out FOLDER [OPTIONS]
 

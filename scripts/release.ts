@@ -8,7 +8,7 @@ import { ensureBuilt, ensureSetup } from "./lib/ensure.ts";
 import { systemNeeds } from "./lib/glibc.ts";
 import { shipped } from "./lib/native-files.ts";
 import { buildPlatform, cannotBuild, sysrootSettings } from "./lib/native-builds.ts";
-import { buildVulkan, vulkanLibraries } from "./lib/vulkan-build.ts";
+import { buildVulkan, vulkanLibraries } from "./vulkan/build.ts";
 import { fetchDirectml } from "./lib/directml.ts";
 import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";

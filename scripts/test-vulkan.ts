@@ -2,9 +2,9 @@
 import { parseArgs } from "node:util";
 import { at, main, say } from "./tools/project.ts";
 import { close } from "./tools/counts.ts";
-import { ensureCell } from "./lib/cell.ts";
-import { CellReport } from "./lib/cell-report.ts";
-import { runtimeSteps, testsOfRuntime } from "./lib/cell-steps.ts";
+import { ensureCell } from "./cells/linux/cell.ts";
+import { CellReport } from "./cells/linux/report.ts";
+import { runtimeSteps, testsOfRuntime } from "./cells/linux/steps.ts";
 
 const help = `npm run test:vulkan [-- OPTIONS]
 

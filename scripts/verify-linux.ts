@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { ScriptError, at, main, say } from "./tools/project.ts";
 import { close } from "./tools/counts.ts";
-import { cellVersions, ensureCell, type CellEnvironment } from "./lib/cell.ts";
-import { runContainer } from "./lib/cell-container.ts";
-import { CellReport } from "./lib/cell-report.ts";
-import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./lib/cell-steps.ts";
+import { cellVersions, ensureCell, type CellEnvironment } from "./cells/linux/cell.ts";
+import { runContainer } from "./cells/linux/container.ts";
+import { CellReport } from "./cells/linux/report.ts";
+import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./cells/linux/steps.ts";
 
 const help = `npm run verify:linux [-- OPTIONS]
 

@@ -10,11 +10,11 @@ import { ensureSetup } from "./lib/ensure.ts";
 import { buildTypeScript } from "./build.ts";
 import { close, readCounts, sum, type Counts } from "./tools/counts.ts";
 import { prebuiltWindows } from "./lib/windows-files.ts";
-import { writeReport, type StepResult } from "./lib/windows-report.ts";
-import { stepsOf, type Step } from "./lib/windows-steps.ts";
-import { cellVersions, makeCell } from "./lib/wine-cell.ts";
-import { recipe } from "./lib/wine-recipe.ts";
-import { runInCell, statusOf } from "./lib/wine-run.ts";
+import { writeReport, type StepResult } from "./cells/wine/report.ts";
+import { stepsOf, type Step } from "./cells/wine/steps.ts";
+import { cellVersions, makeCell } from "./cells/wine/cell.ts";
+import { recipe } from "./cells/wine/recipe.ts";
+import { runInCell, statusOf } from "./cells/wine/run.ts";
 
 const help = `npm run verify:windows [-- OPTIONS]
 

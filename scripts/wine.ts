@@ -1,9 +1,9 @@
 // node scripts/run.mjs wine: the Wine cell, in which Windows' node.exe and Microsoft's DirectML.dll run on a Linux machine without a GPU.
 import { parseArgs } from "node:util";
 import { ScriptError, main, say } from "./tools/project.ts";
-import { cellVersions, makeCell, makeImage, removeCell } from "./lib/wine-cell.ts";
-import { runInCell, statusOf } from "./lib/wine-run.ts";
-import { cellFolder } from "./lib/wine-recipe.ts";
+import { cellVersions, makeCell, makeImage, removeCell } from "./cells/wine/cell.ts";
+import { runInCell, statusOf } from "./cells/wine/run.ts";
+import { cellFolder } from "./cells/wine/recipe.ts";
 
 const help = `node scripts/run.mjs wine COMMAND [OPTIONS]
 
@@ -106,7 +106,7 @@ await main(async () => {
       return versions.isDirectmlRight ? 0 : 1;
     }
     case "clean": {
-      const changed = removeCell();
+      const changed = await removeCell();
       answer({ changed }, changed ? `wine: ${cellFolder()} is removed` : "wine: there was no cell");
       return 0;
     }

@@ -115,8 +115,8 @@ it("names files of the tests that are there, wherever a quick set is listed", as
     ...typescript,
     "--input-type=module",
     "-e",
-    `import { quickFiles } from "./scripts/lib/windows-steps.ts";
-     import { quickTests } from "./scripts/lib/cell-steps.ts";
+    `import { quickFiles } from "./scripts/cells/wine/steps.ts";
+     import { quickTests } from "./scripts/cells/linux/steps.ts";
      console.log(JSON.stringify([...quickFiles, ...quickTests]));`,
   ]);
   const { suites } = parse(readFileSync("matrix/matrix.yaml", "utf8")) as { suites: Record<string, string[]> };

@@ -34,6 +34,11 @@ it("the matrix needs the tools, and no other script", () => {
   expect(from("matrix").filter(([, path]) => isBelow(path, "scripts") && !isBelow(path, "scripts/tools"))).toEqual([]);
 });
 
+it("nothing but scripts needs what makes the cells, save a GPU machine's run, which has the Wine cell with it", () => {
+  const users = all.filter(([file, path]) => isBelow(path, "scripts/cells") && !isBelow(file, "scripts")).map(([file]) => file);
+  expect(new Set(users)).toEqual(new Set(["bench/gpu/run.ts", "bench/gpu/windows.ts"]));
+});
+
 it("the library needs nothing around it", () => {
   expect(from("src").filter(([, path]) => !isBelow(path, "src"))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { quickFiles } from "../../scripts/lib/windows-steps.ts";
+import { quickFiles } from "../../scripts/cells/wine/steps.ts";
 import { at, counts, failuresOf, isStopped, json, lastJson, node, program, stopPrograms, type Done } from "./program.ts";
 import { markdown } from "./report.ts";
 import type { Options, Part, Parts, Report, Summary } from "./results.ts";

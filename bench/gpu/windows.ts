@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { enterCommand } from "../../matrix/wine/enter.ts";
-import { addonStep, directmlSuite, quickFiles, testsStep, verifyStep, type Step } from "../../scripts/lib/windows-steps.ts";
+import { enterCommand } from "../../scripts/cells/wine/enter.ts";
+import { addonStep, directmlSuite, quickFiles, testsStep, verifyStep, type Step } from "../../scripts/cells/wine/steps.ts";
 import { runProgram } from "../../scripts/tools/program.ts";
-import { recipe } from "../../scripts/lib/wine-recipe.ts";
+import { recipe } from "../../scripts/cells/wine/recipe.ts";
 import { at, counts, failuresOf, isStopped, json, lastJson, program, type Done } from "./program.ts";
 
 import type { Figures, Options, Summary, Versions, WindowsPart, WindowsStep } from "./results.ts";
@@ -27,7 +27,7 @@ type StoppedStep = WindowsStep & { readonly end: string };
 
 const root = at("windows", "root");
 const inRoot = (...parts: string[]) => join(root, ...parts);
-const script = at("matrix", "wine", "root", "enter.sh");
+const script = at("scripts", "cells", "wine", "root", "enter.sh");
 
 /** Z:\work is the folder that everything was unpacked into. */
 const places = {

@@ -6,5 +6,5 @@ import { at } from "../tools/project.ts";
 
 export async function packRunner(folder: string) {
   await bundleProgram(at("bench", "gpu", "run.ts"), join(folder, "bench", "gpu", "run.mjs"));
-  cpSync(at("matrix", "wine", "root", "enter.sh"), join(folder, "matrix", "wine", "root", "enter.sh"));
+  cpSync(at("scripts", "cells", "wine", "root", "enter.sh"), join(folder, "scripts", "cells", "wine", "root", "enter.sh"));
 }

@@ -6,7 +6,7 @@ import { ask } from "../tools/program.ts";
 import { ScriptError, at } from "../tools/project.ts";
 import { bundlePackage } from "./package-bundles.ts";
 import { pinnedDirectml } from "./directml.ts";
-import { ensureVkd3d, vkd3d } from "./vulkan-vkd3d.ts";
+import { ensureVkd3d, vkd3d } from "../vulkan/vkd3d.ts";
 
 export const platforms = ["linux-x64", "linux-arm64", "win32-x64", "win32-arm64"];
 /** Published with the main package, whatever else can be built. */

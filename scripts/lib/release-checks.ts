@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, tool } from "../tools/project.ts";
 import { manifest } from "./packages.ts";
-import { cached } from "./vulkan-archive.ts";
+import { cached } from "../tools/archive.ts";
 import { ensureRoot } from "../tools/base.ts";
 import { ensureSysroot } from "./sysroot.ts";
 import { examplesOf, expected, programs, types } from "./release-programs.ts";

@@ -3,9 +3,9 @@ import { rmSync } from "node:fs";
 import { ask } from "../tools/program.ts";
 import { checkScripts, ended, installed, judged, judgedDoctor, judgedVersion } from "./release-checks.ts";
 import { programs } from "./release-programs.ts";
-import { makeCell } from "./wine-cell.ts";
-import { recipe } from "./wine-recipe.ts";
-import { runInCell } from "./wine-run.ts";
+import { makeCell } from "../cells/wine/cell.ts";
+import { recipe } from "../cells/wine/recipe.ts";
+import { runInCell } from "../cells/wine/run.ts";
 
 /** Why the package can't be run on this machine; null where it can. */
 export function cannotRunWindows(): string | null {

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, rmSync,
 import { dirname, join, relative } from "node:path";
 import { createHash } from "node:crypto";
 import { at } from "../tools/project.ts";
-import { cached, fetchPackage, unpackPackage, type Package } from "./vulkan-archive.ts";
+import { cached, fetchPackage, unpackPackage, type Package } from "../tools/archive.ts";
 
 /** Pinned, by Node's name of the architecture. */
 const packages: Readonly<Record<Architecture | "run-arm64", readonly Package[]>> = JSON.parse(

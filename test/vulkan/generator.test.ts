@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseHeaders, withBases } from "../../scripts/lib/vulkan-headers.ts";
-import { writeWrappers, wrapperOf } from "../../scripts/lib/vulkan-wrappers.ts";
+import { parseHeaders, withBases } from "../../scripts/vulkan/headers.ts";
+import { writeWrappers, wrapperOf } from "../../scripts/vulkan/wrappers.ts";
 
 /** As widl writes an interface: the C table, and the C++ class that names the base. */
 function iface(name: string, base: string, tables: readonly (readonly [owner: string, methods: string])[]): string {

@@ -1,6 +1,6 @@
 /**
  * A runtime as a whole: enumeration, threads, exit with work pending, a device that goes. On any machine; what only the Wine cell can
- * do (matrix/wine) is told by its variables.
+ * do (scripts/cells/wine) is told by its variables.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

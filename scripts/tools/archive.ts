@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import { $, which } from "zx";
-import { causeOf } from "../tools/cause.ts";
-import { ScriptError, cache, say } from "../tools/project.ts";
+import { causeOf } from "./cause.ts";
+import { ScriptError, cache, say } from "./project.ts";
 
 const shell = $({ quiet: true, nothrow: true });
 

@@ -3,9 +3,9 @@
 import { readFileSync, existsSync, rmSync } from "node:fs";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import { execa } from "execa";
-import { readCounts, type Counts } from "../tools/counts.ts";
-import { writeCtrf } from "../tools/ctrf.ts";
-import { root, say } from "../tools/project.ts";
+import { readCounts, type Counts } from "../../tools/counts.ts";
+import { writeCtrf } from "../../tools/ctrf.ts";
+import { root, say } from "../../tools/project.ts";
 
 /** A driver on the processor is slow, and slower still when others use the processor too. */
 const patience = ["--testTimeout=300000", "--hookTimeout=300000", "--teardownTimeout=120000"];

@@ -3,11 +3,12 @@ import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa, type Options } from "execa";
-import { installPackages } from "../tools/apt.ts";
-import { debootstrap } from "../tools/debian.ts";
-import { ask } from "../tools/program.ts";
-import { ScriptError, say } from "../tools/project.ts";
-import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./wine-recipe.ts";
+import { installPackages } from "../../tools/apt.ts";
+import { debootstrap } from "../../tools/debian.ts";
+import { ask } from "../../tools/program.ts";
+import { ScriptError, say } from "../../tools/project.ts";
+import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./recipe.ts";
+import { hasState, makeStages, removeStages } from "./stages.ts";
 
 const modules = "usr/lib/x86_64-linux-gnu/wine";
 
@@ -146,42 +147,18 @@ async function makePrefix() {
   await step("prefix", "sh", enter(["/opt/dxtensor/prefix.sh"]));
 }
 
-type Stage = keyof ReturnType<typeof stages>;
-
-const statePath = () => join(cellFolder(), "cell.json");
-const readState = (): Partial<Record<Stage, string>> => (existsSync(statePath()) ? JSON.parse(readFileSync(statePath(), "utf8")) : {});
-
-export const isMade = () => JSON.stringify(readState()) === JSON.stringify(stages());
-
 /** Makes what is missing or out of date; true when something was made. */
 export async function makeCell({ mirror, isFresh = false }: { readonly mirror?: string | undefined; readonly isFresh?: boolean } = {}) {
   needRoot();
-  if (!isFresh && isMade()) return false;
   const start = performance.now();
-  mkdirSync(cellFolder(), { recursive: true });
-  await ensureHostPackages();
-  const wanted = stages();
-  const state = isFresh ? {} : readState();
-  const makers: Readonly<Record<Stage, () => Promise<void>>> = {
-    root: () => makeRoot(mirror),
-    bridge: buildBridge,
-    windows: fetchWindowsParts,
-    prefix: makePrefix,
-  };
-  let rest = false;
-  for (const [name, make] of Object.entries(makers) as [Stage, () => Promise<void>][]) {
-    // A new root has none of the later stages.
-    rest ||= name === "root" && state.root !== wanted.root;
-    if (!rest && state[name] === wanted[name]) continue;
-    delete state[name];
-    writeFileSync(statePath(), JSON.stringify(state));
-    await make();
-    state[name] = wanted[name];
-    writeFileSync(statePath(), JSON.stringify(state));
-  }
-  writeFileSync(statePath(), JSON.stringify(wanted));
-  say(`wine: ready in ${((performance.now() - start) / 1000).toFixed(0)} s, in ${cellFolder()}`);
-  return true;
+  const hasMade = await makeStages(cellFolder(), {
+    wanted: stages(),
+    isFresh,
+    prepare: ensureHostPackages,
+    makers: { root: () => makeRoot(mirror), bridge: buildBridge, windows: fetchWindowsParts, prefix: makePrefix },
+  });
+  if (hasMade) say(`wine: ready in ${((performance.now() - start) / 1000).toFixed(0)} s, in ${cellFolder()}`);
+  return hasMade;
 }
 
 export function needCell() {
@@ -240,7 +217,7 @@ export async function makeImage(name: string) {
   return done.stdout.trim();
 }
 
-export function removeCell() {
+export async function removeCell() {
   const folder = cellFolder();
   if (!existsSync(folder)) return false;
   needRoot();
@@ -248,7 +225,7 @@ export function removeCell() {
     .split("\n")
     .find((line) => line.split(" ")[1]?.startsWith(`${folder}/`));
   if (mounted !== undefined) throw new ScriptError("MOUNTED", `Something is mounted in the cell: ${mounted}`);
-  if (!existsSync(statePath())) throw new ScriptError("NOT_A_CELL", `${folder} has no cell.json: it is no cell, and is left alone.`);
-  rmSync(folder, { recursive: true, force: true });
+  if (!hasState(folder)) throw new ScriptError("NOT_A_CELL", `${folder} has no cell.json: it is no cell, and is left alone.`);
+  await removeStages(folder);
   return true;
 }

@@ -2,10 +2,10 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CellReport } from "./cell-report.ts";
+import type { CellReport } from "./report.ts";
 import { ensureNode, libraries } from "./cell.ts";
-import { at, buildNative } from "../tools/project.ts";
-import { vulkanProgram } from "./vulkan-build.ts";
+import { at, buildNative } from "../../tools/project.ts";
+import { vulkanProgram } from "../../vulkan/build.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -2,8 +2,8 @@
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { execa } from "execa";
-import { ScriptError, say } from "../tools/project.ts";
-import { cellFolder, cellRoot, sources } from "./wine-recipe.ts";
+import { ScriptError, say } from "../../tools/project.ts";
+import { cellFolder, cellRoot, sources } from "./recipe.ts";
 
 const lib = "usr/lib/x86_64-linux-gnu";
 const wine = `${lib}/wine`;

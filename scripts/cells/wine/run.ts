@@ -1,10 +1,10 @@
 // Runs a Windows program in the Wine cell.
 import { join, resolve } from "node:path";
 import { execa, type Options } from "execa";
-import { enterCommand } from "../../matrix/wine/enter.ts";
-import { ScriptError } from "../tools/project.ts";
-import { needCell } from "./wine-cell.ts";
-import { cellRoot, recipe, sources } from "./wine-recipe.ts";
+import { enterCommand } from "./enter.ts";
+import { ScriptError } from "../../tools/project.ts";
+import { needCell } from "./cell.ts";
+import { cellRoot, recipe, sources } from "./recipe.ts";
 
 /** Seconds that the launcher gets to end its program and itself before everything is killed. */
 const grace = 15;

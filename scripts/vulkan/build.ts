@@ -4,10 +4,10 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa, type Options } from "execa";
 import { ScriptError, at, headers, say } from "../tools/project.ts";
-import { headersProblem } from "./headers.ts";
+import { headersProblem } from "../lib/headers.ts";
 import { withLock } from "../tools/lock.ts";
-import { explainMissing, findTools, hasAll, missingTools, type AllTools } from "./toolchain.ts";
-import { ensureVkd3d, vkd3dLibraries } from "./vulkan-vkd3d.ts";
+import { explainMissing, findTools, hasAll, missingTools, type AllTools } from "../lib/toolchain.ts";
+import { ensureVkd3d, vkd3dLibraries } from "./vkd3d.ts";
 
 /** Where the loader looks for the libraries, and where CMake works. */
 export const vulkanFolder = at("build", "vulkan");

@@ -1,11 +1,11 @@
 // The Linux cell in a container of Debian 11, whose C library (glibc 2.31) is Ubuntu 20.04's: what is compiled there, and loads there.
 import { execa } from "execa";
-import type { CellReport } from "./cell-report.ts";
-import { ensureBase } from "../tools/base.ts";
-import { nodeSource } from "../tools/node-source.ts";
-import { ScriptError, at, cache, root, say } from "../tools/project.ts";
-import { fetchPackage } from "./vulkan-archive.ts";
-import { packages } from "./vulkan-vkd3d.ts";
+import type { CellReport } from "./report.ts";
+import { ensureBase } from "../../tools/base.ts";
+import { nodeSource } from "../../tools/node-source.ts";
+import { ScriptError, at, cache, root, say } from "../../tools/project.ts";
+import { fetchPackage } from "../../tools/archive.ts";
+import { packages } from "../../vulkan/vkd3d.ts";
 
 const image = process.env.DXTENSOR_OLD_IMAGE ?? "dxtensor-build:bullseye";
 const suite = "bullseye";

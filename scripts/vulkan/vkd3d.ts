@@ -1,7 +1,7 @@
 // libvkd3d's static libraries and headers (LGPL 2.1 or later) and Vulkan's headers: a folder with include/ and lib*/.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { cached, fetchPackage, unpackPackage } from "./vulkan-archive.ts";
+import { cached, fetchPackage, unpackPackage } from "../tools/archive.ts";
 import { ScriptError } from "../tools/project.ts";
 
 export const packages = [

@@ -2,7 +2,7 @@
  * Writes the System V side of libvkd3d's interfaces as C: one function for each method, with C++'s (Itanium) way to return
  * structures, object arguments unwrapped, new objects wrapped. native/vulkan/d3d12/wrap.h has what they call.
  */
-import { withBases, type Headers, type Method, type Parameter } from "./vulkan-headers.ts";
+import { withBases, type Headers, type Method, type Parameter } from "./headers.ts";
 
 /** Methods that are written by hand, as own_INTERFACE_METHOD. */
 const byHand = new Set([

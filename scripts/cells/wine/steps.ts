@@ -1,7 +1,7 @@
 // What DirectML.dll and the library's Windows build are judged by in a cell: programs, their limits and what they report. It needs no packages,
 // since it travels to machines with a GPU, too.
 import { posix } from "node:path";
-import { recipe } from "./wine-recipe.ts";
+import { recipe } from "./recipe.ts";
 
 const minutes = (n: number) => n * 60_000;
 const windowsPath = (...parts: string[]) => `Z:\\work\\${posix.join(...parts).replaceAll("/", "\\")}`;

@@ -1,8 +1,8 @@
 // The report of npm run verify:windows, in the Common Test Report Format: tests of the steps' own reports, else one for each that a step counted.
 import { existsSync, readFileSync } from "node:fs";
 import { TestBuilder, type CTRFReport, type Test } from "ctrf";
-import type { Counts } from "../tools/counts.ts";
-import { writeCtrf } from "../tools/ctrf.ts";
+import type { Counts } from "../../tools/counts.ts";
+import { writeCtrf } from "../../tools/ctrf.ts";
 
 /** What became of a step. */
 export interface StepResult extends Counts {

@@ -4,10 +4,10 @@ import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFile
 import { basename, join } from "node:path";
 import { execa } from "execa";
 import { $ } from "zx";
-import { ownApt } from "../tools/own-apt.ts";
-import { causeOf } from "../tools/cause.ts";
-import { cached, fetchPackage, mirrors, unpackPackage } from "./vulkan-archive.ts";
-import { ScriptError, cache, say } from "../tools/project.ts";
+import { ownApt } from "../../tools/own-apt.ts";
+import { causeOf } from "../../tools/cause.ts";
+import { cached, fetchPackage, mirrors, unpackPackage } from "../../tools/archive.ts";
+import { ScriptError, cache, say } from "../../tools/project.ts";
 
 const shell = $({ quiet: true, nothrow: true });
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { at, cache } from "../tools/project.ts";
+import { at, cache } from "../../tools/project.ts";
 
 export interface Recipe {
   readonly suite: string;
@@ -27,7 +27,7 @@ export const cellFolder = () => resolve(process.env.DXTENSOR_CELL ?? join(cache,
 export const cellRoot = (folder = cellFolder()) => join(folder, "root");
 /** The cell's own folder inside its root, which Windows programs see as Z:\opt\dxtensor. */
 export const insideCell = (...parts: string[]) => join(cellRoot(), "opt", "dxtensor", ...parts);
-export const sources = at("matrix", "wine");
+export const sources = at("scripts", "cells", "wine");
 
 /** Debian's packages that making the cell needs on this machine, by the command that tells whether they are there. */
 export const hostPackages: readonly (readonly [command: string, packages: readonly string[]])[] = [
