@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { compileFunction } from "node:vm";
 import { describe, expect, test } from "vitest";
-import * as dx from "../src/index.ts";
-import * as onnx from "../src/onnx/index.ts";
-import { clean, eachDevice } from "./device.ts";
+import * as dx from "../../src/index.ts";
+import * as onnx from "../../src/onnx/index.ts";
+import { clean, eachDevice } from "../device.ts";
 
 /** A call as JavaScript has it, where nobody looks at types. */
 const evaluate = (code: string, names: Readonly<Record<string, unknown>>): unknown =>
@@ -115,7 +115,7 @@ describe("environment variables are named", () => {
     ["DXTENSOR_SIMULATE", "nothing", /DXTENSOR_SIMULATE: the simulated profiles 'nothing' were refused/],
     ["DXTENSOR_DEVICE", "gpu", /DXTENSOR_DEVICE must be "cpu", "meta" or "dml:N"; received gpu/],
   ])("%s=%s", (name, value, message) => {
-    const index = pathToFileURL(join(import.meta.dirname, "..", "dist", "index.js")).href;
+    const index = pathToFileURL(join(import.meta.dirname, "..", "..", "dist", "index.js")).href;
     const code = `const dx = await import(${JSON.stringify(index)}); try { dx.ones([1]); } catch (e) { console.log(e.message); }`;
     const env = { ...process.env, DXTENSOR_DEVICE: "cpu", [name]: value };
     const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8", env });
