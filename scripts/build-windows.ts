@@ -3,12 +3,12 @@ import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { execa } from "execa";
 import { canInstall, installPackages } from "./tools/apt.ts";
 import { ask } from "./tools/program.ts";
-import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
+import { ScriptError, at, headers, main, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
+import { runStep } from "./tools/steps.ts";
 import { buildWindows, prebuiltWindows, windowsFiles, windowsPrograms } from "./lib/windows-files.ts";
 
 const help = `npm run build:windows [-- OPTIONS]
@@ -36,11 +36,6 @@ async function needCompiler() {
   throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: ${install}`);
 }
 
-async function run(what: string, command: string, args: readonly string[]) {
-  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false });
-  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage?.split("\n")[0]}).`);
-}
-
 /** Builds what is out of date; gives the files of the package and the test programs. */
 export async function buildForWindows({ isRuntimeOnly = false, isFresh = false } = {}) {
   if (process.platform === "win32") throw new ScriptError("PLATFORM", "This is Windows: npm run build makes everything here.");
@@ -51,10 +46,10 @@ export async function buildForWindows({ isRuntimeOnly = false, isFresh = false }
     const isConfigured = ["build.ninja", "Makefile"].some((name) => existsSync(join(buildWindows, name)));
     if (isFresh || !isConfigured) {
       const args = [isFresh ? "reconfigure" : "configure", "-O", "build/windows", "--config", "Release", "--log-level", "warn"];
-      await run("CMake", tool("cmake-js"), [...args, `--CDCMAKE_TOOLCHAIN_FILE=${at("native", "cmake", "mingw.cmake")}`]);
+      await runStep("CMake", tool("cmake-js"), [...args, `--CDCMAKE_TOOLCHAIN_FILE=${at("native", "cmake", "mingw.cmake")}`]);
     }
     const targets = isRuntimeOnly ? ["--target", "dxtensor_addon", "dxtensor_software"] : [];
-    await run("The build for Windows", "cmake", ["--build", buildWindows, "--parallel", String(availableParallelism()), ...targets]);
+    await runStep("The build for Windows", "cmake", ["--build", buildWindows, "--parallel", String(availableParallelism()), ...targets]);
     mkdirSync(prebuiltWindows, { recursive: true });
     for (const name of windowsFiles) {
       copyFileSync(join(buildWindows, "Release", name), join(prebuiltWindows, `${name}.new`));

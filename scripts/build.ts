@@ -3,10 +3,10 @@ import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, s
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { execa } from "execa";
 import { ScriptError, at, buildNative, headers, main, root, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
+import { runStep } from "./tools/steps.ts";
 import { licences } from "./lib/package-bundles.ts";
 import { explainMissing, findTools, hasAll, missingTools } from "./lib/toolchain.ts";
 
@@ -18,15 +18,6 @@ Builds what is out of date: the addon with its libraries and test programs, and 
   ts         only the latter (npm run build:ts)
   --runtime  of the former only what runs: no test programs
   --help     this text`;
-
-async function run(what: string, command: string, args: readonly string[], options = {}) {
-  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, ...options });
-  if (done.failed)
-    throw new ScriptError(
-      "BUILD_FAILED",
-      `${what} failed (${done.exitCode === undefined ? done.shortMessage : `status ${done.exitCode}`}).`,
-    );
-}
 
 /** A cache of another source folder, as after moving the repository, makes CMake refuse. */
 function dropForeignCache() {
@@ -52,10 +43,10 @@ export async function buildNativeParts({ isRuntimeOnly = false } = {}) {
     if (!configured.some((name) => existsSync(join(buildNative, name)))) {
       // cmake-js knows the include folders of Node's headers; everything after is CMake's own.
       const env = tools.compiler.command === "c++" ? {} : { CXX: tools.compiler.command };
-      await run("CMake", tool("cmake-js"), ["configure", "-O", "build/native", "--config", "Release", "--log-level", "warn"], { env });
+      await runStep("CMake", tool("cmake-js"), ["configure", "-O", "build/native", "--config", "Release", "--log-level", "warn"], { env });
     }
     const targets = isRuntimeOnly ? ["--target", ...runtimeTargets] : [];
-    await run("The native build", "cmake", [
+    await runStep("The native build", "cmake", [
       "--build",
       buildNative,
       "--config",
@@ -139,7 +130,7 @@ export async function buildTypeScript(names: readonly string[] = projects.map(([
     const { generateOperations } = await import("./generate-operations.ts");
     generateOperations();
     if (!existsSync(at("dist", "index.js"))) rmSync(at("build", "ts", "src.tsbuildinfo"), { force: true });
-    await run("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
+    await runStep("The TypeScript build", tool("tsc"), ["-b", ...there.map(([name]) => name)]);
     await bundle();
   });
 }

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at, headers, main, release, root, say, tool } from "./tools/project.ts";
+import { runStep } from "./tools/steps.ts";
 import { buildNativeParts } from "./build.ts";
 import { ensureSetup } from "./lib/ensure.ts";
 import { softwareName } from "./lib/native-files.ts";
@@ -22,11 +23,6 @@ Fails below ${LEAST} % in ${folders.join(" or ")}.
 
 const folder = at("build", "coverage");
 
-async function run(what: string, command: string, args: readonly string[], env = {}) {
-  const done = await execa(command, args, { cwd: root, stdio: ["ignore", 2, 2], reject: false, env });
-  if (done.failed) throw new ScriptError("FAILED", `${what} failed (${done.shortMessage}).`);
-}
-
 async function build() {
   const defines = {
     CMAKE_BUILD_TYPE: "Coverage",
@@ -35,9 +31,9 @@ async function build() {
     DXTENSOR_TESTS: "ON",
     CMAKE_JS_INC: at("node_modules", "node-api-headers", "include"),
   };
-  await run("CMake", "cmake", ["-S", root, "-B", folder, "-G", "Ninja", ...Object.entries(defines).map(([k, v]) => `-D${k}=${v}`)]);
+  await runStep("CMake", "cmake", ["-S", root, "-B", folder, "-G", "Ninja", ...Object.entries(defines).map(([k, v]) => `-D${k}=${v}`)]);
   const targets = ["dxtensor_addon", "dml_stress"];
-  await run("The build", "cmake", ["--build", folder, "--parallel", String(availableParallelism()), "--target", ...targets]);
+  await runStep("The build", "cmake", ["--build", folder, "--parallel", String(availableParallelism()), "--target", ...targets]);
 }
 
 const filesBelow = (path: string, ending: string): string[] =>
@@ -84,10 +80,10 @@ await main(async () => {
   await build();
   for (const file of filesBelow(folder, ".gcda")) rmSync(file);
   const software = join(release, softwareName());
-  await run("dml_stress", join(folder, "native", "test", "dml_stress"), ["--software", software]);
+  await runStep("dml_stress", join(folder, "native", "test", "dml_stress"), ["--software", software]);
   const env = { DXTENSOR_NATIVE: join(folder, "Release", "dxtensor.node"), DXTENSOR_SOFTWARE: software };
   if (!existsSync(env.DXTENSOR_NATIVE)) throw new ScriptError("NOT_BUILT", `${env.DXTENSOR_NATIVE} was not built.`);
-  await run("The tests", tool("vitest"), ["run", ...(filters.length > 0 ? filters : suites)], env);
+  await runStep("The tests", tool("vitest"), ["run", ...(filters.length > 0 ? filters : suites)], { env });
   const lines = await count();
   let isEnough = true;
   for (const f of folders) {

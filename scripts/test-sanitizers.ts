@@ -6,6 +6,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
+import { runStep } from "./tools/steps.ts";
 import { buildTypeScript } from "./build.ts";
 import { close, countProgram, type Counts } from "./tools/counts.ts";
 import { ensureSetup } from "./lib/ensure.ts";
@@ -60,10 +61,7 @@ async function build(name: Name, { flags }: { readonly flags: string }, tools: A
     ],
     ["--build", folder, "--parallel", String(availableParallelism())],
   ];
-  for (const args of steps) {
-    const done = await execa("cmake", args, { stdio: ["ignore", 2, 2], reject: false });
-    if (done.failed) throw new ScriptError("BUILD_FAILED", `The ${name} sanitizer's build failed (${done.shortMessage}).`);
-  }
+  for (const args of steps) await runStep(`The ${name} sanitizer's build`, "cmake", args);
   return folder;
 }
 

@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { execa } from "execa";
 import { ask } from "../tools/program.ts";
 import { ScriptError, at, headers, root, say } from "../tools/project.ts";
 import { headersProblem } from "./headers.ts";
 import { withLock } from "../tools/lock.ts";
+import { runStep } from "../tools/steps.ts";
 import { ensureSysroot, triplets, type Architecture } from "./sysroot.ts";
 import { buildForWindows } from "../build-windows.ts";
 
@@ -24,15 +24,6 @@ export function cannotBuild(platform: string): string | null {
   return has(`${triplet}-g++`) ? null : `${triplet}-g++ was not found: sudo apt-get install -y --no-install-recommends ${name}`;
 }
 
-async function run(what: string, command: string, args: readonly string[]) {
-  const done = await execa(command, args, { cwd: root, stdin: "ignore", all: true, reject: false });
-  if (done.failed)
-    throw new ScriptError(
-      "BUILD_FAILED",
-      `${what} failed (${done.shortMessage?.split("\n")[0]}).\n${done.all.split("\n").slice(-20).join("\n")}`,
-    );
-}
-
 /** Where a platform's build lies, and CMake's settings for linking against the sysroot. */
 export async function sysrootSettings(arch: Architecture) {
   return {
@@ -45,6 +36,9 @@ export async function sysrootSettings(arch: Architecture) {
 
 export const defines = (settings: Readonly<Record<string, string>>) =>
   Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
+
+/** The release tells of other things. */
+const quietly = { isQuiet: true } as const;
 
 async function buildLinux(arch: Architecture, wanted: readonly string[] = ["dxtensor_addon", "dxtensor_software"]) {
   const problem = headersProblem(headers);
@@ -60,15 +54,13 @@ async function buildLinux(arch: Architecture, wanted: readonly string[] = ["dxte
   await withLock(at("build", `linux-${arch}.lock`), async () => {
     mkdirSync(folder, { recursive: true });
     const generator = !existsSync(join(folder, "CMakeCache.txt")) && has("ninja") ? ["-G", "Ninja"] : [];
-    await run("CMake", "cmake", ["-S", root, "-B", folder, "--log-level=WARNING", ...generator, ...defines(settings)]);
-    await run(`The build for linux-${arch}`, "cmake", [
-      "--build",
-      folder,
-      "--parallel",
-      String(availableParallelism()),
-      "--target",
-      ...wanted,
-    ]);
+    await runStep("CMake", "cmake", ["-S", root, "-B", folder, "--log-level=WARNING", ...generator, ...defines(settings)], quietly);
+    await runStep(
+      `The build for linux-${arch}`,
+      "cmake",
+      ["--build", folder, "--parallel", String(availableParallelism()), "--target", ...wanted],
+      quietly,
+    );
   });
   return ["dxtensor.node", "libdxtensor_software.so"].map((name) => join(made, name));
 }

@@ -2,10 +2,10 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { execa, type Options } from "execa";
 import { ScriptError, at, headers, say } from "../tools/project.ts";
 import { headersProblem } from "../lib/headers.ts";
 import { withLock } from "../tools/lock.ts";
+import { runStep } from "../tools/steps.ts";
 import { explainMissing, findTools, hasAll, missingTools, type AllTools } from "../lib/toolchain.ts";
 import { ensureVkd3d, vkd3dLibraries } from "./vkd3d.ts";
 
@@ -15,12 +15,6 @@ const names = ["libdxcore.so", "libd3d12.so"];
 export const vulkanLibraries = names.map((name) => join(vulkanFolder, name));
 export const vulkanProgram = (name: string) => join(vulkanFolder, "cmake", "test", name);
 
-async function run(what: string, command: string, args: readonly string[], options: Options = {}): Promise<string> {
-  const done = await execa(command, args, { stdin: "ignore", reject: false, ...options });
-  if (done.failed) throw new ScriptError("BUILD_FAILED", `${what} failed (${done.shortMessage}).${done.stderr ? `\n${done.stderr}` : ""}`);
-  return String(done.stdout);
-}
-
 /** Writes only what changed, so that nothing is compiled again for nothing. */
 function writeChanged(file: string, text: string) {
   if (existsSync(file) && readFileSync(file, "utf8") === text) return;
@@ -29,7 +23,7 @@ function writeChanged(file: string, text: string) {
 
 /** libvkd3d implements the interfaces whose names its objects refer to; blobs it makes itself. */
 async function writeInterfaces(vkd3d: string, file: string) {
-  const symbols = await run("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d)!.vkd3d], { stderr: "ignore" });
+  const symbols = await runStep("nm (of binutils)", "nm", ["-u", vkd3dLibraries(vkd3d)!.vkd3d], { isQuiet: true });
   const names = new Set(["ID3D10Blob", ...[...symbols.matchAll(/^ *U IID_(ID3D\w+)$/gm)].map((match) => match[1])]);
   writeChanged(file, `${[...names].sort().join("\n")}\n`);
   return file;
@@ -49,7 +43,7 @@ async function generate(vkd3d: string, objects: string) {
   await bundleGenerator(generator);
   const interfaces = await writeInterfaces(vkd3d, join(objects, "interfaces.txt"));
   const include = ["vkd3d_d3dcommon.h", "vkd3d_d3d12.h"].map((name) => join(vkd3d, "include", "vkd3d", name));
-  await run("The generator", process.execPath, [generator, `${wrappers}.new`, interfaces, ...include]);
+  await runStep("The generator", process.execPath, [generator, `${wrappers}.new`, interfaces, ...include], { isQuiet: true });
   writeChanged(wrappers, readFileSync(`${wrappers}.new`, "utf8"));
   return wrappers;
 }
@@ -81,12 +75,11 @@ async function compile(vkd3d: string, wrappers: string, tools: AllTools, { objec
     DXTENSOR_VULKAN_TESTS: tests ? "ON" : "OFF",
   };
   const defines = Object.entries(options).map(([name, value]) => `-D${name}=${value}`);
-  const output = { stdout: 2, stderr: 2 } as const;
   // The generator may only be named when the folder is new.
   const isNew = !existsSync(join(objects, "CMakeCache.txt"));
   const source = ["-S", at("native", "vulkan"), "-B", objects, "--log-level=WARNING"];
-  await run("CMake", "cmake", [...source, ...(isNew ? generator : []), ...defines], output);
-  await run("The build", "cmake", ["--build", objects, "--parallel", String(availableParallelism())], output);
+  await runStep("CMake", "cmake", [...source, ...(isNew ? generator : []), ...defines]);
+  await runStep("The build", "cmake", ["--build", objects, "--parallel", String(availableParallelism())]);
 }
 
 /** Returns true when a library changed. */
