@@ -84,6 +84,15 @@ export const known: readonly Known[] = [
       "of int64: E_NOTIMPL at CompileOperator on an H100 under Wine (libvkd3d 2.1, DirectML.dll 1.15.4); with 8 lanes, on lavapipe, it computes",
   },
   {
+    cases: /^operator\/(UN)?FOLD\/\d+\/f64/,
+    findings: /refused: .*CompileOperator.*DXGI_ERROR_UNSUPPORTED/,
+    on: { leastLevel: 0x6400 },
+    isFreedom: true,
+    reason: "the documentation lists no data types: DirectML.dll makes both of float64 and then does not compile them",
+    evidence:
+      "DXGI_ERROR_UNSUPPORTED at CompileOperator under Wine (DirectML.dll 1.15.4); all other types but those of 4 bits compile and agree",
+  },
+  {
     cases: /^operator\/ELEMENT_WISE_POW\/\d+\/[iu]\d+-f/,
     isFreedom: true,
     explains: (element) => Math.abs(Number(element.got) - Number(element.want)) <= 1 || isOutside(element),

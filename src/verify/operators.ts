@@ -53,10 +53,7 @@ export function tableAllows(d: Described, level: number): boolean {
     return tensorsOf(d, i).every(
       (t) =>
         support === null ||
-        // An empty list: the documentation names none.
-        ((support.dataTypes === 0 || ((support.dataTypes >> t.dataType) & 1) === 1) &&
-          t.sizes.length >= support.minRank &&
-          t.sizes.length <= support.maxRank),
+        (((support.dataTypes >> t.dataType) & 1) === 1 && t.sizes.length >= support.minRank && t.sizes.length <= support.maxRank),
     );
   });
   const agree = (d.row.same.dataType ?? []).every(

@@ -65,7 +65,7 @@ struct Windows {
 
 KernelPointer MakeUnfold(const schema::OperatorDesc& desc) {
   const Windows windows(desc, *desc.Inputs()[0], *desc.Outputs()[0]);
-  return ByNumber(desc.Outputs()[0]->data_type, [&](auto tag) {
+  return ByAny(desc.Outputs()[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([windows](const KernelArguments& a) {
       windows.ForEach(
@@ -80,7 +80,7 @@ KernelPointer MakeFold(const schema::OperatorDesc& desc) {
   windows.image_strides = PackedStrides(image);
   const uint64_t elements = image.ElementCount();
   Walk<1> store(image.rank, SizesOf(image), {BroadcastStrides(image)});
-  return ByNumber(image.data_type, [&](auto tag) {
+  return ByAny(image.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
         [=](const KernelArguments& a) {
@@ -92,7 +92,7 @@ KernelPointer MakeFold(const schema::OperatorDesc& desc) {
           uint64_t i = 0;
           store([&](const Offsets<1>& to) {
             if constexpr (std::is_integral_v<T>) Store<T>(a.outputs[0], to[0], Narrow<T>(sums[i++]));
-            else Store<T>(a.outputs[0], to[0], static_cast<float>(sums[i++]));
+            else Store<T>(a.outputs[0], to[0], static_cast<Compute<T>>(sums[i++]));
           });
         },
         elements * sizeof(Sum<T>));
