@@ -20,6 +20,8 @@ interface Plan {
   readonly width: number;
   /** Accesses that a thread keeps; 0: it reads again in each pass. */
   readonly kept: number;
+  /** All that threads keep is inside of the row: nothing is asked, and a driver may begin all accesses at once. */
+  readonly isFull: boolean;
 }
 
 /** Accesses of 16 bytes of a thread, as long as a group may have more threads. */
@@ -34,7 +36,8 @@ function planOf(columns: number, element: FloatElement, inputs: number): Plan {
   const threads = Math.min(1024, Math.max(32, 2 ** Math.ceil(Math.log2(columns / (EACH * widest)))));
   const each = Math.ceil(accesses / threads);
   const kept = 2 ** Math.ceil(Math.log2(each));
-  return { threads, width, kept: kept * width * inputs <= MOST_KEPT ? kept : 0 };
+  const isKept = kept * width * inputs <= MOST_KEPT;
+  return { threads, width, kept: isKept ? kept : 0, isFull: isKept && accesses === threads * kept };
 }
 
 /** Part of a row: `width` elements of each input from a column on. */
@@ -79,7 +82,7 @@ class Row {
 
   /** Once for each part of the row that this thread has. */
   pass(fn: (piece: Piece) => void): void {
-    const { threads, kept } = this.#plan;
+    const { threads, kept, isFull } = this.#plan;
     const first = this.#s.local;
     if (kept === 0) {
       this.#s.for(first, this.#units, (unit) => fn(this.#read(unit, null)), { step: threads });
@@ -87,7 +90,7 @@ class Row {
     }
     this.#pieces ??= Array.from({ length: kept }, (_, i) => {
       const unit = first.add(i * threads);
-      return this.#read(unit, unit.lt(this.#units));
+      return this.#read(unit, isFull ? null : unit.lt(this.#units));
     });
     this.#pieces.forEach(fn);
   }
@@ -148,7 +151,7 @@ function rowKernel(
     const shape = shapes[rowInputs[0]!]!;
     return sizeOf(shape) / shape.at(-1)!;
   };
-  const key = `${name} ${element} ${plan.threads} ${plan.width} ${plan.kept}`;
+  const key = `${name} ${element} ${plan.threads} ${plan.width} ${plan.kept}${plan.isFull ? " full" : ""}`;
   return kernel(key, { inputs, outputs, params: { rows: "u32", eps: "f32", ignored: "u32" }, threads: plan.threads, groups }, (s) => {
     const scope = s as unknown as RowScope;
     // A large grid has a few groups too many.
