@@ -54,7 +54,7 @@ refuses("mistakes with modules", [
   [
     "nn.batchNorm2d(3, { eps: 1e-3 })",
     "ValueError",
-    "BatchNorm2d: options must be an object of no more than device, dtype, generator, epsilon, momentum, affine, trackRunningStats; received eps. Did you mean epsilon?",
+    "BatchNorm2d: options must be an object of no more than device, dtype, generator, epsilon, momentum, affine, bias, trackRunningStats; received eps. Did you mean epsilon?",
   ],
   [
     "nn.lstm(2, 3, 2)",

@@ -20,7 +20,7 @@ interface Plan {
   readonly width: number;
   /** Accesses that a thread keeps; 0: it reads again in each pass. */
   readonly kept: number;
-  /** All that threads keep is inside of the row: nothing is asked, and a driver may begin all accesses at once. */
+  /** All that threads keep is inside of the row: nothing is asked, and a driver begins all accesses at once, for which larger groups lack registers. */
   readonly isFull: boolean;
 }
 
@@ -37,7 +37,7 @@ function planOf(columns: number, element: FloatElement, inputs: number): Plan {
   const each = Math.ceil(accesses / threads);
   const kept = 2 ** Math.ceil(Math.log2(each));
   const isKept = kept * width * inputs <= MOST_KEPT;
-  return { threads, width, kept: isKept ? kept : 0, isFull: isKept && accesses === threads * kept };
+  return { threads, width, kept: isKept ? kept : 0, isFull: isKept && accesses === threads * kept && threads <= 512 };
 }
 
 /** Part of a row: `width` elements of each input from a column on. */
