@@ -8,6 +8,12 @@ namespace dxtensor::test {
 
 namespace {
 
+// The documentation lists no data types of FOLD and UNFOLD: DirectML.dll makes both of float64 and then does not compile them.
+bool IsUnsupported(Suite& suite, const schema::OperatorDesc& desc) {
+  if (suite.runtime().software() || (desc.type() != DML_OPERATOR_FOLD && desc.type() != DML_OPERATOR_UNFOLD)) return false;
+  return desc.Inputs()[0]->data_type == DML_TENSOR_DATA_TYPE_FLOAT64;
+}
+
 void RunOperator(Suite& suite, const std::string& name) {
   Gpu& gpu = suite.gpu();
   std::vector<OperatorCase> cases = CasesOf(name, gpu.feature_level());
@@ -27,6 +33,8 @@ void RunOperator(Suite& suite, const std::string& name) {
     } catch (const Failure& failure) {
       difference = failure.text;
     }
+    // Compile gave DXGI_ERROR_UNSUPPORTED; if it did not, the results are compared.
+    if (IsUnsupported(suite, c.desc) && difference.find("Compile(desc, compiled) gave 887a0004") != std::string::npos) continue;
     if (difference.empty()) continue;
     if (++failed <= 4) failures += "\n    " + c.layout + ": " + difference + "\n      " + Text(c.desc);
     if (FAILED(gpu.dml()->GetDeviceRemovedReason())) break;
