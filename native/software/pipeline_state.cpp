@@ -157,7 +157,8 @@ Held<BoundDispatch> ComputeState::Bind(UINT x, UINT y, UINT z, DescriptorHeap* h
     if (!heap->ReadView(index, &view)) return fail("the descriptor of " + name + " is no unordered access view");
     bound->views.push_back({index, view.write});
     if (!view.buffer) continue;
-    if (view.stride != memory.stride || view.texels != memory.texels) return fail("the view of " + name + " is of another kind than the shader declares");
+    if (view.stride != memory.stride || view.texels != memory.texels)
+      return fail("the view of " + name + " is of another kind than the shader declares");
     Held<Resource> resource = argument.heap->device().FindViewed(view.buffer);
     if (!resource) return fail("the buffer of " + name + " was released");
     BoundBuffer buffer;
