@@ -10,8 +10,8 @@ export interface Figure {
 }
 
 /** Seconds for one execution: many are queued, then waited for; the median of five rounds. */
-export async function seconds(device: dx.Device, once: () => dx.Tensor, least: number): Promise<number> {
-  let last: dx.Tensor | null = null;
+export async function seconds(device: dx.Device, once: () => dx.Tensor | undefined, least: number): Promise<number> {
+  let last: dx.Tensor | undefined;
   const round = async (n: number): Promise<number> => {
     await dx.synchronize(device);
     const start = performance.now();
@@ -27,7 +27,7 @@ export async function seconds(device: dx.Device, once: () => dx.Tensor, least: n
   const n = Math.max(4, Math.min(5000, Math.ceil(least / estimate)));
   const rounds: number[] = [];
   for (let i = 0; i < 5; i++) rounds.push(await round(n));
-  (last as dx.Tensor | null)?.dispose();
+  (last as dx.Tensor | undefined)?.dispose();
   return median(rounds);
 }
 

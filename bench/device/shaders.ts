@@ -102,6 +102,7 @@ async function forms(device: dx.Device, sizes: Sizes, add: Add): Promise<void> {
       dx.closeDevice(device);
       for (const c of libraryCases(device, sizes)) await measure(device, form, c, sizes.least, add);
       await small(device, form, sizes === SMALL ? 50 : 200, add);
+      await adam(device, form, sizes, add);
     }
   } finally {
     if (before === undefined) delete process.env.DXTENSOR_SHADERS;
@@ -124,6 +125,27 @@ async function small(device: dx.Device, form: string, count: number, add: Add): 
   add({ name: `relu of 16, chain of ${count}, replayed, ${form}`, value: (time * 1e6) / count, unit: "us per operation" });
   chain.dispose();
   one.dispose();
+}
+
+/** A step of Adam over one parameter: the call, and on the device the dispatches that move its tensors. */
+async function adam(device: dx.Device, form: string, sizes: Sizes, add: Add): Promise<void> {
+  const n = sizes.elements;
+  const parameter = dx.rand([n], { device, generator: new dx.Generator(4), requiresGrad: true });
+  const gradient = dx.rand([n], { device, generator: new dx.Generator(5) });
+  parameter.grad = gradient;
+  const optimizer = dx.optim.adam([parameter]);
+  const step = dx.compile(() => optimizer.step(), { name: `adam ${form}`, check: false });
+  // Parameter, gradient and both moments are read, all but the gradient written.
+  const speed = (time: number): number => (7 * 4 * n) / time / 1e9;
+  const name = `adam float32 ${n}, ${form}`;
+  const time = await seconds(device, step, sizes.least);
+  add({ name: `${name}, with its call`, value: speed(time), unit: "GB/s" });
+  // Beside them are some for numbers, as of the step's count.
+  const { dispatches } = step.profileSync();
+  const microseconds = dispatches.filter((d) => d.operator === "SHADER").reduce((sum, d) => sum + d.microseconds, 0);
+  if (microseconds > 0) add({ name: `${name}, the dispatch alone`, value: speed(microseconds / 1e6), unit: "GB/s" });
+  step.dispose();
+  for (const t of [parameter, gradient]) t.dispose();
 }
 
 /** What the shape of a shader costs. */

@@ -193,7 +193,8 @@ export class Backward {
       }
     this.#error = error;
     const ends = traced?.gradients.map((g) => g.boundary) ?? (this.hasCode ? found : []);
-    this.boundaries = error === null ? [...ends, ...found.filter((b) => !ends.some((e) => isEqual(e, b)))] : [];
+    // Where there is an error too: whoever asks for the gradient of one of these is told.
+    this.boundaries = [...ends, ...found.filter((b) => !ends.some((e) => isEqual(e, b)))];
     this.inner = this.boundaries.flatMap((b, i) => ("node" in b && b.node.isTraced ? [i] : []));
     const all = traced !== null ? [...readsOf(traced), ...keptBy(traced)] : this.hasCode ? everythingOf(path) : [];
     const reads = [...new Map(all.map((t) => [t.storage, t])).values()];

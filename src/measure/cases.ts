@@ -81,6 +81,13 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
       yield plain("rmsNorm", dtype, columns, x, ([a]) => dx.rmsNorm(a!, [columns]));
       const withLines = (): Tensor[] => [...x(), real([columns], dtype), real([columns], dtype)];
       yield plain("layerNorm", dtype, columns, withLines, ([a, w, b]) => dx.layerNorm(a!, [columns], w!, b!));
+      const forGradient = (more: readonly (readonly number[])[]): Tensor[] =>
+        [[rows, columns], [rows, columns], ...more].map((shape) => real(shape, dtype).requiresGrad_());
+      const line = [columns];
+      for (const name of ["softmax", "logSoftmax"] as const)
+        yield plain(`${name}Gradient`, dtype, columns, () => forGradient([]), ([a, d]) => gradient(dx[name](a!, -1), d!, [a!])); // prettier-ignore
+      yield plain("layerNormGradient", dtype, columns, () => forGradient([line, line]), ([a, d, w, b]) => gradient(dx.layerNorm(a!, line, w!, b!), d!, [a!, w!, b!])); // prettier-ignore
+      yield plain("rmsNormGradient", dtype, columns, () => forGradient([line]), ([a, d, w]) => gradient(dx.rmsNorm(a!, line, w!), d!, [a!, w!])); // prettier-ignore
       const withClasses = (): Tensor[] => [x()[0]!.requiresGrad_(), classes(rows, columns)];
       yield plain("crossEntropy", dtype, columns, withClasses, ([a, t]) => dx.grad(dx.crossEntropy(a!, t!), [a!])[0]!);
     }
@@ -96,6 +103,13 @@ export function* measureCases(device: dx.Device, sizes: Sizes): Generator<Measur
     yield plain("sumRows", "float32", columns, given, ([dy, t, w]) => dx.grad(dx.embedding(t!, w!).mul(dy!).sum(), [w!])[0]!);
   }
   for (const n of sizes.elements) yield { shader: "adam", dtype: "float32", extent: n, prepare: () => training(real([n], "float32")) };
+}
+
+/** Forward and backward; of the gradients only the first one is looked at. */
+function gradient(y: Tensor, dy: Tensor, inputs: readonly Tensor[]): Tensor {
+  const [first, ...others] = dx.grad(y, [...inputs], { gradient: dy.detach() });
+  for (const t of others) t!.dispose();
+  return first!;
 }
 
 /** A step of Adam; the weights are what comes out. */

@@ -1,11 +1,12 @@
 /** Normalisations: over the batch, over the last axes. @functional */
 import { scalarTensor } from "../runtime/constants.ts";
 import { asItIs, beside, type Padding } from "../padding.ts";
-import { layerNormShader } from "../shader/lowering.ts";
+import { layerNormShader, normGradientShader } from "../shader/lowering.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, call, demandSameDevice, dispatch } from "../dispatch.ts";
+import type { DType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { contiguousOp } from "../runtime/assign.ts";
@@ -347,11 +348,20 @@ export function normalizationGradient(
   return { dx: g.elementWiseMultiply(inner, r), normal };
 }
 
+/** The gradients that a normalisation's shaders leave, whose blocks are added. @package */
+export const withShared = (g: GraphBuilder, dtype: DType, { dx, ofShared }: { readonly dx: Expr; readonly ofShared: readonly Expr[] }): Expr[] => [
+  dx,
+  ...ofShared.map((sums) => cast(g, emitReduce(g, sums, "SUM", [0]), dtype)),
+]; // prettier-ignore
+
 const layerNormGradOp = define<LayerAttributes>({
   name: "layerNormGradient",
   infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight, weight]),
   lower: (g, [x, dy, weight], { axes, epsilon }) => {
     const sizes = rowsOf(x!.sizes, axes);
+    const line = weight === undefined ? null : g.reshape(weight, [sizes[1]]);
+    const shader = normGradientShader(g, "layerNorm", { x: g.reshape(x!, sizes), dy: g.reshape(dy!, sizes), weight: line }, epsilon);
+    if (shader !== null) return withShared(g, x!.dtype, shader);
     const [rows, given, scale] = [x, dy, weight].map((t, i) =>
       t === undefined ? undefined : cast(g, g.reshape(t, i === 2 ? [1, sizes[1]] : sizes), "float32"),
     ) as [Expr, Expr, Expr | undefined];

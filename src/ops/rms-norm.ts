@@ -1,51 +1,98 @@
 /** Normalisations without a mean: RMS norm, and local response normalisation. @functional */
-import { rmsNormShader } from "../shader/lowering.ts";
-import { call, demandSameDevice } from "../dispatch.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { normGradientShader, rmsNormShader } from "../shader/lowering.ts";
+import { call, demandSameDevice, dispatch } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { Expr } from "../graph/graph.ts";
+import type { Padding } from "../padding.ts";
 import type { Tensor } from "../tensor.ts";
 import { asFloat, roundedOnce } from "./data.ts";
 import { define } from "../definition.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { reshape } from "./movement.ts";
+import { withShared } from "./norm.ts";
 import { pad } from "./pad.ts";
 import { avgPool2d } from "./pool.ts";
 import { pow } from "./power.ts";
-import { emitReduce, mean } from "./reduce.ts";
+import { emitReduce, mean, sum } from "./reduce.ts";
 import { cast, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
-/** x / sqrt(mean(x²) + epsilon) of rows of so many elements. */
-const rmsNormOp = define<{ readonly epsilon: number; readonly width: number }>({
+interface RmsAttributes {
+  readonly epsilon: number;
+  readonly width: number;
+}
+
+const rowsOf = (x: { readonly sizes: readonly number[] }, width: number): [number, number] => [sizeOf(x.sizes) / width, width];
+
+/** Of x [rows, width] in float32: 1 / sqrt(mean(x²) + epsilon), spread over the rows. */
+function rootOf(g: GraphBuilder, x: Expr, epsilon: number): Expr {
+  const average = emitReduce(g, g.elementWiseMultiply(x, x), "AVERAGE", [1]);
+  return g.expand(g.elementWiseRecip(g.elementWiseSqrt(average, { scaleBias: [1, epsilon] })), x.sizes);
+}
+
+/** x / sqrt(mean(x²) + epsilon) of rows of so many elements, times the weight where there is one. */
+const rmsNormOp = define<RmsAttributes>({
   name: "rmsNorm",
   infer: ([x]) => [x!],
-  lower: (g, [given], { epsilon, width }, [out]) => {
-    const sizes = [sizeOf(given!.sizes) / width, width];
+  lower: (g, [given, weight], { epsilon, width }, [out]) => {
+    const sizes = rowsOf(given!, width);
     const whole = (y: Expr): Expr => g.reinterpret(y, { sizes: out!.shape });
     const x = g.reshape(given!, sizes);
-    const shader = rmsNormShader(g, x, epsilon);
+    const shader = rmsNormShader(g, x, weight === undefined ? null : g.reshape(weight, [width]), epsilon);
     if (shader !== null) return [whole(shader)];
     const seen = cast(g, x, "float32");
-    const average = emitReduce(g, g.elementWiseMultiply(seen, seen), "AVERAGE", [1]);
-    const root = g.elementWiseRecip(g.elementWiseSqrt(average, { scaleBias: [1, epsilon] }));
-    return [whole(cast(g, g.elementWiseMultiply(seen, g.expand(root, seen.sizes)), out!.dtype))];
+    const normal = g.elementWiseMultiply(seen, rootOf(g, seen, epsilon));
+    const line = weight === undefined ? null : g.expand(cast(g, g.reshape(weight, [1, width]), "float32"), sizes);
+    return [whole(cast(g, line === null ? normal : g.elementWiseMultiply(normal, line), out!.dtype))];
   },
-  grad: (dy, { inputs: [x], attrs }) => {
+  grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
+    if (!isGradEnabled()) return dispatch(rmsNormGradOp, weight ? [x!, dy, weight] : [x!, dy], attrs);
     const sizes = [x!.size / attrs.width, attrs.width];
     const [rows, given] = [reshape(x!, sizes), reshape(dy, sizes)];
     const r = rsqrt(add(mean(square(rows), 1, { keepDims: true }), attrs.epsilon));
     const normal = mul(rows, r);
-    return [reshape(mul(sub(given, mul(normal, mean(mul(given, normal), 1, { keepDims: true }))), r), x!.shape)];
+    const scaled = weight ? mul(given, reshape(weight, [attrs.width])) : given;
+    const along = mul(normal, mean(mul(scaled, normal), 1, { keepDims: true }));
+    return [
+      needs[0] ? reshape(mul(sub(scaled, along), r), x!.shape) : null,
+      needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
+    ];
   },
   saves: { outputs: false },
-  padded: (_g, inputs, { width }, _outputs, p, lower) => {
-    const { sizes } = inputs[0]!;
-    const along = sizes.flatMap((_, i) => (sizeOf(sizes.slice(i)) <= width ? [i] : []));
-    return along.some((a) => p.isPadded(0, a)) ? null : lower(inputs);
+  padded: (_g, inputs, { width }, _outputs, p, lower) => (isPaddedAlong(inputs[0]!, width, p) ? null : lower(inputs)),
+});
+
+/** Whether one of the axes that `width` elements lie along is padded. */
+function isPaddedAlong({ sizes }: Expr, width: number, p: Padding): boolean {
+  return sizes.some((_, i) => sizeOf(sizes.slice(i)) <= width && p.isPadded(0, i));
+}
+
+const rmsNormGradOp = define<RmsAttributes>({
+  name: "rmsNormGradient",
+  infer: ([x, , weight]) => (weight === undefined ? [x!] : [x!, weight]),
+  lower: (g, [x, dy, weight], { epsilon, width }) => {
+    const sizes = rowsOf(x!, width);
+    const [rows, given] = [g.reshape(x!, sizes), g.reshape(dy!, sizes)];
+    const line = weight === undefined ? null : g.reshape(weight, [width]);
+    const shader = normGradientShader(g, "rmsNorm", { x: rows, dy: given, weight: line }, epsilon);
+    if (shader !== null) return withShared(g, x!.dtype, shader);
+    const [seen, wide] = [cast(g, rows, "float32"), cast(g, given, "float32")];
+    const r = rootOf(g, seen, epsilon);
+    const normal = g.elementWiseMultiply(seen, r);
+    const scaled = line === null ? wide : g.elementWiseMultiply(wide, g.expand(cast(g, g.reshape(line, [1, width]), "float32"), sizes));
+    const average = g.expand(emitReduce(g, g.elementWiseMultiply(scaled, normal), "AVERAGE", [1]), sizes);
+    const dx = g.elementWiseMultiply(g.elementWiseSubtract(scaled, g.elementWiseMultiply(normal, average)), r);
+    return withShared(g, x!.dtype, { dx: cast(g, dx, x!.dtype), ofShared: line === null ? [] : [g.elementWiseMultiply(wide, normal)] });
   },
+  grad: null,
+  padded: (_g, [x, , ...rest], { width }, _outputs, p, lower) =>
+    isPaddedAlong(x!, width, p) ? null : lower([p.filled(0, 0), p.filled(1, 0), ...rest]),
+  whenEmpty: 0,
 });
 
 const EPSILON = { float16: 2 ** -10, bfloat16: 2 ** -23, float32: 2 ** -23 } as const;
@@ -71,8 +118,9 @@ export function rmsNorm(
   if (x.size === 0) return x;
   const width = sizeOf(normalizedShape);
   const attrs = { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON], width };
-  const normal = (z: Tensor): Tensor => call(rmsNormOp, [z], attrs);
-  return weight === null ? normal(x) : roundedOnce([x, weight], (z, w) => mul(normal(z!), w!));
+  if (weight === null) return call(rmsNormOp, [x], attrs);
+  if (weight.dtype === x.dtype) return call(rmsNormOp, [x, weight], attrs);
+  return roundedOnce([x, weight], (z, w) => mul(call(rmsNormOp, [z!], attrs), w!));
 }
 
 export interface LocalResponseOptions {

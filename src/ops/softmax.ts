@@ -1,6 +1,6 @@
 /** Softmax and its logarithm along one axis. @functional */
 import { neutral } from "../padding.ts";
-import { softmaxShader } from "../shader/lowering.ts";
+import { softmaxGradientShader, softmaxShader } from "../shader/lowering.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
@@ -65,6 +65,8 @@ const softmaxGradOp = define<AxisAttribute>({
   name: "softmaxGradient",
   infer: ([y]) => [y!],
   lower: (g, [y, dy], { axis }) => {
+    const shader = axis === y!.sizes.length - 1 ? softmaxGradientShader(g, "softmax", y!, dy!) : null;
+    if (shader !== null) return [shader];
     const [a, b] = [threeAxes(g, y!, axis), threeAxes(g, dy!, axis)];
     return [g.elementWiseMultiply(g.elementWiseSubtract(b, sumAlong(g, g.elementWiseMultiply(a, b), 1)), a)];
   },
@@ -89,6 +91,8 @@ const logSoftmaxGradOp = define<AxisAttribute>({
   name: "logSoftmaxGradient",
   infer: ([y]) => [y!],
   lower: (g, [y, dy], { axis }) => {
+    const shader = axis === y!.sizes.length - 1 ? softmaxGradientShader(g, "logSoftmax", y!, dy!) : null;
+    if (shader !== null) return [shader];
     const [a, b] = [threeAxes(g, y!, axis), threeAxes(g, dy!, axis)];
     return [g.elementWiseSubtract(b, g.elementWiseMultiply(g.elementWiseExp(a), sumAlong(g, b, 1)))];
   },

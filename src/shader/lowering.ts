@@ -11,7 +11,9 @@ import * as elementwise from "./kernels/elementwise.ts";
 import type { AdamNumbers, FloatElement } from "./kernels/elementwise.ts";
 import { gemm, isWholeFor, TILES, type Tile } from "./kernels/gemm.ts";
 import { callOf, type Kernel } from "./kernels/kernel.ts";
+import { blocksOf, normWeightGradient } from "./kernels/columns.ts";
 import * as rows from "./kernels/rows.ts";
+import type { Norm } from "./kernels/rows.ts";
 import {
   embeddingBackward,
   foldedLongRows,
@@ -157,10 +159,47 @@ export function layerNormShader(g: GraphBuilder, x: Expr, weight: Expr, bias: Ex
   return ofRows(g, rows.layerNorm(e, x.sizes[1]!), x, { weight, bias }, epsilon);
 }
 
-/** Of x [rows, columns], without a weight. */
-export function rmsNormShader(g: GraphBuilder, x: Expr, epsilon: number): Expr | null {
-  const e = chosen(g, "rmsNorm", [x], x.sizes[1]!);
-  return e === null ? null : ofRows(g, rows.rmsNormPlain(e, x.sizes[1]!), x, {}, epsilon);
+/** Of x [rows, columns]; weight: [columns], of x's dtype. */
+export function rmsNormShader(g: GraphBuilder, x: Expr, weight: Expr | null, epsilon: number): Expr | null {
+  const columns = x.sizes[1]!;
+  const e = chosen(g, "rmsNorm", weight === null ? [x] : [x, weight], columns);
+  if (e === null) return null;
+  return weight === null
+    ? ofRows(g, rows.rmsNormPlain(e, columns), x, {}, epsilon)
+    : ofRows(g, rows.rmsNorm(e, columns), x, { weight }, epsilon);
+}
+
+/** Gradients of a normalisation of x [rows, columns]: that of x and, in float32, those of weight and layerNorm's bias, [blocks, columns], to be summed. */
+export function normGradientShader(
+  g: GraphBuilder,
+  norm: Norm,
+  { x, dy, weight }: { readonly x: Expr; readonly dy: Expr; readonly weight: Expr | null },
+  epsilon: number,
+): { readonly dx: Expr; readonly ofShared: readonly Expr[] } | null {
+  const [n, columns] = x.sizes as [number, number];
+  const given: Inputs = { x, dy, ...(weight === null ? {} : { weight }) };
+  const e = chosen(g, `${norm}Gradient`, Object.values(given), columns);
+  if (e === null || Object.values(given).some((t) => t.dtype !== x.dtype)) return null;
+  const each = { dtype: "float32", sizes: [n] } as const;
+  const statistics = (norm === "layerNorm" ? ["scale", "mean"] : ["scale"]).map((name) => ({ name, ...each }));
+  const outputs = [{ name: "dx", dtype: x.dtype, sizes: x.sizes }, ...statistics];
+  const [dx, ...found] = launchAll(g, rows.normBackward(norm, e, columns, weight !== null), given, outputs, { rows: n, eps: epsilon, ignored: 0 }); // prettier-ignore
+  if (weight === null) return { dx: dx!, ofShared: [] };
+  const more = Object.fromEntries(statistics.map(({ name }, i) => [name, found[i]!]));
+  const sums = (norm === "layerNorm" ? ["dweight", "dbias"] : ["dweight"]).map((name) => ({ name, dtype: "float32" as const, sizes: [blocksOf(n), columns] })); // prettier-ignore
+  return { dx: dx!, ofShared: launchAll(g, normWeightGradient(norm, e, columns), { x, dy, ...more }, sums, { rows: n }) };
+}
+
+/** The gradient of softmax or logSoftmax along the last axis, from that of its result y. */
+export function softmaxGradientShader(g: GraphBuilder, name: "softmax" | "logSoftmax", y: Expr, dy: Expr): Expr | null {
+  const columns = y.sizes.at(-1)!;
+  const e = chosen(g, `${name}Gradient`, [y, dy], columns);
+  if (e === null || dy.dtype !== y.dtype) return null;
+  const sizes = [sizeOf(y.sizes) / columns, columns];
+  const inputs = { y: g.reshape(y, sizes), dy: g.reshape(dy, sizes) };
+  const output = { name: "dx", dtype: y.dtype, sizes };
+  const params = { rows: sizes[0]!, eps: 0, ignored: 0 };
+  return g.reinterpret(launch(g, rows[`${name}Backward`](e, columns), { inputs, output, params }), { sizes: y.sizes });
 }
 
 /** The largest tile that gives a device enough groups. */

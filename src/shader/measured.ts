@@ -21,7 +21,8 @@ export interface Measurement {
 const MARGIN = 1.05;
 
 /** What has rows was written for rows up to those that were measured. */
-const OF_ROWS: ReadonlySet<ShaderName> = new Set(["softmax", "logSoftmax", "layerNorm", "rmsNorm", "crossEntropy", "sumRows"]);
+const ROWS = ["softmax", "logSoftmax", "layerNorm", "rmsNorm"] as const;
+const OF_ROWS: ReadonlySet<ShaderName> = new Set([...ROWS, ...ROWS.map((name) => `${name}Gradient` as const), "crossEntropy", "sumRows"]);
 
 export const isFaster = ({ directml, byShader, isWrong }: Measurement): boolean =>
   byShader !== null && !isWrong && directml >= byShader * MARGIN;
@@ -79,7 +80,7 @@ export const NVIDIA_OVER_VULKAN: readonly ShaderRange[] = [
   ...ranges("add", ["float16"], ["alone"], isLarge),
   ...ranges("addBroadcast", both, ["alone"], isLarge),
   ...ranges("swiglu", both, ["compiled"], isVeryLarge),
-  ...(["softmax", "logSoftmax", "layerNorm", "rmsNorm", "crossEntropy"] as const).flatMap((name) =>
+  ...[...ROWS, ...ROWS.map((name) => `${name}Gradient` as const), "crossEntropy" as const].flatMap((name) =>
     ranges(name, both, everywhere, 256, 16384),
   ),
   ...ranges("sumRows", ["float32"], everywhere, 256, 16384),

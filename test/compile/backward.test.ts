@@ -1,7 +1,7 @@
 /** Gradients through the results of a compiled function: what a backward pass outside of it does, eagerly and compiled. */
 import { describe, expect, it } from "vitest";
 import * as dx from "../../src/index.ts";
-import { devices } from "../device.ts";
+import { devices, numbers } from "../device.ts";
 import { agrees } from "./agrees.ts";
 
 describe.each(devices)("gradients through a compiled function's results on %s", (device) => {
@@ -220,4 +220,29 @@ describe.each(devices)("gradients through a compiled function's results on %s", 
     }
     joined.dispose();
   });
+});
+
+it("an error in a gradient's own function is told to whoever asks for the gradient, compiled or not", () => {
+  const square = dx.shader(
+    {
+      name: "square",
+      inputs: { x: "float32" },
+      outputs: { y: "float32" },
+      threads: 32,
+      grad: () => {
+        throw new RangeError("none of mine");
+      },
+    },
+    (s) => s.buffers.y.store(s.thread, s.buffers.x.load(s.thread).square()),
+  );
+  const loss = (x: dx.Tensor): dx.Tensor => square({ x }).y.sum();
+  for (const run of [loss, dx.compile(loss)])
+    for (let call = 0; call < 3; call++) {
+      const x = dx.full([3], call, { dtype: "float32" }).requiresGrad_();
+      const y = run(x);
+      expect(() => dx.grad(y, [x], { retainGraph: true })).toThrow("none of mine");
+      expect(() => dx.grad(y, [x], { allowUnused: true, retainGraph: true })).toThrow("none of mine");
+      expect(() => y.backward()).toThrow("none of mine");
+      expect(numbers(y)).toEqual([3 * call * call]);
+    }
 });

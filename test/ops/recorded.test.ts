@@ -135,10 +135,12 @@ const ROWS: readonly [string, (...x: dx.Tensor[]) => dx.Tensor, () => dx.Tensor[
   ],
 ];
 
-eachMode("as PyTorch", (_device, mode) => {
+eachMode("as PyTorch", (device, mode) => {
   for (const [name, run, operands, wanted] of ROWS)
     test(name, () => {
-      expectClose(mode.run(run, ...operands()), wanted, { rtol: 1e-5, atol: 1e-6 });
+      // Some drivers' CAST cuts off what a float16 has no digits for.
+      const rtol = device !== "cpu" && name.includes("float16") ? 1e-3 : 1e-5;
+      expectClose(mode.run(run, ...operands()), wanted, { rtol, atol: 1e-6 });
     });
 
   test("shifts by less than nothing, and by all bits and more", () => {

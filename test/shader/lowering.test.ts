@@ -42,6 +42,16 @@ const cases: readonly (readonly [name: string, shapes: readonly (readonly number
   ["softmax along another axis", [[6, 310]], (x) => dx.softmax(x!, 0)],
   ["layerNorm", [[6, 311], [311], [311]], (x, w, b) => dx.layerNorm(x!, [311], w!, b!)],
   ["rmsNorm", [[6, 312], [312]], (x, w) => dx.rmsNorm(x!, [312], w!)],
+  ["softmax, weighted", [[70, 322], [70, 322]], (x, y) => dx.softmax(x!, -1).mul(y!)],
+  ["logSoftmax, weighted", [[2, 3, 323], [2, 3, 323]], (x, y) => dx.logSoftmax(x!, -1).mul(y!)],
+  ["layerNorm, weighted", [[71, 324], [324], [324], [71, 324]], (x, w, b, y) => dx.layerNorm(x!, [324], w!, b!).mul(y!)],
+  ["layerNorm without a weight, weighted", [[7, 325], [7, 325]], (x, y) => dx.layerNorm(x!, [325]).mul(y!)],
+  ["layerNorm of float16, weighted", [[9, 326], [326], [326], [9, 326]],
+    (x, w, b, y) => dx.layerNorm(x!.to("float16"), [326], w!.to("float16"), b!.to("float16")).to("float32").mul(y!)],
+  ["layerNorm over two axes, weighted", [[33, 3, 109], [3, 109], [3, 109], [33, 3, 109]], (x, w, b, y) => dx.layerNorm(x!, [3, 109], w!, b!).mul(y!)],
+  ["rmsNorm, weighted", [[71, 328], [328], [71, 328]], (x, w, y) => dx.rmsNorm(x!, [328], w!).mul(y!)],
+  ["rmsNorm without a weight, weighted", [[7, 329], [7, 329]], (x, y) => dx.rmsNorm(x!, [329]).mul(y!)],
+  ["rmsNorm of float16, weighted", [[9, 330], [330], [9, 330]], (x, w, y) => dx.rmsNorm(x!.to("float16"), [330], w!.to("float16")).to("float32").mul(y!)],
   ["crossEntropy", [[6, 314]], (x) => dx.crossEntropy(x!, classes(6, 314))],
   ["crossEntropy of images, each place", [[2, 315, 1, 1]], (x) => dx.crossEntropy(x!, places(2, 315).reshape(2, 1, 1), { reduction: "none" })],
   ["crossEntropy without a class", [[6, 316]], (x) => dx.crossEntropy(x!, places(6, 316), { ignoreIndex: 37, reduction: "sum" })],
@@ -80,7 +90,8 @@ eachMode("operations by shaders", (device, mode) => {
     const isShader = !/another axis|of views/.test(name);
     expect([launched[0], launched[1]! > 0]).toEqual([0, isShader]);
     const element = /float16|casts/.test(name) ? "f16" : "f32";
-    const terms = name.startsWith("matmul") ? 313 : 1;
+    // So many are summed, in an order of each form's own.
+    const terms = name.startsWith("matmul") ? 313 : name.includes("weighted") ? 71 : 1;
     results[1]!.forEach((list, i) => expectClose(list, results[0]![i]!, element, terms));
   });
 });

@@ -76,7 +76,7 @@ const unary = (name: string, from: FloatElement, to: FloatElement, fn: (x: Float
 export const copy = (e: FloatElement): Kernel => unary("copy", e, e, (x) => x);
 export const cast = (from: FloatElement, to: FloatElement): Kernel => unary("cast", from, to, (x) => x);
 /** What is below 0 by its bits: NVIDIA's driver makes a maximum, which loses NaN, of a comparison of numbers with the choice after it. */
-const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
+export const isNegative = (x: Float): Bool => x.bits().sub(0x80000000).lt(0x7f800001);
 /** NaN stays NaN. */
 export const relu = (e: FloatElement): Kernel => unary("relu", e, e, (x) => isNegative(x).select(0, x));
 /** log2(erfc(t/√2)/2) for t from 0 on, to 5e-6 up to 5.8 (fitted with the least largest error), and far below what counts beyond. */

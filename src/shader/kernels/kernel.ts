@@ -74,48 +74,48 @@ export function write(to: Numbers, at: Uint, values: readonly Float[], isInside:
   }
 }
 
-/** Combines a value of each thread of the group, in two steps, in an order that does not depend on timing. */
+/** Combines values of each thread of the group, in two steps, in an order that does not depend on timing. */
 export class GroupReduction<P extends Parameters> {
   readonly #s: Scope<Names, P>;
-  readonly #all: SharedElements<"f32">;
-  readonly #some: SharedElements<"f32">;
+  /** Of each value that is combined at the same time. */
+  readonly #memories: { readonly all: SharedElements<"f32">; readonly some: SharedElements<"f32"> }[] = [];
   /** Threads whose values one thread gathers. */
   readonly #radix: number;
   #isUsed = false;
 
   constructor(s: Scope<never, P> | Scope<Names, P>) {
     this.#s = s as Scope<Names, P>;
-    this.#all = this.#s.shared("f32", this.#s.threads);
     this.#radix = this.#s.threads > 256 ? 32 : 16;
-    this.#some = this.#s.shared("f32", Math.max(4, this.#s.threads / this.#radix));
   }
 
   /** The same in all threads. The threads must be a power of two, 32 to 1024. */
-  reduce(value: Float, combine: (a: Float, b: Float) => Float): Float {
+  reduce(values: readonly Float[], combine: (a: Float, b: Float) => Float): Float[] {
     const s = this.#s;
+    const radix = this.#radix;
+    const parts = s.threads / radix;
+    while (this.#memories.length < values.length)
+      this.#memories.push({ all: s.shared("f32", s.threads), some: s.shared("f32", Math.max(4, parts)) });
     // The last reduction's results have been read.
     if (this.#isUsed) s.barrier();
     this.#isUsed = true;
-    this.#all.store(s.local, value);
+    values.forEach((value, i) => this.#memories[i]!.all.store(s.local, value));
     s.barrier();
-    const radix = this.#radix;
-    const parts = s.threads / radix;
-    s.if(s.local.lt(parts), () => {
-      let sum = this.#all.load(s.local);
-      for (let i = 1; i < radix; i++) sum = combine(sum, this.#all.load(s.local.add(i * parts)));
-      this.#some.store(s.local, sum);
+    // Other threads gather each value, as far as there are some.
+    values.forEach((_, i) => {
+      const { all, some } = this.#memories[i]!;
+      const from = (i % radix) * parts;
+      const own = s.local.sub(from);
+      s.if(own.lt(parts), () => {
+        let sum = all.load(own);
+        for (let k = 1; k < radix; k++) sum = combine(sum, all.load(own.add(k * parts)));
+        some.store(own, sum);
+      });
     });
     s.barrier();
     const width = Math.min(parts, 4);
-    const sums = Array.from({ length: parts / width }, (_, i) => this.#some.loads(s.u32(i * width), width)).flat();
-    return sums.reduce(combine);
-  }
-
-  sum(value: Float): Float {
-    return this.reduce(value, (a, b) => a.add(b));
-  }
-
-  max(value: Float): Float {
-    return this.reduce(value, (a, b) => a.max(b));
+    return values.map((_, i) => {
+      const sums = Array.from({ length: parts / width }, (_, k) => this.#memories[i]!.some.loads(s.u32(k * width), width)).flat();
+      return sums.reduce(combine);
+    });
   }
 }

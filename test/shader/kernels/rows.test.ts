@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as kernels from "../../../src/shader/kernels/rows.ts";
+import { normWeightGradient } from "../../../src/shader/kernels/columns.ts";
 import { expectClose, launch, numbers } from "./support.ts";
 
 const EPS = 1e-5;
@@ -39,9 +40,15 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
       return row.map((v, i) => v * (dy[r * columns + i]! - dot));
     });
     expectClose(launch(kernels.softmaxBackward(e, columns), given, { rows: 2, eps: 0, ignored: 0 }).dx!, dx, e);
+    const ofLog = rowsOf(y, columns).flatMap((row, r) => {
+      const total = sum(row.map((_, i) => dy[r * columns + i]!));
+      return row.map((v, i) => dy[r * columns + i]! - Math.exp(v) * total);
+    });
+    expectClose(launch(kernels.logSoftmaxBackward(e, columns), given, { rows: 2, eps: 0, ignored: 0 }).dx!, ofLog, e);
   });
 
-  it.each([5, 64, 1028])("of %i: layerNorm and RMSNorm, forward and backward", (columns) => {
+  // By one access, by two rows of a group (the last of which is alone), and by long rows, full and not.
+  it.each([5, 64, 1024, 1028, 9000, 16384])("of %i: layerNorm and RMSNorm, forward and backward", (columns) => {
     const shape = [3, columns];
     const [x, dy] = [numbers(3 * columns, columns, 2, e), numbers(3 * columns, 9, 1, e)];
     const [weight, bias] = [numbers(columns, 7, 1, e), numbers(columns, 8, 1, e)];
@@ -64,17 +71,58 @@ describe.each(["f32", "f16"] as const)("rows of %s", (e) => {
       plain.flatMap(({ row, scale }) => row.map((v, i) => v * scale * weight[i]!)),
       e,
     );
-    const backward = (rows: typeof centred, subtractsMean: boolean): number[] =>
+    const backward = (rows: typeof centred, subtractsMean: boolean, hasWeight = true): number[] =>
       rows.flatMap(({ row, scale }, r) => {
-        const z = row.map((_, i) => dy[r * columns + i]! * weight[i]!);
+        const z = row.map((_, i) => dy[r * columns + i]! * (hasWeight ? weight[i]! : 1));
         const h = row.map((v) => v * scale);
         const zh = sum(z.map((v, i) => v * h[i]!)) / columns;
         const mean = subtractsMean ? sum(z) / columns : 0;
         return z.map((v, i) => scale * (v - mean - h[i]! * zh));
       });
-    const more = { ...given, dy: { shape, values: dy }, dx: { shape } };
-    expectClose(launch(kernels.layerNormBackward(e, columns), more, params).dx!, backward(centred, true), e);
-    expectClose(launch(kernels.rmsNormBackward(e, columns), more, params).dx!, backward(plain, false), e);
+    for (const [norm, rows] of [
+      ["layerNorm", centred],
+      ["rmsNorm", plain],
+    ] as const) {
+      const isLayer = norm === "layerNorm";
+      const dyGiven = { dy: { shape, values: dy } };
+      const statistics = { scale: { shape: [3] }, ...(isLayer ? { mean: { shape: [3] } } : {}) };
+      const made = launch(kernels.normBackward(norm, e, columns, true), { ...given, ...dyGiven, dx: { shape }, ...statistics }, params);
+      expectClose(made.dx!, backward(rows, isLayer), e);
+      expectClose(made.scale!, rows.map(({ scale }) => scale), e); // prettier-ignore
+      const known = { scale: { shape: [3], values: made.scale! }, ...(isLayer ? { mean: { shape: [3], values: made.mean! } } : {}) };
+      const blocks = { shape: [2, columns] };
+      const sums = launch(
+        normWeightGradient(norm, e, columns),
+        { x: given.x, ...dyGiven, ...known, dweight: blocks, ...(isLayer ? { dbias: blocks } : {}) },
+        { rows: 3 },
+      );
+      const added = (parts: readonly number[]): number[] => Array.from({ length: columns }, (_, i) => parts[i]! + parts[columns + i]!);
+      const byColumn = (of: (r: number, i: number) => number): number[] =>
+        Array.from({ length: columns }, (_, i) => of(0, i) + of(1, i) + of(2, i));
+      expectClose(added(sums.dweight!), byColumn((r, i) => dy[r * columns + i]! * rows[r]!.row[i]! * rows[r]!.scale), e); // prettier-ignore
+      if (isLayer) expectClose(added(sums.dbias!), byColumn((r, i) => dy[r * columns + i]!)); // prettier-ignore
+      const alone = { x: given.x, ...dyGiven, dx: { shape }, ...statistics };
+      const unweighted = backward(rows, isLayer, false);
+      expectClose(launch(kernels.normBackward(norm, e, columns, false), alone, params).dx!, unweighted, e);
+    }
+  });
+
+  it("layerNorm of long rows that begin far from their mean", () => {
+    const columns = 16384;
+    const x = numbers(columns, 3, 1, e).map((v, i) => (i < 4 ? 1000 : v));
+    const mean = sum(x) / columns;
+    const scale = 1 / Math.sqrt(sum(x.map((v) => (v - mean) ** 2)) / columns + EPS);
+    const [weight, bias] = [x.map(() => 1), x.map(() => 0)];
+    const given = { x: { shape: [1, columns], values: x }, y: { shape: [1, columns] } };
+    const shared = { weight: { shape: [columns], values: weight }, bias: { shape: [columns], values: bias } };
+    const y = launch(kernels.layerNorm(e, columns), { ...given, ...shared }, { rows: 1, eps: EPS, ignored: 0 }).y!;
+    expectClose(y, x.map((v) => (v - mean) * scale), e); // prettier-ignore
+    for (const odd of [Infinity, -Infinity, NaN]) {
+      const values = x.map((v, i) => (i === 100 ? odd : v));
+      const given = { x: { shape: [1, columns], values }, y: { shape: [1, columns] } };
+      const made = launch(kernels.layerNorm(e, columns), { ...given, ...shared }, { rows: 1, eps: EPS, ignored: 0 }).y!;
+      expect(made.every(Number.isNaN)).toBe(true);
+    }
   });
 
   it.each([7, 1000])("of %i: cross entropy, forward and backward", (columns) => {
