@@ -4,8 +4,8 @@ import { cleanMatrix, type CleanOptions } from "./commands/clean.ts";
 import { githubWorkflow } from "./commands/github.ts";
 import { rewriteReport } from "./commands/report.ts";
 import { defaultConfig, runMatrix, type RunOptions } from "./commands/run.ts";
-import { MatrixError } from "./errors.ts";
 import { listRuns } from "./run/store.ts";
+import { ScriptError } from "../scripts/tools/project.ts";
 
 function positive(text: string): number {
   const value = Number(text);
@@ -91,7 +91,7 @@ program.exitOverride((error) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof MatrixError)) throw error;
+  if (!(error instanceof ScriptError)) throw error;
   process.stderr.write(`matrix: ${error.message}\n`);
   process.exitCode = error.message.startsWith("interrupted") ? 130 : 2;
 }

@@ -1,11 +1,10 @@
-/** A failure that is the user's to mend, shown without a stack. */
-export class MatrixError extends Error {
-  override readonly name = "MatrixError";
-  readonly hint: string | null;
+import { ScriptError } from "../scripts/tools/project.ts";
 
-  constructor(message: string, hint: string | null = null) {
-    super(hint === null ? message : `${message}\n${hint}`);
-    this.hint = hint;
+/** A failure that is the user's to mend, shown without a stack. */
+export class MatrixError extends ScriptError {
+  constructor(message: string, hint?: string) {
+    super("MATRIX", message, hint);
+    this.name = "MatrixError";
   }
 }
 

@@ -1,10 +1,9 @@
 // node scripts/run.mjs base-image SUITE...: base images for the Dockerfile where no container registry is reached.
 import { parseArgs } from "node:util";
 import { at, main, say, ScriptError } from "./tools/project.ts";
-import { ensureBase } from "./tools/base.ts";
+import { checkSuite, ensureBase } from "./tools/base.ts";
+import { withEngine } from "./tools/docker/engine.ts";
 import { suites } from "./tools/suites.ts";
-
-export { baseName, ensureBase } from "./tools/base.ts";
 
 const help = `node scripts/run.mjs base-image SUITE... [OPTIONS]
 
@@ -27,8 +26,10 @@ if (process.argv[1] === at("scripts", "base-image.ts")) {
       allowPositionals: true,
     });
     if (positionals.length === 0) throw new ScriptError("USAGE", "Name a suite.", help);
+    // Before any is made, and before an engine is asked for.
+    positionals.forEach(checkSuite);
     for (const suite of positionals) {
-      const base = await ensureBase(suite, values);
+      const base = await withEngine((engine) => ensureBase(engine, suite, values));
       if (values.json) console.log(JSON.stringify(base));
       else say(`base-image: ${base.image}: ${base.changed ?? "is there already"}`);
     }

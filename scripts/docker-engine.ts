@@ -1,9 +1,8 @@
 // node scripts/run.mjs docker-engine [start | stop | status]: a Docker engine to build and test with.
 import { parseArgs } from "node:util";
 import { at, main, say, ScriptError } from "./tools/project.ts";
-import { ensureEngine, findEngine, stopEngine } from "./tools/engine.ts";
-
-export { ensureEngine, findEngine, stopEngine } from "./tools/engine.ts";
+import { findEngine } from "./tools/docker/engine.ts";
+import { ensureEngine, stopEngine } from "./tools/docker/serve.ts";
 
 const help = `node scripts/run.mjs docker-engine [start | stop | status] [OPTIONS]
 

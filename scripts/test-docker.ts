@@ -1,7 +1,7 @@
 // npm run test:docker: the tests that need a Docker engine; closes with one line of counts.
 import { ScriptError, main } from "./tools/project.ts";
 import { close } from "./tools/counts.ts";
-import { ensureEngine } from "./tools/engine.ts";
+import { ensureEngine } from "./tools/docker/serve.ts";
 import { ensureBuilt } from "./lib/ensure.ts";
 import { runVitest } from "./tools/vitest.ts";
 

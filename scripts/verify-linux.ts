@@ -1,10 +1,9 @@
 // npm run verify:linux: Microsoft's libdirectml.so on this Linux machine, over Vulkan, as the judge of everything.
-import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { ScriptError, at, main, say } from "./tools/project.ts";
 import { close } from "./tools/counts.ts";
 import { cellVersions, ensureCell, type CellEnvironment } from "./cells/linux/cell.ts";
-import { runContainer } from "./cells/linux/container.ts";
+import { runInContainer } from "./cells/linux/container.ts";
 import { CellReport } from "./cells/linux/report.ts";
 import { conformance, libraryTests, runtimeSteps, trainingSteps } from "./cells/linux/steps.ts";
 
@@ -44,7 +43,7 @@ const steps: readonly (readonly [name: string, step: Step])[] = [
 
 async function run(options: Options) {
   const report = new CellReport(options.json ? process.stderr : process.stdout);
-  const chosen = [...steps, ...(options.container ? [["container", runContainer] as const] : [])].filter(([name]) =>
+  const chosen = [...steps, ...(options.container ? [["container", runInContainer] as const] : [])].filter(([name]) =>
     name.includes(options.only),
   );
   if (chosen.length === 0) throw new ScriptError("USAGE", `There is no step "${options.only}".`, "npm run verify:linux -- --help");
@@ -71,8 +70,6 @@ await main(async () => {
   });
   if (!["lavapipe", "system"].includes(options.driver))
     throw new ScriptError("USAGE", `There is no driver "${options.driver}": lavapipe or system.`);
-  // execa ends the running program with this process; the status is the signal's.
-  void once(process, "SIGINT").then(() => process.exit(130));
   if (options.prepare) {
     await ensureCell(options.driver);
     say("verify:linux: everything is there");

@@ -39,6 +39,16 @@ it("nothing but scripts needs what makes the cells, save a GPU machine's run, wh
   expect(new Set(users)).toEqual(new Set(["bench/gpu/run.ts", "bench/gpu/windows.ts"]));
 });
 
+it("whoever talks to a Docker engine does it by scripts/tools/docker", () => {
+  const files = ["scripts", "matrix", "bench", "test"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name.replaceAll("\\", "/")}`),
+  );
+  const direct = /from "dockerod[e]"|import\("dockerode"\)|\b(execa|execaSync|runProgram|startProgram|ask|spawn\w*)\(\s*"docker"/;
+  const users = files.filter((file) => /\.(ts|mjs)$/.test(file) && direct.test(readFileSync(file, "utf8")));
+  expect(users.filter((file) => !isBelow(file, "scripts/tools/docker"))).toEqual([]);
+  expect(users).toContain("scripts/tools/docker/engine.ts");
+});
+
 it("the library needs nothing around it", () => {
   expect(from("src").filter(([, path]) => !isBelow(path, "src"))).toEqual([]);
 });

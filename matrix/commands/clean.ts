@@ -6,7 +6,7 @@ import { cacheFolder, runsFolder } from "../root.ts";
 import { removeLeftovers } from "../run/leftovers.ts";
 import { newOwner } from "../run/owner.ts";
 import { isOver, listRuns } from "../run/store.ts";
-import { stopEngine } from "../../scripts/tools/engine.ts";
+import { stopEngine } from "../../scripts/tools/docker/serve.ts";
 
 export interface CleanOptions {
   readonly all?: true;

@@ -4,8 +4,10 @@ import * as tar from "tar";
 import { cacheLabels, label, ownerLabels, type Owner } from "../run/owner.ts";
 import type { NodeFolder } from "../run/nodes.ts";
 import { cacheFolder } from "../root.ts";
+import { withStill } from "../../scripts/tools/docker/containers.ts";
+import type { Engine } from "../../scripts/tools/docker/engine.ts";
+import { ensureVolume } from "../../scripts/tools/docker/volumes.ts";
 import { withLock } from "../../scripts/tools/lock.ts";
-import { removeContainer, type Engine } from "./engine.ts";
 
 const done = ".complete";
 
@@ -28,32 +30,15 @@ export async function ensureNodeVolume(engine: Engine, node: NodeFolder, image: 
 }
 
 async function fill(engine: Engine, node: NodeFolder, image: string, owner: Owner, name: string): Promise<string> {
-  await engine.docker.createVolume({ Name: name, Labels: cacheLabels({ [`${label}.node`]: node.version }) });
-  // A container that is never started: it only opens the volume for archives.
-  const container = await engine.docker.createContainer({
-    Image: image,
-    Cmd: ["true"],
-    Labels: ownerLabels(owner),
-    HostConfig: { Mounts: [{ Type: "volume", Source: name, Target: "/opt/node" }] },
-  });
-  try {
-    try {
-      await container.infoArchive({ path: `/opt/node/${done}` });
-      return name;
-    } catch (error) {
-      if ((error as { statusCode?: number }).statusCode !== 404) throw error;
-    }
+  await ensureVolume(engine, name, cacheLabels({ [`${label}.node`]: node.version }));
+  const setup = { image, labels: ownerLabels(owner), mounts: { "/opt/node": name }, writable: ["/opt/node"] };
+  return withStill(engine, setup, async (container) => {
+    if (await container.has(`/opt/node/${done}`)) return name;
     const files = (names: readonly string[]): Readable => Readable.from(tar.c({ cwd: node.folder, portable: true }, [...names]));
-    await container.putArchive(files(["bin", "include", "lib"]), { path: "/opt/node" });
+    await container.copyIn("/opt/node", files(["bin", "include", "lib"]));
     // Last, so that a volume that was filled by half is filled again.
-    await container.putArchive(
-      Readable.from(tar.c({ cwd: node.folder, portable: true, onWriteEntry: (entry) => void (entry.path = done) }, ["version"])),
-      {
-        path: "/opt/node",
-      },
-    );
+    const mark = tar.c({ cwd: node.folder, portable: true, onWriteEntry: (entry) => void (entry.path = done) }, ["version"]);
+    await container.copyIn("/opt/node", Readable.from(mark));
     return name;
-  } finally {
-    await removeContainer(container);
-  }
+  });
 }

@@ -1,7 +1,6 @@
 /** Cells in containers: a platform is made once on an engine, each cell is a container of its image. */
-import { Readable } from "node:stream";
-import { finished } from "node:stream/promises";
-import * as tar from "tar";
+import type { Container } from "../../scripts/tools/docker/containers.ts";
+import type { Engine } from "../../scripts/tools/docker/engine.ts";
 import { cellArguments, quote } from "../cell/arguments.ts";
 import type { Command, DockerPlatform } from "../config/schema.ts";
 import { MatrixError, messageOf } from "../errors.ts";
@@ -9,7 +8,7 @@ import { ensureNode } from "../run/nodes.ts";
 import { CommandOutcome, commandArguments } from "../runners/command.ts";
 import { failed, passed, type Outcome, type RunContext } from "../runners/runner.ts";
 import { ensureBaseImage } from "./base.ts";
-import { problemOf, runContainer, type Engine } from "./engine.ts";
+import { runCell } from "./cell.ts";
 import { buildEnvironment, cacheVolume, ensurePlatformImage } from "./images.ts";
 import { ensureNodeVolume } from "./nodes.ts";
 
@@ -48,7 +47,7 @@ export async function runInDocker(engine: Engine, prepared: Prepared, platform: 
   const outcome = command === undefined ? null : new CommandOutcome(where, command.script, args);
   const node = await ensureNode(context.run.node, "linux-x64");
   const volume = await ensureNodeVolume(engine, node, prepared.image, context.owner);
-  const end = await runContainer(engine, {
+  const request = {
     image: prepared.image,
     command:
       command === undefined
@@ -61,24 +60,16 @@ export async function runInDocker(engine: Engine, prepared: Prepared, platform: 
     timeoutMs: context.timeoutMs,
     signal: context.signal,
     owner: context.owner,
-    onLine: (line) => {
+    onLine: (line: string) => {
       outcome?.onLine(line);
       context.onLine(line);
     },
-    after: async (container) => {
-      try {
-        const archive = await container.getArchive({ path: resultFolder });
-        const unpack = tar.x({ cwd: context.out, strip: 1 });
-        Readable.from(archive as AsyncIterable<Buffer>).pipe(unpack as unknown as NodeJS.WritableStream);
-        await finished(unpack as unknown as NodeJS.WritableStream);
-      } catch (error) {
-        if ((error as { statusCode?: number }).statusCode !== 404) throw error;
-        context.onLine("the cell left no report");
-      }
+    after: async (container: Container) => {
+      if (!(await container.copyOut(resultFolder, context.out))) context.onLine("the cell left no report");
     },
-  });
-  if (outcome !== null) return outcome.finish(context.out, problemOf(end, outcome.line, context.timeoutMs));
-  const problem = problemOf(end, "the cell", context.timeoutMs);
+  };
+  const problem = await runCell(engine, request, outcome?.line ?? "the cell");
+  if (outcome !== null) return outcome.finish(context.out, problem);
   return problem === null ? passed(where) : failed(where, problem);
 }
 

@@ -1,15 +1,16 @@
 /** What runs leave in an engine: of dead runs always, what is kept from run to run when asked. */
 import { hostname } from "node:os";
+import { listContainers, removeContainer } from "../../scripts/tools/docker/containers.ts";
+import type { Engine } from "../../scripts/tools/docker/engine.ts";
+import { listImages, removeImage } from "../../scripts/tools/docker/images.ts";
+import { listVolumes, removeVolume } from "../../scripts/tools/docker/volumes.ts";
 import { isAlive, label, readOwner } from "../run/owner.ts";
-import { removeContainer, type Engine } from "./engine.ts";
 
 export interface Swept {
   readonly containers: number;
   readonly images: number;
   readonly volumes: number;
 }
-
-const isGone = (error: unknown): boolean => [404, 409].includes((error as { statusCode?: number }).statusCode ?? 0);
 
 /** True when the run that made it is over. Another machine's runs on a shared engine are none of ours. */
 function isLeftover(labels: Readonly<Record<string, string>>): boolean {
@@ -19,36 +20,21 @@ function isLeftover(labels: Readonly<Record<string, string>>): boolean {
 
 /** all: images and volumes too, unless a container uses them. */
 export async function sweep(engine: Engine, all: boolean): Promise<Swept> {
-  const { docker } = engine;
   let [containers, images, volumes] = [0, 0, 0];
-  for (const info of await docker.listContainers({ all: true, filters: { label: [`${label}=run`] } })) {
-    if (!isLeftover(info.Labels)) continue;
-    await removeContainer(docker.getContainer(info.Id));
+  for (const { id, labels } of await listContainers(engine, { [label]: "run" })) {
+    if (!isLeftover(labels)) continue;
+    await removeContainer(engine, id);
     containers++;
   }
   if (!all) return { containers, images, volumes };
-  const filters = { label: [`${label}=cache`] };
+  const cache = { [label]: "cache" };
   // Children before parents: the engine refuses the other order, so what is refused is tried again.
   for (let left = Infinity; ;) {
-    const found = await docker.listImages({ filters });
+    const found = await listImages(engine, cache);
     if (found.length === 0 || found.length >= left) break;
     left = found.length;
-    for (const image of found) {
-      try {
-        await docker.getImage(image.Id).remove({ force: true });
-        images++;
-      } catch (error) {
-        if (!isGone(error)) throw error;
-      }
-    }
+    for (const { id } of found) if (await removeImage(engine, id, { force: true })) images++;
   }
-  for (const volume of (await docker.listVolumes({ filters: JSON.stringify(filters) as unknown as { label: string[] } })).Volumes ?? []) {
-    try {
-      await docker.getVolume(volume.Name).remove();
-      volumes++;
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-  }
+  for (const name of await listVolumes(engine, cache)) if (await removeVolume(engine, name)) volumes++;
   return { containers, images, volumes };
 }

@@ -1,8 +1,8 @@
 /** Carries a plan out: places, preparation of platforms once each, logs, results into the store. */
 import { createWriteStream, mkdirSync, readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Engine } from "../../scripts/tools/docker/engine.ts";
 import { commandOf, type Config, type DockerPlatform, type Platform } from "../config/schema.ts";
-import type { Engine } from "../docker/engine.ts";
 import { preparationProblem, preparePlatform, runInDocker, type Prepared } from "../docker/runner.ts";
 import { messageOf } from "../errors.ts";
 import { readTests } from "../report/write.ts";

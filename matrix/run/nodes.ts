@@ -14,9 +14,9 @@ import {
 import { join } from "node:path";
 import { execa } from "execa";
 import * as tar from "tar";
+import { isRunning } from "../../scripts/tools/process.ts";
 import { MatrixError } from "../errors.ts";
 import { cacheFolder } from "../root.ts";
-import { isRunning } from "./owner.ts";
 
 export interface NodeFolder {
   readonly major: string;

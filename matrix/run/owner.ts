@@ -1,7 +1,7 @@
 /** Who owns what a run makes: labels and a variable that tell a dead run's leftovers from a living one's. */
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { randomBytes } from "node:crypto";
+import { isRunning, startTime } from "../../scripts/tools/process.ts";
 
 export interface Owner {
   /** "20261121-171500-3f2a": names the run's folder. */
@@ -12,30 +12,9 @@ export interface Owner {
   readonly host: string;
 }
 
-/** Start time of a process, "" when there is none. */
-export function startTime(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // A zombie owns nothing any more.
-    return state === "Z" ? "" : (rest[18] ?? "");
-  } catch {
-    return "";
-  }
-}
-
 export function newOwner(now = new Date()): Owner {
   const stamp = now.toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   return { run: `${stamp}-${randomBytes(2).toString("hex")}`, pid: process.pid, start: startTime(process.pid), host: hostname() };
-}
-
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 /** Whether the process still runs. Elsewhere than on Linux the number alone decides. */

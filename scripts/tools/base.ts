@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { installPackages } from "./apt.ts";
 import { debootstrap } from "./debian.ts";
+import type { Engine } from "./docker/engine.ts";
+import { findImage, importImage } from "./docker/images.ts";
 import { withLock } from "./lock.ts";
 import { ScriptError, cacheFolder } from "./project.ts";
 import { suites } from "./suites.ts";
@@ -73,11 +75,8 @@ export async function ensureRoot(suite: string) {
   });
 }
 
-const idOf = async (image: string) =>
-  (await execa("docker", ["image", "inspect", "--format", "{{.Id}}", image], { reject: false })).stdout.trim();
-
 /** Imports the tar; a bundle of certificates is laid over it, since what a build fetches inside passes the same proxy. */
-async function importTar(tar: string, image: string, suite: string) {
+async function importTar(engine: Engine, tar: string, image: string, suite: string): Promise<string> {
   const changes = [`LABEL ${label}=${suite}`, 'CMD ["/bin/bash"]'];
   const bundle = certificates();
   const work = mkdtempSync(join(cacheFolder("base"), "import-"));
@@ -92,13 +91,7 @@ async function importTar(tar: string, image: string, suite: string) {
       for (const name of ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO"])
         changes.push(`ENV ${name}=${ownBundle}`);
     }
-    const done = await execa("docker", ["import", ...changes.flatMap((change) => ["-c", change]), file, image], { reject: false });
-    if (done.failed)
-      throw new ScriptError(
-        "IMPORT",
-        `docker import failed: ${done.stderr.trim()}`,
-        "Is the engine there? node scripts/run.mjs docker-engine",
-      );
+    return await importImage(engine, { image, from: file, changes });
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -119,25 +112,33 @@ export interface Base {
   readonly changed: string | null;
 }
 
-/**
- * The image of a suite in the engine that `docker` talks to: {image, id, suite, glibc, standsFor, changed}. One that is there is
- * kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it anew.
- */
-export async function ensureBase(suite: string, { mirror, refresh = false }: BaseOptions = {}): Promise<Base> {
+export function checkSuite(suite: string): void {
   if (!Object.hasOwn(suites, suite))
     throw new ScriptError("SUITE", `Unknown suite ${suite}.`, `Known are ${Object.keys(suites).join(", ")} (scripts/tools/suites.ts).`);
+}
+
+/**
+ * The image of a suite in an engine: {image, id, suite, glibc, standsFor, changed}. One that is there is kept; else the tar in the cache is imported; else debootstrap makes it (root, half a minute). `refresh` makes it anew.
+ */
+export async function ensureBase(engine: Engine, suite: string, { mirror, refresh = false }: BaseOptions = {}): Promise<Base> {
+  checkSuite(suite);
   const image = baseName(suite);
   const { glibc, standsFor } = suites[suite]!;
-  const answer = async (changed: string | null) => ({ image, id: await idOf(image), suite, glibc, standsFor, changed });
-  if (!refresh && (await idOf(image)) !== "") return answer(null);
+  const known = async () => {
+    const id = refresh ? null : await findImage(engine, image);
+    return id === null ? null : { image, id, suite, glibc, standsFor, changed: null };
+  };
+  const there = await known();
+  if (there !== null) return there;
   return withLock(join(cacheFolder("base"), `${suite}.lock`), async () => {
-    if (!refresh && (await idOf(image)) !== "") return answer(null);
+    const meanwhile = await known();
+    if (meanwhile !== null) return meanwhile;
     const tar = join(cacheFolder("base"), `${suite}.tar`);
     let how = `imported from ${tar}`;
     if (refresh || !existsSync(tar) || statSync(tar).size === 0) {
       how = `made from ${await makeTar(suite, mirror, tar)}`;
     }
-    await importTar(tar, image, suite);
-    return answer(how);
+    const id = await importTar(engine, tar, image, suite);
+    return { image, id, suite, glibc, standsFor, changed: how };
   });
 }

@@ -1,6 +1,4 @@
 // Text into lines: pieces of an output end anywhere.
-import { StringDecoder } from "node:string_decoder";
-import { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 
 interface LineReader {
@@ -8,6 +6,9 @@ interface LineReader {
   /** Hands on what came after the last line's end. */
   end(): void;
 }
+
+/** Characters: what has no end is handed on in pieces, instead of being kept. */
+const longest = 1 << 16;
 
 /** Hands each line on without its end and without colours. */
 export function lineReader(onLine: (line: string) => void): LineReader {
@@ -17,27 +18,13 @@ export function lineReader(onLine: (line: string) => void): LineReader {
       const lines = (rest + text).split(/\r?\n/);
       rest = lines.pop() ?? "";
       for (const line of lines) onLine(stripVTControlCharacters(line));
+      if (rest.length < longest) return;
+      onLine(stripVTControlCharacters(rest));
+      rest = "";
     },
     end() {
       if (rest !== "") onLine(stripVTControlCharacters(rest));
       rest = "";
     },
   };
-}
-
-/** The same as a stream of bytes: characters may be cut between two pieces, too. */
-export function lineStream(onLine: (line: string) => void): Writable {
-  const decoder = new StringDecoder("utf8");
-  const reader = lineReader(onLine);
-  return new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      reader.take(decoder.write(chunk));
-      done();
-    },
-    final(done) {
-      reader.take(decoder.end());
-      reader.end();
-      done();
-    },
-  });
 }

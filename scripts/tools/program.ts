@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { execa, execaSync } from "execa";
 import { onExit } from "signal-exit";
 import { lineReader } from "./lines.ts";
+import { Tail } from "./tail.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Channel = "stdout" | "stderr";
@@ -64,25 +65,6 @@ export interface Running {
   /** Ends it and what it started. */
   end(): void;
   readonly done: Promise<Ended>;
-}
-
-/** Text of which the end is kept. */
-class Tail {
-  readonly #limit: number;
-  #text = "";
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(text: string): void {
-    this.#text += text;
-    if (this.#text.length > 2 * this.#limit) this.#text = this.text;
-  }
-
-  get text(): string {
-    return this.#text.length > this.#limit ? this.#text.slice(this.#text.length - this.#limit) : this.#text;
-  }
 }
 
 /** Ends a group, and on Windows a process with its children. */

@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseImage, docker, nodeSource } from "./docker.ts";
+import { listContainers, removeContainer } from "../../scripts/tools/docker/containers.ts";
+import { withEngine } from "../../scripts/tools/docker/engine.ts";
+import { nodeSource } from "../../scripts/tools/node-source.ts";
+import { baseImage } from "./docker.ts";
 
 /** A checkout that the container's user may write to. */
 let checkout: string;
@@ -22,8 +25,9 @@ beforeAll(async () => {
   env = { BASE_IMAGE: await baseImage("bullseye"), NODE_SOURCE: await nodeSource() };
 });
 afterAll(async () => {
-  const { stdout } = await docker(["ps", "-aq", "--filter", `label=devcontainer.local_folder=${checkout}`]);
-  if (stdout !== "") await docker(["rm", "-f", ...stdout.split("\n")]);
+  await withEngine(async (engine) => {
+    for (const { id } of await listContainers(engine, { "devcontainer.local_folder": checkout })) await removeContainer(engine, id);
+  });
   rmSync(checkout, { recursive: true, force: true });
 });
 

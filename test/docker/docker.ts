@@ -1,33 +1,34 @@
 /** Docker for tests: a base image that can be had here, builds, runs that leave nothing. */
-import { execa } from "execa";
-import { typescript } from "../scripts.ts";
-
-/** Runs docker; never throws. */
-export const docker = (args: readonly string[], timeoutMs = 20 * 60_000) =>
-  execa("docker", [...args], { reject: false, all: true, timeout: timeoutMs, stdin: "ignore" });
+import { ensureBase } from "../../scripts/tools/base.ts";
+import { runContainer, type ContainerEnd, type ContainerRequest } from "../../scripts/tools/docker/containers.ts";
+import { withEngine } from "../../scripts/tools/docker/engine.ts";
+import { buildImage } from "../../scripts/tools/docker/images.ts";
+import { nodeSource } from "../../scripts/tools/node-source.ts";
+import { Tail } from "../../scripts/tools/tail.ts";
 
 /** BASE_IMAGE, else a Debian of the suite, made here from Debian's archive. */
-export async function baseImage(suite: string): Promise<string> {
-  if (process.env.BASE_IMAGE) return process.env.BASE_IMAGE;
-  const done = await execa("node", ["scripts/run.mjs", "base-image", suite, "--json"], { stderr: "inherit" });
-  return (JSON.parse(done.stdout) as { image: string }).image;
-}
+export const baseImage = async (suite: string): Promise<string> =>
+  process.env.BASE_IMAGE || (await withEngine((engine) => ensureBase(engine, suite))).image;
 
-/** Where the image's Node comes from, as the project's own builds choose it. */
-export async function nodeSource(): Promise<string> {
-  const code = 'import { nodeSource } from "./scripts/tools/node-source.ts"; console.log(await nodeSource())';
-  return (await execa("node", [...typescript, "--input-type=module", "--eval", code])).stdout;
-}
-
-/** Builds a stage of the Dockerfile; returns its tag. */
+/** Builds a stage of the Dockerfile; returns its name. */
 export async function build(stage: string, base: string): Promise<string> {
-  const tag = `dxtensor-test-${stage}`;
-  const args = ["--build-arg", `BASE_IMAGE=${base}`, "--build-arg", `NODE_SOURCE=${await nodeSource()}`];
-  const done = await docker(["build", ...args, "--target", stage, "-t", tag, "."]);
-  if (done.failed) throw new Error(`docker build --target ${stage} failed:\n${done.all.split("\n").slice(-30).join("\n")}`);
-  return tag;
+  const image = `dxtensor-test-${stage}`;
+  const said = new Tail(4000);
+  const request = {
+    image,
+    context: { folder: process.cwd() },
+    target: stage,
+    arguments: { BASE_IMAGE: base, NODE_SOURCE: await nodeSource() },
+    onLine: (line: string) => said.add(`${line}\n`),
+  };
+  try {
+    await withEngine((engine) => buildImage(engine, request));
+  } catch (error) {
+    throw new Error(`the stage ${stage} could not be built:\n${said.text}`, { cause: error });
+  }
+  return image;
 }
 
 /** Runs a command in a new container that is removed with it. */
-export const run = (image: string, command: readonly string[], options: readonly string[] = []): ReturnType<typeof docker> =>
-  docker(["run", "--rm", "--init", ...options, image, ...command]);
+export const run = (image: string, command: readonly string[], more: Partial<ContainerRequest> = {}): Promise<ContainerEnd> =>
+  withEngine((engine) => runContainer(engine, { image, command, limitMs: 20 * 60_000, ...more }));

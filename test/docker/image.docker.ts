@@ -4,15 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { baseImage, build, docker, run } from "./docker.ts";
+import { withEngine } from "../../scripts/tools/docker/engine.ts";
+import { findImage } from "../../scripts/tools/docker/images.ts";
+import { baseImage, build, run } from "./docker.ts";
 
 describe("a base image", () => {
   it("is made once, and kept", async () => {
     const image = await baseImage("bullseye");
-    const id = (await docker(["image", "inspect", "--format", "{{.Id}}", image])).stdout;
+    const idOf = (): Promise<string | null> => withEngine((engine) => findImage(engine, image));
+    const id = await idOf();
     expect(id).toMatch(/^sha256:/);
     expect(await baseImage("bullseye")).toBe(image);
-    expect((await docker(["image", "inspect", "--format", "{{.Id}}", image])).stdout).toBe(id);
+    expect(await idOf()).toBe(id);
   });
 
   it("of an unknown suite is refused with those that are known", async () => {
@@ -34,8 +37,8 @@ describe("the development stage", () => {
       "-c",
       "id -un; node --version; npm --version; g++ --version; cmake --version; ninja --version; sudo -n id -un",
     ]);
-    expect(done.exitCode).toBe(0);
-    const lines = done.stdout.split("\n");
+    expect(done.code).toBe(0);
+    const lines = done.stdout.trimEnd().split("\n");
     expect(lines[0]).toBe("dx");
     expect(lines[1]).toMatch(/^v2\d\.\d+\.\d+$/);
     expect(lines.at(-1)).toBe("root");
@@ -44,12 +47,11 @@ describe("the development stage", () => {
   it("has headers and Microsoft's library, which a checkout takes without a network", async () => {
     const script = "npm run setup && npm run fetch:directml -- --from /opt/directml --to /tmp/x && ls /tmp/x";
     const copy = "cp -r package.json scripts src /dxtensor && ln -s /repository/node_modules /dxtensor && cd /dxtensor";
-    const done = await run(
-      image,
-      ["sh", "-c", `cd /repository && ${copy} && ${script}`],
-      ["--network=none", "-v", `${process.cwd()}:/repository:ro`],
-    );
-    expect(done.all).toMatch(/DirectX headers: taken from \/opt\/directx-headers/);
+    const done = await run(image, ["sh", "-c", `cd /repository && ${copy} && ${script}`], {
+      network: "none",
+      mounts: { "/repository": process.cwd() },
+    });
+    expect(done.text).toMatch(/DirectX headers: taken from \/opt\/directx-headers/);
     expect(done.stdout).toMatch(/libdirectml\.so/);
   });
 });
@@ -79,15 +81,18 @@ for (let i = 0; i < 200; i++) {
 }
 console.log(JSON.stringify([losses[0], losses.at(-1)]));`;
     writeFileSync(join(folder, "main.mjs"), program);
-    const done = await run(image, ["node", "main.mjs"], ["-v", `${join(folder, "main.mjs")}:/app/main.mjs:ro`, "--network=none"]);
-    expect(done.stderr).toBe("");
+    const done = await run(image, ["node", "main.mjs"], {
+      mounts: { "/app/main.mjs": join(folder, "main.mjs") },
+      network: "none",
+    });
+    expect(done.text).toBe(done.stdout);
     const [first, last] = JSON.parse(done.stdout) as [number, number];
     expect(last).toBeLessThan(0.01);
     expect(first).toBeGreaterThan(0.1);
   });
 
   it("has the doctor, Microsoft's library with its licence, no root and no compiler", async () => {
-    const done = await run(image, ["dxtensor", "doctor", "--json"], ["--network=none"]);
+    const done = await run(image, ["dxtensor", "doctor", "--json"], { network: "none" });
     const answer = JSON.parse(done.stdout) as {
       ok: boolean;
       verdict: string;
@@ -98,7 +103,7 @@ console.log(JSON.stringify([losses[0], losses.at(-1)]));`;
     expect(answer.problems.map(({ code }) => code)).toEqual(["container.noGpu"]);
     expect(answer.facts.libraries.find(({ name }) => name === "directml")?.version).toMatch(/feature level 6\.2/);
     const inside = await run(image, ["sh", "-c", "id -u; command -v g++ npm python3; ls node_modules/dxtensor/directml"]);
-    expect(inside.stdout.split("\n")).toEqual(["1000", "LICENSE", "NOTICE", "libdirectml.so"]);
+    expect(inside.stdout.trimEnd().split("\n")).toEqual(["1000", "LICENSE", "NOTICE", "libdirectml.so"]);
   });
 });
 
@@ -106,12 +111,10 @@ describe("wsl/provision.sh in a bare Debian", () => {
   it("installs packages and Node, and finds nothing to do the second time", async () => {
     const script =
       "cp -r /repository/wsl /repository/scripts . && uname -r >/dev/null && for i in 1 2; do wsl/provision.sh --no-repository --node-source npm; done && g++ --version && node --version && npm --version";
-    const done = await run(
-      await baseImage("bookworm"),
-      ["bash", "-c", `mkdir /r && cd /r && ${script}`],
-      ["-v", `${process.cwd()}:/repository:ro`],
-    );
-    expect(done.exitCode).toBe(0);
+    const done = await run(await baseImage("bookworm"), ["bash", "-c", `mkdir /r && cd /r && ${script}`], {
+      mounts: { "/repository": process.cwd() },
+    });
+    expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/provision: steps done: 2\nprovision: everything is there, nothing was changed/);
   });
 });

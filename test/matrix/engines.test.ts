@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { connect } from "../../matrix/docker/connect.ts";
-import { forward, sshArguments } from "../../matrix/engines/forward.ts";
-import { defaultAddress, namedAddress, parseAddress, type Surroundings } from "../../matrix/engines/resolve.ts";
+import { forward, sshArguments } from "../../scripts/tools/docker/forward.ts";
+import { defaultAddress, namedAddress, parseAddress, type Surroundings } from "../../scripts/tools/docker/address.ts";
 import { newOwner } from "../../matrix/run/owner.ts";
 
 let folder: string;
@@ -86,7 +86,7 @@ describe("ssh", () => {
     ssh(`const net = require("net"); const [from, to] = process.argv[process.argv.indexOf("-L") + 1].split(":");
       require("fs").writeFileSync(${JSON.stringify(join(folder, "pid"))}, String(process.pid));
       net.createServer((a) => { const b = net.connect(to); a.pipe(b).pipe(a); }).listen(from);`);
-    const way = await forward({ ...address, socket: remote }, newOwner());
+    const way = await forward({ ...address, socket: remote });
     const answer = await new Promise<string>((resolve, reject) => {
       request({ socketPath: way.socket, path: "/" }, (response) => response.on("data", (data: Buffer) => resolve(data.toString())))
         .on("error", reject)
@@ -101,7 +101,7 @@ describe("ssh", () => {
 
   it.runIf(process.platform === "linux")("says why there is no way", async () => {
     ssh(`console.error("me@lab: Permission denied (publickey)."); process.exit(255)`);
-    await expect(forward(address, newOwner())).rejects.toThrow("no way to the engine on me@lab: me@lab: Permission denied (publickey).");
+    await expect(forward(address)).rejects.toThrow("no way to the engine on me@lab: me@lab: Permission denied (publickey).");
   });
 });
 

@@ -2,21 +2,23 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
-import * as tar from "tar";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../matrix/config/load.ts";
 import type { DockerPlatform } from "../../matrix/config/schema.ts";
+import { workFolder } from "../../matrix/docker/cell.ts";
 import { connect } from "../../matrix/docker/connect.ts";
-import { runContainer, workFolder, type ContainerRequest, type Engine } from "../../matrix/docker/engine.ts";
 import { cacheVolume } from "../../matrix/docker/images.ts";
 import { runInDocker } from "../../matrix/docker/runner.ts";
 import { findProcesses } from "../../matrix/run/leftovers.ts";
 import { newOwner } from "../../matrix/run/owner.ts";
 import type { Outcome } from "../../matrix/runners/runner.ts";
-import { baseImage, docker } from "../docker/docker.ts";
+import { listContainers } from "../../scripts/tools/docker/containers.ts";
+import type { Engine } from "../../scripts/tools/docker/engine.ts";
+import { buildImage, removeImage } from "../../scripts/tools/docker/images.ts";
+import { removeVolume } from "../../scripts/tools/docker/volumes.ts";
+import { baseImage } from "../docker/docker.ts";
 
 const owner = newOwner();
 let engine: Engine;
@@ -35,53 +37,8 @@ afterAll(() => {
 });
 
 /** Containers of runs on the engine. */
-const containers = async (run?: string): Promise<string[]> =>
-  (await docker(["ps", "-aq", "--filter", run === undefined ? "label=dxtensor.matrix=run" : `label=dxtensor.matrix.run=${run}`])).stdout
-    .split("\n")
-    .filter((id) => id !== "");
-
-describe("a container", () => {
-  const request = (script: string, more: Partial<ContainerRequest> = {}): { lines: string[]; request: ContainerRequest } => {
-    const lines: string[] = [];
-    const base = { image, command: ["bash", "-c", script], timeoutMs: 60_000, signal: new AbortController().signal, owner };
-    return { lines, request: { ...base, onLine: (line) => lines.push(line), ...more } };
-  };
-  afterEach(async () => {
-    const left = await containers(owner.run);
-    if (left.length > 0) throw new Error(`containers left behind: ${left.join(", ")}`);
-  });
-
-  it("gives its lines, its status and its files, and is gone", async () => {
-    mkdirSync(join(folder, "in"));
-    writeFileSync(join(folder, "in", "text"), "from outside");
-    let found = "";
-    const { lines, request: r } = request("cat /srv/in/text; echo; echo grün >&2; echo made >/srv/out; exit 3", {
-      archives: [["/srv", Buffer.concat(await Readable.from(tar.c({ cwd: folder, portable: true }, ["in"])).toArray())]],
-      after: async (container) => {
-        const archive = await container.getArchive({ path: "/srv/out" });
-        found = Buffer.concat(await Readable.from(archive as AsyncIterable<Buffer>).toArray()).toString();
-      },
-    });
-    const end = await runContainer(engine, r);
-    expect(end).toEqual({ code: 3, timedOut: false, outOfMemory: false });
-    expect(lines.toSorted()).toEqual(["from outside", "grün"]);
-    expect(found).toContain("made");
-  });
-
-  it("is ended when its time is over", async () => {
-    const { request: r } = request("echo up; exec sleep 1000", { timeoutMs: 2000 });
-    expect(await runContainer(engine, r)).toMatchObject({ timedOut: true });
-  });
-
-  it("is ended when the run is interrupted", async () => {
-    const controller = new AbortController();
-    const { request: r } = request("echo up; exec sleep 1000", {
-      signal: controller.signal,
-      onLine: () => controller.abort(new Error("interrupted")),
-    });
-    await expect(runContainer(engine, r)).rejects.toThrow("interrupted");
-  });
-});
+const containers = (run?: string) =>
+  listContainers(engine, run === undefined ? { "dxtensor.matrix": "run" } : { "dxtensor.matrix.run": run });
 
 /** What stands for an npm script that runs Microsoft's library: it reports, keeps something in the cache, and closes with a count. */
 const script = `
@@ -141,11 +98,11 @@ describe("a container whose platform names a script", () => {
     writeFileSync(join(context, "verify.cjs"), script);
     writeFileSync(join(context, "package.json"), JSON.stringify({ name: "x", scripts: { verify: "node verify.cjs" } }));
     writeFileSync(join(context, "Dockerfile"), `FROM ${image}\nENV PATH=/opt/node/bin:/usr/bin:/bin\nWORKDIR ${workFolder}\nCOPY . .\n`);
-    await docker(["build", "-q", "-t", made, context]);
+    await buildImage(engine, { image: made, context: { folder: context } });
   });
   afterAll(async () => {
-    await docker(["rmi", "-f", made]);
-    await docker(["volume", "rm", cacheVolume(platform)]);
+    await removeImage(engine, made, { force: true });
+    await removeVolume(engine, cacheVolume(platform));
   });
 
   it("passes by the script's own report, with its versions", async () => {
@@ -172,34 +129,17 @@ async function begin(): Promise<{
   runs: string;
 }> {
   const runs = join(folder, `runs-${Math.random()}`);
-  const events = execa(
-    "docker",
-    [
-      "events",
-      "--filter",
-      "label=dxtensor.matrix=run",
-      "--filter",
-      "event=create",
-      "--format",
-      '{{index .Actor.Attributes "dxtensor.matrix.run"}}',
-    ],
-    {
-      reject: false,
-      buffer: false,
-    },
-  );
   const child = start(runs);
-  const mine = new Promise<string>((resolve) => {
-    createInterface({ input: events.stdout }).on("line", (run) => {
-      if (existsSync(join(runs, run, "run.json"))) resolve(run);
-    });
-  });
-  const run = await Promise.race([
-    mine,
-    child.then(({ all }) => Promise.reject(new Error(`the run ended before it made a container: ${all}`))),
-  ]);
-  events.kill();
-  return { child, run, runs };
+  const ended = child.then(({ all }) => Promise.reject(new Error(`the run ended before it made a container: ${all}`)));
+  for (;;) {
+    const mine = (await containers()).map(({ labels }) => labels["dxtensor.matrix.run"]!);
+    const run = mine.find((name) => existsSync(join(runs, name, "run.json")));
+    if (run !== undefined) {
+      ended.catch(() => undefined);
+      return { child, run, runs };
+    }
+    await Promise.race([ended, delay(20)]);
+  }
 }
 
 const clean = (runs: string): Promise<{ stdout: string }> =>

@@ -19,11 +19,11 @@ import {
   ownerLabels,
   readOwner,
   readVariable,
-  startTime,
   variable,
   variableValue,
   type Owner,
 } from "../../matrix/run/owner.ts";
+import { startTime } from "../../scripts/tools/process.ts";
 import { describeResult, plainProgress } from "../../matrix/run/progress.ts";
 import { schedule, type Place } from "../../matrix/run/schedule.ts";
 import { sourcesOf } from "../../matrix/run/sources.ts";

@@ -1,24 +1,26 @@
 /** Pieces of an output into lines. */
 import { expect, it } from "vitest";
-import { lineReader, lineStream } from "../../scripts/tools/lines.ts";
+import { lineReader } from "../../scripts/tools/lines.ts";
 
-it("come whole out of pieces that cut characters and line ends", async () => {
+function read(pieces: Iterable<string>): string[] {
   const lines: string[] = [];
-  const stream = lineStream((line) => lines.push(line));
-  const bytes = Buffer.from("grün\r\nzwei\nrest");
-  for (const byte of bytes) stream.write(Buffer.from([byte]));
-  await new Promise<void>((resolve) => {
-    stream.end(resolve);
-  });
-  expect(lines).toEqual(["grün", "zwei", "rest"]);
+  const reader = lineReader((line) => lines.push(line));
+  for (const piece of pieces) reader.take(piece);
+  reader.end();
+  reader.end();
+  return lines;
+}
+
+it("come whole out of pieces that cut line ends", () => {
+  expect(read("grün\r\nzwei\nrest")).toEqual(["grün", "zwei", "rest"]);
 });
 
 it("are without colours, and the last needs no end", () => {
-  const lines: string[] = [];
-  const reader = lineReader((line) => lines.push(line));
-  for (const piece of ["\x1b[31mred\x1b[0m\n", "\n", "la", "st"]) reader.take(piece);
-  expect(lines).toEqual(["red", ""]);
-  reader.end();
-  reader.end();
-  expect(lines).toEqual(["red", "", "last"]);
+  expect(read(["\x1b[31mred\x1b[0m\n", "\n", "la", "st"])).toEqual(["red", "", "last"]);
+});
+
+it("are handed on in pieces where they do not end", () => {
+  const lines = read(Array.from({ length: 1000 }, () => "x".repeat(1000)));
+  expect(lines.length).toBeGreaterThan(10);
+  expect(lines.join("")).toBe("x".repeat(1_000_000));
 });

@@ -5,6 +5,7 @@ import { TestBuilder, type CTRFReport, type Test } from "ctrf";
 import { execa } from "execa";
 import { readCounts, type Counts } from "../../tools/counts.ts";
 import { writeCtrf } from "../../tools/ctrf.ts";
+import { runProgram } from "../../tools/program.ts";
 import { root, say } from "../../tools/project.ts";
 
 /** A driver on the processor is slow, and slower still when others use the processor too. */
@@ -26,6 +27,25 @@ interface ProgramOptions {
   readonly env?: Environment;
   readonly timeoutMs?: number;
   readonly verify?: (output: string) => string | null;
+}
+
+/** How a program ended, on this machine or in a container. */
+interface RunEnd {
+  readonly code: number | null;
+  readonly signal?: string | null;
+  readonly isLate: boolean;
+  readonly error?: string | null;
+  readonly text: string;
+}
+
+interface RunOptions {
+  readonly limitMs: number;
+  readonly verify?: (output: string) => string | null;
+}
+
+interface RunHow {
+  readonly limitMs: number;
+  readonly onText: (text: string) => void;
 }
 
 interface VitestOptions {
@@ -59,39 +79,37 @@ export class CellReport {
     if (status !== "passed") say(`${status}: ${name}${message === undefined ? "" : `: ${message}`}`);
   }
 
+  /** A program of this machine, as `run` tells of it. */
+  program(name: string, command: string, args: readonly string[], { env = {}, timeoutMs = 10 * 60_000, verify }: ProgramOptions = {}) {
+    return this.run(name, { limitMs: timeoutMs, ...(verify === undefined ? {} : { verify }) }, ({ limitMs, onText }) =>
+      runProgram(command, args, { cwd: root, env, limitMs, onText, isGroup: false }),
+    );
+  }
+
   /**
-   * A program whose last line is "N passed, N failed": one result each, its name with its number. One that fails without a count is one failure.
+   * What ends with a line "N passed, N failed": one result each, its name with its number. What fails without a count is one failure.
    * verify: given the output it returns what is wrong, or null.
    */
-  async program(
-    name: string,
-    command: string,
-    args: readonly string[],
-    { env = {}, timeoutMs = 10 * 60_000, verify }: ProgramOptions = {},
-  ) {
-    const start = performance.now();
+  async run(name: string, { limitMs, verify }: RunOptions, start: (how: RunHow) => Promise<RunEnd>): Promise<void> {
+    const begun = performance.now();
     say(`\n== ${name}`);
-    const child = execa(command, args, { cwd: root, env, stdin: "ignore", all: true, buffer: true, reject: false, timeout: timeoutMs });
-    child.all.pipe(this.#out, { end: false });
-    const done = await child;
-    const counts = done.all
-      .split("\n")
-      .map(readCounts)
-      .findLast((found) => found !== null) ?? { passed: 0, failed: 0, skipped: 0 };
-    const durationMs = performance.now() - start;
-    const lines = done.all.split("\n");
+    const done = await start({ limitMs, onText: (text) => void this.#out.write(text) });
+    const lines = done.text.split("\n");
+    const counts = lines.map(readCounts).findLast((found) => found !== null) ?? { passed: 0, failed: 0, skipped: 0 };
+    const durationMs = performance.now() - begun;
     const failures = lines.filter((line) => line.startsWith("FAILED "));
     for (let i = 0; i < counts.passed; i++) this.#quietly(`${name} ${i + 1}`, "passed", i === 0 ? durationMs : 0, name);
     for (let i = 0; i < counts.failed; i++) this.add(`${name}: ${failures[i] ?? "failed"}`, "failed", { suite: [name] });
     for (const line of lines.filter((text) => text.startsWith("skipped "))) this.#quietly(line, "skipped", 0, name);
-    let problem = verify?.(done.all) ?? null;
-    if (done.timedOut) problem = `not done after ${timeoutMs / 1000} s`;
-    else if (done.failed && counts.failed === 0)
-      problem = `ended with ${done.signal ?? `status ${done.exitCode}`}: ${lines.findLast((line) => line !== "") ?? ""}`;
+    let problem = verify?.(done.text) ?? null;
+    if (done.isLate) problem = `not done after ${limitMs / 1000} s`;
+    else if (done.code !== 0 && counts.failed === 0) {
+      const how = done.error ?? `ended with ${done.signal ?? `status ${done.code}`}`;
+      problem = `${how}: ${lines.findLast((line) => line !== "") ?? ""}`;
+    }
     if (problem !== null) this.add(name, "failed", { message: problem, suite: [name] });
     else if (counts.passed + counts.failed === 0) this.add(name, "passed", { durationMs, suite: [name] });
-    say(`== ${name}: ${counts.passed} passed, ${counts.failed + (problem === null ? 0 : 1)} failed (${seconds(start)} s)`);
-    return done;
+    say(`== ${name}: ${counts.passed} passed, ${counts.failed + (problem === null ? 0 : 1)} failed (${seconds(begun)} s)`);
   }
 
   #quietly(name: string, status: "passed" | "skipped", durationMs: number, suite: string): void {

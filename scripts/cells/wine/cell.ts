@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { execa, type Options } from "execa";
 import { installPackages } from "../../tools/apt.ts";
 import { debootstrap } from "../../tools/debian.ts";
+import { withEngine } from "../../tools/docker/engine.ts";
+import { importImage } from "../../tools/docker/images.ts";
 import { ask } from "../../tools/program.ts";
 import { ScriptError, say } from "../../tools/project.ts";
 import { cellFolder, cellRoot, hostPackages, insideCell, recipe, sources, stages } from "./recipe.ts";
@@ -188,33 +190,18 @@ export function cellVersions() {
 /** The cell as a container image without a base, whose entry point runs Windows programs. */
 export async function makeImage(name: string) {
   needCell();
-  const pack = execa(
-    "tar",
-    ["-C", cellRoot(), "--one-file-system", "--exclude=./opt/dxtensor/shader-cache/*", "--exclude=./opt/dxtensor/vkd3d", "-c", "."],
-    {
-      stdout: "pipe",
-      buffer: false,
-    },
-  );
-  const load = execa(
-    "docker",
-    [
-      "import",
-      "--change",
-      "WORKDIR /work",
-      "--change",
-      'ENTRYPOINT ["/opt/dxtensor/run.sh"]',
-      "--change",
-      'CMD ["node.exe", "--version"]',
-      "-",
-      name,
-    ],
-    { stdin: pack.stdout, reject: false },
-  );
-  const [, done] = await Promise.all([pack, load]);
-  if (done.failed)
-    throw new ScriptError("IMAGE", `docker import failed: ${done.stderr || done.shortMessage}`, "Is a Docker engine running?");
-  return done.stdout.trim();
+  return withEngine(async (engine) => {
+    const left = ["./opt/dxtensor/shader-cache/*", "./opt/dxtensor/vkd3d"].map((path) => `--exclude=${path}`);
+    const pack = execa("tar", ["-C", cellRoot(), "--one-file-system", ...left, "-c", "."], { buffer: false });
+    const changes = ["WORKDIR /work", 'ENTRYPOINT ["/opt/dxtensor/run.sh"]', 'CMD ["node.exe", "--version"]'];
+    try {
+      const [id] = await Promise.all([importImage(engine, { image: name, from: pack.stdout, changes }), pack]);
+      return id;
+    } finally {
+      // It waits for ever for a reader that is gone.
+      pack.kill();
+    }
+  });
 }
 
 export async function removeCell() {

@@ -1,11 +1,14 @@
-// A Docker engine: whether one answers, starting Debian's where none does, and stopping only what was started here.
+// Debian's Docker engine, started where none answers; only what was started here is stopped.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
-import { installPackages } from "./apt.ts";
-import { withLock } from "./lock.ts";
-import { ScriptError, cacheFolder, say } from "./project.ts";
+import { installPackages } from "../apt.ts";
+import { withLock } from "../lock.ts";
+import { startTime } from "../process.ts";
+import { cacheFolder, say } from "../project.ts";
+import { findEngine } from "./engine.ts";
+import { EngineError } from "./errors.ts";
 
 const folder = () => process.env.DXTENSOR_DOCKER_FOLDER || cacheFolder("docker");
 const socket = "unix:///var/run/docker.sock";
@@ -14,24 +17,8 @@ const containerdPidFile = "/var/run/docker/containerd/containerd.pid";
 
 const read = (path: string) => (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
 
-/** Start time of a process in the kernel's ticks, "" when there is none: a pid that was given again is another process. */
-function startTime(pid: number) {
-  const stat = read(`/proc/${pid}/stat`);
-  return stat === "" ? "" : (stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "");
-}
-
-/** The server that `docker` talks to: {version, host}, or {version: null, problem}. */
-export async function findEngine() {
-  const host = process.env.DOCKER_HOST || "the default context's engine";
-  const done = await execa("docker", ["version", "--format", "{{.Server.Version}}"], { reject: false, timeout: 20_000 });
-  if (done.exitCode === 0 && done.stdout.trim() !== "") return { version: done.stdout.trim(), host };
-  const problem =
-    done.code === "ENOENT" ? "there is no docker program" : (done.stderr || done.shortMessage || "").trim().split("\n").at(-1);
-  return { version: null, host, problem };
-}
-
 function explain(reason: string) {
-  return new ScriptError(
+  return new EngineError(
     "NO_ENGINE",
     `No Docker engine answers, and none can be started here: ${reason}.`,
     "Install and start one (Debian, Ubuntu: sudo apt-get install -y docker.io; Windows, macOS: Docker Desktop), or name one in DOCKER_HOST.",
@@ -45,6 +32,7 @@ async function installEngine() {
   const there = async (program: string) =>
     !(await execa("sh", ["-c", `command -v ${program}`], { reject: false, env: environment })).failed;
   const missing = [];
+  // The program `docker` is for people, and for the dev container's tool.
   if (!(await there("dockerd")) || !(await there("docker"))) missing.push("docker.io");
   if (!(await there("iptables"))) missing.push("iptables");
   if (missing.length === 0) return null;
@@ -95,7 +83,7 @@ async function launch() {
 
 /**
  * An engine that answers: {version, host, started, installed}. One that is there already is used and never touched; else, as root
- * on Linux, Debian's is installed if it is missing and started. Throws a ScriptError NO_ENGINE where that is not possible.
+ * on Linux, Debian's is installed if it is missing and started. Throws NO_ENGINE where that is not possible.
  */
 export async function ensureEngine() {
   const known = async () => {
@@ -128,7 +116,7 @@ export async function stopEngine() {
   process.kill(pid, "SIGTERM");
   // Containers that ignore the signal are given ten seconds by the engine.
   for (let i = 0; startTime(pid) === start || read(pidFile) === String(pid); i++) {
-    if (i === 600) throw new ScriptError("ENGINE_STAYS", `dockerd (process ${pid}) did not end within 60 s of SIGTERM.`);
+    if (i === 600) throw new EngineError("ENGINE_STAYS", `dockerd (process ${pid}) did not end within 60 s of SIGTERM.`);
     await delay(100);
   }
   return { stopped: true, reason: `process ${pid} ended` };

@@ -1,15 +1,20 @@
-/**
- * An engine behind ssh, as a socket of this machine. One connection carries everything, ssh's own configuration holds and the host's
- * key is checked, none of which the engine library's own ssh does.
- */
+// An engine behind ssh, as a socket of this machine. One connection carries everything, ssh's own configuration holds and the host's
+// key is checked, none of which the client library's own ssh does.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { startProgram } from "../../scripts/tools/program.ts";
-import { MatrixError } from "../errors.ts";
-import { folderName, variable, variableValue, type Owner } from "../run/owner.ts";
-import type { Address } from "./resolve.ts";
+import { onExit } from "signal-exit";
+import { startProgram } from "../program.ts";
+import type { Address } from "./address.ts";
+import { EngineError } from "./errors.ts";
+
+/** By which what a dead process has left is found. */
+export interface Mark {
+  /** Begins the names of its folders. */
+  readonly folder?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 export interface Forward {
   readonly socket: string;
@@ -26,26 +31,30 @@ export const sshArguments = (address: Extract<Address, { kind: "ssh" }>, socket:
   address.destination,
 ];
 
-export async function forward(address: Extract<Address, { kind: "ssh" }>, owner: Owner, timeoutMs = 30_000): Promise<Forward> {
+export async function forward(address: Extract<Address, { kind: "ssh" }>, mark: Mark = {}, timeoutMs = 30_000): Promise<Forward> {
   // A socket's path has 107 characters at most.
-  const folder = mkdtempSync(join(tmpdir(), folderName(owner)));
+  const folder = mkdtempSync(join(tmpdir(), mark.folder ?? "dxtensor-engine-"));
   const socket = join(folder, "s");
   const running = startProgram("ssh", sshArguments(address, socket), {
     stdout: "ignore",
-    env: { [variable]: variableValue(owner) },
+    ...(mark.env === undefined ? {} : { env: mark.env }),
     keep: 2000,
   });
   const ended = running.done.then((end) => end.error ?? (end.text.trim().split("\n").at(-1) || `ssh ended with status ${end.code}`));
+  const drop = (): void => rmSync(folder, { recursive: true, force: true });
+  const forget = onExit(drop);
   const close = async (): Promise<void> => {
     running.end();
     await ended;
-    rmSync(folder, { recursive: true, force: true });
+    drop();
+    forget();
   };
   for (const end = Date.now() + timeoutMs; !existsSync(socket);) {
     const problem = await Promise.race([ended, delay(50)]);
     if (problem === undefined && Date.now() < end) continue;
     await close();
-    throw new MatrixError(
+    throw new EngineError(
+      "NO_ENGINE",
       `no way to the engine on ${address.destination}: ${problem ?? `ssh made no connection within ${timeoutMs / 1000} s`}`,
     );
   }

@@ -1,9 +1,9 @@
-/** Which engine a name means, by Docker's own rules. Pure but for reading the context files. */
+// Which engine a name means, by Docker's own rules. Pure but for reading the context files.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { MatrixError } from "../errors.ts";
+import { EngineError } from "./errors.ts";
 
 export type Address =
   | { readonly kind: "socket"; readonly path: string }
@@ -28,7 +28,11 @@ export function parseAddress(text: string, certificates: string | null): Address
   if (text.startsWith("unix://")) return { kind: "socket", path: text.slice("unix://".length) };
   if (text.startsWith("npipe://")) return { kind: "socket", path: text.slice("npipe://".length) };
   if (!/^(ssh|tcp|https?):\/\/[^/]/.test(text))
-    throw new MatrixError(`"${text}" is no address of an engine`, "Known are unix://, npipe://, tcp:// and ssh:// addresses.");
+    throw new EngineError(
+      "ENGINE_ADDRESS",
+      `"${text}" is no address of an engine`,
+      "Known are unix://, npipe://, tcp:// and ssh:// addresses.",
+    );
   const url = new URL(text.replace(/^tcp:/, "http:"));
   if (url.protocol === "ssh:") {
     const user = url.username === "" ? "" : `${decodeURIComponent(url.username)}@`;
@@ -47,17 +51,17 @@ function readJson(file: string): Record<string, unknown> {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
   } catch (error) {
-    throw new MatrixError(`${file} can't be read: ${(error as Error).message}`);
+    throw new EngineError("ENGINE_ADDRESS", `${file} can't be read: ${(error as Error).message}`);
   }
 }
 
 function contextAddress(name: string, { folder }: Surroundings): Address {
   const id = createHash("sha256").update(name).digest("hex");
   const file = join(folder, "contexts", "meta", id, "meta.json");
-  if (!existsSync(file)) throw new MatrixError(`there is no Docker context "${name}"`, "docker context ls lists them.");
+  if (!existsSync(file)) throw new EngineError("ENGINE_ADDRESS", `there is no Docker context "${name}"`, "docker context ls lists them.");
   const { Endpoints } = readJson(file) as { Endpoints?: { docker?: { Host?: string } } };
   const host = Endpoints?.docker?.Host;
-  if (host === undefined) throw new MatrixError(`the Docker context "${name}" names no engine (${file})`);
+  if (host === undefined) throw new EngineError("ENGINE_ADDRESS", `the Docker context "${name}" names no engine (${file})`);
   const tls = join(folder, "contexts", "tls", id, "docker");
   return parseAddress(host, existsSync(tls) ? tls : null);
 }
