@@ -105,6 +105,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
           made->outputs[static_cast<size_t>(output)].tensor = *outputs[i];
   }
 
+  LayOut(&graph);
   const char* unsupported = nullptr;
   std::vector<GraphStep> steps = Fuse(graph, &unsupported);
   if (unsupported) {

@@ -23,6 +23,7 @@ struct GraphValue {
   int graph_input = -1;            // the graph input it is, -1 for a node's output
   std::vector<int> graph_outputs;  // the graph outputs that show it
   std::vector<uint8_t> constant;   // bytes of a CONSTANT node, else empty
+  bool has_room = false;           // behind the channels of each pixel, up to whole vectors
 };
 
 struct Graph {
@@ -42,6 +43,9 @@ struct GraphStep {
   const char* name = "";   // "GEMM", "fused elementwise (7)": for profiles, traces and tests
   std::vector<int> nodes;  // that it computes
 };
+
+// Lets values between convolutions have their channels side by side. In fast/channels_last.cpp.
+void LayOut(Graph* graph);
 
 // Chooses kernels and fuses: elementwise chains become one blocked pass, bias and activation go into GEMM and CONVOLUTION,
 // into the latter batch norm by given statistics and a residual too; identities and slices that only move an offset vanish, and steps that

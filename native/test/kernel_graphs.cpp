@@ -7,7 +7,7 @@
 #include "../software/validate.h"
 #include "cases/random.h"
 #include "describe.h"
-#include "kernel_run.h"
+#include "graph_run.h"
 #include "kernel_test.h"
 
 namespace dxtensor::test {
@@ -320,34 +320,6 @@ class GraphMaker {
   std::vector<bool> read_;
 };
 
-std::vector<ExactBytes> ValueMemory(const Graph& graph, const std::vector<Bytes>& inputs) {
-  std::vector<ExactBytes> memory;
-  for (const GraphValue& value : graph.values) {
-    memory.emplace_back(static_cast<size_t>(value.size_in_bytes));
-    const Bytes* bytes = value.graph_input >= 0   ? &inputs[static_cast<size_t>(value.graph_input)]
-                         : value.constant.empty() ? nullptr
-                                                  : &value.constant;
-    if (bytes) std::memcpy(memory.back().data(), bytes->data(), bytes->size());
-  }
-  return memory;
-}
-
-void RunStep(const software::Kernel& kernel, const std::vector<const uint8_t*>& in, const std::vector<uint8_t*>& out) {
-  std::vector<uint8_t> scratch(kernel.ScratchBytes() + 64);
-  kernel.Run({in.data(), out.data(), scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64});
-}
-
-std::string Describe(const Graph& graph) {
-  std::string text;
-  for (const GraphNode& node : graph.nodes) {
-    text += "\n      " + Text(node.desc) + " <-";
-    for (int value : node.inputs) text += " " + std::to_string(value);
-    text += " ->";
-    for (int value : node.outputs) text += " " + std::to_string(value);
-  }
-  return text;
-}
-
 void FusedGraphs(Suite& suite) {
   std::mt19937 random(suite.seed);
   size_t nodes = 0, steps_in_all = 0, chains = 0, held = 0;
@@ -364,31 +336,10 @@ void FusedGraphs(Suite& suite) {
       held += !std::strcmp(step.name, "CONVOLUTION (fused)") && step.inputs.size() > 9 && step.inputs[9].value >= 0;
     }
     std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), fused = ValueMemory(graph, maker.inputs_);
-    for (const GraphNode& node : graph.nodes) {
-      std::vector<const uint8_t*> in;
-      std::vector<uint8_t*> out;
-      for (int value : node.inputs) in.push_back(value < 0 ? nullptr : plain[static_cast<size_t>(value)].data());
-      for (int value : node.outputs) out.push_back(value < 0 ? nullptr : plain[static_cast<size_t>(value)].data());
-      RunStep(*software::MakePlainKernel(node.desc), in, out);
-    }
-    for (const GraphStep& step : steps) {
-      std::vector<const uint8_t*> in;
-      std::vector<uint8_t*> out;
-      for (const auto& o : step.inputs) in.push_back(o.value < 0 ? nullptr : fused[static_cast<size_t>(o.value)].data() + o.offset);
-      for (const auto& o : step.outputs) out.push_back(o.value < 0 ? nullptr : fused[static_cast<size_t>(o.value)].data() + o.offset);
-      RunStep(*step.kernel, in, out);
-    }
-    for (size_t v = 0; v < graph.values.size(); ++v)
-      for (int output : graph.values[v].graph_outputs) {
-        const TensorDesc& t = maker.outputs_[static_cast<size_t>(output)];
-        auto bytes = [](const ExactBytes& memory) { return Bytes(memory.data(), memory.data() + memory.size()); };
-        const std::string difference = Difference(Unpack(bytes(fused[v]), t), Unpack(bytes(plain[v]), t), {1e-3, 1e-4});
-        if (!difference.empty()) {
-          std::string names;
-          for (const GraphStep& step : steps) names += std::string("\n      step ") + step.name;
-          throw Failure{"graph " + std::to_string(round) + ", value " + std::to_string(v) + ": " + difference + Describe(graph) + names};
-        }
-      }
+    RunNodes(graph, plain);
+    RunSteps(steps, fused);
+    const std::string difference = CompareOutputs(graph, maker.outputs_, fused, plain, {1e-3, 1e-4});
+    if (!difference.empty()) throw Failure{"graph " + std::to_string(round) + ", " + difference + Describe(graph) + Describe(steps)};
   }
   CHECK(steps_in_all < nodes);
   CHECK(suite.rounds < 100 || (chains > 0 && held > 0));

@@ -121,6 +121,8 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
   s.has_bias = desc.Tensor("BiasTensor").has_value();
   s.bias_row = s.has_bias ? StrideOf(*desc.Tensor("BiasTensor"), 1) : 0;
   s.adds = end.adds;
+  s.input_has_room = end.input_has_room;
+  s.output_has_room = end.output_has_room;
   s.activations = std::move(activations);
   s.holds = end.holds;
   if (IsFloat32(s.out_type)) s.limits = LimitsOf(s.activations);

@@ -25,6 +25,8 @@ struct ConvolutionEnd {
   bool holds = false;
   // How it is stored; null: as the operator's output.
   const schema::TensorDesc* stored = nullptr;
+  // Whether memory up to whole vectors of kMaxWidth belongs to each pixel of the input, of the result.
+  bool input_has_room = false, output_has_room = false;
 };
 
 // Null for what it does not cover.

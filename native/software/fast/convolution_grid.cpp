@@ -47,10 +47,12 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   rows_ = shape.rows;
   channels_ = shape.channels;
   uses_winograd_ = depth_ > 0 && Winograd::Fits(shape, dim_);
+  uses_pixels_ = !uses_winograd_ && depth_ > 0 && Pixels::Fits(shape, dim_);
   if (uses_winograd_) winograd_ = Winograd(shape, dim_, out_start);
+  else if (uses_pixels_) pixels_ = Pixels(shape, dim_, out_start);
   else if (depth_ > 0) PlanFlat(shape);
-  direct_ = direct_ && !flat_.used;
-  if (!direct_ && depth_ > 0 && !flat_.used && !uses_winograd_)
+  direct_ = direct_ && !flat_.used && !uses_pixels_;
+  if (!direct_ && depth_ > 0 && !flat_.used && !uses_winograd_ && !uses_pixels_)
     product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
 }
 
@@ -76,6 +78,7 @@ void ConvolutionGrid::Merge() {
 
 size_t ConvolutionGrid::ScratchBytes() const {
   if (uses_winograd_) return winograd_.PreparedBytes() + winograd_.ScratchBytes();
+  if (uses_pixels_) return pixels_.PreparedBytes() + pixels_.ScratchBytes();
   if (direct_) return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
   return flat_.used ? FlatScratchBytes() : product_.ScratchBytes();
 }
@@ -84,6 +87,7 @@ size_t ConvolutionGrid::ScratchBytes() const {
 size_t ConvolutionGrid::PreparedBytes() const {
   if (direct_ || depth_ == 0) return 0;
   if (uses_winograd_) return winograd_.PreparedBytes();
+  if (uses_pixels_) return pixels_.PreparedBytes();
   if (flat_.used) return PacksFlat() ? static_cast<size_t>(FlatFilterFloats()) * sizeof(float) : 0;
   return product_.PreparedBytes();
 }
@@ -272,6 +276,7 @@ void ConvolutionGrid::PrepareWinograd(const ConvolutionShape& shape, const Kerne
 void ConvolutionGrid::Prepare(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const {
   if (!PreparedBytes()) return;
   if (uses_winograd_) PrepareWinograd(shape, arguments, to);
+  else if (uses_pixels_) pixels_.Prepare(shape, arguments, to);
   else if (flat_.used) PackFlat(shape, arguments, reinterpret_cast<float*>(to));
   else product_.Prepare(GridSource(*this, shape, arguments), to);
 }
@@ -281,6 +286,12 @@ void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& 
     if (!prepared) PrepareWinograd(shape, arguments, arguments.scratch);
     winograd_.Run(shape, arguments, reinterpret_cast<const float*>(prepared ? prepared : arguments.scratch),
                   reinterpret_cast<float*>(arguments.scratch + winograd_.PreparedBytes()));
+    return;
+  }
+  if (uses_pixels_) {
+    if (!prepared) pixels_.Prepare(shape, arguments, arguments.scratch);
+    pixels_.Run(shape, arguments, reinterpret_cast<const float*>(prepared ? prepared : arguments.scratch),
+                reinterpret_cast<float*>(arguments.scratch + pixels_.PreparedBytes()));
     return;
   }
   if (direct_) {

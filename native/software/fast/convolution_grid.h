@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "convolution_pixels.h"
 #include "convolution_shape.h"
 #include "convolution_winograd.h"
 #include "panel_product.h"
@@ -89,8 +90,9 @@ class ConvolutionGrid {
   bool grows_ = false;  // output offsets grow with the column
   bool packs_runs_ = false, direct_ = false;
   Flat flat_;
-  bool uses_winograd_ = false;
+  bool uses_winograd_ = false, uses_pixels_ = false;
   Winograd winograd_;
+  Pixels pixels_;
   int64_t images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;
   PanelProduct product_;
 };

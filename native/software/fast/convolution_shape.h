@@ -39,6 +39,9 @@ struct ConvolutionShape {
   bool holds = false;            // inputs 5 and 6 are the limits of the result, of which it becomes the nearer one; NaN stays
   std::optional<Limits> limits;  // where the result is float32 and the activations only hold it: EndTile does all
 
+  bool input_has_room = false, output_has_room = false;  // behind the channels of each pixel, up to whole vectors
+
+  Limits LimitsIn(const KernelArguments& arguments) const;
   bool Activates() const { return holds || !activations.empty(); }
 
   // Bias or normalisation of n sums of an output channel, of all groups.
@@ -51,9 +54,6 @@ struct ConvolutionShape {
   // place `offset` on, side by side.
   void EndTile(const KernelArguments& arguments, int64_t channel, int64_t rows, const float* sums, int64_t stride, int64_t offset,
                int64_t n) const;
-
- private:
-  Limits LimitsIn(const KernelArguments& arguments) const;
 };
 
 inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }

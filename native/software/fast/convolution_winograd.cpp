@@ -34,6 +34,12 @@ bool HasThreeSideBySide(const GridDimension& d) {
   }
   return found[0] && found[1] && found[2];
 }
+// With channels side by side.
+bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& x) {
+  return shape.in_channel == 1 && x.in_size > 1 && x.in_stride > 1;
+}
+bool WritesPixels(const ConvolutionShape& shape, const GridDimension& x) { return shape.out_row == 1 && x.count > 1 && x.out_stride > 1; }
+
 bool IsAllowed() {
   const char* text = std::getenv("DXTENSOR_SOFTWARE_WINOGRAD");
   return !text || text[0] != '0';
@@ -46,7 +52,8 @@ bool Winograd::Fits(const ConvolutionShape& shape, const GridDimension* dimensio
   if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0 || !HasThreeSideBySide(y) || !HasThreeSideBySide(x)) return false;
   if (shape.groups != 1 || shape.channels < kLeastChannels || shape.rows < kLeastChannels) return false;
   if (!IsFloat32(shape.in_type) || !IsFloat32(shape.out_type)) return false;
-  if ((x.in_size > 1 && x.in_stride != 1) || (x.count > 1 && x.out_stride != 1)) return false;
+  if (x.in_size > 1 && x.in_stride != 1 && !ReadsPixels(shape, x)) return false;
+  if (x.count > 1 && x.out_stride != 1 && !WritesPixels(shape, x)) return false;
   // Cycles, of sums in order and of these: the products, the turns, and the filter that is read once.
   const auto k = static_cast<double>(shape.channels), m = static_cast<double>(RoundUp(shape.rows, Table().tile_columns));
   const auto tiles = static_cast<double>(shape.images * Divide(y.count, kOutputs) * Divide(x.count, kOutputs));
@@ -58,6 +65,8 @@ bool Winograd::Fits(const ConvolutionShape& shape, const GridDimension* dimensio
 
 Winograd::Winograd(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
     : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start), first_y_(LeastOffset(y_)), first_x_(LeastOffset(x_)) {
+  reads_pixels_ = ReadsPixels(shape, x_);
+  writes_pixels_ = WritesPixels(shape, x_);
   channels_ = shape.channels;
   rows_ = shape.rows;
   images_ = shape.images;
@@ -112,9 +121,34 @@ void Winograd::Prepare(const FilterPacker& pack, uint8_t* to) const {
   });
 }
 
+// The same where the input's channels lie side by side: only tiles at the edges are copied, with zeros around.
+void Winograd::TurnPixels(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
+                          float* to) const {
+  const int64_t count = std::min(channels_at_once_, channels_ - channel), step = RoundUp(count, kMaxWidth);
+  const int64_t start_y = line % tiles_y_ * kOutputs + first_y_;
+  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]) + line / tiles_y_ * shape.in_image + channel;
+  const bool reads_whole = step == count || shape.input_has_room, inside_y = start_y >= 0 && start_y + kInputs <= y_.in_size;
+  for (int64_t tile = 0; tile < tiles_x_; ++tile) {
+    const int64_t start_x = tile * kOutputs + first_x_;
+    const float* from = in + start_y * y_.in_stride + start_x * x_.in_stride;
+    int64_t x_step = x_.in_stride, y_step = y_.in_stride;
+    if (!reads_whole || !inside_y || start_x < 0 || start_x + kInputs > x_.in_size) {
+      std::memset(cells, 0, static_cast<size_t>(kInputs * kInputs * step) * sizeof(float));
+      for (int64_t y = std::max<int64_t>(0, -start_y); y < std::min(kInputs, y_.in_size - start_y); ++y)
+        for (int64_t x = std::max<int64_t>(0, -start_x); x < std::min(kInputs, x_.in_size - start_x); ++x)
+          std::memcpy(cells + (y * kInputs + x) * step, from + y * y_step + x * x_step, static_cast<size_t>(count) * sizeof(float));
+      from = cells;
+      x_step = step;
+      y_step = kInputs * step;
+    }
+    Table().winograd_input(to + tile * tile_step_ + channel, place_step_, from, x_step, y_step, step);
+  }
+}
+
 // Some channels of a line of tiles, `cells` and then `to` their places.
 void Winograd::TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
                          float* to) const {
+  if (reads_pixels_) return TurnPixels(shape, arguments, line, channel, cells, to);
   const IsaTable& table = Table();
   const int64_t count = std::min(channels_at_once_, channels_ - channel), step = RoundUp(count, kMaxWidth);
   const int64_t length = tiles_x_ * kOutputs + 2, start_y = line % tiles_y_ * kOutputs + first_y_;
@@ -155,6 +189,22 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
     table.winograd_output(cells + x * kOutputs * step, step, length * step, sums + x * sum_step_ + row, sum_place_step_, end, step);
   const int64_t start_y = line % tiles_y_ * kOutputs, lines = std::min(kOutputs, y_.count - start_y);
   const int64_t to = out_start_ + line / tiles_y_ * shape.out_image + row * shape.out_row + start_y * y_.out_stride;
+  if (writes_pixels_) {
+    auto* out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
+    const float* added = shape.adds ? reinterpret_cast<const float*>(arguments.inputs[4]) + to : nullptr;
+    const Limits held = shape.limits ? shape.LimitsIn(arguments) : Limits();
+    for (int64_t y = 0; y < lines; ++y) {
+      float* sums = cells + y * length * step;
+      if (!shape.limits) {
+        for (int64_t x = 0; x < x_.count && added; ++x)
+          table.axpy(sums + x * step, added + y * y_.out_stride + x * x_.out_stride, 1, count);
+        shape.Activate(arguments, sums, x_.count * step);
+      }
+      const float* more = shape.limits && added ? added + y * y_.out_stride : nullptr;
+      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, {nullptr, more, held.low, held.high}, x_.count, count);
+    }
+    return;
+  }
   if (shape.adds) {
     float* added = cells + kOutputs * length * step;
     for (int64_t y = 0; y < lines; ++y) {

@@ -31,6 +31,8 @@ class Winograd {
  private:
   void TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
                  float* to) const;
+  void TurnPixels(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
+                  float* to) const;
   void Multiply(const float* filter, const float* places, int64_t task, int64_t tiles, float* sums) const;
   void TurnOutput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t row, const float* sums,
                   const float* ends, float* cells) const;
@@ -39,6 +41,7 @@ class Winograd {
 
   GridDimension y_, x_;
   int64_t out_start_ = 0, first_y_ = 0, first_x_ = 0;  // the input cell of the first tile
+  bool reads_pixels_ = false, writes_pixels_ = false;  // channels lie side by side
   int64_t channels_ = 0, rows_ = 0, images_ = 0;
   int64_t tiles_y_ = 0, tiles_x_ = 0;            // of an image
   int64_t lines_ = 0;                            // of tiles, that are computed together

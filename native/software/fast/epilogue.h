@@ -2,6 +2,7 @@
 // Immutable.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,7 +21,9 @@ std::optional<Activations> FusedActivations(const schema::OperatorDesc& host);
 
 // To which they hold a number, where they do nothing else and NaN stays.
 struct Limits {
-  float low, high;
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+
+  bool Holds() const { return low > -std::numeric_limits<float>::infinity() || high < std::numeric_limits<float>::infinity(); }
 };
 std::optional<Limits> LimitsOf(const Activations& activations);
 

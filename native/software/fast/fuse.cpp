@@ -363,16 +363,25 @@ class Fuser {
     return {place.value, place.offset};
   }
 
-  static std::unique_ptr<Kernel> MakeProduct(const Group& group) {
+  std::unique_ptr<Kernel> MakeProduct(const Group& group) const {
     if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
-    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored});
+    const bool input_has_room = graph_.values[static_cast<size_t>(group.product_inputs[0])].has_room;
+    const bool output_has_room = graph_.values[static_cast<size_t>(group.result)].has_room;
+    return MakeConvolutionKernel(group.product, {group.norm ? &*group.norm : nullptr, group.adds, group.after, group.holds, &group.stored,
+                                                 input_has_room, output_has_room});
+  }
+
+  bool HasRoom(const Group& group) const {
+    return graph_.values[static_cast<size_t>(group.product_inputs[0])].has_room ||
+           graph_.values[static_cast<size_t>(group.result)].has_room;
   }
 
   bool Emit(const Group& group, std::vector<GraphStep>* steps, const char** unsupported) {
-    if (group.is_product && group.nodes.size() > 1) {
+    const bool is_convolution = group.is_product && group.product.type() == DML_OPERATOR_CONVOLUTION;
+    if (group.is_product && (group.nodes.size() > 1 || (is_convolution && HasRoom(group)))) {
       GraphStep step;
       step.kernel = MakeProduct(group);
-      step.name = group.product.type() == DML_OPERATOR_GEMM ? "GEMM (fused)" : "CONVOLUTION (fused)";
+      step.name = group.nodes.size() == 1 ? "CONVOLUTION" : is_convolution ? "CONVOLUTION (fused)" : "GEMM (fused)";
       step.nodes = group.nodes;
       for (int v : group.product_inputs) step.inputs.push_back(OperandOf(v));
       step.outputs.push_back(OperandOf(group.result));

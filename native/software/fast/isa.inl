@@ -1,6 +1,7 @@
 // The table of one instruction set. The including file defines DX_ISA and DX_TABLE, the name of the function that returns it.
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #if DX_ISA == 3
 #include <arm_neon.h>
@@ -20,6 +21,7 @@ namespace {
 #include "winograd_block.inl"
 #include "pack_lines.inl"
 #include "tile_end.inl"
+#include "pixel_tile.inl"
 #include "reduce_block.inl"
 #include "norm_block.inl"
 #include "random_block.inl"
@@ -40,6 +42,7 @@ const IsaTable& DX_TABLE() {
                                  kTiles,
                                  kStridedTiles,
                                  kTapsTiles,
+                                 AllPixelTiles(std::make_integer_sequence<int, kMostPixelVectors>()),
                                  CopyRows,
                                  EndTile,
                                  PackRows,

@@ -52,6 +52,33 @@ struct TileEnd {
   float low, high;                // infinite: nothing to hold
 };
 
+// Pixels by channels of a convolution whose channels lie side by side.
+struct PixelTile {
+  const float* in;  // of the first pixel; the next one's lies in_step further
+  int64_t in_step;
+  const int64_t* offsets;  // of what each tap reads
+  const int64_t* cells;    // and of its weights
+  int64_t taps, length;    // floats that a tap reads side by side; where each channel is by itself: channels, in whole vectors
+  const float* filter;     // for each float of a tap a line of weights, one for each channel of the tile
+  float* out;
+  int64_t out_step;
+  const float* added;  // or null
+  int64_t added_step;
+  const float *center, *factor, *shift;  // of each channel, or null: (sum - center) * factor + shift, before the addition
+  float low, high;                       // what is beyond becomes the nearer one; NaN stays
+  bool holds;
+};
+using PixelTileKernel = void (*)(const PixelTile&);
+
+struct PixelTiles {
+  static constexpr int kMostVectors = 4, kMostPixels = 14, kFilterPixels = 4;
+
+  int vectors;               // of a tile: from 1 on
+  int pixels[kMostVectors];  // by vectors less one: of the largest tile
+  PixelTileKernel tiles[kMostVectors][kMostPixels];
+  PixelTileKernel filters[kFilterPixels];  // each channel by itself
+};
+
 // Of a set of numbers: their mean and the sum of squared distances from it.
 struct Moments {
   double count = 0, mean = 0, squares = 0;
@@ -84,6 +111,7 @@ struct IsaTable {
   const GemmTile* tiles;
   const StridedTile* strided_tiles;
   const TapsTile* taps_tiles;
+  PixelTiles pixel_tiles;
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
   // The first n of each row of a tile, ended; `to` may be `sums`.

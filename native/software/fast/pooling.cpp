@@ -178,6 +178,10 @@ class PoolingKernel : public Kernel {
   int64_t line_floats_ = 0;  // of a line of the image with what lies outside on both sides, for whole vectors of places
 };
 
+float LowestOf(DML_TENSOR_DATA_TYPE type) {
+  return type == DML_TENSOR_DATA_TYPE_FLOAT16 ? -65504.0f : std::numeric_limits<float>::lowest();
+}
+
 class AveragePooling final : public PoolingKernel {
  public:
   explicit AveragePooling(const schema::OperatorDesc& desc)
@@ -202,6 +206,56 @@ class AveragePooling final : public PoolingKernel {
   }
   bool counts_padding_;
   std::vector<float> counts_;  // of a window's cells along the line
+};
+
+// Where channels lie side by side, pixel by pixel: maxima or averages.
+class PixelPooling final : public PoolingKernel {
+ public:
+  static bool Fits(const schema::TensorDesc& in, const schema::TensorDesc& out) {
+    const Grid image(in), places(out);
+    auto has_pixels = [](const Grid& g) {
+      return g.channel_stride == 1 && g.floats.type == DML_TENSOR_DATA_TYPE_FLOAT32 && g.plane() > 1 && !g.packed();
+    };
+    return in.rank == 4 && has_pixels(image) &&
+           (has_pixels(places) || (places.plane() == 1 && places.channel_stride == 1 && out.data_type == DML_TENSOR_DATA_TYPE_FLOAT32));
+  }
+  PixelPooling(const schema::OperatorDesc& desc, bool is_average)
+      : PoolingKernel(desc, *desc.Inputs()[0], *desc.Outputs()[0]),
+        is_average_(is_average),
+        counts_padding_(is_average && desc.Get<bool>("IncludePadding")) {}
+
+ private:
+  int64_t OwnFloats() const override { return 0; }
+  void Plane(const KernelArguments&, int64_t, float*) const override {}
+  void Run(const KernelArguments& a) const override {
+    const IsaTable& table = Table();
+    const int64_t cells = window_.size[1] * window_.size[2], work = places_.size[2] * places_.channels * cells;
+    const auto* in = reinterpret_cast<const float*>(a.inputs[0]);
+    auto* out = reinterpret_cast<float*>(a.outputs[0]);
+    ThreadPool::Get().ParallelFor(
+        0, places_.images * places_.size[1], std::max<int64_t>(1, 40000 / work), [&](int64_t first, int64_t last, int) {
+          std::vector<int64_t> rows(static_cast<size_t>(cells));
+          for (int64_t i = first; i < last; ++i) {
+            const int64_t image = i / places_.size[1], y = i % places_.size[1];
+            for (int64_t x = 0; x < places_.size[2]; ++x) {
+              int count = 0;
+              for (int64_t ky = 0; ky < window_.size[1]; ++ky)
+                for (int64_t kx = 0; kx < window_.size[2] && y_.Inside(y, ky); ++kx)
+                  if (x_.Inside(x, kx))
+                    rows[static_cast<size_t>(count++)] =
+                        image * image_.image_stride + y_.Position(y, ky) * image_.stride[1] + x_.Position(x, kx) * image_.stride[2];
+              float* to = out + image * places_.image_stride + y * places_.stride[1] + x * places_.stride[2];
+              if (!is_average_) {
+                table.max_rows(to, in, rows.data(), count, LowestOf(image_.floats.type), places_.channels);
+                continue;
+              }
+              table.sum_rows(to, in, rows.data(), count, 0, places_.channels);
+              table.scale_shift(to, to, 1 / static_cast<float>(counts_padding_ ? cells : count), 0, places_.channels);
+            }
+          }
+        });
+  }
+  bool is_average_, counts_padding_;
 };
 
 class AveragePoolingGrad final : public PoolingKernel {
@@ -233,10 +287,6 @@ class AveragePoolingGrad final : public PoolingKernel {
   }
   bool counts_padding_;
 };
-
-float LowestOf(DML_TENSOR_DATA_TYPE type) {
-  return type == DML_TENSOR_DATA_TYPE_FLOAT16 ? -65504.0f : std::numeric_limits<float>::lowest();
-}
 
 // The largest element of each window of a line, and where it is: of equals the first. NaN never is; -infinity counts as the least
 // finite number, so that a window of nothing else gives that and its first cell.
@@ -357,12 +407,15 @@ std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc) {
     if (window.padding[d] + window.size[d] * window.dilation[d] + longest * window.stride[d] > kMostPlane) return nullptr;
   switch (desc.type()) {
     case DML_OPERATOR_AVERAGE_POOLING:
-    case DML_OPERATOR_AVERAGE_POOLING1: return std::make_unique<AveragePooling>(desc);
+    case DML_OPERATOR_AVERAGE_POOLING1:
+      if (PixelPooling::Fits(*desc.Inputs()[0], places)) return std::make_unique<PixelPooling>(desc, true);
+      return std::make_unique<AveragePooling>(desc);
     case DML_OPERATOR_AVERAGE_POOLING_GRAD: return std::make_unique<AveragePoolingGrad>(desc);
     case DML_OPERATOR_MAX_POOLING:
     case DML_OPERATOR_MAX_POOLING1:
     case DML_OPERATOR_MAX_POOLING2:
       if (desc.Outputs().size() > 1 && desc.Outputs()[1]) return std::make_unique<MaxPoolingWithIndices>(desc);
+      if (PixelPooling::Fits(*desc.Inputs()[0], places)) return std::make_unique<PixelPooling>(desc, false);
       return std::make_unique<MaxPooling>(desc);
     case DML_OPERATOR_MAX_POOLING_GRAD: return std::make_unique<MaxPoolingGrad>(desc);
     default: return nullptr;

@@ -1,0 +1,366 @@
+#include "convolution_pixels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "thread_pool.h"
+
+namespace dxtensor::software::fast {
+
+namespace {
+
+constexpr int64_t kMostTaps = 256;
+constexpr int64_t kMostCopy = 1 << 22;     // floats of turned images at once
+constexpr int64_t kBlockFloats = 1 << 15;  // of the input, that a task reads for each panel again
+constexpr int64_t kPanelFloats = 1 << 17;  // of the filter, that a task reads for each block again
+constexpr int64_t kTaskWork = 200000;      // multiply-adds
+constexpr int64_t kFewChannels = 8;        // whose taps of a line are joined
+
+int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
+
+bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
+  return shape.in_channel == 1 && y.in_size * x.in_size > 1 && (x.in_size == 1 || x.in_stride > 1);
+}
+bool WritesPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
+  return shape.out_row == 1 && y.count * x.count > 1 && (x.count == 1 || x.out_stride > 1);
+}
+
+}  // namespace
+
+struct Pixels::Room {
+  const float *filter, *copies;
+  const float* ends;  // center, factor and shift of each row, or null
+};
+
+bool Pixels::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
+  const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
+  if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0) return false;
+  if (y.taps.empty() || x.taps.empty() || y.taps.size() * x.taps.size() > kMostTaps) return false;
+  if (!IsFloat32(shape.in_type) || !IsFloat32(shape.out_type) || !IsFloat32(shape.filter_type)) return false;
+  const bool reads = ReadsPixels(shape, y, x), writes = WritesPixels(shape, y, x);
+  if (!reads && !writes) return false;
+  if (!reads && x.in_size > 1 && x.in_stride != 1) return false;
+  if (!writes && x.count > 1 && x.out_stride != 1) return false;
+  if (shape.groups == 1) return !writes || shape.rows % kMaxWidth == 0 || shape.output_has_room;
+  if (!reads || !writes) return false;
+  if (shape.channels == 1 && shape.rows == 1) return shape.groups % kMaxWidth == 0 || (shape.input_has_room && shape.output_has_room);
+  return shape.rows % kMaxWidth == 0;
+}
+
+Pixels::Pixels(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
+    : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start) {
+  images_ = shape.images;
+  groups_ = shape.groups;
+  rows_ = shape.rows;
+  channels_ = shape.channels;
+  by_channel_ = groups_ > 1 && rows_ == 1 && channels_ == 1;
+  turns_input_ = !ReadsPixels(shape, y_, x_);
+  turns_output_ = !WritesPixels(shape, y_, x_);
+  in_step_ = x_.in_stride;
+  in_line_ = y_.in_stride;
+  out_step_ = x_.out_stride;
+  run_ = channels_;
+  if (by_channel_) run_ = RoundUp(groups_, kMaxWidth);
+  if (turns_input_) {
+    int64_t least = x_.taps[0].offset, most = least;
+    bool side_by_side = true;
+    for (size_t t = 0; t < x_.taps.size(); ++t) {
+      least = std::min(least, x_.taps[t].offset);
+      most = std::max(most, x_.taps[t].offset);
+      side_by_side &= x_.taps[t].offset == x_.taps[0].offset + static_cast<int64_t>(t);
+    }
+    joins_taps_ = side_by_side && channels_ <= kFewChannels;
+    in_step_ = joins_taps_ ? channels_ : RoundUp(channels_, kMaxWidth);
+    const int64_t right = std::max<int64_t>(0, (x_.count - 1) * x_.in_step + most - (x_.in_size - 1));
+    left_ = joins_taps_ ? std::max<int64_t>(0, -least) : 0;
+    in_line_ = (left_ + x_.in_size + (joins_taps_ ? right : 0)) * in_step_;
+    line_floats_ = in_line_;
+    if (joins_taps_) run_ *= static_cast<int64_t>(x_.taps.size());
+    images_at_once_ = std::clamp<int64_t>(kMostCopy / std::max<int64_t>(CopiedFloats(), 1), 1, images_);
+  } else {
+    images_at_once_ = images_;
+  }
+  PlanTasks();
+}
+
+// Cuts a line of outputs where the taps that lie in the input change, and then into tiles of nearly the same size.
+void Pixels::PlanTiles(int64_t most) {
+  tiles_.clear();
+  auto taps_of = [&](int64_t x, size_t* first, size_t* last) {
+    *first = 0;
+    *last = x_.taps.size();
+    if (joins_taps_) return;
+    // Taps are in the filter's order, which may be either one.
+    auto inside = [&](size_t t) {
+      const int64_t at = x * x_.in_step + x_.taps[t].offset;
+      return at >= 0 && at < x_.in_size;
+    };
+    while (*first < *last && !inside(*first)) ++*first;
+    while (*first < *last && !inside(*last - 1)) --*last;
+  };
+  for (int64_t x = 0; x < x_.count;) {
+    Tile tile{x, 1, 0, 0};
+    taps_of(x, &tile.first_tap, &tile.last_tap);
+    size_t first, last;
+    while (x + tile.count < x_.count) {
+      taps_of(x + tile.count, &first, &last);
+      if (first != tile.first_tap || last != tile.last_tap) break;
+      ++tile.count;
+    }
+    const int64_t pieces = Divide(tile.count, most);
+    for (int64_t i = 0; i < pieces; ++i) {
+      const int64_t begin = tile.count * i / pieces, end = tile.count * (i + 1) / pieces;
+      tiles_.push_back({x + begin, end - begin, tile.first_tap, tile.last_tap});
+    }
+    x += tile.count;
+  }
+}
+
+void Pixels::PlanTasks() {
+  const IsaTable& table = Table();
+  const PixelTiles& kernels = table.pixel_tiles;
+  const int64_t threads = ThreadPool::Get().size(), taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
+  const int64_t lines = images_at_once_ * y_.count;
+  if (by_channel_) {
+    PlanTiles(PixelTiles::kFilterPixels);
+    const auto tiles = static_cast<int64_t>(tiles_.size());
+    const int64_t all = lines * tiles, work = PixelTiles::kFilterPixels * run_ * taps * 4;  // four times as long as in a product
+    block_ = std::clamp<int64_t>(Divide(kTaskWork, work), 1, std::max<int64_t>(1, Divide(all, threads * 4)));
+    if (block_ > tiles / 2) block_ = RoundUp(block_, tiles);
+    blocks_ = Divide(all, block_);
+    return;
+  }
+  // By processor's cycles of a step, each two multiply-adds and two loads.
+  double least = std::numeric_limits<double>::max();
+  const int64_t most_vectors = std::min<int64_t>(kernels.vectors, Divide(rows_, table.width));
+  for (int64_t vectors = most_vectors; vectors >= 1; --vectors) {
+    PlanTiles(kernels.pixels[vectors - 1]);
+    double cost = 0;
+    for (int64_t left = Divide(rows_, table.width); left > 0; left -= vectors) {
+      const int64_t v = std::min(left, vectors);
+      for (const Tile& tile : tiles_)
+        cost += std::max(static_cast<double>(tile.count * v), static_cast<double>(tile.count + v)) * 0.5 + 0.5 +
+                static_cast<double>(4 * tile.count * v) / static_cast<double>(run_ * taps);
+    }
+    if (cost >= least) continue;
+    least = cost;
+    vectors_ = vectors;
+  }
+  width_ = vectors_ * table.width;
+  panels_ = Divide(rows_, width_);
+  PlanTiles(kernels.pixels[vectors_ - 1]);
+
+  const auto tiles = static_cast<int64_t>(tiles_.size());
+  const int64_t all = lines * tiles, pixels = std::max<int64_t>(1, x_.count / tiles);
+  const int64_t tile_floats = pixels * run_ * static_cast<int64_t>(y_.taps.size()) * std::min<int64_t>(x_.in_step, 2);
+  const int64_t panel_floats = run_ * taps / (joins_taps_ ? static_cast<int64_t>(x_.taps.size()) : 1) * width_;
+  block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(tile_floats, 1), 1, all);
+  panel_block_ = std::clamp<int64_t>(kPanelFloats / std::max<int64_t>(panel_floats, 1), 1, panels_);
+  // Some tasks for each thread, but none too small: of few pixels the panels are divided, since each is read from afar once then.
+  const int64_t wanted = threads == 1 ? 1 : threads * 4;
+  const int64_t work = pixels * width_ * run_ * taps;
+  auto tasks = [&] { return Divide(all, block_) * Divide(panels_, panel_block_) * groups_; };
+  while (tasks() < wanted && block_ * panel_block_ * work > kTaskWork) {
+    if (block_ > 1 && (block_ * tile_floats > panel_block_ * panel_floats || panel_block_ == 1)) block_ = Divide(block_, 2);
+    else if (panel_block_ > 1) panel_block_ = Divide(panel_block_, 2);
+    else break;
+  }
+  blocks_ = Divide(all, block_);
+  panel_blocks_ = Divide(panels_, panel_block_);
+}
+
+size_t Pixels::PreparedBytes() const {
+  if (by_channel_) return static_cast<size_t>(run_) * y_.taps.size() * x_.taps.size() * sizeof(float);
+  return static_cast<size_t>(groups_ * GroupFloats()) * sizeof(float);
+}
+
+size_t Pixels::ScratchBytes() const {
+  const int64_t copies = turns_input_ ? images_at_once_ * CopiedFloats() + kMaxWidth : 0;
+  return static_cast<size_t>(3 * RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth) + copies) * sizeof(float);
+}
+
+// By group, panel and tap: a line of the panel's rows for each channel. Where each channel is by itself: by tap.
+void Pixels::Prepare(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* bytes) const {
+  const IsaTable& table = Table();
+  const auto* filter = reinterpret_cast<const float*>(arguments.inputs[1]);
+  auto* to = reinterpret_cast<float*>(bytes);
+  const auto nx = static_cast<int64_t>(x_.taps.size()), taps = static_cast<int64_t>(y_.taps.size()) * nx;
+  auto cell = [&](int64_t tap) { return y_.taps[static_cast<size_t>(tap / nx)].cell + x_.taps[static_cast<size_t>(tap % nx)].cell; };
+  if (by_channel_) {
+    std::fill(to, to + run_ * taps, 0.0f);
+    for (int64_t tap = 0; tap < taps; ++tap)
+      table.pack_rows(to + tap * run_, groups_, groups_, filter + cell(tap), shape.filter_group, 0, 1);
+    return;
+  }
+  const int64_t grain = std::max<int64_t>(1, 40000 / (width_ * channels_));
+  ThreadPool::Get().ParallelFor(0, groups_ * panels_ * taps, grain, [&](int64_t first, int64_t last, int) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t tap = i % taps, panel = i / taps % panels_, group = i / taps / panels_;
+      const int64_t row = panel * width_, rows = std::min(width_, rows_ - row), width = PanelWidth(panel);
+      float* lines = to + group * GroupFloats() + (row * taps + tap * width) * channels_;
+      if (rows < width) std::fill(lines, lines + channels_ * width, 0.0f);
+      table.pack_rows(lines, width, rows, filter + group * shape.filter_group + row * shape.filter_row + cell(tap), shape.filter_row,
+                      shape.filter_channel, channels_);
+    }
+  });
+}
+
+// Center, factor and shift of each row of all groups; vectors behind the last one are read too.
+void Pixels::ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const {
+  const int64_t rows = groups_ * rows_, step = RoundUp(rows + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
+  float *center = ends, *factor = ends + step, *shift = ends + 2 * step;
+  std::fill(center, center + step, 0.0f);
+  std::fill(factor, factor + step, 1.0f);
+  std::fill(shift, shift + step, 0.0f);
+  if (shape.normalizes) {
+    const auto* from = reinterpret_cast<const float*>(arguments.inputs[3]);
+    for (int64_t row = 0; row < rows; ++row, from += 3) {
+      center[row] = from[0];
+      factor[row] = from[1];
+      shift[row] = from[2];
+    }
+  } else if (shape.has_bias) {
+    Table().load(shape.filter_type, reinterpret_cast<uint8_t*>(shift), arguments.inputs[2], shape.bias_row, rows);
+  }
+}
+
+void Pixels::TurnLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const {
+  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]) + image * shape.in_image + line * y_.in_stride;
+  if (joins_taps_) {
+    std::fill(to, to + left_ * in_step_, 0.0f);
+    std::fill(to + (left_ + x_.in_size) * in_step_, to + line_floats_, 0.0f);
+  }
+  Table().turn(to + left_ * in_step_, in_step_, in, shape.in_channel, channels_, x_.in_size);
+}
+
+int64_t Pixels::PanelWidth(int64_t panel) const { return std::min(width_, RoundUp(rows_ - panel * width_, Table().width)); }
+
+int64_t Pixels::GroupFloats() const {
+  return RoundUp(rows_, Table().width) * channels_ * static_cast<int64_t>(y_.taps.size() * x_.taps.size());
+}
+
+int64_t Pixels::FindTaps(const Tile& tile, int64_t line, int64_t tap_floats, int64_t* offsets, int64_t* cells) const {
+  const auto nx = static_cast<int64_t>(x_.taps.size());
+  int64_t count = 0;
+  for (size_t ty = 0; ty < y_.taps.size(); ++ty) {
+    const int64_t y = line * y_.in_step + y_.taps[ty].offset;
+    if (y < 0 || y >= y_.in_size) continue;
+    const int64_t start = y * in_line_ + (tile.first * x_.in_step + left_) * in_step_;
+    for (size_t tx = tile.first_tap; tx < tile.last_tap; ++tx) {
+      offsets[count] = start + x_.taps[tx].offset * in_step_;
+      const int64_t tap = static_cast<int64_t>(ty) * nx + static_cast<int64_t>(tx);
+      cells[count++] = tap * tap_floats;
+      if (joins_taps_) break;
+    }
+  }
+  return count;
+}
+
+void Pixels::Finish(const ConvolutionShape& shape, const KernelArguments& arguments, const Tile& tile, float* sums, int64_t step,
+                    int64_t channel, int64_t channels, int64_t to) const {
+  auto* out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
+  if (turns_output_ && shape.adds)
+    for (int64_t r = 0; r < channels; ++r) {
+      const auto* added = reinterpret_cast<const float*>(arguments.inputs[4]) + to + (channel + r) * shape.out_row;
+      for (int64_t p = 0; p < tile.count; ++p) sums[p * step + r] += added[p * out_step_];
+    }
+  if (shape.Activates()) shape.Activate(arguments, sums, tile.count * step);
+  if (turns_output_) {
+    Table().turn(out + channel * shape.out_row, shape.out_row, sums, step, tile.count, channels);
+    return;
+  }
+  Table().copy_rows(out + channel, out_step_, sums, step, 1, tile.count, channels);
+}
+
+void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image,
+                     int64_t task) const {
+  const PixelTiles& kernels = Table().pixel_tiles;
+  const auto tiles = static_cast<int64_t>(tiles_.size());
+  const int64_t group = task / blocks_ / panel_blocks_, rows = groups_ * rows_;
+  const int64_t first_panel = task / blocks_ % panel_blocks_ * panel_block_, last_panel = std::min(panels_, first_panel + panel_block_);
+  const int64_t images = std::min(images_at_once_, images_ - first_image), all = images * y_.count * tiles;
+  const int64_t first = task % blocks_ * block_, last = std::min(all, first + block_);
+  const int64_t end_step = RoundUp(rows + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
+  const bool ends_here = !turns_output_ && shape.limits;
+  const Limits limits = ends_here ? shape.LimitsIn(arguments) : Limits();
+  const int64_t taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
+  int64_t offsets[kMostTaps], cells[kMostTaps];
+  alignas(64) float sums[PixelTiles::kMostPixels * PixelTiles::kMostVectors * kMaxWidth];
+
+  auto begin = [&](int64_t at, int64_t tap_floats, PixelTile* t) {
+    const Tile& tile = tiles_[static_cast<size_t>(at % tiles)];
+    const int64_t line = at / tiles % y_.count, image = first_image + at / tiles / y_.count;
+    t->taps = FindTaps(tile, line, tap_floats, offsets, cells);
+    t->length = run_;
+    t->offsets = offsets;
+    t->cells = cells;
+    t->in_step = x_.in_step * in_step_;
+    t->in = turns_input_ ? room.copies + (image - first_image) * CopiedFloats()
+                         : reinterpret_cast<const float*>(arguments.inputs[0]) + image * shape.in_image + group * channels_;
+    t->low = limits.low;
+    t->high = limits.high;
+    t->holds = ends_here && limits.Holds();
+    return out_start_ + image * shape.out_image + line * y_.out_stride + tile.first * out_step_;
+  };
+  auto end = [&](int64_t row, int64_t to, PixelTile* t) {
+    t->center = room.ends ? room.ends + row : nullptr;
+    t->factor = room.ends ? room.ends + end_step + row : nullptr;
+    t->shift = room.ends ? room.ends + 2 * end_step + row : nullptr;
+    t->added = shape.adds && !turns_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + row : nullptr;
+    t->added_step = out_step_;
+  };
+  PixelTile t{};
+  if (by_channel_) {
+    for (int64_t at = first; at < last; ++at) {
+      const Tile& tile = tiles_[static_cast<size_t>(at % tiles)];
+      const int64_t to = begin(at, run_, &t);
+      t.filter = room.filter;
+      t.out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
+      t.out_step = out_step_;
+      end(0, to, &t);
+      kernels.filters[tile.count - 1](t);
+      for (int64_t p = 0; p < tile.count && !ends_here; ++p) shape.Activate(arguments, t.out + p * out_step_, run_);
+    }
+    return;
+  }
+  for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+    const int64_t row = panel * width_, width = PanelWidth(panel), vectors = width / Table().width;
+    for (int64_t at = first; at < last; ++at) {
+      const Tile& tile = tiles_[static_cast<size_t>(at % tiles)];
+      const int64_t to = begin(at, channels_ * width, &t);
+      t.filter = room.filter + group * GroupFloats() + row * taps * channels_;
+      t.out = ends_here ? reinterpret_cast<float*>(arguments.outputs[0]) + to + group * rows_ + row : sums;
+      t.out_step = ends_here ? out_step_ : width;
+      end(group * rows_ + row, to, &t);
+      kernels.tiles[vectors - 1][tile.count - 1](t);
+      if (!ends_here) Finish(shape, arguments, tile, sums, width, group * rows_ + row, std::min(width, rows_ - row), to);
+    }
+  }
+}
+
+void Pixels::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const {
+  ThreadPool& pool = ThreadPool::Get();
+  Room room{filter, nullptr, nullptr};
+  float* copies = scratch + 3 * RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
+  room.copies = copies;
+  if (shape.normalizes || shape.has_bias) {
+    ReadEnds(shape, arguments, scratch);
+    room.ends = scratch;
+  }
+  for (int64_t image = 0; image < images_; image += images_at_once_) {
+    const int64_t images = std::min(images_at_once_, images_ - image);
+    if (turns_input_)
+      pool.ParallelFor(0, images * y_.in_size, std::max<int64_t>(1, 20000 / line_floats_), [&](int64_t first, int64_t last, int) {
+        for (int64_t i = first; i < last; ++i)
+          TurnLine(shape, arguments, image + i / y_.in_size, i % y_.in_size, copies + i * line_floats_);
+      });
+    const int64_t tasks = blocks_ * panel_blocks_ * (by_channel_ ? 1 : groups_);
+    pool.ParallelFor(0, tasks, 1, [&](int64_t first, int64_t last, int) {
+      for (int64_t task = first; task < last; ++task) RunTask(shape, arguments, room, image, task);
+    });
+  }
+}
+
+}  // namespace dxtensor::software::fast

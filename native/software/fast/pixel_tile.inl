@@ -1,0 +1,136 @@
+// Tiles of convolutions whose channels lie side by side: some pixels by some vectors of channels, sums in registers. Included between
+// isa_begin.inl and isa_end.inl, after pack_lines.inl.
+
+#if DX_ISA == 2
+constexpr int kTileSums = 28, kMostPixelVectors = 4, kMostTilePixels = 14;
+#elif DX_ISA == 3
+constexpr int kTileSums = 24, kMostPixelVectors = 4, kMostTilePixels = 12;
+#else
+constexpr int kTileSums = 12, kMostPixelVectors = 3, kMostTilePixels = 12;
+#endif
+constexpr int64_t kStepsInSums = 768;  // sums are rounded less when they are not too long
+
+template <int... kIndices>
+using Sequence = std::integer_sequence<int, kIndices...>;
+
+template <int kPixel, int kVectors, int... v>
+DX_INLINE void MultiplyPixel(VF* sums, float value, const VF* weights, Sequence<v...>) {
+  const VF wide = SplatF(value);
+  ((sums[kPixel * kVectors + v] += wide * weights[v]), ...);
+}
+// Three pixels by one pointer.
+template <int kVectors, int... p>
+DX_INLINE void MultiplyStep(VF* sums, const float* const* in, int64_t step, const float* filter, Sequence<p...>) {
+  VF weights[kVectors];
+  for (int v = 0; v < kVectors; ++v) weights[v] = LoadF(filter + v * kWidth);
+  (MultiplyPixel<p, kVectors>(sums, in[p / 3][(p % 3) * step], weights, std::make_integer_sequence<int, kVectors>()), ...);
+}
+
+// Sums that are added to what is in memory, or begin it, and then begin anew.
+template <int... i>
+DX_INLINE void FlushTile(VF* sums, float* totals, bool goes_on, Sequence<i...>) {
+  (StoreF(totals + i * kWidth, goes_on ? LoadF(totals + i * kWidth) + sums[i] : sums[i]), ...);
+  ((sums[i] = VF{}), ...);
+}
+// What becomes of the sums of a vector of channels: see PixelTile.
+struct PixelEnd {
+  VF center, factor, shift, low, high;
+  bool scales, holds;
+
+  __attribute__((always_inline)) PixelEnd(const PixelTile& t, int64_t channel) {
+    scales = t.center != nullptr;
+    center = scales ? LoadF(t.center + channel) : VF{};
+    factor = scales ? LoadF(t.factor + channel) : VF{};
+    shift = scales ? LoadF(t.shift + channel) : VF{};
+    holds = t.holds;
+    low = SplatF(t.low);
+    high = SplatF(t.high);
+  }
+  __attribute__((always_inline)) VF operator()(VF x, const float* added) const {
+    if (scales) x = (x - center) * factor + shift;
+    if (added) x += LoadF(added);
+    if (holds) {
+      x = Select(x <= low, low, x);
+      x = Select(x >= high, high, x);
+    }
+    return x;
+  }
+};
+
+// `sums`: by pixel and vector.
+static void EndPixels(const float* sums, const PixelTile& t, int pixels, int vectors) {
+  for (int v = 0; v < vectors; ++v) {
+    const PixelEnd end(t, v * kWidth);
+    for (int p = 0; p < pixels; ++p)
+      StoreF(t.out + p * t.out_step + v * kWidth,
+             end(LoadF(sums + (p * vectors + v) * kWidth), t.added ? t.added + p * t.added_step + v * kWidth : nullptr));
+  }
+}
+
+template <int kPixels, int kVectors>
+void MultiplyPixels(const PixelTile& t) {
+  constexpr int kSums = kPixels * kVectors;
+  constexpr auto each = std::make_integer_sequence<int, kSums>();
+  VF sums[kSums] = {};
+  alignas(64) float totals[kSums * kWidth];
+  bool has_totals = false;
+  int64_t steps = 0;
+  for (int64_t tap = 0; tap < t.taps; ++tap) {
+    const float* from = t.in + t.offsets[tap];
+    const float* in[(kMostTilePixels + 2) / 3];
+    for (int i = 0; i < (kPixels + 2) / 3; ++i) in[i] = from + 3 * i * t.in_step;
+    const float* filter = t.filter + t.cells[tap];
+    for (int64_t left = t.length; left > 0;) {
+      if (steps == kStepsInSums) {
+        FlushTile(sums, totals, has_totals, each);
+        has_totals = true;
+        steps = 0;
+      }
+      const int64_t n = left < kStepsInSums - steps ? left : kStepsInSums - steps;
+      for (int64_t k = 0; k < n; ++k, filter += kVectors * kWidth) {
+        MultiplyStep<kVectors>(sums, in, t.in_step, filter, std::make_integer_sequence<int, kPixels>());
+        for (int i = 0; i < (kPixels + 2) / 3; ++i) ++in[i];
+      }
+      left -= n;
+      steps += n;
+    }
+  }
+  FlushTile(sums, totals, has_totals, each);
+  EndPixels(totals, t, kPixels, kVectors);
+}
+
+// Each channel by itself, for kPixels pixels of t.length channels.
+template <int kPixels>
+void FilterPixels(const PixelTile& t) {
+  for (int64_t c = 0; c < t.length; c += kWidth) {
+    VF sums[kPixels] = {};
+    for (int64_t tap = 0; tap < t.taps; ++tap) {
+      const VF weight = LoadF(t.filter + t.cells[tap] + c);
+      const float* in = t.in + t.offsets[tap] + c;
+      for (int p = 0; p < kPixels; ++p) sums[p] += LoadF(in + p * t.in_step) * weight;
+    }
+    const PixelEnd end(t, c);
+    for (int p = 0; p < kPixels; ++p) StoreF(t.out + p * t.out_step + c, end(sums[p], t.added ? t.added + p * t.added_step + c : nullptr));
+  }
+}
+
+// For a number of vectors the tiles of one pixel to as many as its sums leave room for.
+template <int kVectors, int... p>
+void AddPixelTiles(PixelTileKernel* to, Sequence<p...>) {
+  ((to[p] = MultiplyPixels<p + 1, kVectors>), ...);
+}
+template <int kVectors>
+constexpr int MostPixels() {
+  return kTileSums / kVectors < kMostTilePixels ? kTileSums / kVectors : kMostTilePixels;
+}
+template <int... v>
+PixelTiles AllPixelTiles(Sequence<v...>) {
+  PixelTiles all{};
+  all.vectors = static_cast<int>(sizeof...(v));
+  ((all.pixels[v] = MostPixels<v + 1>(), AddPixelTiles<v + 1>(all.tiles[v], std::make_integer_sequence<int, MostPixels<v + 1>()>())), ...);
+  all.filters[0] = FilterPixels<1>;
+  all.filters[1] = FilterPixels<2>;
+  all.filters[2] = FilterPixels<3>;
+  all.filters[3] = FilterPixels<4>;
+  return all;
+}
