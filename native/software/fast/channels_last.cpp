@@ -136,8 +136,8 @@ class LayoutPass {
     const GraphValue& v = graph_.values[value];
     if (v.graph_input >= 0 || !v.graph_outputs.empty() || !v.constant.empty() || uses_[value].empty()) return false;
     const TensorDesc& first = *TensorOf(uses_[value][0]);
-    if (!IsPlane(first) || first.sizes[1] < 2 || first.ElementCount() / first.sizes[1] * PixelStep(first.sizes[1]) > kMostElements)
-      return false;
+    const uint64_t step = PixelStep(first.sizes[1]), channels = first.sizes[1];
+    if (!IsPlane(first) || step * 5 > channels * 8 || first.ElementCount() / channels * step > kMostElements) return false;
     for (const User& user : uses_[value]) {
       const TensorDesc& t = *TensorOf(user);
       if (roles_[user.node] == Role::Foreign || !IsPacked4D(t) || !SameSizes(t, first) || t.data_type != first.data_type) return false;

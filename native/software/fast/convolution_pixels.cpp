@@ -11,17 +11,27 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kMostTaps = 256;
-constexpr int64_t kMostCopy = 1 << 22;     // floats of turned images at once
-constexpr int64_t kBlockFloats = 1 << 15;  // of the input, that a task reads for each panel again
-constexpr int64_t kPanelFloats = 1 << 17;  // of the filter, that a task reads for each block again
-constexpr int64_t kTaskWork = 200000;      // multiply-adds
-constexpr int64_t kFewChannels = 8;        // whose taps of a line are joined
+constexpr int64_t kMostCopy = 1 << 22;                   // floats of turned images at once
+constexpr int64_t kBlockFloats = 1 << 15;                // of the input, that a task reads for each panel again
+constexpr int64_t kPanelFloats = 1 << 17;                // of the filter, that a task reads for each block again
+constexpr int64_t kTaskWork = 200000;                    // multiply-adds
+constexpr int64_t kFewColumns = 256, kWorkPerTurn = 90;  // multiply-adds for each element that is turned
+constexpr int64_t kPackedFloats = 1 << 14;               // that are turned at once
+constexpr int64_t kFewChannels = 8;                      // whose taps of a line are joined
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
 
 bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   return shape.in_channel == 1 && y.in_size * x.in_size > 1 && (x.in_size == 1 || x.in_stride > 1);
+}
+// Few columns, which fill vectors badly, and enough to do with each that both sides are worth a turn.
+bool GainsByTurns(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
+  const int64_t columns = y.count * x.count, depth = shape.channels * static_cast<int64_t>(y.taps.size() * x.taps.size());
+  const int64_t turned = shape.channels * y.in_size * x.in_size + shape.rows * columns;
+  const int64_t computed = RoundUp(shape.rows, Table().width);  // of which few rows leave much unused
+  return shape.groups == 1 && columns <= kFewColumns && computed * 4 <= shape.rows * 5 &&
+         shape.rows * columns * depth >= kWorkPerTurn * turned;
 }
 bool WritesPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   return shape.out_row == 1 && y.count * x.count > 1 && (x.count == 1 || x.out_stride > 1);
@@ -40,7 +50,7 @@ bool Pixels::Fits(const ConvolutionShape& shape, const GridDimension* dimensions
   if (y.taps.empty() || x.taps.empty() || y.taps.size() * x.taps.size() > kMostTaps) return false;
   if (!IsFloat32(shape.in_type) || !IsFloat32(shape.out_type) || !IsFloat32(shape.filter_type)) return false;
   const bool reads = ReadsPixels(shape, y, x), writes = WritesPixels(shape, y, x);
-  if (!reads && !writes) return false;
+  if (!reads && !writes && !GainsByTurns(shape, y, x)) return false;
   if (!reads && x.in_size > 1 && x.in_stride != 1) return false;
   if (!writes && x.count > 1 && x.out_stride != 1) return false;
   if (shape.groups == 1) return !writes || shape.rows % kMaxWidth == 0 || shape.output_has_room;
@@ -194,6 +204,9 @@ void Pixels::Prepare(const ConvolutionShape& shape, const KernelArguments& argum
       table.pack_rows(to + tap * run_, groups_, groups_, filter + cell(tap), shape.filter_group, 0, 1);
     return;
   }
+  bool is_even = taps > 1 && taps * width_ <= kPackedFloats && shape.filter_channel == taps;
+  for (int64_t tap = 0; tap < taps; ++tap) is_even &= cell(tap) == tap;
+  if (is_even) return PrepareEvenly(shape, filter, to);
   const int64_t grain = std::max<int64_t>(1, 40000 / (width_ * channels_));
   ThreadPool::Get().ParallelFor(0, groups_ * panels_ * taps, grain, [&](int64_t first, int64_t last, int) {
     for (int64_t i = first; i < last; ++i) {
@@ -203,6 +216,30 @@ void Pixels::Prepare(const ConvolutionShape& shape, const KernelArguments& argum
       if (rows < width) std::fill(lines, lines + channels_ * width, 0.0f);
       table.pack_rows(lines, width, rows, filter + group * shape.filter_group + row * shape.filter_row + cell(tap), shape.filter_row,
                       shape.filter_channel, channels_);
+    }
+  });
+}
+
+// The same where a channel's taps lie side by side in their order: all of some channels are turned, then their lines put where they belong.
+void Pixels::PrepareEvenly(const ConvolutionShape& shape, const float* filter, float* to) const {
+  const IsaTable& table = Table();
+  const auto taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
+  const int64_t at_once = kPackedFloats / (taps * width_), pieces = Divide(channels_, at_once);
+  ThreadPool::Get().ParallelFor(0, groups_ * panels_ * pieces, 2, [&](int64_t first, int64_t last, int) {
+    alignas(64) float turned[kPackedFloats];
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t channel = i % pieces * at_once, panel = i / pieces % panels_, group = i / pieces / panels_;
+      const int64_t count = std::min(at_once, channels_ - channel);
+      const int64_t row = panel * width_, rows = std::min(width_, rows_ - row), width = PanelWidth(panel);
+      if (rows < width) std::fill(turned, turned + kPackedFloats, 0.0f);
+      const float* from = filter + group * shape.filter_group + row * shape.filter_row + channel * shape.filter_channel;
+      for (int64_t r = 0; r < rows; r += kMaxWidth)  // few lines of memory at once
+        table.pack_rows(turned + r, width, std::min<int64_t>(kMaxWidth, rows - r), from + r * shape.filter_row, shape.filter_row, 1,
+                        count * taps);
+      float* lines = to + group * GroupFloats() + (row * taps * channels_ + channel * width);
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t c = 0; c < count; ++c)
+          std::memcpy(lines + (tap * channels_ + c) * width, turned + (c * taps + tap) * width, static_cast<size_t>(width) * sizeof(float));
     }
   });
 }

@@ -1,5 +1,6 @@
 // A convolution whose input or output has its channels side by side (channels last): tiles of some pixels of a line by some channels,
-// which need no packing of the input and no whole vectors of columns. A side that lies otherwise is turned on the way.
+// which need no packing of the input and no whole vectors of columns. A side that lies otherwise is turned on the way, both where columns
+// are few.
 //
 // Immutable; Run uses the thread pool.
 #pragma once
@@ -32,6 +33,7 @@ class Pixels {
   struct Room;
   void PlanTiles(int64_t most);
   void PlanTasks();
+  void PrepareEvenly(const ConvolutionShape& shape, const float* filter, float* to) const;
   void ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const;
   void TurnLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const;
   void RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image, int64_t task) const;
