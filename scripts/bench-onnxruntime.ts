@@ -86,7 +86,7 @@ await main(async () => {
   await makeCell();
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(stage, { recursive: true });
-  cpSync(prebuiltWindows, join(stage, "prebuilds", "win32-x64"), { recursive: true });
+  cpSync(prebuiltWindows("x64"), join(stage, "prebuilds", "win32-x64"), { recursive: true });
   const { name, version, type } = JSON.parse(readFileSync(at("package.json"), "utf8"));
   writeFileSync(join(stage, "package.json"), JSON.stringify({ name, version, type }));
   await bundleProgram(at("bench", "onnxruntime", "peer.ts"), join(stage, "bench", "peer.mjs"));

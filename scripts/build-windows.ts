@@ -1,26 +1,32 @@
-// npm run build:windows: the addon, the software adapter and the native test programs for Windows x64, made on Linux by mingw-w64.
-import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
+// npm run build:windows: the addon, the software adapter and the native test programs for Windows, made on Linux by mingw-w64 or zig.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { canInstall, installPackages } from "./tools/apt.ts";
 import { ask } from "./tools/program.ts";
-import { ScriptError, at, headers, main, say, tool } from "./tools/project.ts";
+import { ScriptError, at, headers, main, root, say, tool } from "./tools/project.ts";
 import { headersProblem } from "./lib/headers.ts";
 import { withLock } from "./tools/lock.ts";
 import { runStep } from "./tools/steps.ts";
+import { triplets, type Architecture } from "./lib/sysroot.ts";
 import { buildWindows, prebuiltWindows, windowsFiles, windowsPrograms } from "./lib/windows-files.ts";
+import { windowsProblems } from "./lib/windows-image.ts";
+import { ensureZigTools } from "./lib/zig.ts";
 
 const help = `npm run build:windows [-- OPTIONS]
 
 Cross-compiles for Windows x64: dxtensor.node and dxtensor_software.dll into prebuilds/win32-x64, where the library looks for them there, and the
 test programs into build/windows. Quick when nothing changed. Needs mingw-w64 (Debian, Ubuntu: g++-mingw-w64-x86-64-posix); on Windows itself
-npm run build does it.
+npm run build does it. For arm64 (prebuilds/win32-arm64, build/windows-arm64) the compiler is zig's, which is fetched into the cache.
 
-  --runtime  leave the test programs out
-  --fresh    configure anew
-  --json     one line of JSON on stdout: {ok, files, programs} or {ok, code, message, hint}
-  --help     this text`;
+  --arch NAME  x64 or arm64 (x64)
+  --runtime    leave the test programs out
+  --fresh      configure anew
+  --json       one line of JSON on stdout: {ok, files, programs} or {ok, code, message, hint}
+  --help       this text`;
+
+const isArchitecture = (name: string): name is Architecture => Object.hasOwn(triplets, name);
 
 const compiler = "x86_64-w64-mingw32-g++-posix";
 
@@ -36,29 +42,47 @@ async function needCompiler() {
   throw new ScriptError("TOOLS_MISSING", `${compiler} was not found.`, `Debian, Ubuntu: ${install}`);
 }
 
-/** Builds what is out of date; gives the files of the package and the test programs. */
-export async function buildForWindows({ isRuntimeOnly = false, isFresh = false } = {}) {
-  if (process.platform === "win32") throw new ScriptError("PLATFORM", "This is Windows: npm run build makes everything here.");
+/** CMake's settings for a compiler, which is there afterwards. */
+async function compilerSettings(arch: Architecture): Promise<Readonly<Record<string, string>>> {
+  if (arch === "arm64") return { CMAKE_TOOLCHAIN_FILE: at("native", "cmake", "zig.cmake"), DXTENSOR_ZIG_TOOLS: await ensureZigTools() };
   await needCompiler();
+  return { CMAKE_TOOLCHAIN_FILE: at("native", "cmake", "mingw.cmake") };
+}
+
+interface WindowsBuild {
+  readonly arch?: Architecture;
+  readonly isRuntimeOnly?: boolean;
+  readonly isFresh?: boolean;
+}
+
+/** Builds what is out of date; gives the files of the package and the test programs. */
+export async function buildForWindows({ arch = "x64", isRuntimeOnly = false, isFresh = false }: WindowsBuild = {}) {
+  if (process.platform === "win32") throw new ScriptError("PLATFORM", "This is Windows: npm run build makes everything here.");
+  const settings = await compilerSettings(arch);
+  const [folder, prebuilt] = [buildWindows(arch), prebuiltWindows(arch)];
   const problem = headersProblem(headers);
   if (problem !== null) throw new ScriptError("HEADERS_MISSING", `No usable DirectX headers: ${problem}.`, "Run: npm run setup");
-  await withLock(at("build", "windows.lock"), async () => {
-    const isConfigured = ["build.ninja", "Makefile"].some((name) => existsSync(join(buildWindows, name)));
+  await withLock(`${folder}.lock`, async () => {
+    const isConfigured = ["build.ninja", "Makefile"].some((name) => existsSync(join(folder, name)));
     if (isFresh || !isConfigured) {
-      const args = [isFresh ? "reconfigure" : "configure", "-O", "build/windows", "--config", "Release", "--log-level", "warn"];
-      await runStep("CMake", tool("cmake-js"), [...args, `--CDCMAKE_TOOLCHAIN_FILE=${at("native", "cmake", "mingw.cmake")}`]);
+      const args = [isFresh ? "reconfigure" : "configure", "-O", relative(root, folder), "--config", "Release", "--log-level", "warn"];
+      const defines = Object.entries(settings).map(([name, value]) => `--CD${name}=${value}`);
+      await runStep("CMake", tool("cmake-js"), [...args, ...defines]);
     }
     const targets = isRuntimeOnly ? ["--target", "dxtensor_addon", "dxtensor_software"] : [];
-    await runStep("The build for Windows", "cmake", ["--build", buildWindows, "--parallel", String(availableParallelism()), ...targets]);
-    mkdirSync(prebuiltWindows, { recursive: true });
+    await runStep("The build for Windows", "cmake", ["--build", folder, "--parallel", String(availableParallelism()), ...targets]);
+    mkdirSync(prebuilt, { recursive: true });
     for (const name of windowsFiles) {
-      copyFileSync(join(buildWindows, "Release", name), join(prebuiltWindows, `${name}.new`));
-      renameSync(join(prebuiltWindows, `${name}.new`), join(prebuiltWindows, name));
+      const made = join(folder, "Release", name);
+      const problems = windowsProblems(name, readFileSync(made), arch);
+      if (problems.length > 0) throw new ScriptError("FOREIGN", `${made}: ${problems.join("; ")}.`);
+      copyFileSync(made, join(prebuilt, `${name}.new`));
+      renameSync(join(prebuilt, `${name}.new`), join(prebuilt, name));
     }
   });
   return {
-    files: windowsFiles.map((name) => join(prebuiltWindows, name)),
-    programs: isRuntimeOnly ? [] : windowsPrograms.map((name) => join(buildWindows, "native", "test", name)),
+    files: windowsFiles.map((name) => join(prebuilt, name)),
+    programs: isRuntimeOnly ? [] : windowsPrograms.map((name) => join(folder, "native", "test", name)),
   };
 }
 
@@ -68,13 +92,17 @@ if (process.argv[1] === at("scripts", "build-windows.ts")) {
     async () => {
       const { values } = parseArgs({
         options: {
+          arch: { type: "string", default: "x64" },
           runtime: { type: "boolean", default: false },
           fresh: { type: "boolean", default: false },
           json: { type: "boolean", default: false },
         },
       });
+      const { arch } = values;
+      if (!isArchitecture(arch))
+        throw new ScriptError("USAGE", `There is no build for "${arch}".`, `--arch takes ${Object.keys(triplets).join(" or ")}.`);
       const start = performance.now();
-      const made = await buildForWindows({ isRuntimeOnly: values.runtime, isFresh: values.fresh });
+      const made = await buildForWindows({ arch, isRuntimeOnly: values.runtime, isFresh: values.fresh });
       if (isJson) console.log(JSON.stringify({ ok: true, ...made }));
       else say(`build:windows: ${made.files.join(", ")} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
       return 0;

@@ -40,7 +40,7 @@ async function prepare() {
   await buildTypeScript(["src"]);
   await makeCell();
   say("verify:windows: bundling the tests");
-  const manifest = await bundleTests(stage, { native: prebuiltWindows, platform: "win32-x64" });
+  const manifest = await bundleTests(stage, { native: prebuiltWindows("x64"), platform: "win32-x64" });
   copyFileSync(at("dist", "bundle", "cli.js"), join(stage, "dist", "cli.js"));
   for (const program of programs) copyFileSync(program, join(stage, program.split(/[\\/]/).at(-1)!));
   mkdirSync(join(stage, "reports"), { recursive: true });

@@ -1,5 +1,5 @@
 # dxtensor_node_import_library(TARGET): links the target with what node.exe exports, by an import library made of the lists in
-# node-api-headers. The addon then loads in a host named node.exe only.
+# node-api-headers. The addon then loads in a host named node.exe only. A toolchain's file may set DXTENSOR_DLLTOOL.
 function(dxtensor_node_import_library target)
   set(lists "${CMAKE_SOURCE_DIR}/node_modules/node-api-headers/def")
   set(names "")

@@ -8,17 +8,18 @@ import { headersProblem } from "./headers.ts";
 import { withLock } from "../tools/lock.ts";
 import { runStep } from "../tools/steps.ts";
 import { ensureSysroot, triplets, type Architecture } from "./sysroot.ts";
+import { cannotZig } from "./zig.ts";
 import { buildForWindows } from "../build-windows.ts";
 
 const has = (command: string) => ask(command, ["--version"]) !== null;
 
-const architectureOf = (platform: string) => platform.replace("linux-", "") as Architecture;
+const architectureOf = (platform: string) => platform.split("-").at(-1) as Architecture;
 
 /** Why a platform's binaries can't be made on this machine, with what would help; null where they can. */
 export function cannotBuild(platform: string): string | null {
   if (process.platform !== "linux") return "released binaries are made on Linux";
   if (platform === "win32-x64") return null;
-  if (platform === "win32-arm64") return "no compiler in Debian's archive makes Windows binaries for arm64 (llvm-mingw does)";
+  if (platform === "win32-arm64") return cannotZig();
   const triplet = triplets[architectureOf(platform)];
   const name = triplet.startsWith("x86") ? "g++" : `g++-${triplet}`;
   return has(`${triplet}-g++`) ? null : `${triplet}-g++ was not found: sudo apt-get install -y --no-install-recommends ${name}`;
@@ -74,8 +75,8 @@ export async function buildLinuxTest(arch: Architecture, name: string): Promise<
 /** The files of a platform's package; builds what is out of date. */
 export async function buildPlatform(platform: string) {
   const start = performance.now();
-  const files =
-    platform === "win32-x64" ? (await buildForWindows({ isRuntimeOnly: true })).files : await buildLinux(architectureOf(platform));
+  const arch = architectureOf(platform);
+  const files = platform.startsWith("win32") ? (await buildForWindows({ arch, isRuntimeOnly: true })).files : await buildLinux(arch);
   say(`release: ${platform} built (${((performance.now() - start) / 1000).toFixed(0)} s)`);
   return files;
 }

@@ -9,8 +9,8 @@ import { pinnedDirectml } from "./directml.ts";
 import { ensureVkd3d, vkd3d } from "../vulkan/vkd3d.ts";
 
 export const platforms = ["linux-x64", "linux-arm64", "win32-x64", "win32-arm64"];
-/** Published with the main package, whatever else can be built. */
-export const optional = [...platforms.filter((name) => name !== "win32-arm64"), "directml-linux-x64", "vulkan-linux-x64"];
+/** Published with the main package. */
+export const optional = [...platforms, "directml-linux-x64", "vulkan-linux-x64"];
 
 /** What of package.json goes into the packages. */
 interface Manifest {
@@ -105,9 +105,14 @@ function place(file: string, folder: string, platform: string) {
   const target = join(folder, basename(file));
   copyFileSync(file, target);
   chmodSync(target, 0o755);
-  const strips: Readonly<Record<string, string>> = { "linux-x64": "x86_64-linux-gnu-strip", "linux-arm64": "aarch64-linux-gnu-strip" };
-  const strip = strips[platform] ?? "x86_64-w64-mingw32-strip";
-  ask(strip, ["--strip-unneeded", target]);
+  const strips: Readonly<Record<string, string>> = {
+    "linux-x64": "x86_64-linux-gnu-strip",
+    "linux-arm64": "aarch64-linux-gnu-strip",
+    "win32-x64": "x86_64-w64-mingw32-strip",
+  };
+  // zig's linker has left them out of the others.
+  const strip = strips[platform];
+  if (strip !== undefined) ask(strip, ["--strip-unneeded", target]);
 }
 
 /** @dxtensor/PLATFORM: the addon and the software adapter. */

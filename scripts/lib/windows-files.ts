@@ -1,8 +1,10 @@
-// What npm run build:windows makes, and where it lies.
+// What npm run build:windows makes for a processor, and where it lies.
 import { at } from "../tools/project.ts";
+import type { Architecture } from "./sysroot.ts";
 
-export const buildWindows = at("build", "windows");
+/** CMake's folder. */
+export const buildWindows = (arch: Architecture) => at("build", arch === "x64" ? "windows" : `windows-${arch}`);
 /** Where the library looks on Windows, in a repository and in a package. */
-export const prebuiltWindows = at("prebuilds", "win32-x64");
+export const prebuiltWindows = (arch: Architecture) => at("prebuilds", `win32-${arch}`);
 export const windowsFiles = ["dxtensor.node", "dxtensor_software.dll"];
 export const windowsPrograms = ["abi_suite.exe", "kernel_test.exe"];

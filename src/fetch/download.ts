@@ -1,6 +1,6 @@
 /** The wheel from a package index, without pip: the index's page names the file and its digest (PEP 503). */
 import { FetchFailure } from "./failure.ts";
-import { pinned, sha256 } from "./library.ts";
+import { sha256 } from "./library.ts";
 
 const hint =
   "Check the network and the index (PIP_INDEX_URL; behind a proxy NODE_USE_ENV_PROXY=1 from Node 24 on), or give a copy: npx dxtensor fetch --from FILE_OR_FOLDER";
@@ -17,14 +17,23 @@ async function answerOf(url: string): Promise<Response> {
   return answer;
 }
 
+interface Wheel {
+  readonly project: string;
+  readonly file: string;
+}
+
 /** The bytes; onProgress is told of those that have come, and of all if the server says how many. */
-export async function downloadWheel(index: string, onProgress: (bytes: number, total: number | null) => void): Promise<Buffer> {
-  const page = `${index.replace(/\/+$/, "")}/${pinned.project}/`;
+export async function downloadWheel(
+  index: string,
+  { project, file }: Wheel,
+  onProgress: (bytes: number, total: number | null) => void,
+): Promise<Buffer> {
+  const page = `${index.replace(/\/+$/, "")}/${project}/`;
   const text = await (await answerOf(page)).text();
   const link = [...text.matchAll(/href="([^"]+)"/g)]
     .map((match) => match[1]!.replaceAll("&amp;", "&"))
-    .find((url) => url.includes(`/${pinned.file}`));
-  if (link === undefined) throw new FetchFailure("DOWNLOAD", `${page} does not have ${pinned.file}.`, hint);
+    .find((url) => url.includes(`/${file}`));
+  if (link === undefined) throw new FetchFailure("DOWNLOAD", `${page} does not have ${file}.`, hint);
   const url = new URL(link, page);
   const digest = /sha256=([0-9a-f]{64})/.exec(url.hash)?.[1];
   const answer = await answerOf(url.href);

@@ -62,7 +62,7 @@ export async function fetchDirectml(options: FetchOptions): Promise<Fetched> {
   if (options.force !== true && existsSync(path) && sha256(readFileSync(path)) === wanted)
     return { path, sha256: wanted, changed: false, licences: readdirSync(options.to).filter(isLicence) };
   const file = options.from === undefined ? null : locate(options.from);
-  const files = file === null ? readWheel(await downloadWheel(options.index, options.onProgress), pinned.file) : collect(file);
+  const files = file === null ? readWheel(await downloadWheel(options.index, pinned, options.onProgress), pinned.file) : collect(file);
   checkLibrary(files.find(({ name }) => name === "libdirectml.so")!.bytes, file ?? pinned.file, wanted);
   mkdirSync(options.to, { recursive: true });
   for (const { name, bytes } of files) {
