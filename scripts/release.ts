@@ -13,7 +13,7 @@ import { fetchDirectml } from "./lib/directml.ts";
 import { manifest, optional, pack, platforms, sizeOf, stageDirectml, stageMain, stagePlatform, stageVulkan } from "./lib/packages.ts";
 import { publish, treeProblems } from "./lib/publish.ts";
 import { checkElectronArchive, checkJest, checkNext } from "./lib/release-hosts.ts";
-import { cannotRunWindows, checkWindows } from "./lib/release-win32.ts";
+import { cannotRunWindows, checkWindows, checkWindowsFiles } from "./lib/release-win32.ts";
 import { cannotEmulate, checkArm64, checkKernels } from "./lib/release-arm64.ts";
 import { checkBundlers, checkNode, checkOldSystem, checkScripts, checkTypes, installed, startUp } from "./lib/release-checks.ts";
 
@@ -23,7 +23,8 @@ Builds the packages of a release that this machine can build, packs them into bu
 libraries the binaries ask for, sizes and start-up, types, and small programs installed from the tarballs into an empty folder, offline, on
 Node 20, 22, 24 and 26, as ES module and CommonJS, through each bundler, in jest, in
 Next's server build and from an archive as Electron's packers make it, and in a system with glibc 2.31 (needs root).
-That for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell).
+That for Windows runs under its own node.exe in the Wine cell (needs root; verify:windows makes the same cell); of that for Windows on arm64
+the files are read.
 
   --dry-run       publish nothing
   --publish       then publish all of them, the main package last, with provenance: in a CI job whose identity npm trusts (docs/releases.md)
@@ -156,6 +157,10 @@ async function check(tarballs: Tarballs, isShort: boolean, isOwn: boolean) {
     if (why !== null) say(`release: !!!! Windows' package was not run: ${why}`);
     // Other versions of Node are in no cell: one of these in a hurry.
     else await part("Windows, in the Wine cell", () => checkWindows([tarballs.dxtensor!, tarballs["win32-x64"]!], isShort ? [24] : majors));
+  }
+  if (tarballs["win32-arm64"] !== undefined) {
+    await part("the files for Windows on arm64", () => checkWindowsFiles([tarballs.dxtensor!, tarballs["win32-arm64"]!], "arm64"));
+    say("release: !!!! Windows' package for arm64 was not run: there is no cell for that processor");
   }
   return counts;
 }

@@ -1,8 +1,12 @@
-// The package for Windows on x64: installed as for Windows, and run by its own node.exe in the Wine cell.
-import { rmSync } from "node:fs";
+// The packages for Windows, installed as for Windows: that for x64 is run by its own node.exe in the Wine cell, of that for arm64 the files are read.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { ask } from "../tools/program.ts";
 import { checkScripts, ended, installed, judged, judgedDoctor, judgedVersion } from "./release-checks.ts";
 import { programs } from "./release-programs.ts";
+import type { Architecture } from "./sysroot.ts";
+import { windowsFiles } from "./windows-files.ts";
+import { windowsProblems } from "./windows-image.ts";
 import { makeCell } from "../cells/wine/cell.ts";
 import { recipe } from "../cells/wine/recipe.ts";
 import { runInCell } from "../cells/wine/run.ts";
@@ -41,4 +45,17 @@ export async function checkWindows(tarballs: readonly string[], majors: readonly
     rmSync(app, { recursive: true });
   }
   return problems.filter((problem) => problem !== null);
+}
+
+/** What a machine of another kind can tell: it installs, runs no script, and its files are for that processor and stand alone. */
+export async function checkWindowsFiles(tarballs: readonly string[], arch: Architecture): Promise<string[]> {
+  const app = await installed(tarballs, foreign);
+  try {
+    const name = `@dxtensor/win32-${arch}`;
+    const problemsOf = (file: string): string[] =>
+      windowsProblems(file, readFileSync(join(app, "node_modules", name, file)), arch).map((problem) => `${name}/${file} ${problem}`);
+    return [...checkScripts(app), ...windowsFiles.flatMap(problemsOf)];
+  } finally {
+    rmSync(app, { recursive: true });
+  }
 }
