@@ -82,6 +82,10 @@ export async function ensureZigTools(): Promise<string> {
   const zig = await ensureZig();
   const folder = at("build", "zig", "tools");
   mkdirSync(folder, { recursive: true });
-  for (const [name, verb] of Object.entries(programs)) writeFileSync(join(folder, name), wrapper(zig, verb), { mode: 0o755 });
+  for (const [name, verb] of Object.entries(programs)) {
+    const [file, text] = [join(folder, name), wrapper(zig, verb)];
+    // Another build may be running it.
+    if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text, { mode: 0o755 });
+  }
   return folder;
 }
