@@ -15,6 +15,9 @@ using namespace dxtensor::software;
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wattributes"
 #endif
+#if defined(__clang__) && defined(_WIN32)
+#pragma clang diagnostic ignored "-Wdll-attribute-on-redeclaration"
+#endif
 
 DXT_EXPORT HRESULT STDAPICALLTYPE DXCoreCreateAdapterFactory(REFIID iid, void** out) {
   return Guard([&] { return CreateFactory(iid, out); });
