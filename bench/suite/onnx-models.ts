@@ -1,60 +1,9 @@
-/** The workloads as ONNX models of a few nodes. */
-import type { OnnxAttribute, OnnxModel, OnnxNode, OnnxType } from "../onnxruntime/onnx.ts";
-import { uniform, whole } from "./data.ts";
+/** The workloads as ONNX models. */
+import type { OnnxNode } from "../onnxruntime/onnx.ts";
+import { whole } from "./data.ts";
+import { encoder, net } from "./onnx-nets.ts";
+import { floats, integers, made, node, numbers, type OnnxWorkload, type Values } from "./onnx-values.ts";
 import type { Kind } from "./workloads.ts";
-
-interface Values {
-  readonly shape: readonly number[];
-  readonly data: Float32Array | BigInt64Array;
-}
-
-export interface OnnxWorkload {
-  readonly model: OnnxModel;
-  readonly feeds: Readonly<Record<string, Values & { readonly type: OnnxType }>>;
-}
-
-const area = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
-const floats = (seed: number, shape: readonly number[], scale = 1, offset = 0): Values => ({
-  shape,
-  data: uniform(seed, area(shape), scale, offset),
-});
-const integers = (values: readonly number[], shape: readonly number[] = [values.length]): Values => ({
-  shape,
-  data: BigInt64Array.from(values, BigInt),
-});
-const numbers = (...values: number[]): Values => ({ shape: values.length === 1 ? [] : [values.length], data: Float32Array.from(values) });
-const typeOf = ({ data }: Values): OnnxType => (data instanceof BigInt64Array ? "int64" : "float32");
-
-const node = (
-  type: string,
-  inputs: readonly string[],
-  output = "y",
-  attributes: Readonly<Record<string, OnnxAttribute>> = {},
-): OnnxNode => ({
-  type,
-  inputs,
-  outputs: [output],
-  attributes,
-});
-
-/** What is fed in each call, and what the model holds. */
-function made(
-  nodes: readonly OnnxNode[],
-  out: readonly number[],
-  inputs: Readonly<Record<string, Values>>,
-  weights: Readonly<Record<string, Values>> = {},
-): OnnxWorkload {
-  const feeds = Object.fromEntries(Object.entries(inputs).map(([name, v]) => [name, { ...v, type: typeOf(v) }]));
-  return {
-    feeds,
-    model: {
-      nodes,
-      inputs: Object.entries(feeds).map(([name, { shape, type }]) => ({ name, shape, type })),
-      outputs: [{ name: "y", shape: out }],
-      weights: Object.entries(weights).map(([name, v]) => ({ name, ...v })),
-    },
-  };
-}
 
 /** Gates in ONNX's order i, o, f, c, of rows in PyTorch's i, f, c, o. */
 function gates({ shape, data }: Values): Values {
@@ -105,7 +54,7 @@ function order(rows: number, columns: number, count: number, largest: boolean): 
   return made([first], [rows, count], { x: floats(1, [rows, columns], 4) }, { k: integers([count]) });
 }
 
-/** null: no model of a few nodes, or no operation of ONNX. */
+/** null: training, or no operation of ONNX. */
 export function onnxOf(what: Kind): OnnxWorkload | null {
   switch (what.kind) {
     case "matmul": {
@@ -214,9 +163,11 @@ export function onnxOf(what: Kind): OnnxWorkload | null {
         v: floats(1, [count, columns]),
       });
     }
-    case "cast":
     case "net":
+      return net(what);
     case "encoder":
+      return encoder(what);
+    case "cast":
     case "tiny":
     case "train":
       return null;
