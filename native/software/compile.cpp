@@ -113,6 +113,8 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     return DXGI_ERROR_UNSUPPORTED;
   }
 
+  RunByImages(&graph, &steps);
+
   // Lives of the values that only steps see, then of each step's scratch.
   std::vector<Lifetime> lives;
   std::vector<int> life_of_value(graph.values.size(), -1), life_of_step(steps.size(), -1);

@@ -38,7 +38,7 @@ struct GraphOperand {
   uint64_t offset = 0;
 };
 struct GraphStep {
-  std::unique_ptr<Kernel> kernel;
+  std::shared_ptr<Kernel> kernel;  // steps of one kernel differ in where their operands lie
   std::vector<GraphOperand> inputs, outputs;
   const char* name = "";   // "GEMM", "fused elementwise (7)": for profiles, traces and tests
   std::vector<int> nodes;  // that it computes
@@ -52,5 +52,9 @@ void LayOut(Graph* graph);
 // treat rows alike run by blocks of rows where tensors have chain_bytes or more. Order of the steps is the order of execution. Empty when a
 // node has no kernel; *unsupported is then its name. In fast/fuse.cpp.
 std::vector<GraphStep> Fuse(const Graph& graph, const char** unsupported, uint64_t chain_bytes = 1 << 20);
+
+// Lets convolutions of a batch that follow each other, with what else treats images alike, run for one image after the other, where an
+// image has image_bytes or more: what lies between them then stays in the cache, and takes one image's room. In fast/image_runs.cpp.
+void RunByImages(Graph* graph, std::vector<GraphStep>* steps, uint64_t image_bytes = 400000);
 
 }  // namespace dxtensor::software

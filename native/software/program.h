@@ -31,7 +31,7 @@ struct Operand {
 };
 
 struct ProgramStep {
-  std::unique_ptr<Kernel> kernel;
+  std::shared_ptr<Kernel> kernel;
   std::vector<Operand> inputs, outputs;
   Operand scratch;
   const char* name = "";

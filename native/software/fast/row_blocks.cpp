@@ -111,7 +111,7 @@ class RowBlocksKernel final : public Kernel {
     uint64_t offset = 0;
   };
   struct Step {
-    std::unique_ptr<Kernel> kernel;
+    std::shared_ptr<Kernel> kernel;
     std::vector<Operand> inputs, outputs;
   };
 
