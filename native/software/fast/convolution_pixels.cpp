@@ -95,37 +95,60 @@ Pixels::Pixels(const ConvolutionShape& shape, const GridDimension* dimensions, i
   PlanTasks();
 }
 
-// Cuts a line of outputs where the taps that lie in the input change, and then into tiles of nearly the same size.
+// Cuts a line of outputs where the taps that lie in the input change, and each part into tiles of up to `most` pixels.
 void Pixels::PlanTiles(int64_t most) {
-  tiles_.clear();
-  auto taps_of = [&](int64_t x, size_t* first, size_t* last) {
-    *first = 0;
-    *last = x_.taps.size();
-    if (joins_taps_) return;
-    // Taps are in the filter's order, which may be either one.
+  parts_.clear();
+  tiles_ = 0;
+  const auto taps = x_.taps.size();
+  int64_t lowest = x_.taps[0].offset, highest = lowest;
+  for (const Tap& tap : x_.taps) {
+    lowest = std::min(lowest, tap.offset);
+    highest = std::max(highest, tap.offset);
+  }
+  auto add = [&](int64_t first, int64_t count, size_t first_tap, size_t last_tap) {
+    if (!parts_.empty() && parts_.back().first_tap == first_tap && parts_.back().last_tap == last_tap) parts_.back().count += count;
+    else parts_.push_back({first, count, first_tap, last_tap, 0, 0});
+  };
+  // Taps are in the filter's order, which may be either one.
+  auto add_edge = [&](int64_t x) {
     auto inside = [&](size_t t) {
       const int64_t at = x * x_.in_step + x_.taps[t].offset;
       return at >= 0 && at < x_.in_size;
     };
-    while (*first < *last && !inside(*first)) ++*first;
-    while (*first < *last && !inside(*last - 1)) --*last;
+    size_t first = 0, last = taps;
+    while (first < last && !inside(first)) ++first;
+    while (first < last && !inside(last - 1)) --last;
+    add(x, 1, first, last);
   };
-  for (int64_t x = 0; x < x_.count;) {
-    Tile tile{x, 1, 0, 0};
-    taps_of(x, &tile.first_tap, &tile.last_tap);
-    size_t first, last;
-    while (x + tile.count < x_.count) {
-      taps_of(x + tile.count, &first, &last);
-      if (first != tile.first_tap || last != tile.last_tap) break;
-      ++tile.count;
-    }
-    const int64_t pieces = Divide(tile.count, most);
-    for (int64_t i = 0; i < pieces; ++i) {
-      const int64_t begin = tile.count * i / pieces, end = tile.count * (i + 1) / pieces;
-      tiles_.push_back({x + begin, end - begin, tile.first_tap, tile.last_tap});
-    }
-    x += tile.count;
+  int64_t whole, whole_end;  // pixels that read all taps
+  Clip(lowest, x_.in_step, x_.in_size, x_.count, &whole, &whole_end);
+  int64_t other, other_end;
+  Clip(highest, x_.in_step, x_.in_size, x_.count, &other, &other_end);
+  whole = std::max(whole, other);
+  whole_end = std::min(whole_end, other_end);
+  if (joins_taps_) {
+    whole = 0;
+    whole_end = x_.count;
   }
+  for (int64_t x = 0; x < x_.count; ++x) {
+    if (x != whole || whole >= whole_end) {
+      add_edge(x);
+      continue;
+    }
+    add(whole, whole_end - whole, 0, taps);
+    x = whole_end - 1;
+  }
+  for (Part& part : parts_) {
+    part.first_tile = tiles_;
+    part.tiles = Divide(part.count, most);
+    tiles_ += part.tiles;
+  }
+}
+
+Pixels::Tile Pixels::TileAt(int64_t i) const {
+  auto part = std::upper_bound(parts_.begin(), parts_.end(), i, [](int64_t tile, const Part& p) { return tile < p.first_tile; }) - 1;
+  const int64_t at = i - part->first_tile, begin = part->count * at / part->tiles, end = part->count * (at + 1) / part->tiles;
+  return {part->first + begin, end - begin, part->first_tap, part->last_tap};
 }
 
 void Pixels::PlanTasks() {
@@ -135,8 +158,8 @@ void Pixels::PlanTasks() {
   const int64_t lines = images_at_once_ * y_.count;
   if (by_channel_) {
     PlanTiles(PixelTiles::kFilterPixels);
-    const auto tiles = static_cast<int64_t>(tiles_.size());
-    const int64_t all = lines * tiles, work = PixelTiles::kFilterPixels * run_ * taps * 4;  // four times as long as in a product
+    const int64_t tiles = tiles_, all = lines * tiles,
+                  work = PixelTiles::kFilterPixels * run_ * taps * 4;  // four times as long as in a product
     block_ = std::clamp<int64_t>(Divide(kTaskWork, work), 1, std::max<int64_t>(1, Divide(all, threads * 4)));
     if (block_ > tiles / 2) block_ = RoundUp(block_, tiles);
     blocks_ = Divide(all, block_);
@@ -150,9 +173,11 @@ void Pixels::PlanTasks() {
     double cost = 0;
     for (int64_t left = Divide(rows_, table.width); left > 0; left -= vectors) {
       const int64_t v = std::min(left, vectors);
-      for (const Tile& tile : tiles_)
-        cost += std::max(static_cast<double>(tile.count * v), static_cast<double>(tile.count + v)) * 0.5 + 0.5 +
-                static_cast<double>(4 * tile.count * v) / static_cast<double>(run_ * taps);
+      for (const Part& part : parts_) {
+        const double pixels = static_cast<double>(part.count) / static_cast<double>(part.tiles), products = pixels * static_cast<double>(v);
+        cost += static_cast<double>(part.tiles) *
+                (std::max(products, pixels + static_cast<double>(v)) * 0.5 + 0.5 + 4 * products / static_cast<double>(run_ * taps));
+      }
     }
     if (cost >= least) continue;
     least = cost;
@@ -162,8 +187,7 @@ void Pixels::PlanTasks() {
   panels_ = Divide(rows_, width_);
   PlanTiles(kernels.pixels[vectors_ - 1]);
 
-  const auto tiles = static_cast<int64_t>(tiles_.size());
-  const int64_t all = lines * tiles, pixels = std::max<int64_t>(1, x_.count / tiles);
+  const int64_t all = lines * tiles_, pixels = std::max<int64_t>(1, x_.count / tiles_);
   const int64_t tile_floats = pixels * run_ * static_cast<int64_t>(y_.taps.size()) * std::min<int64_t>(x_.in_step, 2);
   const int64_t panel_floats = run_ * taps / (joins_taps_ ? static_cast<int64_t>(x_.taps.size()) : 1) * width_;
   block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(tile_floats, 1), 1, all);
@@ -314,10 +338,9 @@ void Pixels::Finish(const ConvolutionShape& shape, const KernelArguments& argume
 void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image,
                      int64_t task) const {
   const PixelTiles& kernels = Table().pixel_tiles;
-  const auto tiles = static_cast<int64_t>(tiles_.size());
   const int64_t group = task / blocks_ / panel_blocks_, rows = groups_ * rows_;
   const int64_t first_panel = task / blocks_ % panel_blocks_ * panel_block_, last_panel = std::min(panels_, first_panel + panel_block_);
-  const int64_t images = std::min(images_at_once_, images_ - first_image), all = images * y_.count * tiles;
+  const int64_t images = std::min(images_at_once_, images_ - first_image), all = images * y_.count * tiles_;
   const int64_t first = task % blocks_ * block_, last = std::min(all, first + block_);
   const int64_t end_step = RoundUp(rows + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
   const bool ends_here = !turns_output_ && shape.limits;
@@ -327,8 +350,8 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   alignas(64) float sums[PixelTiles::kMostPixels * PixelTiles::kMostVectors * kMaxWidth];
 
   auto begin = [&](int64_t at, int64_t tap_floats, PixelTile* t) {
-    const Tile& tile = tiles_[static_cast<size_t>(at % tiles)];
-    const int64_t line = at / tiles % y_.count, image = first_image + at / tiles / y_.count;
+    const Tile tile = TileAt(at % tiles_);
+    const int64_t line = at / tiles_ % y_.count, image = first_image + at / tiles_ / y_.count;
     t->taps = FindTaps(tile, line, tap_floats, offsets, cells);
     t->length = run_;
     t->offsets = offsets;
@@ -351,7 +374,7 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   PixelTile t{};
   if (by_channel_) {
     for (int64_t at = first; at < last; ++at) {
-      const Tile& tile = tiles_[static_cast<size_t>(at % tiles)];
+      const Tile tile = TileAt(at % tiles_);
       const int64_t to = begin(at, run_, &t);
       t.filter = room.filter;
       t.out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
@@ -365,7 +388,7 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   for (int64_t panel = first_panel; panel < last_panel; ++panel) {
     const int64_t row = panel * width_, width = PanelWidth(panel), vectors = width / Table().width;
     for (int64_t at = first; at < last; ++at) {
-      const Tile& tile = tiles_[static_cast<size_t>(at % tiles)];
+      const Tile tile = TileAt(at % tiles_);
       const int64_t to = begin(at, channels_ * width, &t);
       t.filter = room.filter + group * GroupFloats() + row * taps * channels_;
       t.out = ends_here ? reinterpret_cast<float*>(arguments.outputs[0]) + to + group * rows_ + row : sums;

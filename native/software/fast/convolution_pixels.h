@@ -30,6 +30,13 @@ class Pixels {
     int64_t first, count;
     size_t first_tap, last_tap;
   };
+  // The same as several tiles.
+  struct Part {
+    int64_t first, count;
+    size_t first_tap, last_tap;
+    int64_t first_tile, tiles;
+  };
+  Tile TileAt(int64_t i) const;
   struct Room;
   void PlanTiles(int64_t most);
   void PlanTasks();
@@ -53,8 +60,9 @@ class Pixels {
   int64_t in_step_ = 0, in_line_ = 0, out_step_ = 0;                           // floats of a pixel and a line
   int64_t left_ = 0, line_floats_ = 0;                                         // of the turned input: zeros in front of a line
   int64_t vectors_ = 0, width_ = 0, panels_ = 0, run_ = 0;                     // of a tile's channels; floats that a tap reads
-  std::vector<Tile> tiles_;                                                    // of a line
-  int64_t block_ = 1, blocks_ = 1, panel_block_ = 1, panel_blocks_ = 1;        // tiles and panels of a task
+  std::vector<Part> parts_;                                                    // of a line
+  int64_t tiles_ = 0;
+  int64_t block_ = 1, blocks_ = 1, panel_block_ = 1, panel_blocks_ = 1;  // tiles and panels of a task
   int64_t images_at_once_ = 1;
 };
 
