@@ -38,6 +38,7 @@ using Strides = std::map<int, std::optional<Steps>>;
 struct Images {
   uint32_t count = 0;
   Strides strides;
+  bool convolves = false;
   double bytes = 0, shared_bytes = 0;  // of an image; of what all share
   uint64_t largest = 0;                // of an image's tensors
 };
@@ -61,10 +62,12 @@ int InputsByImages(const schema::OperatorDesc& desc) {
 
 // Adds a node's tensors to what is known of its step's. False where they do not come by the same images.
 bool AddNode(const GraphNode& node, Images* images) {
+  const TensorDesc* first = node.desc.Outputs()[0];
+  if (!first || first->rank != 4) return false;
   const int by_images = InputsByImages(node.desc);
   if (by_images < 0) return false;
+  images->convolves |= node.desc.type() == DML_OPERATOR_CONVOLUTION;
   const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
-  if (outputs[0]->rank != 4) return false;
   if (!images->count) images->count = outputs[0]->sizes[0];
   if (images->count != outputs[0]->sizes[0]) return false;
   auto add = [&](int value, const TensorDesc& t, bool comes) {
@@ -106,7 +109,7 @@ class ImageRuns {
       Images all;
       size_t end = s;
       while (end < steps_.size() && Joins(steps_[end], &all)) ++end;
-      if (end - s < 2 || !Emit(s, end, all, &made)) {
+      if (end - s < 2 || !all.convolves || !Emit(s, end, all, &made)) {
         end = std::max(end, s + 1);
         for (; s < end; ++s) made.push_back(std::move(steps_[s]));
       }
@@ -133,6 +136,7 @@ class ImageRuns {
       const auto [at, is_new] = both.strides.insert({value, stride});
       if (!is_new && !(at->second == stride)) return false;
     }
+    both.convolves |= own.convolves;
     *all = std::move(both);
     return true;
   }
