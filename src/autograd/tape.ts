@@ -135,6 +135,7 @@ export const changedNodes = (): ReadonlySet<TapeNode> => changed;
 
 /** @internal Sets traced nodes up as they were made, for another run of a compiled function. */
 export function renewNodes(): void {
+  if (changed.size === 0) return;
   for (const node of changed) node.renew();
   changed.clear();
 }

@@ -4,7 +4,7 @@ import { DTYPES } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
-import { Storage, internDesc } from "../storage.ts";
+import { Storage, internDesc, type Desc } from "../storage.ts";
 import { PARTS, WITH_PARTS, isComposite } from "../structure.ts";
 import { Tensor } from "../tensor.ts";
 
@@ -74,6 +74,9 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbe
   return `@${id}`;
 }
 
+/** More tensors than this are found by a map. */
+const FEW = 8;
+
 /** The tensors of a call: those among the arguments, each once, and after them the gradients that they have. */
 export class Given {
   readonly tensors: Tensor[] = [];
@@ -81,33 +84,75 @@ export class Given {
   readonly gradients: number[] = [];
   /** By tensor: passed into the function as it is, since the function reaches it otherwise too. */
   readonly direct: boolean[] = [];
+  /** Equal for calls that a recording serves alike. */
   readonly key: string;
-  readonly #index = new Map<Tensor, number>();
+  #index: Map<Tensor, number> | null = null;
 
-  constructor(args: readonly unknown[], isDirect: (t: Tensor) => boolean, numbers: Numbers) {
-    mapTensors(args, (t) => this.#add(t));
-    const own = this.tensors.length;
-    for (let i = 0; i < own; i++) this.gradients[i] = this.tensors[i]!.grad === null ? -1 : this.#add(this.tensors[i]!.grad!);
-    for (let i = own; i < this.tensors.length; i++) this.gradients[i] = -1;
-    const kinds = this.tensors.map((t, i) => {
-      this.direct[i] = isDirect(t);
-      return `${t.desc.id}${t.node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : ""}${this.direct[i] ? "d" : ""}${this.gradients[i]! < 0 ? "" : `g${this.gradients[i]}`}`;
-    });
-    this.key = `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers)}`;
+  /** like: an earlier call's, whose key is taken over where it is this one's too. */
+  constructor(args: readonly unknown[], isDirect: (t: Tensor) => boolean, numbers: Numbers, like: Likeness | null = null) {
+    for (const a of args)
+      if (a instanceof Tensor) this.#add(a);
+      else mapTensors(a, (t) => this.#add(t));
+    const { tensors, gradients, direct } = this;
+    const own = tensors.length;
+    for (let i = 0; i < own; i++) {
+      const { grad } = tensors[i]!;
+      gradients.push(grad === null ? -1 : this.#add(grad));
+    }
+    for (let i = own; i < tensors.length; i++) gradients.push(-1);
+    for (const t of tensors) direct.push(isDirect(t));
+    this.key = like !== null && this.#isLike(like, args) ? like.key : this.#makeKey(args, numbers);
+  }
+
+  /** How to see that a call is like this one without making its key: where the arguments are nothing but different tensors. */
+  likeness(args: readonly unknown[]): Likeness | null {
+    const { tensors } = this;
+    if (args.length !== tensors.length || tensors.length > FEW || !args.every((a, i) => a === tensors[i])) return null;
+    return { key: this.key, grad: isGradEnabled(), descs: tensors.map((t) => t.desc), kinds: tensors.map((t, i) => this.#kindOf(t, i)) };
+  }
+
+  #isLike({ grad, descs, kinds }: Likeness, args: readonly unknown[]): boolean {
+    const { tensors } = this;
+    if (args.length !== descs.length || tensors.length !== descs.length || isGradEnabled() !== grad) return false;
+    for (let i = 0; i < descs.length; i++) {
+      const t = tensors[i]!;
+      if (t !== args[i] || t.desc !== descs[i] || this.#kindOf(t, i) !== kinds[i]) return false;
+    }
+    return true;
+  }
+
+  /** What autograd knows of a tensor, and how it gets into the function. */
+  #kindOf(t: Tensor, i: number): string {
+    const history = t.node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : "";
+    const way = this.direct[i]! ? `${history}d` : history;
+    return this.gradients[i]! < 0 ? way : `${way}g${this.gradients[i]}`;
+  }
+
+  #makeKey(args: readonly unknown[], numbers: Numbers): string {
+    const kinds = this.tensors.map((t, i) => `${t.desc.id}${this.#kindOf(t, i)}`);
+    return `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers)}`;
   }
 
   #add(t: Tensor): number {
-    let at = this.#index.get(t);
-    if (at === undefined) {
-      at = this.tensors.push(t) - 1;
-      this.#index.set(t, at);
-    }
-    return at;
+    const at = this.indexOf(t);
+    if (at >= 0) return at;
+    const next = this.tensors.push(t) - 1;
+    if (this.#index !== null) this.#index.set(t, next);
+    else if (next === FEW) this.#index = new Map(this.tensors.map((x, i) => [x, i]));
+    return next;
   }
 
   indexOf(t: Tensor): number {
-    return this.#index.get(t) ?? -1;
+    return this.#index === null ? this.tensors.indexOf(t) : (this.#index.get(t) ?? -1);
   }
+}
+
+/** What calls of one key have in common, where that can be told without the key. */
+export interface Likeness {
+  readonly key: string;
+  readonly grad: boolean;
+  readonly descs: readonly Desc[];
+  readonly kinds: readonly string[];
 }
 
 /** Whether the gradient of a tensor with a history is kept in its `grad`. */
@@ -137,8 +182,9 @@ export class Ghosts {
 
   /** Gives the traced tensors what autograd knows of the real ones at the start of a call. */
   begin(given: readonly Tensor[]): void {
-    this.tensors.forEach((ghost, i) => {
-      if (ghost === null) return;
+    for (let i = 0; i < this.tensors.length; i++) {
+      const ghost = this.tensors[i]!;
+      if (ghost === null) continue;
       const t = given[i]!;
       ghost.revive();
       const boundary = this.#boundaries[i]!;
@@ -148,19 +194,21 @@ export class Ghosts {
       ghost.node = boundary;
       ghost.outputIndex = 0;
       ghost.hooks = t.hooks;
-    });
-    this.tensors.forEach((ghost, i) => {
-      if (ghost === null) return;
+    }
+    for (let i = 0; i < this.tensors.length; i++) {
+      const ghost = this.tensors[i]!;
+      if (ghost === null) continue;
       const g = this.#gradients[i]!;
       ghost.grad = g < 0 ? null : (this.tensors[g] ?? given[g]!);
-    });
+    }
   }
 
   /** Gives the real tensors what the function has set of the traced ones: whether they require gradients, hooks, gradients to keep. */
   end(given: readonly Tensor[]): void {
-    this.tensors.forEach((ghost, i) => {
+    for (let i = 0; i < this.tensors.length; i++) {
+      const ghost = this.tensors[i]!;
       const t = given[i]!;
-      if (ghost === null) return;
+      if (ghost === null) continue;
       const boundary = this.#boundaries[i]!;
       const { node } = t;
       if (boundary !== null && node !== null) {
@@ -174,10 +222,10 @@ export class Ghosts {
         if (boundary.retained?.has(0) === true) (node.retained ??= new Map<number, Tensor>()).set(t.outputIndex, t);
         boundary.renew();
       }
-      if (node !== null) return;
+      if (node !== null) continue;
       t.leafRequiresGrad = ghost.leafRequiresGrad;
       t.hooks ??= ghost.hooks;
-    });
+    }
   }
 
   /** The argument that a node stands for the history of; -1 for none. */

@@ -18,10 +18,10 @@ export function commit(
   storages: readonly Storage[],
 ): unknown {
   /** Of what is empty: nothing of it was computed. */
-  const empty = new Map<Storage, Storage>();
+  let empty: Map<Storage, Storage> | null = null;
   const storageOf = (traced: Storage): Storage | undefined => {
     const output = ending.outputOf.get(traced);
-    return output === undefined ? empty.get(traced) : storages[output];
+    return output === undefined ? empty?.get(traced) : storages[output];
   };
   const made = new Map<Tensor, Tensor>();
 
@@ -34,7 +34,7 @@ export function commit(
     let storage = storageOf(ghost.storage);
     if (storage === undefined) {
       if (ghost.storage.trace === null) storage = ghost.storage;
-      else empty.set(ghost.storage, (storage = new Storage(ghost.device, ghost.storage.contentInBytes)));
+      else (empty ??= new Map<Storage, Storage>()).set(ghost.storage, (storage = new Storage(ghost.device, ghost.storage.contentInBytes)));
     }
     return new Tensor(storage, ghost.desc, ghost.offset);
   };
@@ -57,24 +57,28 @@ export function commit(
   };
 
   const { behaviour, hooks, retained } = ending.left;
-  const history = new History({
-    name,
-    device: ending.device!,
-    backwards: ending.backwards,
-    freed: new Set(),
-    behaviour,
-    hooks,
-    saved: (t) => {
-      const argument = ghosts.indices.get(t.storage);
-      if (argument !== undefined) return new Tensor(given[argument]!.storage, given[argument]!.desc, given[argument]!.offset);
-      return t.storage.trace === null ? new Tensor(t.storage, t.desc, t.offset) : new Tensor(storageOf(t.storage)!, t.desc, 0);
-    },
-    end: (b) => {
-      if ("leaf" in b) return real(b.leaf);
-      const argument = ghosts.boundary(b.node);
-      return argument >= 0 ? given[argument]! : b;
-    },
-  });
+  const history =
+    ending.backwards.length === 0
+      ? null
+      : new History({
+          name,
+          device: ending.device!,
+          backwards: ending.backwards,
+          freed: new Set(),
+          behaviour,
+          hooks,
+          saved: (t) => {
+            const argument = ghosts.indices.get(t.storage);
+            if (argument !== undefined) return new Tensor(given[argument]!.storage, given[argument]!.desc, given[argument]!.offset);
+            return t.storage.trace === null ? new Tensor(t.storage, t.desc, t.offset) : new Tensor(storageOf(t.storage)!, t.desc, 0);
+          },
+          end: (b) => {
+            if ("leaf" in b) return real(b.leaf);
+            const argument = ghosts.boundary(b.node);
+            return argument >= 0 ? given[argument]! : b;
+          },
+        });
+  const placeOf = (traced: Place): Place | null => history?.placeOf(traced.node, traced.output) ?? null;
   const put = (t: Tensor, ghost: Tensor, place: Place): void => {
     t.node = place.node;
     t.outputIndex = place.output;
@@ -83,7 +87,7 @@ export function commit(
   const attach = (ghost: Tensor, t: Tensor): void => {
     const lack = ending.lackOf(ghost);
     const traced = ending.placeOf(ghost);
-    const place = lack !== null || traced === null ? null : history.placeOf(traced.node, traced.output);
+    const place = lack !== null || traced === null ? null : placeOf(traced);
     if (place !== null) put(t, ghost, place);
     else if (lack !== null)
       t.node = new TapeNode(name, [], [t.desc], [], () => {
@@ -102,16 +106,14 @@ export function commit(
     }
     if (next === undefined) continue;
     const traced = next?.isTraced === true ? ending.placeOf(tensor) : null;
-    const place = traced === null ? null : history.placeOf(traced.node, traced.output);
+    const place = traced === null ? null : placeOf(traced);
     if (place !== null) put(target, tensor, place);
     else {
       target.node = next;
       target.outputIndex = outputIndex;
     }
   }
-  const returned = mapTensors(result, (ghost) => {
-    return real(ghost);
-  });
+  const returned = mapTensors(result, real);
   const flowing = ending.continuations.map((c) => ({ ...c, grad: real(c.grad) }));
   for (const [ghost, t] of made) attach(ghost, t);
   for (const { node: outer, output, grad, flow, isKept } of flowing) {
@@ -119,7 +121,7 @@ export function commit(
     const from = argument < 0 ? { node: outer, output } : { node: given[argument]!.node!, output: given[argument]!.outputIndex };
     continueBackward(from.node, from.output, grad, flow, isKept);
   }
-  for (const s of [...storages, ...empty.values()])
+  for (const s of storages)
     if (s.refs === 0 && s.handle !== 0) {
       s.retain();
       s.release();

@@ -7,9 +7,9 @@ import { noteFallback } from "../runtime/fallback.ts";
 import { demandReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Storage } from "../storage.ts";
-import type { Tensor } from "../tensor.ts";
+import { Tensor } from "../tensor.ts";
 import { tracer, withTracer } from "../tracer.ts";
-import { Ghosts, Given, mapTensors } from "./arguments.ts";
+import { Ghosts, Given, mapTensors, type Likeness } from "./arguments.ts";
 import { commit } from "./commit.ts";
 import { ENDINGS, Ending, effectsOf } from "./ending.ts";
 import { Dynamic, type Buckets, type DynamicAxes } from "./dynamic.ts";
@@ -18,7 +18,7 @@ import { Fitting } from "./fitting.ts";
 import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
-import type { CompiledProgram } from "./program.ts";
+import { NO_VALUES, type CompiledProgram } from "./program.ts";
 import { Recordings } from "./recordings.ts";
 import { Restart, Run, type Recorded } from "./trace.ts";
 
@@ -70,6 +70,7 @@ interface Root {
   /** In what it differs from the one before. */
   readonly reason: string;
   readonly endings: Ending[];
+  readonly likeness: Likeness | null;
   recent: Ending | null;
   /** Why it runs eagerly: the device lacks something. */
   eager: string | null;
@@ -120,22 +121,23 @@ class CompiledFunction {
   }
 
   call(args: readonly unknown[]): unknown {
-    const direct = new Set<Storage>();
+    let direct: Set<Storage> | null = null;
     this.#restarted = null;
     for (;;) {
       try {
-        return this.#once(args, (t) => direct.has(t.storage) || this.#recorded.outer.has(t.storage));
+        return this.#once(args, direct);
       } catch (error) {
-        if (!(error instanceof Restart) || direct.has(error.storage)) throw error;
-        direct.add(error.storage);
+        if (!(error instanceof Restart) || direct?.has(error.storage) === true) throw error;
+        (direct ??= new Set<Storage>()).add(error.storage);
         this.#restarted = error.message;
       }
     }
   }
 
-  #once(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
+  /** direct: storages of arguments that are passed as they are. */
+  #once(args: readonly unknown[], direct: ReadonlySet<Storage> | null): unknown {
     try {
-      return this.#run(args, isDirect);
+      return this.#run(args, (t) => direct?.has(t.storage) === true || this.#recorded.outer.has(t.storage));
     } finally {
       // Nothing that a run used is kept by what has to be renewed.
       renew();
@@ -143,8 +145,10 @@ class CompiledFunction {
   }
 
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
-    const given = new Given(args, isDirect, this.#options.check === false ? "by value" : "any");
-    given.tensors.forEach((t, i) => t.demandLive(this.#name, `argument ${i}`));
+    const given = new Given(args, isDirect, this.#options.check === false ? "by value" : "any", this.#newest?.likeness);
+    given.tensors.forEach((t, i) => {
+      if (t.isDisposed) t.demandLive(this.#name, `argument ${i}`);
+    });
     // Without elements there is no program: shapes and dtypes are what the function itself says.
     if (given.tensors.length > 0 ? given.tensors.every((t) => t.device.type === "meta") : defaultDevice().type === "meta")
       return this.#fn(...(args as never[]));
@@ -162,7 +166,8 @@ class CompiledFunction {
     let ending: Ending;
     let result: unknown;
     try {
-      const inner = mapTensors(args, (t) => ghosts.tensors[given.indexOf(t)] ?? t) as never[];
+      const standIn = (t: Tensor): Tensor => ghosts.tensors[given.indexOf(t)] ?? t;
+      const inner = args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn))) as never[];
       result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
       if (result instanceof Promise) this.#refusePromise(result);
       ending = withTracer(run, () => this.#endingOf(root, run, result));
@@ -198,7 +203,7 @@ class CompiledFunction {
       this.recentProgram = program;
       storages =
         fitted === null
-          ? program.call(given.tensors, run?.values ?? new Map())
+          ? program.call(given.tensors, run?.values ?? NO_VALUES)
           : program.call(given.tensors, fitted.variant.values(fitted.fit, run?.values ?? ending.values), fitted.fit);
     } catch (error) {
       // Nothing that the run has counted as written was.
@@ -242,7 +247,15 @@ class CompiledFunction {
     }
     if (root === undefined) {
       const reason = this.recordings.kinds.add(given.tensors, args);
-      root = { start: new Step(null, null), ghosts: new Ghosts(given, this.#recorded), reason, endings: [], recent: null, eager: null };
+      root = {
+        start: new Step(null, null),
+        ghosts: new Ghosts(given, this.#recorded),
+        reason,
+        endings: [],
+        likeness: given.likeness(args),
+        recent: null,
+        eager: null,
+      };
       const [oldest] = this.roots;
       if (this.roots.size >= KINDS && oldest !== undefined) this.#drop(oldest[0], oldest[1]);
     } else if (root === this.#newest) return root;

@@ -201,10 +201,15 @@ export function finish(pass: Pass): void {
 
 /** Before a run: traced storages, nodes and passes become what they were when they were made. Tensors do as the run comes to them. */
 export function renew(): void {
-  for (const storage of written) storage.version = 0;
-  written.clear();
-  for (const pass of over) pass.isOver = false;
-  over.clear();
+  // To clear an empty set costs what making one does.
+  if (written.size > 0) {
+    for (const storage of written) storage.version = 0;
+    written.clear();
+  }
+  if (over.size > 0) {
+    for (const pass of over) pass.isOver = false;
+    over.clear();
+  }
   renewNodes();
 }
 

@@ -12,46 +12,81 @@ export interface Before {
   readonly outputIndex: number;
 }
 
+type Renewed = Omit<Before, "grad"> & { readonly version: number };
+
+const NONE: ReadonlyMap<Tensor, Before> = new Map();
+const NO_TENSORS: ReadonlySet<Tensor> = new Set();
+
+/** Most runs change nothing outside: what there is to note is made when there is something. */
 export class Outside {
-  /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
-  readonly touched = new Map<Tensor, Before>();
-  /** Leaves outside whose gradient the function itself set before any pass. */
-  readonly replaced = new Set<Tensor>();
-  /** Leaves whose gradient of before the call nobody needs after it. */
-  readonly dropped = new Set<Tensor>();
+  #touched: Map<Tensor, Before> | null = null;
+  #replaced: Set<Tensor> | null = null;
+  #dropped: Set<Tensor> | null = null;
   /** Views outside that got nodes of the run, as they were. */
-  readonly #renewed = new Map<Tensor, Omit<Before, "grad"> & { readonly version: number }>();
+  #renewed: Map<Tensor, Renewed> | null = null;
   /** Storages outside that the run writes to, with their versions before. */
-  readonly #versions = new Map<Storage, number>();
+  #versions: Map<Storage, number> | null = null;
+
+  /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
+  get touched(): ReadonlyMap<Tensor, Before> {
+    return this.#touched ?? NONE;
+  }
+
+  /** Leaves outside whose gradient the function itself set before any pass. */
+  get replaced(): ReadonlySet<Tensor> {
+    return this.#replaced ?? NO_TENSORS;
+  }
+
+  /** Leaves whose gradient of before the call nobody needs after it. */
+  get dropped(): ReadonlySet<Tensor> {
+    return this.#dropped ?? NO_TENSORS;
+  }
 
   touch(t: Tensor): void {
-    if (!this.touched.has(t)) this.touched.set(t, { grad: t.grad, node: t.ownNode, outputIndex: t.outputIndex });
+    if (!this.touched.has(t)) this.#note(t, { grad: t.grad, node: t.ownNode, outputIndex: t.outputIndex });
+  }
+
+  #note(t: Tensor, before: Before): void {
+    (this.#touched ??= new Map<Tensor, Before>()).set(t, before);
+  }
+
+  replace(leaf: Tensor): void {
+    (this.#replaced ??= new Set<Tensor>()).add(leaf);
+  }
+
+  drop(leaf: Tensor): void {
+    (this.#dropped ??= new Set<Tensor>()).add(leaf);
   }
 
   renew(view: Tensor): void {
-    if (this.#renewed.has(view)) return;
+    const renewed = (this.#renewed ??= new Map<Tensor, Renewed>());
+    if (renewed.has(view)) return;
     view.ownNode?.retain();
-    this.#renewed.set(view, { node: view.ownNode, outputIndex: view.outputIndex, version: view.viewOf!.version });
+    renewed.set(view, { node: view.ownNode, outputIndex: view.outputIndex, version: view.viewOf!.version });
   }
 
   /** Views outside to whose new nodes the function has added hooks or gradients to keep: those stay. */
   keepChanged(): void {
+    if (this.#renewed === null) return;
     for (const [view, before] of this.#renewed)
       if (view.ownNode !== null && changedNodes().has(view.ownNode) && !this.touched.has(view))
-        this.touched.set(view, { grad: view.grad, ...before });
+        this.#note(view, { grad: view.grad, ...before });
   }
 
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
-    if (isLost) for (const [storage, version] of this.#versions) storage.forgetWrites(version);
-    for (const [view, { node, outputIndex, version }] of this.#renewed) {
-      view.node = node;
-      view.outputIndex = outputIndex;
-      view.viewOf!.restart(version);
-      node?.release();
+    if (isLost && this.#versions !== null) for (const [storage, version] of this.#versions) storage.forgetWrites(version);
+    if (this.#renewed !== null) {
+      for (const [view, { node, outputIndex, version }] of this.#renewed) {
+        view.node = node;
+        view.outputIndex = outputIndex;
+        view.viewOf!.restart(version);
+        node?.release();
+      }
+      this.#renewed = null;
     }
-    this.#renewed.clear();
-    for (const [t, before] of this.touched) {
+    if (this.#touched === null) return;
+    for (const [t, before] of this.#touched) {
       t.grad = before.grad;
       t.node = before.node;
       t.outputIndex = before.outputIndex;
@@ -60,7 +95,8 @@ export class Outside {
 
   wrote(target: Target): void {
     const { storage } = target;
-    if (!this.#versions.has(storage)) this.#versions.set(storage, storage.version);
+    const versions = (this.#versions ??= new Map<Storage, number>());
+    if (!versions.has(storage)) versions.set(storage, storage.version);
     noteWrite(target);
   }
 }

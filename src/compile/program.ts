@@ -18,6 +18,8 @@ import type { Fit, Pieces } from "./variant.ts";
 /** What of a call's varying numbers and data differs from the program's last call. */
 export type Values = ReadonlyMap<Event, Value>;
 
+export const NO_VALUES: Values = new Map();
+
 /** The program's own copy of one of the function's arguments, and what of it lies there since the last call. */
 class ArgumentCopy {
   readonly slot: number;

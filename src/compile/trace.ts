@@ -36,8 +36,11 @@ import {
 import { areSame, areSameOrNull, isSame, isSameGuard, isSameOrNull, operand, type Operand } from "./operand.ts";
 import { Outside } from "./outside.ts";
 import { callerPlace } from "../place.ts";
+import { NO_VALUES, type Values } from "./program.ts";
 
 type Number = number | bigint | boolean;
+
+const NO_NUMBERS: ReadonlySet<Scalar> = new Set();
 
 /** Thrown when an argument turns out to be reached by another way too: the run begins anew with that argument passed as it is. */
 export class Restart extends Error {
@@ -71,27 +74,25 @@ export class Run implements Tracer {
   at: Step;
   /** Why the run left the log; null while it follows it. */
   reason: string | null = null;
-  /** What varying numbers and data are in this call. */
-  readonly values = new Map<Event, Number | Uint8Array>();
-  /** Numbers that differ from what programs hold: inputs from now on, if the run comes to its end. */
-  readonly varied = new Set<Scalar>();
+  #values: Map<Event, Number | Uint8Array> | null = null;
+  #varied: Set<Scalar> | null = null;
   readonly flows: Flows;
   readonly outside = new Outside();
   readonly #recorded: Recorded;
   readonly #ghosts: Ghosts;
   /** Storages of the arguments that traced ones stand for, with how many do. */
-  readonly #given: ReadonlyMap<Storage, number>;
+  #given: ReadonlyMap<Storage, number> | null = null;
   readonly #tensors: readonly Tensor[];
   #device: Device | null;
   /** Where the events of a region go that is being recorded. */
   #inner: Event[] | null = null;
-  #visited: TapeNode[] = [];
-  #freed: TapeNode[] = [];
+  #visited: TapeNode[] | null = null;
+  #freed: TapeNode[] | null = null;
   #hasCode = false;
   /** The run has begun a backward pass that walks its nodes. */
   #isOpen = false;
   /** Gradients of leaves as they were before it. */
-  #gradients = new Map<Tensor, Tensor | null>();
+  #gradients: Map<Tensor, Tensor | null> | null = null;
 
   constructor(recorded: Recorded, root: Step, ghosts: Ghosts, given: readonly Tensor[]) {
     this.#recorded = recorded;
@@ -100,11 +101,26 @@ export class Run implements Tracer {
     this.#tensors = given;
     this.flows = new Flows(recorded.name, ghosts, given);
     this.#device = given[0]?.device ?? null;
+  }
+
+  /** What varying numbers and data are in this call. */
+  get values(): Values {
+    return this.#values ?? NO_VALUES;
+  }
+
+  /** Numbers that differ from what programs hold: inputs from now on, if the run comes to its end. */
+  get varied(): ReadonlySet<Scalar> {
+    return this.#varied ?? NO_NUMBERS;
+  }
+
+  get #givenStorages(): ReadonlyMap<Storage, number> {
+    if (this.#given !== null) return this.#given;
     const storages = new Map<Storage, number>();
-    given.forEach((t, i) => {
-      if (ghosts.tensors[i] !== null) storages.set(t.storage, (storages.get(t.storage) ?? 0) + 1);
+    this.#tensors.forEach((t, i) => {
+      if (this.#ghosts.tensors[i] !== null) storages.set(t.storage, (storages.get(t.storage) ?? 0) + 1);
     });
     this.#given = storages;
+    return storages;
   }
 
   get name(): string {
@@ -229,8 +245,8 @@ export class Run implements Tracer {
         const e = step.event!;
         if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device) continue;
         const differs = !Object.is(e.value, value);
-        if (differs && !e.varies) this.varied.add(e);
-        if (e.varies || differs || this.varied.has(e)) this.values.set(e, value);
+        if (differs && !e.varies) (this.#varied ??= new Set<Scalar>()).add(e);
+        if (e.varies || differs || this.varied.has(e)) this.#note(e, value);
         this.at = step;
         return this.#again(e.output);
       }
@@ -249,7 +265,7 @@ export class Run implements Tracer {
         const e = step.event!;
         if (e.kind === "constant" && e.dtype === dtype && e.device === device && sameData(e.shape, shape)) {
           this.at = step;
-          this.values.set(e, data);
+          this.#note(e, data);
           return this.#again(e.output);
         }
       }
@@ -320,7 +336,7 @@ export class Run implements Tracer {
     if (index !== undefined) {
       // Two arguments over one storage: a write to one is a write to the other.
       const { storage } = this.#tensors[index]!;
-      if (this.#given.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
+      if (this.#givenStorages.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
     }
     if (index !== undefined || target.storage.trace === null) this.outside.touch(target);
   }
@@ -357,8 +373,8 @@ export class Run implements Tracer {
 
   visit(node: TapeNode, frees: boolean): void {
     if (this.#inner === null || (!node.isTraced && this.#ghosts.boundary(node) < 0)) return;
-    this.#visited.push(node);
-    if (frees) this.#freed.push(node);
+    this.#visited?.push(node);
+    if (frees) this.#freed?.push(node);
   }
 
   flowOut(node: TapeNode, output: number, grad: Tensor, flow: Flow): void {
@@ -455,16 +471,16 @@ export class Run implements Tracer {
   }
 
   touchGradient(leaf: Tensor): void {
-    if (this.#inner === null && !this.#isOpen && !this.outside.touched.has(leaf)) this.outside.replaced.add(leaf);
+    if (this.#inner === null && !this.#isOpen && !this.outside.touched.has(leaf)) this.outside.replace(leaf);
     this.#noteGradient(leaf);
   }
 
   dropGradient(leaf: Tensor): void {
-    this.outside.dropped.add(leaf);
+    this.outside.drop(leaf);
   }
 
   #noteGradient(leaf: Tensor): void {
-    if (this.#inner !== null && !this.#gradients.has(leaf)) this.#gradients.set(leaf, leaf.grad);
+    if (this.#inner !== null && this.#gradients?.has(leaf) === false) this.#gradients.set(leaf, leaf.grad);
     if (leaf.storage.trace === null || this.#ghosts.indices.has(leaf.storage)) this.outside.touch(leaf);
   }
 
@@ -503,6 +519,10 @@ export class Run implements Tracer {
     finish(region.pass);
   }
 
+  #note(e: Event, value: Number | Uint8Array): void {
+    (this.#values ??= new Map<Event, Number | Uint8Array>()).set(e, value);
+  }
+
   #leave(what: string): void {
     this.reason ??= `${what} ${callerPlace() ?? ""}`.trim();
   }
@@ -525,7 +545,7 @@ export class Run implements Tracer {
     this.#demandDevice(operation, t.device);
     const seen = operand(t, !this.isTraced(t));
     if (seen.isOuter) {
-      if (this.#given.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
+      if (this.#givenStorages.has(t.storage)) throw new Restart(t.storage, "an argument that the function reaches otherwise too");
       this.#recorded.outer.add(t.storage);
     }
     return seen;

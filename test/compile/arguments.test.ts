@@ -57,6 +57,55 @@ it("keys tell kinds of arguments apart, and numbers only where the function does
   expect(given([t]).key).not.toBe(dx.noGrad(() => given([t]).key));
 });
 
+it("a key taken over from a call that is alike is the one that would have been made", () => {
+  const [t, u] = [dx.ones([2]), dx.zeros([2])];
+  const leaf = dx.ones([2], { requiresGrad: true });
+  const learned = dx.ones([2], { requiresGrad: true });
+  learned.mul(3).sum().backward();
+  const kept = leaf.mul(2);
+  kept.retainGrad();
+  const many = Array.from({ length: 12 }, (_, i) => dx.full([2], i));
+  const kinds: readonly (readonly unknown[])[] = [
+    [],
+    [t],
+    [dx.ones([3])],
+    [dx.ones([2, 2]).t()],
+    [leaf],
+    [leaf.mul(2)],
+    [kept],
+    [learned],
+    [learned, learned.grad],
+    [t, u],
+    [t, t],
+    [t, leaf],
+    [leaf, t],
+    [t, [u]],
+    [[t, u]],
+    [t, 1],
+    [t, undefined],
+    many,
+    [...many, many[0]],
+    [dx.complex(t, u)],
+  ];
+  const isDirect = [never, (x: dx.Tensor) => x === t];
+  let alike = 0;
+  for (const before of kinds)
+    for (const way of isDirect)
+      for (const mode of [dx.noGrad, <T>(fn: () => T): T => fn()]) {
+        const likeness = mode(() => new Given(before, way, "any").likeness(before));
+        for (const args of kinds)
+          for (const now of isDirect) {
+            const made = new Given(args, now, "any");
+            const taken = new Given(args, now, "any", likeness);
+            expect(taken.key).toBe(made.key);
+            expect(taken.tensors.length === made.tensors.length && taken.tensors.every((x, i) => x === made.tensors[i])).toBe(true);
+            if (likeness?.key === taken.key) alike++;
+            for (const x of taken.tensors) expect(taken.indexOf(x)).toBe(made.indexOf(x));
+          }
+      }
+  expect(alike).toBeGreaterThan(20);
+});
+
 it("gradients come after the tensors that have them; what stands for them has their layout and no data", () => {
   const leaf = dx.ones([2, 3], { requiresGrad: true });
   leaf.sum().backward();
