@@ -145,10 +145,23 @@ void Pixels::PlanTiles(int64_t most) {
   }
 }
 
-Pixels::Tile Pixels::TileAt(int64_t i) const {
-  auto part = std::upper_bound(parts_.begin(), parts_.end(), i, [](int64_t tile, const Part& p) { return tile < p.first_tile; }) - 1;
-  const int64_t at = i - part->first_tile, begin = part->count * at / part->tiles, end = part->count * (at + 1) / part->tiles;
-  return {part->first + begin, end - begin, part->first_tap, part->last_tap};
+int64_t Pixels::FirstOf(const Part& part, int64_t tile) {
+  return part.first + part.count / part.tiles * tile + std::min(tile, part.count % part.tiles);
+}
+
+// One part for all of a line, where the taps are as the tiles by lines want them. False where they are not.
+bool Pixels::PlanLines() {
+  const auto taps = static_cast<int64_t>(x_.taps.size());
+  if ((taps != 3 && taps != 5) || (x_.in_step != 1 && x_.in_step != 2)) return false;
+  const int64_t first = x_.taps[0].offset;
+  for (int64_t t = 0; t < taps; ++t)
+    if (x_.taps[static_cast<size_t>(t)].offset != first + t) return false;
+  if (-first > taps / 2 || (x_.count - 1) * x_.in_step + first + taps - x_.in_size > taps / 2) return false;
+  tiles_ = Divide(x_.count, PixelTiles::kFilterPixels);
+  parts_.assign(1, {0, x_.count, 0, x_.taps.size(), 0, tiles_});
+  line_taps_ = static_cast<int>(taps);
+  line_step_ = static_cast<int>(x_.in_step);
+  return true;
 }
 
 void Pixels::PlanTasks() {
@@ -157,9 +170,9 @@ void Pixels::PlanTasks() {
   const int64_t threads = ThreadPool::Get().size(), taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
   const int64_t lines = images_at_once_ * y_.count;
   if (by_channel_) {
-    PlanTiles(PixelTiles::kFilterPixels);
+    if (!PlanLines()) PlanTiles(PixelTiles::kFilterPixels);
     const int64_t tiles = tiles_, all = lines * tiles,
-                  work = PixelTiles::kFilterPixels * run_ * taps * 4;  // four times as long as in a product
+                  work = x_.count / tiles * run_ * taps * 2;  // twice as long as in a product
     block_ = std::clamp<int64_t>(Divide(kTaskWork, work), 1, std::max<int64_t>(1, Divide(all, threads * 4)));
     if (block_ > tiles / 2) block_ = RoundUp(block_, tiles);
     blocks_ = Divide(all, block_);
@@ -302,37 +315,36 @@ int64_t Pixels::GroupFloats() const {
   return RoundUp(rows_, Table().width) * channels_ * static_cast<int64_t>(y_.taps.size() * x_.taps.size());
 }
 
-int64_t Pixels::FindTaps(const Tile& tile, int64_t line, int64_t tap_floats, int64_t* offsets, int64_t* cells) const {
+int64_t Pixels::FindTaps(const Part& part, int64_t line, int64_t tap_floats, int64_t* offsets, int64_t* cells) const {
   const auto nx = static_cast<int64_t>(x_.taps.size());
   int64_t count = 0;
   for (size_t ty = 0; ty < y_.taps.size(); ++ty) {
     const int64_t y = line * y_.in_step + y_.taps[ty].offset;
     if (y < 0 || y >= y_.in_size) continue;
-    const int64_t start = y * in_line_ + (tile.first * x_.in_step + left_) * in_step_;
-    for (size_t tx = tile.first_tap; tx < tile.last_tap; ++tx) {
-      offsets[count] = start + x_.taps[tx].offset * in_step_;
+    for (size_t tx = part.first_tap; tx < part.last_tap; ++tx) {
+      offsets[count] = y * in_line_ + (left_ + x_.taps[tx].offset) * in_step_;
       const int64_t tap = static_cast<int64_t>(ty) * nx + static_cast<int64_t>(tx);
       cells[count++] = tap * tap_floats;
-      if (joins_taps_) break;
+      if (joins_taps_ || line_taps_) break;
     }
   }
   return count;
 }
 
-void Pixels::Finish(const ConvolutionShape& shape, const KernelArguments& arguments, const Tile& tile, float* sums, int64_t step,
+void Pixels::Finish(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t pixels, float* sums, int64_t step,
                     int64_t channel, int64_t channels, int64_t to) const {
   auto* out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
   if (turns_output_ && shape.adds)
     for (int64_t r = 0; r < channels; ++r) {
       const auto* added = reinterpret_cast<const float*>(arguments.inputs[4]) + to + (channel + r) * shape.out_row;
-      for (int64_t p = 0; p < tile.count; ++p) sums[p * step + r] += added[p * out_step_];
+      for (int64_t p = 0; p < pixels; ++p) sums[p * step + r] += added[p * out_step_];
     }
-  if (shape.Activates()) shape.Activate(arguments, sums, tile.count * step);
+  if (shape.Activates()) shape.Activate(arguments, sums, pixels * step);
   if (turns_output_) {
-    Table().turn(out + channel * shape.out_row, shape.out_row, sums, step, tile.count, channels);
+    Table().turn(out + channel * shape.out_row, shape.out_row, sums, step, pixels, channels);
     return;
   }
-  Table().copy_rows(out + channel, out_step_, sums, step, 1, tile.count, channels);
+  Table().copy_rows(out + channel, out_step_, sums, step, 1, pixels, channels);
 }
 
 void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image,
@@ -349,54 +361,80 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   int64_t offsets[kMostTaps], cells[kMostTaps];
   alignas(64) float sums[PixelTiles::kMostPixels * PixelTiles::kMostVectors * kMaxWidth];
 
-  auto begin = [&](int64_t at, int64_t tap_floats, PixelTile* t) {
-    const Tile tile = TileAt(at % tiles_);
-    const int64_t line = at / tiles_ % y_.count, image = first_image + at / tiles_ / y_.count;
-    t->taps = FindTaps(tile, line, tap_floats, offsets, cells);
-    t->length = run_;
-    t->offsets = offsets;
-    t->cells = cells;
-    t->in_step = x_.in_step * in_step_;
-    t->in = turns_input_ ? room.copies + (image - first_image) * CopiedFloats()
-                         : reinterpret_cast<const float*>(arguments.inputs[0]) + image * shape.in_image + group * channels_;
-    t->low = limits.low;
-    t->high = limits.high;
-    t->holds = ends_here && limits.Holds();
-    return out_start_ + image * shape.out_image + line * y_.out_stride + tile.first * out_step_;
-  };
-  auto end = [&](int64_t row, int64_t to, PixelTile* t) {
-    t->center = room.ends ? room.ends + row : nullptr;
-    t->factor = room.ends ? room.ends + end_step + row : nullptr;
-    t->shift = room.ends ? room.ends + 2 * end_step + row : nullptr;
-    t->added = shape.adds && !turns_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + row : nullptr;
-    t->added_step = out_step_;
-  };
+  const auto* in = turns_input_ ? room.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * shape.in_image;
+  const int64_t in_image = turns_input_ ? CopiedFloats() : shape.in_image, in_pixel = x_.in_step * in_step_;
   PixelTile t{};
-  if (by_channel_) {
-    for (int64_t at = first; at < last; ++at) {
-      const Tile tile = TileAt(at % tiles_);
-      const int64_t to = begin(at, run_, &t);
-      t.filter = room.filter;
-      t.out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
-      t.out_step = out_step_;
-      end(0, to, &t);
-      kernels.filters[tile.count - 1](t);
-      for (int64_t p = 0; p < tile.count && !ends_here; ++p) shape.Activate(arguments, t.out + p * out_step_, run_);
+  t.length = run_;
+  t.offsets = offsets;
+  t.cells = cells;
+  t.in_step = in_pixel;
+  t.place_step = in_step_;
+  t.cell_step = run_;
+  t.low = limits.low;
+  t.high = limits.high;
+  t.holds = ends_here && limits.Holds();
+  t.added_step = out_step_;
+  // Calls run(pixels, first, to) for each tile of the task, with `t` as far as it does not depend on panels: `first` is the tile's first
+  // pixel, `to` its place in the output.
+  auto each_tile = [&](int64_t tap_floats, auto&& run) {
+    int64_t at = first, line = first / tiles_ % y_.count, image = first / tiles_ / y_.count;
+    size_t p = 0;
+    int64_t tile = first % tiles_;
+    while (tile >= parts_[p].tiles) tile -= parts_[p++].tiles;
+    while (at < last) {
+      const Part& part = parts_[p];
+      t.taps = FindTaps(part, line, tap_floats, offsets, cells);
+      const float* of_line = in + image * in_image + (turns_input_ ? 0 : group * channels_);
+      const int64_t out_line = out_start_ + (first_image + image) * shape.out_image + line * y_.out_stride;
+      const int64_t stop = std::min(part.tiles, tile + last - at);
+      for (int64_t from = FirstOf(part, tile); tile < stop; ++tile, ++at) {
+        const int64_t pixels = part.count / part.tiles + (tile < part.count % part.tiles);
+        t.in = of_line + from * in_pixel;
+        run(pixels, from, out_line + from * out_step_);
+        from += pixels;
+      }
+      tile = 0;
+      if (++p < parts_.size()) continue;
+      p = 0;
+      if (++line < y_.count) continue;
+      line = 0;
+      ++image;
     }
+  };
+  auto end = [&](int64_t row, int64_t to) {
+    t.center = room.ends ? room.ends + row : nullptr;
+    t.factor = room.ends ? room.ends + end_step + row : nullptr;
+    t.shift = room.ends ? room.ends + 2 * end_step + row : nullptr;
+    t.added = shape.adds && !turns_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + row : nullptr;
+  };
+  if (by_channel_) {
+    const PixelTileKernel* filters = line_taps_ ? kernels.lines[line_taps_ / 2 - 1][line_step_ - 1] : kernels.filters;
+    t.filter = room.filter;
+    t.out_step = out_step_;
+    each_tile(run_, [&](int64_t pixels, int64_t from, int64_t to) {
+      t.out = reinterpret_cast<float*>(arguments.outputs[0]) + to;
+      if (line_taps_) {
+        const int64_t begin = from * line_step_ + x_.taps[0].offset;
+        t.skips_first = static_cast<int>(std::max<int64_t>(0, -begin));
+        t.skips_last = static_cast<int>(std::max<int64_t>(0, begin + (pixels - 1) * line_step_ + line_taps_ - x_.in_size));
+      }
+      end(0, to);
+      filters[pixels - 1](t);
+      for (int64_t p = 0; p < pixels && !ends_here; ++p) shape.Activate(arguments, t.out + p * out_step_, run_);
+    });
     return;
   }
   for (int64_t panel = first_panel; panel < last_panel; ++panel) {
-    const int64_t row = panel * width_, width = PanelWidth(panel), vectors = width / Table().width;
-    for (int64_t at = first; at < last; ++at) {
-      const Tile tile = TileAt(at % tiles_);
-      const int64_t to = begin(at, channels_ * width, &t);
-      t.filter = room.filter + group * GroupFloats() + row * taps * channels_;
-      t.out = ends_here ? reinterpret_cast<float*>(arguments.outputs[0]) + to + group * rows_ + row : sums;
-      t.out_step = ends_here ? out_step_ : width;
-      end(group * rows_ + row, to, &t);
-      kernels.tiles[vectors - 1][tile.count - 1](t);
-      if (!ends_here) Finish(shape, arguments, tile, sums, width, group * rows_ + row, std::min(width, rows_ - row), to);
-    }
+    const int64_t panel_row = panel * width_, row = group * rows_ + panel_row, width = PanelWidth(panel);
+    const PixelTileKernel* tiles = kernels.tiles[width / Table().width - 1];
+    t.filter = room.filter + group * GroupFloats() + panel_row * taps * channels_;
+    t.out_step = ends_here ? out_step_ : width;
+    each_tile(channels_ * width, [&](int64_t pixels, int64_t, int64_t to) {
+      t.out = ends_here ? reinterpret_cast<float*>(arguments.outputs[0]) + to + row : sums;
+      end(row, to);
+      tiles[pixels - 1](t);
+      if (!ends_here) Finish(shape, arguments, pixels, sums, width, row, std::min(width, rows_ - panel_row), to);
+    });
   }
 }
 

@@ -59,7 +59,11 @@ struct PixelTile {
   const int64_t* offsets;  // of what each tap reads
   const int64_t* cells;    // and of its weights
   int64_t taps, length;    // floats that a tap reads side by side; where each channel is by itself: channels, in whole vectors
-  const float* filter;     // for each float of a tap a line of weights, one for each channel of the tile
+  // Of lines of taps, each of which `taps`, `offsets` and `cells` then mean one: floats from one input to the next, and from the weights of
+  // one tap to those of the next; inputs of the first and the last pixels that lie outside.
+  int64_t place_step, cell_step;
+  int skips_first, skips_last;
+  const float* filter;  // for each float of a tap a line of weights, one for each channel of the tile
   float* out;
   int64_t out_step;
   const float* added;  // or null
@@ -71,12 +75,13 @@ struct PixelTile {
 using PixelTileKernel = void (*)(const PixelTile&);
 
 struct PixelTiles {
-  static constexpr int kMostVectors = 4, kMostPixels = 14, kFilterPixels = 4;
+  static constexpr int kMostVectors = 4, kMostPixels = 14, kFilterPixels = 8;
 
   int vectors;               // of a tile: from 1 on
   int pixels[kMostVectors];  // by vectors less one: of the largest tile
   PixelTileKernel tiles[kMostVectors][kMostPixels];
-  PixelTileKernel filters[kFilterPixels];  // each channel by itself
+  PixelTileKernel filters[kFilterPixels];      // each channel by itself
+  PixelTileKernel lines[2][2][kFilterPixels];  // the same for lines of 3 or 5 taps side by side, 1 or 2 inputs from pixel to pixel
 };
 
 // Of a set of numbers: their mean and the sum of squared distances from it.

@@ -114,6 +114,40 @@ void FilterPixels(const PixelTile& t) {
   }
 }
 
+// The same by lines of kTaps taps side by side, kStep inputs from one pixel to the next: each input is read once for all pixels.
+template <int kPixel, int kTap, int kTaps>
+DX_INLINE void AddTap(VF* sums, VF input, const VF* weights) {
+  if constexpr (kTap >= 0 && kTap < kTaps) sums[kPixel] += input * weights[kTap];
+}
+template <int kInput, int kTaps, int kStep, int... p>
+DX_INLINE void AddInput(VF* sums, const float* in, const VF* weights, Sequence<p...>) {
+  const VF input = LoadF(in);
+  (AddTap<p, kInput - p * kStep, kTaps>(sums, input, weights), ...);
+}
+template <int kTaps, int kStep, int kPixels, int... i>
+DX_INLINE void AddLine(VF* sums, const float* in, const PixelTile& t, const VF* weights, Sequence<i...>) {
+  constexpr int kInputs = sizeof...(i), kOutside = kTaps / 2;
+  // What lies outside of the input is not read.
+  (((i < kOutside && i < t.skips_first) || (i >= kInputs - kOutside && i >= kInputs - t.skips_last)
+        ? void()
+        : AddInput<i, kTaps, kStep>(sums, in + i * t.place_step, weights, std::make_integer_sequence<int, kPixels>())),
+   ...);
+}
+template <int kTaps, int kStep, int kPixels>
+void FilterLines(const PixelTile& t) {
+  constexpr auto inputs = std::make_integer_sequence<int, (kPixels - 1) * kStep + kTaps>();
+  for (int64_t c = 0; c < t.length; c += kWidth) {
+    VF sums[kPixels] = {};
+    for (int64_t line = 0; line < t.taps; ++line) {
+      VF weights[kTaps];
+      for (int i = 0; i < kTaps; ++i) weights[i] = LoadF(t.filter + t.cells[line] + i * t.cell_step + c);
+      AddLine<kTaps, kStep, kPixels>(sums, t.in + t.offsets[line] + c, t, weights, inputs);
+    }
+    const PixelEnd end(t, c);
+    for (int p = 0; p < kPixels; ++p) StoreF(t.out + p * t.out_step + c, end(sums[p], t.added ? t.added + p * t.added_step + c : nullptr));
+  }
+}
+
 // For a number of vectors the tiles of one pixel to as many as its sums leave room for.
 template <int kVectors, int... p>
 void AddPixelTiles(PixelTileKernel* to, Sequence<p...>) {
@@ -123,14 +157,17 @@ template <int kVectors>
 constexpr int MostPixels() {
   return kTileSums / kVectors < kMostTilePixels ? kTileSums / kVectors : kMostTilePixels;
 }
+template <int... p>
+void AddFilters(PixelTiles* to, Sequence<p...>) {
+  ((to->filters[p] = FilterPixels<p + 1>), ...);
+  ((to->lines[0][0][p] = FilterLines<3, 1, p + 1>, to->lines[0][1][p] = FilterLines<3, 2, p + 1>), ...);
+  ((to->lines[1][0][p] = FilterLines<5, 1, p + 1>, to->lines[1][1][p] = FilterLines<5, 2, p + 1>), ...);
+}
 template <int... v>
 PixelTiles AllPixelTiles(Sequence<v...>) {
   PixelTiles all{};
   all.vectors = static_cast<int>(sizeof...(v));
   ((all.pixels[v] = MostPixels<v + 1>(), AddPixelTiles<v + 1>(all.tiles[v], std::make_integer_sequence<int, MostPixels<v + 1>()>())), ...);
-  all.filters[0] = FilterPixels<1>;
-  all.filters[1] = FilterPixels<2>;
-  all.filters[2] = FilterPixels<3>;
-  all.filters[3] = FilterPixels<4>;
+  AddFilters(&all, std::make_integer_sequence<int, PixelTiles::kFilterPixels>());
   return all;
 }
