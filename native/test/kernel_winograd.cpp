@@ -50,6 +50,18 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[9,48,7,7] FilterTensor=f32[48,48,3,3] BiasTensor=f32[1,48,1,1] OutputTensor=f32[9,48,9,9] Mode=0 "
       "Direction=1" +
           rest + none,
+      // Gradients of weights: few tiles, parts of tiles with rows and channels that fill no vector, a border of one, none, more lines of tiles
+      // than are computed together.
+      "CONVOLUTION InputTensor=f32[33,14,4,4]/[16,528,4,1] FilterTensor=f32[29,14,4,4]/[16,464,4,1] "
+      "OutputTensor=f32[33,29,3,3]/[9,297,3,1] Mode=1 Direction=0" +
+          rest + pads,
+      "CONVOLUTION InputTensor=f32[61,5,13,10]/[130,7930,10,1] FilterTensor=f32[37,5,13,10]/[130,4810,10,1] "
+      "OutputTensor=f32[61,37,3,3]/[9,549,3,1] Mode=1 Direction=0" +
+          rest + pads,
+      "CONVOLUTION InputTensor=f32[16,7,15,17] FilterTensor=f32[64,7,13,15] OutputTensor=f32[16,64,3,3] Mode=1 Direction=0" + rest + none,
+      "CONVOLUTION InputTensor=f32[128,16,24,30]/[720,92160,30,1] FilterTensor=f32[100,16,24,30]/[720,72000,30,1] "
+      "OutputTensor=f32[128,100,3,3]/[9,1152,3,1] Mode=1 Direction=0" +
+          rest + pads,
       // More lines of tiles than are computed together.
       "CONVOLUTION InputTensor=f32[2,16,50,130] FilterTensor=f32[16,16,3,3] OutputTensor=f32[2,16,50,130] Mode=1 Direction=0" + rest + pads,
   };

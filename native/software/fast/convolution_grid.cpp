@@ -47,6 +47,11 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   rows_ = shape.rows;
   channels_ = shape.channels;
   uses_winograd_ = depth_ > 0 && Winograd::Fits(shape, dim_);
+  uses_winograd_weights_ = !uses_winograd_ && depth_ > 0 && WinogradWeights::Fits(shape, dim_);
+  if (uses_winograd_weights_) {
+    winograd_weights_ = WinogradWeights(shape, dim_, out_start);
+    return;
+  }
   uses_pixels_ = !uses_winograd_ && depth_ > 0 && Pixels::Fits(shape, dim_);
   if (uses_winograd_) winograd_ = Winograd(shape, dim_, out_start);
   else if (uses_pixels_) pixels_ = Pixels(shape, dim_, out_start);
@@ -78,6 +83,7 @@ void ConvolutionGrid::Merge() {
 
 size_t ConvolutionGrid::ScratchBytes() const {
   if (uses_winograd_) return winograd_.PreparedBytes() + winograd_.ScratchBytes();
+  if (uses_winograd_weights_) return winograd_weights_.ScratchBytes();
   if (uses_pixels_) return pixels_.PreparedBytes() + pixels_.ScratchBytes();
   if (direct_) return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
   return flat_.used ? FlatScratchBytes() : product_.ScratchBytes();
@@ -85,7 +91,7 @@ size_t ConvolutionGrid::ScratchBytes() const {
 
 // Of several grids each starts at a line of the cache.
 size_t ConvolutionGrid::PreparedBytes() const {
-  if (direct_ || depth_ == 0) return 0;
+  if (direct_ || depth_ == 0 || uses_winograd_weights_) return 0;
   if (uses_winograd_) return winograd_.PreparedBytes();
   if (uses_pixels_) return pixels_.PreparedBytes();
   if (flat_.used) return PacksFlat() ? static_cast<size_t>(FlatFilterFloats()) * sizeof(float) : 0;
@@ -286,6 +292,10 @@ void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& 
     if (!prepared) PrepareWinograd(shape, arguments, arguments.scratch);
     winograd_.Run(shape, arguments, reinterpret_cast<const float*>(prepared ? prepared : arguments.scratch),
                   reinterpret_cast<float*>(arguments.scratch + winograd_.PreparedBytes()));
+    return;
+  }
+  if (uses_winograd_weights_) {
+    winograd_weights_.Run(shape, arguments, reinterpret_cast<float*>(arguments.scratch));
     return;
   }
   if (uses_pixels_) {

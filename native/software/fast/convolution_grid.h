@@ -7,6 +7,7 @@
 #include "convolution_shape.h"
 #include "convolution_winograd.h"
 #include "panel_product.h"
+#include "winograd_weights.h"
 
 namespace dxtensor::software::fast {
 
@@ -90,8 +91,9 @@ class ConvolutionGrid {
   bool grows_ = false;  // output offsets grow with the column
   bool packs_runs_ = false, direct_ = false;
   Flat flat_;
-  bool uses_winograd_ = false, uses_pixels_ = false;
+  bool uses_winograd_ = false, uses_winograd_weights_ = false, uses_pixels_ = false;
   Winograd winograd_;
+  WinogradWeights winograd_weights_;
   Pixels pixels_;
   int64_t images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;
   PanelProduct product_;

@@ -40,12 +40,12 @@ bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& x) {
 }
 bool WritesPixels(const ConvolutionShape& shape, const GridDimension& x) { return shape.out_row == 1 && x.count > 1 && x.out_stride > 1; }
 
-bool IsAllowed() {
+}  // namespace
+
+bool Winograd::IsAllowed() {
   const char* text = std::getenv("DXTENSOR_SOFTWARE_WINOGRAD");
   return !text || text[0] != '0';
 }
-
-}  // namespace
 
 bool Winograd::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
   const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
@@ -145,27 +145,34 @@ void Winograd::TurnPixels(const ConvolutionShape& shape, const KernelArguments& 
   }
 }
 
-// Some channels of a line of tiles, `cells` and then `to` their places.
-void Winograd::TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
-                         float* to) const {
-  if (reads_pixels_) return TurnPixels(shape, arguments, line, channel, cells, to);
-  const IsaTable& table = Table();
-  const int64_t count = std::min(channels_at_once_, channels_ - channel), step = RoundUp(count, kMaxWidth);
-  const int64_t length = tiles_x_ * kOutputs + 2, start_y = line % tiles_y_ * kOutputs + first_y_;
+void TurnCells(const CellSource& from, int64_t start_y, int64_t start_x, int64_t lines, int64_t length, int64_t count, int64_t step,
+               float* cells) {
   int64_t first, last;
-  Clip(first_x_, 1, x_.in_size, length, &first, &last);
-  const float* in = reinterpret_cast<const float*>(arguments.inputs[0]) + line / tiles_y_ * shape.in_image + channel * shape.in_channel;
-  for (int64_t y = 0; y < kInputs; ++y) {
+  Clip(start_x, 1, from.columns, length, &first, &last);
+  for (int64_t y = 0; y < lines; ++y) {
     float* row = cells + y * length * step;
-    const bool inside = start_y + y >= 0 && start_y + y < y_.in_size;
+    const bool inside = start_y + y >= 0 && start_y + y < from.lines;
     if (!inside || step != count) std::memset(row, 0, static_cast<size_t>(length * step) * sizeof(float));
     if (!inside) continue;
     std::memset(row, 0, static_cast<size_t>(first * step) * sizeof(float));
     std::memset(row + last * step, 0, static_cast<size_t>((length - last) * step) * sizeof(float));
-    table.turn(row + first * step, step, in + (start_y + y) * y_.in_stride + first_x_ + first, shape.in_channel, count, last - first);
+    if (first < last)
+      Table().turn(row + first * step, step, from.base + (start_y + y) * from.line_step + start_x + first, from.channel_step, count,
+                   last - first);
   }
+}
+
+// Some channels of a line of tiles, `cells` and then `to` their places.
+void Winograd::TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
+                         float* to) const {
+  if (reads_pixels_) return TurnPixels(shape, arguments, line, channel, cells, to);
+  const int64_t count = std::min(channels_at_once_, channels_ - channel), step = RoundUp(count, kMaxWidth);
+  const int64_t length = tiles_x_ * kOutputs + 2;
+  const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]) + line / tiles_y_ * shape.in_image + channel * shape.in_channel;
+  TurnCells({in, shape.in_channel, y_.in_stride, y_.in_size, x_.in_size}, line % tiles_y_ * kOutputs + first_y_, first_x_, kInputs, length,
+            count, step, cells);
   for (int64_t x = 0; x < tiles_x_; ++x)
-    table.winograd_input(to + x * tile_step_ + channel, place_step_, cells + x * kOutputs * step, step, length * step, step);
+    Table().winograd_input(to + x * tile_step_ + channel, place_step_, cells + x * kOutputs * step, step, length * step, step);
 }
 
 // One panel of rows at one place.

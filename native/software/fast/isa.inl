@@ -15,6 +15,7 @@
 namespace dxtensor::software::fast {
 namespace {
 #include "vector.inl"
+#include "lanes.inl"
 #include "math.inl"
 #include "block_ops.inl"
 #include "gemm_tile.inl"
@@ -41,6 +42,7 @@ const IsaTable& DX_TABLE() {
                                  kTileColumns,
                                  kTiles,
                                  kStridedTiles,
+                                 kTurnedTiles,
                                  kTapsTiles,
                                  AllPixelTiles(std::make_integer_sequence<int, kMostPixelVectors>()),
                                  CopyRows,
@@ -51,6 +53,8 @@ const IsaTable& DX_TABLE() {
                                  WinogradInput,
                                  WinogradFilter,
                                  WinogradOutput,
+                                 WinogradGradient,
+                                 WinogradWeights,
                                  TapsLine,
                                  MaxRows,
                                  SumRows,

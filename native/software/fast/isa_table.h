@@ -115,6 +115,7 @@ struct IsaTable {
   int tile_rows, tile_columns;
   const GemmTile* tiles;
   const StridedTile* strided_tiles;
+  const StridedTile* turned_tiles;  // where column k of A lies at a + k * a_stride
   const TapsTile* taps_tiles;
   PixelTiles pixel_tiles;
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
@@ -135,6 +136,10 @@ struct IsaTable {
   void (*winograd_filter)(float* to, int64_t place_step, const float* from, int64_t tap_step, const int32_t* taps, int64_t n);
   void (*winograd_output)(float* to, int64_t x_step, int64_t y_step, const float* from, int64_t place_step, const WinogradEnd& end,
                           int64_t n);
+
+  // Of the weights' gradient: 4 x 4 cells of the outputs' to 36 places; the sums of 36 places to 3 x 3 weights, tap_step apart.
+  void (*winograd_gradient)(float* to, int64_t place_step, const float* from, int64_t x_step, int64_t y_step, int64_t n);
+  void (*winograd_weights)(float* to, int64_t tap_step, const float* from, int64_t place_step, int64_t n);
 
   // out[i] = bias + the sum of weights[t] * in[i + offsets[t]]; reads and writes whole vectors.
   void (*taps_line)(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n);

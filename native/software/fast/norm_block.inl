@@ -1,5 +1,5 @@
 // Loops of normalisations. Sums are carried in floats over short pieces that stay in the level 1 cache, over pieces in double. Included
-// between isa_begin.inl and isa_end.inl, after pack_lines.inl and reduce_block.inl.
+// between isa_begin.inl and isa_end.inl, after lanes.inl and reduce_block.inl.
 
 // Lanes below count; the others are zero.
 DX_INLINE VF KeepSome(VF x, int64_t count) {

@@ -1,5 +1,5 @@
 // Lines of panels that are pieced together from stretches of memory, and the inner loops of pooling. Included between isa_begin.inl
-// and isa_end.inl, after vector.inl.
+// and isa_end.inl, after lanes.inl.
 
 DX_INLINE void CopyPiece(float* to, const float* from, int64_t first, int64_t last, int64_t length) {
 #if DX_ISA == 2
@@ -9,11 +9,9 @@ DX_INLINE void CopyPiece(float* to, const float* from, int64_t first, int64_t la
     _mm512_mask_storeu_ps(to + c, static_cast<__mmask16>(below(length - c)), _mm512_maskz_loadu_ps(inside, from + c));
   }
 #elif DX_ISA == 1
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   for (int64_t c = 0; c < length; c += 8) {
-    auto below = [&](int64_t n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane); };
-    const __m256i inside = _mm256_andnot_si256(below(first - c), below(last - c));
-    _mm256_maskstore_ps(to + c, below(length - c), _mm256_maskload_ps(from + c, inside));
+    const __m256i inside = _mm256_andnot_si256(LanesBelow(first - c), LanesBelow(last - c));
+    StoreSome(to + c, (VF)_mm256_maskload_ps(from + c, inside), length - c);
   }
 #else
   int64_t i = 0;
@@ -38,46 +36,6 @@ static void PackLines(float* to, int64_t width, const float* base, int64_t step,
       for (; i < piece.last; ++i) part[i] = from[i * step];
       for (; i < piece.length; ++i) part[i] = 0;
     }
-}
-
-// Up to kWidth elements; the others are zero.
-DX_INLINE VF LoadSome(const float* p, int64_t count) {
-  if (count >= kWidth) return LoadF(p);
-#if DX_ISA == 2
-  return (VF)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
-#else
-  float values[kWidth] = {};
-  for (int64_t i = 0; i < count; ++i) values[i] = p[i];
-  return LoadF(values);
-#endif
-}
-DX_INLINE void StoreSome(float* p, VF v, int64_t count) {
-  if (count >= kWidth) {
-    StoreF(p, v);
-    return;
-  }
-#if DX_ISA == 2
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
-#else
-  float values[kWidth];
-  StoreF(values, v);
-  for (int64_t i = 0; i < count; ++i) p[i] = values[i];
-#endif
-}
-DX_INLINE VF LoadEvery(const float* p, int64_t step, int64_t count) {
-  if (step == 1) return LoadSome(p, count);
-  if (count > kWidth) count = kWidth;
-#if DX_ISA == 2
-  if (step == 2) {
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    const int64_t span = 2 * count - 1;
-    const VF low = LoadSome(p, span), high = span > 16 ? LoadSome(p + 16, span - 16) : VF{};
-    return (VF)_mm512_permutex2var_ps((__m512)low, even, (__m512)high);
-  }
-#endif
-  float values[kWidth] = {};
-  for (int64_t i = 0; i < count; ++i) values[i] = p[i * step];
-  return LoadF(values);
 }
 
 // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
@@ -136,22 +94,6 @@ struct LargerOf {
 struct SumOfTwo {
   static VF Join(VF value, VF sum) { return value + sum; }
 };
-// The first element of each pair of 2 * kWidth floats.
-DX_INLINE VF LoadEven(const float* p) {
-#if DX_ISA == 2
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return (VF)_mm512_permutex2var_ps(_mm512_loadu_ps(p), even, _mm512_loadu_ps(p + 16));
-#elif DX_ISA == 1
-  const __m256 pairs = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
-  return (VF)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), 0xd8));
-#elif DX_ISA == 3
-  return (VF)vuzp1q_f32(vld1q_f32(p), vld1q_f32(p + 4));
-#else
-  VF v;
-  for (int i = 0; i < kWidth; ++i) v[i] = p[2 * i];
-  return v;
-#endif
-}
 // line[i] = the fold of x[rows[r] + i] for all rows.
 template <typename Fold>
 void FoldRows(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n) {
@@ -179,8 +121,7 @@ DX_INLINE VF FoldCells(const float* line, int64_t step, int64_t dilation, int64_
   return value;
 }
 static void MaxPlaces(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, float lowest, int64_t n) {
-  for (int64_t i = 0; i < n; i += kWidth)
-    StoreSome(out + i, FoldCells<LargerOf>(line + i * step, step, dilation, cells, lowest), n - i);
+  for (int64_t i = 0; i < n; i += kWidth) StoreSome(out + i, FoldCells<LargerOf>(line + i * step, step, dilation, cells, lowest), n - i);
 }
 static void MeanPlaces(float* out, const float* line, int64_t step, int64_t dilation, int64_t cells, const float* counts, float rows,
                        int64_t n) {
@@ -208,6 +149,9 @@ DX_INLINE VF LoadLanes(const float* p, int64_t step, int64_t low, int64_t high) 
     const __m512 second = _mm512_maskz_loadu_ps(static_cast<__mmask16>(used >> 16), p + 16);
     return (VF)_mm512_permutex2var_ps(first, even, second);
   }
+#endif
+#if DX_ISA == 1
+  if (step == 1) return (VF)_mm256_maskload_ps(p, _mm256_andnot_si256(LanesBelow(low), LanesBelow(high)));
 #endif
   float values[kWidth] = {};
   for (int64_t i = low; i < high; ++i) values[i] = p[i * step];

@@ -1,5 +1,5 @@
 // Tiles of convolutions whose channels lie side by side: some pixels by some vectors of channels, sums in registers. Included between
-// isa_begin.inl and isa_end.inl, after pack_lines.inl.
+// isa_begin.inl and isa_end.inl, after lanes.inl.
 
 #if DX_ISA == 2
 constexpr int kTileSums = 28, kMostPixelVectors = 4, kMostTilePixels = 14;

@@ -1,4 +1,4 @@
-// The end of a product's tile, in one pass over registers. Included between isa_begin.inl and isa_end.inl, after pack_lines.inl.
+// The end of a product's tile, in one pass over registers. Included between isa_begin.inl and isa_end.inl, after lanes.inl.
 
 template <bool kScales, bool kAdds, bool kHolds>
 void EndTileAs(float* to, int64_t to_stride, const float* sums, int64_t sums_stride, const TileEnd& end, int64_t rows, int64_t n) {
