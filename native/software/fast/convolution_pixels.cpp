@@ -11,12 +11,15 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kMostTaps = 256;
-constexpr int64_t kMostCopy = 1 << 22;                   // floats of turned images at once
+constexpr int64_t kMostCopy = 1 << 19;                   // floats of images that are copied at once, if one is not larger
 constexpr int64_t kBlockFloats = 1 << 15;                // of the input, that a task reads for each panel again
 constexpr int64_t kPanelFloats = 1 << 17;                // of the filter, that a task reads for each block again
 constexpr int64_t kTaskWork = 200000;                    // multiply-adds
 constexpr int64_t kFewColumns = 256, kWorkPerTurn = 90;  // multiply-adds for each element that is turned
+constexpr int kFewRows = 8;                              // of a tile of a product
 constexpr int64_t kPackedFloats = 1 << 14;               // that are turned at once
+constexpr int64_t kHeldFloats = 1 << 11;                 // of tiles that are ended together
+constexpr double kCyclesPerCopy = 0.5;                   // of a float
 constexpr int64_t kFewChannels = 8;                      // whose taps of a line are joined
 
 int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -25,12 +28,13 @@ int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
 bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   return shape.in_channel == 1 && y.in_size * x.in_size > 1 && (x.in_size == 1 || x.in_stride > 1);
 }
-// Few columns, which fill vectors badly, and enough to do with each that both sides are worth a turn.
+// Few columns, which fill vectors badly, or tiles of a product so low that they load almost as often as they multiply; and enough to do
+// with each column that both sides are worth a turn.
 bool GainsByTurns(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   const int64_t columns = y.count * x.count, depth = shape.channels * static_cast<int64_t>(y.taps.size() * x.taps.size());
   const int64_t turned = shape.channels * y.in_size * x.in_size + shape.rows * columns;
   const int64_t computed = RoundUp(shape.rows, Table().width);  // of which few rows leave much unused
-  return shape.groups == 1 && columns <= kFewColumns && computed * 4 <= shape.rows * 5 &&
+  return shape.groups == 1 && (columns <= kFewColumns || Table().tile_rows < kFewRows) && computed * 4 <= shape.rows * 5 &&
          shape.rows * columns * depth >= kWorkPerTurn * turned;
 }
 bool WritesPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
@@ -73,24 +77,24 @@ Pixels::Pixels(const ConvolutionShape& shape, const GridDimension* dimensions, i
   out_step_ = x_.out_stride;
   run_ = channels_;
   if (by_channel_) run_ = RoundUp(groups_, kMaxWidth);
-  if (turns_input_) {
-    int64_t least = x_.taps[0].offset, most = least;
-    bool side_by_side = true;
-    for (size_t t = 0; t < x_.taps.size(); ++t) {
-      least = std::min(least, x_.taps[t].offset);
-      most = std::max(most, x_.taps[t].offset);
-      side_by_side &= x_.taps[t].offset == x_.taps[0].offset + static_cast<int64_t>(t);
-    }
-    joins_taps_ = side_by_side && channels_ <= kFewChannels;
+  int64_t least = x_.taps[0].offset, most = least;
+  bool side_by_side = true;
+  for (size_t t = 0; t < x_.taps.size(); ++t) {
+    least = std::min(least, x_.taps[t].offset);
+    most = std::max(most, x_.taps[t].offset);
+    side_by_side &= x_.taps[t].offset == x_.taps[0].offset + static_cast<int64_t>(t);
+  }
+  const int64_t left = std::max<int64_t>(0, -least), right = std::max<int64_t>(0, (x_.count - 1) * x_.in_step + most - (x_.in_size - 1));
+  joins_taps_ = turns_input_ && side_by_side && channels_ <= kFewChannels;
+  copies_input_ = turns_input_ || (groups_ == 1 && left + right > 0 && GainsByCopies(left + x_.in_size + right));
+  images_at_once_ = images_;
+  if (copies_input_) {
+    pads_ = true;
     in_step_ = joins_taps_ ? channels_ : RoundUp(channels_, kMaxWidth);
-    const int64_t right = std::max<int64_t>(0, (x_.count - 1) * x_.in_step + most - (x_.in_size - 1));
-    left_ = joins_taps_ ? std::max<int64_t>(0, -least) : 0;
-    in_line_ = (left_ + x_.in_size + (joins_taps_ ? right : 0)) * in_step_;
-    line_floats_ = in_line_;
+    left_ = left;
+    in_line_ = line_floats_ = (left + x_.in_size + right) * in_step_;
     if (joins_taps_) run_ *= static_cast<int64_t>(x_.taps.size());
     images_at_once_ = std::clamp<int64_t>(kMostCopy / std::max<int64_t>(CopiedFloats(), 1), 1, images_);
-  } else {
-    images_at_once_ = images_;
   }
   PlanTasks();
 }
@@ -126,7 +130,7 @@ void Pixels::PlanTiles(int64_t most) {
   Clip(highest, x_.in_step, x_.in_size, x_.count, &other, &other_end);
   whole = std::max(whole, other);
   whole_end = std::min(whole_end, other_end);
-  if (joins_taps_) {
+  if (pads_) {
     whole = 0;
     whole_end = x_.count;
   }
@@ -164,6 +168,40 @@ bool Pixels::PlanLines() {
   return true;
 }
 
+// Sets the width of tiles to the one with which a line of outputs takes the fewest cycles of a processor, and gives these for each float of
+// a tap: each two multiply-adds and two loads.
+double Pixels::ChooseVectors() {
+  const IsaTable& table = Table();
+  const int64_t most_vectors = std::min<int64_t>(table.pixel_tiles.vectors, Divide(rows_, table.width));
+  const auto steps = static_cast<double>(run_ * static_cast<int64_t>(y_.taps.size() * (joins_taps_ ? 1 : x_.taps.size())));
+  double least = std::numeric_limits<double>::max();
+  for (int64_t vectors = most_vectors; vectors >= 1; --vectors) {
+    PlanTiles(table.pixel_tiles.pixels[vectors - 1]);
+    double cost = 0;
+    for (int64_t left = Divide(rows_, table.width); left > 0; left -= vectors) {
+      const int64_t v = std::min(left, vectors);
+      for (const Part& part : parts_) {
+        const double pixels = static_cast<double>(part.count) / static_cast<double>(part.tiles), products = pixels * static_cast<double>(v);
+        cost += static_cast<double>(part.tiles) * (std::max(products, pixels + static_cast<double>(v)) * 0.5 + 0.5 + 4 * products / steps);
+      }
+    }
+    if (cost >= least) continue;
+    least = cost;
+    vectors_ = vectors;
+  }
+  return least;
+}
+
+// Whether lines are worth a copy with zeros at their ends, so that all pixels read the same taps.
+bool Pixels::GainsByCopies(int64_t length) {
+  const auto steps = static_cast<double>(run_ * static_cast<int64_t>(y_.taps.size() * x_.taps.size()));
+  const double cut = ChooseVectors();
+  pads_ = true;
+  const double whole = ChooseVectors();
+  pads_ = false;
+  return (cut - whole) * steps > kCyclesPerCopy * static_cast<double>(length * channels_ * y_.in_step);
+}
+
 void Pixels::PlanTasks() {
   const IsaTable& table = Table();
   const PixelTiles& kernels = table.pixel_tiles;
@@ -178,24 +216,7 @@ void Pixels::PlanTasks() {
     blocks_ = Divide(all, block_);
     return;
   }
-  // By processor's cycles of a step, each two multiply-adds and two loads.
-  double least = std::numeric_limits<double>::max();
-  const int64_t most_vectors = std::min<int64_t>(kernels.vectors, Divide(rows_, table.width));
-  for (int64_t vectors = most_vectors; vectors >= 1; --vectors) {
-    PlanTiles(kernels.pixels[vectors - 1]);
-    double cost = 0;
-    for (int64_t left = Divide(rows_, table.width); left > 0; left -= vectors) {
-      const int64_t v = std::min(left, vectors);
-      for (const Part& part : parts_) {
-        const double pixels = static_cast<double>(part.count) / static_cast<double>(part.tiles), products = pixels * static_cast<double>(v);
-        cost += static_cast<double>(part.tiles) *
-                (std::max(products, pixels + static_cast<double>(v)) * 0.5 + 0.5 + 4 * products / static_cast<double>(run_ * taps));
-      }
-    }
-    if (cost >= least) continue;
-    least = cost;
-    vectors_ = vectors;
-  }
+  ChooseVectors();
   width_ = vectors_ * table.width;
   panels_ = Divide(rows_, width_);
   PlanTiles(kernels.pixels[vectors_ - 1]);
@@ -224,7 +245,7 @@ size_t Pixels::PreparedBytes() const {
 }
 
 size_t Pixels::ScratchBytes() const {
-  const int64_t copies = turns_input_ ? images_at_once_ * CopiedFloats() + kMaxWidth : 0;
+  const int64_t copies = copies_input_ ? images_at_once_ * CopiedFloats() + kMaxWidth : 0;
   return static_cast<size_t>(3 * RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth) + copies) * sizeof(float);
 }
 
@@ -300,13 +321,14 @@ void Pixels::ReadEnds(const ConvolutionShape& shape, const KernelArguments& argu
   }
 }
 
-void Pixels::TurnLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const {
+// Zeros around, where pixels read beyond the line's ends.
+void Pixels::CopyLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const {
   const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]) + image * shape.in_image + line * y_.in_stride;
-  if (joins_taps_) {
-    std::fill(to, to + left_ * in_step_, 0.0f);
-    std::fill(to + (left_ + x_.in_size) * in_step_, to + line_floats_, 0.0f);
-  }
-  Table().turn(to + left_ * in_step_, in_step_, in, shape.in_channel, channels_, x_.in_size);
+  float* inside = to + left_ * in_step_;
+  std::fill(to, inside, 0.0f);
+  std::fill(inside + x_.in_size * in_step_, to + line_floats_, 0.0f);
+  if (turns_input_) Table().turn(inside, in_step_, in, shape.in_channel, channels_, x_.in_size);
+  else Table().copy_rows(inside, in_step_, in, x_.in_stride, 1, x_.in_size, channels_);
 }
 
 int64_t Pixels::PanelWidth(int64_t panel) const { return std::min(width_, RoundUp(rows_ - panel * width_, Table().width)); }
@@ -359,10 +381,10 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   const Limits limits = ends_here ? shape.LimitsIn(arguments) : Limits();
   const int64_t taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
   int64_t offsets[kMostTaps], cells[kMostTaps];
-  alignas(64) float sums[PixelTiles::kMostPixels * PixelTiles::kMostVectors * kMaxWidth];
+  alignas(64) float sums[kHeldFloats];
 
-  const auto* in = turns_input_ ? room.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * shape.in_image;
-  const int64_t in_image = turns_input_ ? CopiedFloats() : shape.in_image, in_pixel = x_.in_step * in_step_;
+  const auto* in = copies_input_ ? room.copies : reinterpret_cast<const float*>(arguments.inputs[0]) + first_image * shape.in_image;
+  const int64_t in_image = copies_input_ ? CopiedFloats() : shape.in_image, in_pixel = x_.in_step * in_step_;
   PixelTile t{};
   t.length = run_;
   t.offsets = offsets;
@@ -384,7 +406,7 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
     while (at < last) {
       const Part& part = parts_[p];
       t.taps = FindTaps(part, line, tap_floats, offsets, cells);
-      const float* of_line = in + image * in_image + (turns_input_ ? 0 : group * channels_);
+      const float* of_line = in + image * in_image + (copies_input_ ? 0 : group * channels_);
       const int64_t out_line = out_start_ + (first_image + image) * shape.out_image + line * y_.out_stride;
       const int64_t stop = std::min(part.tiles, tile + last - at);
       for (int64_t from = FirstOf(part, tile); tile < stop; ++tile, ++at) {
@@ -429,12 +451,20 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
     const PixelTileKernel* tiles = kernels.tiles[width / Table().width - 1];
     t.filter = room.filter + group * GroupFloats() + panel_row * taps * channels_;
     t.out_step = ends_here ? out_step_ : width;
+    int64_t held = 0, held_to = 0;  // pixels side by side in `sums`, and where they go
+    auto finish = [&] {
+      if (held) Finish(shape, arguments, held, sums, width, row, std::min(width, rows_ - panel_row), held_to);
+      held = 0;
+    };
     each_tile(channels_ * width, [&](int64_t pixels, int64_t, int64_t to) {
-      t.out = ends_here ? reinterpret_cast<float*>(arguments.outputs[0]) + to + row : sums;
+      if ((held + pixels) * width > kHeldFloats || to != held_to + held * out_step_) finish();
+      if (!held) held_to = to;
+      t.out = ends_here ? reinterpret_cast<float*>(arguments.outputs[0]) + to + row : sums + held * width;
       end(row, to);
       tiles[pixels - 1](t);
-      if (!ends_here) Finish(shape, arguments, pixels, sums, width, row, std::min(width, rows_ - panel_row), to);
+      if (!ends_here) held += pixels;
     });
+    finish();
   }
 }
 
@@ -449,10 +479,10 @@ void Pixels::Run(const ConvolutionShape& shape, const KernelArguments& arguments
   }
   for (int64_t image = 0; image < images_; image += images_at_once_) {
     const int64_t images = std::min(images_at_once_, images_ - image);
-    if (turns_input_)
+    if (copies_input_)
       pool.ParallelFor(0, images * y_.in_size, std::max<int64_t>(1, 20000 / line_floats_), [&](int64_t first, int64_t last, int) {
         for (int64_t i = first; i < last; ++i)
-          TurnLine(shape, arguments, image + i / y_.in_size, i % y_.in_size, copies + i * line_floats_);
+          CopyLine(shape, arguments, image + i / y_.in_size, i % y_.in_size, copies + i * line_floats_);
       });
     const int64_t tasks = blocks_ * panel_blocks_ * (by_channel_ ? 1 : groups_);
     pool.ParallelFor(0, tasks, 1, [&](int64_t first, int64_t last, int) {

@@ -36,10 +36,12 @@ class Pixels {
   struct Line;
   void PlanTiles(int64_t most);
   bool PlanLines();
+  double ChooseVectors();
+  bool GainsByCopies(int64_t length);
   void PlanTasks();
   void PrepareEvenly(const ConvolutionShape& shape, const float* filter, float* to) const;
   void ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const;
-  void TurnLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const;
+  void CopyLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const;
   void RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image, int64_t task) const;
   // The taps that pixels of a line read, from their places on: their offsets and weights.
   int64_t FindTaps(const Part& part, int64_t line, int64_t tap_floats, int64_t* offsets, int64_t* cells) const;
@@ -53,12 +55,14 @@ class Pixels {
   GridDimension y_, x_;
   int64_t out_start_ = 0, images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;  // rows and channels: of a group
   bool by_channel_ = false;                                                    // each channel by itself
-  int line_taps_ = 0, line_step_ = 0;                                     // whose taps of a line lie side by side: see PixelTiles; or 0
-  bool turns_input_ = false, turns_output_ = false, joins_taps_ = false;  // those of a line, which then are one
-  int64_t in_step_ = 0, in_line_ = 0, out_step_ = 0;                      // floats of a pixel and a line
-  int64_t left_ = 0, line_floats_ = 0;                                    // of the turned input: zeros in front of a line
-  int64_t vectors_ = 0, width_ = 0, panels_ = 0, run_ = 0;                // of a tile's channels; floats that a tap reads
-  std::vector<Part> parts_;                                               // of a line
+  int line_taps_ = 0, line_step_ = 0;  // whose taps of a line lie side by side: see PixelTiles; or 0
+  bool turns_input_ = false, turns_output_ = false;
+  bool copies_input_ = false, pads_ = false;                // as it is or turned; with zeros at the ends of lines
+  bool joins_taps_ = false;                                 // those of a line, which then are one
+  int64_t in_step_ = 0, in_line_ = 0, out_step_ = 0;        // floats of a pixel and a line
+  int64_t left_ = 0, line_floats_ = 0;                      // of the copy: zeros in front of a line
+  int64_t vectors_ = 0, width_ = 0, panels_ = 0, run_ = 0;  // of a tile's channels; floats that a tap reads
+  std::vector<Part> parts_;                                 // of a line
   int64_t tiles_ = 0;
   int64_t block_ = 1, blocks_ = 1, panel_block_ = 1, panel_blocks_ = 1;  // tiles and panels of a task
   int64_t images_at_once_ = 1;
