@@ -32,6 +32,10 @@ DX_INLINE void FlushTile(VF* sums, float* totals, bool goes_on, Sequence<i...>) 
   (StoreF(totals + i * kWidth, goes_on ? LoadF(totals + i * kWidth) + sums[i] : sums[i]), ...);
   ((sums[i] = VF{}), ...);
 }
+template <int... i>
+DX_INLINE void AddTotals(VF* sums, const float* totals, Sequence<i...>) {
+  ((sums[i] += LoadF(totals + i * kWidth)), ...);
+}
 // What becomes of the sums of a vector of channels: see PixelTile.
 struct PixelEnd {
   VF center, factor, shift, low, high;
@@ -49,22 +53,28 @@ struct PixelEnd {
   __attribute__((always_inline)) VF operator()(VF x, const float* added) const {
     if (scales) x = (x - center) * factor + shift;
     if (added) x += LoadF(added);
-    if (holds) {
-      x = Select(x <= low, low, x);
-      x = Select(x >= high, high, x);
-    }
-    return x;
+    return holds ? Hold(x, low, high) : x;
   }
 };
 
-// `sums`: by pixel and vector.
-static void EndPixels(const float* sums, const PixelTile& t, int pixels, int vectors) {
-  for (int v = 0; v < vectors; ++v) {
-    const PixelEnd end(t, v * kWidth);
-    for (int p = 0; p < pixels; ++p)
-      StoreF(t.out + p * t.out_step + v * kWidth,
-             end(LoadF(sums + (p * vectors + v) * kWidth), t.added ? t.added + p * t.added_step + v * kWidth : nullptr));
+// The end of all sums of a tile, while they are in registers.
+template <int kVectors, int... i>
+DX_INLINE void EndTileSums(VF* sums, const PixelTile& t, Sequence<i...>) {
+  if (t.center) {
+    VF numbers[kVectors];
+    for (int v = 0; v < kVectors; ++v) numbers[v] = LoadF(t.center + v * kWidth);
+    ((sums[i] -= numbers[i % kVectors]), ...);
+    for (int v = 0; v < kVectors; ++v) numbers[v] = LoadF(t.factor + v * kWidth);
+    ((sums[i] *= numbers[i % kVectors]), ...);
+    for (int v = 0; v < kVectors; ++v) numbers[v] = LoadF(t.shift + v * kWidth);
+    ((sums[i] += numbers[i % kVectors]), ...);
   }
+  if (t.added) ((sums[i] += LoadF(t.added + i / kVectors * t.added_step + i % kVectors * kWidth)), ...);
+  if (t.holds) {
+    const VF low = SplatF(t.low), high = SplatF(t.high);
+    ((sums[i] = Hold(sums[i], low, high)), ...);
+  }
+  (StoreF(t.out + i / kVectors * t.out_step + i % kVectors * kWidth, sums[i]), ...);
 }
 
 template <int kPixels, int kVectors>
@@ -72,7 +82,9 @@ void MultiplyPixels(const PixelTile& t) {
   constexpr int kSums = kPixels * kVectors;
   constexpr auto each = std::make_integer_sequence<int, kSums>();
   VF sums[kSums] = {};
-  alignas(64) float totals[kSums * kWidth];
+  alignas(64) float room[kSums * kWidth];
+  float* totals = room;
+  __asm__("" : "+r"(totals));  // which are rarely used: known to be an array of its own, they would be carried along in every tile
   bool has_totals = false;
   int64_t steps = 0;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
@@ -95,8 +107,8 @@ void MultiplyPixels(const PixelTile& t) {
       steps += n;
     }
   }
-  FlushTile(sums, totals, has_totals, each);
-  EndPixels(totals, t, kPixels, kVectors);
+  if (has_totals) AddTotals(sums, totals, each);
+  EndTileSums<kVectors>(sums, t, each);
 }
 
 // Each channel by itself, for kPixels pixels of t.length channels.

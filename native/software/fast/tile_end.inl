@@ -8,10 +8,7 @@ void EndTileAs(float* to, int64_t to_stride, const float* sums, int64_t sums_str
     auto finish = [&](VF x, VF other) {
       if constexpr (kScales) x = (x - scales[0]) * scales[1] + scales[2];
       if constexpr (kAdds) x += other;
-      if constexpr (kHolds) {
-        x = Select(x <= low, low, x);
-        x = Select(x >= high, high, x);
-      }
+      if constexpr (kHolds) x = Hold(x, low, high);
       return x;
     };
     int64_t i = 0;

@@ -49,6 +49,19 @@ DX_INLINE VF CopySign(VF magnitude, VF sign) {
 // The other operand where one is NaN, as fmax and fmin have it.
 DX_INLINE VF Max(VF a, VF b) { return Select((a > b) | (b != b), a, b); }
 DX_INLINE VF Min(VF a, VF b) { return Select((a < b) | (b != b), a, b); }
+// The nearest number that is not beyond the limits; NaN stays.
+DX_INLINE VF Hold(VF x, VF low, VF high) {
+#if DX_ISA == 2
+  return (VF)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)x));
+#elif DX_ISA == 1
+  return (VF)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)x));
+#elif DX_ISA == 3
+  return (VF)vminq_f32((float32x4_t)high, vmaxq_f32((float32x4_t)low, (float32x4_t)x));
+#else
+  x = Select(x <= low, low, x);
+  return Select(x >= high, high, x);
+#endif
+}
 
 DX_INLINE VF Sqrt(VF x) {
 #if DX_ISA == 2
