@@ -15,7 +15,7 @@ constexpr int64_t kColumns = 256;                       // of a block of B
 constexpr int64_t kSharing = 3;                         // blocks of B from which on A is packed once for all of them
 constexpr int64_t kLeastRows = 96, kLeastColumns = 64;  // of a part for a thread
 constexpr int64_t kMostSums = 384 * 256;                // that a task keeps until they are complete
-constexpr int64_t kNarrow = 2;                          // tiles, up to which A is read where it lies
+constexpr int64_t kNarrow = 2, kFewRows = 8;            // tiles, and rows of a tile, up to which A is read where it lies
 constexpr int64_t kSmallB = 1 << 13;                    // floats that stay in the first cache level without packing
 constexpr double kTaskWork = 1e6;                       // multiply-adds that are worth a task of their own
 
@@ -117,7 +117,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
   float* own_a = own + k_block_ * n_block_;
   float* sums = own_a + (shares_a_ ? 0 : RoundUp(rows_ * k_block_, 16));
   const int64_t columns_of_block = RoundUp(n_last - n_first, width_);
-  const bool narrow = columns_of_block <= kNarrow * width_;
+  const bool narrow = columns_of_block <= kNarrow * width_ || table.tile_rows < kFewRows;
   alignas(64) float local[kMostTileFloats];
 
   for (int64_t k = 0; k < k_; k += k_block_) {
