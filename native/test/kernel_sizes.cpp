@@ -55,6 +55,20 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,41,43]" + conv + pads + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,39,41]" + conv + none + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[2,10,25,27] FilterTensor=f32[10,1,3,3] OutputTensor=f32[2,10,25,27]" + conv + pads + " GroupCount=10",
+      // Gradients of filters for few channels: pairs of lines, and lines of more than a vector; strides; rows that fill no tile.
+      "CONVOLUTION InputTensor=f32[1,9,28,29]/[812,812,29,1] FilterTensor=f32[16,9,28,29]/[812,12992,29,1] "
+      "OutputTensor=f32[1,16,5,5]/[25,25,5,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[1,1] StartPadding=[2,2] EndPadding=[2,2] "
+      "OutputPadding=[0,0] GroupCount=1",
+      "CONVOLUTION InputTensor=f32[3,5,61,64]/[3904,11712,64,1] FilterTensor=f32[21,5,31,32]/[992,20832,32,1] "
+      "OutputTensor=f32[3,21,7,7]/[49,147,7,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] StartPadding=[3,3] EndPadding=[3,2] "
+      "OutputPadding=[0,0] GroupCount=1",
+      "CONVOLUTION InputTensor=f32[2,70,14,24] FilterTensor=f32[5,70,12,16] OutputTensor=f32[2,5,3,9]" + conv + none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[1,130,30,3000] FilterTensor=f32[4,130,30,500] OutputTensor=f32[1,4,1,6] Mode=1 Direction=0 "
+      "Strides=[1,500] "
+      "Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1",
+      // Much to do with each of many columns.
+      "CONVOLUTION InputTensor=f32[3,41,33,35] FilterTensor=f32[64,41,3,3] OutputTensor=f32[3,64,17,18] Mode=1 Direction=0 Strides=[2,2] "
+      "Dilations=[1,1] StartPadding=[1,1] EndPadding=[1,1] OutputPadding=[0,0] GroupCount=1",
       // Every second position: phases of the input; one channel for one, by whole planes and by tiles of one image.
       "CONVOLUTION InputTensor=f32[2,3,61,64] FilterTensor=f32[20,3,7,7] BiasTensor=f32[1,20,1,1] OutputTensor=f32[2,20,31,32] Mode=1 "
       "Direction=0 Strides=[2,2] Dilations=[1,1] StartPadding=[3,3] EndPadding=[3,3] OutputPadding=[0,0] GroupCount=1 "

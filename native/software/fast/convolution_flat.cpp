@@ -45,15 +45,15 @@ struct Range {
 
 }  // namespace
 
-void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
+bool ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   const GridDimension &z = dim_[0], &y = dim_[1], &x = dim_[2];
-  if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0) return;
+  if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0) return false;
   const int64_t width = Table().tile_columns;
   const Range reach_y(y.taps), reach_x(x.taps);
   Flat f;
   f.step_y = y.count > 1 ? y.in_step : 1;
   f.step_x = x.count > 1 ? x.in_step : 1;
-  if (f.step_y > kMostStep || f.step_x > kMostStep) return;
+  if (f.step_y > kMostStep || f.step_x > kMostStep) return false;
   const bool steps = f.step_y > 1 || f.step_x > 1;
   f.single = rows_ == 1 && channels_ == 1 && taps_ >= 4 && taps_ <= kMostTaps;
   f.copies = shape.in_type != DML_TENSOR_DATA_TYPE_FLOAT32 || !reach_y.Inside(y) || !reach_x.Inside(x) ||
@@ -61,7 +61,7 @@ void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   f.pitch = y.in_size > 1 ? y.in_stride : x.count;
   f.copies |= (y.count - 1) * f.pitch + x.count < width;  // would read over the end
   if (f.copies) {
-    if (taps_ < 4 && !steps) return;
+    if (taps_ < 4 && !steps) return false;
     f.left = std::max<int64_t>(0, -reach_x.least);
     const int64_t right = std::max<int64_t>(0, x.count + reach_x.most - x.in_size);
     f.pitch = steps ? x.count + (f.left + reach_x.most) / f.step_x : std::max(x.in_size + std::max(f.left, right), x.count);
@@ -71,7 +71,7 @@ void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   f.length = (y.count - 1) * f.pitch + x.count;
   f.tiles = Divide(f.length, width);
   const double waste = static_cast<double>(f.tiles * width) / static_cast<double>(y.count * x.count) - 1;
-  if (waste * static_cast<double>(rows_) > kMostWaste) return;
+  if (waste * static_cast<double>(rows_) > kMostWaste) return false;
   for (const Tap& ty : y.taps)
     for (const Tap& tx : x.taps) {
       int64_t offset = ty.offset * f.pitch + f.left + tx.offset;
@@ -83,7 +83,7 @@ void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
         if (found == f.phases.end()) found = f.phases.insert(found, phase);
         offset = ((found - f.phases.begin()) * f.lines + line / f.step_y) * f.pitch + column / f.step_x;
       }
-      if (offset > std::numeric_limits<int32_t>::max()) return;
+      if (offset > std::numeric_limits<int32_t>::max()) return false;
       f.offsets.push_back(static_cast<int32_t>(offset));
     }
   // Behind the last line what a tile reads too much.
@@ -94,12 +94,13 @@ void ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
     f.shares_copies = f.copies;
     f.chunks = std::min(f.tiles, Divide(wanted, planes));
   }
-  if (f.copies && channels_ * f.channel_step * (f.shares_copies ? planes : 1) > (f.shares_copies ? kMostSharedCopy : kMostCopy)) return;
+  if (f.copies && channels_ * f.channel_step * (f.shares_copies ? planes : 1) > (f.shares_copies ? kMostSharedCopy : kMostCopy))
+    return false;
   const int64_t threads = ThreadPool::Get().size();
   const int64_t outputs = planes * f.tiles * width * Divide(rows_, Table().tile_rows) * Table().tile_rows;
   if (threads > 1 && !f.copies && channels_ >= 2 * threads && outputs <= kFewOutputs && depth_ >= kManySteps) f.parts = threads;
-  f.used = true;
   flat_ = std::move(f);
+  return true;
 }
 
 size_t ConvolutionGrid::FlatScratchBytes() const {

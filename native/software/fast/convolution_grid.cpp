@@ -41,24 +41,34 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
   }
   grows_ &= shape.images == 1 || shape.out_image > extent;
   packs_runs_ = dim_[2].count < 8 && dim_[2].taps.size() >= 8;
-  direct_ = shape.groups > 1 && shape.rows < 4;
   images_ = shape.images;
   groups_ = shape.groups;
   rows_ = shape.rows;
   channels_ = shape.channels;
-  uses_winograd_ = depth_ > 0 && Winograd::Fits(shape, dim_);
-  uses_winograd_weights_ = !uses_winograd_ && depth_ > 0 && WinogradWeights::Fits(shape, dim_);
-  if (uses_winograd_weights_) {
-    winograd_weights_ = WinogradWeights(shape, dim_, out_start);
-    return;
-  }
-  uses_pixels_ = !uses_winograd_ && depth_ > 0 && Pixels::Fits(shape, dim_);
-  if (uses_winograd_) winograd_ = Winograd(shape, dim_, out_start);
-  else if (uses_pixels_) pixels_ = Pixels(shape, dim_, out_start);
-  else if (depth_ > 0) PlanFlat(shape);
-  direct_ = direct_ && !flat_.used && !uses_pixels_;
-  if (!direct_ && depth_ > 0 && !flat_.used && !uses_winograd_ && !uses_pixels_)
+  if (depth_ > 0) Choose(shape);
+}
+
+void ConvolutionGrid::Choose(const ConvolutionShape& shape) {
+  if (Winograd::Fits(shape, dim_)) {
+    method_ = Method::Winograd;
+    winograd_ = Winograd(shape, dim_, out_start_);
+  } else if (WinogradWeights::Fits(shape, dim_)) {
+    method_ = Method::WinogradWeights;
+    winograd_weights_ = WinogradWeights(shape, dim_, out_start_);
+  } else if (LineSums::Fits(shape, dim_)) {
+    method_ = Method::Lines;
+    lines_ = LineSums(shape, dim_, out_start_);
+  } else if (Pixels::Fits(shape, dim_)) {
+    method_ = Method::Pixels;
+    pixels_ = Pixels(shape, dim_, out_start_);
+  } else if (PlanFlat(shape)) {
+    method_ = Method::Flat;
+  } else if (shape.groups > 1 && shape.rows < 4) {
+    method_ = Method::Direct;
+  } else {
+    method_ = Method::Product;
     product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
+  }
 }
 
 // Joins a dimension with the next where both have one tap that always hits and lie one in the other.
@@ -82,20 +92,28 @@ void ConvolutionGrid::Merge() {
 }
 
 size_t ConvolutionGrid::ScratchBytes() const {
-  if (uses_winograd_) return winograd_.PreparedBytes() + winograd_.ScratchBytes();
-  if (uses_winograd_weights_) return winograd_weights_.ScratchBytes();
-  if (uses_pixels_) return pixels_.PreparedBytes() + pixels_.ScratchBytes();
-  if (direct_) return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
-  return flat_.used ? FlatScratchBytes() : product_.ScratchBytes();
+  switch (method_) {
+    case Method::Nothing: return 0;
+    case Method::Product: return product_.ScratchBytes();
+    case Method::Direct: return static_cast<size_t>((dim_[2].count + 2 * kMaxWidth) * ThreadPool::Get().size()) * sizeof(float);
+    case Method::Flat: return FlatScratchBytes();
+    case Method::Winograd: return winograd_.PreparedBytes() + winograd_.ScratchBytes();
+    case Method::WinogradWeights: return winograd_weights_.ScratchBytes();
+    case Method::Lines: return lines_.ScratchBytes();
+    case Method::Pixels: return pixels_.PreparedBytes() + pixels_.ScratchBytes();
+  }
+  return 0;
 }
 
 // Of several grids each starts at a line of the cache.
 size_t ConvolutionGrid::PreparedBytes() const {
-  if (direct_ || depth_ == 0 || uses_winograd_weights_) return 0;
-  if (uses_winograd_) return winograd_.PreparedBytes();
-  if (uses_pixels_) return pixels_.PreparedBytes();
-  if (flat_.used) return PacksFlat() ? static_cast<size_t>(FlatFilterFloats()) * sizeof(float) : 0;
-  return product_.PreparedBytes();
+  switch (method_) {
+    case Method::Product: return product_.PreparedBytes();
+    case Method::Flat: return PacksFlat() ? static_cast<size_t>(FlatFilterFloats()) * sizeof(float) : 0;
+    case Method::Winograd: return winograd_.PreparedBytes();
+    case Method::Pixels: return pixels_.PreparedBytes();
+    default: return 0;
+  }
 }
 
 int ConvolutionGrid::Stretches(int64_t first, int64_t columns, Stretch* stretches) const {
@@ -281,43 +299,34 @@ void ConvolutionGrid::PrepareWinograd(const ConvolutionShape& shape, const Kerne
 
 void ConvolutionGrid::Prepare(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const {
   if (!PreparedBytes()) return;
-  if (uses_winograd_) PrepareWinograd(shape, arguments, to);
-  else if (uses_pixels_) pixels_.Prepare(shape, arguments, to);
-  else if (flat_.used) PackFlat(shape, arguments, reinterpret_cast<float*>(to));
+  if (method_ == Method::Winograd) PrepareWinograd(shape, arguments, to);
+  else if (method_ == Method::Pixels) pixels_.Prepare(shape, arguments, to);
+  else if (method_ == Method::Flat) PackFlat(shape, arguments, reinterpret_cast<float*>(to));
   else product_.Prepare(GridSource(*this, shape, arguments), to);
 }
 
 void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const uint8_t* prepared) const {
-  if (uses_winograd_) {
-    if (!prepared) PrepareWinograd(shape, arguments, arguments.scratch);
-    winograd_.Run(shape, arguments, reinterpret_cast<const float*>(prepared ? prepared : arguments.scratch),
-                  reinterpret_cast<float*>(arguments.scratch + winograd_.PreparedBytes()));
-    return;
+  auto* scratch = reinterpret_cast<float*>(arguments.scratch);
+  const auto* filter = reinterpret_cast<const float*>(prepared);
+  switch (method_) {
+    case Method::Nothing: return RunNothing(shape, arguments);
+    case Method::Product: return product_.Run(GridSource(*this, shape, arguments), arguments.scratch, prepared);
+    case Method::Direct: return RunDirect(shape, arguments);
+    case Method::Flat: return RunFlat(shape, arguments, PacksFlat() ? filter : nullptr);
+    case Method::WinogradWeights: return winograd_weights_.Run(shape, arguments, scratch);
+    case Method::Lines: return lines_.Run(shape, arguments, scratch);
+    case Method::Winograd:
+      if (!prepared) PrepareWinograd(shape, arguments, arguments.scratch);
+      return winograd_.Run(shape, arguments, prepared ? filter : scratch, scratch + winograd_.PreparedBytes() / sizeof(float));
+    case Method::Pixels:
+      if (!prepared) pixels_.Prepare(shape, arguments, arguments.scratch);
+      return pixels_.Run(shape, arguments, prepared ? filter : scratch, scratch + pixels_.PreparedBytes() / sizeof(float));
   }
-  if (uses_winograd_weights_) {
-    winograd_weights_.Run(shape, arguments, reinterpret_cast<float*>(arguments.scratch));
-    return;
-  }
-  if (uses_pixels_) {
-    if (!prepared) pixels_.Prepare(shape, arguments, arguments.scratch);
-    pixels_.Run(shape, arguments, reinterpret_cast<const float*>(prepared ? prepared : arguments.scratch),
-                reinterpret_cast<float*>(arguments.scratch + pixels_.PreparedBytes()));
-    return;
-  }
-  if (direct_) {
-    RunDirect(shape, arguments);
-    return;
-  }
-  if (flat_.used) {
-    RunFlat(shape, arguments, PacksFlat() ? reinterpret_cast<const float*>(prepared) : nullptr);
-    return;
-  }
+}
+
+// No cell of the filter meets this grid: nothing but bias and activation.
+void ConvolutionGrid::RunNothing(const ConvolutionShape& shape, const KernelArguments& arguments) const {
   const GridSource source(*this, shape, arguments);
-  if (depth_ > 0) {
-    product_.Run(source, arguments.scratch, prepared);
-    return;
-  }
-  // No cell of the filter meets this grid: nothing but bias and activation.
   const int64_t rows = Table().tile_rows, width = Table().tile_columns;
   for (int64_t group = 0; group < shape.groups; ++group)
     for (int64_t m = 0; m < shape.rows; m += rows)

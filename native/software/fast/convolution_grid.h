@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "convolution_lines.h"
 #include "convolution_pixels.h"
 #include "convolution_shape.h"
 #include "convolution_winograd.h"
@@ -26,7 +27,7 @@ class ConvolutionGrid {
   friend class GridSource;
   // Without packing the input: see convolution_flat.cpp.
   struct Flat {
-    bool used = false, copies = false, shares_copies = false;
+    bool copies = false, shares_copies = false;
     bool single = false;                       // one channel of the input for one of the output
     int64_t parts = 1;                         // of the channels, each with sums of its own
     int64_t pitch = 0, length = 0, tiles = 0;  // of a line of the input; columns of an image, and of tiles
@@ -42,7 +43,7 @@ class ConvolutionGrid {
     std::vector<int32_t> offsets;  // of the taps
   };
   void PrepareWinograd(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const;
-  void PlanFlat(const ConvolutionShape& shape);
+  bool PlanFlat(const ConvolutionShape& shape);  // whether it is worth its while
   size_t FlatScratchBytes() const;
   void RunFlat(const ConvolutionShape& shape, const KernelArguments& arguments, const float* prepared) const;
   bool PacksFlat() const { return !flat_.single && flat_.parts == 1; }
@@ -74,6 +75,8 @@ class ConvolutionGrid {
   };
 
   void Merge();
+  void Choose(const ConvolutionShape& shape);
+  void RunNothing(const ConvolutionShape& shape, const KernelArguments& arguments) const;
   int Stretches(int64_t first, int64_t columns, Stretch* stretches) const;
   Reach ReachOf(const Stretch& stretch, int64_t tap) const;
   void RunDirect(const ConvolutionShape& shape, const KernelArguments& arguments) const;
@@ -89,11 +92,12 @@ class ConvolutionGrid {
   int64_t cell_step_ = 0;       // between neighbouring taps; 0 when they are not evenly spaced
   bool evenly_through_channels_ = false;
   bool grows_ = false;  // output offsets grow with the column
-  bool packs_runs_ = false, direct_ = false;
+  bool packs_runs_ = false;
+  enum class Method { Nothing, Product, Direct, Flat, Winograd, WinogradWeights, Lines, Pixels } method_ = Method::Nothing;
   Flat flat_;
-  bool uses_winograd_ = false, uses_winograd_weights_ = false, uses_pixels_ = false;
   Winograd winograd_;
   WinogradWeights winograd_weights_;
+  LineSums lines_;
   Pixels pixels_;
   int64_t images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;
   PanelProduct product_;

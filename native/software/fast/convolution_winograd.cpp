@@ -182,7 +182,7 @@ void Winograd::Multiply(const float* filter, const float* places, int64_t task, 
   const int64_t height = Divide(tiles, Divide(tiles, table.tile_rows));
   for (int64_t tile = 0; tile < tiles; tile += height)
     table.strided_tiles[std::min(height, tiles - tile) - 1](
-        channels_, places + place * place_step_ + tile * tile_step_, tile_step_, filter + task * channels_ * width, width,
+        channels_, places + place * place_step_ + tile * tile_step_, tile_step_, filter + task * channels_ * width, width, table.width,
         sums + place * sum_place_step_ + tile * sum_step_ + panel * width, sum_step_, false);
 }
 

@@ -19,9 +19,13 @@ constexpr int kMaxWidth = 16;
 using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add,
                           const float* next, int64_t next_step);
 
-// The same where row r of A lies at a + r * a_stride.
-using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride,
-                             bool add);
+// The same where row r of A lies at a + r * a_stride, and the second half of each row of B b_next floats from the first.
+using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t b_next, float* c,
+                             int64_t c_stride, bool add);
+
+// The same where column k of A lies at a + k * a_step.
+using TurnedTile = void (*)(int64_t k, const float* a, int64_t a_step, const float* b, int64_t b_stride, float* c, int64_t c_stride,
+                            bool add);
 
 // The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap]. `ahead`: fetches the columns behind these, too.
 using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,
@@ -115,7 +119,7 @@ struct IsaTable {
   int tile_rows, tile_columns;
   const GemmTile* tiles;
   const StridedTile* strided_tiles;
-  const StridedTile* turned_tiles;  // where column k of A lies at a + k * a_stride
+  const TurnedTile* turned_tiles;
   const TapsTile* taps_tiles;
   PixelTiles pixel_tiles;
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.

@@ -90,7 +90,8 @@ void NormalizeAs(float* y, const float* x, float mean, float factor, float offse
 static void Normalize(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
                       int64_t n) {
   if (!scale) offset += shift;
-  const auto run = scale ? bias ? NormalizeAs<true, true> : NormalizeAs<true, false>
-                         : bias ? NormalizeAs<false, true> : NormalizeAs<false, false>;
+  const auto run = scale  ? bias ? NormalizeAs<true, true> : NormalizeAs<true, false>
+                    : bias ? NormalizeAs<false, true>
+                          : NormalizeAs<false, false>;
   run(y, x, mean, factor, offset, scale, shift, bias, n);
 }

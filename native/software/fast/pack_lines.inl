@@ -151,7 +151,11 @@ DX_INLINE VF LoadLanes(const float* p, int64_t step, int64_t low, int64_t high) 
   }
 #endif
 #if DX_ISA == 1
-  if (step == 1) return (VF)_mm256_maskload_ps(p, _mm256_andnot_si256(LanesBelow(low), LanesBelow(high)));
+  auto load = [&](const float* from, int64_t first, int64_t last) {
+    return (VF)_mm256_maskload_ps(from, _mm256_andnot_si256(LanesBelow(first), LanesBelow(last)));
+  };
+  if (step == 1) return load(p, low, high);
+  if (step == 2) return EvenOf(load(p, 2 * low, 2 * high - 1), load(p + 8, 2 * low - 8, 2 * high - 9));
 #endif
   float values[kWidth] = {};
   for (int64_t i = low; i < high; ++i) values[i] = p[i * step];

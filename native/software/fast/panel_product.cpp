@@ -143,7 +143,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
         a = own_a;
       }
       auto multiply = [&](const float* b, int64_t b_stride, float* c, int64_t c_stride, const float* next, int64_t step) {
-        if (direct_a) table.strided_tiles[rows - 1](count, direct_a, a_stride, b, b_stride, c, c_stride, !first);
+        if (direct_a) table.strided_tiles[rows - 1](count, direct_a, a_stride, b, b_stride, table.width, c, c_stride, !first);
         else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, step);
       };
       // The next panel comes nearer while this one is multiplied, a share of it with each tile.

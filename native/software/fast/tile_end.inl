@@ -30,9 +30,11 @@ void EndTileAs(float* to, int64_t to_stride, const float* sums, int64_t sums_str
 static void EndTile(float* to, int64_t to_stride, const float* sums, int64_t sums_stride, const TileEnd& end, int64_t rows, int64_t n) {
   constexpr float kNone = __builtin_inff();
   const bool holds = end.low != -kNone || end.high != kNone;
-  const auto run = end.scales ? end.added ? holds ? EndTileAs<true, true, true> : EndTileAs<true, true, false>
-                                          : holds ? EndTileAs<true, false, true> : EndTileAs<true, false, false>
-                   : end.added ? holds ? EndTileAs<false, true, true> : EndTileAs<false, true, false>
-                               : holds ? EndTileAs<false, false, true> : EndTileAs<false, false, false>;
+  const auto run = end.scales  ? end.added ? holds ? EndTileAs<true, true, true> : EndTileAs<true, true, false>
+                                 : holds ? EndTileAs<true, false, true>
+                                           : EndTileAs<true, false, false>
+                    : end.added ? holds ? EndTileAs<false, true, true> : EndTileAs<false, true, false>
+                    : holds ? EndTileAs<false, false, true>
+                               : EndTileAs<false, false, false>;
   run(to, to_stride, sums, sums_stride, end, rows, n);
 }
