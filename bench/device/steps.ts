@@ -34,7 +34,7 @@ export interface StepFigures {
 export type Step = (x: dx.Tensor, y: dx.Tensor) => dx.Tensor;
 
 /** Forward, loss, backward and update. */
-export function stepOf(network: dx.nn.Layer, optimizer: { step(): void; zeroGrad(): void }): Step {
+export function stepOf(network: Pick<dx.nn.Layer, "forward">, optimizer: { step(): void; zeroGrad(): void }): Step {
   return (x, y) => {
     const loss = dx.crossEntropy(network.forward(x), y);
     loss.backward();

@@ -53,7 +53,7 @@ function torch(threads: string): Command | null {
   return {
     name: `PyTorch ${found.trim().replace(/\+.*/, "")}`,
     program: python,
-    args: [join(sources, "suite", "pytorch.py"), threads, join(sources, "peers", "torch")],
+    args: [join(sources, "suite", "pytorch.py"), threads],
   };
 }
 

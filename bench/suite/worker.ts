@@ -4,11 +4,11 @@
  * Arguments: the form, "eager" or "compiled", and the device.
  */
 import * as dx from "dxtensor";
-import { CASES } from "../device/networks.ts";
 import { stepOf } from "../device/steps.ts";
 import { digestOf } from "./data.ts";
 import { callOf, Source } from "./operations.ts";
 import { serve, type Job } from "./serve.ts";
+import { TRAININGS } from "./trainings.ts";
 import type { Workload } from "./workloads.ts";
 
 const [form = "eager", name = "cpu"] = process.argv.slice(2);
@@ -29,23 +29,14 @@ const repeated =
   };
 
 async function training(network: string): Promise<Job> {
-  const chosen = CASES.find((c) => c.name === network);
-  if (chosen === undefined) throw new Error(`no network ${network}`);
-  dx.manualSeed(1);
-  const model = chosen.build().to(device);
-  const step = stepOf(model, chosen.optimizer(model.parameters()));
-  const x = dx.tensor(
-    Float32Array.from({ length: chosen.input.reduce((a, b) => a * b, 1) }, (_, i) => Math.sin(i)),
-    { shape: [...chosen.input], device },
-  );
-  const y = dx.tensor(
-    Int32Array.from({ length: chosen.input[0]! }, (_, i) => i % 10),
-    { device },
-  );
-  const run = form === "eager" ? step : dx.compile(step, { name: "step" });
+  const make = TRAININGS[network];
+  if (make === undefined) throw new Error(`no network ${network}`);
+  const { inputs, forward, optimizer } = make(new Source(device));
+  const step = stepOf({ forward }, optimizer);
+  const run = form === "eager" ? step : dx.compile(step, { name: network });
   const losses: number[] = [];
-  for (let i = 0; i < 4; i++) losses.push(Number(await dx.scope(() => run(x, y)).item()));
-  return { run: repeated(() => run(x, y)), digest: digestOf(losses), free: () => model.dispose() };
+  for (let i = 0; i < 4; i++) losses.push(Number(await dx.scope(() => run(...inputs)).item()));
+  return { run: repeated(() => run(...inputs)), digest: digestOf(losses), free: () => inputs.forEach((t) => t.dispose()) };
 }
 
 async function prepare({ what, name }: Workload): Promise<Job> {

@@ -156,8 +156,13 @@ add("infer", "encoder of 4 layers, batch 8 of 128", "sequences/s", 8, {
   heads: 4,
   layers: 4,
 });
-for (const network of ["mlp", "quickstart", "lenet", "resnet", "encoder"])
-  add("train", `training step, ${network}`, "steps/s", 1, { kind: "train", network });
+for (const [name, network] of [
+  ["MLP of 784, 512, 512, 10", "mlp"],
+  ["LeNet-5", "lenet"],
+  ["ResNet-18 of 32 x 32", "resnet18"],
+  ["language model of 2 layers", "languageModel"],
+] as const)
+  add("train", `training step, ${name}`, "steps/s", 1, { kind: "train", network });
 for (const n of [1, 16]) add("overhead", `add of ${n}`, "calls/s", 1, { kind: "tiny", n });
 
 export const WORKLOADS: readonly Workload[] = list;

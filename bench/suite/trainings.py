@@ -1,0 +1,134 @@
+"""The training steps of trainings.ts in PyTorch: the same weights, data and optimizers."""
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Weights:
+    def __init__(self, uniform):
+        self.uniform, self.all = uniform, []
+
+    def add(self, values):
+        self.all.append(values.requires_grad_())
+        return values
+
+    def drawn(self, seed, shape, scale):
+        return self.add(self.uniform(seed, shape, scale))
+
+    def adam(self):
+        return torch.optim.Adam(self.all, lr=1e-3, eps=1e-8)
+
+    def sgd(self):
+        return torch.optim.SGD(self.all, lr=0.01, momentum=0.9)
+
+
+def chain(weights, shapes):
+    return [
+        (weights.drawn(4000 + 2 * i, s, math.sqrt(12 / math.prod(s[1:]))), weights.drawn(4001 + 2 * i, (s[0],), 0.1))
+        for i, s in enumerate(shapes)
+    ]
+
+
+def linears(x, layers):
+    for i, (weight, bias) in enumerate(layers):
+        x = F.linear(x, weight, bias)
+        x = F.relu(x) if i + 1 < len(layers) else x
+    return x
+
+
+def mlp(uniform, whole):
+    weights = Weights(uniform)
+    layers = chain(weights, [(512, 784), (512, 512), (10, 512)])
+    return uniform(8, (64, 784), 2), torch.arange(64) % 10, lambda x: linears(x, layers), weights.adam()
+
+
+def lenet(uniform, whole):
+    weights = Weights(uniform)
+    first, second, *rest = chain(weights, [(6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (10, 84)])
+
+    def forward(x):
+        x = F.max_pool2d(F.relu(F.conv2d(x, *first, padding=2)), 2)
+        return linears(F.max_pool2d(F.relu(F.conv2d(x, *second)), 2).flatten(1), rest)
+
+    return uniform(8, (64, 1, 28, 28), 2), torch.arange(64) % 10, forward, weights.sgd()
+
+
+def resnet18(uniform, whole):
+    weights, seeds = Weights(uniform), iter(range(5000, 5900))
+
+    def convolution(inputs, outputs, kernel, stride):
+        weight = weights.drawn(next(seeds), (outputs, inputs, kernel, kernel), math.sqrt(12 * 1.2 / (inputs * kernel**2)))
+        scale, shift = weights.add(torch.ones(outputs)), weights.add(torch.zeros(outputs))
+        mean, variance = torch.zeros(outputs), torch.ones(outputs)
+        return lambda x: F.batch_norm(F.conv2d(x, weight, None, stride, kernel // 2), mean, variance, scale, shift, True)
+
+    stem, blocks = convolution(3, 64, 3, 1), []
+    for i, outputs in enumerate((64, 64, 128, 128, 256, 256, 512, 512)):
+        stride = 2 if i > 0 and i % 2 == 0 else 1
+        inputs = outputs // stride
+        one, two = convolution(inputs, outputs, 3, stride), convolution(outputs, outputs, 3, 1)
+        blocks.append((one, two, nn.Identity() if stride == 1 else convolution(inputs, outputs, 1, stride)))
+    weight, bias = weights.drawn(5900, (10, 512), 2 / math.sqrt(512)), weights.add(torch.zeros(10))
+
+    def forward(x):
+        x = F.relu(stem(x))
+        for one, two, shortcut in blocks:
+            x = F.relu(two(F.relu(one(x))) + shortcut(x))
+        return F.linear(x.mean((2, 3)), weight, bias)
+
+    return uniform(8, (16, 3, 32, 32), 2), torch.arange(16) % 10, forward, weights.sgd()
+
+
+def transformer(weights, seed, width, heads):
+    shapes = [(3 * width, width), (width, width), (4 * width, width), (width, 4 * width)]
+    parts, out, wide, narrow = [
+        (weights.drawn(seed + 2 * i, s, 2 * math.sqrt(3 / s[1])), weights.drawn(seed + 2 * i + 1, (s[0],), 0.1)) for i, s in enumerate(shapes)
+    ]
+    one, two = [(weights.add(torch.ones(width)), weights.add(torch.zeros(width))) for _ in range(2)]
+
+    def run(x, mask):
+        batch, length, _ = x.shape
+        size = width // heads
+        q, k, v = F.linear(x, *parts).reshape(batch, length, 3, heads, size).permute(2, 0, 3, 1, 4)
+        scores = torch.matmul(q * (1 / math.sqrt(size)), k.transpose(-1, -2)) + mask
+        attended = torch.matmul(scores.softmax(-1), v).transpose(1, 2).reshape(batch, length, width)
+        y = F.layer_norm(x + F.linear(attended, *out), (width,), *one)
+        return F.layer_norm(y + F.linear(F.relu(F.linear(y, *wide)), *narrow), (width,), *two)
+
+    return run
+
+
+def language_model(uniform, whole):
+    batch, length, width, heads, words = 8, 64, 128, 4, 1000
+    weights, ids = Weights(uniform), whole(9, batch * (length + 1), words).reshape(batch, length + 1)
+    table, places = weights.drawn(3000, (words, width), 1), weights.drawn(3001, (length, width), 1)
+    layers = [transformer(weights, seed, width, heads) for seed in (3100, 3108)]
+    head = weights.drawn(3002, (words, width), 2 * math.sqrt(3 / width))
+    mask = torch.triu(torch.full((length, length), -1e9), 1)
+
+    def forward(tokens):
+        x = F.embedding(tokens, table) + places
+        for layer in layers:
+            x = layer(x, mask)
+        return F.linear(x, head).reshape(-1, words)
+
+    return ids[:, :-1].contiguous(), ids[:, 1:].reshape(-1), forward, weights.adam()
+
+
+TRAININGS = dict(mlp=mlp, lenet=lenet, resnet18=resnet18, languageModel=language_model)
+
+
+def make(name, uniform, whole):
+    """-> a step that gives its loss."""
+    x, y, forward, optimizer = TRAININGS[name](uniform, whole)
+
+    def step():
+        optimizer.zero_grad()
+        loss = F.cross_entropy(forward(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
