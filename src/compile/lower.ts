@@ -7,7 +7,7 @@ import { GraphBuilder } from "../graph/builder.generated.ts";
 import { Expr, Graph, isWhole, packedBytes, packedExpr, type Value } from "../graph/graph.ts";
 import { elements } from "../elements.ts";
 import { fillOp } from "../runtime/constants.ts";
-import { alone, flatDesc, scatterFlatOp, wayOf, type Target, type Way } from "../runtime/write.ts";
+import { alone, flatDesc, scatterFlatOp, wayOf, type Target } from "../runtime/write.ts";
 import type { NativeDevice } from "../runtime/devices.ts";
 import { lowerOperation } from "../runtime/lowering.ts";
 import { hostOnly } from "../runtime/fallback.ts";
@@ -17,6 +17,7 @@ import { allEvents, type Constant, type Event, type Scalar } from "./log.ts";
 import type { Operand } from "./operand.ts";
 import { PaddedLowering } from "./padding.ts";
 import type { Pairing } from "./pairing.ts";
+import { Patches } from "./patches.ts";
 
 /** Where the bytes of a graph's input come from at each call. */
 export type InputSource =
@@ -39,7 +40,9 @@ interface Cell {
   /** The graph's input that holds its bytes at the start, and where they come from; null for storages made inside. */
   readonly initial: Value | null;
   readonly source: InputSource | null;
+  /** Without the ranges that were written since. */
   current: Value;
+  patches: Patches | null;
 }
 
 export class Lowering {
@@ -116,7 +119,7 @@ export class Lowering {
     const written: number[] = [];
     const results = outputs.map((storage) => this.#output(this.#cells.get(storage)!));
     for (const cell of this.#cells.values()) {
-      if (cell.source === null || cell.current === cell.initial) continue;
+      if (cell.source === null || this.#settled(cell) === cell.initial) continue;
       if (cell.source.kind === "argument") {
         written.push(cell.source.index);
         results.push(this.#output(cell));
@@ -135,14 +138,14 @@ export class Lowering {
 
   #output(cell: Cell): Expr {
     const n = cell.storage.contentInBytes / DTYPES[cell.dtype].sizeInBytes;
-    const whole = packedExpr(cell.current, cell.dtype, [n]);
+    const whole = packedExpr(this.#settled(cell), cell.dtype, [n]);
     if (cell.current.producer === null) return this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: whole }).output as Expr;
     return whole;
   }
 
   /** All bytes of a cell as 32-bit words; what comes straight from another input goes through a node of its own. */
   #bytes(cell: Cell): Expr {
-    const words = packedExpr(cell.current, "uint32", [cell.storage.sizeInBytes / 4]);
+    const words = packedExpr(this.#settled(cell), "uint32", [cell.storage.sizeInBytes / 4]);
     return words.value.producer === null ? (this.#builder.emit("ELEMENT_WISE_IDENTITY", { input: words }).output as Expr) : words;
   }
 
@@ -192,7 +195,7 @@ export class Lowering {
   }
 
   #define(storage: Storage, dtype: DType, current: Value): void {
-    this.#cells.set(storage, { storage, dtype, initial: null, source: null, current });
+    this.#cells.set(storage, { storage, dtype, initial: null, source: null, current, patches: null });
   }
 
   /** A number that stays the same: uploaded once, however often it is used. */
@@ -232,22 +235,20 @@ export class Lowering {
         });
       const source: InputSource = index >= 0 ? { kind: "argument", index } : { kind: "state", storage };
       const initial = this.#input(storage.sizeInBytes, source);
-      cell = { storage, dtype, initial, source, current: initial };
+      cell = { storage, dtype, initial, source, current: initial, patches: null };
       this.#cells.set(storage, cell);
     }
     return cell;
   }
 
   #expr(x: Operand): Expr {
-    const { current } = this.#cell(x.storage, x.desc.dtype);
+    const cell = this.#cell(x.storage, x.desc.dtype);
     const isRank0 = x.desc.shape.length === 0;
-    return new Expr(
-      current,
-      x.desc.dtype,
-      isRank0 ? [1] : x.desc.shape,
-      isRank0 ? [1] : x.desc.strides,
-      x.offset * DTYPES[x.desc.dtype].sizeInBytes,
-    );
+    const shown = (e: Expr): Expr => new Expr(e.value, e.dtype, isRank0 ? [1] : e.sizes, isRank0 ? [1] : e.strides, e.byteOffset);
+    const found = cell.patches?.read(x.desc, x.offset) ?? null;
+    if (found !== null && found !== "untouched") return shown(found);
+    const value = found === null ? this.#settled(cell) : cell.current;
+    return shown(new Expr(value, x.desc.dtype, x.desc.shape, x.desc.strides, x.offset * DTYPES[x.desc.dtype].sizeInBytes));
   }
 
   #assign(given: Operand, value: Operand): void {
@@ -256,35 +257,38 @@ export class Lowering {
     const cell = this.#cell(target.storage, target.desc.dtype);
     const source = this.#expr({ ...value, desc: alone(given.desc, value.desc) });
     const way = wayOf(target);
-    if (way.kind !== "whole") cell.current = this.#patched(target, cell, source, way).value;
+    if (way.kind === "range") return this.#patch(target, cell, source, way.start);
+    if (way.kind === "places") cell.current = this.#scattered(target, cell, source, way.places);
     else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) cell.current = source.value;
     else cell.current = this.#copied(source).value;
+    cell.patches = null;
   }
 
-  /** The storage with a part of it replaced: pieces joined for a packed range, else a scatter over its flat elements. */
-  #patched(target: Target, cell: Cell, source: Expr, way: Exclude<Way, { kind: "whole" }>): Expr {
-    const g = this.#builder;
-    const { size } = target.desc;
+  /** The storage with elements at flat places replaced. */
+  #scattered(target: Target, cell: Cell, source: Expr, places: Int32Array): Value {
     const flat = flatDesc(target);
-    const base = packedExpr(cell.current, flat.dtype, flat.shape);
-    const packed = g.reshape(source, [size]);
-    if (way.kind === "places") {
-      const indices = this.#input(packedBytes("int32", [size]), { kind: "fixed", bytes: way.places });
-      return scatterFlatOp.lower(g, [base, packedExpr(indices, "int32", [size]), packed], undefined, [flat])[0]!;
-    }
-    const piece = (from: number, count: number): Expr[] =>
-      count === 0
-        ? []
-        : [
-            g.emit("SLICE1", {
-              input: base,
-              output: { sizes: [count] },
-              inputWindowOffsets: [from],
-              inputWindowSizes: [count],
-              inputWindowStrides: [1],
-            }).output as Expr,
-          ];
-    const end = way.start + size;
-    return g.join([...piece(0, way.start), packed, ...piece(end, flat.size - end)], { axis: 0, output: { sizes: [...flat.shape] } });
+    const base = packedExpr(this.#settled(cell), flat.dtype, flat.shape);
+    const packed = this.#builder.reshape(source, [target.desc.size]);
+    const indices = this.#input(packedBytes("int32", packed.sizes), { kind: "fixed", bytes: places });
+    const index = packedExpr(indices, "int32", packed.sizes);
+    return scatterFlatOp.lower(this.#builder, [base, index, packed], undefined, [flat])[0]!.value;
+  }
+
+  /** A packed range takes a value, which waits for others. */
+  #patch(target: Target, cell: Cell, source: Expr, start: number): void {
+    const value = this.#builder.reshape(source, [target.desc.size]);
+    if (cell.patches?.dtype === target.desc.dtype && cell.patches.add(start, value)) return;
+    this.#settled(cell);
+    cell.patches = new Patches(target.desc.dtype);
+    cell.patches.add(start, value);
+  }
+
+  /** All of what the storage holds now. */
+  #settled(cell: Cell): Value {
+    const { patches, storage } = cell;
+    if (patches === null) return cell.current;
+    cell.patches = null;
+    cell.current = patches.join(this.#builder, cell.current, storage.contentInBytes / DTYPES[patches.dtype].sizeInBytes);
+    return cell.current;
   }
 }

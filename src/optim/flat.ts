@@ -4,8 +4,8 @@ import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { define } from "../definition.ts";
 import { constant } from "../ops/support.ts";
+import { joinFlat } from "../graph/flat-join.ts";
 import type { Expr } from "../graph/graph.ts";
-import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
@@ -19,18 +19,6 @@ import { Tensor } from "../tensor.ts";
 export function paddedSize(dtype: DType, size: number): number {
   const unit = 16 / DTYPES[dtype].sizeInBytes;
   return Math.ceil(size / unit) * unit;
-}
-
-/** Inputs of one JOIN; more are joined in steps. */
-const FAN_IN = 512;
-
-function join(g: GraphBuilder, parts: readonly Expr[], dtype: DType): Expr {
-  if (parts.length === 1) return parts[0]!;
-  const length = (list: readonly Expr[]): number => list.reduce((n, x) => n + x.sizes[0]!, 0);
-  if (parts.length <= FAN_IN) return g.join(parts, { axis: 0, output: { sizes: [length(parts)], dtype } });
-  const groups: Expr[] = [];
-  for (let i = 0; i < parts.length; i += FAN_IN) groups.push(join(g, parts.slice(i, i + FAN_IN), dtype));
-  return join(g, groups, dtype);
 }
 
 /** Tensors of one dtype behind each other, each padded with zeros to a multiple of 16 bytes. DirectML: JOIN. */
@@ -51,7 +39,7 @@ export const gatherFlatOp = define({
       const pad = paddedSize(dtype, size) - size;
       return pad === 0 ? [g.reshape(x, [size])] : [g.reshape(x, [size]), filler(pad)];
     });
-    return [join(g, parts, dtype)];
+    return [joinFlat(g, parts, dtype)];
   },
   grad: null,
 });

@@ -14,6 +14,7 @@ std::unique_ptr<Kernel> MakeBatchNormKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeMeanVarianceKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeMovementKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeGatherKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeOneHotKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeRegionKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeOrderKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeRandomKernel(const schema::OperatorDesc& desc);

@@ -41,6 +41,7 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_JOIN:
     case DML_OPERATOR_PADDING1: return fast::MakeMovementKernel(desc);
     case DML_OPERATOR_GATHER: return fast::MakeGatherKernel(desc);
+    case DML_OPERATOR_ONE_HOT: return fast::MakeOneHotKernel(desc);
     case DML_OPERATOR_RESAMPLE:
     case DML_OPERATOR_RESAMPLE1:
     case DML_OPERATOR_RESAMPLE2:
