@@ -145,10 +145,7 @@ function transformer(weights: Weights, seed: number, width: number, heads: numbe
     [width, 4 * width],
   ].map(
     (shape, i) =>
-      [
-        weights.drawn(seed + 2 * i, shape, 2 * Math.sqrt(3 / shape[1]!)),
-        weights.drawn(seed + 2 * i + 1, [shape[0]!], 0.1),
-      ] as const,
+      [weights.drawn(seed + 2 * i, shape, 2 * Math.sqrt(3 / shape[1]!)), weights.drawn(seed + 2 * i + 1, [shape[0]!], 0.1)] as const,
   );
   const [one, two] = [0, 1].map(() => [weights.ones(width), weights.zeros(width)] as const);
   return (x, mask) => {

@@ -50,7 +50,8 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[9,48,7,7] FilterTensor=f32[48,48,3,3] BiasTensor=f32[1,48,1,1] OutputTensor=f32[9,48,9,9] Mode=0 "
       "Direction=1" +
           rest + none,
-      // Gradients of weights: few tiles, parts of tiles with rows and channels that fill no vector, a border of one, none, more lines of tiles
+      // Gradients of weights: few tiles, parts of tiles with rows and channels that fill no vector, a border of one, none, more lines of
+      // tiles
       // than are computed together.
       "CONVOLUTION InputTensor=f32[33,14,4,4]/[16,528,4,1] FilterTensor=f32[29,14,4,4]/[16,464,4,1] "
       "OutputTensor=f32[33,29,3,3]/[9,297,3,1] Mode=1 Direction=0" +

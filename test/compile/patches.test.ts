@@ -63,7 +63,11 @@ describe.each(devices)("written ranges on %s", (device) => {
           else if (kind === 1) part.copy_(x.narrow(0, next(17), size));
           else if (kind === 2) part.add_(state.narrow(0, next(17), size).clone());
           else if (kind === 3) part.mul_(0.5);
-          else if (size % 2 === 0) part.reshape(2, size / 2).transpose(0, 1).add_(1);
+          else if (size % 2 === 0)
+            part
+              .reshape(2, size / 2)
+              .transpose(0, 1)
+              .add_(1);
         }
         return results;
       });
@@ -77,7 +81,10 @@ describe.each(devices)("written ranges on %s", (device) => {
       const parameters = held.map((v) => new dx.nn.Parameter(v));
       const optimizer = dx.optim.sgd(parameters, { lr: 0.1, momentum: 0.9 });
       const step = (x: dx.Tensor): dx.Tensor => {
-        const loss = parameters.map((p) => p.mul(p).sum()).reduce((a, b) => dx.add(a, b)).mul(x);
+        const loss = parameters
+          .map((p) => p.mul(p).sum())
+          .reduce((a, b) => dx.add(a, b))
+          .mul(x);
         loss.backward();
         optimizer.step();
         optimizer.zeroGrad();

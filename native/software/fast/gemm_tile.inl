@@ -183,8 +183,16 @@ static void PackRows(float* to, int64_t to_stride, int64_t height, const float* 
         for (int v = 0; v < kTileVectors; ++v) StoreF(to + v * kWidth, LoadF(from + v * kWidth));
       return;
     }
-    for (int64_t j = 0; j < n; ++j, to += to_stride, from += column_stride)
-      for (int64_t i = 0; i < height; ++i) to[i] = from[i];
+    const int64_t whole = height / kWidth * kWidth, rest = height - whole;
+    // What a store writes too much, the next line repairs.
+    const bool repairs = to_stride == height && whole + kWidth <= 2 * height;
+    for (int64_t j = 0; j < n; ++j, to += to_stride, from += column_stride) {
+      for (int64_t i = 0; i < whole; i += kWidth) StoreF(to + i, LoadF(from + i));
+      if (rest == 0) continue;
+      const VF some = LoadSome(from + whole, rest);
+      if (repairs && j + 1 < n) StoreF(to + whole, some);
+      else StoreSome(to + whole, some, rest);
+    }
     return;
   }
   int64_t j = 0;

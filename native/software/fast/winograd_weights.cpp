@@ -107,8 +107,8 @@ void WinogradWeights::TurnInput(const ConvolutionShape& shape, const KernelArgum
 void WinogradWeights::TurnGradient(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t row, float* cells,
                                    float* to) const {
   const int64_t count = std::min(rows_at_once_, rows_ - row), step = RoundUp(count, kMaxWidth), length = tiles_x_ * kOutputs;
-  const auto* from = reinterpret_cast<const float*>(arguments.inputs[1]) + line / tiles_y_ * shape.filter_channel +
-                     row * shape.filter_row + y_.taps[0].cell + x_.taps[0].cell;
+  const auto* from = reinterpret_cast<const float*>(arguments.inputs[1]) + line / tiles_y_ * shape.filter_channel + row * shape.filter_row +
+                     y_.taps[0].cell + x_.taps[0].cell;
   TurnCells({from, shape.filter_row, line_step_, height_, width_}, line % tiles_y_ * kOutputs, 0, kOutputs, length, count, step, cells);
   for (int64_t x = 0; x < tiles_x_; ++x)
     Table().winograd_gradient(to + x * gradient_step_ + row, gradient_place_, cells + x * kOutputs * step, step, length * step, step);
@@ -158,10 +158,8 @@ void WinogradWeights::Run(const ConvolutionShape& shape, const KernelArguments& 
       for (int64_t i = first; i < last; ++i) {
         const int64_t line = i / parts, part = i % parts, tile = line * tiles_x_;
         float* cells = own + slot * ThreadFloats();
-        if (part < channel_parts)
-          TurnInput(shape, arguments, start + line, part * channels_at_once_, cells, inputs + tile * input_step_);
-        else
-          TurnGradient(shape, arguments, start + line, (part - channel_parts) * rows_at_once_, cells, gradients + tile * gradient_step_);
+        if (part < channel_parts) TurnInput(shape, arguments, start + line, part * channels_at_once_, cells, inputs + tile * input_step_);
+        else TurnGradient(shape, arguments, start + line, (part - channel_parts) * rows_at_once_, cells, gradients + tile * gradient_step_);
       }
     });
     if (!keeps_sums_) {
