@@ -60,8 +60,8 @@ std::vector<std::string> Descriptions() {
       "OutputTensor=f32[61,37,3,3]/[9,549,3,1] Mode=1 Direction=0" +
           rest + pads,
       "CONVOLUTION InputTensor=f32[16,7,15,17] FilterTensor=f32[64,7,13,15] OutputTensor=f32[16,64,3,3] Mode=1 Direction=0" + rest + none,
-      "CONVOLUTION InputTensor=f32[128,16,24,30]/[720,92160,30,1] FilterTensor=f32[100,16,24,30]/[720,72000,30,1] "
-      "OutputTensor=f32[128,100,3,3]/[9,1152,3,1] Mode=1 Direction=0" +
+      "CONVOLUTION InputTensor=f32[32,12,4,256]/[1024,32768,256,1] FilterTensor=f32[16,12,4,256]/[1024,16384,256,1] "
+      "OutputTensor=f32[32,16,3,3]/[9,288,3,1] Mode=1 Direction=0" +
           rest + pads,
       // More lines of tiles than are computed together.
       "CONVOLUTION InputTensor=f32[2,16,50,130] FilterTensor=f32[16,16,3,3] OutputTensor=f32[2,16,50,130] Mode=1 Direction=0" + rest + pads,
