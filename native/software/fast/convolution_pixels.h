@@ -33,7 +33,6 @@ class Pixels {
   };
   static int64_t FirstOf(const Part& part, int64_t tile);  // of a part's tiles
   struct Room;
-  struct Line;
   void PlanTiles(int64_t most);
   bool PlanLines();
   double ChooseVectors();

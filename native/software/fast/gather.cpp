@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "families.h"
+#include "indices.h"
 #include "lines.h"
 #include "thread_pool.h"
 
@@ -27,7 +28,7 @@ class GatherKernel final : public Kernel {
     ThreadPool::Get().ParallelFor(0, lines_.count(), std::max<int64_t>(1, 32768 / row_), [&](int64_t first, int64_t last, int) {
       for (int64_t line = first; line < last; ++line) {
         const Lines::Offsets start = lines_.Start(line);
-        int64_t index = ReadIndex(a.inputs[1], start[2]);
+        int64_t index = ReadIndex(index_type_, a.inputs[1], start[2]);
         if (index < 0) index += size_;
         const uint64_t from = static_cast<uint64_t>(start[0]) + static_cast<uint64_t>(index) * static_cast<uint64_t>(step_);
         uint8_t* to = a.outputs[0] + start[1] * bytes_;
@@ -46,14 +47,6 @@ class GatherKernel final : public Kernel {
   }
 
  private:
-  int64_t ReadIndex(const uint8_t* base, int64_t at) const {
-    switch (index_type_) {
-      case DML_TENSOR_DATA_TYPE_INT32: return reinterpret_cast<const int32_t*>(base)[at];
-      case DML_TENSOR_DATA_TYPE_UINT32: return reinterpret_cast<const uint32_t*>(base)[at];
-      default: return reinterpret_cast<const int64_t*>(base)[at];
-    }
-  }
-
   DML_TENSOR_DATA_TYPE index_type_;
   int bytes_;
   int64_t row_, size_ = 0, step_ = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "families.h"
+#include "indices.h"
 #include "lines.h"
 #include "thread_pool.h"
 
@@ -30,7 +31,7 @@ class OneHotKernel final : public Kernel {
         const Lines::Offsets at = lines_.Start(line);
         T* to = out + at[1];
         std::fill(to, to + size_, off);
-        int64_t index = ReadIndex(a.inputs[0], at[0]);
+        int64_t index = ReadIndex(index_type_, a.inputs[0], at[0]);
         if (index < 0) index += size_;
         if (index >= 0 && index < size_) to[index] = on;
       }
@@ -38,14 +39,6 @@ class OneHotKernel final : public Kernel {
   }
 
  private:
-  int64_t ReadIndex(const uint8_t* base, int64_t at) const {
-    switch (index_type_) {
-      case DML_TENSOR_DATA_TYPE_INT32: return reinterpret_cast<const int32_t*>(base)[at];
-      case DML_TENSOR_DATA_TYPE_UINT32: return reinterpret_cast<const uint32_t*>(base)[at];
-      default: return reinterpret_cast<const int64_t*>(base)[at];
-    }
-  }
-
   DML_TENSOR_DATA_TYPE index_type_;
   int64_t size_, on_step_ = 0;
   Lines lines_;
