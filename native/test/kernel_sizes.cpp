@@ -41,6 +41,17 @@ std::vector<std::string> Descriptions() {
       // Operands that are read where they lie: few columns, and a small B.
       "GEMM ATensor=f32[1,1,61,900] BTensor=f32[1,1,900,50] OutputTensor=f32[1,1,61,50] Alpha=1",
       "GEMM ATensor=f32[3,2,64,64]/[9000,4500,70,1] BTensor=f32[3,2,64,64] OutputTensor=f32[3,2,64,64] Alpha=1",
+      "GEMM ATensor=f32[1,1,800,230] BTensor=f32[1,1,800,333] CTensor=f32[1,1,230,333]/[0,0,0,1] OutputTensor=f32[1,1,230,333] TransA=1 "
+      "Alpha=1 Beta=1 FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}",
+      "GEMM ATensor=f32[2,3,203,40] BTensor=f32[2,3,77,40] CTensor=f32[2,3,203,77]/[0,0,90,1] OutputTensor=f32[2,3,203,77] TransB=1 "
+      "Alpha=1 "
+      "Beta=1",
+      "GEMM ATensor=f32[2,3,65,400] BTensor=f32[2,3,400,520] CTensor=f32[2,3,65,520]/[400000,110000,600,1] "
+      "OutputTensor=f32[2,3,65,520]/[400000,120000,530,1] Alpha=0.5 Beta=1",
+      "GEMM ATensor=f32[1,1,130,50] BTensor=f32[1,1,50,270] CTensor=f32[1,1,130,270]/[0,0,1,0] OutputTensor=f32[1,1,130,270] Alpha=1 "
+      "Beta=1 "
+      "FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}",
+      "GEMM ATensor=f16[1,1,230,800] BTensor=f16[1,1,800,77] CTensor=f16[1,1,230,77] OutputTensor=f16[1,1,230,77] Alpha=1 Beta=1",
       "CONVOLUTION InputTensor=f32[1,130,7,7] FilterTensor=f32[75,130,3,3] OutputTensor=f32[1,75,7,7]" + conv + pads + " GroupCount=1",
       // Sums over rows: in pieces of rows, of runs, and of wide lines.
       "REDUCE Function=10 InputTensor=f32[700,515] OutputTensor=f32[1,515] Axes=[0]",

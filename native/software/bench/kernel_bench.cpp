@@ -139,6 +139,17 @@ Case Gemm(int64_t n, bool transposed = false) {
           2 * d * d * d, 0, 0};
 }
 
+// A layer with a bias, as nn.Linear is.
+Case Linear(int64_t rows, int64_t inputs, int64_t outputs, bool activates) {
+  std::string text = "GEMM ATensor=" + Shape({1, 1, rows, inputs}) + " BTensor=" + Shape({1, 1, outputs, inputs}) +
+                     " CTensor=" + Shape({1, 1, rows, outputs}) + "/[0,0,0,1] OutputTensor=" + Shape({1, 1, rows, outputs}) +
+                     " Alpha=1 Beta=1 TransB=1";
+  if (activates) text += " FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}";
+  return {
+      "linear " + std::to_string(rows) + " x " + std::to_string(inputs) + " to " + std::to_string(outputs) + (activates ? ", relu" : ""),
+      text, 2.0 * static_cast<double>(rows * inputs * outputs), 0, 0};
+}
+
 // Channels in and out, height and width of the output, kernel.
 Case Convolution(const char* name, int64_t ci, int64_t co, int64_t size, int64_t k, int64_t groups = 1, bool backward = false) {
   const int64_t pad = k / 2;
@@ -307,6 +318,11 @@ std::vector<Case> Cases() {
                              Gemm(1024),
                              Gemm(1024, true),
                              Gemm(2048),
+                             Linear(512, 128, 512, true),
+                             Linear(512, 128, 384, false),
+                             Linear(512, 512, 128, false),
+                             Linear(512, 128, 1000, false),
+                             Linear(1024, 256, 1024, true),
                              Convolution("conv 3x3 8x64x56x56", 64, 64, 56, 3),
                              Convolution("conv 3x3 data gradient", 64, 64, 56, 3, 1, true),
                              WeightGradient(),

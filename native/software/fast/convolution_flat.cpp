@@ -11,6 +11,7 @@
 
 #include "convolution_grid.h"
 #include "isa_table.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -23,9 +24,6 @@ constexpr int64_t kMostCopy = 1 << 20, kMostSharedCopy = 1 << 24;  // floats: of
 constexpr int64_t kFewOutputs = 1 << 16, kManySteps = 2048;        // for parts of the channels
 constexpr int64_t kStepsInRegisters = 768;                         // sums are rounded less when they are not too long
 constexpr int64_t kTaskWork = 300000, kPackedSteps = 4096;         // multiply-adds; steps of a panel
-
-int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
 
 void LoadFloat(DML_TENSOR_DATA_TYPE type, float* to, const uint8_t* base, int64_t offset) {
   if (IsFloat32(type)) std::memcpy(to, base + offset * 4, 4);

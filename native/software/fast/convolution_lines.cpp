@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "isa_table.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -14,8 +15,6 @@ constexpr int64_t kFewImages = 8, kLeastRows = 4, kLeastPlaces = 8, kMostPlaces 
 constexpr int64_t kMostOutputs = 64;                                                    // lines of them
 constexpr int64_t kMostFloats = 1 << 22;                                                // of a copy, and of sums
 constexpr int64_t kPieceWork = 500000;                                                  // multiply-adds
-
-int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t StepOf(const GridDimension& d) { return d.taps.size() > 1 ? d.taps[1].offset - d.taps[0].offset : 1; }
 

@@ -25,6 +25,7 @@ class Pixels {
   void Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const;
 
  private:
+  static constexpr int64_t kMostTaps = 256;
   // Pixels side by side in a line of outputs that read the same taps of a line, [first_tap, last_tap), as several tiles.
   struct Part {
     int64_t first, count;

@@ -1,24 +1,17 @@
 #include "convolution_winograd.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "isa_table.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kPlaces = 36, kOutputs = 4, kInputs = 6;
-constexpr int64_t kLeastChannels = 16;
-constexpr int64_t kPlacesAtOnce = 1 << 20;  // floats of all places and sums that are computed together, for each thread
-constexpr int64_t kCellsAtOnce = 1 << 15;   // floats of a line of tiles, with some channels side by side
 constexpr int64_t kPackedChannels = 16;
-
-int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
 
 int64_t LeastOffset(const GridDimension& d) {
   int64_t least = d.taps[0].offset;
@@ -41,11 +34,6 @@ bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& x) {
 bool WritesPixels(const ConvolutionShape& shape, const GridDimension& x) { return shape.out_row == 1 && x.count > 1 && x.out_stride > 1; }
 
 }  // namespace
-
-bool Winograd::IsAllowed() {
-  const char* text = std::getenv("DXTENSOR_SOFTWARE_WINOGRAD");
-  return !text || text[0] != '0';
-}
 
 bool Winograd::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
   const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
@@ -76,16 +64,11 @@ Winograd::Winograd(const ConvolutionShape& shape, const GridDimension* dimension
   // Not a power of two: rows of it would meet in few places of the cache.
   tile_step_ = RoundUp(channels_, kMaxWidth) + kMaxWidth;
   sum_step_ = RoundUp(panels_ * Table().tile_columns, kMaxWidth) + kMaxWidth;
-  const int64_t line = kPlaces * tiles_x_ * (tile_step_ + sum_step_), total = images_ * tiles_y_;
-  const int64_t most = std::clamp<int64_t>(kPlacesAtOnce * ThreadPool::Get().size() / line, 1, total);
-  lines_ = Divide(total, Divide(total, most));
+  lines_ = LinesAtOnce(images_ * tiles_y_, kPlaces * tiles_x_ * (tile_step_ + sum_step_));
   place_step_ = lines_ * tiles_x_ * tile_step_ + kMaxWidth;
   sum_place_step_ = lines_ * tiles_x_ * sum_step_ + kMaxWidth;
-  auto at_once = [](int64_t cells, int64_t all) {
-    return std::clamp<int64_t>(kCellsAtOnce / cells / kMaxWidth * kMaxWidth, kMaxWidth, RoundUp(all, kMaxWidth));
-  };
-  channels_at_once_ = at_once(kInputs * (tiles_x_ * kOutputs + 2), channels_);
-  rows_at_once_ = at_once(kOutputs * tiles_x_ * kOutputs, rows_);
+  channels_at_once_ = ChannelsAtOnce(kInputs * (tiles_x_ * kOutputs + 2), channels_);
+  rows_at_once_ = ChannelsAtOnce(kOutputs * tiles_x_ * kOutputs, rows_);
   for (size_t y = 0; y < 3; ++y)
     for (size_t x = 0; x < 3; ++x)
       taps_[static_cast<size_t>((y_.taps[y].offset - first_y_) * 3 + x_.taps[x].offset - first_x_)] = static_cast<int32_t>(y * 3 + x);
@@ -145,23 +128,6 @@ void Winograd::TurnPixels(const ConvolutionShape& shape, const KernelArguments& 
   }
 }
 
-void TurnCells(const CellSource& from, int64_t start_y, int64_t start_x, int64_t lines, int64_t length, int64_t count, int64_t step,
-               float* cells) {
-  int64_t first, last;
-  Clip(start_x, 1, from.columns, length, &first, &last);
-  for (int64_t y = 0; y < lines; ++y) {
-    float* row = cells + y * length * step;
-    const bool inside = start_y + y >= 0 && start_y + y < from.lines;
-    if (!inside || step != count) std::memset(row, 0, static_cast<size_t>(length * step) * sizeof(float));
-    if (!inside) continue;
-    std::memset(row, 0, static_cast<size_t>(first * step) * sizeof(float));
-    std::memset(row + last * step, 0, static_cast<size_t>((length - last) * step) * sizeof(float));
-    if (first < last)
-      Table().turn(row + first * step, step, from.base + (start_y + y) * from.line_step + start_x + first, from.channel_step, count,
-                   last - first);
-  }
-}
-
 // Some channels of a line of tiles, `cells` and then `to` their places.
 void Winograd::TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
                          float* to) const {
@@ -208,7 +174,8 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
         shape.Activate(arguments, sums, x_.count * step);
       }
       const float* more = shape.limits && added ? added + y * y_.out_stride : nullptr;
-      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, {nullptr, more, held.low, held.high}, x_.count, count);
+      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, {nullptr, more, x_.out_stride, held.low, held.high}, x_.count,
+                     count);
     }
     return;
   }

@@ -9,25 +9,15 @@
 #include <functional>
 
 #include "convolution_shape.h"
+#include "winograd_tiles.h"
 
 namespace dxtensor::software::fast {
 
 // to[j * rows + i] = A[row + i][k + j] of the filter.
 using FilterPacker = std::function<void(int64_t row, int64_t rows, int64_t k, int64_t count, float* to)>;
 
-// An image, whose columns lie side by side.
-struct CellSource {
-  const float* base;
-  int64_t channel_step, line_step, lines, columns;
-};
-// to `cells`: some lines of it by `length` columns with `count` channels side by side, `step` floats apart; zeros outside.
-void TurnCells(const CellSource& from, int64_t start_y, int64_t start_x, int64_t lines, int64_t length, int64_t count, int64_t step,
-               float* cells);
-
-class Winograd {
+class Winograd : WinogradTiles {
  public:
-  // DXTENSOR_SOFTWARE_WINOGRAD=0 in the environment: never.
-  static bool IsAllowed();
   // Whether it covers these dimensions, and is faster than sums in order.
   static bool Fits(const ConvolutionShape& shape, const GridDimension* dimensions);
 

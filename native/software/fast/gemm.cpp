@@ -24,6 +24,7 @@ class GemmKernel final : public Kernel {
   float alpha_, beta_;
   bool adds_c_, direct_;
   Activations activations_;
+  std::optional<Limits> limits_;  // where end_tile does all that follows
   PanelProduct product_;
 };
 
@@ -33,7 +34,8 @@ struct GemmSource final : PanelSource {
   GemmSource(const GemmKernel& kernel, const KernelArguments& from) : g(kernel), arguments(from) {}
 
   int64_t Offset(const Matrix& x, int64_t batch, int64_t row, int64_t column) const {
-    return batch / g.channels_ * x.outer + batch % g.channels_ * x.inner + row * x.row + column * x.column;
+    const int64_t outer = g.channels_ == 1 ? batch : batch / g.channels_;
+    return outer * x.outer + (batch - outer * g.channels_) * x.inner + row * x.row + column * x.column;
   }
   // to[j * to_stride + i] = x[i * row_stride + j * column_stride]
   static void Pack(const Matrix& x, const uint8_t* from, float* to, int64_t to_stride, int64_t height, int64_t row_stride,
@@ -92,6 +94,13 @@ struct GemmSource final : PanelSource {
   bool NeedsStore() const override { return g.adds_c_ || !g.activations_.empty(); }
   void Store(int64_t batch, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
     const IsaTable& table = Table();
+    if (g.limits_) {
+      TileEnd end{nullptr, nullptr, g.c_.row, g.limits_->low, g.limits_->high};
+      if (g.adds_c_) end.added = reinterpret_cast<const float*>(arguments.inputs[2]) + Offset(g.c_, batch, m, n);
+      table.end_tile(reinterpret_cast<float*>(arguments.outputs[0]) + Offset(g.out_, batch, m, n), g.out_.row, tile, stride, end, rows,
+                     columns);
+      return;
+    }
     alignas(64) float local[kMostTileFloats];
     if (!g.activations_.empty() && stride != table.tile_columns) {
       for (int64_t r = 0; r < rows; ++r)
@@ -163,6 +172,7 @@ GemmKernel::GemmKernel(Product p)
       adds_c_(p.adds_c),
       activations_(std::move(p.activations)) {
   direct_ = out_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && out_.column == 1 && n_ != 1;
+  if (direct_ && (!adds_c_ || (beta_ == 1 && c_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && c_.column == 1))) limits_ = LimitsOf(activations_);
   product_ = PanelProduct(p.batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
 }
 

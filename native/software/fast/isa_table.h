@@ -52,7 +52,8 @@ struct WinogradEnd {
 // becomes the nearer one of these; NaN stays.
 struct TileEnd {
   const float* scales = nullptr;  // center, factor and shift of each row, or null
-  const float* added = nullptr;   // rows as far apart as the output's, or null
+  const float* added = nullptr;   // or null
+  int64_t added_step = 0;         // from one row to the next
   float low, high;                // infinite: nothing to hold
 };
 

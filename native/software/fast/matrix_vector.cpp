@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "isa_table.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -14,8 +15,6 @@ constexpr int64_t kWork = 1 << 17;  // elements of the matrix that are worth a t
 constexpr int64_t kColumns = 4096;  // sums that stay in the level 1 cache
 constexpr int64_t kBlock = 512;     // results that are finished at once
 constexpr int64_t kMostPieces = 16;
-
-int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Result j is the sum over k of matrix(j, k) * vector(k).
 class MatrixVectorKernel final : public Kernel {

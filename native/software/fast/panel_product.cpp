@@ -4,23 +4,23 @@
 #include <cstring>
 
 #include "isa_table.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kDepth = 384;                         // of a block of panels: a block of B stays in the second cache level
-constexpr int64_t kColumns = 256;                       // of a block of B
-constexpr int64_t kSharing = 3;                         // blocks of B from which on A is packed once for all of them
-constexpr int64_t kLeastRows = 96, kLeastColumns = 64;  // of a part for a thread
-constexpr int64_t kMostSums = 384 * 256;                // that a task keeps until they are complete
-constexpr int64_t kNarrow = 2, kFewRows = 8;            // tiles, and rows of a tile, up to which A is read where it lies
-constexpr int64_t kSmallB = 1 << 13;                    // floats that stay in the first cache level without packing
-constexpr double kTaskWork = 1e6;                       // multiply-adds that are worth a task of their own
-
-int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
+constexpr int64_t kDepth = 384;                           // of a block of panels: a block of B stays in the second cache level
+constexpr int64_t kColumns = 256;                         // of a block of B
+constexpr int64_t kPanelOfB = 1 << 13, kRowsAtOnce = 96;  // floats; of A
+constexpr int64_t kDividing = 2;                          // blocks of B from which on the last one is divided
+constexpr int64_t kSharing = 3;                           // blocks of B from which on A is packed once for all of them
+constexpr int64_t kLeastRows = 96, kLeastColumns = 64;    // of a part for a thread
+constexpr int64_t kMostSums = 384 * 256;                  // that a task keeps until they are complete
+constexpr int64_t kNarrow = 2, kFewRows = 8;              // tiles, and rows of a tile, up to which A is read where it lies
+constexpr int64_t kSmallB = 1 << 13;                      // floats that stay in the first cache level without packing
+constexpr double kTaskWork = 1e6;                         // multiply-adds that are worth a task of their own
 
 }  // namespace
 
@@ -32,6 +32,8 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
     : batch_(batch), m_(m), n_(n), k_(k), rows_(Table().tile_rows), width_(Table().tile_columns), same_a_(same_a) {
   k_block_ = RoundUp(Divide(k, Divide(k, kDepth)), 8);
   rows_ = Divide(m, Divide(m, rows_));  // panels of nearly one height: a low one at the end would be slow
+  // Either a panel of B stays in the first cache level while some of A pass by, or, where it is too large, one of A while those of B do.
+  a_block_ = k_block_ * width_ <= kPanelOfB ? RoundUp(std::min(kRowsAtOnce, m), rows_) : rows_;
   const double work = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t threads = ThreadPool::Get().size();
   const auto wanted = threads > 1 ? std::clamp(static_cast<int64_t>(work / kTaskWork), int64_t{1}, threads) : 1;
@@ -53,13 +55,13 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
     const int64_t end = std::min(n, from + part);
     int64_t at = from;
     for (; at + n_block_ < end; at += n_block_) n_edges_.push_back(at);
-    if (Divide(part, n_block_) >= kSharing)
+    if (Divide(part, n_block_) >= kDividing)
       for (int64_t half; (half = RoundUp((end - at) / 2, width_)) >= kLeastColumns; at += half) n_edges_.push_back(at);
     n_edges_.push_back(at);
   }
   n_blocks_ = static_cast<int64_t>(n_edges_.size());
   n_edges_.push_back(n);
-  shares_a_ = n_blocks_ >= kSharing || (same_a && batch > 1);
+  shares_a_ = (Table().tile_rows < kFewRows ? Divide(n, n_block_) : n_blocks_) >= kSharing || (same_a && batch > 1);
   accumulates_ = !direct && k > k_block_;
   if (accumulates_) m_block_ = std::min(m_block_, RoundUp(kMostSums / n_block_, rows_));
   m_blocks_ = Divide(m, m_block_);
@@ -71,7 +73,7 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
 size_t PanelProduct::ScratchBytes() const {
   if (batch_ == 0) return 0;
   const int64_t own =
-      k_block_ * n_block_ + (shares_a_ ? 0 : RoundUp(rows_ * k_block_, 16)) + (accumulates_ ? RoundUp(m_block_, rows_) * n_block_ : 0);
+      k_block_ * n_block_ + (shares_a_ ? 0 : RoundUp(a_block_ * k_block_, 16)) + (accumulates_ ? RoundUp(m_block_, rows_) * n_block_ : 0);
   return static_cast<size_t>((shares_a_ ? SharedFloats() : 0) + own * ThreadPool::Get().size()) * sizeof(float);
 }
 
@@ -115,7 +117,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
   const bool needs_store = source.NeedsStore();
   float* b_block = own;
   float* own_a = own + k_block_ * n_block_;
-  float* sums = own_a + (shares_a_ ? 0 : RoundUp(rows_ * k_block_, 16));
+  float* sums = own_a + (shares_a_ ? 0 : RoundUp(a_block_ * k_block_, 16));
   const int64_t columns_of_block = RoundUp(n_last - n_first, width_);
   const bool narrow = columns_of_block <= kNarrow * width_ || table.tile_rows < kFewRows;
   alignas(64) float local[kMostTileFloats];
@@ -133,41 +135,45 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
       source.PackB(batch, n_last - rest, rest, width_, k, count, b_block + (n_last - rest - n_first) * count);
     }
 
-    for (int64_t m = m_first; m < m_last; m += rows_) {
-      const int64_t rows = std::min(rows_, m_last - m);
-      const float* a = shared ? shared_a + m * count : nullptr;
+    for (int64_t m_some = m_first; m_some < m_last; m_some += a_block_) {
+      const int64_t m_end = std::min(m_last, m_some + a_block_);
       int64_t a_stride = 0;
-      const float* direct_a = narrow && !shared ? source.DirectA(batch, m, k, &a_stride) : nullptr;
-      if (!shared && !direct_a) {
-        source.PackA(batch, m, rows, k, count, own_a);
-        a = own_a;
-      }
-      auto multiply = [&](const float* b, int64_t b_stride, float* c, int64_t c_stride, const float* next, int64_t step) {
-        if (direct_a) table.strided_tiles[rows - 1](count, direct_a, a_stride, b, b_stride, table.width, c, c_stride, !first);
-        else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, step);
-      };
-      // The next panel comes nearer while this one is multiplied, a share of it with each tile.
-      const float* next_a = shared ? a + rows * count : a;
-      const int64_t next_step = shared ? Divide(rows * width_, columns_of_block) : 0;
-      for (int64_t n = n_first; n < n_last; n += width_, next_a += next_step * count) {
+      const float* direct_a = narrow && !shared ? source.DirectA(batch, m_some, k, &a_stride) : nullptr;
+      if (!shared && !direct_a)
+        for (int64_t m = m_some; m < m_end; m += rows_)
+          source.PackA(batch, m, std::min(rows_, m_end - m), k, count, own_a + (m - m_some) * count);
+      const float* packed = shared ? shared_a + m_some * count : own_a;
+      // The next panel of A comes nearer while this one is multiplied; where there is but one, a share of it with each tile.
+      const bool is_single = m_end - m_some <= rows_;
+      const int64_t next_step = is_single ? Divide(rows_ * width_, columns_of_block) : rows_;
+      for (int64_t n = n_first; n < n_last; n += width_) {
         const int64_t columns = std::min(width_, n_last - n);
         const bool reads_direct = direct_b && columns == width_;
         const float* b = reads_direct ? direct_b + (n - n_first) : b_block + (n - n_first) * count;
         const int64_t b_stride = reads_direct ? direct_stride : width_;
-        int64_t stride = width_;
-        float* c = source.DirectC(batch, m, n, columns, &stride);
-        if (c && columns == width_) {
-          multiply(b, b_stride, c, stride, next_a, next_step);
-          if (last && needs_store) source.Store(batch, m, rows, n, columns, c, stride);
-          continue;
+        for (int64_t m = m_some; m < m_end; m += rows_) {
+          const int64_t rows = std::min(rows_, m_end - m);
+          auto multiply = [&](float* c, int64_t c_stride) {
+            const float* a = direct_a ? direct_a + (m - m_some) * a_stride : packed + (m - m_some) * count;
+            const float* next = a + rows * count + (is_single ? (n - n_first) / width_ * next_step * count : 0);
+            if (direct_a) table.strided_tiles[rows - 1](count, a, a_stride, b, b_stride, table.width, c, c_stride, !first);
+            else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, next_step);
+          };
+          int64_t stride = width_;
+          float* c = source.DirectC(batch, m, n, columns, &stride);
+          if (c && columns == width_) {
+            multiply(c, stride);
+            if (last && needs_store) source.Store(batch, m, rows, n, columns, c, stride);
+            continue;
+          }
+          float* tile = accumulates_ ? sums + (m - m_first) * columns_of_block + (n - n_first) * rows : local;
+          if (c && !first && !accumulates_)
+            for (int64_t r = 0; r < rows; ++r) std::memcpy(tile + r * width_, c + r * stride, static_cast<size_t>(columns) * sizeof(float));
+          multiply(tile, width_);
+          if (last) source.Store(batch, m, rows, n, columns, tile, width_);
+          else if (!accumulates_)
+            for (int64_t r = 0; r < rows; ++r) std::memcpy(c + r * stride, tile + r * width_, static_cast<size_t>(columns) * sizeof(float));
         }
-        float* tile = accumulates_ ? sums + (m - m_first) * columns_of_block + (n - n_first) * rows : local;
-        if (c && !first && !accumulates_)
-          for (int64_t r = 0; r < rows; ++r) std::memcpy(tile + r * width_, c + r * stride, static_cast<size_t>(columns) * sizeof(float));
-        multiply(b, b_stride, tile, width_, next_a, next_step);
-        if (last) source.Store(batch, m, rows, n, columns, tile, width_);
-        else if (!accumulates_)
-          for (int64_t r = 0; r < rows; ++r) std::memcpy(c + r * stride, tile + r * width_, static_cast<size_t>(columns) * sizeof(float));
       }
     }
   }

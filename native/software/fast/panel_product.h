@@ -49,6 +49,7 @@ class PanelProduct {
   int64_t batch_ = 0, m_ = 0, n_ = 0, k_ = 0;
   int64_t k_block_ = 0, n_block_ = 0, m_block_ = 0, n_blocks_ = 0, m_blocks_ = 0;
   int64_t rows_ = 0, width_ = 0;  // of a tile
+  int64_t a_block_ = 0;           // rows of A that are multiplied by a panel of B after the other
   int64_t grain_ = 1;
   std::vector<int64_t> n_edges_;  // where the blocks of columns begin, and n
   bool shares_a_ = false, same_a_ = false, accumulates_ = false, tries_direct_b_ = false;

@@ -23,7 +23,7 @@ void EndTileAs(float* to, int64_t to_stride, const float* sums, int64_t sums_str
       StoreSome(to + i, finish(LoadSome(sums + i, n - i), other), n - i);
     }
     if constexpr (kScales) scales += 3;
-    if constexpr (kAdds) added += to_stride;
+    if constexpr (kAdds) added += end.added_step;
   }
 }
 

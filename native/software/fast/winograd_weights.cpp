@@ -5,21 +5,16 @@
 
 #include "convolution_winograd.h"
 #include "isa_table.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
-constexpr int64_t kPlaces = 36, kOutputs = 4, kInputs = 6, kTaps = 9;
-constexpr int64_t kLeastChannels = 16;
-constexpr int64_t kPlacesAtOnce = 1 << 20;  // floats of the places of some lines of tiles, for each thread
-constexpr int64_t kCellsAtOnce = 1 << 15;   // floats of a line of tiles, with some channels side by side
-constexpr int64_t kFewTiles = 64;           // whose sums are turned into weights at once
+constexpr int64_t kTaps = 9;
+constexpr int64_t kFewTiles = 64;  // whose sums are turned into weights at once
 constexpr int64_t kMostSums = 1 << 24;
-
-int64_t Divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return Divide(a, b) * b; }
 
 // Taps that read one input after the other, in the order of memory.
 bool Runs(const GridDimension& d) {
@@ -30,9 +25,9 @@ bool Runs(const GridDimension& d) {
   return true;
 }
 
-int64_t TilesOf(const GridDimension& d) { return Divide(static_cast<int64_t>(d.taps.size()), kOutputs); }
-
 }  // namespace
+
+int64_t WinogradWeights::TilesOf(const GridDimension& d) { return Divide(static_cast<int64_t>(d.taps.size()), kOutputs); }
 
 bool WinogradWeights::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
   const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
@@ -47,7 +42,7 @@ bool WinogradWeights::Fits(const ConvolutionShape& shape, const GridDimension* d
   const auto tiles = static_cast<double>(shape.channels * TilesOf(y) * TilesOf(x));
   const double direct = static_cast<double>(shape.channels) * static_cast<double>(y.taps.size() * x.taps.size()) * kTaps * k * m / 32 * 1.2;
   const double turned = tiles * (kPlaces * k * m / 32 + 30 * (k + m)) + 14 * k * m;
-  if (turned >= direct || !Winograd::IsAllowed()) return false;
+  if (turned >= direct || !IsAllowed()) return false;
   return tiles <= kFewTiles || kPlaces * k * m <= kMostSums;
 }
 
@@ -66,16 +61,11 @@ WinogradWeights::WinogradWeights(const ConvolutionShape& shape, const GridDimens
   gradient_step_ = RoundUp(rows_, kMaxWidth) + kMaxWidth;
   const int64_t total = batch_ * tiles_y_;
   keeps_sums_ = total * tiles_x_ > kFewTiles;
-  const int64_t line = kPlaces * tiles_x_ * (input_step_ + gradient_step_);
-  const int64_t most = keeps_sums_ ? std::clamp<int64_t>(kPlacesAtOnce * ThreadPool::Get().size() / line, 1, total) : total;
-  lines_ = Divide(total, Divide(total, most));
+  lines_ = keeps_sums_ ? LinesAtOnce(total, kPlaces * tiles_x_ * (input_step_ + gradient_step_)) : total;
   input_place_ = lines_ * tiles_x_ * input_step_ + kMaxWidth;
   gradient_place_ = lines_ * tiles_x_ * gradient_step_ + kMaxWidth;
-  auto at_once = [](int64_t cells, int64_t all) {
-    return std::clamp<int64_t>(kCellsAtOnce / cells / kMaxWidth * kMaxWidth, kMaxWidth, RoundUp(all, kMaxWidth));
-  };
-  channels_at_once_ = at_once(kInputs * (tiles_x_ * kOutputs + 2), channels_);
-  rows_at_once_ = at_once(kOutputs * tiles_x_ * kOutputs, rows_);
+  channels_at_once_ = ChannelsAtOnce(kInputs * (tiles_x_ * kOutputs + 2), channels_);
+  rows_at_once_ = ChannelsAtOnce(kOutputs * tiles_x_ * kOutputs, rows_);
   tile_rows_ = Divide(rows_, Divide(rows_, Table().tile_rows));
   sum_step_ = keeps_sums_ ? input_step_ : Table().tile_columns;
   sum_place_ = (keeps_sums_ ? rows_ : tile_rows_) * sum_step_ + kMaxWidth;

@@ -7,10 +7,11 @@
 #pragma once
 
 #include "convolution_shape.h"
+#include "winograd_tiles.h"
 
 namespace dxtensor::software::fast {
 
-class WinogradWeights {
+class WinogradWeights : WinogradTiles {
  public:
   static bool Fits(const ConvolutionShape& shape, const GridDimension* dimensions);
 
@@ -20,6 +21,7 @@ class WinogradWeights {
   void Run(const ConvolutionShape& shape, const KernelArguments& arguments, float* scratch) const;
 
  private:
+  static int64_t TilesOf(const GridDimension& taps);
   void TurnInput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t channel, float* cells,
                  float* to) const;
   void TurnGradient(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t row, float* cells,
