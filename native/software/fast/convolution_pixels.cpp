@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kMostCopy = 1 << 19;                   // floats of images that are copied at once, if one is not larger
 constexpr int64_t kBlockFloats = 1 << 15;                // of the input, that a task reads for each panel again
 constexpr int64_t kPanelFloats = 1 << 17;                // of the filter, that a task reads for each block again
-constexpr int64_t kTaskWork = 200000;                    // multiply-adds
+constexpr int64_t kTaskWork = 100000;                    // multiply-adds
+constexpr int64_t kTasksPerThread = 8;                   // so that one that is held up leaves some to others
 constexpr int64_t kFewColumns = 256, kWorkPerTurn = 90;  // multiply-adds for each element that is turned
 constexpr int kFewRows = 8;                              // of a tile of a product
 constexpr int64_t kPackedFloats = 1 << 14;               // that are turned at once
@@ -24,14 +25,14 @@ constexpr int64_t kFewChannels = 8;                      // whose taps of a line
 bool ReadsPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   return shape.in_channel == 1 && y.in_size * x.in_size > 1 && (x.in_size == 1 || x.in_stride > 1);
 }
-// Few columns, which fill vectors badly, or tiles of a product so low that they load almost as often as they multiply; and enough to do
-// with each column that both sides are worth a turn.
+// Few columns, which fill vectors badly, or every second input, which has to be packed, or tiles of a product so low that they load almost
+// as often as they multiply; and enough to do with each column that both sides are worth a turn.
 bool GainsByTurns(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   const int64_t columns = y.count * x.count, depth = shape.channels * static_cast<int64_t>(y.taps.size() * x.taps.size());
   const int64_t turned = shape.channels * y.in_size * x.in_size + shape.rows * columns;
   const int64_t computed = RoundUp(shape.rows, Table().width);  // of which few rows leave much unused
-  return shape.groups == 1 && (columns <= kFewColumns || Table().tile_rows < kFewRows) && computed * 4 <= shape.rows * 5 &&
-         shape.rows * columns * depth >= kWorkPerTurn * turned;
+  const bool gains = columns <= kFewColumns || x.in_step > 1 || Table().tile_rows < kFewRows;
+  return shape.groups == 1 && gains && computed * 4 <= shape.rows * 5 && shape.rows * columns * depth >= kWorkPerTurn * turned;
 }
 bool WritesPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {
   return shape.out_row == 1 && y.count * x.count > 1 && (x.count == 1 || x.out_stride > 1);
@@ -200,8 +201,7 @@ void Pixels::PlanTasks() {
   const int64_t lines = images_at_once_ * y_.count;
   if (by_channel_) {
     if (!PlanLines()) PlanTiles(PixelTiles::kFilterPixels);
-    const int64_t tiles = tiles_, all = lines * tiles,
-                  work = x_.count / tiles * run_ * taps * 2;  // twice as long as in a product
+    const int64_t tiles = tiles_, all = lines * tiles, work = x_.count / tiles * run_ * taps;
     block_ = std::clamp<int64_t>(Divide(kTaskWork, work), 1, std::max<int64_t>(1, Divide(all, threads * 4)));
     if (block_ > tiles / 2) block_ = RoundUp(block_, tiles);
     blocks_ = Divide(all, block_);
@@ -218,7 +218,7 @@ void Pixels::PlanTasks() {
   block_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(tile_floats, 1), 1, all);
   panel_block_ = std::clamp<int64_t>(kPanelFloats / std::max<int64_t>(panel_floats, 1), 1, panels_);
   // Some tasks for each thread, but none too small: of few pixels the panels are divided, since each is read from afar once then.
-  const int64_t wanted = threads == 1 ? 1 : threads * 4;
+  const int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
   const int64_t work = pixels * width_ * run_ * taps;
   auto tasks = [&] { return Divide(all, block_) * Divide(panels_, panel_block_) * groups_; };
   while (tasks() < wanted && block_ * panel_block_ * work > kTaskWork) {

@@ -1,8 +1,8 @@
 // Tiles of convolutions whose channels lie side by side: some pixels by some vectors of channels, sums in registers. Included between
 // isa_begin.inl and isa_end.inl, after lanes.inl.
 
-#if DX_ISA == 2
-constexpr int kTileSums = 28, kMostPixelVectors = 4, kMostTilePixels = 14;
+#if DX_ISA == 2  // no more vectors: they would come from the second cache level too fast
+constexpr int kTileSums = 28, kMostPixelVectors = 2, kMostTilePixels = 14;
 #elif DX_ISA == 3
 constexpr int kTileSums = 24, kMostPixelVectors = 4, kMostTilePixels = 12;
 #else
