@@ -25,7 +25,7 @@ const runSchema = z.object({
 export type Run = z.infer<typeof runSchema>;
 export type Row = Run["rows"][number];
 
-/** Results further apart than this are not the same. Training begins with other weights, and is not compared. */
+/** Results further apart than this are not the same. */
 export const TOLERANCE = 2e-3;
 
 export const rowOf = ({ workload, measured }: Result): Row => ({

@@ -89,4 +89,12 @@ describe("the history's page", () => {
     expect(page).toContain("another result");
     expect(page).not.toContain("add <1>");
   });
+
+  it("shows the last figures of each workload of the last run's machine, whichever run they are from", () => {
+    const other = { ...run, date: "2026-01-03T00:00:00.000Z", commit: "cccccccc", rows: [{ ...row, name: "other" }] };
+    const page = pageOf([{ ...run, machine: "another" }, run, other]);
+    expect(page).toContain("2 runs, the last one 2026-01-03 00:00 ccccccc; 1 of other machines or devices are not shown");
+    expect(page).toContain("2 of 2 rows are behind");
+    expect(page.match(/class=moment>2026-01-03 00:00 ccccccc</g)).toHaveLength(1);
+  });
 });
