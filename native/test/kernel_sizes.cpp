@@ -53,6 +53,18 @@ std::vector<std::string> Descriptions() {
       "FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}",
       "GEMM ATensor=f16[1,1,230,800] BTensor=f16[1,1,800,77] CTensor=f16[1,1,230,77] OutputTensor=f16[1,1,230,77] Alpha=1 Beta=1",
       "CONVOLUTION InputTensor=f32[1,130,7,7] FilterTensor=f32[75,130,3,3] OutputTensor=f32[1,75,7,7]" + conv + pads + " GroupCount=1",
+      // Recurrent networks whose weights are kept as panels: in several blocks of depth, both ways, with the reset gate's own product.
+      "RNN InputTensor=f32[1,3,19,30] WeightTensor=f32[1,1,400,30] RecurrenceTensor=f32[1,1,400,400] OutputSequenceTensor=f32[3,1,19,400] "
+      "OutputSingleTensor=f32[1,1,19,400] ActivationDescs=[{ACTIVATION_TANH}] Direction=0",
+      "LSTM InputTensor=f32[1,4,20,33] WeightTensor=f32[1,2,280,33] RecurrenceTensor=f32[1,2,280,70] BiasTensor=f32[1,1,2,560] "
+      "HiddenInitTensor=f32[1,2,20,70] CellMemInitTensor=f32[1,2,20,70] OutputSequenceTensor=f32[4,2,20,70] "
+      "OutputSingleTensor=f32[1,2,20,70] OutputCellSingleTensor=f32[1,2,20,70] "
+      "ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH},{ACTIVATION_TANH},{ACTIVATION_SIGMOID},{ACTIVATION_TANH},{ACTIVATION_TANH}] "
+      "Direction=2",
+      "GRU InputTensor=f32[1,3,5,17]/[300,100,19,1] WeightTensor=f32[1,1,159,17] RecurrenceTensor=f32[1,1,159,53] "
+      "OutputSequenceTensor=f32[3,1,5,53] ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH}] Direction=1 LinearBeforeReset=0",
+      "GRU InputTensor=f16[1,3,18,17] WeightTensor=f16[1,1,159,17] RecurrenceTensor=f16[1,1,159,53] OutputSingleTensor=f16[1,1,18,53] "
+      "ActivationDescs=[{ACTIVATION_SIGMOID},{ACTIVATION_TANH}] Direction=0 LinearBeforeReset=1",
       // Sums over rows: in pieces of rows, of runs, and of wide lines.
       "REDUCE Function=10 InputTensor=f32[700,515] OutputTensor=f32[1,515] Axes=[0]",
       "REDUCE Function=2 InputTensor=f16[9,70,301] OutputTensor=f16[1,1,301] Axes=[0,1]",

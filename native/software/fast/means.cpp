@@ -7,6 +7,7 @@
 #include "families.h"
 #include "gemm.h"
 #include "isa_table.h"
+#include "panel_product.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -46,7 +47,7 @@ class GemmProduct final : public FloatProduct {
  public:
   explicit GemmProduct(std::unique_ptr<Kernel> gemm) : gemm_(std::move(gemm)) {}
   size_t ScratchBytes() const override { return gemm_->ScratchBytes(); }
-  void Run(const float* a, const float* b, float* out, uint8_t* scratch) const override {
+  void Run(const float* a, const float* b, const uint8_t*, float* out, uint8_t* scratch) const override {
     const uint8_t* inputs[] = {reinterpret_cast<const uint8_t*>(a), reinterpret_cast<const uint8_t*>(b), nullptr};
     uint8_t* outputs[] = {reinterpret_cast<uint8_t*>(out)};
     gemm_->Run({inputs, outputs, scratch});
@@ -54,6 +55,46 @@ class GemmProduct final : public FloatProduct {
 
  private:
   std::unique_ptr<Kernel> gemm_;
+};
+
+// b's rows as the panels of A, packed once: a few rows of a would not be worth the packing of b in each run.
+class KeptProduct final : public FloatProduct {
+ public:
+  KeptProduct(uint64_t m, uint64_t n, uint64_t k)
+      : m_(static_cast<int64_t>(m)),
+        n_(static_cast<int64_t>(n)),
+        k_(static_cast<int64_t>(k)),
+        product_(1, static_cast<int64_t>(n), static_cast<int64_t>(m), static_cast<int64_t>(k), false, true) {}
+  size_t ScratchBytes() const override { return product_.ScratchBytes(); }
+  size_t KeptBytes() const override { return product_.PreparedBytes(); }
+  void Keep(const float* b, uint8_t* to) const override { product_.Prepare(Source(*this, nullptr, b, nullptr), to); }
+  void Run(const float* a, const float* b, const uint8_t* kept, float* out, uint8_t* scratch) const override {
+    product_.Run(Source(*this, a, b, out), scratch, kept);
+  }
+
+ private:
+  struct Source final : PanelSource {
+    const KeptProduct& p;
+    const float *a, *b;
+    float* out;
+    Source(const KeptProduct& product, const float* from_a, const float* from_b, float* to) : p(product), a(from_a), b(from_b), out(to) {}
+
+    void PackA(int64_t, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
+      Table().pack_rows(to, rows, rows, b + m * p.k_ + k, p.k_, 1, count);
+    }
+    void PackB(int64_t, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const override {
+      if (columns < width) std::fill_n(to, width * count, 0.0f);
+      Table().pack_rows(to, width, columns, a + n * p.k_ + k, p.k_, 1, count);
+    }
+    float* DirectC(int64_t, int64_t, int64_t, int64_t, int64_t*) const override { return nullptr; }
+    bool NeedsStore() const override { return true; }
+    void Store(int64_t, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
+      Table().turn(out + n * p.n_ + m, p.n_, tile, stride, rows, columns);
+    }
+  };
+
+  int64_t m_, n_, k_;
+  PanelProduct product_;
 };
 
 // One instruction over the whole vectors of x, and over the rest in a vector of its own.
@@ -75,7 +116,10 @@ void RunOver(float* x, uint64_t n, Code code) {
 }
 
 const Means kFastMeans{
-    [](uint64_t m, uint64_t n, uint64_t k) -> std::unique_ptr<FloatProduct> { return std::make_unique<GemmProduct>(MakeGemm(m, n, k)); },
+    [](uint64_t m, uint64_t n, uint64_t k, bool keeps_b) -> std::unique_ptr<FloatProduct> {
+      if (keeps_b && m > 1) return std::make_unique<KeptProduct>(m, n, k);
+      return std::make_unique<GemmProduct>(MakeGemm(m, n, k));
+    },
     [] { return static_cast<uint64_t>(ThreadPool::Get().size()); },
     [](uint64_t pieces, const std::function<void(uint64_t, uint64_t)>& work) {
       ThreadPool::Get().ParallelFor(0, static_cast<int64_t>(pieces), 1, [&](int64_t first, int64_t last, int slot) {

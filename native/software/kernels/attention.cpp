@@ -198,10 +198,10 @@ class Run {
       for (uint64_t e = 0; e < size; ++e)
         queries[i * size + e] =
             Load<T>(a_.inputs[at_.query.slot], at_.query.At(b, first + i, h) + e * at_.query.element) + Bias(0, h, size, e);
-    at_.scores[which]->Run(queries, s_.keys + pair * at_.total * size, scores, s_.product[slot]);
+    at_.scores[which]->Run(queries, s_.keys + pair * at_.total * size, nullptr, scores, s_.product[slot]);
     for (uint64_t i = 0; i < rows; ++i) Softmax(scores + i * at_.total, b, h, first + i);
     const uint64_t width = at_.value.size;
-    at_.outputs[which]->Run(scores, s_.values + pair * at_.total * width, queries, s_.product[slot]);
+    at_.outputs[which]->Run(scores, s_.values + pair * at_.total * width, nullptr, queries, s_.product[slot]);
     for (uint64_t i = 0; i < rows; ++i)
       for (uint64_t e = 0; e < width; ++e)
         Store<T>(a_.outputs[0], at_.output_at.At(0, b, first + i, h * width + e), queries[i * width + e]);
@@ -264,11 +264,11 @@ KernelPointer MakeAttentionWith(const schema::OperatorDesc& desc, const Means& m
   at.scale = desc.Float("Scale");
   at.filter = desc.Float("MaskFilterValue");
   const uint64_t whole = std::min(kBlock, at.query.length), last = at.RowsOf(at.Blocks() - 1);
-  at.scores[0] = means.product(whole, at.total, at.query.size);
-  at.outputs[0] = means.product(whole, at.value.size, at.total);
+  at.scores[0] = means.product(whole, at.total, at.query.size, false);
+  at.outputs[0] = means.product(whole, at.value.size, at.total, false);
   if (last != whole) {
-    at.scores[1] = means.product(last, at.total, at.query.size);
-    at.outputs[1] = means.product(last, at.value.size, at.total);
+    at.scores[1] = means.product(last, at.total, at.query.size, false);
+    at.outputs[1] = means.product(last, at.value.size, at.total, false);
   }
   return ByFloat(out[0]->data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;

@@ -8,7 +8,7 @@ namespace {
 class PlainProduct final : public FloatProduct {
  public:
   PlainProduct(uint64_t m, uint64_t n, uint64_t k) : m_(m), n_(n), k_(k) {}
-  void Run(const float* a, const float* b, float* out, uint8_t*) const override {
+  void Run(const float* a, const float* b, const uint8_t*, float* out, uint8_t*) const override {
     for (uint64_t i = 0; i < m_; ++i)
       for (uint64_t j = 0; j < n_; ++j) {
         double sum = 0;
@@ -24,7 +24,7 @@ class PlainProduct final : public FloatProduct {
 }  // namespace
 
 const Means kPlainMeans{
-    [](uint64_t m, uint64_t n, uint64_t k) -> std::unique_ptr<FloatProduct> { return std::make_unique<PlainProduct>(m, n, k); },
+    [](uint64_t m, uint64_t n, uint64_t k, bool) -> std::unique_ptr<FloatProduct> { return std::make_unique<PlainProduct>(m, n, k); },
     [] { return uint64_t{1}; },
     [](uint64_t pieces, const std::function<void(uint64_t, uint64_t)>& work) {
       for (uint64_t i = 0; i < pieces; ++i) work(i, 0);

@@ -1,6 +1,7 @@
-// RNN, LSTM and GRU. All inputs become packed float32 first; the input's part of every gate is one product for the whole sequence,
-// the state's part one for each step. Half is rounded when an output is stored, the state stays float32.
+// RNN, LSTM and GRU. All inputs become packed float32 first, where they are not; the input's part of every gate is one product for the
+// whole sequence, the state's part one for each step. Half is rounded when an output is stored, the state stays float32.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "activation.h"
@@ -40,17 +41,19 @@ struct Recurrent {
 
 // Addresses in the scratch memory, which is laid out by the same steps that count its bytes.
 struct Scratch {
-  float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
+  const float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
   float *from_input, *from_state, *hidden, *cell, *reset, *from_reset;
-  uint8_t* product;
+  uint8_t *kept_step, *kept_reset, *product;
   size_t bytes = 0;
 
   Scratch(const Recurrent& r, uint8_t* base) {
-    auto take = [&](uint64_t floats) {
-      auto* at = reinterpret_cast<float*>(base + bytes);
-      bytes += (floats * sizeof(float) + 63) / 64 * 64;
+    auto take_bytes = [&](uint64_t count) {
+      uint8_t* at = base + bytes;
+      bytes += (count + 63) / 64 * 64;
       return at;
     };
+    auto take = [&](uint64_t floats) { return reinterpret_cast<float*>(take_bytes(floats * sizeof(float))); };
+    auto keep = [&](const std::shared_ptr<const FloatProduct>& p) { return take_bytes(p ? p->KeptBytes() : 0); };
     const uint64_t d = r.directions, state = r.batch * r.hidden;
     input = take(r.steps * r.batch * r.width);
     weight = take(d * r.Rows() * r.width);
@@ -65,6 +68,8 @@ struct Scratch {
     cell = take(state);
     reset = take(state);
     from_reset = take(state);
+    kept_step = keep(r.over_step);
+    kept_reset = keep(r.over_reset);
     product = base + bytes;
     for (auto* p : {r.over_sequence.get(), r.over_step.get(), r.over_reset.get()})
       if (p) most_ = std::max(most_, p->ScratchBytes());
@@ -75,15 +80,26 @@ struct Scratch {
   size_t most_ = 0;
 };
 
-// A tensor's elements as packed float32; zeros for an absent one.
+bool IsPacked(const schema::TensorDesc& tensor) {
+  const Dimensions strides = BroadcastStrides(tensor);
+  uint64_t step = 1;
+  for (uint32_t i = tensor.rank; i-- > 0; step *= tensor.sizes[i])
+    if (tensor.sizes[i] > 1 && strides[i] != step) return false;
+  return true;
+}
+
+// A tensor's elements as packed float32, where they lie or in `room`; zeros for an absent one.
 template <typename T>
-void Gather(const schema::TensorDesc* tensor, const uint8_t* data, float* to, uint64_t count) {
+const float* Gather(const schema::TensorDesc* tensor, const uint8_t* data, const float* room, uint64_t count) {
+  auto* to = const_cast<float*>(room);
   if (!tensor || !data) {
     std::fill(to, to + count, 0.0f);
-    return;
+    return room;
   }
+  if (std::is_same_v<T, float> && IsPacked(*tensor)) return reinterpret_cast<const float*>(data);
   Walk<1> walk(tensor->rank, SizesOf(*tensor), {BroadcastStrides(*tensor)});
   walk([&](const Offsets<1>& at) { *to++ = Load<T>(data, at[0]); });
+  return room;
 }
 
 // One direction of one call.
@@ -100,12 +116,14 @@ class Pass {
 
   void Run() {
     const uint64_t rows = r_.Rows(), state = r_.batch * r_.hidden;
-    r_.over_sequence->Run(s_.input, s_.weight + direction_ * rows * r_.width, s_.from_input, s_.product);
+    r_.over_sequence->Run(s_.input, s_.weight + direction_ * rows * r_.width, nullptr, s_.from_input, s_.product);
     std::copy_n(s_.hidden_init + direction_ * state, state, s_.hidden);
     std::copy_n(s_.cell_init + direction_ * state, state, s_.cell);
     const float* recurrence = s_.recurrence + direction_ * rows * r_.hidden;
+    r_.over_step->Keep(recurrence, s_.kept_step);
+    if (r_.over_reset) r_.over_reset->Keep(OfReset(recurrence), s_.kept_reset);
     for (uint64_t t = 0; t < r_.steps; ++t) {
-      r_.over_step->Run(s_.hidden, recurrence, s_.from_state, s_.product);
+      r_.over_step->Run(s_.hidden, recurrence, s_.kept_step, s_.from_state, s_.product);
       if (r_.over_reset) Reset(t, recurrence);
       ForBatch([&](uint64_t b) { Step(t, b); });
     }
@@ -116,6 +134,7 @@ class Pass {
   }
 
  private:
+  const float* OfReset(const float* recurrence) const { return recurrence + 2 * r_.hidden * r_.hidden; }
   // A few items of a small network are not worth the threads.
   template <typename F>
   void ForBatch(F&& visit) const {
@@ -154,7 +173,7 @@ class Pass {
       Activate(0, gates + h);
       for (uint64_t j = 0; j < h; ++j) to[j] = gates[h + j] * s_.hidden[b * h + j];
     });
-    r_.over_reset->Run(s_.reset, recurrence + 2 * h * h, s_.from_reset, s_.product);
+    r_.over_reset->Run(s_.reset, OfReset(recurrence), s_.kept_reset, s_.from_reset, s_.product);
   }
 
   // Past an item's length its state stays and its output is 0.
@@ -242,10 +261,10 @@ class Pass {
 
 template <typename T>
 void RunRecurrent(const Recurrent& r, const KernelArguments& a) {
-  const Scratch s(r, a.scratch);
-  auto gather = [&](int slot, float* to, uint64_t count) {
+  Scratch s(r, a.scratch);
+  auto gather = [&](int slot, const float*& place, uint64_t count) {
     const bool there = slot >= 0 && r.inputs[slot].rank;
-    Gather<T>(there ? &r.inputs[slot] : nullptr, there ? a.inputs[slot] : nullptr, to, count);
+    place = Gather<T>(there ? &r.inputs[slot] : nullptr, there ? a.inputs[slot] : nullptr, place, count);
   };
   const uint64_t d = r.directions, state = r.batch * r.hidden;
   gather(r.slots.input, s.input, r.steps * r.batch * r.width);
@@ -288,9 +307,9 @@ KernelPointer MakeRecurrentWith(const schema::OperatorDesc& desc, const Means& m
   }
   r.for_each = means.for_each;
   r.activate = means.activate;
-  r.over_sequence = means.product(r.steps * r.batch, r.Rows(), r.width);
-  r.over_step = means.product(r.batch, r.Rows(), r.hidden);
-  if (r.type == DML_OPERATOR_GRU && !r.linear_before_reset) r.over_reset = means.product(r.batch, r.hidden, r.hidden);
+  r.over_sequence = means.product(r.steps * r.batch, r.Rows(), r.width, false);
+  r.over_step = means.product(r.batch, r.Rows(), r.hidden, r.steps > 1);
+  if (r.type == DML_OPERATOR_GRU && !r.linear_before_reset) r.over_reset = means.product(r.batch, r.hidden, r.hidden, r.steps > 1);
   return ByFloat(input.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const size_t bytes = Scratch(r, nullptr).bytes;
