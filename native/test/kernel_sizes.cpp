@@ -143,6 +143,8 @@ std::vector<std::string> Descriptions() {
       "TOP_K1 InputTensor=f32[90001] OutputValueTensor=f32[90001] OutputIndexTensor=u32[90001] Axis=0 K=90001 AxisDirection=0",
       "TOP_K1 InputTensor=f16[3,50003]/[1,3] OutputValueTensor=f16[3,20000] OutputIndexTensor=u32[3,20000] Axis=1 K=20000 AxisDirection=1",
       "TOP_K1 InputTensor=f32[280001] OutputValueTensor=f32[700] OutputIndexTensor=u32[700] Axis=0 K=700 AxisDirection=0",
+      "TOP_K1 InputTensor=f32[5,3001] OutputValueTensor=f32[5,20] OutputIndexTensor=u32[5,20] Axis=1 K=20 AxisDirection=0",
+      "TOP_K1 InputTensor=f32[5,3001] OutputValueTensor=f32[5,20] OutputIndexTensor=u32[5,20] Axis=1 K=20 AxisDirection=1",
       "TOP_K1 InputTensor=u8[70001,1] OutputValueTensor=u8[70001,1] OutputIndexTensor=u32[70001,1] Axis=0 K=70001 AxisDirection=1",
       "TOP_K1 InputTensor=i64[50001] OutputValueTensor=i64[50001] OutputIndexTensor=u32[50001] Axis=0 K=50001 AxisDirection=1",
       "TOP_K1 InputTensor=f32[70,4001] OutputValueTensor=f32[70,32] OutputIndexTensor=u32[70,32] Axis=1 K=32 AxisDirection=1",

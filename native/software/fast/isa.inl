@@ -74,6 +74,7 @@ const IsaTable& DX_TABLE() {
                                  FlushSums,
                                  MaxBlock,
                                  MinBlock,
+                                 FirstBeyond,
                                  ExpSumBlock,
                                  ScaleShiftBlock,
                                  AxpyBlock,

@@ -182,6 +182,8 @@ struct IsaTable {
   void (*flush_sums)(double* totals, float* sums, int64_t n);
   float (*max)(const float* x, int64_t n);
   float (*min)(const float* x, int64_t n);
+  // The first of some kMaxWidth elements, of which one is below the bound, or else not at most it, as NaN is; or where fewer are left.
+  int64_t (*first_beyond)(const float* x, float bound, bool below, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.
   double (*exp_sum)(float* y, const float* x, float shift, int64_t n);
   // y = x * scale + shift

@@ -6,6 +6,7 @@
 
 #include "../kernels/element.h"
 #include "families.h"
+#include "isa_table.h"
 #include "lines.h"
 #include "thread_pool.h"
 
@@ -101,6 +102,8 @@ class Least {
     if (count_ > k_) Cut();
     return count_;
   }
+  // The greatest of the least so far, once there are k; others of its key come behind it.
+  const Item* bound() const { return is_full_ ? items_ + k_ - 1 : nullptr; }
 
  private:
   void Cut() {
@@ -185,6 +188,20 @@ class TopKKernel final : public Kernel {
   }
   int64_t Select(const KernelArguments& a, const Lines::Offsets& start, Item* room, int64_t first, int64_t last) const {
     Least<Item> least(room, k_);
+    if constexpr (std::is_same_v<T, float>) {
+      if (in_step_ == 1) {
+        // What can't be among the least is passed over by vectors.
+        const float* x = reinterpret_cast<const float*>(a.inputs[0]) + start[0];
+        while (first < last) {
+          if (const Item* bound = least.bound()) {
+            const float limit = x[bound->place()];
+            if (!(flip_ == 0 && std::isnan(limit))) first += Table().first_beyond(x + first, limit, flip_ == 0, last - first);
+          }
+          for (const int64_t end = std::min(last, first + kMaxWidth); first < end; ++first) least.Add(ItemAt(a, start, first));
+        }
+        return least.Finish();
+      }
+    }
     for (int64_t i = first; i < last; ++i) least.Add(ItemAt(a, start, i));
     return least.Finish();
   }

@@ -177,3 +177,23 @@ static void FlushSums(double* totals, float* sums, int64_t n) {
     sums[i] = 0;
   }
 }
+
+// Whether one of kVectors vectors is beyond the bound: below it, or not at most it, as NaN is.
+template <int kVectors>
+DX_INLINE bool HasBeyond(const float* x, VF bound, bool below) {
+  const VF one = SplatF(1);
+  VF found = VF{};
+  for (int v = 0; v < kVectors; ++v) {
+    const VF y = LoadF(x + v * kWidth);
+    found += below ? Select(y < bound, one, VF{}) : Select(y <= bound, VF{}, one);
+  }
+  return SumOf(found) != 0;
+}
+static int64_t FirstBeyond(const float* x, float bound, bool below, int64_t n) {
+  constexpr int kLine = 64 / kWidth, kPart = kMaxWidth / kWidth;
+  const VF wide = SplatF(bound);
+  int64_t i = 0;
+  while (i + 64 <= n && !HasBeyond<kLine>(x + i, wide, below)) i += 64;
+  while (i + kMaxWidth <= n && !HasBeyond<kPart>(x + i, wide, below)) i += kMaxWidth;
+  return i;
+}
