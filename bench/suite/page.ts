@@ -37,7 +37,7 @@ function tableOf(latest: readonly Latest[], peers: readonly string[]): string {
   const body = rows.map(({ row, run }) => {
     const ratio = ratioOf(row);
     const kind = ratio === null ? "" : ratio < 0.95 ? " class=behind" : " class=ahead";
-    return `<tr><td><a href="#${idOf(row.name)}">${escape(row.name)}</a></td><td>${row.unit}</td>${cells(row)}<td${kind}>${ratio === null ? "" : ratio.toFixed(2)}</td><td class=moment>${momentOf(run)}</td></tr>`;
+    return `<tr><td><a href="#${idOf(row.name)}">${escape(row.name)}</a></td><td>${row.unit}</td>${cells(row)}<td${kind}>${ratio === null ? "" : ratio.toFixed(2)}</td><td class=moment>${escape(momentOf(run))}</td></tr>`;
   });
   return `<table><thead><tr><th>workload</th><th>unit</th>${peers.map((p) => `<th>${escape(p)}</th>`).join("")}<th>ratio</th><th>measured</th></tr></thead><tbody>${body.join("\n")}</tbody></table>`;
 }

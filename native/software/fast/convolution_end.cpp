@@ -29,6 +29,23 @@ void ConvolutionShape::Add(const KernelArguments& arguments, int64_t offset, int
   }
 }
 
+void ConvolutionShape::ReadEnds(const KernelArguments& arguments, int64_t step, float* ends) const {
+  float *center = ends, *factor = ends + step, *shift = ends + 2 * step;
+  std::fill(center, center + step, 0.0f);
+  std::fill(factor, factor + step, 1.0f);
+  std::fill(shift, shift + step, 0.0f);
+  if (normalizes) {
+    const auto* from = reinterpret_cast<const float*>(arguments.inputs[3]);
+    for (int64_t channel = 0; channel < groups * rows; ++channel, from += 3) {
+      center[channel] = from[0];
+      factor[channel] = from[1];
+      shift[channel] = from[2];
+    }
+  } else if (has_bias) {
+    Table().load(filter_type, reinterpret_cast<uint8_t*>(shift), arguments.inputs[2], bias_row, groups * rows);
+  }
+}
+
 Limits ConvolutionShape::LimitsIn(const KernelArguments& arguments) const {
   if (!holds) return *limits;
   return {*reinterpret_cast<const float*>(arguments.inputs[5]), *reinterpret_cast<const float*>(arguments.inputs[6])};

@@ -67,7 +67,7 @@ bool ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
     f.lines = y.count + (reach_y.most - reach_y.least) / f.step_y;
   }
   f.length = (y.count - 1) * f.pitch + x.count;
-  f.tiles = Divide(f.length, width);
+  f.tiles = DivideUp(f.length, width);
   const double waste = static_cast<double>(f.tiles * width) / static_cast<double>(y.count * x.count) - 1;
   if (waste * static_cast<double>(rows_) > kMostWaste) return false;
   for (const Tap& ty : y.taps)
@@ -90,19 +90,19 @@ bool ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   const int64_t planes = images_ * groups_, wanted = ThreadPool::Get().size() * 4;
   if (planes < wanted) {
     f.shares_copies = f.copies;
-    f.chunks = std::min(f.tiles, Divide(wanted, planes));
+    f.chunks = std::min(f.tiles, DivideUp(wanted, planes));
   }
   if (f.copies && channels_ * f.channel_step * (f.shares_copies ? planes : 1) > (f.shares_copies ? kMostSharedCopy : kMostCopy))
     return false;
   const int64_t threads = ThreadPool::Get().size();
-  const int64_t outputs = planes * f.tiles * width * Divide(rows_, Table().tile_rows) * Table().tile_rows;
+  const int64_t outputs = planes * f.tiles * width * DivideUp(rows_, Table().tile_rows) * Table().tile_rows;
   if (threads > 1 && !f.copies && channels_ >= 2 * threads && outputs <= kFewOutputs && depth_ >= kManySteps) f.parts = threads;
   flat_ = std::move(f);
   return true;
 }
 
 size_t ConvolutionGrid::FlatScratchBytes() const {
-  const int64_t panels = Divide(rows_, Table().tile_rows), tile_floats = Divide(rows_, panels) * Table().tile_columns;
+  const int64_t panels = DivideUp(rows_, Table().tile_rows), tile_floats = DivideUp(rows_, panels) * Table().tile_columns;
   const int64_t sums = flat_.parts > 1 ? flat_.parts * images_ * groups_ * flat_.tiles * panels * tile_floats : 0;
   const int64_t copies = flat_.shares_copies ? images_ * groups_ : flat_.copies ? ThreadPool::Get().size() : 0;
   const int64_t filter = FlatFilterFloats();
@@ -137,7 +137,7 @@ void ConvolutionGrid::CopyChannel(const ConvolutionShape& shape, const KernelArg
 int64_t ConvolutionGrid::FlatFilterFloats() const { return flat_.single ? 0 : RoundUp(groups_ * rows_ * depth_, kMaxWidth); }
 
 void ConvolutionGrid::PackFlat(const ConvolutionShape& shape, const KernelArguments& arguments, float* to) const {
-  const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), pieces = Divide(depth_, kPackedSteps);
+  const int64_t panels = DivideUp(rows_, Table().tile_rows), height = DivideUp(rows_, panels), pieces = DivideUp(depth_, kPackedSteps);
   const int64_t grain = std::max<int64_t>(1, 40000 / (height * std::min(depth_, kPackedSteps)));
   ThreadPool::Get().ParallelFor(0, groups_ * panels * pieces, grain, [&](int64_t first, int64_t last, int) {
     for (int64_t i = first; i < last; ++i) {
@@ -206,7 +206,7 @@ void ConvolutionGrid::MultiplyFlat(int64_t row, int64_t rows, int64_t channel, i
 // Fetches the lines that a tile's sums will be stored to.
 void ConvolutionGrid::AwaitFlat(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile,
                                 int64_t m) const {
-  const int64_t width = Table().tile_columns, rows = std::min(rows_ - m, Divide(rows_, Divide(rows_, Table().tile_rows)));
+  const int64_t width = Table().tile_columns, rows = std::min(rows_ - m, DivideUp(rows_, DivideUp(rows_, Table().tile_rows)));
   if (tile >= flat_.tiles) return;
   const int64_t y = tile * width / flat_.pitch, x = tile * width % flat_.pitch;
   const int64_t first = (out_start_ + plane / groups_ * shape.out_image + (plane % groups_ * rows_ + m) * shape.out_row +
@@ -222,7 +222,7 @@ void ConvolutionGrid::AwaitFlat(const ConvolutionShape& shape, const KernelArgum
 
 void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile_first,
                                   int64_t tile_last, const float* filter, const float* in) const {
-  const int64_t height = Divide(rows_, Divide(rows_, Table().tile_rows));
+  const int64_t height = DivideUp(rows_, DivideUp(rows_, Table().tile_rows));
   alignas(64) float sums[kMostTileFloats];
   for (int64_t tile = tile_first; tile < tile_last; ++tile)
     for (int64_t m = 0; m < rows_; m += height) {
@@ -279,7 +279,7 @@ void ConvolutionGrid::RunFlatLine(const ConvolutionShape& shape, const KernelArg
 // it needs of the filter for itself, and the sums are added at the end.
 void ConvolutionGrid::RunFlatParts(const ConvolutionShape& shape, const KernelArguments& arguments, float* filter, float* sums) const {
   ThreadPool& pool = ThreadPool::Get();
-  const int64_t panels = Divide(rows_, Table().tile_rows), height = Divide(rows_, panels), planes = images_ * groups_;
+  const int64_t panels = DivideUp(rows_, Table().tile_rows), height = DivideUp(rows_, panels), planes = images_ * groups_;
   const int64_t tile_floats = height * Table().tile_columns, tiles = planes * flat_.tiles * panels;
   const auto* in = reinterpret_cast<const float*>(arguments.inputs[0]);
   pool.ParallelFor(0, flat_.parts, 1, [&](int64_t first, int64_t last, int) {

@@ -57,9 +57,9 @@ LineSums::LineSums(const ConvolutionShape& shape, const GridDimension* dimension
   channels_ = shape.channels;
   rows_ = shape.rows;
   width_ = Table().width;
-  tile_rows_ = Divide(rows_, Divide(rows_, Table().tile_rows));
+  tile_rows_ = DivideUp(rows_, DivideUp(rows_, Table().tile_rows));
   is_wide_ = x_.count > width_;
-  pairs_ = is_wide_ ? y_.count : Divide(y_.count, 2);
+  pairs_ = is_wide_ ? y_.count : DivideUp(y_.count, 2);
   step_ = StepOf(x_);
   const auto [first_line, last_line] = ReachOf(y_);
   const auto [first_column, last_column] = ReachOf(x_);
@@ -67,7 +67,7 @@ LineSums::LineSums(const ConvolutionShape& shape, const GridDimension* dimension
   first_column_ = first_column;
   lines_ = last_line - first_line + 1;
   // What vectors read behind the last column, and ahead.
-  pitch_ = Divide(last_column - first_column + 1 + 2 * width_, kMaxWidth) * kMaxWidth;
+  pitch_ = DivideUp(last_column - first_column + 1 + 2 * width_, kMaxWidth) * kMaxWidth;
   const int64_t work = static_cast<int64_t>(y_.taps.size() * x_.taps.size()) * rows_ * images_ * y_.count * x_.count;
   pieces_ = std::clamp<int64_t>(channels_ * work / kPieceWork, 1, std::min(channels_, ThreadPool::Get().size() * int64_t{8}));
 }

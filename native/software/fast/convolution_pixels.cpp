@@ -136,7 +136,7 @@ void Pixels::PlanTiles(int64_t most) {
   }
   for (Part& part : parts_) {
     part.first_tile = tiles_;
-    part.tiles = Divide(part.count, most);
+    part.tiles = DivideUp(part.count, most);
     tiles_ += part.tiles;
   }
 }
@@ -153,7 +153,7 @@ bool Pixels::PlanLines() {
   for (int64_t t = 0; t < taps; ++t)
     if (x_.taps[static_cast<size_t>(t)].offset != first + t) return false;
   if (-first > taps / 2 || (x_.count - 1) * x_.in_step + first + taps - x_.in_size > taps / 2) return false;
-  tiles_ = Divide(x_.count, PixelTiles::kFilterPixels);
+  tiles_ = DivideUp(x_.count, PixelTiles::kFilterPixels);
   parts_.assign(1, {0, x_.count, 0, x_.taps.size(), 0, tiles_});
   line_taps_ = static_cast<int>(taps);
   line_step_ = static_cast<int>(x_.in_step);
@@ -164,13 +164,13 @@ bool Pixels::PlanLines() {
 // a tap: each two multiply-adds and two loads.
 double Pixels::ChooseVectors() {
   const IsaTable& table = Table();
-  const int64_t most_vectors = std::min<int64_t>(table.pixel_tiles.vectors, Divide(rows_, table.width));
+  const int64_t most_vectors = std::min<int64_t>(table.pixel_tiles.vectors, DivideUp(rows_, table.width));
   const auto steps = static_cast<double>(run_ * static_cast<int64_t>(y_.taps.size() * (joins_taps_ ? 1 : x_.taps.size())));
   double least = std::numeric_limits<double>::max();
   for (int64_t vectors = most_vectors; vectors >= 1; --vectors) {
     PlanTiles(table.pixel_tiles.pixels[vectors - 1]);
     double cost = 0;
-    for (int64_t left = Divide(rows_, table.width); left > 0; left -= vectors) {
+    for (int64_t left = DivideUp(rows_, table.width); left > 0; left -= vectors) {
       const int64_t v = std::min(left, vectors);
       for (const Part& part : parts_) {
         const double pixels = static_cast<double>(part.count) / static_cast<double>(part.tiles), products = pixels * static_cast<double>(v);
@@ -202,14 +202,14 @@ void Pixels::PlanTasks() {
   if (by_channel_) {
     if (!PlanLines()) PlanTiles(PixelTiles::kFilterPixels);
     const int64_t tiles = tiles_, all = lines * tiles, work = x_.count / tiles * run_ * taps;
-    block_ = std::clamp<int64_t>(Divide(kTaskWork, work), 1, std::max<int64_t>(1, Divide(all, threads * 4)));
+    block_ = std::clamp<int64_t>(DivideUp(kTaskWork, work), 1, std::max<int64_t>(1, DivideUp(all, threads * 4)));
     if (block_ > tiles / 2) block_ = RoundUp(block_, tiles);
-    blocks_ = Divide(all, block_);
+    blocks_ = DivideUp(all, block_);
     return;
   }
   ChooseVectors();
   width_ = vectors_ * table.width;
-  panels_ = Divide(rows_, width_);
+  panels_ = DivideUp(rows_, width_);
   PlanTiles(kernels.pixels[vectors_ - 1]);
 
   const int64_t all = lines * tiles_, pixels = std::max<int64_t>(1, x_.count / tiles_);
@@ -220,14 +220,14 @@ void Pixels::PlanTasks() {
   // Some tasks for each thread, but none too small: of few pixels the panels are divided, since each is read from afar once then.
   const int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
   const int64_t work = pixels * width_ * run_ * taps;
-  auto tasks = [&] { return Divide(all, block_) * Divide(panels_, panel_block_) * groups_; };
+  auto tasks = [&] { return DivideUp(all, block_) * DivideUp(panels_, panel_block_) * groups_; };
   while (tasks() < wanted && block_ * panel_block_ * work > kTaskWork) {
-    if (block_ > 1 && (block_ * tile_floats > panel_block_ * panel_floats || panel_block_ == 1)) block_ = Divide(block_, 2);
-    else if (panel_block_ > 1) panel_block_ = Divide(panel_block_, 2);
+    if (block_ > 1 && (block_ * tile_floats > panel_block_ * panel_floats || panel_block_ == 1)) block_ = DivideUp(block_, 2);
+    else if (panel_block_ > 1) panel_block_ = DivideUp(panel_block_, 2);
     else break;
   }
-  blocks_ = Divide(all, block_);
-  panel_blocks_ = Divide(panels_, panel_block_);
+  blocks_ = DivideUp(all, block_);
+  panel_blocks_ = DivideUp(panels_, panel_block_);
 }
 
 int64_t Pixels::PanelWidth(int64_t panel) const { return std::min(width_, RoundUp(rows_ - panel * width_, Table().width)); }
@@ -236,6 +236,9 @@ int64_t Pixels::GroupFloats() const {
   return RoundUp(rows_, Table().width) * channels_ * static_cast<int64_t>(y_.taps.size() * x_.taps.size());
 }
 
+// Vectors behind the last one are read too.
+int64_t Pixels::EndStep() const { return RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth); }
+
 size_t Pixels::PreparedBytes() const {
   if (by_channel_) return static_cast<size_t>(run_) * y_.taps.size() * x_.taps.size() * sizeof(float);
   return static_cast<size_t>(groups_ * GroupFloats()) * sizeof(float);
@@ -243,7 +246,7 @@ size_t Pixels::PreparedBytes() const {
 
 size_t Pixels::ScratchBytes() const {
   const int64_t copies = copies_input_ ? images_at_once_ * CopiedFloats() + kMaxWidth : 0;
-  return static_cast<size_t>(3 * RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth) + copies) * sizeof(float);
+  return static_cast<size_t>(3 * EndStep() + copies) * sizeof(float);
 }
 
 // By group, panel and tap: a line of the panel's rows for each channel. Where each channel is by itself: by tap.
@@ -279,7 +282,7 @@ void Pixels::Prepare(const ConvolutionShape& shape, const KernelArguments& argum
 void Pixels::PrepareEvenly(const ConvolutionShape& shape, const float* filter, float* to) const {
   const IsaTable& table = Table();
   const auto taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
-  const int64_t at_once = kPackedFloats / (taps * width_), pieces = Divide(channels_, at_once);
+  const int64_t at_once = kPackedFloats / (taps * width_), pieces = DivideUp(channels_, at_once);
   ThreadPool::Get().ParallelFor(0, groups_ * panels_ * pieces, 2, [&](int64_t first, int64_t last, int) {
     alignas(64) float turned[kPackedFloats];
     for (int64_t i = first; i < last; ++i) {

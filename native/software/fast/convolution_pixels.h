@@ -40,13 +40,13 @@ class Pixels {
   bool GainsByCopies(int64_t length);
   void PlanTasks();
   void PrepareEvenly(const ConvolutionShape& shape, const float* filter, float* to) const;
-  void ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const;
   void CopyLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const;
   void RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image, int64_t task) const;
   // The taps that pixels of a line read, from their places on: their offsets and weights.
   int64_t FindTaps(const Part& part, int64_t line, int64_t tap_floats, int64_t* offsets, int64_t* cells) const;
   int64_t PanelWidth(int64_t panel) const;
   int64_t GroupFloats() const;  // of the packed filter
+  int64_t EndStep() const;      // floats of the center, the factor or the shift of all rows
   // Activations and the turn of what was computed in `sums`, `step` floats a pixel.
   void Finish(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t pixels, float* sums, int64_t step, int64_t channel,
               int64_t channels, int64_t to) const;

@@ -1,9 +1,7 @@
 // The running of what convolution_pixels.cpp plans.
 #include <algorithm>
-#include <cstring>
 
 #include "convolution_pixels.h"
-#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -18,25 +16,6 @@ struct Pixels::Room {
   const float *filter, *copies;
   const float* ends;  // center, factor and shift of each row, or null
 };
-
-// Center, factor and shift of each row of all groups; vectors behind the last one are read too.
-void Pixels::ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const {
-  const int64_t rows = groups_ * rows_, step = RoundUp(rows + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
-  float *center = ends, *factor = ends + step, *shift = ends + 2 * step;
-  std::fill(center, center + step, 0.0f);
-  std::fill(factor, factor + step, 1.0f);
-  std::fill(shift, shift + step, 0.0f);
-  if (shape.normalizes) {
-    const auto* from = reinterpret_cast<const float*>(arguments.inputs[3]);
-    for (int64_t row = 0; row < rows; ++row, from += 3) {
-      center[row] = from[0];
-      factor[row] = from[1];
-      shift[row] = from[2];
-    }
-  } else if (shape.has_bias) {
-    Table().load(shape.filter_type, reinterpret_cast<uint8_t*>(shift), arguments.inputs[2], shape.bias_row, rows);
-  }
-}
 
 // Zeros around, where pixels read beyond the line's ends.
 void Pixels::CopyLine(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t image, int64_t line, float* to) const {
@@ -83,11 +62,11 @@ void Pixels::Finish(const ConvolutionShape& shape, const KernelArguments& argume
 void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image,
                      int64_t task) const {
   const PixelTiles& kernels = Table().pixel_tiles;
-  const int64_t group = task / blocks_ / panel_blocks_, rows = groups_ * rows_;
+  const int64_t group = task / blocks_ / panel_blocks_;
   const int64_t first_panel = task / blocks_ % panel_blocks_ * panel_block_, last_panel = std::min(panels_, first_panel + panel_block_);
   const int64_t images = std::min(images_at_once_, images_ - first_image), all = images * y_.count * tiles_;
   const int64_t first = task % blocks_ * block_, last = std::min(all, first + block_);
-  const int64_t end_step = RoundUp(rows + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
+  const int64_t end_step = EndStep();
   const bool ends_here = !turns_output_ && shape.limits;
   const Limits limits = ends_here ? shape.LimitsIn(arguments) : Limits();
   const int64_t taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
@@ -182,10 +161,10 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
 void Pixels::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const {
   ThreadPool& pool = ThreadPool::Get();
   Room room{filter, nullptr, nullptr};
-  float* copies = scratch + 3 * RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth);
+  float* copies = scratch + 3 * EndStep();
   room.copies = copies;
   if (shape.normalizes || shape.has_bias) {
-    ReadEnds(shape, arguments, scratch);
+    shape.ReadEnds(arguments, EndStep(), scratch);
     room.ends = scratch;
   }
   for (int64_t image = 0; image < images_; image += images_at_once_) {

@@ -46,6 +46,8 @@ struct ConvolutionShape {
 
   // Bias or normalisation of n sums of an output channel, of all groups.
   void Finish(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
+  // Center, factor and shift of each output channel of all groups, in three arrays of `step` floats; behind the channels those of nothing.
+  void ReadEnds(const KernelArguments& arguments, int64_t step, float* ends) const;
   // Adds what lies at the output's places offset, offset + step, ...
   void Add(const KernelArguments& arguments, int64_t offset, int64_t step, float* sums, int64_t n) const;
   // Activations of n sums.

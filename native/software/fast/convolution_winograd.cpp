@@ -44,7 +44,7 @@ bool Winograd::Fits(const ConvolutionShape& shape, const GridDimension* dimensio
   if (x.count > 1 && x.out_stride != 1 && !WritesPixels(shape, x)) return false;
   // Cycles, of sums in order and of these: the products, the turns, and the filter that is read once.
   const auto k = static_cast<double>(shape.channels), m = static_cast<double>(RoundUp(shape.rows, Table().tile_columns));
-  const auto tiles = static_cast<double>(shape.images * Divide(y.count, kOutputs) * Divide(x.count, kOutputs));
+  const auto tiles = static_cast<double>(shape.images * DivideUp(y.count, kOutputs) * DivideUp(x.count, kOutputs));
   const auto outputs = static_cast<double>(shape.images * y.count * x.count);
   const double direct = outputs * 9 * k * m / 32 * 1.2;
   const double turned = tiles * (36 * k * m / 32 + 30 * (k + m)) + 18 * k * m;
@@ -58,9 +58,9 @@ Winograd::Winograd(const ConvolutionShape& shape, const GridDimension* dimension
   channels_ = shape.channels;
   rows_ = shape.rows;
   images_ = shape.images;
-  tiles_y_ = Divide(y_.count, kOutputs);
-  tiles_x_ = Divide(x_.count, kOutputs);
-  panels_ = Divide(rows_, Table().tile_columns);
+  tiles_y_ = DivideUp(y_.count, kOutputs);
+  tiles_x_ = DivideUp(x_.count, kOutputs);
+  panels_ = DivideUp(rows_, Table().tile_columns);
   // Not a power of two: rows of it would meet in few places of the cache.
   tile_step_ = RoundUp(channels_, kMaxWidth) + kMaxWidth;
   sum_step_ = RoundUp(panels_ * Table().tile_columns, kMaxWidth) + kMaxWidth;
@@ -89,7 +89,7 @@ size_t Winograd::PreparedBytes() const { return static_cast<size_t>(kPlaces * pa
 // By place, panel of rows and channel.
 void Winograd::Prepare(const FilterPacker& pack, uint8_t* to) const {
   const IsaTable& table = Table();
-  const int64_t width = table.tile_columns, pieces = Divide(channels_, kPackedChannels);
+  const int64_t width = table.tile_columns, pieces = DivideUp(channels_, kPackedChannels);
   auto* places = reinterpret_cast<float*>(to);
   ThreadPool::Get().ParallelFor(0, panels_ * pieces, 4, [&](int64_t first, int64_t last, int) {
     alignas(64) float weights[9 * kPackedChannels * 32 + 32] = {};
@@ -145,7 +145,7 @@ void Winograd::TurnInput(const ConvolutionShape& shape, const KernelArguments& a
 void Winograd::Multiply(const float* filter, const float* places, int64_t task, int64_t tiles, float* sums) const {
   const IsaTable& table = Table();
   const int64_t place = task / panels_, panel = task % panels_, width = table.tile_columns;
-  const int64_t height = Divide(tiles, Divide(tiles, table.tile_rows));
+  const int64_t height = DivideUp(tiles, DivideUp(tiles, table.tile_rows));
   for (int64_t tile = 0; tile < tiles; tile += height)
     table.strided_tiles[std::min(height, tiles - tile) - 1](
         channels_, places + place * place_step_ + tile * tile_step_, tile_step_, filter + task * channels_ * width, width, table.width,
@@ -192,32 +192,14 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
                x_.count, count);
 }
 
-// Center, factor and shift of each row.
-void Winograd::ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const {
-  float *center = ends, *factor = ends + sum_step_, *shift = ends + 2 * sum_step_;
-  std::fill(center, center + sum_step_, 0.0f);
-  std::fill(factor, factor + sum_step_, 1.0f);
-  std::fill(shift, shift + sum_step_, 0.0f);
-  if (shape.normalizes) {
-    const auto* from = reinterpret_cast<const float*>(arguments.inputs[3]);
-    for (int64_t row = 0; row < rows_; ++row, from += 3) {
-      center[row] = from[0];
-      factor[row] = from[1];
-      shift[row] = from[2];
-    }
-  } else if (shape.has_bias) {
-    Table().load(shape.filter_type, reinterpret_cast<uint8_t*>(shift), arguments.inputs[2], shape.bias_row, rows_);
-  }
-}
-
 void Winograd::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const {
   ThreadPool& pool = ThreadPool::Get();
   float* places = scratch;
   float* sums = places + kPlaces * place_step_;
   float* ends = sums + kPlaces * sum_place_step_;
   float* own = ends + 3 * sum_step_;
-  ReadEnds(shape, arguments, ends);
-  const int64_t total = images_ * tiles_y_, inputs = Divide(channels_, channels_at_once_), outputs = Divide(rows_, rows_at_once_);
+  shape.ReadEnds(arguments, sum_step_, ends);
+  const int64_t total = images_ * tiles_y_, inputs = DivideUp(channels_, channels_at_once_), outputs = DivideUp(rows_, rows_at_once_);
   for (int64_t start = 0; start < total; start += lines_) {
     const int64_t lines = std::min(lines_, total - start), tiles = lines * tiles_x_;
     pool.ParallelFor(0, lines * inputs, 1, [&](int64_t first, int64_t last, int slot) {

@@ -37,7 +37,6 @@ class Winograd : WinogradTiles {
   void Multiply(const float* filter, const float* places, int64_t task, int64_t tiles, float* sums) const;
   void TurnOutput(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t line, int64_t row, const float* sums,
                   const float* ends, float* cells) const;
-  void ReadEnds(const ConvolutionShape& shape, const KernelArguments& arguments, float* ends) const;
   int64_t ThreadFloats() const;
 
   GridDimension y_, x_;

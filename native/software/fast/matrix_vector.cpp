@@ -31,12 +31,12 @@ class MatrixVectorKernel final : public Kernel {
     dots_ = step_k_ == 1 || p.k == 1;
     copies_vector_ = v.type != DML_TENSOR_DATA_TYPE_FLOAT32 || (vector_step_ != 1 && p.k > 1);
     // Sums over parts of k where there are too few results for all threads, or they would be narrow stretches of memory.
-    const int64_t threads = ThreadPool::Get().size(), tasks = p.batch * (dots_ ? Divide(length_, 4) : Divide(length_, kColumns));
+    const int64_t threads = ThreadPool::Get().size(), tasks = p.batch * (dots_ ? DivideUp(length_, 4) : DivideUp(length_, kColumns));
     if (threads > 1 && tasks < threads * 4 && length_ * p.k >= 2 * kWork)
-      pieces_ = std::clamp<int64_t>(std::min(threads * 4, length_ * p.k / kWork), 1, std::min(kMostPieces, Divide(p.k, 64)));
-    block_ = dots_ ? std::clamp<int64_t>(kWork / p.k / 4 * 4, 4, std::max<int64_t>(4, Divide(Divide(length_, threads), 4) * 4))
+      pieces_ = std::clamp<int64_t>(std::min(threads * 4, length_ * p.k / kWork), 1, std::min(kMostPieces, DivideUp(p.k, 64)));
+    block_ = dots_ ? std::clamp<int64_t>(kWork / p.k / 4 * 4, 4, std::max<int64_t>(4, DivideUp(DivideUp(length_, threads), 4) * 4))
                    : std::min(length_, kColumns);
-    blocks_ = Divide(length_, block_);
+    blocks_ = DivideUp(length_, block_);
   }
   size_t ScratchBytes() const override {
     return static_cast<size_t>(Padded(length_) * pieces_ * p_.batch + (copies_vector_ ? Padded(p_.k) * p_.batch : 0)) * sizeof(float);
@@ -69,7 +69,7 @@ class MatrixVectorKernel final : public Kernel {
   }
 
  private:
-  static int64_t Padded(int64_t floats) { return Divide(floats, kMaxWidth) * kMaxWidth; }
+  static int64_t Padded(int64_t floats) { return DivideUp(floats, kMaxWidth) * kMaxWidth; }
   int64_t Offset(const Matrix& x, int64_t batch) const { return batch / p_.channels * x.outer + batch % p_.channels * x.inner; }
   const uint8_t* Vector(const KernelArguments& a, int64_t batch) const {
     const Matrix& v = by_rows_ ? p_.b : p_.a;

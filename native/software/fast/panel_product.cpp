@@ -30,8 +30,8 @@ void PanelSource::PackBlockOfB(int64_t batch, int64_t n, int64_t n_last, int64_t
 
 PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool direct, bool same_a)
     : batch_(batch), m_(m), n_(n), k_(k), rows_(Table().tile_rows), width_(Table().tile_columns), same_a_(same_a) {
-  k_block_ = RoundUp(Divide(k, Divide(k, kDepth)), 8);
-  rows_ = Divide(m, Divide(m, rows_));  // panels of nearly one height: a low one at the end would be slow
+  k_block_ = RoundUp(DivideUp(k, DivideUp(k, kDepth)), 8);
+  rows_ = DivideUp(m, DivideUp(m, rows_));  // panels of nearly one height: a low one at the end would be slow
   // Either a panel of B stays in the first cache level while some of A pass by, or, where it is too large, one of A while those of B do.
   a_block_ = k_block_ * width_ <= kPanelOfB ? RoundUp(std::min(kRowsAtOnce, m), rows_) : rows_;
   const double work = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -46,25 +46,25 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
     else if (n >= 2 * n_parts * kLeastColumns) ++n_parts;
     else break;
   }
-  m_block_ = m_parts > 1 ? RoundUp(Divide(m, m_parts), rows_) : m;
+  m_block_ = m_parts > 1 ? RoundUp(DivideUp(m, m_parts), rows_) : m;
   // Blocks of a part: several, so that a thread that is held up leaves some to others; the last one in pieces, so that the threads end
   // together.
-  const int64_t part = RoundUp(Divide(n, n_parts), width_);
-  n_block_ = RoundUp(Divide(part, Divide(part, kColumns)), width_);
+  const int64_t part = RoundUp(DivideUp(n, n_parts), width_);
+  n_block_ = RoundUp(DivideUp(part, DivideUp(part, kColumns)), width_);
   for (int64_t from = 0; from < n; from += part) {
     const int64_t end = std::min(n, from + part);
     int64_t at = from;
     for (; at + n_block_ < end; at += n_block_) n_edges_.push_back(at);
-    if (Divide(part, n_block_) >= kDividing)
+    if (DivideUp(part, n_block_) >= kDividing)
       for (int64_t half; (half = RoundUp((end - at) / 2, width_)) >= kLeastColumns; at += half) n_edges_.push_back(at);
     n_edges_.push_back(at);
   }
   n_blocks_ = static_cast<int64_t>(n_edges_.size());
   n_edges_.push_back(n);
-  shares_a_ = (Table().tile_rows < kFewRows ? Divide(n, n_block_) : n_blocks_) >= kSharing || (same_a && batch > 1);
+  shares_a_ = (Table().tile_rows < kFewRows ? DivideUp(n, n_block_) : n_blocks_) >= kSharing || (same_a && batch > 1);
   accumulates_ = !direct && k > k_block_;
   if (accumulates_) m_block_ = std::min(m_block_, RoundUp(kMostSums / n_block_, rows_));
-  m_blocks_ = Divide(m, m_block_);
+  m_blocks_ = DivideUp(m, m_block_);
   const int64_t tasks = batch * n_blocks_ * m_blocks_;
   grain_ = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(tasks) * kTaskWork / std::max(work, 1.0)), 1, tasks);
   tries_direct_b_ = m <= 2 * rows_ || k * n <= kSmallB;
@@ -83,7 +83,7 @@ size_t PanelProduct::PreparedBytes() const { return batch_ == 0 ? 0 : static_cas
 
 void PanelProduct::Prepare(const PanelSource& source, uint8_t* to) const {
   auto* shared = reinterpret_cast<float*>(to);
-  const int64_t panels = Divide(m_, rows_), total = (same_a_ ? 1 : batch_) * panels;
+  const int64_t panels = DivideUp(m_, rows_), total = (same_a_ ? 1 : batch_) * panels;
   const int64_t grain = std::clamp<int64_t>(40000 / (rows_ * k_), 1, std::max<int64_t>(1, m_block_ / rows_));
   ThreadPool::Get().ParallelFor(0, total, grain, [&](int64_t first, int64_t last, int) {
     for (int64_t p = first; p < last; ++p) {
@@ -145,7 +145,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
       const float* packed = shared ? shared_a + m_some * count : own_a;
       // The next panel of A comes nearer while this one is multiplied; where there is but one, a share of it with each tile.
       const bool is_single = m_end - m_some <= rows_;
-      const int64_t next_step = is_single ? Divide(rows_ * width_, columns_of_block) : rows_;
+      const int64_t next_step = is_single ? DivideUp(rows_ * width_, columns_of_block) : rows_;
       for (int64_t n = n_first; n < n_last; n += width_) {
         const int64_t columns = std::min(width_, n_last - n);
         const bool reads_direct = direct_b && columns == width_;

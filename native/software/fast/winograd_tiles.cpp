@@ -42,7 +42,7 @@ void WinogradTiles::TurnCells(const CellSource& from, int64_t start_y, int64_t s
 
 int64_t WinogradTiles::LinesAtOnce(int64_t total, int64_t floats) {
   const int64_t most = std::clamp<int64_t>(kPlacesAtOnce * ThreadPool::Get().size() / floats, 1, total);
-  return Divide(total, Divide(total, most));
+  return DivideUp(total, DivideUp(total, most));
 }
 
 int64_t WinogradTiles::ChannelsAtOnce(int64_t cells, int64_t all) {

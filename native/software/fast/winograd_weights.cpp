@@ -27,7 +27,7 @@ bool Runs(const GridDimension& d) {
 
 }  // namespace
 
-int64_t WinogradWeights::TilesOf(const GridDimension& d) { return Divide(static_cast<int64_t>(d.taps.size()), kOutputs); }
+int64_t WinogradWeights::TilesOf(const GridDimension& d) { return DivideUp(static_cast<int64_t>(d.taps.size()), kOutputs); }
 
 bool WinogradWeights::Fits(const ConvolutionShape& shape, const GridDimension* dimensions) {
   const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
@@ -66,7 +66,7 @@ WinogradWeights::WinogradWeights(const ConvolutionShape& shape, const GridDimens
   gradient_place_ = lines_ * tiles_x_ * gradient_step_ + kMaxWidth;
   channels_at_once_ = ChannelsAtOnce(kInputs * (tiles_x_ * kOutputs + 2), channels_);
   rows_at_once_ = ChannelsAtOnce(kOutputs * tiles_x_ * kOutputs, rows_);
-  tile_rows_ = Divide(rows_, Divide(rows_, Table().tile_rows));
+  tile_rows_ = DivideUp(rows_, DivideUp(rows_, Table().tile_rows));
   sum_step_ = keeps_sums_ ? input_step_ : Table().tile_columns;
   sum_place_ = (keeps_sums_ ? rows_ : tile_rows_) * sum_step_ + kMaxWidth;
 }
@@ -140,8 +140,8 @@ void WinogradWeights::Run(const ConvolutionShape& shape, const KernelArguments& 
   float* sums = gradients + kPlaces * gradient_place_;
   float* own = sums + (keeps_sums_ ? kPlaces * sum_place_ : 0);
   const int64_t total = batch_ * tiles_y_, width = Table().tile_columns;
-  const int64_t channel_parts = Divide(channels_, channels_at_once_), row_parts = Divide(rows_, rows_at_once_);
-  const int64_t panels = Divide(channels_, width), blocks = Divide(rows_, tile_rows_);
+  const int64_t channel_parts = DivideUp(channels_, channels_at_once_), row_parts = DivideUp(rows_, rows_at_once_);
+  const int64_t panels = DivideUp(channels_, width), blocks = DivideUp(rows_, tile_rows_);
   for (int64_t start = 0; start < total; start += lines_) {
     const int64_t lines = std::min(lines_, total - start), tiles = lines * tiles_x_, parts = channel_parts + row_parts;
     pool.ParallelFor(0, lines * parts, 1, [&](int64_t first, int64_t last, int slot) {
