@@ -39,6 +39,16 @@ class NetworkMaker {
     Show(x);
     return std::move(graph_);
   }
+  // A residual block with steps, whose shortcut reads what it needs: all but the last line and column.
+  Graph MakeShortcut() {
+    const Value picture = Input({1, 3, 16, 16});
+    const Value x = Convolved(picture, picture.tensor, {1, 64, 16, 16}, {3, 1, 1, 1, 1});
+    const Value shortcut = Convolved(x, Part(x, 15, 15), {1, 128, 8, 8}, {1, 2, 1, 0, 1});
+    const Value inside = Convolved(x, x.tensor, {1, 64, 8, 8}, {3, 2, 1, 1, 1});
+    const Value sum = Binary("ELEMENT_WISE_ADD", Convolved(inside, inside.tensor, {1, 128, 8, 8}, {1, 1, 1, 0, 1}), shortcut);
+    Show(Convolved(sum, sum.tensor, {1, 64, 8, 8}, {1, 1, 1, 0, 1}));
+    return std::move(graph_);
+  }
   std::vector<TensorDesc> outputs_;
   std::vector<Bytes> inputs_;
 
@@ -154,9 +164,41 @@ class NetworkMaker {
     return Unary(kNames[Up(0, 5)], x);
   }
 
+  struct Taps {
+    uint32_t kernel, stride, dilation, padding, groups;
+  };
+  // Of what `shown` shows of x, with a bias or without.
+  Value Convolved(const Value& x, const TensorDesc& shown, const Sizes& out, const Taps& taps) {
+    auto two = [](uint32_t n) { return "[" + std::to_string(n) + "," + std::to_string(n) + "]"; };
+    const uint32_t channels = shown.sizes[1] / taps.groups;
+    OperatorDesc desc = Parse("CONVOLUTION Mode=" + std::to_string(Up(0, 5) ? 1 : 0) + " Direction=0 Strides=" + two(taps.stride) +
+                              " Dilations=" + two(taps.dilation) + " StartPadding=" + two(taps.padding) +
+                              " EndPadding=" + two(taps.padding) + " OutputPadding=[0,0] GroupCount=" + std::to_string(taps.groups));
+    const Value filter = Input({out[1], channels, taps.kernel, taps.kernel}, 1.5 / static_cast<double>(channels * taps.kernel));
+    Set(desc, "InputTensor", shown);
+    Set(desc, "FilterTensor", filter.tensor);
+    std::vector<int> inputs{x.number, filter.number, -1};
+    if (Up(0, 1)) {
+      const Value bias = Input({1, out[1], 1, 1});
+      Set(desc, "BiasTensor", bias.tensor);
+      inputs[2] = bias.number;
+    }
+    return Finish(std::move(desc), inputs, out);
+  }
+  // Its first lines and columns.
+  static TensorDesc Part(const Value& x, uint32_t lines, uint32_t columns) {
+    return MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {x.tensor.sizes[0], x.tensor.sizes[1], lines, columns},
+                      {x.tensor.strides.begin(), x.tensor.strides.begin() + 4});
+  }
+
   Value Convolve(const Value& x, uint32_t channels = 0, bool keeps_size = false) {
-    const Sizes in = SizesOf(x);
+    Sizes in = SizesOf(x);
     const bool is_plane = in[2] * in[3] > 1;
+    TensorDesc shown = x.tensor;
+    if (!keeps_size && Up(0, 3) == 0) {  // without the last lines and columns
+      for (size_t d = 2; d < 4; ++d) in[d] -= std::min(Up(0, 2), in[d] - 1);
+      shown = Part(x, in[2], in[3]);
+    }
     uint32_t groups = 1;
     if (!channels) channels = OneOf({1, 2, 7, 16, 24, 32, 33, 48, 70});
     if (is_plane && Up(0, 3) == 0) {  // depthwise, or a few groups
@@ -181,21 +223,8 @@ class NetworkMaker {
       if (in[d] + 2 * padding < reach) return x;
       out[d] = (in[d] + 2 * padding - reach) / stride + 1;
     }
-    auto two = [](uint32_t n) { return "[" + std::to_string(n) + "," + std::to_string(n) + "]"; };
-    OperatorDesc desc = Parse("CONVOLUTION Mode=" + std::to_string(Up(0, 5) ? 1 : 0) + " Direction=0 Strides=" + two(stride) +
-                              " Dilations=" + two(dilation) + " StartPadding=" + two(padding) + " EndPadding=" + two(padding) +
-                              " OutputPadding=[0,0] GroupCount=" + std::to_string(groups));
-    const Value filter = Input({channels, in[1] / groups, kernel, kernel}, 1.5 / static_cast<double>(in[1] / groups * kernel));
-    Set(desc, "InputTensor", x.tensor);
-    Set(desc, "FilterTensor", filter.tensor);
+    Value y = Convolved(x, shown, out, {kernel, stride, dilation, padding, groups});
     const Sizes each{1, channels, 1, 1};
-    std::vector<int> inputs{x.number, filter.number, -1};
-    if (Up(0, 1)) {
-      const Value bias = Input(each);
-      Set(desc, "BiasTensor", bias.tensor);
-      inputs[2] = bias.number;
-    }
-    Value y = Finish(std::move(desc), inputs, out);
     if (Up(0, 1)) {
       OperatorDesc norm = Parse("BATCH_NORMALIZATION Spatial=1 Epsilon=2");
       Set(norm, "InputTensor", y.tensor);
@@ -215,34 +244,47 @@ class NetworkMaker {
   Graph graph_;
 };
 
+struct Counts {
+  size_t values = 0, turned = 0, runs = 0;
+};
+
+// `image_bytes`: of RunByImages; 0: it does not run.
+void Check(const std::string& name, const Graph& graph, const NetworkMaker& maker, uint64_t image_bytes, Counts* counts) {
+  Graph laid_out = graph;
+  software::LayOut(&laid_out);
+  for (const GraphValue& value : laid_out.values) counts->turned += value.has_room;
+  counts->values += graph.nodes.size();
+  const char* unsupported = nullptr;
+  std::vector<GraphStep> steps = software::Fuse(laid_out, &unsupported);
+  if (steps.empty()) throw Failure{std::string("Fuse refuses ") + (unsupported ? unsupported : "?") + Describe(laid_out)};
+  const size_t whole = steps.size();
+  if (image_bytes) software::RunByImages(&laid_out, &steps, image_bytes);
+  counts->runs += steps.size() > whole;
+  std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), got = ValueMemory(laid_out, maker.inputs_);
+  RunNodes(graph, plain);
+  for (const bool prepares : {false, true}) {
+    RunSteps(steps, got, prepares);
+    const std::string difference = CompareOutputs(graph, maker.outputs_, got, plain, {2e-3, 2e-4});
+    if (!difference.empty()) throw Failure{name + (prepares ? ", prepared, " : ", ") + difference + Describe(laid_out) + Describe(steps)};
+  }
+}
+
 void Layouts(Suite& suite) {
   std::mt19937 random(suite.seed);
-  size_t values = 0, turned = 0, runs = 0;
+  Counts counts;
   for (unsigned round = 0; round < suite.rounds; ++round) {
     NetworkMaker maker(random);
     const Graph graph = maker.Make(2 + round % 9);
-    Graph laid_out = graph;
-    software::LayOut(&laid_out);
-    for (const GraphValue& value : laid_out.values) turned += value.has_room;
-    values += graph.nodes.size();
-    const char* unsupported = nullptr;
-    std::vector<GraphStep> steps = software::Fuse(laid_out, &unsupported);
-    if (steps.empty()) throw Failure{std::string("Fuse refuses ") + (unsupported ? unsupported : "?") + Describe(laid_out)};
-    const size_t whole = steps.size();
-    if (round % 3) software::RunByImages(&laid_out, &steps, round % 3 == 1 ? 1 : 4000);
-    runs += steps.size() > whole;
-    std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), got = ValueMemory(laid_out, maker.inputs_);
-    RunNodes(graph, plain);
-    for (const bool prepares : {false, true}) {
-      RunSteps(steps, got, prepares);
-      const std::string difference = CompareOutputs(graph, maker.outputs_, got, plain, {2e-3, 2e-4});
-      if (!difference.empty())
-        throw Failure{"network " + std::to_string(round) + (prepares ? ", prepared, " : ", ") + difference + Describe(laid_out) +
-                      Describe(steps)};
-    }
+    Check("network " + std::to_string(round), graph, maker, round % 3 == 2 ? 4000 : round % 3, &counts);
   }
-  std::printf("networks: %zu of %zu values got their channels side by side, %zu of %u run by images\n", turned, values, runs, suite.rounds);
-  CHECK(suite.rounds < 100 || (turned * 10 > values && runs * 8 > suite.rounds));
+  std::printf("networks: %zu of %zu values got their channels side by side, %zu of %u run by images\n", counts.turned, counts.values,
+              counts.runs, suite.rounds);
+  CHECK(suite.rounds < 100 || (counts.turned * 10 > counts.values && counts.runs * 8 > suite.rounds));
+  NetworkMaker maker(random);
+  const Graph graph = maker.MakeShortcut();
+  Counts of_shortcut;
+  Check("a shortcut", graph, maker, 0, &of_shortcut);
+  CHECK(of_shortcut.turned + 1 == of_shortcut.values);  // all but what the graph shows
 }
 
 const Register kRegistration("networks with channels side by side", Layouts);

@@ -3,6 +3,7 @@
 //
 // A tensor's layout is its strides: what changes are descriptions, and every kernel computes from them what it did before.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 
@@ -35,14 +36,17 @@ bool IsBroadcast(const TensorDesc& t) {
     if (t.sizes[d] > 1 && t.strides[d] == 0) return true;
   return false;
 }
-bool SameSizes(const TensorDesc& a, const TensorDesc& b) {
-  return a.rank == b.rank && std::equal(a.sizes.begin(), a.sizes.begin() + a.rank, b.sizes.begin());
+// Whether it shows all channels of the first lines and columns of packed planes: what a convolution with steps reads of them may end before
+// they do.
+bool IsPartOf(const TensorDesc& t, const TensorDesc& planes) {
+  if (t.rank != 4 || t.sizes[0] != planes.sizes[0] || t.sizes[1] != planes.sizes[1]) return false;
+  if (t.sizes[2] > planes.sizes[2] || t.sizes[3] > planes.sizes[3]) return false;
+  for (uint32_t d = 0; d < 4; ++d)
+    if (t.sizes[d] != 1 && t.strides[d] != planes.strides[d]) return false;
+  return true;
 }
-
-// Floats from a pixel to the next: whole vectors, and not such a multiple of pages that pixels meet in few places of the cache.
-uint32_t PixelStep(uint32_t channels) {
-  const uint32_t step = (channels + kMaxWidth - 1) / kMaxWidth * kMaxWidth;
-  return step % 512 == 0 ? step + kMaxWidth : step;
+bool SameSizes(const TensorDesc& a, const TensorDesc& b) {
+  return a.rank == 4 && std::equal(a.sizes.begin(), a.sizes.begin() + 4, b.sizes.begin());
 }
 
 // The tensors of a description, by slot.
@@ -69,7 +73,8 @@ enum class Role {
 
 class LayoutPass {
  public:
-  explicit LayoutPass(Graph* graph) : graph_(*graph), uses_(graph->values.size()), chosen_(graph->values.size()) {}
+  explicit LayoutPass(Graph* graph)
+      : graph_(*graph), uses_(graph->values.size()), chosen_(graph->values.size()), sizes_(graph->values.size()) {}
 
   void Run() {
     size_t convolutions = 0;
@@ -80,7 +85,10 @@ class LayoutPass {
       for (size_t i = 0; i < graph_.nodes[n].outputs.size(); ++i) Use(graph_.nodes[n].outputs[i], n, i, true);
     }
     for (const GraphNode& node : graph_.nodes) roles_.push_back(RoleOf(node));
-    for (size_t v = 0; v < uses_.size(); ++v) chosen_[v] = CanBe(v);
+    for (size_t v = 0; v < uses_.size(); ++v) {
+      chosen_[v] = CanBe(v);
+      if (chosen_[v]) std::copy_n(TensorOf(uses_[v][0])->sizes.begin(), 4, sizes_[v].begin());
+    }
     Settle();
     WeighRegions();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) LayOut(&graph_.nodes[n]);
@@ -136,12 +144,14 @@ class LayoutPass {
     const GraphValue& v = graph_.values[value];
     if (v.graph_input >= 0 || !v.graph_outputs.empty() || !v.constant.empty() || uses_[value].empty()) return false;
     const TensorDesc& first = *TensorOf(uses_[value][0]);
-    const uint64_t step = PixelStep(first.sizes[1]), channels = first.sizes[1];
-    if (!IsPlane(first) || step * 5 > channels * 8 || first.ElementCount() / channels * step > kMostElements) return false;
+    const auto step = static_cast<uint64_t>(PixelStep(first.sizes[1])), channels = static_cast<uint64_t>(first.sizes[1]);
+    if (!IsPlane(first) || !IsPacked4D(first) || step * 5 > channels * 8 || first.ElementCount() / channels * step > kMostElements)
+      return false;
     for (const User& user : uses_[value]) {
       const TensorDesc& t = *TensorOf(user);
-      if (roles_[user.node] == Role::Foreign || !IsPacked4D(t) || !SameSizes(t, first) || t.data_type != first.data_type) return false;
+      if (roles_[user.node] == Role::Foreign || !IsPartOf(t, first) || t.data_type != first.data_type) return false;
       const DML_OPERATOR_TYPE type = graph_.nodes[user.node].desc.type();
+      if ((type != DML_OPERATOR_CONVOLUTION || user.writes) && !SameSizes(t, first)) return false;
       if ((type == DML_OPERATOR_CONVOLUTION || type == DML_OPERATOR_BATCH_NORMALIZATION) && !user.writes && user.slot > 0) return false;
       // One that is not part of a convolution's end has a kernel that runs along planes.
       if (type == DML_OPERATOR_BATCH_NORMALIZATION && !FollowsConvolution(graph_.nodes[user.node])) return false;
@@ -239,13 +249,13 @@ class LayoutPass {
       for (size_t i = 0; i < tensors.size(); ++i) {
         if (!IsChosen(values[i])) continue;
         TensorDesc& t = *tensors[i];
-        const uint32_t step = PixelStep(t.sizes[1]);
+        const std::array<uint32_t, 4>& whole = sizes_[static_cast<size_t>(values[i])];
         t.strides[1] = 1;
-        t.strides[3] = step;
-        t.strides[2] = step * t.sizes[3];
-        t.strides[0] = t.strides[2] * t.sizes[2];
+        t.strides[3] = static_cast<uint32_t>(PixelStep(whole[1]));
+        t.strides[2] = t.strides[3] * whole[3];
+        t.strides[0] = t.strides[2] * whole[2];
         t.has_strides = true;
-        t.size_in_bytes = static_cast<uint64_t>(t.strides[0]) * t.sizes[0] * schema::BytesPerElement(t.data_type);
+        t.size_in_bytes = static_cast<uint64_t>(t.strides[0]) * whole[0] * schema::BytesPerElement(t.data_type);
         GraphValue& value = graph_.values[static_cast<size_t>(values[i])];
         value.size_in_bytes = t.size_in_bytes;
         value.has_room = true;
@@ -256,9 +266,10 @@ class LayoutPass {
   }
 
   Graph& graph_;
-  std::vector<std::vector<User>> uses_;  // of each value
-  std::vector<Role> roles_;              // of each node
-  std::vector<char> chosen_;             // values that get their channels side by side
+  std::vector<std::vector<User>> uses_;         // of each value
+  std::vector<Role> roles_;                     // of each node
+  std::vector<char> chosen_;                    // values that get their channels side by side
+  std::vector<std::array<uint32_t, 4>> sizes_;  // of these
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ int64_t StrideOf(const schema::TensorDesc& t, uint32_t d) { return t.sizes[d] ==
 class ConvolutionKernel final : public PreparingKernel {
  public:
   ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEnd& end, const schema::TensorDesc& out);
-  size_t ScratchBytes() const override { return scratch_bytes_ + (norm_ ? norm_->Bytes() : 0); }
+  size_t ScratchBytes() const override { return scratch_bytes_ + (norm_ ? static_cast<size_t>(2 * shape_.EndStep()) * sizeof(float) : 0); }
   void RunPrepared(const KernelArguments& given, const uint8_t* prepared) const override {
     KernelArguments arguments = given;
     const uint8_t* inputs[] = {given.inputs[0], given.inputs[1], given.inputs[2], nullptr, nullptr, nullptr, nullptr};
@@ -29,7 +29,7 @@ class ConvolutionKernel final : public PreparingKernel {
       inputs[6] = given.inputs[9];
     }
     if (norm_) {
-      norm_->Prepare(given, reinterpret_cast<float*>(given.scratch + scratch_bytes_));
+      norm_->Prepare(given, shape_.EndStep(), reinterpret_cast<float*>(given.scratch + scratch_bytes_));
       inputs[3] = given.scratch + scratch_bytes_;
     }
     arguments.inputs = inputs;
@@ -66,9 +66,8 @@ class ConvolutionKernel final : public PreparingKernel {
         step[i] = StrideOf(*desc.Inputs()[i + 1], 1);
       }
     }
-    size_t Bytes() const { return static_cast<size_t>(3 * channels) * sizeof(float); }
-    // Center, factor and shift of each channel: a bias of the convolution only moves the center.
-    void Prepare(const KernelArguments& arguments, float* to) const;
+    // Factor and shift of each channel, as ConvolutionShape::EndsOf gives them.
+    void Prepare(const KernelArguments& arguments, int64_t end_step, float* to) const;
 
     float epsilon;
     int64_t channels;
@@ -86,13 +85,17 @@ class ConvolutionKernel final : public PreparingKernel {
   std::array<int64_t, kSpatial> out_size_{1, 1, 1}, computed_{1, 1, 1}, out_stride_{};
 };
 
-void ConvolutionKernel::Norm::Prepare(const KernelArguments& arguments, float* to) const {
-  for (int64_t c = 0; c < channels; ++c, to += 3) {
-    auto read = [&](size_t i) { return operand[i].Read(arguments.inputs[3 + i], c * step[i]); };
-    to[0] = read(0) - (bias ? bias->Read(arguments.inputs[2], c * bias_step) : 0);
-    to[1] = static_cast<float>(read(2) / std::sqrt(static_cast<double>(read(1)) + epsilon));
-    to[2] = read(3);
+void ConvolutionKernel::Norm::Prepare(const KernelArguments& arguments, int64_t end_step, float* to) const {
+  constexpr int64_t kBlock = 256;
+  alignas(64) float room[5][kBlock];
+  for (int64_t c = 0; c < channels; c += kBlock) {
+    const int64_t n = std::min(kBlock, channels - c);
+    auto read = [&](size_t i) { return operand[i].Read(arguments.inputs[3 + i], c * step[i], step[i], n, room[i]); };
+    const NormChannels of = {read(0), read(1), read(2), read(3),
+                             bias ? bias->Read(arguments.inputs[2], c * bias_step, bias_step, n, room[4]) : nullptr};
+    Table().norm_ends(to + c, to + end_step + c, of, epsilon, n);
   }
+  for (int64_t i = 0; i < 2; ++i) std::fill(to + i * end_step + channels, to + (i + 1) * end_step, 0.0f);
 }
 
 ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activations activations, const ConvolutionEnd& end,

@@ -57,6 +57,7 @@ bool Pixels::Fits(const ConvolutionShape& shape, const GridDimension* dimensions
 
 Pixels::Pixels(const ConvolutionShape& shape, const GridDimension* dimensions, int64_t out_start)
     : y_(dimensions[1]), x_(dimensions[2]), out_start_(out_start) {
+  end_step_ = shape.EndStep();
   images_ = shape.images;
   groups_ = shape.groups;
   rows_ = shape.rows;
@@ -82,7 +83,7 @@ Pixels::Pixels(const ConvolutionShape& shape, const GridDimension* dimensions, i
   images_at_once_ = images_;
   if (copies_input_) {
     pads_ = true;
-    in_step_ = joins_taps_ ? channels_ : RoundUp(channels_, kMaxWidth);
+    in_step_ = joins_taps_ ? channels_ : PixelStep(channels_, x_.in_step);
     left_ = left;
     in_line_ = line_floats_ = (left + x_.in_size + right) * in_step_;
     if (joins_taps_) run_ *= static_cast<int64_t>(x_.taps.size());
@@ -236,9 +237,6 @@ int64_t Pixels::GroupFloats() const {
   return RoundUp(rows_, Table().width) * channels_ * static_cast<int64_t>(y_.taps.size() * x_.taps.size());
 }
 
-// Vectors behind the last one are read too.
-int64_t Pixels::EndStep() const { return RoundUp(groups_ * rows_ + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth); }
-
 size_t Pixels::PreparedBytes() const {
   if (by_channel_) return static_cast<size_t>(run_) * y_.taps.size() * x_.taps.size() * sizeof(float);
   return static_cast<size_t>(groups_ * GroupFloats()) * sizeof(float);
@@ -246,7 +244,7 @@ size_t Pixels::PreparedBytes() const {
 
 size_t Pixels::ScratchBytes() const {
   const int64_t copies = copies_input_ ? images_at_once_ * CopiedFloats() + kMaxWidth : 0;
-  return static_cast<size_t>(3 * EndStep() + copies) * sizeof(float);
+  return static_cast<size_t>(2 * end_step_ + copies) * sizeof(float);
 }
 
 // By group, panel and tap: a line of the panel's rows for each channel. Where each channel is by itself: by tap.

@@ -46,13 +46,13 @@ class Pixels {
   int64_t FindTaps(const Part& part, int64_t line, int64_t tap_floats, int64_t* offsets, int64_t* cells) const;
   int64_t PanelWidth(int64_t panel) const;
   int64_t GroupFloats() const;  // of the packed filter
-  int64_t EndStep() const;      // floats of the center, the factor or the shift of all rows
   // Activations and the turn of what was computed in `sums`, `step` floats a pixel.
   void Finish(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t pixels, float* sums, int64_t step, int64_t channel,
               int64_t channels, int64_t to) const;
   int64_t CopiedFloats() const { return y_.in_size * line_floats_; }  // of an image
 
   GridDimension y_, x_;
+  int64_t end_step_ = 0;                                                       // of ConvolutionShape
   int64_t out_start_ = 0, images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;  // rows and channels: of a group
   bool by_channel_ = false;                                                    // each channel by itself
   int line_taps_ = 0, line_step_ = 0;  // whose taps of a line lie side by side: see PixelTiles; or 0

@@ -14,7 +14,7 @@ constexpr int64_t kHeldFloats = 1 << 11;  // of tiles that are ended together
 
 struct Pixels::Room {
   const float *filter, *copies;
-  const float* ends;  // center, factor and shift of each row, or null
+  const float* ends;  // factor and shift of each row, or null
 };
 
 // Zeros around, where pixels read beyond the line's ends.
@@ -66,7 +66,6 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   const int64_t first_panel = task / blocks_ % panel_blocks_ * panel_block_, last_panel = std::min(panels_, first_panel + panel_block_);
   const int64_t images = std::min(images_at_once_, images_ - first_image), all = images * y_.count * tiles_;
   const int64_t first = task % blocks_ * block_, last = std::min(all, first + block_);
-  const int64_t end_step = EndStep();
   const bool ends_here = !turns_output_ && shape.limits;
   const Limits limits = ends_here ? shape.LimitsIn(arguments) : Limits();
   const int64_t taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
@@ -114,9 +113,8 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
     }
   };
   auto end = [&](int64_t row, int64_t to) {
-    t.center = room.ends ? room.ends + row : nullptr;
-    t.factor = room.ends ? room.ends + end_step + row : nullptr;
-    t.shift = room.ends ? room.ends + 2 * end_step + row : nullptr;
+    t.factor = room.ends ? room.ends + row : nullptr;
+    t.shift = room.ends ? room.ends + end_step_ + row : nullptr;
     t.added = shape.adds && !turns_output_ ? reinterpret_cast<const float*>(arguments.inputs[4]) + to + row : nullptr;
   };
   if (by_channel_) {
@@ -160,13 +158,8 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
 
 void Pixels::Run(const ConvolutionShape& shape, const KernelArguments& arguments, const float* filter, float* scratch) const {
   ThreadPool& pool = ThreadPool::Get();
-  Room room{filter, nullptr, nullptr};
-  float* copies = scratch + 3 * EndStep();
-  room.copies = copies;
-  if (shape.normalizes || shape.has_bias) {
-    shape.ReadEnds(arguments, EndStep(), scratch);
-    room.ends = scratch;
-  }
+  float* copies = scratch + 2 * end_step_;
+  const Room room{filter, copies, shape.EndsOf(arguments, scratch)};
   for (int64_t image = 0; image < images_; image += images_at_once_) {
     const int64_t images = std::min(images_at_once_, images_ - image);
     if (copies_input_)

@@ -8,6 +8,8 @@
 
 #include "../kernel.h"
 #include "epilogue.h"
+#include "isa_table.h"
+#include "round.h"
 
 namespace dxtensor::software::fast {
 
@@ -33,7 +35,7 @@ struct ConvolutionShape {
   int64_t images, groups, rows, channels;  // rows: output channels of a group; channels: input channels of a group
   int64_t in_image, in_channel, filter_row, filter_channel, filter_group, out_image, out_row, bias_row;
   bool has_bias;
-  bool normalizes = false;  // input 3 of the grids holds center, factor and shift of each output channel
+  bool normalizes = false;  // input 3 of the grids holds factor and shift of each output channel, as EndsOf gives them
   bool adds = false;        // input 4 is added, laid out as the output
   Activations activations;
   bool holds = false;            // inputs 5 and 6 are the limits of the result, of which it becomes the nearer one; NaN stays
@@ -46,8 +48,10 @@ struct ConvolutionShape {
 
   // Bias or normalisation of n sums of an output channel, of all groups.
   void Finish(const KernelArguments& arguments, int64_t channel, float* sums, int64_t n) const;
-  // Center, factor and shift of each output channel of all groups, in three arrays of `step` floats; behind the channels those of nothing.
-  void ReadEnds(const KernelArguments& arguments, int64_t step, float* ends) const;
+  // Factor and shift of each output channel of all groups, in two arrays of EndStep() floats; behind the channels, where whole vectors are
+  // read too, those of nothing. Null where there are none. `room`: of 2 * EndStep() floats.
+  const float* EndsOf(const KernelArguments& arguments, float* room) const;
+  int64_t EndStep() const { return RoundUp(groups * rows + PixelTiles::kMostVectors * kMaxWidth, kMaxWidth); }
   // Adds what lies at the output's places offset, offset + step, ...
   void Add(const KernelArguments& arguments, int64_t offset, int64_t step, float* sums, int64_t n) const;
   // Activations of n sums.
@@ -57,6 +61,13 @@ struct ConvolutionShape {
   void EndTile(const KernelArguments& arguments, int64_t channel, int64_t rows, const float* sums, int64_t stride, int64_t offset,
                int64_t n) const;
 };
+
+// Floats from a pixel whose channels lie side by side to the next: whole vectors, and not such that pixels `step` apart, a multiple of half
+// a page, meet in few places of the cache.
+inline int64_t PixelStep(int64_t channels, int64_t step = 1) {
+  const int64_t floats = RoundUp(channels, kMaxWidth);
+  return floats * step % 512 == 0 ? floats + kMaxWidth : floats;
+}
 
 inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }
 

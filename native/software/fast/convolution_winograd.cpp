@@ -63,6 +63,7 @@ Winograd::Winograd(const ConvolutionShape& shape, const GridDimension* dimension
   panels_ = DivideUp(rows_, Table().tile_columns);
   // Not a power of two: rows of it would meet in few places of the cache.
   tile_step_ = RoundUp(channels_, kMaxWidth) + kMaxWidth;
+  end_step_ = shape.EndStep();
   sum_step_ = RoundUp(panels_ * Table().tile_columns, kMaxWidth) + kMaxWidth;
   lines_ = LinesAtOnce(images_ * tiles_y_, kPlaces * tiles_x_ * (tile_step_ + sum_step_));
   place_step_ = lines_ * tiles_x_ * tile_step_ + kMaxWidth;
@@ -80,7 +81,7 @@ int64_t Winograd::ThreadFloats() const {
 }
 
 size_t Winograd::ScratchBytes() const {
-  const int64_t floats = kPlaces * (place_step_ + sum_place_step_) + 3 * sum_step_ + ThreadFloats() * ThreadPool::Get().size();
+  const int64_t floats = kPlaces * (place_step_ + sum_place_step_) + 2 * end_step_ + ThreadFloats() * ThreadPool::Get().size();
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
@@ -157,7 +158,7 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
                           const float* ends, float* cells) const {
   const IsaTable& table = Table();
   const int64_t count = std::min(rows_at_once_, rows_ - row), step = RoundUp(count, kMaxWidth), length = tiles_x_ * kOutputs;
-  const WinogradEnd end = {ends + row, ends + sum_step_ + row, ends + 2 * sum_step_ + row};
+  const WinogradEnd end = {ends ? ends + row : nullptr, ends ? ends + shape.EndStep() + row : nullptr};
   for (int64_t x = 0; x < tiles_x_; ++x)
     table.winograd_output(cells + x * kOutputs * step, step, length * step, sums + x * sum_step_ + row, sum_place_step_, end, step);
   const int64_t start_y = line % tiles_y_ * kOutputs, lines = std::min(kOutputs, y_.count - start_y);
@@ -174,8 +175,8 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
         shape.Activate(arguments, sums, x_.count * step);
       }
       const float* more = shape.limits && added ? added + y * y_.out_stride : nullptr;
-      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, {nullptr, more, x_.out_stride, held.low, held.high}, x_.count,
-                     count);
+      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, {nullptr, nullptr, more, x_.out_stride, held.low, held.high},
+                     x_.count, count);
     }
     return;
   }
@@ -196,9 +197,9 @@ void Winograd::Run(const ConvolutionShape& shape, const KernelArguments& argumen
   ThreadPool& pool = ThreadPool::Get();
   float* places = scratch;
   float* sums = places + kPlaces * place_step_;
-  float* ends = sums + kPlaces * sum_place_step_;
-  float* own = ends + 3 * sum_step_;
-  shape.ReadEnds(arguments, sum_step_, ends);
+  float* room = sums + kPlaces * sum_place_step_;
+  float* own = room + 2 * end_step_;
+  const float* ends = shape.EndsOf(arguments, room);
   const int64_t total = images_ * tiles_y_, inputs = DivideUp(channels_, channels_at_once_), outputs = DivideUp(rows_, rows_at_once_);
   for (int64_t start = 0; start < total; start += lines_) {
     const int64_t lines = std::min(lines_, total - start), tiles = lines * tiles_x_;

@@ -47,6 +47,7 @@ class Winograd : WinogradTiles {
   int64_t lines_ = 0;                            // of tiles, that are computed together
   int64_t panels_ = 0;                           // of rows
   int64_t tile_step_ = 0, sum_step_ = 0;         // floats of a tile at one place
+  int64_t end_step_ = 0;                         // of ConvolutionShape
   int64_t place_step_ = 0, sum_place_step_ = 0;  // and of all tiles
   int64_t channels_at_once_ = 0, rows_at_once_ = 0;
   std::array<int32_t, 9> taps_{};  // of the filter as it is packed, by line and column

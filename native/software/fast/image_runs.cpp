@@ -30,10 +30,19 @@ uint64_t ExtentOf(const TensorDesc& t) {
 // How a value comes by images: the bytes from one to the next, and that all of one take.
 struct Steps {
   uint64_t stride, extent;
-  bool operator==(const Steps& other) const { return stride == other.stride && extent == other.extent; }
 };
 // What a step reads and writes; nothing where all images share it.
 using Strides = std::map<int, std::optional<Steps>>;
+
+// Notes how another tensor shows the value: false where its images lie otherwise. One may show less of an image than another.
+bool AddSteps(Strides* strides, int value, const std::optional<Steps>& steps, bool* is_new) {
+  const auto [at, inserted] = strides->insert({value, steps});
+  *is_new = inserted;
+  if (inserted || (!at->second && !steps)) return true;
+  if (!at->second || !steps || at->second->stride != steps->stride) return false;
+  at->second->extent = std::max(at->second->extent, steps->extent);
+  return true;
+}
 
 struct Images {
   uint32_t count = 0;
@@ -74,9 +83,9 @@ bool AddNode(const GraphNode& node, Images* images) {
     if (comes && (t.rank != 4 || t.sizes[0] != images->count)) return false;
     std::optional<Steps> stride;
     if (comes) stride = Steps{static_cast<uint64_t>(t.strides[0]) * schema::BytesPerElement(t.data_type), ExtentOf(t)};
-    const auto found = images->strides.find(value);
-    if (found != images->strides.end()) return found->second == stride;
-    images->strides[value] = stride;
+    bool is_new;
+    if (!AddSteps(&images->strides, value, stride, &is_new)) return false;
+    if (!is_new) return true;
     const bool has_own = comes && t.strides[0] != 0;
     const uint64_t bytes = has_own ? BytesOf(t) / images->count : 0;
     images->bytes += static_cast<double>(bytes);
@@ -133,8 +142,8 @@ class ImageRuns {
     if (!both.count) both.count = own.count;
     if (both.count != own.count) return false;
     for (const auto& [value, stride] : own.strides) {
-      const auto [at, is_new] = both.strides.insert({value, stride});
-      if (!is_new && !(at->second == stride)) return false;
+      bool is_new;
+      if (!AddSteps(&both.strides, value, stride, &is_new)) return false;
     }
     both.convolves |= own.convolves;
     *all = std::move(both);

@@ -76,6 +76,7 @@ const IsaTable& DX_TABLE() {
                                  MinBlock,
                                  FirstBeyond,
                                  ExpSumBlock,
+                                 NormEnds,
                                  ScaleShiftBlock,
                                  AxpyBlock,
                                  PhiloxBlock,

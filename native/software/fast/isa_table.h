@@ -43,18 +43,23 @@ struct PoolCell {
   int64_t start, first, last;
 };
 
-// What becomes of an output of each channel: (output - center) * factor + shift.
+// What becomes of an output of each channel: output * factor + shift; or null.
 struct WinogradEnd {
-  const float *center, *factor, *shift;
+  const float *factor, *shift;
 };
 
-// What becomes of a tile's sums: (sum - center) * factor + shift, then another tensor's element is added, then what is not in [low, high]
-// becomes the nearer one of these; NaN stays.
+// Statistics, scale and bias of channels that are normalised.
+struct NormChannels {
+  const float *mean, *variance, *scale, *bias, *offset;
+};
+
+// What becomes of a tile's sums: sum * factor + shift, then another tensor's element is added, then what is not in [low, high] becomes the
+// nearer one of these; NaN stays.
 struct TileEnd {
-  const float* scales = nullptr;  // center, factor and shift of each row, or null
-  const float* added = nullptr;   // or null
-  int64_t added_step = 0;         // from one row to the next
-  float low, high;                // infinite: nothing to hold
+  const float *factor = nullptr, *shift = nullptr;  // of each row, or null
+  const float* added = nullptr;                     // or null
+  int64_t added_step = 0;                           // from one row to the next
+  float low, high;                                  // infinite: nothing to hold
 };
 
 // Pixels by channels of a convolution whose channels lie side by side.
@@ -73,8 +78,8 @@ struct PixelTile {
   int64_t out_step;
   const float* added;  // or null
   int64_t added_step;
-  const float *center, *factor, *shift;  // of each channel, or null: (sum - center) * factor + shift, before the addition
-  float low, high;                       // what is beyond becomes the nearer one; NaN stays
+  const float *factor, *shift;  // of each channel, or null: sum * factor + shift, before the addition
+  float low, high;              // what is beyond becomes the nearer one; NaN stays
   bool holds;
 };
 using PixelTileKernel = void (*)(const PixelTile&);
@@ -186,6 +191,9 @@ struct IsaTable {
   int64_t (*first_beyond)(const float* x, float bound, bool below, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.
   double (*exp_sum)(float* y, const float* x, float shift, int64_t n);
+  // What normalisation does to each channel, as factor and shift: (x + offset - mean) * scale / sqrt(variance + epsilon) + bias. `offset`:
+  // or null.
+  void (*norm_ends)(float* factor, float* shift, const NormChannels& of, float epsilon, int64_t n);
   // y = x * scale + shift
   void (*scale_shift)(float* y, const float* x, float scale, float shift, int64_t n);
   // y += x * scale

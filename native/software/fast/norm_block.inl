@@ -95,3 +95,14 @@ static void Normalize(float* y, const float* x, float mean, float factor, float 
                           : NormalizeAs<false, false>;
   run(y, x, mean, factor, offset, scale, shift, bias, n);
 }
+
+static void NormEnds(float* factor, float* shift, const NormChannels& of, float epsilon, int64_t n) {
+  for (int64_t i = 0; i < n; i += kWidth) {
+    const int64_t count = n - i;
+    VF mean = LoadSome(of.mean + i, count);
+    if (of.offset) mean -= LoadSome(of.offset + i, count);
+    const VF rate = LoadSome(of.scale + i, count) / Sqrt(LoadSome(of.variance + i, count) + epsilon);
+    StoreSome(factor + i, rate, count);
+    StoreSome(shift + i, LoadSome(of.bias + i, count) - mean * rate, count);
+  }
+}

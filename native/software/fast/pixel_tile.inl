@@ -38,12 +38,11 @@ DX_INLINE void AddTotals(VF* sums, const float* totals, Sequence<i...>) {
 }
 // What becomes of the sums of a vector of channels: see PixelTile.
 struct PixelEnd {
-  VF center, factor, shift, low, high;
+  VF factor, shift, low, high;
   bool scales, holds;
 
   __attribute__((always_inline)) PixelEnd(const PixelTile& t, int64_t channel) {
-    scales = t.center != nullptr;
-    center = scales ? LoadF(t.center + channel) : VF{};
+    scales = t.factor != nullptr;
     factor = scales ? LoadF(t.factor + channel) : VF{};
     shift = scales ? LoadF(t.shift + channel) : VF{};
     holds = t.holds;
@@ -51,7 +50,7 @@ struct PixelEnd {
     high = SplatF(t.high);
   }
   __attribute__((always_inline)) VF operator()(VF x, const float* added) const {
-    if (scales) x = (x - center) * factor + shift;
+    if (scales) x = x * factor + shift;
     if (added) x += LoadF(added);
     return holds ? Hold(x, low, high) : x;
   }
@@ -60,14 +59,11 @@ struct PixelEnd {
 // The end of all sums of a tile, while they are in registers.
 template <int kVectors, int... i>
 DX_INLINE void EndTileSums(VF* sums, const PixelTile& t, Sequence<i...>) {
-  if (t.center) {
-    VF numbers[kVectors];
-    for (int v = 0; v < kVectors; ++v) numbers[v] = LoadF(t.center + v * kWidth);
-    ((sums[i] -= numbers[i % kVectors]), ...);
-    for (int v = 0; v < kVectors; ++v) numbers[v] = LoadF(t.factor + v * kWidth);
-    ((sums[i] *= numbers[i % kVectors]), ...);
-    for (int v = 0; v < kVectors; ++v) numbers[v] = LoadF(t.shift + v * kWidth);
-    ((sums[i] += numbers[i % kVectors]), ...);
+  if (t.factor) {
+    VF factor[kVectors], shift[kVectors];
+    for (int v = 0; v < kVectors; ++v) factor[v] = LoadF(t.factor + v * kWidth);
+    for (int v = 0; v < kVectors; ++v) shift[v] = LoadF(t.shift + v * kWidth);
+    ((sums[i] = sums[i] * factor[i % kVectors] + shift[i % kVectors]), ...);
   }
   if (t.added) ((sums[i] += LoadF(t.added + i / kVectors * t.added_step + i % kVectors * kWidth)), ...);
   if (t.holds) {

@@ -121,10 +121,10 @@ static void WinogradOutput(float* to, int64_t x_step, int64_t y_step, const floa
       TurnBack(places, outputs);
       for (int y = 0; y < 4; ++y) rows[y][x] = outputs[y];
     }
-    const VF center = LoadF(end.center + c), factor = LoadF(end.factor + c), shift = LoadF(end.shift + c);
+    const VF factor = end.factor ? LoadF(end.factor + c) : SplatF(1), shift = end.factor ? LoadF(end.shift + c) : VF{};
     for (int y = 0; y < 4; ++y) {
       TurnBack(rows[y], outputs);
-      for (int x = 0; x < 4; ++x) StoreF(to + y * y_step + x * x_step + c, (outputs[x] - center) * factor + shift);
+      for (int x = 0; x < 4; ++x) StoreF(to + y * y_step + x * x_step + c, outputs[x] * factor + shift);
     }
   }
 }
