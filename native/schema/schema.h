@@ -136,6 +136,10 @@ struct OperatorDesc {
   const T& Get(const char* name) const {
     return std::get<T>(fields[IndexOf(name)]);
   }
+  template <typename T>
+  void Set(const char* name, T value) {
+    std::get<T>(fields[IndexOf(name)]) = std::move(value);
+  }
   bool Has(const char* name) const { return TryIndexOf(name) >= 0; }
   const std::optional<TensorDesc>& Tensor(const char* name) const { return Get<std::optional<TensorDesc>>(name); }
   uint32_t UInt(const char* name) const { return Get<uint32_t>(name); }

@@ -133,6 +133,14 @@ class NetworkMaker {
   }
 
   Value Reduce(const Value& x) {
+    if (Up(0, 1)) {  // of lines that are its planes
+      const uint32_t lines = x.tensor.sizes[0] * x.tensor.sizes[1];
+      OperatorDesc desc = Parse("REDUCE Function=2 Axes=[1]");
+      Set(desc, "InputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {lines, x.tensor.sizes[2] * x.tensor.sizes[3]}));
+      Value out = Finish(std::move(desc), {x.number}, {lines, 1});
+      out.tensor = MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, {x.tensor.sizes[0], x.tensor.sizes[1], 1, 1});
+      return out;
+    }
     OperatorDesc desc = Parse("REDUCE Function=3 Axes=[2,3]");
     Set(desc, "InputTensor", x.tensor);
     return Finish(std::move(desc), {x.number}, {x.tensor.sizes[0], x.tensor.sizes[1], 1, 1});

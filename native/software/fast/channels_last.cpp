@@ -23,13 +23,13 @@ constexpr double kWorkPerElement = 256;
 constexpr uint64_t kMostElements = 1u << 31;
 constexpr uint32_t kFewChannels = 8;  // of an input, whose turn costs next to nothing
 
-bool IsPacked4D(const TensorDesc& t) {
-  if (t.rank != 4) return false;
+bool IsPacked(const TensorDesc& t) {
   uint64_t step = 1;
-  for (uint32_t d = 4; d-- > 0; step *= t.sizes[d])
+  for (uint32_t d = t.rank; d-- > 0; step *= t.sizes[d])
     if (t.sizes[d] != 1 && t.strides[d] != step) return false;
   return true;
 }
+bool IsPacked4D(const TensorDesc& t) { return t.rank == 4 && IsPacked(t); }
 bool IsPlane(const TensorDesc& t) { return t.rank == 4 && static_cast<uint64_t>(t.sizes[2]) * t.sizes[3] > 1; }
 bool IsBroadcast(const TensorDesc& t) {
   for (uint32_t d = 0; d < t.rank; ++d)
@@ -84,6 +84,7 @@ class LayoutPass {
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) Use(graph_.nodes[n].inputs[i], n, i, false);
       for (size_t i = 0; i < graph_.nodes[n].outputs.size(); ++i) Use(graph_.nodes[n].outputs[i], n, i, true);
     }
+    for (GraphNode& node : graph_.nodes) ShowPlanes(&node);
     for (const GraphNode& node : graph_.nodes) roles_.push_back(RoleOf(node));
     for (size_t v = 0; v < uses_.size(); ++v) {
       chosen_[v] = CanBe(v);
@@ -137,6 +138,34 @@ class LayoutPass {
       case DML_OPERATOR_REDUCE: return IsPlane(*outputs[0]) ? Role::Foreign : Role::Same;
       default: return IsElementwise(desc) ? Role::Same : Role::Foreign;
     }
+  }
+
+  // A reduction of lines that are the planes of another node's result becomes one of these planes, which then may lie otherwise.
+  void ShowPlanes(GraphNode* node) const {
+    if (node->desc.type() != DML_OPERATOR_REDUCE) return;
+    const User& writer = uses_[static_cast<size_t>(node->inputs[0])][0];
+    if (!writer.writes) return;
+    const TensorDesc &planes = *TensorOf(writer), &lines = *node->desc.Inputs()[0];
+    if (!IsPacked4D(planes) || !IsPacked(lines) || planes.data_type != lines.data_type) return;
+    const auto& axes = node->desc.UInts("Axes");
+    uint64_t kept = 1, reduced = 1;
+    for (uint32_t d = 0; d < lines.rank; ++d) {
+      const bool reduces = std::find(axes.begin(), axes.end(), d) != axes.end();
+      if (!reduces && lines.sizes[d] > 1 && reduced > 1) return;
+      (reduces ? reduced : kept) *= lines.sizes[d];
+    }
+    if (kept != static_cast<uint64_t>(planes.sizes[0]) * planes.sizes[1] || reduced * kept != planes.ElementCount()) return;
+    if (!IsPacked(*node->desc.Outputs()[0])) return;
+    const auto show = [&](TensorDesc* t, uint32_t height, uint32_t width) {
+      t->rank = 4;
+      t->sizes = {planes.sizes[0], planes.sizes[1], height, width};
+      t->strides = {planes.sizes[1] * height * width, height * width, width, 1};
+      t->has_strides = true;
+    };
+    show(TensorsOf(&node->desc, schema::FieldKind::Input)[0], planes.sizes[2], planes.sizes[3]);
+    show(TensorsOf(&node->desc, schema::FieldKind::Output)[0], 1, 1);
+    node->desc.Set("Axes", std::vector<uint32_t>{2, 3});
+    node->desc.Set("AxisCount", uint32_t{2});
   }
 
   // Whether nobody outside sees the value, and all within the graph as the same packed planes.
