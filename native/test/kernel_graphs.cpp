@@ -212,14 +212,17 @@ class GraphMaker {
 
   // A convolution in either direction, and some of what may go into it: normalisation, an addition, an activation.
   void AddConvolution() {
-    const bool has_tiles = Up(0, 3) == 0;  // large enough for Winograd's
-    const bool backward = Up(0, 2) == 0, is_depthwise = !has_tiles && Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
-    const uint32_t kernel = has_tiles ? 3 : Up(1, 3), stride = has_tiles ? 1 : Up(1, 2), padding = Up(0, kernel - 1);
-    const uint32_t dilation = has_tiles ? 1 : Up(1, 2), groups = has_tiles ? 1 : is_depthwise ? Up(1, 5) : Up(1, 2), images = Up(1, 3);
+    const bool has_tiles = Up(0, 3) == 0;                // large enough for Winograd's
+    const bool has_lines = !has_tiles && Up(0, 4) == 0;  // for taps, as the gradient of a filter has
+    const bool is_other = !has_tiles && !has_lines;
+    const bool backward = !has_lines && Up(0, 2) == 0, is_depthwise = is_other && Up(0, 2) == 0, pads = backward && Up(0, 3) == 0;
+    const uint32_t kernel = has_tiles ? 3 : has_lines ? Up(8, 14) : Up(1, 3), stride = is_other ? Up(1, 2) : 1;
+    const uint32_t padding = Up(0, std::min(kernel - 1, 2u)), dilation = has_tiles ? 1 : Up(1, 2);
+    const uint32_t groups = !is_other ? 1 : is_depthwise ? Up(1, 5) : Up(1, 2), images = Up(1, 3);
     const uint32_t channels = has_tiles ? Up(24, 40) : groups * (is_depthwise ? 1 : Up(1, 4));
     const uint32_t results = has_tiles ? Up(24, 70) : groups * (is_depthwise ? 1 : Up(1, 20));
     const uint32_t reach = dilation * (kernel - 1) + 1, least = has_tiles ? 8 : 0;
-    std::vector<uint32_t> in{images, channels, reach + least + Up(0, 9), reach + least + Up(0, has_tiles ? 9 : 30)},
+    std::vector<uint32_t> in{images, channels, reach + least + Up(0, 9), reach + least + Up(0, is_other ? 30 : 9)},
         out{images, results, 0, 0};
     for (size_t d = 2; d < 4; ++d)
       out[d] = backward ? (in[d] - 1) * stride + reach - 2 * padding + (pads ? 1 : 0) : (in[d] + 2 * padding - reach) / stride + 1;
@@ -238,13 +241,13 @@ class GraphMaker {
     Set(desc, "OutputTensor", MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, out));
     const std::vector<uint32_t> each{1, results, 1, 1};
     int bias = -1;
-    if (Up(0, 2) == 0) {
+    if (!has_lines && Up(0, 2) == 0) {
       const Known known = AddInput(each, false);
       Set(desc, "BiasTensor", known.tensor);
       bias = known.value;
     }
     Finish(std::move(desc), {x.value, filter.value, bias});
-    if (Up(0, 2)) {
+    if (!has_lines && Up(0, 2)) {
       const Known before = known_.back();
       OperatorDesc norm = Parse(Up(0, 3) ? "BATCH_NORMALIZATION Spatial=1 Epsilon=2"
                                          : "BATCH_NORMALIZATION Spatial=1 Epsilon=2 FusedActivation={ACTIVATION_RELU}");

@@ -86,6 +86,8 @@ std::vector<std::string> Descriptions() {
       "OutputTensor=f32[3,21,7,7]/[49,147,7,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] StartPadding=[3,3] EndPadding=[3,2] "
       "OutputPadding=[0,0] GroupCount=1",
       "CONVOLUTION InputTensor=f32[2,70,14,24] FilterTensor=f32[5,70,12,16] OutputTensor=f32[2,5,3,9]" + conv + none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[3,5,90,41] FilterTensor=f32[70,5,80,30] OutputTensor=f32[3,70,11,12]" + conv + none +
+          " GroupCount=1 FusedActivation={ACTIVATION_SIGMOID}",
       "CONVOLUTION InputTensor=f32[1,130,30,3000] FilterTensor=f32[4,130,30,500] OutputTensor=f32[1,4,1,6] Mode=1 Direction=0 "
       "Strides=[1,500] "
       "Dilations=[1,1] StartPadding=[0,0] EndPadding=[0,0] OutputPadding=[0,0] GroupCount=1",

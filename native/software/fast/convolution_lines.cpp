@@ -44,7 +44,7 @@ bool LineSums::Fits(const ConvolutionShape& shape, const GridDimension* dimensio
   const GridDimension &z = dimensions[0], &y = dimensions[1], &x = dimensions[2];
   if (z.count != 1 || z.taps.size() != 1 || z.taps[0].offset != 0 || shape.groups != 1) return false;
   if (!IsFloat32(shape.in_type) || !IsFloat32(shape.filter_type) || !IsFloat32(shape.out_type)) return false;
-  if (shape.has_bias || shape.normalizes || shape.adds || shape.Activates()) return false;
+  if (shape.has_bias || shape.normalizes) return false;
   if (shape.images > kFewImages || shape.rows < kLeastRows || y.count > kMostOutputs || y.taps.empty()) return false;
   const auto places = static_cast<int64_t>(x.taps.size());
   if (places < kLeastPlaces || x.count > kMostOutputs || x.count * 4 > places * 3) return false;
@@ -143,13 +143,16 @@ void LineSums::AddLines(int64_t first, int64_t count, const float* plane, const 
   }
 }
 
-void LineSums::Store(const ConvolutionShape& shape, const KernelArguments& arguments, const float* sums) const {
+void LineSums::Store(const ConvolutionShape& shape, const KernelArguments& arguments, float* sums) const {
   auto* out = reinterpret_cast<float*>(arguments.outputs[0]) + out_start_;
+  const float* added = shape.adds ? reinterpret_cast<const float*>(arguments.inputs[4]) + out_start_ : nullptr;
   for (int64_t image = 0; image < images_; ++image)
     for (int64_t y = 0; y < y_.count; ++y)
       for (int64_t x = 0; x < x_.count; ++x, sums += all_rows_) {
-        float* to = out + image * shape.out_image + y * y_.out_stride + x * x_.out_stride;
-        for (int64_t row = 0; row < rows_; ++row) to[row * shape.out_row] = sums[row];
+        const int64_t at = image * shape.out_image + y * y_.out_stride + x * x_.out_stride;
+        for (int64_t row = 0; added && row < rows_; ++row) sums[row] += added[at + row * shape.out_row];
+        if (shape.Activates()) shape.Activate(arguments, sums, all_rows_);
+        for (int64_t row = 0; row < rows_; ++row) out[at + row * shape.out_row] = sums[row];
       }
 }
 

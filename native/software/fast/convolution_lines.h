@@ -26,7 +26,7 @@ class LineSums {
   void TurnLines(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t channel, int64_t first, int64_t count,
                  float* turned) const;
   void AddLines(int64_t first, int64_t count, const float* plane, const float* turned, float* sums) const;
-  void Store(const ConvolutionShape& shape, const KernelArguments& arguments, const float* sums) const;
+  void Store(const ConvolutionShape& shape, const KernelArguments& arguments, float* sums) const;
   int64_t PanelWidth(int64_t row) const { return std::min(width_, all_rows_ - row); }
   int64_t SumFloats() const { return images_ * y_.count * x_.count * all_rows_; }
   int64_t PlaneFloats() const { return step_ * lines_ * pitch_; }
