@@ -169,8 +169,39 @@ DX_INLINE void TurnSquare(float* to, int64_t to_stride, const float* from, int64
   for (int j = 0; j < kWidth; ++j)
     if (j < columns) store(to + j * to_stride, r[j]);
 }
+// Three lines, as a picture's colors: their elements in turn.
+#if defined(__clang__)
+static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = 0; i < 3; ++i) to[3 * j + i] = from[i * from_stride + j];
+}
+#else
+template <int kPart>
+DX_INLINE VF JoinThree(VF a, VF b, VF c) {
+  VI of_two, of_three;
+#pragma GCC unroll 16
+  for (int i = 0; i < kWidth; ++i) {
+    const int at = kPart * kWidth + i, line = at % 3;
+    of_two[i] = line == 1 ? kWidth + at / 3 : at / 3;
+    of_three[i] = line == 2 ? kWidth + at / 3 : i;
+  }
+  return __builtin_shuffle(__builtin_shuffle(a, b, of_two), c, of_three);
+}
+static void TurnThree(float* to, const float* from, int64_t from_stride, int64_t columns) {
+  int64_t j = 0;
+  for (; j + kWidth <= columns; j += kWidth, to += 3 * kWidth) {
+    const VF a = LoadF(from + j), b = LoadF(from + from_stride + j), c = LoadF(from + 2 * from_stride + j);
+    StoreF(to, JoinThree<0>(a, b, c));
+    StoreF(to + kWidth, JoinThree<1>(a, b, c));
+    StoreF(to + 2 * kWidth, JoinThree<2>(a, b, c));
+  }
+  for (; j < columns; ++j)
+    for (int64_t i = 0; i < 3; ++i) *to++ = from[i * from_stride + j];
+}
+#endif
 // The same of any size.
 static void Turn(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t rows, int64_t columns) {
+  if (to_stride == rows && rows == 3) return TurnThree(to, from, from_stride, columns);
   for (int64_t j = 0; j < columns; j += kWidth)
     for (int64_t i = 0; i < rows; i += kWidth)
       TurnSquare(to + j * to_stride + i, to_stride, from + i * from_stride + j, from_stride, rows - i < kWidth ? rows - i : kWidth,
