@@ -325,7 +325,10 @@ const layerNormOp: Definition<LayerAttributes> = define<LayerAttributes>({
 
 const lastAxes = (axes: number, rank: number): number[] => Array.from({ length: axes }, (_, i) => rank - axes + i);
 
-/** normalizedGradient() in the graph, of float32, and normal = (x - mean) r: both of x's sizes. scale: what normal is multiplied by. @package */
+/**
+ * normalizedGradient() in the graph, of float32, and normal = (x - mean) r: both of x's sizes. axes: the last ones. scale: what normal is
+ * multiplied by. @package
+ */
 export function normalizationGradient(
   g: GraphBuilder,
   x: Expr,
@@ -335,17 +338,34 @@ export function normalizationGradient(
   epsilon: number,
 ): { readonly dx: Expr; readonly normal: Expr } {
   const spread = (t: Expr): Expr => g.expand(t, x.sizes);
+  const scaled = scale === null ? dy : g.elementWiseMultiply(dy, spread(scale));
+  if (g.capabilities.fusesGraphs && g.supports("BATCH_NORMALIZATION_TRAINING_GRAD")) return gradientByBatches(g, x, scaled, axes, epsilon);
   const average = (t: Expr): Expr => emitReduce(g, t, "AVERAGE", axes);
   const centered = g.elementWiseSubtract(x, spread(average(x)));
   const variance = average(g.elementWiseMultiply(centered, centered));
   const r = spread(g.elementWiseRecip(g.elementWiseSqrt(variance, { scaleBias: [1, epsilon] })));
   const normal = g.elementWiseMultiply(centered, r);
-  const scaled = scale === null ? dy : g.elementWiseMultiply(dy, spread(scale));
   // The mean of normal is zero but for rounding, which the mean of dy would multiply.
   const varying = g.elementWiseSubtract(scaled, spread(average(scaled)));
   const along = g.elementWiseMultiply(normal, spread(average(g.elementWiseMultiply(varying, normal))));
   const inner = g.elementWiseSubtract(varying, along);
   return { dx: g.elementWiseMultiply(inner, r), normal };
+}
+
+/** The same where passes over memory are what takes time: what is normalised together is a channel of batch normalisation. */
+function gradientByBatches(
+  g: GraphBuilder,
+  x: Expr,
+  dy: Expr,
+  axes: readonly number[],
+  epsilon: number,
+): { readonly dx: Expr; readonly normal: Expr } {
+  const count = sizeOf(axes.map((a) => x.sizes[a]!)), rows = sizeOf(x.sizes) / count; // prettier-ignore
+  const [lines, given] = [x, dy].map((t) => g.reshape(t, [1, rows, 1, count])) as [Expr, Expr];
+  const [one, none] = [1, 0].map((value) => constant(g, "float32", value, [1, rows, 1, 1])) as [Expr, Expr];
+  const { output, outputMean, outputVariance } = g.batchNormalizationTraining(lines, one, none, { epsilon });
+  const { outputGradient } = g.batchNormalizationTrainingGrad(lines, given, outputMean, outputVariance, one, { epsilon });
+  return { dx: g.reshape(outputGradient, x.sizes), normal: g.reshape(output, x.sizes) };
 }
 
 /** The gradients that a normalisation's shaders leave, whose blocks are added. @package */

@@ -173,14 +173,14 @@ class NormGradKernel final : public Kernel {
         table.norm_gradient_sums(dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room), x, mean, n, &sum, &product);
       });
       const auto count = static_cast<double>(lines_.length());
-      const double dy_mean = training_ ? sum / count : 0, slope = training_ ? product / count * rate * rate : 0;
-      const auto of_x = static_cast<float>(-slope * scale * rate), of_dy = static_cast<float>(scale * rate),
-                 constant = static_cast<float>(-dy_mean * scale * rate);
+      const double slope = training_ ? product / count * rate * rate : 0;
+      const auto dy_mean = static_cast<float>(training_ ? sum / count : 0), of_x = static_cast<float>(-slope * scale * rate),
+                 of_dy = static_cast<float>(scale * rate);
       ForBlocks(lines_, start, 3, [&](const Lines::Offsets& at, int64_t n) {
         const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
         const float* dy = dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room);
         float* to = dx_.Room(a.outputs[0], at[2], lines_.step(2), result);
-        table.norm_gradient(to, dy, x, mean, of_dy, of_x, constant, n);
+        table.norm_gradient(to, dy, x, mean, dy_mean, of_dy, of_x, n);
         dx_.Write(a.outputs[0], at[2], lines_.step(2), n, to);
       });
       dscale_.Write(a.outputs[1], start[6], static_cast<float>(product * rate));

@@ -173,8 +173,8 @@ struct IsaTable {
   void (*moments)(const float* x, int64_t n, Moments* m);
   // Adds up dy and dy * (x - mean).
   void (*norm_gradient_sums)(const float* dy, const float* x, float mean, int64_t n, double* sum, double* product);
-  // dx = dy * of_dy + (x - mean) * of_x + constant
-  void (*norm_gradient)(float* dx, const float* dy, const float* x, float mean, float of_dy, float of_x, float constant, int64_t n);
+  // dx = (dy - dy_mean) * of_dy + (x - mean) * of_x
+  void (*norm_gradient)(float* dx, const float* dy, const float* x, float mean, float dy_mean, float of_dy, float of_x, int64_t n);
   // y = ((x - mean) * factor + offset) * scale + shift + bias; scale and bias by element, or null for none.
   void (*normalize)(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
                     int64_t n);

@@ -69,10 +69,10 @@ static void NormGradientSums(const float* dy, const float* x, float mean, int64_
   }
 }
 
-static void NormGradient(float* dx, const float* dy, const float* x, float mean, float of_dy, float of_x, float constant, int64_t n) {
+static void NormGradient(float* dx, const float* dy, const float* x, float mean, float dy_mean, float of_dy, float of_x, int64_t n) {
   int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) StoreF(dx + i, LoadF(dy + i) * of_dy + ((LoadF(x + i) - mean) * of_x + constant));
-  if (i < n) StoreSome(dx + i, LoadSome(dy + i, n - i) * of_dy + ((LoadSome(x + i, n - i) - mean) * of_x + constant), n - i);
+  for (; i + kWidth <= n; i += kWidth) StoreF(dx + i, (LoadF(dy + i) - dy_mean) * of_dy + (LoadF(x + i) - mean) * of_x);
+  if (i < n) StoreSome(dx + i, (LoadSome(dy + i, n - i) - dy_mean) * of_dy + (LoadSome(x + i, n - i) - mean) * of_x, n - i);
 }
 
 template <bool kScales, bool kAdds>
