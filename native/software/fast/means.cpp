@@ -7,7 +7,7 @@
 #include "families.h"
 #include "gemm.h"
 #include "isa_table.h"
-#include "panel_product.h"
+#include "round.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
@@ -57,44 +57,64 @@ class GemmProduct final : public FloatProduct {
   std::unique_ptr<Kernel> gemm_;
 };
 
-// b's rows as the panels of A, packed once: a few rows of a would not be worth the packing of b in each run.
+// b's rows side by side in panels, packed once: a few rows of a would not be worth the packing of b in each run. Then tiles of rows of a by
+// vectors of a panel, as those of convolution_pixels.h are.
 class KeptProduct final : public FloatProduct {
  public:
-  KeptProduct(uint64_t m, uint64_t n, uint64_t k)
-      : m_(static_cast<int64_t>(m)),
-        n_(static_cast<int64_t>(n)),
-        k_(static_cast<int64_t>(k)),
-        product_(1, static_cast<int64_t>(n), static_cast<int64_t>(m), static_cast<int64_t>(k), false, true) {}
-  size_t ScratchBytes() const override { return product_.ScratchBytes(); }
-  size_t KeptBytes() const override { return product_.PreparedBytes(); }
-  void Keep(const float* b, uint8_t* to) const override { product_.Prepare(Source(*this, nullptr, b, nullptr), to); }
-  void Run(const float* a, const float* b, const uint8_t* kept, float* out, uint8_t* scratch) const override {
-    product_.Run(Source(*this, a, b, out), scratch, kept);
+  KeptProduct(uint64_t m, uint64_t n, uint64_t k) : m_(static_cast<int64_t>(m)), n_(static_cast<int64_t>(n)), k_(static_cast<int64_t>(k)) {
+    const IsaTable& table = Table();
+    const int64_t vectors = std::min<int64_t>({kVectors, table.pixel_tiles.vectors, DivideUp(n_, table.width)});
+    width_ = vectors * table.width;
+    panels_ = DivideUp(n_, width_);
+    tiles_ = DivideUp(m_, table.pixel_tiles.pixels[vectors - 1]);
+    grain_ = std::max(DivideUp(panels_, ThreadPool::Get().size()), kWork / (m_ * k_ * width_));
+  }
+  size_t KeptBytes() const override { return static_cast<size_t>(RoundUp(n_, Table().width) * k_) * sizeof(float); }
+  void Keep(const float* b, uint8_t* to) const override {
+    auto* panels = reinterpret_cast<float*>(to);
+    ThreadPool::Get().ParallelFor(0, panels_, grain_, [&](int64_t first, int64_t last, int) {
+      for (int64_t n = first * width_; n < std::min(last * width_, n_); n += width_) {
+        const int64_t width = PanelWidth(n), rows = std::min(width, n_ - n);
+        if (rows < width) std::fill_n(panels + n * k_, width * k_, 0.0f);
+        Table().pack_rows(panels + n * k_, width, rows, b + n * k_, k_, 1, k_);
+      }
+    });
+  }
+  // Each thread keeps to its panels, which then stay in its cache.
+  void Run(const float* a, const float*, const uint8_t* kept, float* out, uint8_t*) const override {
+    ThreadPool::Get().ParallelFor(0, panels_, grain_, [&](int64_t first, int64_t last, int) {
+      for (int64_t n = first * width_; n < std::min(last * width_, n_); n += width_)
+        RunPanel(a, reinterpret_cast<const float*>(kept) + n * k_, n, out);
+    });
   }
 
  private:
-  struct Source final : PanelSource {
-    const KeptProduct& p;
-    const float *a, *b;
-    float* out;
-    Source(const KeptProduct& product, const float* from_a, const float* from_b, float* to) : p(product), a(from_a), b(from_b), out(to) {}
+  static constexpr int64_t kVectors = 2;
+  static constexpr int64_t kWork = 100000;  // multiply-adds that are worth a thread's while
 
-    void PackA(int64_t, int64_t m, int64_t rows, int64_t k, int64_t count, float* to) const override {
-      Table().pack_rows(to, rows, rows, b + m * p.k_ + k, p.k_, 1, count);
+  int64_t PanelWidth(int64_t n) const { return std::min(width_, RoundUp(n_ - n, Table().width)); }
+  void RunPanel(const float* a, const float* panel, int64_t n, float* out) const {
+    const int64_t width = PanelWidth(n), columns = std::min(width, n_ - n), none = 0;
+    const PixelTileKernel* tiles = Table().pixel_tiles.tiles[width / Table().width - 1];
+    alignas(64) float sums[PixelTiles::kMostPixels * kVectors * kMaxWidth];
+    PixelTile t{};
+    t.in_step = k_;
+    t.offsets = t.cells = &none;
+    t.taps = 1;
+    t.length = k_;
+    t.filter = panel;
+    for (int64_t tile = 0; tile < tiles_; ++tile) {
+      const int64_t m = m_ * tile / tiles_, rows = m_ * (tile + 1) / tiles_ - m;
+      t.in = a + m * k_;
+      t.out = columns == width ? out + m * n_ + n : sums;
+      t.out_step = columns == width ? n_ : width;
+      tiles[rows - 1](t);
+      for (int64_t r = 0; r < rows && columns < width; ++r) std::copy_n(sums + r * width, columns, out + (m + r) * n_ + n);
     }
-    void PackB(int64_t, int64_t n, int64_t columns, int64_t width, int64_t k, int64_t count, float* to) const override {
-      if (columns < width) std::fill_n(to, width * count, 0.0f);
-      Table().pack_rows(to, width, columns, a + n * p.k_ + k, p.k_, 1, count);
-    }
-    float* DirectC(int64_t, int64_t, int64_t, int64_t, int64_t*) const override { return nullptr; }
-    bool NeedsStore() const override { return true; }
-    void Store(int64_t, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
-      Table().turn(out + n * p.n_ + m, p.n_, tile, stride, rows, columns);
-    }
-  };
+  }
 
   int64_t m_, n_, k_;
-  PanelProduct product_;
+  int64_t width_ = 0, panels_ = 0, tiles_ = 0, grain_ = 1;
 };
 
 // One instruction over the whole vectors of x, and over the rest in a vector of its own.

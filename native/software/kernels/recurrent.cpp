@@ -22,6 +22,14 @@ struct Slots {
   int sequence = 0, single = 1, cell_single = -1;
 };
 
+bool IsPacked(const schema::TensorDesc& tensor) {
+  const Dimensions strides = BroadcastStrides(tensor);
+  uint64_t step = 1;
+  for (uint32_t i = tensor.rank; i-- > 0; step *= tensor.sizes[i])
+    if (tensor.sizes[i] > 1 && strides[i] != step) return false;
+  return true;
+}
+
 struct Recurrent {
   DML_OPERATOR_TYPE type{};
   Slots slots;
@@ -37,11 +45,15 @@ struct Recurrent {
   void (*activate)(const ActivationFunction& f, float* x, uint64_t n) = nullptr;
 
   uint64_t Rows() const { return gates * hidden; }
+  bool Has(int slot) const { return slot >= 0 && inputs[slot].rank; }
+  bool ReadsInPlace(int slot) const {
+    return Has(slot) && inputs[slot].data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && IsPacked(inputs[slot]);
+  }
 };
 
-// Addresses in the scratch memory, which is laid out by the same steps that count its bytes.
+// Addresses in the scratch memory, which is laid out by the same steps that count its bytes; of inputs, where these need to be gathered.
 struct Scratch {
-  const float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
+  float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
   float *from_input, *from_state, *hidden, *cell, *reset, *from_reset;
   uint8_t *kept_step, *kept_reset, *product;
   size_t bytes = 0;
@@ -54,10 +66,11 @@ struct Scratch {
     };
     auto take = [&](uint64_t floats) { return reinterpret_cast<float*>(take_bytes(floats * sizeof(float))); };
     auto keep = [&](const std::shared_ptr<const FloatProduct>& p) { return take_bytes(p ? p->KeptBytes() : 0); };
+    auto gather = [&](int slot, uint64_t floats) { return take(r.ReadsInPlace(slot) ? 0 : floats); };
     const uint64_t d = r.directions, state = r.batch * r.hidden;
-    input = take(r.steps * r.batch * r.width);
-    weight = take(d * r.Rows() * r.width);
-    recurrence = take(d * r.Rows() * r.hidden);
+    input = gather(r.slots.input, r.steps * r.batch * r.width);
+    weight = gather(r.slots.weight, d * r.Rows() * r.width);
+    recurrence = gather(r.slots.recurrence, d * r.Rows() * r.hidden);
     bias = take(d * 2 * r.Rows());
     hidden_init = take(d * state);
     cell_init = take(d * state);
@@ -80,25 +93,23 @@ struct Scratch {
   size_t most_ = 0;
 };
 
-bool IsPacked(const schema::TensorDesc& tensor) {
-  const Dimensions strides = BroadcastStrides(tensor);
-  uint64_t step = 1;
-  for (uint32_t i = tensor.rank; i-- > 0; step *= tensor.sizes[i])
-    if (tensor.sizes[i] > 1 && strides[i] != step) return false;
-  return true;
-}
+// All inputs as packed float32.
+struct Inputs {
+  const float *input, *weight, *recurrence, *bias, *hidden_init, *cell_init, *peephole;
+};
 
-// A tensor's elements as packed float32, where they lie or in `room`; zeros for an absent one.
+// An input's elements as packed float32, where they lie or in `room`; zeros for an absent one.
 template <typename T>
-const float* Gather(const schema::TensorDesc* tensor, const uint8_t* data, const float* room, uint64_t count) {
-  auto* to = const_cast<float*>(room);
-  if (!tensor || !data) {
-    std::fill(to, to + count, 0.0f);
+const float* Gather(const Recurrent& r, const KernelArguments& a, int slot, float* room, uint64_t count) {
+  if (!r.Has(slot) || !a.inputs[slot]) {
+    std::fill(room, room + count, 0.0f);
     return room;
   }
-  if (std::is_same_v<T, float> && IsPacked(*tensor)) return reinterpret_cast<const float*>(data);
-  Walk<1> walk(tensor->rank, SizesOf(*tensor), {BroadcastStrides(*tensor)});
-  walk([&](const Offsets<1>& at) { *to++ = Load<T>(data, at[0]); });
+  if (r.ReadsInPlace(slot)) return reinterpret_cast<const float*>(a.inputs[slot]);
+  const schema::TensorDesc& tensor = r.inputs[slot];
+  float* to = room;
+  Walk<1> walk(tensor.rank, SizesOf(tensor), {BroadcastStrides(tensor)});
+  walk([&](const Offsets<1>& at) { *to++ = Load<T>(a.inputs[slot], at[0]); });
   return room;
 }
 
@@ -106,20 +117,20 @@ const float* Gather(const schema::TensorDesc* tensor, const uint8_t* data, const
 template <typename T>
 class Pass {
  public:
-  Pass(const Recurrent& r, const Scratch& s, const KernelArguments& a, uint64_t direction)
-      : r_(r), s_(s), a_(a), direction_(direction), backward_(direction == 1 || r.starts_backward) {
+  Pass(const Recurrent& r, const Inputs& in, const Scratch& s, const KernelArguments& a, uint64_t direction)
+      : r_(r), in_(in), s_(s), a_(a), direction_(direction), backward_(direction == 1 || r.starts_backward) {
     const uint64_t each = r.activations.size() / r.directions;
     f_ = &r.activations[direction * each];
-    bias_ = s.bias + direction * 2 * r.Rows();
-    peephole_ = s.peephole + direction * 3 * r.hidden;
+    bias_ = in.bias + direction * 2 * r.Rows();
+    peephole_ = in.peephole + direction * 3 * r.hidden;
   }
 
   void Run() {
     const uint64_t rows = r_.Rows(), state = r_.batch * r_.hidden;
-    r_.over_sequence->Run(s_.input, s_.weight + direction_ * rows * r_.width, nullptr, s_.from_input, s_.product);
-    std::copy_n(s_.hidden_init + direction_ * state, state, s_.hidden);
-    std::copy_n(s_.cell_init + direction_ * state, state, s_.cell);
-    const float* recurrence = s_.recurrence + direction_ * rows * r_.hidden;
+    r_.over_sequence->Run(in_.input, in_.weight + direction_ * rows * r_.width, nullptr, s_.from_input, s_.product);
+    std::copy_n(in_.hidden_init + direction_ * state, state, s_.hidden);
+    std::copy_n(in_.cell_init + direction_ * state, state, s_.cell);
+    const float* recurrence = in_.recurrence + direction_ * rows * r_.hidden;
     r_.over_step->Keep(recurrence, s_.kept_step);
     if (r_.over_reset) r_.over_reset->Keep(OfReset(recurrence), s_.kept_reset);
     for (uint64_t t = 0; t < r_.steps; ++t) {
@@ -219,7 +230,7 @@ class Pass {
     r_.activate(f_[2], hidden, h);
     for (uint64_t j = 0; j < h; ++j) hidden[j] *= out[j];
   }
-  bool HasPeepholes() const { return r_.slots.peephole >= 0 && r_.inputs[r_.slots.peephole].rank != 0; }
+  bool HasPeepholes() const { return r_.Has(r_.slots.peephole); }
   void Peep(float* gate, const float* peephole, const float* cell) const {
     for (uint64_t j = 0; j < r_.hidden; ++j) gate[j] += peephole[j] * cell[j];
   }
@@ -251,6 +262,7 @@ class Pass {
   }
 
   const Recurrent& r_;
+  const Inputs& in_;
   const Scratch& s_;
   const KernelArguments& a_;
   uint64_t direction_;
@@ -261,20 +273,17 @@ class Pass {
 
 template <typename T>
 void RunRecurrent(const Recurrent& r, const KernelArguments& a) {
-  Scratch s(r, a.scratch);
-  auto gather = [&](int slot, const float*& place, uint64_t count) {
-    const bool there = slot >= 0 && r.inputs[slot].rank;
-    place = Gather<T>(there ? &r.inputs[slot] : nullptr, there ? a.inputs[slot] : nullptr, place, count);
-  };
+  const Scratch s(r, a.scratch);
   const uint64_t d = r.directions, state = r.batch * r.hidden;
-  gather(r.slots.input, s.input, r.steps * r.batch * r.width);
-  gather(r.slots.weight, s.weight, d * r.Rows() * r.width);
-  gather(r.slots.recurrence, s.recurrence, d * r.Rows() * r.hidden);
-  gather(r.slots.bias, s.bias, d * 2 * r.Rows());
-  gather(r.slots.hidden, s.hidden_init, d * state);
-  gather(r.slots.cell, s.cell_init, d * state);
-  gather(r.slots.peephole, s.peephole, d * 3 * r.hidden);
-  for (uint64_t direction = 0; direction < d; ++direction) Pass<T>(r, s, a, direction).Run();
+  auto gather = [&](int slot, float* room, uint64_t count) { return Gather<T>(r, a, slot, room, count); };
+  const Inputs in = {gather(r.slots.input, s.input, r.steps * r.batch * r.width),
+                     gather(r.slots.weight, s.weight, d * r.Rows() * r.width),
+                     gather(r.slots.recurrence, s.recurrence, d * r.Rows() * r.hidden),
+                     gather(r.slots.bias, s.bias, d * 2 * r.Rows()),
+                     gather(r.slots.hidden, s.hidden_init, d * state),
+                     gather(r.slots.cell, s.cell_init, d * state),
+                     gather(r.slots.peephole, s.peephole, d * 3 * r.hidden)};
+  for (uint64_t direction = 0; direction < d; ++direction) Pass<T>(r, in, s, a, direction).Run();
 }
 
 }  // namespace
