@@ -78,7 +78,12 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,41,43]" + conv + pads + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[1,3,41,43] FilterTensor=f32[8,3,3,3] OutputTensor=f32[1,8,39,41]" + conv + none + " GroupCount=1",
       "CONVOLUTION InputTensor=f32[2,10,25,27] FilterTensor=f32[10,1,3,3] OutputTensor=f32[2,10,25,27]" + conv + pads + " GroupCount=10",
-      // Gradients of filters for few channels: pairs of lines, and lines of more than a vector; strides; rows that fill no tile.
+      // Gradients of filters for few channels: steps and dilations; rows that fill no vector; more outputs of a line than a tile has; a
+      // reach
+      // that no number holds.
+      "CONVOLUTION InputTensor=f32[1,1,8,8] FilterTensor=f32[4,1,2,8] OutputTensor=f32[1,4,1,1] Mode=1 Direction=0 Strides=[1,1] "
+      "Dilations=[4294967295,1073741824] StartPadding=[2147483648,4294967295] EndPadding=[2147483640,3221225466] OutputPadding=[0,0] "
+      "GroupCount=1",
       "CONVOLUTION InputTensor=f32[1,9,28,29]/[812,812,29,1] FilterTensor=f32[16,9,28,29]/[812,12992,29,1] "
       "OutputTensor=f32[1,16,5,5]/[25,25,5,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[1,1] StartPadding=[2,2] EndPadding=[2,2] "
       "OutputPadding=[0,0] GroupCount=1",

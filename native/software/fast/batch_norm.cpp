@@ -1,6 +1,7 @@
 // BATCH_NORMALIZATION, its training form and the gradients of both, channel by channel.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <cstring>
 
 #include "epilogue.h"
@@ -167,15 +168,19 @@ class NormGradKernel final : public Kernel {
       const float mean = mean_.Read(a.inputs[2], start[3]);
       const double rate = 1 / std::sqrt(static_cast<double>(variance_.Read(a.inputs[3], start[4])) + epsilon_);
       const double scale = scale_.Read(a.inputs[4], start[5]);
-      double sum = 0, product = 0;
+      NormSums sums;
       ForBlocks(lines_, start, 2, [&](const Lines::Offsets& at, int64_t n) {
         const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
-        table.norm_gradient_sums(dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room), x, mean, n, &sum, &product);
+        table.norm_gradient_sums(dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room), x, mean, n, &sums);
       });
       const auto count = static_cast<double>(lines_.length());
+      const auto dy_mean = static_cast<float>(training_ ? sums.dy / count : 0);
+      // What only the mean's rounding leaves of the distances from it would be multiplied by the mean of dy.
+      const bool is_rounding =
+          std::fabs(sums.distance) <= count * std::fabs(static_cast<double>(mean)) * std::numeric_limits<float>::epsilon();
+      const double product = sums.product - (is_rounding ? dy_mean * sums.distance : 0);
       const double slope = training_ ? product / count * rate * rate : 0;
-      const auto dy_mean = static_cast<float>(training_ ? sum / count : 0), of_x = static_cast<float>(-slope * scale * rate),
-                 of_dy = static_cast<float>(scale * rate);
+      const auto of_x = static_cast<float>(-slope * scale * rate), of_dy = static_cast<float>(scale * rate);
       ForBlocks(lines_, start, 3, [&](const Lines::Offsets& at, int64_t n) {
         const float* x = x_.Read(a.inputs[0], at[0], lines_.step(0), n, x_room);
         const float* dy = dy_.Read(a.inputs[1], at[1], lines_.step(1), n, dy_room);
@@ -183,8 +188,8 @@ class NormGradKernel final : public Kernel {
         table.norm_gradient(to, dy, x, mean, dy_mean, of_dy, of_x, n);
         dx_.Write(a.outputs[0], at[2], lines_.step(2), n, to);
       });
-      dscale_.Write(a.outputs[1], start[6], static_cast<float>(product * rate));
-      dbias_.Write(a.outputs[2], start[7], static_cast<float>(sum));
+      dscale_.Write(a.outputs[1], start[6], static_cast<float>(sums.product * rate));
+      dbias_.Write(a.outputs[2], start[7], static_cast<float>(sums.dy));
     });
   }
 

@@ -84,7 +84,11 @@ class LayoutPass {
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) Use(graph_.nodes[n].inputs[i], n, i, false);
       for (size_t i = 0; i < graph_.nodes[n].outputs.size(); ++i) Use(graph_.nodes[n].outputs[i], n, i, true);
     }
-    for (GraphNode& node : graph_.nodes) ShowPlanes(&node);
+    std::vector<std::pair<GraphNode*, schema::OperatorDesc>> before;  // what ShowPlanes changed
+    for (GraphNode& node : graph_.nodes) {
+      schema::OperatorDesc desc = node.desc;
+      if (ShowPlanes(&node)) before.emplace_back(&node, std::move(desc));
+    }
     for (const GraphNode& node : graph_.nodes) roles_.push_back(RoleOf(node));
     for (size_t v = 0; v < uses_.size(); ++v) {
       chosen_[v] = CanBe(v);
@@ -92,6 +96,8 @@ class LayoutPass {
     }
     Settle();
     WeighRegions();
+    for (auto& [node, desc] : before)
+      if (!IsChosen(node->inputs[0])) node->desc = std::move(desc);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) LayOut(&graph_.nodes[n]);
   }
 
@@ -140,22 +146,23 @@ class LayoutPass {
     }
   }
 
-  // A reduction of lines that are the planes of another node's result becomes one of these planes, which then may lie otherwise.
-  void ShowPlanes(GraphNode* node) const {
-    if (node->desc.type() != DML_OPERATOR_REDUCE) return;
+  // A reduction of lines that are the planes of another node's result becomes one of these planes, which then may lie otherwise. Whether it
+  // did.
+  bool ShowPlanes(GraphNode* node) const {
+    if (node->desc.type() != DML_OPERATOR_REDUCE) return false;
     const User& writer = uses_[static_cast<size_t>(node->inputs[0])][0];
-    if (!writer.writes) return;
+    if (!writer.writes) return false;
     const TensorDesc &planes = *TensorOf(writer), &lines = *node->desc.Inputs()[0];
-    if (!IsPacked4D(planes) || !IsPacked(lines) || planes.data_type != lines.data_type) return;
+    if (!IsPacked4D(planes) || !IsPacked(lines) || planes.data_type != lines.data_type) return false;
     const auto& axes = node->desc.UInts("Axes");
     uint64_t kept = 1, reduced = 1;
     for (uint32_t d = 0; d < lines.rank; ++d) {
       const bool reduces = std::find(axes.begin(), axes.end(), d) != axes.end();
-      if (!reduces && lines.sizes[d] > 1 && reduced > 1) return;
+      if (!reduces && lines.sizes[d] > 1 && reduced > 1) return false;
       (reduces ? reduced : kept) *= lines.sizes[d];
     }
-    if (kept != static_cast<uint64_t>(planes.sizes[0]) * planes.sizes[1] || reduced * kept != planes.ElementCount()) return;
-    if (!IsPacked(*node->desc.Outputs()[0])) return;
+    if (kept != static_cast<uint64_t>(planes.sizes[0]) * planes.sizes[1] || reduced * kept != planes.ElementCount()) return false;
+    if (!IsPacked(*node->desc.Outputs()[0])) return false;
     const auto show = [&](TensorDesc* t, uint32_t height, uint32_t width) {
       t->rank = 4;
       t->sizes = {planes.sizes[0], planes.sizes[1], height, width};
@@ -166,9 +173,10 @@ class LayoutPass {
     show(TensorsOf(&node->desc, schema::FieldKind::Output)[0], 1, 1);
     node->desc.Set("Axes", std::vector<uint32_t>{2, 3});
     node->desc.Set("AxisCount", uint32_t{2});
+    return true;
   }
 
-  // Whether nobody outside sees the value, and all within the graph as the same packed planes.
+  // Whether nobody outside sees the value, and all within the graph as the same packed planes, or a convolution as a part of them.
   bool CanBe(size_t value) const {
     const GraphValue& v = graph_.values[value];
     if (v.graph_input >= 0 || !v.graph_outputs.empty() || !v.constant.empty() || uses_[value].empty()) return false;

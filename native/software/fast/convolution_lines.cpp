@@ -12,7 +12,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kFewImages = 8, kLeastRows = 4, kLeastPlaces = 8;
-constexpr int64_t kMostOutputs = 64;        // lines of them
+constexpr int64_t kMostOutputs = 64;        // lines of them, and outputs of a line
 constexpr int64_t kMostFloats = 1 << 22;    // of a thread, and of sums
 constexpr int64_t kTurnedFloats = 1 << 14;  // that stay in the cache
 constexpr int64_t kMostLines = 64;          // that are turned at once
@@ -50,6 +50,8 @@ bool LineSums::Fits(const ConvolutionShape& shape, const GridDimension* dimensio
   if (places < kLeastPlaces || x.count > kMostOutputs || x.count * 4 > places * 3) return false;
   if ((x.count > 1 && x.in_step != 1) || (x.in_size > 1 && x.in_stride != 1) || !IsLine(x)) return false;
   const LineSums sums(shape, dimensions, 0);
+  // Before products of these.
+  if (sums.lines_ > kMostFloats || sums.step_ > kMostFloats || sums.pitch_ > kMostFloats / sums.step_) return false;
   return sums.ThreadFloats() <= kMostFloats && sums.SumFloats() <= kMostFloats;
 }
 
@@ -163,7 +165,7 @@ void LineSums::Run(const ConvolutionShape& shape, const KernelArguments& argumen
   pool.ParallelFor(0, pieces_, 1, [&](int64_t first, int64_t last, int slot) {
     float* planes = own + slot * ThreadFloats();
     float* turned = planes + images_ * PlaneFloats();
-    std::fill(turned, turned + TurnedFloats(), 0.0f);  // rows of whole vectors that are none
+    std::fill(turned, turned + TurnedFloats(), 0.0f);  // rows up to whole vectors, which are computed and not stored
     for (int64_t piece = first; piece < last; ++piece) {
       float* sums = scratch + piece * SumFloats();
       std::fill(sums, sums + SumFloats(), 0.0f);

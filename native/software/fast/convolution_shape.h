@@ -62,8 +62,8 @@ struct ConvolutionShape {
                int64_t n) const;
 };
 
-// Floats from a pixel whose channels lie side by side to the next: whole vectors, and not such that pixels `step` apart, a multiple of half
-// a page, meet in few places of the cache.
+// Floats from a pixel whose channels lie side by side to the next: whole vectors. Every step-th pixel is read, and these are not to lie a
+// multiple of half a page apart, where they would share few places of the cache.
 inline int64_t PixelStep(int64_t channels, int64_t step = 1) {
   const int64_t floats = RoundUp(channels, kMaxWidth);
   return floats * step % 512 == 0 ? floats + kMaxWidth : floats;

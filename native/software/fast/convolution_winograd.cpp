@@ -149,7 +149,7 @@ void Winograd::Multiply(const float* filter, const float* places, int64_t task, 
   const int64_t height = DivideUp(tiles, DivideUp(tiles, table.tile_rows));
   for (int64_t tile = 0; tile < tiles; tile += height)
     table.strided_tiles[std::min(height, tiles - tile) - 1](
-        channels_, places + place * place_step_ + tile * tile_step_, tile_step_, filter + task * channels_ * width, width, table.width,
+        channels_, places + place * place_step_ + tile * tile_step_, tile_step_, filter + task * channels_ * width, width,
         sums + place * sum_place_step_ + tile * sum_step_ + panel * width, sum_step_, false);
 }
 
@@ -158,7 +158,7 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
                           const float* ends, float* cells) const {
   const IsaTable& table = Table();
   const int64_t count = std::min(rows_at_once_, rows_ - row), step = RoundUp(count, kMaxWidth), length = tiles_x_ * kOutputs;
-  const WinogradEnd end = {ends ? ends + row : nullptr, ends ? ends + shape.EndStep() + row : nullptr};
+  const WinogradEnd end = {ends ? ends + row : nullptr, ends ? ends + end_step_ + row : nullptr};
   for (int64_t x = 0; x < tiles_x_; ++x)
     table.winograd_output(cells + x * kOutputs * step, step, length * step, sums + x * sum_step_ + row, sum_place_step_, end, step);
   const int64_t start_y = line % tiles_y_ * kOutputs, lines = std::min(kOutputs, y_.count - start_y);

@@ -69,8 +69,7 @@ void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, f
   DX_EACH_ROW(DX_STORE_ROW)
 }
 
-// The same where A is not packed: its rows lie a_stride apart; and the second vector of a row of B b_next from the first. Three rows by
-// one pointer.
+// The same where A is not packed: its rows lie a_stride apart. Three rows by one pointer.
 #define DX_MULTIPLY_STRIDED(r)                            \
   if constexpr (kRows > r) {                              \
     const VF value = p[r / 3][(r % 3) * a_stride] - VF{}; \
@@ -78,16 +77,15 @@ void MultiplyTile(int64_t k, const float* a, const float* b, int64_t b_stride, f
     high##r += value * b_high;                            \
   }
 template <int kRows>
-void MultiplyStrided(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t b_next, float* c,
-                     int64_t c_stride, bool add) {
+void MultiplyStrided(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add) {
 #define DX_ROW(r) VF low##r = VF{}, high##r = VF{};
   DX_EACH_ROW(DX_ROW)
 #undef DX_ROW
   const float* p[4] = {a, a + 3 * a_stride, a + 6 * a_stride, a + 9 * a_stride};
   for (int64_t step = 0; step < k; ++step, b += b_stride) {
     DX_PREFETCH(b + kAhead * b_stride, 3);
-    if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(b + kAhead * b_stride + b_next, 3);
-    const VF b_low = LoadF(b), b_high = LoadF(b + b_next);
+    if constexpr (kTileColumns * sizeof(float) > 64) DX_PREFETCH(b + kAhead * b_stride + 16, 3);
+    const VF b_low = LoadF(b), b_high = LoadF(b + kWidth);
     DX_EACH_ROW(DX_MULTIPLY_STRIDED)
     ++p[0];
     if constexpr (kRows > 3) ++p[1];

@@ -35,9 +35,8 @@ struct Steps {
 using Strides = std::map<int, std::optional<Steps>>;
 
 // Notes how another tensor shows the value: false where its images lie otherwise. One may show less of an image than another.
-bool AddSteps(Strides* strides, int value, const std::optional<Steps>& steps, bool* is_new) {
+bool AddSteps(Strides* strides, int value, const std::optional<Steps>& steps) {
   const auto [at, inserted] = strides->insert({value, steps});
-  *is_new = inserted;
   if (inserted || (!at->second && !steps)) return true;
   if (!at->second || !steps || at->second->stride != steps->stride) return false;
   at->second->extent = std::max(at->second->extent, steps->extent);
@@ -83,8 +82,8 @@ bool AddNode(const GraphNode& node, Images* images) {
     if (comes && (t.rank != 4 || t.sizes[0] != images->count)) return false;
     std::optional<Steps> stride;
     if (comes) stride = Steps{static_cast<uint64_t>(t.strides[0]) * schema::BytesPerElement(t.data_type), ExtentOf(t)};
-    bool is_new;
-    if (!AddSteps(&images->strides, value, stride, &is_new)) return false;
+    const bool is_new = !images->strides.count(value);
+    if (!AddSteps(&images->strides, value, stride)) return false;
     if (!is_new) return true;
     const bool has_own = comes && t.strides[0] != 0;
     const uint64_t bytes = has_own ? BytesOf(t) / images->count : 0;
@@ -141,10 +140,8 @@ class ImageRuns {
     Images both = *all;
     if (!both.count) both.count = own.count;
     if (both.count != own.count) return false;
-    for (const auto& [value, stride] : own.strides) {
-      bool is_new;
-      if (!AddSteps(&both.strides, value, stride, &is_new)) return false;
-    }
+    for (const auto& [value, stride] : own.strides)
+      if (!AddSteps(&both.strides, value, stride)) return false;
     both.convolves |= own.convolves;
     *all = std::move(both);
     return true;

@@ -19,9 +19,9 @@ constexpr int kMaxWidth = 16;
 using GemmTile = void (*)(int64_t k, const float* a, const float* b, int64_t b_stride, float* c, int64_t c_stride, bool add,
                           const float* next, int64_t next_step);
 
-// The same where row r of A lies at a + r * a_stride, and the second half of each row of B b_next floats from the first.
-using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t b_next, float* c,
-                             int64_t c_stride, bool add);
+// The same where row r of A lies at a + r * a_stride.
+using StridedTile = void (*)(int64_t k, const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c, int64_t c_stride,
+                             bool add);
 
 // The same where column k of A lies at a + k * a_step.
 using TurnedTile = void (*)(int64_t k, const float* a, int64_t a_step, const float* b, int64_t b_stride, float* c, int64_t c_stride,
@@ -43,9 +43,14 @@ struct PoolCell {
   int64_t start, first, last;
 };
 
-// What becomes of an output of each channel: output * factor + shift; or null.
+// What becomes of an output of each channel: output * factor + shift; both null for nothing.
 struct WinogradEnd {
   const float *factor, *shift;
+};
+
+// Of a line whose mean is known: dy, x - mean, which is zero but for rounding, and dy * (x - mean).
+struct NormSums {
+  double dy = 0, distance = 0, product = 0;
 };
 
 // Statistics, scale and bias of channels that are normalised.
@@ -171,8 +176,8 @@ struct IsaTable {
   double (*sum_of_absolutes)(const float* x, int64_t n);
   // Joins the moments of n floats to m.
   void (*moments)(const float* x, int64_t n, Moments* m);
-  // Adds up dy and dy * (x - mean).
-  void (*norm_gradient_sums)(const float* dy, const float* x, float mean, int64_t n, double* sum, double* product);
+  // Adds to all three.
+  void (*norm_gradient_sums)(const float* dy, const float* x, float mean, int64_t n, NormSums* sums);
   // dx = (dy - dy_mean) * of_dy + (x - mean) * of_x
   void (*norm_gradient)(float* dx, const float* dy, const float* x, float mean, float dy_mean, float of_dy, float of_x, int64_t n);
   // y = ((x - mean) * factor + offset) * scale + shift + bias; scale and bias by element, or null for none.

@@ -45,27 +45,32 @@ static void MomentsBlock(const float* x, int64_t n, Moments* m) {
   }
 }
 
-static void NormGradientSums(const float* dy, const float* x, float mean, int64_t n, double* sum, double* product) {
+static void NormGradientSums(const float* dy, const float* x, float mean, int64_t n, NormSums* sums) {
   for (int64_t start = 0; start < n; start += kPiece) {
     const int64_t end = n - start < kPiece ? n : start + kPiece;
-    VF s0 = VF{}, s1 = VF{}, p0 = VF{}, p1 = VF{};
+    VF s0 = VF{}, s1 = VF{}, d0 = VF{}, d1 = VF{}, p0 = VF{}, p1 = VF{};
     int64_t i = start;
     for (; i + 2 * kWidth <= end; i += 2 * kWidth) {
       const VF a = LoadF(dy + i), b = LoadF(dy + i + kWidth);
       s0 += a;
       s1 += b;
-      p0 += a * (LoadF(x + i) - mean);
-      p1 += b * (LoadF(x + i + kWidth) - mean);
+      const VF u = LoadF(x + i) - mean, v = LoadF(x + i + kWidth) - mean;
+      d0 += u;
+      d1 += v;
+      p0 += a * u;
+      p1 += b * v;
     }
     for (; i < end; i += kWidth) {
       const VF a = LoadSome(dy + i, end - i);
       VF centered = LoadSome(x + i, end - i) - mean;
       if (end - i < kWidth) centered = KeepSome(centered, end - i);
       s0 += a;
+      d0 += centered;
       p0 += a * centered;
     }
-    *sum += static_cast<double>(SumOf(s0 + s1));
-    *product += static_cast<double>(SumOf(p0 + p1));
+    sums->dy += static_cast<double>(SumOf(s0 + s1));
+    sums->distance += static_cast<double>(SumOf(d0 + d1));
+    sums->product += static_cast<double>(SumOf(p0 + p1));
   }
 }
 

@@ -156,7 +156,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
           auto multiply = [&](float* c, int64_t c_stride) {
             const float* a = direct_a ? direct_a + (m - m_some) * a_stride : packed + (m - m_some) * count;
             const float* next = a + rows * count + (is_single ? (n - n_first) / width_ * next_step * count : 0);
-            if (direct_a) table.strided_tiles[rows - 1](count, a, a_stride, b, b_stride, table.width, c, c_stride, !first);
+            if (direct_a) table.strided_tiles[rows - 1](count, a, a_stride, b, b_stride, c, c_stride, !first);
             else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, next_step);
           };
           int64_t stride = width_;
