@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "fast/thread_pool.h"
 #include "prepared_inputs.h"
 
 namespace dxtensor::software {
@@ -31,7 +32,11 @@ class BoundProgram final : public BoundDispatch {
 
   void Run() const override {
     if (program_->times.wanted()) return RunTimed();
-    for (const Step& step : steps_) RunStep(step);
+    const std::vector<size_t>& groups = program_->groups;
+    for (size_t g = 0; g + 1 < groups.size(); ++g) {
+      if (groups[g + 1] - groups[g] == 1) RunStep(steps_[groups[g]]);
+      else RunSideBySide(groups[g], groups[g + 1]);
+    }
   }
 
  private:
@@ -54,6 +59,12 @@ class BoundProgram final : public BoundDispatch {
       before = after;
     }
     program_->times.Note(run);
+  }
+
+  void RunSideBySide(size_t first, size_t last) const {
+    fast::ThreadPool::Get().ParallelFor(static_cast<int64_t>(first), static_cast<int64_t>(last), 1, [&](int64_t from, int64_t to, int) {
+      for (; from < to; ++from) RunStep(steps_[static_cast<size_t>(from)]);
+    });
   }
 
   static void RunStep(const Step& step) {

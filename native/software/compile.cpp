@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "side_by_side.h"
 #include "trace.h"
 
 namespace dxtensor::software {
@@ -73,6 +74,7 @@ HRESULT CompileOne(const schema::OperatorDesc& desc, Held<Program>* program) {
   }
   made->in_place = desc.schema->supports_in_place;
   made->steps.push_back(std::move(step));
+  made->groups = GroupSteps(made->steps);
   *program = std::move(made);
   return S_OK;
 }
@@ -155,7 +157,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     made->constants.emplace_back((value.constant.size() + 7) / 8 + 8);
     std::memcpy(made->constants.back().data(), value.constant.data(), value.constant.size());
   }
-  auto place = [&](const GraphOperand& operand) -> Operand {
+  auto placed = [&](const GraphOperand& operand) -> Operand {
     if (operand.value < 0) return {};
     auto v = static_cast<size_t>(operand.value);
     const GraphValue& value = graph.values[v];
@@ -164,11 +166,17 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     if (!value.graph_outputs.empty()) return {Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), operand.offset};
     return {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_value[v])] + operand.offset};
   };
+  auto place = [&](const GraphOperand& operand) {
+    Operand made_of = placed(operand);
+    if (operand.value >= 0) made_of.size = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
+    return made_of;
+  };
   for (size_t s = 0; s < steps.size(); ++s) {
     ProgramStep step;
     for (const GraphOperand& operand : steps[s].inputs) step.inputs.push_back(place(operand));
     for (const GraphOperand& operand : steps[s].outputs) step.outputs.push_back(place(operand));
-    if (life_of_step[s] >= 0) step.scratch = {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_step[s])]};
+    if (life_of_step[s] >= 0)
+      step.scratch = {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_step[s])], steps[s].kernel->ScratchBytes()};
     step.kernel = std::move(steps[s].kernel);
     step.name = steps[s].name;
     for (int node : steps[s].nodes) step.nodes.push_back(graph.nodes[static_cast<size_t>(node)].place);
@@ -179,10 +187,11 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
       ProgramStep step;
       step.kernel = std::make_unique<CopyKernel>(value.size_in_bytes);
       step.name = "copy";
-      step.inputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), 0});
-      step.outputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[i]), 0});
+      step.inputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), 0, value.size_in_bytes});
+      step.outputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[i]), 0, value.size_in_bytes});
       made->steps.push_back(std::move(step));
     }
+  made->groups = GroupSteps(made->steps);
   *program = std::move(made);
   return S_OK;
 }

@@ -28,6 +28,7 @@ struct Operand {
   Base base = Base::None;
   uint32_t index = 0;  // of the input, the output or the constant
   uint64_t offset = 0;
+  uint64_t size = 0;  // bytes from there to the end of what it is a part of
 };
 
 struct ProgramStep {
@@ -44,6 +45,7 @@ class Program final : public Counted {
 
   std::vector<BindingSlot> inputs, outputs;
   std::vector<ProgramStep> steps;
+  std::vector<size_t> groups;                    // of steps that run side by side: see side_by_side.h
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
   uint64_t temporary_size = 0, persistent_size = 0;
   bool in_place = false;  // one operator, and it may write over an input

@@ -193,6 +193,44 @@ TEST(graph_several_outputs) {
   CheckClose(results[2], [&](size_t i) { return static_cast<double>(x[i]); });
 }
 
+// Nodes that are too little for several threads, of which many do not depend on each other, and then as many that each depend on one.
+TEST(graph_small_nodes) {
+  constexpr UINT kNodes = 24, kRows = 64, kColumns = 120;
+  Gpu& gpu = suite.gpu();
+  GraphBuilder graph(gpu);
+  for (UINT i = 0; i < kNodes; ++i) {
+    const UINT rows = graph.Node("REDUCE Function=10 InputTensor=f32[1,1,64,120] OutputTensor=f32[1,1,64,1] Axes=[3]"),
+               all = graph.Node("REDUCE Function=10 InputTensor=f32[1,1,64,1] OutputTensor=f32[1,1,1,1] Axes=[2]");
+    graph.Input(i % 3, rows, 0);
+    graph.Link(rows, 0, all, 0);
+    graph.Output(rows, 0, 2 * i);
+    graph.Output(all, 0, 2 * i + 1);
+  }
+  Ref<IDMLCompiledOperator> compiled;
+  CHECK_OK(graph.Compile(compiled));
+  for (int round = 0; round < 20; ++round) {
+    const Bytes inputs[3] = {Ramp(kRows * kColumns, static_cast<float>(round), 0.125f), Ramp(kRows * kColumns, -3, 0.5f),
+                             Ramp(kRows * kColumns, 1, static_cast<float>(-round))};
+    std::vector<Operand> outputs;
+    for (UINT i = 0; i < kNodes; ++i) {
+      outputs.push_back({nullptr, kRows * 4});
+      outputs.push_back({nullptr, 4});
+    }
+    const std::vector<Bytes> results = gpu.Run(compiled.get(), {{&inputs[0]}, {&inputs[1]}, {&inputs[2]}}, outputs);
+    for (UINT i = 0; i < kNodes; ++i) {
+      const std::vector<float> x = Floats(inputs[i % 3]);
+      double total = 0;
+      CheckClose(results[2 * i], [&](size_t row) {
+        double sum = 0;
+        for (UINT c = 0; c < kColumns; ++c) sum += static_cast<double>(x[row * kColumns + c]);
+        total += sum;
+        return sum;
+      });
+      CheckClose(results[2 * i + 1], [&](size_t) { return total; });
+    }
+  }
+}
+
 TEST(graph_reinterpretation) {
   // The next node reads the same bytes with other sizes and strides.
   Gpu& gpu = suite.gpu();
