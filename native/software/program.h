@@ -45,7 +45,7 @@ class Program final : public Counted {
 
   std::vector<BindingSlot> inputs, outputs;
   std::vector<ProgramStep> steps;
-  std::vector<size_t> groups;                    // of steps that run side by side: see side_by_side.h
+  std::vector<size_t> groups;                    // of steps that run side by side, unless they are timed: see side_by_side.h
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
   uint64_t temporary_size = 0, persistent_size = 0;
   bool in_place = false;  // one operator, and it may write over an input
