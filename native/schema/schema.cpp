@@ -28,6 +28,13 @@ uint64_t TensorDesc::ElementCount() const {
   return n;
 }
 
+bool TensorDesc::IsPacked() const {
+  uint64_t step = 1;
+  for (uint32_t i = rank; i-- > 0; step *= sizes[i])
+    if (sizes[i] != 1 && strides[i] != step) return false;
+  return true;
+}
+
 bool TensorDesc::operator==(const TensorDesc& o) const {
   return data_type == o.data_type && flags == o.flags && rank == o.rank && sizes == o.sizes && strides == o.strides &&
          has_strides == o.has_strides && size_in_bytes == o.size_in_bytes && alignment == o.alignment;

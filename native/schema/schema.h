@@ -99,6 +99,7 @@ struct TensorDesc {
   uint32_t alignment = 0;      // GuaranteedBaseOffsetAlignment
 
   uint64_t ElementCount() const;
+  bool IsPacked() const;  // each element behind the one before
   bool operator==(const TensorDesc& other) const;
 };
 

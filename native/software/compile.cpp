@@ -157,7 +157,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     made->constants.emplace_back((value.constant.size() + 7) / 8 + 8);
     std::memcpy(made->constants.back().data(), value.constant.data(), value.constant.size());
   }
-  auto placed = [&](const GraphOperand& operand) -> Operand {
+  auto start_of = [&](const GraphOperand& operand) -> Operand {
     if (operand.value < 0) return {};
     auto v = static_cast<size_t>(operand.value);
     const GraphValue& value = graph.values[v];
@@ -167,9 +167,9 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     return {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_value[v])] + operand.offset};
   };
   auto place = [&](const GraphOperand& operand) {
-    Operand made_of = placed(operand);
-    if (operand.value >= 0) made_of.size = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
-    return made_of;
+    Operand whole = start_of(operand);
+    if (operand.value >= 0) whole.size = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
+    return whole;
   };
   for (size_t s = 0; s < steps.size(); ++s) {
     ProgramStep step;

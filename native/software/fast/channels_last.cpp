@@ -23,13 +23,7 @@ constexpr double kWorkPerElement = 256;
 constexpr uint64_t kMostElements = 1u << 31;
 constexpr uint32_t kFewChannels = 8;  // of an input, whose turn costs next to nothing
 
-bool IsPacked(const TensorDesc& t) {
-  uint64_t step = 1;
-  for (uint32_t d = t.rank; d-- > 0; step *= t.sizes[d])
-    if (t.sizes[d] != 1 && t.strides[d] != step) return false;
-  return true;
-}
-bool IsPacked4D(const TensorDesc& t) { return t.rank == 4 && IsPacked(t); }
+bool IsPacked4D(const TensorDesc& t) { return t.rank == 4 && t.IsPacked(); }
 bool IsPlane(const TensorDesc& t) { return t.rank == 4 && static_cast<uint64_t>(t.sizes[2]) * t.sizes[3] > 1; }
 bool IsBroadcast(const TensorDesc& t) {
   for (uint32_t d = 0; d < t.rank; ++d)
@@ -45,7 +39,7 @@ bool IsPartOf(const TensorDesc& t, const TensorDesc& planes) {
     if (t.sizes[d] != 1 && t.strides[d] != planes.strides[d]) return false;
   return true;
 }
-bool SameSizes(const TensorDesc& a, const TensorDesc& b) {
+bool SamePlanes(const TensorDesc& a, const TensorDesc& b) {
   return a.rank == 4 && std::equal(a.sizes.begin(), a.sizes.begin() + 4, b.sizes.begin());
 }
 
@@ -86,6 +80,7 @@ class LayoutPass {
     }
     std::vector<std::pair<GraphNode*, schema::OperatorDesc>> before;  // what ShowPlanes changed
     for (GraphNode& node : graph_.nodes) {
+      if (node.desc.type() != DML_OPERATOR_REDUCE) continue;
       schema::OperatorDesc desc = node.desc;
       if (ShowPlanes(&node)) before.emplace_back(&node, std::move(desc));
     }
@@ -149,11 +144,10 @@ class LayoutPass {
   // A reduction of lines that are the planes of another node's result becomes one of these planes, which then may lie otherwise. Whether it
   // did.
   bool ShowPlanes(GraphNode* node) const {
-    if (node->desc.type() != DML_OPERATOR_REDUCE) return false;
     const User& writer = uses_[static_cast<size_t>(node->inputs[0])][0];
     if (!writer.writes) return false;
     const TensorDesc &planes = *TensorOf(writer), &lines = *node->desc.Inputs()[0];
-    if (!IsPacked4D(planes) || !IsPacked(lines) || planes.data_type != lines.data_type) return false;
+    if (!IsPacked4D(planes) || !lines.IsPacked() || planes.data_type != lines.data_type) return false;
     const auto& axes = node->desc.UInts("Axes");
     uint64_t kept = 1, reduced = 1;
     for (uint32_t d = 0; d < lines.rank; ++d) {
@@ -162,7 +156,7 @@ class LayoutPass {
       (reduces ? reduced : kept) *= lines.sizes[d];
     }
     if (kept != static_cast<uint64_t>(planes.sizes[0]) * planes.sizes[1] || reduced * kept != planes.ElementCount()) return false;
-    if (!IsPacked(*node->desc.Outputs()[0])) return false;
+    if (!node->desc.Outputs()[0]->IsPacked()) return false;
     const auto show = [&](TensorDesc* t, uint32_t height, uint32_t width) {
       t->rank = 4;
       t->sizes = {planes.sizes[0], planes.sizes[1], height, width};
@@ -188,7 +182,7 @@ class LayoutPass {
       const TensorDesc& t = *TensorOf(user);
       if (roles_[user.node] == Role::Foreign || !IsPartOf(t, first) || t.data_type != first.data_type) return false;
       const DML_OPERATOR_TYPE type = graph_.nodes[user.node].desc.type();
-      if ((type != DML_OPERATOR_CONVOLUTION || user.writes) && !SameSizes(t, first)) return false;
+      if ((type != DML_OPERATOR_CONVOLUTION || user.writes) && !SamePlanes(t, first)) return false;
       if ((type == DML_OPERATOR_CONVOLUTION || type == DML_OPERATOR_BATCH_NORMALIZATION) && !user.writes && user.slot > 0) return false;
       // One that is not part of a convolution's end has a kernel that runs along planes.
       if (type == DML_OPERATOR_BATCH_NORMALIZATION && !FollowsConvolution(graph_.nodes[user.node])) return false;

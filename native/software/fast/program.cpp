@@ -15,12 +15,6 @@ bool IsEngineType(DML_TENSOR_DATA_TYPE type) {
 
 namespace {
 
-bool IsPacked(const schema::TensorDesc& t) {
-  uint64_t step = 1;
-  for (uint32_t i = t.rank; i-- > 0; step *= t.sizes[i])
-    if (t.sizes[i] != 1 && t.strides[i] != step) return false;
-  return true;
-}
 bool IsScalar(const schema::TensorDesc& t) {
   for (uint32_t i = 0; i < t.rank; ++i)
     if (t.sizes[i] != 1 && t.strides[i] != 0) return false;
@@ -314,7 +308,7 @@ ProgramBuilder::ProgramBuilder(const schema::TensorDesc& box) : box_(box), rank_
 }
 
 bool ProgramBuilder::Fits(const schema::TensorDesc& box, const schema::TensorDesc& tensor) {
-  return SameSizes(box, tensor) || IsScalar(tensor) || (box.ElementCount() == tensor.ElementCount() && IsPacked(tensor));
+  return SameSizes(box, tensor) || IsScalar(tensor) || (box.ElementCount() == tensor.ElementCount() && tensor.IsPacked());
 }
 
 Extents ProgramBuilder::StridesIn(const schema::TensorDesc& box, const schema::TensorDesc& tensor) {

@@ -16,15 +16,7 @@ using resample::Tap;
 
 constexpr int64_t kPiece = 1 << 13;  // elements that are worth a thread's while
 
-bool IsPackedFloat(const schema::TensorDesc& t) {
-  if (t.data_type != DML_TENSOR_DATA_TYPE_FLOAT32) return false;
-  uint64_t stride = 1;
-  for (uint32_t d = t.rank; d-- > 0;) {
-    if (t.sizes[d] != 1 && t.strides[d] != stride) return false;
-    stride *= t.sizes[d];
-  }
-  return true;
-}
+bool IsPackedFloat(const schema::TensorDesc& t) { return t.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && t.IsPacked(); }
 
 bool IsIdentity(const Axis& axis, uint32_t size) {
   if (axis.taps.size() != size || axis.first.size() != size + 1) return false;

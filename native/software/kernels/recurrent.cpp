@@ -22,14 +22,6 @@ struct Slots {
   int sequence = 0, single = 1, cell_single = -1;
 };
 
-bool IsPacked(const schema::TensorDesc& tensor) {
-  const Dimensions strides = BroadcastStrides(tensor);
-  uint64_t step = 1;
-  for (uint32_t i = tensor.rank; i-- > 0; step *= tensor.sizes[i])
-    if (tensor.sizes[i] > 1 && strides[i] != step) return false;
-  return true;
-}
-
 struct Recurrent {
   DML_OPERATOR_TYPE type{};
   Slots slots;
@@ -47,7 +39,7 @@ struct Recurrent {
   uint64_t Rows() const { return gates * hidden; }
   bool Has(int slot) const { return slot >= 0 && inputs[slot].rank; }
   bool ReadsInPlace(int slot) const {
-    return Has(slot) && inputs[slot].data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && IsPacked(inputs[slot]);
+    return Has(slot) && inputs[slot].data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && inputs[slot].IsPacked();
   }
 };
 
