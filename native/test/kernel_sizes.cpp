@@ -1,5 +1,8 @@
 // Sizes at which fast kernels divide their work: blocks of a matrix product, parts for threads, tiles of a convolution. The random
 // descriptions are too small for that.
+#include <cstring>
+#include <limits>
+
 #include "cases/operators.h"
 #include "describe.h"
 #include "kernel_test.h"
@@ -52,6 +55,11 @@ std::vector<std::string> Descriptions() {
       "Beta=1 "
       "FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}",
       "GEMM ATensor=f16[1,1,230,800] BTensor=f16[1,1,800,77] CTensor=f16[1,1,230,77] OutputTensor=f16[1,1,230,77] Alpha=1 Beta=1",
+      // Much deeper than high and wide: in parts of the depth, with and without something to end.
+      "GEMM ATensor=f32[1,1,9001,20] BTensor=f32[1,1,9001,43] OutputTensor=f32[1,1,20,43] TransA=1 Alpha=1",
+      "GEMM ATensor=f32[1,1,70,7000] BTensor=f32[1,1,33,7000] CTensor=f32[1,1,70,33] OutputTensor=f32[1,1,70,33] TransB=1 Alpha=0.5 Beta=2 "
+      "FusedActivation={ACTIVATION_SIGMOID}",
+      "GEMM ATensor=f16[1,1,30,7000] BTensor=f16[1,1,7000,50] OutputTensor=f16[1,1,30,50] Alpha=1",
       "CONVOLUTION InputTensor=f32[1,130,7,7] FilterTensor=f32[75,130,3,3] OutputTensor=f32[1,75,7,7]" + conv + pads + " GroupCount=1",
       // Recurrent networks whose weights are kept as panels: in several blocks of depth, both ways, with the reset gate's own product.
       "RNN InputTensor=f32[1,3,19,30] WeightTensor=f32[1,1,400,30] RecurrenceTensor=f32[1,1,400,400] OutputSequenceTensor=f32[3,1,19,400] "
@@ -121,6 +129,27 @@ std::vector<std::string> Descriptions() {
       "CONVOLUTION InputTensor=f32[20,3,22,22]/[484,9680,22,1] FilterTensor=f32[30,3,22,22]/[484,14520,22,1] "
       "OutputTensor=f32[20,30,3,3]/[9,180,3,1]" +
           conv + pads + " GroupCount=1",
+      // The same of 1 x 1 cells: by parts of the depth; lines that go on one from the other, or of which every second place is read.
+      "CONVOLUTION InputTensor=f32[40,3,28,30]/[840,33600,30,1] FilterTensor=f32[21,3,28,30]/[840,17640,30,1] "
+      "OutputTensor=f32[40,21,1,1]/[1,40,1,1]" +
+          conv + none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[70,4,28,28]/[784,54880,28,1] FilterTensor=f32[90,4,14,14]/[196,17640,14,1] "
+      "OutputTensor=f32[70,90,1,1]/[1,70,1,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[0,0] "
+      "EndPadding=[0,0] GroupCount=1",
+      "CONVOLUTION InputTensor=f16[40,3,28,30] FilterTensor=f16[21,3,28,30] OutputTensor=f16[40,21,1,1]" + conv + none + " GroupCount=1",
+      // The same of channels by themselves: steps and dilations, more than one row and image, lines that fill no vector, an addition's
+      // place.
+      "CONVOLUTION InputTensor=f32[1,15,28,28] FilterTensor=f32[5,3,28,28] OutputTensor=f32[1,5,3,3]" + conv + pads + " GroupCount=5",
+      "CONVOLUTION InputTensor=f32[1,40,29,31]/[35960,899,31,1] FilterTensor=f32[20,2,15,16]/[240,4800,16,1] "
+      "OutputTensor=f32[1,20,3,3]/[1,9,3,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[1,1] "
+      "EndPadding=[1,1] GroupCount=20",
+      "CONVOLUTION InputTensor=f32[2,9,41,70] FilterTensor=f32[6,3,38,66] OutputTensor=f32[2,6,3,5] Mode=1 Direction=0 Strides=[2,3] "
+      "Dilations=[1,1] OutputPadding=[0,0] StartPadding=[1,4] EndPadding=[0,5] GroupCount=3 FusedActivation={ACTIVATION_RELU}",
+      "CONVOLUTION InputTensor=f32[1,6,31,5] FilterTensor=f32[3,2,11,4] OutputTensor=f32[1,3,5,2] Mode=1 Direction=0 Strides=[2,1] "
+      "Dilations=[3,1] OutputPadding=[0,0] StartPadding=[4,0] EndPadding=[4,0] GroupCount=3",
+      "CONVOLUTION InputTensor=f32[1,2,8,40] FilterTensor=f32[1,2,2,8] OutputTensor=f32[1,1,1,1] Mode=1 Direction=0 Strides=[1,1] "
+      "Dilations=[4294967295,1073741824] StartPadding=[2147483648,4294967295] EndPadding=[2147483640,3221225434] OutputPadding=[0,0] "
+      "GroupCount=1",
       // Lines of more than one piece; few long lines, cut into parts of one run and into runs.
       "MEAN_VARIANCE_NORMALIZATION1 InputTensor=f32[7,9001] ScaleTensor=f32[1,9001] BiasTensor=f32[1,9001] OutputTensor=f32[7,9001] "
       "Axes=[1] NormalizeVariance=1 Epsilon=0.001",
@@ -176,8 +205,25 @@ void LargeSizes(Suite& suite) {
   }
 }
 
+// What is infinite is in the sums that read it, and in no other, although planes are multiplied across the ends of their lines.
+void InfiniteCells(Suite& suite) {
+  const schema::OperatorDesc desc = Parse(
+      "CONVOLUTION InputTensor=f32[1,6,9,12] FilterTensor=f32[3,2,9,12] OutputTensor=f32[1,3,3,3] Mode=1 Direction=0 Strides=[1,1] "
+      "Dilations=[1,1] OutputPadding=[0,0] StartPadding=[1,1] EndPadding=[1,1] GroupCount=3");
+  for (const size_t at : {0, 11, 12, 8 * 12, 9 * 12 - 1})
+    for (const float value : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+      std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
+      std::memcpy(inputs[0].data() + at * sizeof(float), &value, sizeof(float));
+      bool compared = false;
+      const std::string difference = CompareKernels(desc, inputs, &compared);
+      if (!compared) throw Failure{"no fast kernel"};
+      if (!difference.empty()) throw Failure{difference + ": place " + std::to_string(at) + " is " + std::to_string(value)};
+    }
+}
+
 const bool kRegistered = [] {
   Register("fast against plain: sizes that are divided", LargeSizes);
+  Register("fast against plain: infinite cells of planes", InfiniteCells);
   return true;
 }();
 

@@ -40,7 +40,6 @@ ConvolutionGrid::ConvolutionGrid(const ConvolutionShape& shape, const GridDimens
     extent += dim_[d].out_stride * (dim_[d].count - 1);
   }
   grows_ &= shape.images == 1 || shape.out_image > extent;
-  packs_runs_ = dim_[2].count < 8 && dim_[2].taps.size() >= 8;
   images_ = shape.images;
   groups_ = shape.groups;
   rows_ = shape.rows;
@@ -58,6 +57,9 @@ void ConvolutionGrid::Choose(const ConvolutionShape& shape) {
   } else if (LineSums::Fits(shape, dim_)) {
     method_ = Method::Lines;
     lines_ = LineSums(shape, dim_, out_start_);
+  } else if (PlaneSums::Fits(shape, dim_)) {
+    method_ = Method::Planes;
+    planes_ = PlaneSums(dim_, out_start_);
   } else if (Pixels::Fits(shape, dim_)) {
     method_ = Method::Pixels;
     pixels_ = Pixels(shape, dim_, out_start_);
@@ -67,6 +69,13 @@ void ConvolutionGrid::Choose(const ConvolutionShape& shape) {
     method_ = Method::Direct;
   } else {
     method_ = Method::Product;
+    MergeTaps();
+    packs_runs_ = dim_[2].count < 8 && dim_[2].taps.size() >= 8;
+    is_one_place_ = IsFloat32(shape.in_type);
+    for (const GridDimension& d : dim_) {
+      is_one_place_ &= d.count == 1;
+      for (const Tap& tap : d.taps) is_one_place_ &= tap.offset >= 0 && tap.offset < d.in_size;
+    }
     product_ = PanelProduct(shape.groups, shape.rows, columns_, depth_, false, false);
   }
 }
@@ -91,6 +100,23 @@ void ConvolutionGrid::Merge() {
   }
 }
 
+// Joins the lines of taps of one output position that read lines which go on one from the other.
+void ConvolutionGrid::MergeTaps() {
+  GridDimension &outer = dim_[1], &inner = dim_[2];
+  const size_t lines = outer.taps.size(), places = inner.taps.size();
+  if (dim_[0].taps.size() != 1 || outer.count != 1 || inner.count != 1 || lines < 2 || cell_step_ == 0) return;
+  auto covers = [](const GridDimension& d) {  // each position is read by one tap, in their order
+    for (size_t t = 0; t < d.taps.size(); ++t)
+      if (d.taps[t].offset != static_cast<int64_t>(t)) return false;
+    return d.in_size == static_cast<int64_t>(d.taps.size());
+  };
+  if (!covers(outer) || !covers(inner) || outer.in_stride != inner.in_stride * inner.in_size) return;
+  inner.taps.resize(lines * places);
+  for (size_t t = 0; t < lines * places; ++t) inner.taps[t] = {cells_[t], static_cast<int64_t>(t)};
+  inner.in_size *= outer.in_size;
+  outer = GridDimension();
+}
+
 size_t ConvolutionGrid::ScratchBytes() const {
   switch (method_) {
     case Method::Nothing: return 0;
@@ -100,6 +126,7 @@ size_t ConvolutionGrid::ScratchBytes() const {
     case Method::Winograd: return winograd_.PreparedBytes() + winograd_.ScratchBytes();
     case Method::WinogradWeights: return winograd_weights_.ScratchBytes();
     case Method::Lines: return lines_.ScratchBytes();
+    case Method::Planes: return planes_.ScratchBytes();
     case Method::Pixels: return pixels_.PreparedBytes() + pixels_.ScratchBytes();
   }
   return 0;
@@ -315,6 +342,7 @@ void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& 
     case Method::Flat: return RunFlat(shape, arguments, PacksFlat() ? filter : nullptr);
     case Method::WinogradWeights: return winograd_weights_.Run(shape, arguments, scratch);
     case Method::Lines: return lines_.Run(shape, arguments, scratch);
+    case Method::Planes: return planes_.Run(shape, arguments, scratch);
     case Method::Winograd:
       if (!prepared) PrepareWinograd(shape, arguments, arguments.scratch);
       return winograd_.Run(shape, arguments, prepared ? filter : scratch, scratch + winograd_.PreparedBytes() / sizeof(float));

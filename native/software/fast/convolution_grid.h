@@ -8,6 +8,7 @@
 #include "convolution_shape.h"
 #include "convolution_winograd.h"
 #include "panel_product.h"
+#include "plane_sums.h"
 #include "winograd_weights.h"
 
 namespace dxtensor::software::fast {
@@ -75,6 +76,7 @@ class ConvolutionGrid {
   };
 
   void Merge();
+  void MergeTaps();
   void Choose(const ConvolutionShape& shape);
   void RunNothing(const ConvolutionShape& shape, const KernelArguments& arguments) const;
   int Stretches(int64_t first, int64_t columns, Stretch* stretches) const;
@@ -82,6 +84,8 @@ class ConvolutionGrid {
   void RunDirect(const ConvolutionShape& shape, const KernelArguments& arguments) const;
   void PackStretches(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t width, int64_t k,
                      int64_t depth, float* to) const;
+  void PackImages(const ConvolutionShape& shape, const float* in, int64_t columns, int64_t width, int64_t k, int64_t depth,
+                  float* to) const;
   void PackRuns(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t columns, int64_t width,
                 int64_t k, int64_t depth, float* to) const;
 
@@ -91,13 +95,14 @@ class ConvolutionGrid {
   std::vector<int64_t> cells_;  // of all taps
   int64_t cell_step_ = 0;       // between neighbouring taps; 0 when they are not evenly spaced
   bool evenly_through_channels_ = false;
-  bool grows_ = false;  // output offsets grow with the column
-  bool packs_runs_ = false;
-  enum class Method { Nothing, Product, Direct, Flat, Winograd, WinogradWeights, Lines, Pixels } method_ = Method::Nothing;
+  bool grows_ = false;                              // output offsets grow with the column
+  bool packs_runs_ = false, is_one_place_ = false;  // one output position of each image, whose taps all hit, in float32
+  enum class Method { Nothing, Product, Direct, Flat, Winograd, WinogradWeights, Lines, Planes, Pixels } method_ = Method::Nothing;
   Flat flat_;
   Winograd winograd_;
   WinogradWeights winograd_weights_;
   LineSums lines_;
+  PlaneSums planes_;
   Pixels pixels_;
   int64_t images_ = 0, groups_ = 0, rows_ = 0, channels_ = 0;
   PanelProduct product_;

@@ -18,16 +18,6 @@ constexpr int64_t kTurnedFloats = 1 << 14;  // that stay in the cache
 constexpr int64_t kMostLines = 64;          // that are turned at once
 constexpr int64_t kPieceWork = 500000;      // multiply-adds
 
-int64_t StepOf(const GridDimension& d) { return d.taps.size() > 1 ? d.taps[1].offset - d.taps[0].offset : 1; }
-
-// Places of a line, in the order of memory, that read inputs at one distance from each other.
-bool IsLine(const GridDimension& d) {
-  const int64_t step = StepOf(d);
-  for (size_t i = 1; i < d.taps.size(); ++i)
-    if (d.taps[i].cell != d.taps[0].cell + static_cast<int64_t>(i) || d.taps[i].offset != d.taps[i - 1].offset + step) return false;
-  return step >= 1;
-}
-
 // First and last position of the input that any tap of any output reads.
 std::pair<int64_t, int64_t> ReachOf(const GridDimension& d) {
   int64_t least = d.taps[0].offset, most = least;

@@ -10,6 +10,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int64_t kMostRun = 384;  // depth of a block of panels
+constexpr int64_t kLongRun = 48;   // whose rest beyond whole vectors is turned one by one
 
 void LoadFloats(DML_TENSOR_DATA_TYPE type, float* to, const uint8_t* from, int64_t stride, int64_t n) {
   if (IsFloat32(type) && stride == 1) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
@@ -108,13 +109,34 @@ void ConvolutionGrid::PackStretches(const ConvolutionShape& shape, const uint8_t
   }
 }
 
+// The same where each column is an image: runs of taps of all images together.
+void ConvolutionGrid::PackImages(const ConvolutionShape& shape, const float* in, int64_t columns, int64_t width, int64_t k, int64_t depth,
+                                 float* to) const {
+  const auto nx = static_cast<int64_t>(dim_[2].taps.size()), ny = static_cast<int64_t>(dim_[1].taps.size());
+  const int64_t step = nx > 1 ? (dim_[2].taps[1].offset - dim_[2].taps[0].offset) * dim_[2].in_stride : 1;
+  const bool turns_at_once = step == 1 && nx >= kLongRun;
+  alignas(64) float lines[32 * kMostRun];
+  for (int64_t done = 0; done < depth;) {
+    const int64_t at = k + done, channel = at / taps_, tap = at % taps_, n = std::min(nx - tap % nx, depth - done);
+    const float* from = in + channel * shape.in_channel + dim_[2].taps[static_cast<size_t>(tap % nx)].offset * dim_[2].in_stride +
+                        dim_[1].taps[static_cast<size_t>(tap / nx % ny)].offset * dim_[1].in_stride +
+                        dim_[0].taps[static_cast<size_t>(tap / nx / ny)].offset * dim_[0].in_stride;
+    if (turns_at_once) Table().pack_rows(to + done * width, width, columns, from, shape.in_image, 1, n);
+    else Table().copy_rows(lines + done, kMostRun, from, shape.in_image, step, columns, n);
+    done += n;
+  }
+  if (!turns_at_once) Table().pack_rows(to, width, columns, lines, kMostRun, 1, depth);
+}
+
 // Columns of the panel one after the other, then turned: what one output position reads through neighbouring taps lies side by side.
 void ConvolutionGrid::PackRuns(const ConvolutionShape& shape, const uint8_t* in, const Stretch* stretches, int count, int64_t columns,
                                int64_t width, int64_t k, int64_t depth, float* to) const {
   const auto nx = static_cast<int64_t>(dim_[2].taps.size()), ny = static_cast<int64_t>(dim_[1].taps.size());
   const auto pack_lines = Table().pack_lines;
-  alignas(64) float lines[32 * kMostRun];
   if (columns < width) std::memset(to, 0, static_cast<size_t>(width * depth) * sizeof(float));
+  if (is_one_place_)
+    return PackImages(shape, reinterpret_cast<const float*>(in) + stretches[0].image * shape.in_image, columns, width, k, depth, to);
+  alignas(64) float lines[32 * kMostRun];
   const int64_t tap_step = nx > 1 ? dim_[2].taps[1].offset - dim_[2].taps[0].offset : 1;
   const int64_t line_step = tap_step * dim_[2].in_stride;
   const bool plain = IsFloat32(shape.in_type) && line_step == 1;

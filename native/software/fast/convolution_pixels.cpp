@@ -18,6 +18,7 @@ constexpr int64_t kTaskWork = 100000;                    // multiply-adds
 constexpr int64_t kTasksPerThread = 8;                   // so that one that is held up leaves some to others
 constexpr int64_t kFewColumns = 256, kWorkPerTurn = 90;  // multiply-adds for each element that is turned
 constexpr int kFewRows = 8;                              // of a tile of a product
+constexpr int64_t kLeastPixels = 4;                      // of a line: tiles of fewer load more than they multiply
 constexpr int64_t kPackedFloats = 1 << 14;               // that are turned at once
 constexpr double kCyclesPerCopy = 0.5;                   // of a float
 constexpr int64_t kFewChannels = 8;                      // whose taps of a line are joined
@@ -32,6 +33,7 @@ bool GainsByTurns(const ConvolutionShape& shape, const GridDimension& y, const G
   const int64_t turned = shape.channels * y.in_size * x.in_size + shape.rows * columns;
   const int64_t computed = RoundUp(shape.rows, Table().width);  // of which few rows leave much unused
   const bool gains = columns <= kFewColumns || x.in_step > 1 || Table().tile_rows < kFewRows;
+  if (shape.images > 1 && x.count < kLeastPixels) return false;
   return shape.groups == 1 && gains && computed * 4 <= shape.rows * 5 && shape.rows * columns * depth >= kWorkPerTurn * turned;
 }
 bool WritesPixels(const ConvolutionShape& shape, const GridDimension& y, const GridDimension& x) {

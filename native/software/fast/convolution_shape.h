@@ -71,6 +71,16 @@ inline int64_t PixelStep(int64_t channels, int64_t step = 1) {
 
 inline bool IsFloat32(DML_TENSOR_DATA_TYPE type) { return type == DML_TENSOR_DATA_TYPE_FLOAT32; }
 
+// How far apart neighbouring taps read.
+inline int64_t StepOf(const GridDimension& d) { return d.taps.size() > 1 ? d.taps[1].offset - d.taps[0].offset : 1; }
+// Whether taps lie `cell_step` apart in memory, in their order, and read inputs at one distance from each other.
+inline bool IsLine(const GridDimension& d, int64_t cell_step = 1) {
+  const int64_t step = StepOf(d);
+  for (size_t i = 1; i < d.taps.size(); ++i)
+    if (d.taps[i].cell != d.taps[i - 1].cell + cell_step || d.taps[i].offset != d.taps[i - 1].offset + step) return false;
+  return step >= 1;
+}
+
 // Columns [first, last) of a line of `length` for which position start + column * step lies in [0, size).
 inline void Clip(int64_t start, int64_t step, int64_t size, int64_t length, int64_t* first, int64_t* last) {
   if (step == 1) {  // without a division

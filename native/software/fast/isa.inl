@@ -56,6 +56,7 @@ const IsaTable& DX_TABLE() {
                                  WinogradGradient,
                                  WinogradWeights,
                                  TapsLine,
+                                 Dots,
                                  MaxRows,
                                  SumRows,
                                  MaxPlaces,

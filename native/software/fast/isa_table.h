@@ -158,6 +158,8 @@ struct IsaTable {
 
   // out[i] = bias + the sum of weights[t] * in[i + offsets[t]]; reads and writes whole vectors.
   void (*taps_line)(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias, int64_t n);
+  // sums[j] += the sum of a[i] * x[i + offsets[j]] for n elements, in whole vectors.
+  void (*dots)(float* sums, const float* a, const float* x, const int64_t* offsets, int64_t count, int64_t n);
   // Pooling in two steps: line[i] is the fold of `start` and x[rows[r] + i]; out[i] that of `lowest` and line[i * step + cell * dilation],
   // or their sum divided by counts[i] * rows. The second step reads `line` for whole vectors of places.
   void (*max_rows)(float* line, const float* x, const int64_t* rows, int count, float start, int64_t n);

@@ -79,6 +79,28 @@ static void TapsLine(float* out, const float* in, const int32_t* offsets, const 
   for (; i < n; i += kWidth) AddTaps<1>(out + i, in + i, offsets, weights, taps, bias);
 }
 
+// The same turned round: sums[j] += the products of a with x + offsets[j], for whole vectors up to n.
+template <int kCount>
+DX_INLINE void AddDots(float* sums, const float* a, const float* x, const int64_t* offsets, int64_t n) {
+  VF s[kCount] = {};
+  const float* from[kCount];
+  for (int j = 0; j < kCount; ++j) from[j] = x + offsets[j];
+  for (int64_t i = 0; i < n; i += kWidth) {
+    const VF value = LoadF(a + i);
+#if defined(__GNUC__)
+#pragma GCC unroll 9
+#endif
+    for (int j = 0; j < kCount; ++j) s[j] += value * LoadF(from[j] + i);
+  }
+  for (int j = 0; j < kCount; ++j) sums[j] += SumOf(s[j]);
+}
+static void Dots(float* sums, const float* a, const float* x, const int64_t* offsets, int64_t count, int64_t n) {
+  int64_t j = 0;
+  for (; j + 9 <= count; j += 9) AddDots<9>(sums + j, a, x, offsets + j, n);
+  for (; j + 3 <= count; j += 3) AddDots<3>(sums + j, a, x, offsets + j, n);
+  for (; j < count; ++j) AddDots<1>(sums + j, a, x, offsets + j, n);
+}
+
 // Pooling: first along the columns of a window, then along a line that has what lies outside on both sides.
 struct LargerOf {
   static VF Join(VF value, VF top) {  // the other operand where one is NaN, as `value > top ? value : top`

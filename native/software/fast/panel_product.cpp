@@ -21,6 +21,9 @@ constexpr int64_t kMostSums = 384 * 256;                  // that a task keeps u
 constexpr int64_t kNarrow = 2, kFewRows = 8;              // tiles, and rows of a tile, up to which A is read where it lies
 constexpr int64_t kSmallB = 1 << 13;                      // floats that stay in the first cache level without packing
 constexpr double kTaskWork = 1e6;                         // multiply-adds that are worth a task of their own
+constexpr int64_t kDeep = 4;                              // depth of a product by its rows and columns, from which on it is divided
+constexpr int64_t kPartsPerThread = 4;                    // so that one that is held up leaves some to others
+constexpr int64_t kMostPartSums = 1 << 20;                // floats
 
 }  // namespace
 
@@ -37,10 +40,17 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
   const double work = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t threads = ThreadPool::Get().size();
   const auto wanted = threads > 1 ? std::clamp(static_cast<int64_t>(work / kTaskWork), int64_t{1}, threads) : 1;
+  // What is much deeper than it is high and wide is divided there: then none of it is packed twice.
+  if (wanted > 1 && batch < wanted && k >= kDeep * (m + n)) {
+    const int64_t blocks = DivideUp(k, k_block_);
+    parts_ = std::min({blocks, DivideUp(wanted * kPartsPerThread, batch), kMostPartSums / (batch * m * PartStep())});
+    parts_ = parts_ < DivideUp(wanted, batch) ? 1 : DivideUp(blocks, DivideUp(blocks, parts_));
+    k_part_ = DivideUp(blocks, parts_) * k_block_;
+  }
   // Parts for the threads, as square as can be, rows rather than columns. Each thread packs for itself what it needs: to fetch it
   // from another processor's cache is dearer.
   int64_t m_parts = 1, n_parts = 1;
-  while (batch * m_parts * n_parts < wanted) {
+  while (batch * parts_ * m_parts * n_parts < wanted) {
     const bool splits_m = m >= 2 * m_parts * kLeastRows && (m * n_parts >= n * m_parts || n < 2 * n_parts * kLeastColumns);
     if (splits_m) ++m_parts;
     else if (n >= 2 * n_parts * kLeastColumns) ++n_parts;
@@ -62,10 +72,10 @@ PanelProduct::PanelProduct(int64_t batch, int64_t m, int64_t n, int64_t k, bool 
   n_blocks_ = static_cast<int64_t>(n_edges_.size());
   n_edges_.push_back(n);
   shares_a_ = (Table().tile_rows < kFewRows ? DivideUp(n, n_block_) : n_blocks_) >= kSharing || (same_a && batch > 1);
-  accumulates_ = !direct && k > k_block_;
+  accumulates_ = !direct && k > k_block_ && parts_ == 1;
   if (accumulates_) m_block_ = std::min(m_block_, RoundUp(kMostSums / n_block_, rows_));
   m_blocks_ = DivideUp(m, m_block_);
-  const int64_t tasks = batch * n_blocks_ * m_blocks_;
+  const int64_t tasks = batch * parts_ * n_blocks_ * m_blocks_;
   grain_ = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(tasks) * kTaskWork / std::max(work, 1.0)), 1, tasks);
   tries_direct_b_ = m <= 2 * rows_ || k * n <= kSmallB;
 }
@@ -74,8 +84,10 @@ size_t PanelProduct::ScratchBytes() const {
   if (batch_ == 0) return 0;
   const int64_t own =
       k_block_ * n_block_ + (shares_a_ ? 0 : RoundUp(a_block_ * k_block_, 16)) + (accumulates_ ? RoundUp(m_block_, rows_) * n_block_ : 0);
-  return static_cast<size_t>((shares_a_ ? SharedFloats() : 0) + own * ThreadPool::Get().size()) * sizeof(float);
+  return static_cast<size_t>((shares_a_ ? SharedFloats() : 0) + PartFloats() + own * ThreadPool::Get().size()) * sizeof(float);
 }
+
+int64_t PanelProduct::PartStep() const { return RoundUp(n_, width_); }
 
 int64_t PanelProduct::SharedFloats() const { return RoundUp((same_a_ ? 1 : batch_) * m_ * k_, 16); }
 
@@ -98,23 +110,50 @@ void PanelProduct::Prepare(const PanelSource& source, uint8_t* to) const {
 
 void PanelProduct::Run(const PanelSource& source, uint8_t* scratch, const uint8_t* prepared) const {
   ThreadPool& pool = ThreadPool::Get();
-  const int64_t shared_bytes = shares_a_ ? SharedFloats() * static_cast<int64_t>(sizeof(float)) : 0;
-  const int64_t own_bytes = (static_cast<int64_t>(ScratchBytes()) - shared_bytes) / pool.size();
+  auto* floats = reinterpret_cast<float*>(scratch);
+  float* part_sums = floats + (shares_a_ ? SharedFloats() : 0);
+  float* own = part_sums + PartFloats();
+  const int64_t own_floats = (static_cast<int64_t>(ScratchBytes() / sizeof(float)) - (own - floats)) / pool.size();
   if (shares_a_ && !prepared) Prepare(source, scratch);
-  const auto* shared = reinterpret_cast<const float*>(prepared ? prepared : shares_a_ ? scratch : nullptr);
-  pool.ParallelFor(0, batch_ * n_blocks_ * m_blocks_, grain_, [&](int64_t first, int64_t last, int slot) {
-    for (int64_t task = first; task < last; ++task)
-      RunTask(source, task, shared, reinterpret_cast<float*>(scratch + shared_bytes + slot * own_bytes));
+  const float* shared = prepared ? reinterpret_cast<const float*>(prepared) : shares_a_ ? floats : nullptr;
+  pool.ParallelFor(0, batch_ * parts_ * n_blocks_ * m_blocks_, grain_, [&](int64_t first, int64_t last, int slot) {
+    for (int64_t task = first; task < last; ++task) RunTask(source, task, shared, own + slot * own_floats, part_sums);
+  });
+  if (parts_ > 1) JoinParts(source, part_sums);
+}
+
+// Adds the sums of all parts, and hands them back.
+void PanelProduct::JoinParts(const PanelSource& source, const float* part_sums) const {
+  const int64_t panels = DivideUp(m_, rows_), tiles = DivideUp(n_, width_), step = PartStep();
+  const int64_t grain = std::max<int64_t>(1, 20000 / (parts_ * rows_ * width_));
+  const bool needs_store = source.NeedsStore();
+  ThreadPool::Get().ParallelFor(0, batch_ * panels * tiles, grain, [&](int64_t first, int64_t last, int) {
+    alignas(64) float sums[kMostTileFloats];
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t n = i % tiles * width_, m = i / tiles % panels * rows_, batch = i / tiles / panels;
+      const int64_t rows = std::min(rows_, m_ - m), columns = std::min(width_, n_ - n);
+      for (int64_t r = 0; r < rows; ++r) {
+        const float* of_part = part_sums + (batch * parts_ * m_ + m + r) * step + n;
+        std::memcpy(sums + r * width_, of_part, static_cast<size_t>(width_) * sizeof(float));
+        for (int64_t part = 1; part < parts_; ++part) Table().axpy(sums + r * width_, of_part + part * m_ * step, 1, width_);
+      }
+      int64_t stride = 0;
+      float* c = needs_store ? nullptr : source.DirectC(batch, m, n, columns, &stride);
+      if (!c) source.Store(batch, m, rows, n, columns, sums, width_);
+      for (int64_t r = 0; c && r < rows; ++r) std::memcpy(c + r * stride, sums + r * width_, static_cast<size_t>(columns) * sizeof(float));
+    }
   });
 }
 
 // `shared`: A in panels, or null: then the task packs what it needs of it.
-void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float* shared, float* own) const {
+void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float* shared, float* own, float* part_sums) const {
   const IsaTable& table = Table();
-  const int64_t batch = task / (n_blocks_ * m_blocks_), within = task % (n_blocks_ * m_blocks_);
+  const int64_t part = task / (n_blocks_ * m_blocks_), batch = part / parts_, within = task % (n_blocks_ * m_blocks_);
   const int64_t m_first = within / n_blocks_ * m_block_, m_last = std::min(m_, m_first + m_block_);
   const int64_t n_first = n_edges_[static_cast<size_t>(within % n_blocks_)], n_last = n_edges_[static_cast<size_t>(within % n_blocks_) + 1];
+  const int64_t k_first = part % parts_ * k_part_, k_last = parts_ > 1 ? std::min(k_, k_first + k_part_) : k_;
   const bool needs_store = source.NeedsStore();
+  float* part_c = parts_ > 1 ? part_sums + part * m_ * PartStep() : nullptr;
   float* b_block = own;
   float* own_a = own + k_block_ * n_block_;
   float* sums = own_a + (shares_a_ ? 0 : RoundUp(a_block_ * k_block_, 16));
@@ -122,9 +161,9 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
   const bool narrow = columns_of_block <= kNarrow * width_ || table.tile_rows < kFewRows;
   alignas(64) float local[kMostTileFloats];
 
-  for (int64_t k = 0; k < k_; k += k_block_) {
-    const int64_t count = std::min(k_block_, k_ - k);
-    const bool first = k == 0, last = k + count == k_;
+  for (int64_t k = k_first; k < k_last; k += k_block_) {
+    const int64_t count = std::min(k_block_, k_last - k);
+    const bool first = k == k_first, last = k + count == k_last;
     const float* shared_a = shared ? shared + ((same_a_ ? 0 : batch) * k_ + k) * m_ : nullptr;
     // A block that is used by few rows is better read where it lies.
     int64_t direct_stride = 0;
@@ -159,6 +198,10 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
             if (direct_a) table.strided_tiles[rows - 1](count, a, a_stride, b, b_stride, c, c_stride, !first);
             else table.tiles[rows - 1](count, a, b, b_stride, c, c_stride, !first, next, next_step);
           };
+          if (part_c) {
+            multiply(part_c + m * PartStep() + n, PartStep());
+            continue;
+          }
           int64_t stride = width_;
           float* c = source.DirectC(batch, m, n, columns, &stride);
           if (c && columns == width_) {

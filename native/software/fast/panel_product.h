@@ -44,12 +44,16 @@ class PanelProduct {
 
  private:
   int64_t SharedFloats() const;
-  void RunTask(const PanelSource& source, int64_t task, const float* shared, float* own) const;
+  int64_t PartStep() const;  // of a row of a part's sums
+  int64_t PartFloats() const { return parts_ > 1 ? batch_ * parts_ * m_ * PartStep() : 0; }
+  void RunTask(const PanelSource& source, int64_t task, const float* shared, float* own, float* part_sums) const;
+  void JoinParts(const PanelSource& source, const float* part_sums) const;
 
   int64_t batch_ = 0, m_ = 0, n_ = 0, k_ = 0;
   int64_t k_block_ = 0, n_block_ = 0, m_block_ = 0, n_blocks_ = 0, m_blocks_ = 0;
-  int64_t rows_ = 0, width_ = 0;  // of a tile
-  int64_t a_block_ = 0;           // rows of A that are multiplied by a panel of B after the other
+  int64_t rows_ = 0, width_ = 0;    // of a tile
+  int64_t a_block_ = 0;             // rows of A that are multiplied by a panel of B after the other
+  int64_t parts_ = 1, k_part_ = 0;  // of the depth, each with sums of its own
   int64_t grain_ = 1;
   std::vector<int64_t> n_edges_;  // where the blocks of columns begin, and n
   bool shares_a_ = false, same_a_ = false, accumulates_ = false, tries_direct_b_ = false;
