@@ -53,13 +53,15 @@ bool ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   f.step_x = x.count > 1 ? x.in_step : 1;
   if (f.step_y > kMostStep || f.step_x > kMostStep) return false;
   const bool steps = f.step_y > 1 || f.step_x > 1;
-  f.single = rows_ == 1 && channels_ == 1 && taps_ >= 4 && taps_ <= kMostTaps;
+  // Few taps are worth it where the outputs, a gradient's, are some of each line.
+  const bool spreads = x.count > 1 && x.out_stride != 1;
+  f.single = rows_ == 1 && channels_ == 1 && (taps_ >= 4 || spreads) && taps_ <= kMostTaps;
   f.copies = shape.in_type != DML_TENSOR_DATA_TYPE_FLOAT32 || !reach_y.Inside(y) || !reach_x.Inside(x) ||
              (x.in_size > 1 && x.in_stride != 1) || (y.in_size > 1 && y.in_stride < x.in_size) || steps || f.single;
   f.pitch = y.in_size > 1 ? y.in_stride : x.count;
   f.copies |= (y.count - 1) * f.pitch + x.count < width;  // would read over the end
   if (f.copies) {
-    if (taps_ < 4 && !steps) return false;
+    if (taps_ < 4 && !steps && !f.single) return false;
     f.left = std::max<int64_t>(0, -reach_x.least);
     const int64_t right = std::max<int64_t>(0, x.count + reach_x.most - x.in_size);
     f.pitch = steps ? x.count + (f.left + reach_x.most) / f.step_x : std::max(x.in_size + std::max(f.left, right), x.count);
@@ -258,7 +260,7 @@ void ConvolutionGrid::RunFlatLine(const ConvolutionShape& shape, const KernelArg
                   last - first);
     }
   shape.Activate(arguments, line, end - start);
-  const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
+  const bool stores_lines = IsFloat32(shape.out_type);
   for (int64_t at_y = start / flat_.pitch; at_y * flat_.pitch < end; ++at_y) {
     const int64_t first = std::max<int64_t>(0, start - at_y * flat_.pitch), last = std::min(x.count, end - at_y * flat_.pitch);
     if (first >= last) continue;
@@ -266,7 +268,7 @@ void ConvolutionGrid::RunFlatLine(const ConvolutionShape& shape, const KernelArg
     const int64_t to = out + at_y * y.out_stride + first * x.out_stride;
     if (stores_lines && first == 0 && last == x.count) {  // and all whole lines that follow
       const int64_t lines = std::max<int64_t>(1, std::min(y.count, (end - x.count) / flat_.pitch + 1) - at_y);
-      table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, y.out_stride, from, flat_.pitch, 1, lines, x.count);
+      table.spread_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, y.out_stride, x.out_stride, from, flat_.pitch, lines, x.count);
       at_y += lines - 1;
     } else {
       table.store(shape.out_type, arguments.outputs[0] + to * shape.out_bytes, reinterpret_cast<const uint8_t*>(from), x.out_stride,
@@ -341,15 +343,14 @@ void ConvolutionGrid::StoreFlat(const ConvolutionShape& shape, const KernelArgum
       column += std::min(flat_.pitch - at_x, end - column);
     }
   shape.Activate(arguments, sums, rows * width);
-  const bool stores_lines = shape.out_type == DML_TENSOR_DATA_TYPE_FLOAT32 && (x.out_stride == 1 || x.count == 1);
   for (int64_t column = tile * width; column < end;) {
     const int64_t at_y = column / flat_.pitch, at_x = column % flat_.pitch;
     const int64_t n = std::min(x.count - at_x, end - column);
     if (n > 0) {
       const int64_t to = out_start_ + plane / groups_ * shape.out_image + row * shape.out_row + at_y * y.out_stride + at_x * x.out_stride;
       const float* from = sums + column - start;
-      if (stores_lines) {
-        table.copy_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, from, width, 1, rows, n);
+      if (IsFloat32(shape.out_type)) {
+        table.spread_rows(reinterpret_cast<float*>(arguments.outputs[0]) + to, shape.out_row, x.out_stride, from, width, rows, n);
       } else {
         for (int64_t r = 0; r < rows; ++r)
           table.store(shape.out_type, arguments.outputs[0] + (to + r * shape.out_row) * shape.out_bytes,

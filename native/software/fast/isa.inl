@@ -46,6 +46,7 @@ const IsaTable& DX_TABLE() {
                                  kTapsTiles,
                                  AllPixelTiles(std::make_integer_sequence<int, kMostPixelVectors>()),
                                  CopyRows,
+                                 SpreadRows,
                                  EndTile,
                                  PackRows,
                                  PackLines,

@@ -135,6 +135,8 @@ struct IsaTable {
   PixelTiles pixel_tiles;
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
+  // to[r * to_stride + i * step] = from[r * from_stride + i] for r < rows, i < n.
+  void (*spread_rows)(float* to, int64_t to_stride, int64_t step, const float* from, int64_t from_stride, int64_t rows, int64_t n);
   // The first n of each row of a tile, ended; `to` may be `sums`.
   void (*end_tile)(float* to, int64_t to_stride, const float* sums, int64_t sums_stride, const TileEnd& end, int64_t rows, int64_t n);
   // to[j * to_stride + i] = from[i * row_stride + j * column_stride] for i < height, j < n.

@@ -67,6 +67,25 @@ DX_INLINE VF EvenOf(VF low, VF high) {
 #endif
 }
 DX_INLINE VF LoadEven(const float* p) { return EvenOf(LoadF(p), LoadF(p + kWidth)); }
+// The first `count` lanes to every second place, which touches no other.
+DX_INLINE void StoreEven(float* p, VF x, int64_t count) {
+  if (count > kWidth) count = kWidth;
+#if DX_ISA == 2
+  const __m512i low = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  const __m512i high = _mm512_setr_epi32(8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
+  const uint32_t places = 0x55555555u & static_cast<uint32_t>((uint64_t{1} << (2 * count)) - 1);
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>(places), _mm512_permutexvar_ps(low, (__m512)x));
+  if (count > 8) _mm512_mask_storeu_ps(p + kWidth, static_cast<__mmask16>(places >> 16), _mm512_permutexvar_ps(high, (__m512)x));
+#elif DX_ISA == 1
+  const __m256i even = _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0);
+  const __m256 low = _mm256_permutevar8x32_ps((__m256)x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+  const __m256 high = _mm256_permutevar8x32_ps((__m256)x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
+  _mm256_maskstore_ps(p, _mm256_and_si256(even, LanesBelow(2 * count)), low);
+  if (count > 4) _mm256_maskstore_ps(p + kWidth, _mm256_and_si256(even, LanesBelow(2 * count - kWidth)), high);
+#else
+  for (int64_t i = 0; i < count; ++i) p[2 * i] = x[i];
+#endif
+}
 DX_INLINE VF LoadEvery(const float* p, int64_t step, int64_t count) {
   if (step == 1) return LoadSome(p, count);
   if (count > kWidth) count = kWidth;

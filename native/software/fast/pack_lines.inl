@@ -48,6 +48,16 @@ static void CopyRows(float* to, int64_t to_stride, const float* from, int64_t fr
   }
 }
 
+static void SpreadRows(float* to, int64_t to_stride, int64_t step, const float* from, int64_t from_stride, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
+    if (step == 1 || n == 1) CopyRows(to, 0, from, 0, 1, 1, n);
+    else if (step == 2)
+      for (int64_t i = 0; i < n; i += kWidth) StoreEven(to + 2 * i, LoadSome(from + i, n - i), n - i);
+    else
+      for (int64_t i = 0; i < n; ++i) to[i * step] = from[i];
+  }
+}
+
 // One input channel, one output channel: out[i] = bias + the taps' weights times in[i + offset], for whole vectors up to n.
 template <int kVectors>
 DX_INLINE void AddTaps(float* out, const float* in, const int32_t* offsets, const float* weights, int64_t taps, float bias) {
