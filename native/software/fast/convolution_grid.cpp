@@ -11,6 +11,7 @@ namespace dxtensor::software::fast {
 namespace {
 
 constexpr int kMostStretches = 32;  // one for each column of a panel
+constexpr int64_t kWrittenAtOnce = 20000;
 
 }  // namespace
 
@@ -355,6 +356,7 @@ void ConvolutionGrid::Run(const ConvolutionShape& shape, const KernelArguments& 
 // No cell of the filter meets this grid: nothing but bias and activation.
 void ConvolutionGrid::RunNothing(const ConvolutionShape& shape, const KernelArguments& arguments) const {
   const GridSource source(*this, shape, arguments);
+  if (!source.NeedsStore() && IsFloat32(shape.out_type)) return WriteZeros(shape, arguments);
   const int64_t rows = Table().tile_rows, width = Table().tile_columns;
   for (int64_t group = 0; group < shape.groups; ++group)
     for (int64_t m = 0; m < shape.rows; m += rows)
@@ -362,6 +364,21 @@ void ConvolutionGrid::RunNothing(const ConvolutionShape& shape, const KernelArgu
         alignas(64) float tile[kMostTileFloats] = {};
         source.Store(group, m, std::min(rows, shape.rows - m), n, std::min(width, columns_ - n), tile, width);
       }
+}
+
+void ConvolutionGrid::WriteZeros(const ConvolutionShape& shape, const KernelArguments& arguments) const {
+  constexpr int64_t kZeros = 512;
+  alignas(64) static const float zeros[kZeros] = {};
+  const GridDimension &z = dim_[0], &y = dim_[1], &x = dim_[2];
+  const int64_t rows = shape.groups * shape.rows, grain = std::max<int64_t>(1, kWrittenAtOnce / (z.count * y.count * x.count));
+  ThreadPool::Get().ParallelFor(0, shape.images * rows, grain, [&](int64_t first, int64_t last, int) {
+    for (int64_t plane = first; plane < last; ++plane)
+      for (int64_t at_z = 0; at_z < z.count; ++at_z)
+        for (int64_t at_x = 0; at_x < x.count; at_x += kZeros)
+          Table().spread_rows(reinterpret_cast<float*>(arguments.outputs[0]) + out_start_ + plane / rows * shape.out_image +
+                                  plane % rows * shape.out_row + at_z * z.out_stride + at_x * x.out_stride,
+                              y.out_stride, x.out_stride, zeros, 0, y.count, std::min(kZeros, x.count - at_x));
+  });
 }
 
 }  // namespace dxtensor::software::fast

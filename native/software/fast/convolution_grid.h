@@ -79,6 +79,7 @@ class ConvolutionGrid {
   void MergeTaps();
   void Choose(const ConvolutionShape& shape);
   void RunNothing(const ConvolutionShape& shape, const KernelArguments& arguments) const;
+  void WriteZeros(const ConvolutionShape& shape, const KernelArguments& arguments) const;
   int Stretches(int64_t first, int64_t columns, Stretch* stretches) const;
   Reach ReachOf(const Stretch& stretch, int64_t tap) const;
   void RunDirect(const ConvolutionShape& shape, const KernelArguments& arguments) const;
