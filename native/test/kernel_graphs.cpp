@@ -119,7 +119,7 @@ class GraphMaker {
         known_[Up(known_.size() > 6 ? static_cast<uint32_t>(known_.size()) - 6 : 0, static_cast<uint32_t>(known_.size()) - 1)];
     const TensorDesc view = View(known);
     const std::vector<uint32_t> sizes = SizesOf(view);
-    switch (Up(0, 10)) {
+    switch (Up(0, 13)) {
       case 0:
       case 1:
       case 2: {
@@ -175,11 +175,18 @@ class GraphMaker {
         Set(tanh, "OutputTensor", Output(result));
         return Finish(std::move(tanh), {product.value});
       }
-      case 7: {
+      case 7:
+      case 11: {
         std::vector<uint32_t> reduced = sizes;
-        const uint32_t axis = Up(0, view.rank - 1);
-        reduced[axis] = 1;
-        OperatorDesc desc = Parse("REDUCE Function=2 Axes=[" + std::to_string(axis) + "]");
+        std::string axes;
+        const bool sums = Up(0, 3) > 0;  // over what enumerates rows, too
+        const uint32_t first = sums ? 0 : Up(0, view.rank - 1), last = sums ? Up(0, view.rank - 1) : first;
+        for (uint32_t axis = first; axis <= last; ++axis) {
+          if (axis > first && axis < last && Up(0, 2) == 0) continue;
+          reduced[axis] = 1;
+          axes += (axes.empty() ? "" : ",") + std::to_string(axis);
+        }
+        OperatorDesc desc = Parse(std::string("REDUCE Function=") + (sums ? "10" : "2") + " Axes=[" + axes + "]");
         Set(desc, "InputTensor", view);
         Set(desc, "OutputTensor", Output(reduced));
         return Finish(std::move(desc), {known.value});
@@ -200,7 +207,32 @@ class GraphMaker {
         Set(desc, "OutputTensor", Output(small));
         return Finish(std::move(desc), {known.value});
       }
-      case 9: return AddConvolution();
+      case 9:
+      case 12: return AddConvolution();
+      case 10: {  // what is normalised along the last dimension, and its gradient
+        std::vector<uint32_t> lines = sizes;
+        lines.back() = 1;
+        const Known scale = AddInput(lines, false), shift = AddInput(lines, false);
+        OperatorDesc norm = Parse("BATCH_NORMALIZATION_TRAINING Epsilon=2");
+        Set(norm, "InputTensor", view);
+        Set(norm, "OutputTensor", Output(sizes));
+        Set(norm, "ScaleTensor", scale.tensor);
+        Set(norm, "BiasTensor", shift.tensor);
+        for (const char* name : {"OutputMeanTensor", "OutputVarianceTensor"})
+          Set(norm, name, MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, lines));
+        Finish(std::move(norm), {known.value, scale.value, shift.value, -1});
+        const std::vector<Known> made(known_.end() - 3, known_.end());
+        OperatorDesc grad = Parse("BATCH_NORMALIZATION_TRAINING_GRAD Epsilon=2");
+        Set(grad, "InputTensor", view);
+        Set(grad, "InputGradientTensor", made[0].tensor);
+        Set(grad, "MeanTensor", made[1].tensor);
+        Set(grad, "VarianceTensor", made[2].tensor);
+        Set(grad, "ScaleTensor", scale.tensor);
+        Set(grad, "OutputGradientTensor", Output(sizes));
+        for (const char* name : {"OutputScaleGradientTensor", "OutputBiasGradientTensor"})
+          Set(grad, name, MakeTensor(DML_TENSOR_DATA_TYPE_FLOAT32, lines));
+        return Finish(std::move(grad), {known.value, made[0].value, made[1].value, made[2].value, scale.value});
+      }
       default: {
         OperatorDesc desc = Parse("ACTIVATION_SOFTMAX1 Axes=[" + std::to_string(view.rank - 1) + "]");
         Set(desc, "InputTensor", view);
@@ -323,9 +355,13 @@ class GraphMaker {
   std::vector<bool> read_;
 };
 
+bool SumsOverFirst(const OperatorDesc& desc) {
+  return desc.type() == DML_OPERATOR_REDUCE && desc.Inputs()[0]->sizes[0] > desc.Outputs()[0]->sizes[0];
+}
+
 void FusedGraphs(Suite& suite) {
   std::mt19937 random(suite.seed);
-  size_t nodes = 0, steps_in_all = 0, chains = 0, held = 0;
+  size_t nodes = 0, steps_in_all = 0, chains = 0, held = 0, sums = 0;
   for (unsigned round = 0; round < suite.rounds; ++round) {
     GraphMaker maker(random);
     const Graph graph = maker.Make(1 + round % 14);
@@ -335,7 +371,9 @@ void FusedGraphs(Suite& suite) {
     nodes += graph.nodes.size();
     steps_in_all += steps.size();
     for (const GraphStep& step : steps) {
-      chains += !std::strcmp(step.name, "chain by rows");
+      const bool by_rows = !std::strcmp(step.name, "chain by rows");
+      chains += by_rows;
+      for (int node : step.nodes) sums += by_rows && SumsOverFirst(graph.nodes[static_cast<size_t>(node)].desc);
       held += !std::strcmp(step.name, "CONVOLUTION (fused)") && step.inputs.size() > 9 && step.inputs[9].value >= 0;
     }
     std::vector<ExactBytes> plain = ValueMemory(graph, maker.inputs_), fused = ValueMemory(graph, maker.inputs_);
@@ -345,9 +383,9 @@ void FusedGraphs(Suite& suite) {
     if (!difference.empty()) throw Failure{"graph " + std::to_string(round) + ", " + difference + Describe(graph) + Describe(steps)};
   }
   CHECK(steps_in_all < nodes);
-  CHECK(suite.rounds < 100 || (chains > 0 && held > 0));
-  std::printf("graphs: %zu nodes became %zu kernels, %zu of them chains by rows, %zu convolutions with limits\n", nodes, steps_in_all,
-              chains, held);
+  CHECK(suite.rounds < 100 || (chains > 0 && held > 0 && sums > 0));
+  std::printf("graphs: %zu nodes became %zu kernels, %zu of them chains by rows with %zu sums of rows, %zu convolutions with limits\n",
+              nodes, steps_in_all, chains, sums, held);
 }
 
 const Register kRegistration("fused graphs", FusedGraphs);

@@ -360,12 +360,11 @@ function gradientByBatches(
   axes: readonly number[],
   epsilon: number,
 ): { readonly dx: Expr; readonly normal: Expr } {
-  const count = sizeOf(axes.map((a) => x.sizes[a]!)), rows = sizeOf(x.sizes) / count; // prettier-ignore
-  const [lines, given] = [x, dy].map((t) => g.reshape(t, [1, rows, 1, count])) as [Expr, Expr];
-  const [one, none] = [1, 0].map((value) => constant(g, "float32", value, [1, rows, 1, 1])) as [Expr, Expr];
-  const { output, outputMean, outputVariance } = g.batchNormalizationTraining(lines, one, none, { epsilon });
-  const { outputGradient } = g.batchNormalizationTrainingGrad(lines, given, outputMean, outputVariance, one, { epsilon });
-  return { dx: g.reshape(outputGradient, x.sizes), normal: g.reshape(output, x.sizes) };
+  const lines = x.sizes.map((d, i) => (axes.includes(i) ? 1 : d));
+  const [one, none] = [1, 0].map((value) => constant(g, "float32", value, lines)) as [Expr, Expr];
+  const { output, outputMean, outputVariance } = g.batchNormalizationTraining(x, one, none, { epsilon });
+  const { outputGradient } = g.batchNormalizationTrainingGrad(x, dy, outputMean, outputVariance, one, { epsilon });
+  return { dx: outputGradient, normal: output };
 }
 
 /** The gradients that a normalisation's shaders leave, whose blocks are added. @package */

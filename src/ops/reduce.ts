@@ -49,7 +49,10 @@ export function spread(dy: Tensor, shape: Shape, { axes, keepDims }: ReduceAttri
   return expand(kept, shape);
 }
 
-/** x with at most 8 axes where neighbours that are reduced (or kept) alike lie densely behind each other. */
+/** Of a DirectML tensor. */
+const MOST_AXES = 8;
+
+/** x with at most MOST_AXES axes where neighbours that are reduced (or kept) alike lie densely behind each other. */
 function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
   const sizes: number[] = [];
   const strides: number[] = [];
@@ -71,7 +74,9 @@ function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: n
 
 /** REDUCE over axes: a packed result with length 1 along them. @package */
 export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
-  const { sizes, strides, reduced } = merged(x, axes);
+  // A device that fuses graphs sees what belongs together by its axes, and merges them itself.
+  const keeps = g.capabilities.fusesGraphs && x.sizes.length <= MOST_AXES;
+  const { sizes, strides, reduced } = keeps ? { ...x, reduced: x.sizes.map((_, i) => axes.includes(i)) } : merged(x, axes);
   const list = reduced.flatMap((r, i) => (r ? [i] : []));
   const seen = g.reinterpret(x, { sizes, strides });
   const result = g.reduce(seen, { function: fn, output: { sizes: sizes.map((d, i) => (reduced[i] ? 1 : d)), dtype }, axes: list });

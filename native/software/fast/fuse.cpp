@@ -18,7 +18,7 @@ namespace fast {
 namespace {
 
 constexpr size_t kMostNodes = 48, kMostOperands = 40;
-constexpr uint64_t kNoChains = UINT64_MAX;
+constexpr uint64_t kNoChains = UINT64_MAX, kFewElements = 1 << 14;
 
 const char* NameOf(size_t nodes) {
   static const std::vector<std::string> names = [] {
@@ -233,6 +233,12 @@ class Fuser {
     std::vector<int> waits(groups_.size(), 0);  // for how many units
     for (int unit : left)
       for (int other : left) waits[static_cast<size_t>(unit)] += other != unit && units_.Needs(unit, other);
+    // What is made of nothing comes first: between units that share rows it would part them.
+    for (int unit : left)
+      if (MakesConstant(unit)) order.push_back({{unit}, std::nullopt});
+    for (const Chain& chain : order)
+      for (int other : left) waits[static_cast<size_t>(other)] -= units_.Needs(other, chain.units[0]);
+    left.erase(std::remove_if(left.begin(), left.end(), [&](int unit) { return MakesConstant(unit); }), left.end());
     while (!left.empty()) {
       size_t next = left.size();
       bool joins = false;
@@ -253,6 +259,12 @@ class Fuser {
     return order;
   }
 
+  // Of few elements: it will be there until it is read.
+  bool MakesConstant(int unit) const {
+    const std::vector<int>& nodes = groups_[static_cast<size_t>(unit)].nodes;
+    const GraphNode& node = graph_.nodes[static_cast<size_t>(nodes[0])];
+    return nodes.size() == 1 && node.inputs.empty() && node.desc.Outputs()[0]->ElementCount() <= kFewElements;
+  }
   std::optional<Rows> RowsOfUnit(int unit) const {
     std::optional<Rows> rows = RowsOf(graph_.nodes[static_cast<size_t>(groups_[static_cast<size_t>(unit)].nodes[0])].desc, chain_bytes_);
     if (!rows || !JoinsRows(unit, {{}, rows})) return std::nullopt;
@@ -262,13 +274,15 @@ class Fuser {
   bool JoinsRows(int unit, const Chain& chain) const {
     for (int n : groups_[static_cast<size_t>(unit)].nodes) {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
-      if (!RunsByRows(node.desc, *chain.rows)) return false;
+      const bool joins_sum = !chain.units.empty() && SumsRows(node.desc, *chain.rows);
+      if (!joins_sum && !RunsByRows(node.desc, *chain.rows)) return false;
       const auto inputs = node.desc.Inputs();
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (node.inputs[i] < 0) continue;
         const Place place = place_[static_cast<size_t>(node.inputs[i])];
         const int writer = producer_[static_cast<size_t>(place.value)], from = writer < 0 ? -1 : unit_of_[static_cast<size_t>(writer)];
         if (from != unit && std::find(chain.units.begin(), chain.units.end(), from) == chain.units.end()) continue;
+        if (SumsRows(graph_.nodes[static_cast<size_t>(writer)].desc, *chain.rows)) return false;  // is there when all blocks have run
         if (place.value != node.inputs[i] || !SameRows(WrittenAs(place.value), *inputs[i], *chain.rows)) return false;
       }
     }
@@ -299,8 +313,9 @@ class Fuser {
       int value, inside;
       schema::TensorDesc desc;
     };
-    std::vector<Read> reads;                          // from outside
-    std::vector<schema::TensorDesc> inputs, outputs;  // of the step
+    std::vector<Read> reads;                 // from outside
+    std::vector<schema::TensorDesc> inputs;  // of the step
+    std::vector<RowOutput> outputs;
     std::vector<int> inside(graph_.values.size(), -1);
     bool keeps = false;  // a value that nobody outside sees
     auto add = [&](uint64_t bytes) {
@@ -321,7 +336,8 @@ class Fuser {
     for (int n : nodes) {
       const GraphNode& node = graph_.nodes[static_cast<size_t>(n)];
       GraphNode made{BlockOf(node.desc, rows), {}, {}, node.place};
-      const auto in = node.desc.Inputs(), out = node.desc.Outputs();
+      const bool is_sum = SumsRows(node.desc, rows);
+      const auto in = node.desc.Inputs(), out = node.desc.Outputs(), block_out = made.desc.Outputs();
       for (size_t i = 0; i < in.size(); ++i) {
         const int v = node.inputs[i];
         made.inputs.push_back(v < 0 ? -1 : inside[static_cast<size_t>(v)] >= 0 ? inside[static_cast<size_t>(v)] : given(v, *in[i]));
@@ -332,14 +348,14 @@ class Fuser {
           made.outputs.push_back(-1);
           continue;
         }
-        const int value = add(BlockOf(*out[i], rows).size_in_bytes);
+        const int value = add(block_out[i]->size_in_bytes);
         inside[static_cast<size_t>(v)] = value;
         made.outputs.push_back(value);
         const std::vector<int>& readers = consumers_[static_cast<size_t>(v)];
         if (IsShown(v) || readers.empty() || !std::all_of(readers.begin(), readers.end(), is_inside)) {
           block.values.back().graph_outputs.push_back(static_cast<int>(block.output_count++));
           step.outputs.push_back(OperandOf(v));
-          outputs.push_back(*out[i]);
+          outputs.push_back({*out[i], is_sum});
         } else {
           keeps = true;
         }

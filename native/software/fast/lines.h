@@ -44,8 +44,8 @@ class Lines {
   Offsets Start(int64_t line) const {
     Offsets at{};
     for (size_t d = kept_.size(); d-- > 0;) {
-      const int64_t i = line % kept_[d].size;
-      line /= kept_[d].size;
+      const int64_t i = d ? line % kept_[d].size : line;  // a division takes as long as a short line
+      if (d) line /= kept_[d].size;
       for (int o = 0; o < operands_; ++o) at[static_cast<size_t>(o)] += i * kept_[d].stride[static_cast<size_t>(o)];
     }
     return at;
