@@ -88,3 +88,9 @@ export function mobileNetV2(): readonly Node[] {
     }
   return list.classify(list.conv(x, inputs, 1280, 1, { activation: "relu6" }), 1280);
 }
+
+/** Those that are trained too, and how many images a step takes. */
+export const TRAINED: Readonly<Record<string, { readonly nodes: readonly Node[]; readonly batch: number }>> = {
+  resnet50: { nodes: resnet50(), batch: 4 },
+  mobileNetV2: { nodes: mobileNetV2(), batch: 8 },
+};

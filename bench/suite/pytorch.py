@@ -170,10 +170,10 @@ def make(w):
     return None
 
 
-def train(name):
+def train(what):
     """-> a step, and what four of them gave."""
     torch.set_grad_enabled(True)
-    step = trainings.make(name, uniform, whole)
+    step = trainings.make(what, uniform, whole)
     return step, digest(torch.tensor([float(step()) for _ in range(4)]))
 
 
@@ -185,7 +185,7 @@ def answer(request):
     if "prepare" in request:
         run, what = None, request["prepare"]["what"]
         if what["kind"] == "train":
-            run, losses = train(what["network"])
+            run, losses = train(what)
             return dict(digest=losses)
         torch.set_grad_enabled(False)
         run = make(what)

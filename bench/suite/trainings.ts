@@ -3,6 +3,7 @@
  * LeCun et al. 1998 (LeNet-5), He et al. 2015 (ResNet-18, for images of 32 x 32), Vaswani et al. 2017 (the language model's layers).
  */
 import * as dx from "dxtensor";
+import { TRAINED, type Node } from "./nets.ts";
 import type { Source } from "./operations.ts";
 
 export interface Training {
@@ -37,8 +38,8 @@ class Weights {
   adam(): Training["optimizer"] {
     return dx.optim.adam(this.all, { lr: 1e-3, eps: 1e-8 });
   }
-  sgd(): Training["optimizer"] {
-    return dx.optim.sgd(this.all, { lr: 0.01, momentum: 0.9 });
+  sgd(lr = 0.01): Training["optimizer"] {
+    return dx.optim.sgd(this.all, { lr, momentum: 0.9 });
   }
 }
 
@@ -136,6 +137,36 @@ function resnet18(source: Source): Training {
   };
 }
 
+/** A net of images of 224 x 224, whose weights are those of inference; by small steps, so that losses stay comparable. */
+function net(source: Source, nodes: readonly Node[], batch: number): Training {
+  const weights = new Weights(source);
+  const layers = nodes.map((n): ((values: readonly dx.Tensor[]) => dx.Tensor) => {
+    if (n.op === "maxpool") return (values) => dx.maxPool2d(values[n.x]!, 3, { stride: 2, padding: 1 });
+    if (n.op === "add") return (values) => activated(dx.add(values[n.x]!, values[n.y]!), n.activation);
+    if (n.op === "classify") {
+      const weight = weights.drawn(n.seed, [n.outputs, n.inputs], 2 / Math.sqrt(n.inputs));
+      const bias = weights.zeros(n.outputs);
+      return (values) => dx.linear(dx.mean(values[n.x]!, [2, 3]), weight, bias);
+    }
+    const fan = (n.inputs / n.groups) * n.kernel ** 2;
+    const weight = weights.drawn(n.seed, [n.outputs, n.inputs / n.groups, n.kernel, n.kernel], Math.sqrt((12 * 1.2) / fan));
+    const [scale, shift] = [weights.ones(n.outputs), weights.zeros(n.outputs)];
+    const [mean, variance] = [dx.zeros([n.outputs], source), dx.ones([n.outputs], source)];
+    return (values) => {
+      const y = dx.conv2d(values[n.x]!, weight, null, { stride: n.stride, padding: n.kernel >> 1, groups: n.groups });
+      return activated(dx.batchNorm(y, mean, variance, scale, shift, { training: true }), n.activation);
+    };
+  });
+  return {
+    inputs: [source.floats(8, [batch, 3, 224, 224], 2), labels(source, batch)],
+    forward: (x) => layers.reduce<readonly dx.Tensor[]>((values, layer) => [...values, layer(values)], [x]).at(-1)!,
+    optimizer: weights.sgd(1e-4),
+  };
+}
+
+const activated = (x: dx.Tensor, activation: "relu" | "relu6" | "none"): dx.Tensor =>
+  activation === "relu" ? dx.relu(x) : activation === "relu6" ? dx.clamp(x, 0, 6) : x;
+
 /** An encoder's layer, normalised after each part, of seeds from `seed` on. */
 function transformer(weights: Weights, seed: number, width: number, heads: number): (x: dx.Tensor, mask: dx.Tensor) => dx.Tensor {
   const [parts, out, wide, narrow] = [
@@ -184,4 +215,10 @@ function languageModel(source: Source): Training {
   };
 }
 
-export const TRAININGS: Readonly<Record<string, (source: Source) => Training>> = { mlp, lenet, resnet18, languageModel };
+export const TRAININGS: Readonly<Record<string, (source: Source) => Training>> = {
+  mlp,
+  lenet,
+  resnet18,
+  ...Object.fromEntries(Object.entries(TRAINED).map(([name, { nodes, batch }]) => [name, (source: Source) => net(source, nodes, batch)])),
+  languageModel,
+};

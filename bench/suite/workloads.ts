@@ -1,5 +1,5 @@
 /** What is measured: each workload is data, so that peers in other languages get the same. */
-import { mobileNetV2, resnet50, type Node } from "./nets.ts";
+import { mobileNetV2, resnet50, TRAINED, type Node } from "./nets.ts";
 
 export type Kind =
   | { readonly kind: "matmul"; readonly batch: number; readonly m: number; readonly k: number; readonly n: number }
@@ -30,7 +30,7 @@ export type Kind =
       readonly heads: number;
       readonly layers: number;
     }
-  | { readonly kind: "train"; readonly network: string }
+  | { readonly kind: "train"; readonly network: string; readonly nodes?: readonly Node[]; readonly batch?: number }
   | { readonly kind: "lstm"; readonly length: number; readonly batch: number; readonly inputs: number; readonly width: number }
   | { readonly kind: "sort"; readonly rows: number; readonly columns: number }
   | { readonly kind: "topk"; readonly rows: number; readonly columns: number; readonly count: number }
@@ -160,9 +160,11 @@ for (const [name, network] of [
   ["MLP of 784, 512, 512, 10", "mlp"],
   ["LeNet-5", "lenet"],
   ["ResNet-18 of 32 x 32", "resnet18"],
+  ["ResNet-50, batch 4", "resnet50"],
+  ["MobileNetV2, batch 8", "mobileNetV2"],
   ["language model of 2 layers", "languageModel"],
 ] as const)
-  add("train", `training step, ${name}`, "steps/s", 1, { kind: "train", network });
+  add("train", `training step, ${name}`, "steps/s", 1, { kind: "train", network, ...TRAINED[network] });
 for (const n of [1, 16]) add("overhead", `add of ${n}`, "calls/s", 1, { kind: "tiny", n });
 
 export const WORKLOADS: readonly Workload[] = list;
