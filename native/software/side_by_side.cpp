@@ -7,6 +7,7 @@ namespace dxtensor::software {
 namespace {
 
 constexpr uint64_t kSmall = 64 << 10;  // bytes of all operands of a step
+constexpr size_t kMostSteps = 128;     // of a group: each is compared with all others
 // What a step takes, in nanoseconds, and what a group has to take, so that a thread that sleeps may be woken for it.
 constexpr uint64_t kOfStep = 400, kBytesPerNanosecond = 10, kWorth = 15000;
 
@@ -43,7 +44,7 @@ std::vector<size_t> GroupSteps(const std::vector<ProgramStep>& steps) {
   for (size_t first = 0; first < steps.size();) {
     size_t last = first;
     uint64_t time = 0;
-    for (; last < steps.size(); ++last) {
+    for (; last < steps.size() && last - first < kMostSteps; ++last) {
       const uint64_t bytes = BytesOf(steps[last]);
       bool joins = bytes <= kSmall;
       for (size_t other = first; joins && other < last; ++other) joins = AreIndependent(steps[other], steps[last]);

@@ -76,6 +76,10 @@ int Main(int argc, char** argv) {
     std::fflush(stdout);
   }
   suite.Drop();
+  if (passed + failed + skipped == 0) {
+    std::printf("FAILED: no test's name contains \"%s\"\n", only.c_str());
+    ++failed;
+  }
   std::printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
   return failed ? 1 : 0;
 }

@@ -10,6 +10,7 @@
 #include "../graph.h"
 #include "convolution_pixels.h"
 #include "elementwise.h"
+#include "show_planes.h"
 
 namespace dxtensor::software {
 
@@ -23,7 +24,6 @@ constexpr double kWorkPerElement = 256;
 constexpr uint64_t kMostElements = 1u << 31;
 constexpr uint32_t kFewChannels = 8;  // of an input, whose turn costs next to nothing
 
-bool IsPacked4D(const TensorDesc& t) { return t.rank == 4 && t.IsPacked(); }
 bool IsPlane(const TensorDesc& t) { return t.rank == 4 && static_cast<uint64_t>(t.sizes[2]) * t.sizes[3] > 1; }
 bool IsBroadcast(const TensorDesc& t) {
   for (uint32_t d = 0; d < t.rank; ++d)
@@ -41,22 +41,6 @@ bool IsPartOf(const TensorDesc& t, const TensorDesc& planes) {
 }
 bool SamePlanes(const TensorDesc& a, const TensorDesc& b) {
   return a.rank == 4 && std::equal(a.sizes.begin(), a.sizes.begin() + 4, b.sizes.begin());
-}
-
-// The tensors of a description, by slot.
-std::vector<TensorDesc*> TensorsOf(schema::OperatorDesc* desc, schema::FieldKind kind) {
-  std::vector<TensorDesc*> tensors;
-  for (size_t i = 0; i < desc->fields.size(); ++i) {
-    const schema::FieldSchema& field = desc->schema->fields[i];
-    if (field.kind != kind) continue;
-    if (field.type == schema::FieldType::TensorArray) {
-      for (TensorDesc& t : std::get<std::vector<TensorDesc>>(desc->fields[i])) tensors.push_back(&t);
-    } else if (field.type == schema::FieldType::Tensor) {
-      auto& t = std::get<std::optional<TensorDesc>>(desc->fields[i]);
-      tensors.push_back(t ? &*t : nullptr);
-    }
-  }
-  return tensors;
 }
 
 enum class Role {
@@ -82,7 +66,7 @@ class LayoutPass {
     for (GraphNode& node : graph_.nodes) {
       if (node.desc.type() != DML_OPERATOR_REDUCE) continue;
       schema::OperatorDesc desc = node.desc;
-      if (ShowPlanes(&node)) before.emplace_back(&node, std::move(desc));
+      if (ShowPlanes(&node, WriterOf(node))) before.emplace_back(&node, std::move(desc));
     }
     for (const GraphNode& node : graph_.nodes) roles_.push_back(RoleOf(node));
     for (size_t v = 0; v < uses_.size(); ++v) {
@@ -108,6 +92,12 @@ class LayoutPass {
   const TensorDesc* TensorOf(const User& user) const {
     const schema::OperatorDesc& desc = graph_.nodes[user.node].desc;
     return (user.writes ? desc.Outputs() : desc.Inputs())[user.slot];
+  }
+
+  // The tensor as which another node writes what this one reads, or null.
+  const TensorDesc* WriterOf(const GraphNode& node) const {
+    const User& writer = uses_[static_cast<size_t>(node.inputs[0])][0];
+    return writer.writes ? TensorOf(writer) : nullptr;
   }
 
   static bool IsDepthwise(const schema::OperatorDesc& desc) {
@@ -139,35 +129,6 @@ class LayoutPass {
       case DML_OPERATOR_REDUCE: return IsPlane(*outputs[0]) ? Role::Foreign : Role::Same;
       default: return IsElementwise(desc) ? Role::Same : Role::Foreign;
     }
-  }
-
-  // A reduction of lines that are the planes of another node's result becomes one of these planes, which then may lie otherwise. Whether it
-  // did.
-  bool ShowPlanes(GraphNode* node) const {
-    const User& writer = uses_[static_cast<size_t>(node->inputs[0])][0];
-    if (!writer.writes) return false;
-    const TensorDesc &planes = *TensorOf(writer), &lines = *node->desc.Inputs()[0];
-    if (!IsPacked4D(planes) || !lines.IsPacked() || planes.data_type != lines.data_type) return false;
-    const auto& axes = node->desc.UInts("Axes");
-    uint64_t kept = 1, reduced = 1;
-    for (uint32_t d = 0; d < lines.rank; ++d) {
-      const bool reduces = std::find(axes.begin(), axes.end(), d) != axes.end();
-      if (!reduces && lines.sizes[d] > 1 && reduced > 1) return false;
-      (reduces ? reduced : kept) *= lines.sizes[d];
-    }
-    if (kept != static_cast<uint64_t>(planes.sizes[0]) * planes.sizes[1] || reduced * kept != planes.ElementCount()) return false;
-    if (!node->desc.Outputs()[0]->IsPacked()) return false;
-    const auto show = [&](TensorDesc* t, uint32_t height, uint32_t width) {
-      t->rank = 4;
-      t->sizes = {planes.sizes[0], planes.sizes[1], height, width};
-      t->strides = {planes.sizes[1] * height * width, height * width, width, 1};
-      t->has_strides = true;
-    };
-    show(TensorsOf(&node->desc, schema::FieldKind::Input)[0], planes.sizes[2], planes.sizes[3]);
-    show(TensorsOf(&node->desc, schema::FieldKind::Output)[0], 1, 1);
-    node->desc.Set("Axes", std::vector<uint32_t>{2, 3});
-    node->desc.Set("AxisCount", uint32_t{2});
-    return true;
   }
 
   // Whether nobody outside sees the value, and all within the graph as the same packed planes, or a convolution as a part of them.

@@ -47,14 +47,15 @@ Limits ConvolutionShape::LimitsIn(const KernelArguments& arguments) const {
 void ConvolutionShape::Activate(const KernelArguments& arguments, float* sums, int64_t n) const {
   if (!holds) return fast::Activate(activations, sums, n);
   const Limits held = LimitsIn(arguments);
-  Table().end_tile(sums, 0, sums, 0, {nullptr, nullptr, nullptr, 0, held.low, held.high}, 1, n);
+  Table().end_tile(sums, 0, sums, 0, {held.low, held.high}, 1, n);
 }
 
 void ConvolutionShape::EndTile(const KernelArguments& arguments, int64_t channel, int64_t rows, const float* sums, int64_t stride,
                                int64_t offset, int64_t n) const {
   const IsaTable& table = Table();
   const Limits held = LimitsIn(arguments);
-  TileEnd end{nullptr, nullptr, nullptr, out_row, held.low, held.high};
+  TileEnd end{held.low, held.high};
+  end.added_step = out_row;
   float ends[2 * kMostTileRows];
   if (normalizes) {
     end.factor = reinterpret_cast<const float*>(arguments.inputs[3]) + channel;

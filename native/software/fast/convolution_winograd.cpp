@@ -174,9 +174,10 @@ void Winograd::TurnOutput(const ConvolutionShape& shape, const KernelArguments& 
           table.axpy(sums + x * step, added + y * y_.out_stride + x * x_.out_stride, 1, count);
         shape.Activate(arguments, sums, x_.count * step);
       }
-      const float* more = shape.limits && added ? added + y * y_.out_stride : nullptr;
-      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, {nullptr, nullptr, more, x_.out_stride, held.low, held.high},
-                     x_.count, count);
+      TileEnd last{held.low, held.high};
+      last.added = shape.limits && added ? added + y * y_.out_stride : nullptr;
+      last.added_step = x_.out_stride;
+      table.end_tile(out + y * y_.out_stride, x_.out_stride, sums, step, last, x_.count, count);
     }
     return;
   }

@@ -95,7 +95,8 @@ struct GemmSource final : PanelSource {
   void Store(int64_t batch, int64_t m, int64_t rows, int64_t n, int64_t columns, float* tile, int64_t stride) const override {
     const IsaTable& table = Table();
     if (g.limits_) {
-      TileEnd end{nullptr, nullptr, nullptr, g.c_.row, g.limits_->low, g.limits_->high};
+      TileEnd end{g.limits_->low, g.limits_->high};
+      end.added_step = g.c_.row;
       if (g.adds_c_) end.added = reinterpret_cast<const float*>(arguments.inputs[2]) + Offset(g.c_, batch, m, n);
       table.end_tile(reinterpret_cast<float*>(arguments.outputs[0]) + Offset(g.out_, batch, m, n), g.out_.row, tile, stride, end, rows,
                      columns);

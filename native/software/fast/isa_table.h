@@ -61,10 +61,10 @@ struct NormChannels {
 // What becomes of a tile's sums: sum * factor + shift, then another tensor's element is added, then what is not in [low, high] becomes the
 // nearer one of these; NaN stays.
 struct TileEnd {
+  float low, high;                                  // infinite: nothing to hold
   const float *factor = nullptr, *shift = nullptr;  // of each row, or null
   const float* added = nullptr;                     // or null
   int64_t added_step = 0;                           // from one row to the next
-  float low, high;                                  // infinite: nothing to hold
 };
 
 // Pixels by channels of a convolution whose channels lie side by side.
