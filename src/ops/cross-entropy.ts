@@ -48,17 +48,9 @@ function hotClasses(g: GraphBuilder, classes: Expr, sizes: readonly number[], dt
   return g.oneHot(classes, offOn, { output: { sizes: [...sizes] }, axis: 1 });
 }
 
-/** [N, C, P]: the weight of its class at the class of each place that counts, else 0. */
-function hotWeights(
-  g: GraphBuilder,
-  classes: Expr,
-  sizes: readonly [number, number, number],
-  dtype: DType,
-  weight: Expr | undefined,
-): Expr {
-  if (weight === undefined) return hotClasses(g, classes, sizes, dtype as "float32");
-  const hot = hotClasses(g, classes, sizes, "uint8");
-  return g.elementWiseIf(hot, g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes), constant(g, dtype, 0, sizes));
+/** [N, 1, P]: whether places count, by their classes of c. */
+function countsOf(g: GraphBuilder, classes: Expr, c: number): Expr {
+  return g.elementWiseLogicalLessThan(classes, constant(g, "uint32", c, classes.sizes), { output: { dtype: "uint8" } });
 }
 
 function sumOver(g: GraphBuilder, x: Expr, axes: readonly number[]): Expr {
@@ -71,10 +63,14 @@ const placesShape = (logits: TensorSpec): number[] => [logits.shape[0]!, ...logi
 function emitNll(g: GraphBuilder, logs: Expr, target: Expr, weight: Expr | undefined, { ignoreIndex, reduction }: NllAttributes): Expr[] {
   const sizes = logs.sizes as [number, number, number];
   const classes = countedClasses(g, sizes, target, ignoreIndex);
-  const weights = hotWeights(g, classes, sizes, logs.dtype, weight);
+  const counts = countsOf(g, classes, sizes[1]);
+  const number = (value: number, dtype: DType = logs.dtype): Expr => constant(g, dtype, value, classes.sizes);
+  const place = g.elementWiseIf(counts, classes, number(0, "uint32"));
   // Chosen, not multiplied: the logarithm of another class may be minus infinity.
-  const picked = g.elementWiseIf(hotClasses(g, classes, sizes, "uint8"), logs, constant(g, logs.dtype, 0, sizes));
-  const losses = weight === undefined ? picked : g.elementWiseMultiply(picked, weights);
+  const of = (x: Expr): Expr =>
+    g.elementWiseIf(counts, g.gatherElements(x, place, { output: { sizes: classes.sizes }, axis: 1 }), number(0));
+  const weights = weight ? of(g.expand(g.reshape(weight, [1, sizes[1], 1]), sizes)) : g.elementWiseIf(counts, number(1), number(0));
+  const losses = weight ? g.elementWiseMultiply(of(logs), weights) : of(logs);
   const total = sumOver(g, weights, [0, 1, 2]);
   const summed = sumOver(g, losses, reduction === "none" ? [1] : [0, 1, 2]);
   const negative = g.elementWiseIdentity(summed, { scaleBias: [-1, 0] });
@@ -187,8 +183,10 @@ const crossEntropyGradOp = define<NllAttributes>({
       const dx = crossEntropyGradientShader(g, rows, () => rowClasses(g, target!, sizes[0]), factor, ignoreIndex);
       if (dx !== null) return [g.reshape(dx, logs!.sizes)];
     }
-    const hot = hotClasses(g, countedClasses(g, sizes, target!, ignoreIndex), sizes, logs!.dtype as "float32");
-    const counted = g.expand(sumOver(g, hot, [1]), sizes);
+    const classes = countedClasses(g, sizes, target!, ignoreIndex);
+    const hot = hotClasses(g, classes, sizes, logs!.dtype as "float32");
+    const [one, none] = [1, 0].map((value) => constant(g, logs!.dtype, value, classes.sizes)) as [Expr, Expr];
+    const counted = g.expand(g.elementWiseIf(countsOf(g, classes, sizes[1]), one, none), sizes);
     const spread = reduction === "none" ? g.reshape(scale, [sizes[0], 1, sizes[2]]) : g.reinterpret(scale, { sizes: [1, 1, 1] });
     const probabilities = g.elementWiseExp(g.reshape(logs!, sizes));
     const distance = g.elementWiseSubtract(g.elementWiseMultiply(probabilities, counted), hot);
