@@ -100,7 +100,32 @@ bool ConvolutionGrid::PlanFlat(const ConvolutionShape& shape) {
   const int64_t outputs = planes * f.tiles * width * DivideUp(rows_, Table().tile_rows) * Table().tile_rows;
   if (threads > 1 && !f.copies && channels_ >= 2 * threads && outputs <= kFewOutputs && depth_ >= kManySteps) f.parts = threads;
   flat_ = std::move(f);
+  if (flat_.copies && !steps && !flat_.single) FindReadings(&flat_);
   return true;
+}
+
+void ConvolutionGrid::FindReadings(Flat* flat) const {
+  const GridDimension& y = dim_[1];
+  const auto lines = static_cast<int64_t>(y.taps.size()), places = taps_ / lines;
+  bool skips = false;
+  std::vector<Flat::Reading> readings;
+  for (int64_t tile = 0; tile < flat->tiles; ++tile) {
+    const int64_t top = FlatStart(tile) / flat->pitch, bottom = (FlatStart(tile) + Table().tile_columns - 1) / flat->pitch;
+    auto reads = [&](int64_t line) {
+      const int64_t offset = y.taps[static_cast<size_t>(line)].offset;
+      return bottom + offset >= 0 && top + offset < y.in_size;
+    };
+    int64_t first = 0, last = lines;
+    while (first < last && !reads(first)) ++first;
+    while (first < last && !reads(last - 1)) --last;
+    skips |= last - first < lines;
+    readings.push_back({static_cast<int32_t>(first * places), static_cast<int32_t>(last * places)});
+  }
+  if (skips) flat->readings = std::move(readings);
+}
+
+ConvolutionGrid::Flat::Reading ConvolutionGrid::ReadingOf(int64_t tile) const {
+  return flat_.readings.empty() ? Flat::Reading{0, static_cast<int32_t>(taps_)} : flat_.readings[static_cast<size_t>(tile)];
 }
 
 size_t ConvolutionGrid::FlatScratchBytes() const {
@@ -195,14 +220,16 @@ int64_t ConvolutionGrid::FlatStart(int64_t tile) const {
 }
 
 // A tile's sums over some channels. `in`: channel 0 at the tile's start.
-void ConvolutionGrid::MultiplyFlat(int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter, const float* in,
-                                   float* sums) const {
+void ConvolutionGrid::MultiplyFlat(int64_t tile, int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter,
+                                   const float* in, float* sums) const {
   const IsaTable& table = Table();
+  const auto [first, last] = ReadingOf(tile);
   const int64_t some = std::max<int64_t>(1, kStepsInRegisters / taps_);
   for (bool adds = false; channel < last_channel; channel += some, adds = true)
-    table.taps_tiles[rows - 1](std::min(some, last_channel - channel), taps_, flat_.offsets.data(),
-                               filter + row * depth_ + channel * taps_ * rows, in + channel * flat_.channel_step, flat_.channel_step, sums,
-                               table.tile_columns, adds, taps_ == 1 && row % rows_ == 0);
+    table.taps_tiles[rows - 1](std::min(some, last_channel - channel), last - first, flat_.offsets.data() + first,
+                               filter + row * depth_ + (channel * taps_ + first) * rows, (taps_ - (last - first)) * rows,
+                               in + channel * flat_.channel_step, flat_.channel_step, sums, table.tile_columns, adds,
+                               taps_ == 1 && row % rows_ == 0);
 }
 
 // Fetches the lines that a tile's sums will be stored to.
@@ -230,7 +257,7 @@ void ConvolutionGrid::RunFlatTask(const ConvolutionShape& shape, const KernelArg
     for (int64_t m = 0; m < rows_; m += height) {
       const int64_t rows = std::min(height, rows_ - m);
       AwaitFlat(shape, arguments, plane, m + height < rows_ ? tile : tile + 1, m + height < rows_ ? m + height : 0);
-      MultiplyFlat(plane % groups_ * rows_ + m, rows, 0, channels_, filter, in + FlatStart(tile), sums);
+      MultiplyFlat(tile, plane % groups_ * rows_ + m, rows, 0, channels_, filter, in + FlatStart(tile), sums);
       StoreFlat(shape, arguments, plane, tile, m, rows, sums);
     }
 }
@@ -296,7 +323,7 @@ void ConvolutionGrid::RunFlatParts(const ConvolutionShape& shape, const KernelAr
         const int64_t m = i % panels * height, tile = i / panels % flat_.tiles, plane = i / panels / flat_.tiles;
         if (m >= rows_) continue;
         const float* from = in + plane / groups_ * shape.in_image + plane % groups_ * channels_ * shape.in_channel + FlatStart(tile);
-        MultiplyFlat(plane % groups_ * rows_ + m, std::min(height, rows_ - m), channel, last_channel, filter, from,
+        MultiplyFlat(tile, plane % groups_ * rows_ + m, std::min(height, rows_ - m), channel, last_channel, filter, from,
                      sums + (part * tiles + i) * tile_floats);
       }
     }

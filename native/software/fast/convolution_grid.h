@@ -42,6 +42,11 @@ class ConvolutionGrid {
     };
     std::vector<Phase> phases;
     std::vector<int32_t> offsets;  // of the taps
+    // Of each tile the taps that read more than the zeros above and below the input; none: all of them.
+    struct Reading {
+      int32_t first, last;
+    };
+    std::vector<Reading> readings;
   };
   void PrepareWinograd(const ConvolutionShape& shape, const KernelArguments& arguments, uint8_t* to) const;
   bool PlanFlat(const ConvolutionShape& shape);  // whether it is worth its while
@@ -59,7 +64,9 @@ class ConvolutionGrid {
   void RunFlatParts(const ConvolutionShape& shape, const KernelArguments& arguments, float* filter, float* sums) const;
   int64_t LineFloats() const;
   int64_t FlatStart(int64_t tile) const;
-  void MultiplyFlat(int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter, const float* in,
+  void FindReadings(Flat* flat) const;
+  Flat::Reading ReadingOf(int64_t tile) const;
+  void MultiplyFlat(int64_t tile, int64_t row, int64_t rows, int64_t channel, int64_t last_channel, const float* filter, const float* in,
                     float* sums) const;
   void StoreFlat(const ConvolutionShape& shape, const KernelArguments& arguments, int64_t plane, int64_t tile, int64_t m, int64_t rows,
                  float* sums) const;

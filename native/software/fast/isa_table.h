@@ -28,8 +28,8 @@ using TurnedTile = void (*)(int64_t k, const float* a, int64_t a_step, const flo
                             bool add);
 
 // The same where row (channel, tap) of B lies at b + channel * channel_step + offsets[tap]. `ahead`: fetches the columns behind these, too.
-using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, const float* b, int64_t channel_step,
-                          float* c, int64_t c_stride, bool add, bool ahead);
+using TapsTile = void (*)(int64_t channels, int64_t taps, const int32_t* offsets, const float* a, int64_t skipped, const float* b,
+                          int64_t channel_step, float* c, int64_t c_stride, bool add, bool ahead);
 
 // A stretch of a panel's line: `length` floats from `column` on, of which [first, last) come from base + offset + i * step and the
 // others are zero.
