@@ -78,6 +78,17 @@ std::vector<std::string> Descriptions() {
       "REDUCE Function=2 InputTensor=f16[9,70,301] OutputTensor=f16[1,1,301] Axes=[0,1]",
       "REDUCE Function=10 InputTensor=f32[60,3,70,37] OutputTensor=f32[1,3,1,37] Axes=[0,2]",
       "REDUCE Function=10 InputTensor=f32[33,5001] OutputTensor=f32[1,5001] Axes=[0]",
+      // Extremes: of blocks of a line with a rest, by columns, of integers in pieces of a line, of runs, and of neighbouring lines.
+      "REDUCE Function=7 InputTensor=f32[37,2077] OutputTensor=f32[37,1] Axes=[1]",
+      "REDUCE Function=8 InputTensor=f16[3,300001] OutputTensor=f16[3,1] Axes=[1]",
+      "REDUCE Function=7 InputTensor=u8[1,900001] OutputTensor=u8[1,1] Axes=[1]",
+      "REDUCE Function=8 InputTensor=i16[400,700]/[900,1] OutputTensor=i16[1,1] Axes=[0,1]",
+      "REDUCE Function=7 InputTensor=i8[500,301] OutputTensor=i8[500,1] Axes=[1]",
+      "REDUCE Function=8 InputTensor=u32[3,40,5001] OutputTensor=u32[3,1,5001] Axes=[1]",
+      "REDUCE Function=7 InputTensor=i64[70,3,90] OutputTensor=i64[1,3,1] Axes=[0,2]",
+      "REDUCE Function=8 InputTensor=u64[60,41] OutputTensor=u64[1,41]/[82,2] Axes=[0]",
+      "REDUCE Function=7 InputTensor=u16[9,70,33] OutputTensor=u16[1,1,33] Axes=[0,1]",
+      "ARGMAX InputTensor=f32[37,2077] OutputTensor=u32[37,1] Axes=[1] AxisDirection=0",
       // Columns in the pitch of the input, with and without a copy; a single image, cut into pieces.
       "CONVOLUTION InputTensor=f32[9,5,30,33] FilterTensor=f32[14,5,3,3] BiasTensor=f32[1,14,1,1] OutputTensor=f32[9,14,28,31]" + conv +
           none + " GroupCount=1",

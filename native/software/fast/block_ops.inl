@@ -74,7 +74,7 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_UNARY(FSigmoid, Sigmoid(x))
     DX_UNARY(FRelu, Select(x > 0.0f, x, zero))
     DX_UNARY(FReluFused, Select(x > 0.0f, x, 0.0f * x))
-    DX_UNARY(FGelu, 0.5f * x * (1.0f + Erf(x * 0.70710678118654752f)))
+    DX_UNARY(FGelu, Gelu(x))
     DX_UNARY(FSoftSign, x / (1.0f + Abs(x)))
     DX_UNARY(FRoundHalf, RoundToHalf(x))
     DX_UNARY(FLinear, p * x + q)
@@ -280,8 +280,8 @@ void LoadAs(uint8_t* to, const uint8_t* from, int64_t stride, int64_t n) {
   const M* s = reinterpret_cast<const M*>(from);
   if (stride == 1)
     for (int64_t i = 0; i < n; ++i) d[i] = static_cast<R>(s[i]);
-  else if (stride == 0)
-    for (int64_t i = 0; i < n; ++i) d[i] = static_cast<R>(s[0]);
+  else if (const R first = static_cast<R>(s[0]); stride == 0)
+    for (int64_t i = 0; i < n; ++i) d[i] = first;
   else
     for (int64_t i = 0; i < n; ++i) d[i] = static_cast<R>(s[i * stride]);
 }

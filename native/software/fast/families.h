@@ -8,6 +8,7 @@
 namespace dxtensor::software::fast {
 
 std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeIntegerExtremeKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeSoftmaxKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeBatchNormKernel(const schema::OperatorDesc& desc);

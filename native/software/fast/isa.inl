@@ -24,6 +24,7 @@ namespace {
 #include "tile_end.inl"
 #include "pixel_tile.inl"
 #include "reduce_block.inl"
+#include "integer_extreme.inl"
 #include "norm_block.inl"
 #include "random_block.inl"
 #include "../shader/block.inl"
@@ -76,6 +77,9 @@ const IsaTable& DX_TABLE() {
                                  FlushSums,
                                  MaxBlock,
                                  MinBlock,
+                                 FirstEqual,
+                                 IntegerExtreme,
+                                 JoinExtremes,
                                  FirstBeyond,
                                  ExpSumBlock,
                                  NormEnds,

@@ -196,6 +196,11 @@ struct IsaTable {
   void (*flush_sums)(double* totals, float* sums, int64_t n);
   float (*max)(const float* x, int64_t n);
   float (*min)(const float* x, int64_t n);
+  // The place of the first element that equals a value; n where none does.
+  int64_t (*first_equal)(const float* x, float value, int64_t n);
+  // Of n integers and the one that `to` holds: the largest or the smallest. Of pairs: to[i] and x[i], for each i.
+  void (*integer_extreme)(DML_TENSOR_DATA_TYPE type, bool largest, const uint8_t* x, int64_t n, uint8_t* to);
+  void (*join_extremes)(DML_TENSOR_DATA_TYPE type, bool largest, uint8_t* to, const uint8_t* x, int64_t n);
   // The first of some kMaxWidth elements, of which one is below the bound, or else not at most it, as NaN is; or where fewer are left.
   int64_t (*first_beyond)(const float* x, float bound, bool below, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.

@@ -7,6 +7,20 @@ DX_INLINE __m256i LanesBelow(int64_t n) {
 }
 #endif
 
+DX_INLINE bool HasAny(VI mask) {
+#if DX_ISA == 2
+  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif DX_ISA == 1
+  return _mm256_testz_si256((__m256i)mask, (__m256i)mask) == 0;
+#elif DX_ISA == 3
+  return vmaxvq_u32((uint32x4_t)mask) != 0;
+#else
+  int32_t any = 0;
+  for (int i = 0; i < kWidth; ++i) any |= mask[i];
+  return any != 0;
+#endif
+}
+
 // Up to kWidth elements; the others are zero.
 DX_INLINE VF LoadSome(const float* p, int64_t count) {
   if (count >= kWidth) return LoadF(p);

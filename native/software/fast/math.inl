@@ -5,12 +5,12 @@ struct Reduced {
   VF r;  // x - n ln 2, at most ln 2 / 2 in size
   VI n;
 };
+DX_INLINE VF LessTimesLn2(VF x, VF n) { return (x - n * 0.693145751953125f) - n * 1.42860682030941723e-6f; }
 DX_INLINE Reduced ReduceByLn2(VF x) {
   const VF magic = SplatF(12582912.0f);
   VF shifted = x * 1.44269504088896341f + magic;
   VI n = BitsOf(shifted) - BitsOf(magic);
-  VF k = shifted - magic;
-  return {(x - k * 0.693145751953125f) - k * 1.42860682030941723e-6f, n};
+  return {LessTimesLn2(x, shifted - magic), n};
 }
 // p * 2^n for n in [-252, 254], also where the result is subnormal.
 DX_INLINE VF Scale(VF p, VI n) {
@@ -18,26 +18,30 @@ DX_INLINE VF Scale(VF p, VI n) {
   return p * FromBits((half + 127) << 23) * FromBits((n - half + 127) << 23);
 }
 
+// e^r for |r| up to ln 2 / 2
+DX_INLINE VF ExpOfReduced(VF r) {
+  VF p = SplatF(1.395060202e-03f);
+  p = p * r + 8.368953455e-03f;
+  p = p * r + 4.166620414e-02f;
+  p = p * r + 1.666651831e-01f;
+  p = p * r + 5.000000096e-01f;
+  return (p * (r * r) + r) + 1.0f;
+}
+
 DX_INLINE VF Exp(VF x) {
-  VF y = Select(x > 89.0f, SplatF(89.0f), x);
-  y = Select(y < -104.0f, SplatF(-104.0f), y);
+  VF y = Hold(x, SplatF(-104.0f), SplatF(89.0f));
+#if DX_ISA == 2
+  VF n = RoundEven(y * 1.44269504088896341f);
+  return (VF)_mm512_scalef_ps((__m512)ExpOfReduced(LessTimesLn2(y, n)), (__m512)n);
+#else
   Reduced e = ReduceByLn2(y);
-  VF r = e.r;
-  VF p = SplatF(1.98412698e-4f);
-  p = p * r + 1.38888889e-3f;
-  p = p * r + 8.33333333e-3f;
-  p = p * r + 4.16666667e-2f;
-  p = p * r + 1.66666667e-1f;
-  p = p * r + 0.5f;
-  p = (p * (r * r) + r) + 1.0f;
-  return Scale(p, e.n);
+  return Scale(ExpOfReduced(e.r), e.n);
+#endif
 }
 
 // e^x - 1
 DX_INLINE VF ExpMinusOne(VF x) {
-  VF y = Select(x > 89.0f, SplatF(89.0f), x);
-  y = Select(y < -30.0f, SplatF(-30.0f), y);
-  Reduced e = ReduceByLn2(y);
+  Reduced e = ReduceByLn2(Hold(x, SplatF(-30.0f), SplatF(89.0f)));
   VF r = e.r;
   VF p = SplatF(1.98412698e-4f);
   p = p * r + 1.38888889e-3f;
@@ -72,23 +76,22 @@ DX_INLINE VF Log(VF x) {
   return Select((x < 0.0f) | (x != x), SplatF(__builtin_nanf("")), result);
 }
 
-// ln(1 + x) for x >= 0
-DX_INLINE VF LogOnePlus(VF x) {
-  VF u = 1.0f + x;
-  VF d = u - 1.0f;
-  VF result = Log(u) * (x / d);
-  result = Select(u == SplatF(__builtin_inff()), u, result);
-  return Select(d == 0.0f, x, result);
+// ln(1 + x) for x in [0, 1], as 2 atanh(x / (2 + x))
+DX_INLINE VF LogOnePlusPart(VF x) {
+  VF s = x / (2.0f + x);
+  VF z = s * s;
+  VF p = SplatF(2.802408993e-01f);
+  p = p * z + 2.799922565e-01f;
+  p = p * z + 4.002169302e-01f;
+  p = p * z + 6.666641326e-01f;
+  return s * (p * z) + 2.0f * s;
 }
 // ln(1 + e^x)
-DX_INLINE VF SoftPlus(VF x) {
-  VF result = Max(x, VF{}) + LogOnePlus(Exp(-Abs(x)));
-  return Select(x != x, x, result);
-}
+DX_INLINE VF SoftPlus(VF x) { return LargerOr(x, VF{}) + LogOnePlusPart(Exp(-Abs(x))); }
 
 DX_INLINE VF Tanh(VF x) {
   VF a = Abs(x);
-  VF t = ExpMinusOne(2.0f * Select(a > 10.0f, SplatF(10.0f), a));
+  VF t = ExpMinusOne(2.0f * SmallerOr(SplatF(10.0f), a));
   VF result = t / (t + 2.0f);
   return CopySign(result, x);
 }
@@ -109,7 +112,7 @@ DX_INLINE VF Erf(VF x) {
   small = small * z + -3.761263890e-01f;
   small = x + x * (small * z + 1.28379167e-01f);
   // The logarithm of the complement on [1, 4].
-  VF u = (Select(a > 4.0f, SplatF(4.0f), a) - 2.5f) * 0.666666667f;
+  VF u = (SmallerOr(SplatF(4.0f), a) - 2.5f) * 0.666666667f;
   VF p = SplatF(4.195840012e-05f);
   p = p * u + -2.274995040e-04f;
   p = p * u + 8.803970815e-04f;
@@ -121,6 +124,25 @@ DX_INLINE VF Erf(VF x) {
   p = p * u + -7.806815273e+00f;
   VF large = CopySign(1.0f - Exp(p), x);
   return Select((a < 1.0f) | (x != x), small, large);
+}
+
+// x * (1 + erf(x / sqrt(2))) / 2: of the complement, so that 1 + erf loses no digits, and by one polynomial, of its logarithm.
+DX_INLINE VF Gelu(VF x) {
+  VF size = Abs(x);
+  VF a = size * 0.70710678118654752f;
+  VF p = SplatF(8.043824007e-06f);
+  p = p * a + -1.060266622e-04f;
+  p = p * a + 5.879507244e-04f;
+  p = p * a + -1.576760195e-03f;
+  p = p * a + 5.878157632e-05f;
+  p = p * a + 1.921714297e-02f;
+  p = p * a + -1.027992105e-01f;
+  p = p * a + -6.366161070e-01f;
+  p = p * a + -1.128379332e+00f;
+  VF tail = 0.5f * size * Exp(p * a);
+  VI below = x < 0.0f;
+  // Beyond 4.2 floats see no difference; -infinity times 0 is NaN.
+  return Select(below, VF{}, x) - Select(a > 4.2f, Select(below, x, VF{}) * 0.0f, tail);
 }
 
 // x - n pi/2 in double precision; right for |x| up to 2^20.
@@ -155,9 +177,7 @@ DX_INLINE VF SinOrCos(VF x, int32_t turn) {
   VF result = Select((n & 1) != 0, c, s);
   result = FromBits(BitsOf(result) ^ ((n & 2) << 30));
   VI large = (Abs(x) > 1048576.0f) | (x != x);
-  bool any = false;
-  for (int i = 0; i < kWidth; ++i) any |= large[i] != 0;
-  if (any)
+  if (HasAny(large))
     for (int i = 0; i < kWidth; ++i)
       if (large[i]) result[i] = turn ? __builtin_cosf(x[i]) : __builtin_sinf(x[i]);
   return result;

@@ -316,7 +316,7 @@ class ExtremeKernel final : public Kernel {
         if (last_) {
           for (k = n - 1; x[k] != extreme;) --k;
         } else {
-          while (x[k] != extreme) ++k;
+          k = Table().first_equal(x, extreme, n);
         }
         index = position + i + k;
       }
@@ -339,7 +339,7 @@ uint32_t MaskOf(const std::vector<uint32_t>& axes) {
 
 std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  if (!IsFloatType(in.data_type)) return nullptr;
+  if (!IsFloatType(in.data_type)) return desc.type() == DML_OPERATOR_REDUCE ? MakeIntegerExtremeKernel(desc) : nullptr;
   const uint32_t axes = MaskOf(desc.UInts("Axes"));
   if (desc.type() != DML_OPERATOR_REDUCE)
     return std::make_unique<ExtremeKernel>(in, out, axes, desc.type() == DML_OPERATOR_ARGMAX,

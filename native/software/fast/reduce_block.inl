@@ -39,28 +39,48 @@ DX_SUM(SumOfProductsBlock, (const float* x, const float* y, int64_t n), DX_TERM,
 
 static float DotBlock(const float* x, const float* y, int64_t n) { return static_cast<float>(SumOfProductsBlock(x, y, n)); }
 
-#define DX_EXTREME(name, function, worse, start)                                     \
-  static float name(const float* x, int64_t n) {                                     \
-    float best = start;                                                              \
-    int64_t i = 0;                                                                   \
-    if (n >= 4 * kWidth) {                                                           \
-      VF m0 = SplatF(start), m1 = m0, m2 = m0, m3 = m0;                              \
-      for (; i + 4 * kWidth <= n; i += 4 * kWidth) {                                 \
-        m0 = function(m0, LoadF(x + i));                                             \
-        m1 = function(m1, LoadF(x + i + kWidth));                                    \
-        m2 = function(m2, LoadF(x + i + 2 * kWidth));                                \
-        m3 = function(m3, LoadF(x + i + 3 * kWidth));                                \
-      }                                                                              \
-      float lanes[kWidth];                                                           \
-      StoreF(lanes, function(function(m0, m1), function(m2, m3)));                   \
-      for (int k = 0; k < kWidth; ++k) best = lanes[k] worse best ? lanes[k] : best; \
-    }                                                                                \
-    for (; i < n; ++i) best = x[i] worse best ? x[i] : best;                         \
-    return best;                                                                     \
+// NaN is no extreme, and is left out.
+template <bool kLargest>
+DX_INLINE float ExtremeOf(const float* x, int64_t n) {
+  const float start = kLargest ? -__builtin_inff() : __builtin_inff();
+  auto join = [](VF a, VF b) { return kLargest ? LargerOr(a, b) : SmallerOr(a, b); };
+  VF m0 = SplatF(start), m1 = m0, m2 = m0, m3 = m0;
+  int64_t i = 0;
+  for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
+    m0 = join(LoadF(x + i), m0);
+    m1 = join(LoadF(x + i + kWidth), m1);
+    m2 = join(LoadF(x + i + 2 * kWidth), m2);
+    m3 = join(LoadF(x + i + 3 * kWidth), m3);
   }
-DX_EXTREME(MaxBlock, Max, >, -__builtin_inff())
-DX_EXTREME(MinBlock, Min, <, __builtin_inff())
-#undef DX_EXTREME
+  for (; i + kWidth <= n; i += kWidth) m0 = join(LoadF(x + i), m0);
+  if (i < n) {
+    float rest[kWidth];
+    for (int k = 0; k < kWidth; ++k) rest[k] = i + k < n ? x[i + k] : start;
+    m1 = join(LoadF(rest), m1);
+  }
+  float lanes[kWidth];
+  StoreF(lanes, join(join(m0, m1), join(m2, m3)));
+  for (int half = kWidth / 2; half; half /= 2)
+    for (int k = 0; k < half; ++k)
+      if (kLargest ? lanes[k + half] > lanes[k] : lanes[k + half] < lanes[k]) lanes[k] = lanes[k + half];
+  return lanes[0];
+}
+static float MaxBlock(const float* x, int64_t n) { return ExtremeOf<true>(x, n); }
+static float MinBlock(const float* x, int64_t n) { return ExtremeOf<false>(x, n); }
+
+// The place of the first element that equals `value`; n where none does.
+static int64_t FirstEqual(const float* x, float value, int64_t n) {
+  constexpr int64_t kPart = 4 * kWidth;
+  const VF wide = SplatF(value);
+  int64_t i = 0;
+  for (; i + kPart <= n; i += kPart) {
+    VI found = (LoadF(x + i) == wide) | (LoadF(x + i + kWidth) == wide) | (LoadF(x + i + 2 * kWidth) == wide) |
+               (LoadF(x + i + 3 * kWidth) == wide);
+    if (HasAny(found)) break;
+  }
+  while (i < n && x[i] != value) ++i;
+  return i;
+}
 
 static double ExpSumBlock(float* y, const float* x, float shift, int64_t n) {
   VF sum = VF{};

@@ -46,22 +46,46 @@ DX_INLINE VF Abs(VF x) { return FromBits(BitsOf(x) & 0x7fffffff); }
 DX_INLINE VF CopySign(VF magnitude, VF sign) {
   return FromBits((BitsOf(magnitude) & 0x7fffffff) | (BitsOf(sign) & static_cast<int32_t>(0x80000000u)));
 }
-// The other operand where one is NaN, as fmax and fmin have it.
-DX_INLINE VF Max(VF a, VF b) { return Select((a > b) | (b != b), a, b); }
-DX_INLINE VF Min(VF a, VF b) { return Select((a < b) | (b != b), a, b); }
-// The nearest number that is not beyond the limits; NaN stays.
-DX_INLINE VF Hold(VF x, VF low, VF high) {
+// The other operand where one is NaN, as fmax and fmin have it. The processor's own instructions give the second one then.
+DX_INLINE VF Max(VF a, VF b) {
 #if DX_ISA == 2
-  return (VF)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)x));
+  return (VF)_mm512_mask_max_ps((__m512)a, _mm512_cmp_ps_mask((__m512)b, (__m512)b, _CMP_ORD_Q), (__m512)a, (__m512)b);
 #elif DX_ISA == 1
-  return (VF)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)x));
-#elif DX_ISA == 3
-  return (VF)vminq_f32((float32x4_t)high, vmaxq_f32((float32x4_t)low, (float32x4_t)x));
+  return (VF)_mm256_blendv_ps(_mm256_max_ps((__m256)a, (__m256)b), (__m256)a, _mm256_cmp_ps((__m256)b, (__m256)b, _CMP_UNORD_Q));
 #else
-  x = Select(x <= low, low, x);
-  return Select(x >= high, high, x);
+  return Select((a > b) | (b != b), a, b);
 #endif
 }
+DX_INLINE VF Min(VF a, VF b) {
+#if DX_ISA == 2
+  return (VF)_mm512_mask_min_ps((__m512)a, _mm512_cmp_ps_mask((__m512)b, (__m512)b, _CMP_ORD_Q), (__m512)a, (__m512)b);
+#elif DX_ISA == 1
+  return (VF)_mm256_blendv_ps(_mm256_min_ps((__m256)a, (__m256)b), (__m256)a, _mm256_cmp_ps((__m256)b, (__m256)b, _CMP_UNORD_Q));
+#else
+  return Select((a < b) | (b != b), a, b);
+#endif
+}
+// The larger and the smaller of x and y; y where one is NaN.
+DX_INLINE VF LargerOr(VF x, VF y) {
+#if DX_ISA == 2
+  return (VF)_mm512_max_ps((__m512)x, (__m512)y);
+#elif DX_ISA == 1
+  return (VF)_mm256_max_ps((__m256)x, (__m256)y);
+#else
+  return Select(x > y, x, y);
+#endif
+}
+DX_INLINE VF SmallerOr(VF x, VF y) {
+#if DX_ISA == 2
+  return (VF)_mm512_min_ps((__m512)x, (__m512)y);
+#elif DX_ISA == 1
+  return (VF)_mm256_min_ps((__m256)x, (__m256)y);
+#else
+  return Select(x < y, x, y);
+#endif
+}
+// The nearest number that is not beyond the limits, of which none is NaN; a NaN of x stays.
+DX_INLINE VF Hold(VF x, VF low, VF high) { return SmallerOr(high, LargerOr(low, x)); }
 
 DX_INLINE VF Sqrt(VF x) {
 #if DX_ISA == 2

@@ -1,0 +1,188 @@
+// Numbers at the edges of functions, and choices that keep NaN: what random inputs, which are small, do not meet.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "../software/graph.h"
+#include "describe.h"
+#include "graph_run.h"
+#include "kernel_run.h"
+#include "kernel_test.h"
+
+namespace dxtensor::test {
+
+namespace {
+
+using namespace schema;
+using software::Graph;
+using software::GraphNode;
+using software::GraphStep;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr uint32_t kCount = 1031;  // no whole vectors
+
+// Edges first, then numbers from -110 to 110, every other one of them near 0.
+double NumberAt(size_t i) {
+  static const double kEdges[] = {0,     -0.0, kInfinity, -kInfinity, kNaN,   1e-42, -1e-42, 1e30,
+                                  -1e30, 88.7, 88.8,      -87.5,      -103.9, 5.9,   6.1,    -6.1};
+  if (i < std::size(kEdges)) return kEdges[i];
+  const double along = (static_cast<double>(i) - kCount / 2.0) * (220.0 / kCount);
+  return i % 2 ? along : along / 16;
+}
+
+void Edges(Suite&) {
+  const std::string x = " InputTensor=f32[1031] OutputTensor=f32[1031]";
+  for (const std::string function :
+       {"ELEMENT_WISE_EXP", "ELEMENT_WISE_LOG", "ELEMENT_WISE_ERF", "ELEMENT_WISE_TANH", "ACTIVATION_SIGMOID", "ACTIVATION_GELU",
+        "ACTIVATION_SOFTPLUS Steepness=1", "ACTIVATION_SOFTPLUS Steepness=3", "ACTIVATION_PARAMETRIC_SOFTPLUS Alpha=2 Beta=-1",
+        "ACTIVATION_ELU Alpha=1", "ACTIVATION_CELU Alpha=2", "ACTIVATION_SWISH SigmoidInputScale=1", "ELEMENT_WISE_CLIP Min=-1 Max=2"}) {
+    const OperatorDesc desc = Parse(function + x);
+    bool compared = false;
+    const std::string difference = CompareKernels(desc, {Filled(*desc.Inputs()[0], NumberAt)}, &compared);
+    if (!compared) throw Failure{"no fast kernel: " + function};
+    if (!difference.empty()) throw Failure{difference + ": " + function};
+  }
+}
+
+// Extremes of lines in which NaN stands anywhere, of equals, and of nothing but infinities.
+void Extremes(Suite&) {
+  for (const std::string operation : {"REDUCE Function=7 OutputTensor=f32[41,1]", "REDUCE Function=8 OutputTensor=f32[41,1]",
+                                      "ARGMAX OutputTensor=u32[41,1] AxisDirection=0", "ARGMAX OutputTensor=u32[41,1] AxisDirection=1",
+                                      "ARGMIN OutputTensor=u32[41,1] AxisDirection=0"})
+    for (const uint32_t length : {3u, 70u, 1500u}) {
+      const OperatorDesc desc = Parse(operation + " Axes=[1] InputTensor=f32[41," + std::to_string(length) + "]");
+      auto number = [&](size_t i) {
+        const size_t line = i / length, at = i % length;
+        if (line == 0) return kInfinity;
+        if (line == 1) return -kInfinity;
+        if (line == 2) return kNaN;
+        if (line % 3 == 0 && at == (line * 7) % length) return kNaN;
+        return static_cast<double>((i * 7919 + line) % (line % 2 ? 13 : 4001)) - 6;
+      };
+      bool compared = false;
+      const std::string difference = CompareKernels(desc, {Filled(*desc.Inputs()[0], number)}, &compared);
+      if (!compared) throw Failure{"no fast kernel: " + operation};
+      if (!difference.empty()) throw Failure{difference + ": " + operation + ", lines of " + std::to_string(length)};
+    }
+}
+
+// The largest and smallest of integers, which stands alone in each place in turn: along lines with a rest, in runs, by columns, and at
+// the edges of pieces.
+void IntegerExtremes(Suite&) {
+  struct Case {
+    const char* tensors;
+    size_t elements, step;
+  };
+  for (const Case& c : {Case{"InputTensor=i8[7,133] OutputTensor=i8[7,1] Axes=[1]", 7 * 133, 1},
+                        Case{"InputTensor=i16[6,50]/[60,1] OutputTensor=i16[1,1] Axes=[0,1]", 6 * 50, 1},
+                        Case{"InputTensor=u32[5,90] OutputTensor=u32[1,90] Axes=[0]", 5 * 90, 1},
+                        Case{"InputTensor=i64[1,70000] OutputTensor=i64[1,1] Axes=[1]", 70000, 17499},
+                        Case{"InputTensor=i64[1,70000] OutputTensor=i64[1,1] Axes=[1]", 70000, 17500},
+                        Case{"InputTensor=i64[4,17500]/[17504,1] OutputTensor=i64[1,1] Axes=[0,1]", 70000, 17500}})
+    for (const bool largest : {true, false})
+      for (size_t place = 0; place < c.elements; place += c.step) {
+        const OperatorDesc desc = Parse(std::string("REDUCE Function=") + (largest ? "7 " : "8 ") + c.tensors);
+        auto number = [&](size_t i) -> int64_t { return i != place ? 5 : largest ? 9 : 2; };
+        bool compared = false;
+        const std::string difference = CompareKernels(desc, {FilledWhole(*desc.Inputs()[0], number)}, &compared);
+        if (!compared) throw Failure{std::string("no fast kernel: ") + c.tensors};
+        if (!difference.empty()) throw Failure{difference + ": " + c.tensors + ", place " + std::to_string(place)};
+      }
+}
+
+// Graphs of elementwise nodes over vectors.
+class ChoiceMaker {
+ public:
+  explicit ChoiceMaker(const char* type) : type_(type) {}
+
+  // Two numbers or NaN out of each of a few, in all pairs.
+  int Input(size_t period) {
+    const int value = Value(type_);
+    graph.values[static_cast<size_t>(value)].graph_input = static_cast<int>(graph.input_count++);
+    static const double kNumbers[] = {1, -2, kNaN, 0, kInfinity, -kInfinity, 0.5};
+    inputs.push_back(Filled(TensorOf(type_), [&](size_t i) { return kNumbers[i / period % std::size(kNumbers)]; }));
+    return value;
+  }
+  int Node(const std::string& operation, const std::vector<std::pair<const char*, int>>& operands, const char* type) {
+    std::string text = operation;
+    GraphNode node;
+    for (auto [field, value] : operands) {
+      text += std::string(" ") + field + "=" + types_[static_cast<size_t>(value)] + "[400]";
+      node.inputs.push_back(value);
+    }
+    node.desc = Parse(text + " OutputTensor=" + type + "[400]");
+    const int out = Value(type);
+    node.outputs.push_back(out);
+    graph.nodes.push_back(std::move(node));
+    return out;
+  }
+  int Extreme(const char* which, int a, int b) {
+    return Node(std::string("ELEMENT_WISE_") + which, {{"ATensor", a}, {"BTensor", b}}, type_);
+  }
+  // Where `tested` is NaN: one of two.
+  int Choose(int tested, int a, int b) {
+    const int test = Node("ELEMENT_WISE_IS_NAN", {{"InputTensor", tested}}, "u8");
+    return Node("ELEMENT_WISE_IF", {{"ConditionTensor", test}, {"ATensor", a}, {"BTensor", b}}, type_);
+  }
+  void Compare(int result, const std::string& what) {
+    graph.values[static_cast<size_t>(result)].graph_outputs.push_back(static_cast<int>(graph.output_count++));
+    const char* unsupported = nullptr;
+    const std::vector<GraphStep> steps = software::Fuse(graph, &unsupported, 1 << 20);
+    if (steps.size() != 1) throw Failure{what + " is no single kernel"};
+    std::vector<ExactBytes> plain = ValueMemory(graph, inputs), fused = ValueMemory(graph, inputs);
+    RunNodes(graph, plain);
+    RunSteps(steps, fused);
+    const std::string difference = CompareOutputs(graph, {TensorOf(type_)}, fused, plain, {});
+    if (!difference.empty()) throw Failure{what + ": " + difference};
+  }
+
+  Graph graph;
+  std::vector<Bytes> inputs;
+
+ private:
+  static TensorDesc TensorOf(const char* type) {
+    return *Parse(std::string("ACTIVATION_RELU InputTensor=") + type + "[400] OutputTensor=" + type + "[400]").Inputs()[0];
+  }
+  int Value(const char* type) {
+    graph.values.emplace_back();
+    graph.values.back().size_in_bytes = TensorOf(type).size_in_bytes;
+    types_.push_back(type);
+    return static_cast<int>(graph.values.size()) - 1;
+  }
+
+  const char* type_;
+  std::vector<std::string> types_;
+};
+
+// All that comes near to a larger or smaller one, or a number between two, with NaN: also what differs from these in one place.
+void Choices(Suite&) {
+  for (const char* type : {"f32", "f16"})
+    for (const char* which : {"MAX", "MIN"})
+      for (const char* then : {"MAX", "MIN"})
+        for (unsigned variant = 0; variant < 96; ++variant) {
+          ChoiceMaker m(type);
+          const int x = m.Input(1), y = m.Input(7), z = m.Input(49);
+          auto extreme = [&](const char* name, int a, int b, bool turned) {
+            return turned ? m.Extreme(name, b, a) : m.Extreme(name, a, b);
+          };
+          int result = extreme(which, x, y, variant & 1);
+          const int kind = static_cast<int>(variant / 32);
+          if (kind == 2) result = extreme(then, result, z, variant & 2);
+          else if (kind == 1) result = variant & 2 ? m.Choose(x, x, result) : m.Choose(y, y, result);
+          const int tested = variant & 4 ? x : y, kept = variant & 8 ? x : y;
+          result = variant & 16 ? m.Choose(tested, result, kept) : m.Choose(tested, kept, result);
+          m.Compare(result, std::string(type) + " " + which + " " + then + ", variant " + std::to_string(variant));
+        }
+}
+
+const bool kRegistered = [] {
+  Register("fast against plain: edges of functions", Edges);
+  Register("fast against plain: extremes and NaN", Extremes);
+  Register("fast against plain: integer extremes", IntegerExtremes);
+  Register("fused choices that keep NaN", Choices);
+  return true;
+}();
+
+}  // namespace
+
+}  // namespace dxtensor::test
