@@ -105,6 +105,10 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_BINARY(FReluGrad, Select(x > 0.0f, y, zero))
     DX_BINARY(FParameterizedRelu, Select(x >= 0.0f, x, x * y))
     DX_BINARY(FClipGrad, Select((x > p) & (x < q), y, zero))
+    DX_BINARY(FLargerOr, LargerOr(x, y))
+    DX_BINARY(FSmallerOr, SmallerOr(x, y))
+    DX_BINARY(FLargest, Select(x != x, x, LargerOr(x, y)))
+    DX_BINARY(FSmallest, Select(x != x, x, SmallerOr(x, y)))
     DX_TEST(FEqual, x == y)
     DX_TEST(FGreater, x > y)
     DX_TEST(FLess, x < y)
@@ -120,6 +124,11 @@ static void ExecuteFloat(const MicroOp& op, uint8_t* const* r, int64_t n) {
     case Code::FCall2:
       for (int64_t i = 0; i < n; ++i) d[i] = op.call2(a[i], b[i]);
       return;
+    case Code::FHold: {
+      const float* c = reinterpret_cast<const float*>(r[op.c]);
+      for (int64_t i = 0; i < n; i += kWidth) StoreF(d + i, Hold(LoadF(a + i), LoadF(b + i), LoadF(c + i)));
+      return;
+    }
     case Code::FIsInfinity:
       for (int64_t i = 0; i < n; i += kWidth) {
         VF x = LoadF(a + i);

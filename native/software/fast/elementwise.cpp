@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "isa_table.h"
+#include "nan_choice.h"
 
 namespace dxtensor::software::fast {
 
@@ -343,6 +344,8 @@ int Emitter::Emit() {
     case DML_OPERATOR_ELEMENT_WISE_LOGICAL_NOT: return float_ ? -1 : Test(Code::IsZero, Code::IsZero);
     case DML_OPERATOR_ELEMENT_WISE_IF: {
       if (schema::BytesPerElement(type_) != 1) return -1;
+      const int kept = IsFloat(out_type_) ? EmitNanChoice(b_, in_) : -1;
+      if (kept >= 0) return kept;
       MicroOp op{Code::Select};
       op.type = IsFloat(out_type_) ? RegisterType::I32 : RegisterOf(out_type_);
       return b_.Emit(op, RegisterOf(out_type_), in_[0], in_[1], in_[2]);
@@ -406,7 +409,8 @@ int EmitElementwise(ProgramBuilder& builder, const schema::OperatorDesc& desc, c
 int Settle(ProgramBuilder& builder, DML_TENSOR_DATA_TYPE type, int reg) {
   if (type == DML_TENSOR_DATA_TYPE_FLOAT16) return builder.Emit({Code::FRoundHalf}, RegisterType::F32, reg);
   const uint32_t bits = schema::BitsPerElement(type);
-  if (bits >= 32) return reg;
+  const MicroOp* maker = builder.MakerOf(reg);
+  if (bits >= 32 || (maker && IsTest(maker->code))) return reg;
   MicroOp op{Code::IWrap};
   op.type = RegisterType::I32;
   op.i = bits;

@@ -67,7 +67,12 @@ enum class Code : uint8_t {
   FReluGrad,
   FParameterizedRelu,
   FClipGrad,  // p < a < q ? b : 0
-  FCall2,     // call2(a, b), element by element
+  FLargerOr,  // the larger one, b where one is NaN
+  FSmallerOr,
+  FLargest,  // NaN where one is
+  FSmallest,
+  FCall2,  // call2(a, b), element by element
+  FHold,   // min(c, max(b, a)), NaN where a is
   // float to truth value (I32, 0 or 1)
   FEqual,
   FGreater,
@@ -120,6 +125,11 @@ enum class Code : uint8_t {
   Truncate,  // from 64 bits to 32
   Constant,  // the bits of i
 };
+
+// Whether its results are 0 and 1.
+inline bool IsTest(Code code) {
+  return (code >= Code::FEqual && code <= Code::FIsInfinity) || (code >= Code::IEqual && code <= Code::IsZero);
+}
 
 struct MicroOp {
   Code code;

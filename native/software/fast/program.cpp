@@ -345,11 +345,31 @@ int ProgramBuilder::Emit(MicroOp op, RegisterType result, int a, int b, int c) {
   return reg;
 }
 
+const MicroOp* ProgramBuilder::MakerOf(int reg) const {
+  const auto found = std::find_if(ops_.rbegin(), ops_.rend(), [&](const MicroOp& op) { return op.d == reg; });
+  return found == ops_.rend() ? nullptr : &*found;
+}
+
 void ProgramBuilder::Store(int slot, const schema::TensorDesc& tensor, int reg) {
   stores_.push_back({slot, reg, tensor.data_type, StridesIn(box_, tensor)});
 }
 
+// What became part of another instruction is not computed.
+void ProgramBuilder::DropUnused() {
+  std::vector<bool> used(types_.size(), false);
+  for (const Operand& o : stores_) used[o.reg] = true;
+  std::vector<MicroOp> kept;
+  for (size_t k = ops_.size(); k-- > 0;) {
+    if (!used[ops_[k].d]) continue;
+    for (uint16_t r : {ops_[k].a, ops_[k].b, ops_[k].c}) used[r] = true;
+    kept.push_back(ops_[k]);
+  }
+  ops_.assign(kept.rbegin(), kept.rend());
+  loads_.erase(std::remove_if(loads_.begin(), loads_.end(), [&](const Operand& o) { return !used[o.reg]; }), loads_.end());
+}
+
 std::unique_ptr<Kernel> ProgramBuilder::Finish() {
+  DropUnused();
   auto kernel = std::make_unique<ProgramKernel>(*this);
   if (!kernel->FitsCache()) return nullptr;
   return kernel;

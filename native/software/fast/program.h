@@ -45,6 +45,8 @@ class ProgramBuilder {
   void Store(int slot, const schema::TensorDesc& tensor, int reg);
 
   RegisterType TypeOf(int reg) const { return types_[reg]; }
+  // The instruction that made a register; null for what was loaded. Until the next Emit.
+  const MicroOp* MakerOf(int reg) const;
   const std::vector<MicroOp>& ops() const { return ops_; }
   int op_count() const { return static_cast<int>(ops_.size()); }
 
@@ -58,6 +60,8 @@ class ProgramBuilder {
     DML_TENSOR_DATA_TYPE type;
     Extents strides;
   };
+
+  void DropUnused();
 
   schema::TensorDesc box_;
   uint32_t rank_;
