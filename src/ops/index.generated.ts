@@ -1014,7 +1014,7 @@ export const avgPool2d = function ($0: never, $1: never, $2: never = undefined a
 /** avgPool1d over three spatial axes. Reference: torch.nn.functional.avg_pool3d. */
 export const avgPool3d = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind111.is($1) && ($2 === undefined || kinds.kind230.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("avgPool3d", "x:0 size:60 options:117", arguments); try { return $pool.avgPool3d($0, $1, $2); } catch (error) { throw under("avgPool3d", error); } } as unknown as typeof $pool.avgPool3d;
 /**
- * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, roots and reciprocals take their own operators.
+ * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, cubes, roots and their reciprocals take their own operators.
  * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
  */
 export const pow = function ($0: never, $1: never) { if (!((isTensor($0) || kinds.kind26.is($0)) && (isTensor($1) || kinds.kind26.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("pow", "a:14 b:14", arguments); try { return $power.pow($0, $1); } catch (error) { throw under("pow", error); } } as unknown as typeof $power.pow;

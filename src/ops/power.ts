@@ -10,7 +10,7 @@ import { binary, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, ge, logicalAnd } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { define } from "../definition.ts";
-import { BOOL, computing, constant } from "./support.ts";
+import { BOOL, computing, constant, widened } from "./support.ts";
 import { log, square } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -37,24 +37,29 @@ function wholePower(g: GraphBuilder, x: Expr, e: Expr): Expr {
   return g.elementWiseIf(g.elementWiseLogicalOr(isPositive, isUnit), result, zero);
 }
 
+/** Exponents without a logarithm, computed as in PyTorch: of -0, negative numbers and infinities too. */
+const SIMPLE = {
+  0: (g, x) => g.packed(constant(g, x.dtype, 1, x.sizes)),
+  1: (g, x) => g.elementWiseIdentity(x),
+  3: (g, x) => widened(g, "ELEMENT_WISE_MULTIPLY", [x], (v) => g.elementWiseMultiply(g.elementWiseMultiply(v!, v!), v!)),
+  0.5: (g, x) => g.elementWiseSqrt(x),
+  [-0.5]: (g, x) => widened(g, "ELEMENT_WISE_SQRT", [x], (v) => g.elementWiseRecip(g.elementWiseSqrt(v!))),
+  [-1]: (g, x) => g.elementWiseRecip(x),
+  [-2]: (g, x) => widened(g, "ELEMENT_WISE_MULTIPLY", [x], (v) => g.elementWiseRecip(g.elementWiseMultiply(v!, v!))),
+} as const satisfies Record<number, (g: GraphBuilder, x: Expr) => Expr>;
+type SimpleExponent = keyof typeof SIMPLE;
+const isSimple = (exponent: number): exponent is SimpleExponent => Object.hasOwn(SIMPLE, exponent);
+
 interface ExponentAttribute {
-  readonly exponent: 1 | 0 | 0.5 | -1;
+  readonly exponent: SimpleExponent;
 }
 
-/** Exponents with an operator of their own. Saves a alone; its derivatives go on until they are zero. */
+/** Saves a alone; its derivatives go on until they are zero. */
 const simplePowerOp = define<ExponentAttribute>({
   name: "pow",
   traits: { elementwise: true },
   infer: ([a]) => [{ shape: a!.shape, dtype: computing("pow", a!.dtype) }],
-  lower: (g, [a], { exponent }) => [
-    exponent === 1
-      ? g.elementWiseIdentity(a!)
-      : exponent === 0
-        ? g.packed(constant(g, a!.dtype, 1, a!.sizes))
-        : exponent === 0.5
-          ? g.elementWiseSqrt(a!)
-          : g.elementWiseRecip(a!),
-  ],
+  lower: (g, [a], { exponent }) => [SIMPLE[exponent](g, a!)],
   grad: (dy, { inputs: [a], attrs: { exponent } }) => [exponent === 0 ? zerosLike(a!) : mul(dy, mul(pow(a!, exponent - 1), exponent))],
   saves: { outputs: false },
 });
@@ -96,14 +101,14 @@ const positivePowOp = powerOf((g, a, b) => g.elementWisePow(a, b));
 const negativePowOp = powerOf((g, a, b) => g.elementWiseRecip(g.elementWisePow(a, g.elementWiseIdentity(b, { scaleBias: [-1, 0] }))));
 
 /**
- * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, roots and reciprocals take their own operators.
+ * a^b. Shapes broadcast; dtypes promote; whole numbers wrap. Squares, cubes, roots and their reciprocals take their own operators.
  * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
  */
 export function pow(a: Arithmetic, b: Arithmetic): Tensor {
   if (a instanceof Tensor && typeof b === "number") {
     if (isFloat(a.dtype)) {
       if (b === 2) return square(a);
-      if (b === 1 || b === 0 || b === 0.5 || b === -1) return call(simplePowerOp, [a], { exponent: b });
+      if (isSimple(b)) return call(simplePowerOp, [a], { exponent: b });
       // Odd negative exponents tell zeros apart.
       if (Number.isFinite(b) && b !== 0 && !(b < 0 && Math.abs(b % 2) === 1))
         return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);

@@ -38,6 +38,33 @@ eachMode("pow", (device, mode) => {
         }
       }));
 
+  test("by numbers whose powers take no logarithm, with gradients, as PyTorch has them", () =>
+    clean(
+      device,
+      () => {
+        const bases = [-0, 0, Infinity, NaN, -2, 3];
+        const expected: readonly (readonly [number, readonly number[], readonly number[]])[] = [
+          [3, [-0, 0, Infinity, NaN, -8, 27], [0, 0, Infinity, NaN, 12, 27]],
+          [-2, [Infinity, Infinity, 0, NaN, 1 / 4, 1 / 9], [Infinity, -Infinity, -0, NaN, 1 / 4, -2 / 27]],
+          [-0.5, [-Infinity, Infinity, 0, NaN, NaN, 3 ** -0.5], [-Infinity, -Infinity, -0, NaN, NaN, -0.5 * 3 ** -1.5]],
+        ];
+        for (const [exponent, values, slopes] of expected) {
+          const power = (x: dx.Tensor): dx.Tensor[] => {
+            const a = x.detach().requiresGrad_();
+            const y = dx.pow(a, exponent);
+            y.sum().backward();
+            return [y.detach(), a.grad!];
+          };
+          const [y, slope] = mode.run(power, dx.tensor(bases)) as [dx.Tensor, dx.Tensor];
+          expectClose(y, values);
+          expectClose(slope, slopes);
+          const half = mode.run((t) => dx.pow(t, exponent), dx.tensor([-2, 3], { dtype: "bfloat16" }));
+          expectClose(half, values.slice(-2), { rtol: 1e-2, atol: 0 });
+        }
+      },
+      { collect: true },
+    ));
+
   test("of whole numbers with negative exponents", () =>
     clean(device, () => {
       for (const dtype of ["int8", "int16", "int32", "int64"] as const) {
