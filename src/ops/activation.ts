@@ -154,8 +154,18 @@ interface SoftplusAttributes {
   readonly threshold: number;
 }
 
+/** The same by the operator, where it is known to lose no small results. */
+const wholeSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
+  // Beyond 20 a float does not tell it from x.
+  if (beta === 1 && threshold >= 20) return g.activationSoftplus(x, { steepness: 1 });
+  const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
+  const soft = g.elementWiseIdentity(g.activationSoftplus(scaled, { steepness: 1 }), { scaleBias: [1 / beta, 0] });
+  return g.elementWiseIf(g.elementWiseLogicalGreaterThan(scaled, constant(g, x.dtype, threshold, x.sizes), BOOL), x, soft);
+};
+
 /** ln(1 + e^(beta x)) / beta as max(beta x, 0) / beta + ln(1 + e^-|beta x|) / beta, which neither overflows nor loses small results. */
 const emitSoftplus = (g: GraphBuilder, x: Expr, { beta, threshold }: SoftplusAttributes): Expr => {
+  if (g.capabilities.fusesGraphs) return wholeSoftplus(g, x, { beta, threshold });
   const scaled = g.elementWiseIdentity(x, { scaleBias: [beta, 0] });
   const tail = g.elementWiseExp(g.elementWiseAbs(scaled), { scaleBias: [-1, 0] });
   const log = g.elementWiseLog(tail, { scaleBias: [1, 1] });
