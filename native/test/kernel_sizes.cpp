@@ -1,6 +1,7 @@
 // Sizes at which fast kernels divide their work: blocks of a matrix product, parts for threads, tiles of a convolution. The random
 // descriptions are too small for that.
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "cases/operators.h"
@@ -196,6 +197,43 @@ std::vector<std::string> Descriptions() {
       "TOP_K1 InputTensor=i64[50001] OutputValueTensor=i64[50001] OutputIndexTensor=u32[50001] Axis=0 K=50001 AxisDirection=1",
       "TOP_K1 InputTensor=f32[70,4001] OutputValueTensor=f32[70,32] OutputIndexTensor=u32[70,32] Axis=1 K=32 AxisDirection=1",
       "TOP_K InputTensor=f32[1,1,700,40] OutputValueTensor=f32[1,1,700,40] OutputIndexTensor=u32[1,1,700,40] Axis=2 K=700",
+      // Padding: lines in pieces, what is outside on all sides of planes, pads longer than the line, lines that are not the last dimension,
+      // lines whose constant goes on from one to the next.
+      "PADDING1 InputTensor=f32[3,70001] OutputTensor=f32[5,70013] PaddingMode=2 PaddingValueDataType=1 StartPadding=[1,5] "
+      "EndPadding=[1,7]",
+      "PADDING1 InputTensor=u8[2,50001] OutputTensor=u8[3,150007] PaddingMode=4 PaddingValueDataType=7 StartPadding=[0,50003] "
+      "EndPadding=[1,50003]",
+      "PADDING1 InputTensor=f16[3,5,40,57] OutputTensor=f16[4,6,43,63] PaddingMode=3 PaddingValueDataType=2 StartPadding=[1,0,2,4] "
+      "EndPadding=[0,1,1,2]",
+      "PADDING1 InputTensor=i64[3,65,20,21] OutputTensor=i64[3,65,24,22]/[34320,1,1430,65] PaddingMode=1 PaddingValueDataType=9 "
+      "StartPadding=[0,0,3,1] EndPadding=[0,0,1,0]",
+      "PADDING1 InputTensor=f32[9,5,40,51] OutputTensor=f32[9,8,43,51] PaddingMode=0 PaddingValueDataType=1 PaddingValue=f32:2.5 "
+      "StartPadding=[0,1,2,0] EndPadding=[0,2,1,0]",
+      // Copies backwards and of every second element, of all widths; lines of vectors that end anywhere.
+      "SLICE1 InputTensor=f32[40,3001] OutputTensor=f32[40,3001] InputWindowOffsets=[0,0] InputWindowSizes=[40,3001] "
+      "InputWindowStrides=[1,-1]",
+      "SLICE1 InputTensor=f16[40,301] OutputTensor=f16[40,299] InputWindowOffsets=[0,1] InputWindowSizes=[40,299] "
+      "InputWindowStrides=[1,-1]",
+      "SLICE1 InputTensor=u8[40,301] OutputTensor=u8[40,299] InputWindowOffsets=[0,1] InputWindowSizes=[40,299] InputWindowStrides=[1,-1]",
+      "SLICE1 InputTensor=i64[40,301] OutputTensor=i64[40,299] InputWindowOffsets=[0,1] InputWindowSizes=[40,299] "
+      "InputWindowStrides=[1,-1]",
+      "SLICE1 InputTensor=f32[40,3001] OutputTensor=f32[40,1500] InputWindowOffsets=[0,1] InputWindowSizes=[40,3000] "
+      "InputWindowStrides=[1,2]",
+      "JOIN InputTensors=[f32[300,1021],f32[300,3],f32[300,90]] OutputTensor=f32[300,1114] Axis=1",
+      // Gathering by elements: lines in pieces, along the axis and across it.
+      "GATHER_ELEMENTS InputTensor=f32[3,70001] IndicesTensor=i32[3,70003] OutputTensor=f32[3,70003] Axis=1",
+      "GATHER_ELEMENTS InputTensor=f16[50,700] IndicesTensor=i64[170,700] OutputTensor=f16[170,700] Axis=0",
+      "GATHER InputTensor=f32[200,3,301] IndicesTensor=i32[1,1,400] OutputTensor=f32[200,3,400] Axis=2 IndexDimensions=1",
+      "GATHER InputTensor=f32[70,90000] IndicesTensor=i64[1,4] OutputTensor=f32[4,90000] Axis=0 IndexDimensions=1",
+      // Running sums and products: rows in strips, lines together and in parts, blocks that are no whole ones.
+      "CUMULATIVE_SUMMATION InputTensor=f32[50,3,1301] OutputTensor=f32[50,3,1301] Axis=0 AxisDirection=1 HasExclusiveSum=0",
+      "CUMULATIVE_PRODUCT InputTensor=f16[5,60,701] OutputTensor=f16[5,60,701] Axis=1 AxisDirection=0 HasExclusiveProduct=1",
+      "CUMULATIVE_SUMMATION InputTensor=i32[70,1100] OutputTensor=i32[70,1100] Axis=0 AxisDirection=0 HasExclusiveSum=1",
+      "CUMULATIVE_SUMMATION InputTensor=f32[203,701] OutputTensor=f32[203,701] Axis=1 AxisDirection=1 HasExclusiveSum=1",
+      "CUMULATIVE_PRODUCT InputTensor=f32[13,2701] OutputTensor=f32[13,2701] Axis=1 AxisDirection=0 HasExclusiveProduct=0",
+      "CUMULATIVE_SUMMATION InputTensor=f32[1,300001] OutputTensor=f32[1,300001] Axis=1 AxisDirection=0 HasExclusiveSum=1",
+      "CUMULATIVE_SUMMATION InputTensor=i64[2,150001] OutputTensor=i64[2,150001] Axis=1 AxisDirection=1 HasExclusiveSum=0",
+      "CUMULATIVE_SUMMATION InputTensor=f16[3,90001]/[1,3] OutputTensor=f16[3,90001] Axis=1 AxisDirection=1 HasExclusiveSum=1",
       // Sums of rows: in parts of columns, and of single numbers.
       "ROI_ALIGN_GRAD InputGradientTensor=f32[1500,90,1,1] ROITensor=f32[1500,4]/[0,0] BatchIndicesTensor=u32[1500] "
       "OutputGradientTensor=f32[2,90,1,1]" +
@@ -232,7 +270,28 @@ void InfiniteCells(Suite& suite) {
     }
 }
 
+// Indices that are out of range give what lies at their address, and 0 outside of the tensor.
+void IndicesOutOfRange(Suite& suite) {
+  for (const char* text : {"GATHER_ELEMENTS InputTensor=f32[6,9] IndicesTensor=i32[6,40] OutputTensor=f32[6,40] Axis=1",
+                           "GATHER_ELEMENTS InputTensor=f32[6,9] IndicesTensor=i64[40,9] OutputTensor=f32[40,9] Axis=0",
+                           "GATHER_ELEMENTS InputTensor=u8[6,9] IndicesTensor=u32[40,9] OutputTensor=u8[40,9]/[1,40] Axis=0",
+                           "GATHER InputTensor=f16[6,9] IndicesTensor=i32[1,40] OutputTensor=f16[6,40] Axis=1 IndexDimensions=1",
+                           "GATHER InputTensor=f32[6,9] IndicesTensor=i32[1,40] OutputTensor=f32[40,9] Axis=0 IndexDimensions=1"}) {
+    const schema::OperatorDesc desc = Parse(text);
+    std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
+    const size_t bytes = schema::BytesPerElement(desc.Inputs()[1]->data_type);
+    const int64_t odd[] = {-1, 9, -9, -10, 53, 54, 60, -60, 1 << 30, -(1 << 30), std::numeric_limits<int32_t>::min()};
+    for (size_t i = 0; (i + 1) * bytes <= inputs[1].size(); i += 3)
+      std::memcpy(inputs[1].data() + i * bytes, &odd[i % std::size(odd)], bytes);
+    bool compared = false;
+    const std::string difference = CompareKernels(desc, inputs, &compared);
+    if (!compared) throw Failure{std::string("no fast kernel: ") + text};
+    if (!difference.empty()) throw Failure{difference + ": " + text};
+  }
+}
+
 const bool kRegistered = [] {
+  Register("fast against plain: indices out of range", IndicesOutOfRange);
   Register("fast against plain: sizes that are divided", LargeSizes);
   Register("fast against plain: infinite cells of planes", InfiniteCells);
   return true;

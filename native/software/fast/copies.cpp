@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "isa_table.h"
 #include "movement.h"
@@ -110,9 +109,13 @@ class CopiesKernel final : public Kernel {
   }
   static void Line(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t n) {
     if (to_step == 1 && from_step == 1) {
-      if (from != to) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+      Table().copy_bytes(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), n * static_cast<int64_t>(sizeof(T)));
     } else if (to_step == 1 && from_step == 0) {
       std::fill(to, to + n, *from);
+    } else if (to_step == 1 && from_step == -1) {
+      Table().copy_reversed(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from), sizeof(T), n);
+    } else if (to_step == 1 && from_step > 0 && sizeof(T) == 4) {
+      Table().copy_rows(reinterpret_cast<float*>(to), 0, reinterpret_cast<const float*>(from), 0, from_step, 1, n);
     } else if (to_step == 1) {
       for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_step];
     } else {

@@ -38,9 +38,12 @@ std::unique_ptr<Kernel> MakeFastKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_SLICE1:
     case DML_OPERATOR_SLICE_GRAD:
     case DML_OPERATOR_SPLIT:
-    case DML_OPERATOR_JOIN:
-    case DML_OPERATOR_PADDING1: return fast::MakeMovementKernel(desc);
+    case DML_OPERATOR_JOIN: return fast::MakeMovementKernel(desc);
+    case DML_OPERATOR_PADDING1: return fast::MakePaddingKernel(desc);
     case DML_OPERATOR_GATHER: return fast::MakeGatherKernel(desc);
+    case DML_OPERATOR_GATHER_ELEMENTS: return fast::MakeGatherElementsKernel(desc);
+    case DML_OPERATOR_CUMULATIVE_SUMMATION:
+    case DML_OPERATOR_CUMULATIVE_PRODUCT: return fast::MakeCumulativeKernel(desc);
     case DML_OPERATOR_ONE_HOT: return fast::MakeOneHotKernel(desc);
     case DML_OPERATOR_RESAMPLE:
     case DML_OPERATOR_RESAMPLE1:

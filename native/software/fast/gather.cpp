@@ -1,15 +1,19 @@
-// GATHER of whole rows.
+// GATHER of whole rows; others are gathered by elements.
 #include <algorithm>
 #include <cstring>
 
 #include "families.h"
+#include "gather_elements.h"
 #include "indices.h"
+#include "isa_table.h"
 #include "lines.h"
 #include "thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
+
+constexpr int64_t kLeastRow = 4;
 
 class GatherKernel final : public Kernel {
  public:
@@ -33,7 +37,7 @@ class GatherKernel final : public Kernel {
         const uint64_t from = static_cast<uint64_t>(start[0]) + static_cast<uint64_t>(index) * static_cast<uint64_t>(step_);
         uint8_t* to = a.outputs[0] + start[1] * bytes_;
         if (from <= last_ && last_ - from >= static_cast<uint64_t>(row_ - 1)) {
-          std::memcpy(to, a.inputs[0] + from * static_cast<uint64_t>(bytes_), static_cast<size_t>(row_ * bytes_));
+          Table().copy_bytes(to, a.inputs[0] + from * static_cast<uint64_t>(bytes_), row_ * bytes_);
           continue;
         }
         // Out of range: what lies at the address, and 0 outside the tensor.
@@ -62,11 +66,6 @@ std::unique_ptr<Kernel> MakeGatherKernel(const schema::OperatorDesc& desc) {
   const uint32_t after = rank - 1 - axis;
   if (after + index_rank > rank || schema::BytesPerElement(in.data_type) == 0) return nullptr;
   const uint32_t first_index = rank - after - index_rank;
-  // The dimensions behind the axis must be one row on both sides.
-  int64_t row = 1;
-  for (uint32_t d = rank; d-- > rank - after; row *= out.sizes[d])
-    if (out.sizes[d] != 1 && (out.strides[d] != row || in.strides[d] != row)) return nullptr;
-  if (row < 4) return nullptr;
   const Extents in_strides = BroadcastStrides(in), index_strides = BroadcastStrides(indices), out_strides = BroadcastStrides(out);
   Extents from_in{}, from_indices{};
   for (uint32_t d = 0; d < first_index + index_rank; ++d) {
@@ -76,8 +75,19 @@ std::unique_ptr<Kernel> MakeGatherKernel(const schema::OperatorDesc& desc) {
       from_indices[d] = index_strides[rank - index_rank + (d - first_index)];
     }
   }
+  // Where the dimensions behind the axis are one row on both sides, it is copied.
+  int64_t row = 1;
+  bool is_row = true;
+  for (uint32_t d = rank; d-- > rank - after; row *= out.sizes[d]) {
+    is_row &= out.sizes[d] == 1 || (out.strides[d] == row && in.strides[d] == row);
+    from_in[d] = in_strides[d];
+  }
+  if (!is_row || row < kLeastRow) return MakeElementGather(in, indices, out, axis, from_in, from_indices);
   uint32_t along = 0;
-  for (uint32_t d = rank - after; d < rank; ++d) along |= 1u << d;
+  for (uint32_t d = rank - after; d < rank; ++d) {
+    along |= 1u << d;
+    from_in[d] = 0;
+  }
   return std::make_unique<GatherKernel>(desc, row, Lines(out, along, {from_in, out_strides, from_indices}, true));
 }
 

@@ -20,12 +20,14 @@ namespace {
 #include "block_ops.inl"
 #include "gemm_tile.inl"
 #include "winograd_block.inl"
+#include "moves.inl"
 #include "pack_lines.inl"
 #include "tile_end.inl"
 #include "pixel_tile.inl"
 #include "reduce_block.inl"
 #include "integer_extreme.inl"
 #include "norm_block.inl"
+#include "running_block.inl"
 #include "random_block.inl"
 #include "../shader/block.inl"
 }  // namespace
@@ -46,6 +48,8 @@ const IsaTable& DX_TABLE() {
                                  kTurnedTiles,
                                  kTapsTiles,
                                  AllPixelTiles(std::make_integer_sequence<int, kMostPixelVectors>()),
+                                 CopyBytes,
+                                 CopyReversed,
                                  CopyRows,
                                  SpreadRows,
                                  EndTile,
@@ -85,6 +89,7 @@ const IsaTable& DX_TABLE() {
                                  NormEnds,
                                  ScaleShiftBlock,
                                  AxpyBlock,
+                                 RunningRowOf,
                                  PhiloxBlock,
                                  MultiplyAddLoop,
                                  RunShaderBlock};

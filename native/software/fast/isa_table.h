@@ -133,6 +133,9 @@ struct IsaTable {
   const TurnedTile* turned_tiles;
   const TapsTile* taps_tiles;
   PixelTiles pixel_tiles;
+  // Of bytes side by side; of n elements, to[i] = from[-i].
+  void (*copy_bytes)(uint8_t* to, const uint8_t* from, int64_t n);
+  void (*copy_reversed)(uint8_t* to, const uint8_t* from, int64_t bytes_per_element, int64_t n);
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
   // to[r * to_stride + i * step] = from[r * from_stride + i] for r < rows, i < n.
@@ -212,6 +215,8 @@ struct IsaTable {
   void (*scale_shift)(float* y, const float* x, float scale, float shift, int64_t n);
   // y += x * scale
   void (*axpy)(float* y, const float* x, float scale, int64_t n);
+  // totals[i] becomes its sum or product with x[i]; y[i] is that, or where it is exclusive what it was before. y may be x.
+  void (*running_row)(float* y, double* totals, const float* x, bool is_product, bool is_exclusive, int64_t n);
   // The words of `blocks` blocks of Philox 4x32-10 from a counter on.
   void (*philox)(uint64_t counter_low, uint64_t counter_high, uint32_t key0, uint32_t key1, uint32_t* to, int64_t blocks);
   // Multiplies and adds in registers, as fast as the processor can; the number of operations. For benchmarks.

@@ -1,7 +1,5 @@
-// Operators that only move elements: IDENTITY, slices, SPLIT, JOIN, constant padding.
+// Operators that only move elements: IDENTITY, slices, SPLIT, JOIN.
 #include "movement.h"
-
-#include <cstring>
 
 #include "families.h"
 #include "lines.h"
@@ -88,18 +86,6 @@ std::unique_ptr<Kernel> MakeParts(const schema::OperatorDesc& desc, int bytes) {
   return MakeCopies(bytes, boxes);
 }
 
-std::unique_ptr<Kernel> MakePadding(const schema::OperatorDesc& desc, int bytes) {
-  const schema::TensorDesc &in = *desc.Inputs()[0], &out = *desc.Outputs()[0];
-  if (desc.UInt("PaddingMode") != DML_PADDING_MODE_CONSTANT) return nullptr;
-  BoxCopy c = Whole(in);
-  c.from_strides = BroadcastStrides(in);
-  c.to_strides = BroadcastStrides(out);
-  for (uint32_t d = 0; d < in.rank; ++d) c.to_start += static_cast<int64_t>(desc.UInts("StartPadding")[d]) * c.to_strides[d];
-  uint64_t constant = 0;
-  std::memcpy(&constant, &desc.Get<DML_SCALAR_UNION>("PaddingValue"), static_cast<size_t>(bytes));
-  return MakeCopies(bytes, {Fill(out), c}, constant);
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> MakeMovementKernel(const schema::OperatorDesc& desc) {
@@ -111,7 +97,6 @@ std::unique_ptr<Kernel> MakeMovementKernel(const schema::OperatorDesc& desc) {
     case DML_OPERATOR_SLICE_GRAD: return MakeSliceGrad(desc, bytes);
     case DML_OPERATOR_JOIN:
     case DML_OPERATOR_SPLIT: return MakeParts(desc, bytes);
-    case DML_OPERATOR_PADDING1: return MakePadding(desc, bytes);
     default: return nullptr;
   }
 }

@@ -491,6 +491,8 @@ double RealFor(const OperatorDesc& desc, const char* tensor, size_t i, Numbers& 
 int64_t WholeFor(const OperatorDesc& desc, const char* tensor, const TensorDesc& t, size_t i, Numbers& n) {
   const char* name = desc.schema->name;
   if (Contains(name, "UNPOOLING") && Contains(tensor, "Indices")) return static_cast<int64_t>(3 * i + 1);
+  if (Contains(tensor, "BatchIndices") && Contains(name, "GRAD") && desc.Outputs()[0])
+    return n.Between(0, std::max<int64_t>(1, int64_t{desc.Outputs()[0]->sizes[0]} - 1));
   if (Contains(tensor, "BatchIndices") || Contains(tensor, "Mask")) return n.Between(0, 1);
   if (Contains(tensor, "SequenceLengths")) return n.Between(1, desc.Inputs()[0]->sizes[1]);
   if (Contains(name, "QUANTIZE") || Contains(name, "INTEGER")) return n.Between(IsSigned(t.data_type) ? -9 : 0, 9);

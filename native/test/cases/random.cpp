@@ -308,8 +308,26 @@ class Maker {
   std::string Gather() {
     const std::string type = Pick({"f32", "f16", "i64", "u8"}), index = Pick({"u32", "i32", "i64"});
     const uint32_t rows = Up(1, 60), width = Up(1, 70), count = Up(1, 40);
+    if (Chance(3)) {
+      const Sizes sizes = Any(1, 5);
+      const uint32_t axis = Up(0, static_cast<uint32_t>(sizes.size()) - 1);
+      Sizes places = sizes;
+      places[axis] = Up(1, 12);
+      return "GATHER_ELEMENTS" + Tensor("InputTensor", type, sizes) + Tensor("IndicesTensor", index, places) +
+             Tensor("OutputTensor", type, places) + " Axis=" + std::to_string(axis);
+    }
+    if (Chance(2))
+      return "GATHER" + Tensor("InputTensor", type, {rows, width}) + Tensor("IndicesTensor", index, {1, count}) +
+             Tensor("OutputTensor", type, {rows, count}) + " Axis=1 IndexDimensions=1";
     return "GATHER" + Tensor("InputTensor", type, {rows, width}) + Tensor("IndicesTensor", index, {1, count}) +
            Tensor("OutputTensor", type, {count, width}) + " Axis=0 IndexDimensions=1";
+  }
+  std::string Cumulative() {
+    const Sizes sizes = Any(1, 5);
+    const std::string type = Pick({"f32", "f16", "i32", "u32", "i64", "u64"}), kind = Pick({"SUMMATION", "PRODUCT"});
+    return "CUMULATIVE_" + kind + Tensor("InputTensor", type, sizes) + Tensor("OutputTensor", type, sizes) +
+           " Axis=" + std::to_string(Up(0, static_cast<uint32_t>(sizes.size()) - 1)) + Pick({" AxisDirection=0", " AxisDirection=1"}) +
+           (kind == "PRODUCT" ? " HasExclusiveProduct=" : " HasExclusiveSum=") + Pick({"0", "1"});
   }
   std::string Order() {
     const Sizes sizes = Any(1, 5);
@@ -335,10 +353,24 @@ class Maker {
   std::mt19937& random_;
 };
 
-const char* const kNames[kRandomFamilies] = {
-    "elementwise",       "binary",  "logical",     "CAST",           "GEMM",     "CONVOLUTION",         "REDUCE",
-    "SOFTMAX",           "pooling", "slice",       "JOIN and SPLIT", "PADDING1", "batch normalisation", "GATHER",
-    "mean and variance", "TOP_K1",  "sums of rows"};
+const char* const kNames[kRandomFamilies] = {"elementwise",
+                                             "binary",
+                                             "logical",
+                                             "CAST",
+                                             "GEMM",
+                                             "CONVOLUTION",
+                                             "REDUCE",
+                                             "SOFTMAX",
+                                             "pooling",
+                                             "slice",
+                                             "JOIN and SPLIT",
+                                             "PADDING1",
+                                             "batch normalisation",
+                                             "GATHER",
+                                             "mean and variance",
+                                             "TOP_K1",
+                                             "sums of rows",
+                                             "running sums and products"};
 
 }  // namespace
 
@@ -363,7 +395,8 @@ OperatorDesc RandomDescription(int family, std::mt19937& random) {
     case 13: return Parse(make.Gather());
     case 14: return Parse(make.MeanVariance());
     case 15: return Parse(make.Order());
-    default: return Parse(make.RowSums());
+    case 16: return Parse(make.RowSums());
+    default: return Parse(make.Cumulative());
   }
 }
 

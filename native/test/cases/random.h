@@ -7,7 +7,7 @@
 
 namespace dxtensor::test {
 
-constexpr int kRandomFamilies = 17;
+constexpr int kRandomFamilies = 18;
 // "elementwise", "GEMM", ...
 const char* RandomFamilyName(int family);
 schema::OperatorDesc RandomDescription(int family, std::mt19937& random);
