@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <random>
 
 #include "cases/operators.h"
 #include "describe.h"
@@ -241,6 +242,16 @@ std::vector<std::string> Descriptions() {
       "ROI_ALIGN_GRAD InputGradientTensor=f32[60000,1,1,1] ROITensor=f32[60000,4]/[0,0] BatchIndicesTensor=u32[60000] "
       "OutputGradientTensor=f32[9000000,1,1,1]" +
           row_sums,
+      // Rows that few regions go to; places that numbers far from each other go to, and neighbours only.
+      "ROI_ALIGN_GRAD InputGradientTensor=f32[3000,601,1,1] ROITensor=f32[3000,4]/[0,0] BatchIndicesTensor=u32[3000] "
+      "OutputGradientTensor=f32[2001,601,1,1]/[610,1,1,1]" +
+          row_sums,
+      "ROI_ALIGN_GRAD InputGradientTensor=f32[60000,1,1,1] ROITensor=f32[60000,4]/[0,0] BatchIndicesTensor=u32[60000] "
+      "OutputGradientTensor=f32[30001,1,1,1]/[2,1,1,1]" +
+          row_sums,
+      "ROI_ALIGN_GRAD InputGradientTensor=f32[60000,1,1,1] ROITensor=f32[60000,4]/[0,0] BatchIndicesTensor=u32[60000] "
+      "OutputGradientTensor=f32[9001,1,1,1]" +
+          row_sums,
   };
 }
 
@@ -290,7 +301,26 @@ void IndicesOutOfRange(Suite& suite) {
   }
 }
 
+// Sums of numbers that go to places near their own, and of some that go nowhere.
+void NeighbouringPlaces(Suite& suite) {
+  const schema::OperatorDesc desc = Parse(
+      "ROI_ALIGN_GRAD InputGradientTensor=f32[50000,1,1,1] ROITensor=f32[50000,4]/[0,0] BatchIndicesTensor=u32[50000] "
+      "OutputGradientTensor=f32[40000,1,1,1] ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=1 InputPixelOffset=0 "
+      "OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1 AlignRegionsToCorners=0");
+  std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
+  std::mt19937 random(suite.seed);
+  for (uint32_t i = 0; i < 50000; ++i) {
+    const uint32_t place = random() % 50 == 0 ? 0xffffffff : i / 1000 * 800 + random() % 1000;
+    std::memcpy(inputs[3].data() + i * sizeof place, &place, sizeof place);
+  }
+  bool compared = false;
+  const std::string difference = CompareKernels(desc, inputs, &compared);
+  if (!compared) throw Failure{"no fast kernel"};
+  if (!difference.empty()) throw Failure{difference};
+}
+
 const bool kRegistered = [] {
+  Register("fast against plain: neighbouring places", NeighbouringPlaces);
   Register("fast against plain: indices out of range", IndicesOutOfRange);
   Register("fast against plain: sizes that are divided", LargeSizes);
   Register("fast against plain: infinite cells of planes", InfiniteCells);
