@@ -20,7 +20,7 @@ std::vector<std::string> Descriptions() {
   const std::string pads = "StartPadding=[1,1] EndPadding=[1,1]", none = "StartPadding=[0,0] EndPadding=[0,0]";
   const std::string wide = " Strides=[1,1] WindowSize=[9,9] StartPadding=[4,4] EndPadding=[4,4]";
   const std::string row_sums =
-      " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=1 InputPixelOffset=0 "
+      " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=0.01 SpatialScaleY=0.01 InputPixelOffset=0 "
       "OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1 AlignRegionsToCorners=0";
   const std::string halves = " Strides=[2,2] WindowSize=[3,2] StartPadding=[1,1] EndPadding=[1,1]";
   return {
@@ -305,7 +305,8 @@ void IndicesOutOfRange(Suite& suite) {
 void NeighbouringPlaces(Suite& suite) {
   const schema::OperatorDesc desc = Parse(
       "ROI_ALIGN_GRAD InputGradientTensor=f32[50000,1,1,1] ROITensor=f32[50000,4]/[0,0] BatchIndicesTensor=u32[50000] "
-      "OutputGradientTensor=f32[40000,1,1,1] ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=1 InputPixelOffset=0 "
+      "OutputGradientTensor=f32[40000,1,1,1] ReductionFunction=2 InterpolationMode=0 SpatialScaleX=0.01 SpatialScaleY=0.01 "
+      "InputPixelOffset=0 "
       "OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1 AlignRegionsToCorners=0");
   std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
   std::mt19937 random(suite.seed);

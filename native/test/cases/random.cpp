@@ -344,7 +344,8 @@ class Maker {
     return "ROI_ALIGN_GRAD" + Tensor("InputGradientTensor", "f32", {count, columns, 1, 1}) + " ROITensor=f32" + List({count, 4}) +
            Pick({"", "/[0,0]"}) + Tensor("BatchIndicesTensor", "u32", {count}) +
            Tensor("OutputGradientTensor", "f32", {rows, columns, 1, 1}) +
-           " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=1 SpatialScaleY=0.5 InputPixelOffset=" + Pick({"0", "0", "0.5", "2"}) +
+           " ReductionFunction=2 InterpolationMode=0 SpatialScaleX=" + Pick({"0.01", "1"}) +
+           " SpatialScaleY=0.5 InputPixelOffset=" + Pick({"0", "0", "0.5", "2"}) +
            " OutputPixelOffset=0 MinimumSamplesPerOutput=1 MaximumSamplesPerOutput=1" +
            Pick({" AlignRegionsToCorners=0", " AlignRegionsToCorners=1"});
   }
