@@ -150,6 +150,16 @@ std::vector<std::string> Descriptions() {
       "OutputTensor=f32[70,90,1,1]/[1,70,1,1] Mode=1 Direction=0 Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[0,0] "
       "EndPadding=[0,0] GroupCount=1",
       "CONVOLUTION InputTensor=f16[40,3,28,30] FilterTensor=f16[21,3,28,30] OutputTensor=f16[40,21,1,1]" + conv + none + " GroupCount=1",
+      // The same of an outputs' gradient that is one number, as that of a sum: taps that all lie in one place.
+      "CONVOLUTION InputTensor=f32[40,3,5,40]/[200,8000,40,1] FilterTensor=f32[21,3,5,40]/[0,0,0,0] "
+      "OutputTensor=f32[40,21,1,1]/[1,40,1,1]" +
+          conv + none + " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[4,2,28,28] FilterTensor=f32[8,2,28,28]/[0,0,0,0] OutputTensor=f32[4,8,3,3]" + conv + pads +
+          " GroupCount=1",
+      "CONVOLUTION InputTensor=f32[1,12,28,28] FilterTensor=f32[6,2,28,28]/[0,0,0,0] OutputTensor=f32[1,6,3,3]" + conv + pads +
+          " GroupCount=6",
+      "CONVOLUTION InputTensor=f16[4,2,28,28] FilterTensor=f16[8,2,14,14]/[0,0,0,0] OutputTensor=f16[4,8,3,3] Mode=1 Direction=0 "
+      "Strides=[1,1] Dilations=[2,2] OutputPadding=[0,0] StartPadding=[1,1] EndPadding=[0,0] GroupCount=1",
       // The same of channels by themselves: steps and dilations, more than one row and image, lines that fill no vector, an addition's
       // place.
       "CONVOLUTION InputTensor=f32[1,15,28,28] FilterTensor=f32[5,3,28,28] OutputTensor=f32[1,5,3,3]" + conv + pads + " GroupCount=5",

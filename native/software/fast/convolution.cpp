@@ -181,8 +181,8 @@ ConvolutionKernel::ConvolutionKernel(const schema::OperatorDesc& desc, Activatio
         g.out_stride = StrideOf(out, t);
         for (int64_t k = 0; k < cells; ++k) g.taps.push_back({cell(k), k * dilation - padding});
       }
-      // In the order of the filter's memory.
-      std::sort(g.taps.begin(), g.taps.end(), [](const Tap& x, const Tap& y) { return x.cell < y.cell; });
+      // In the order of the filter's memory; of one that is broadcast in their own, since lines of taps read inputs at one distance.
+      std::stable_sort(g.taps.begin(), g.taps.end(), [](const Tap& x, const Tap& y) { return x.cell < y.cell; });
       if (g.count > 0) choices[static_cast<size_t>(d)].push_back({g, remainder * StrideOf(out, t)});
     }
   }
