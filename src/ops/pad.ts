@@ -11,7 +11,7 @@ import { add } from "./binary.ts";
 import { full } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
 import { cat, flip } from "./join.ts";
-import { narrow, sliceGradOp, sliceView, wholeSlice } from "./movement.ts";
+import { narrow, sliceView, wholeSlice } from "./movement.ts";
 import { beside } from "../padding.ts";
 import { sum } from "./reduce.ts";
 import { sample, type Sample, real } from "../sample.ts";
@@ -47,53 +47,69 @@ const padConstantOp: Definition<ConstantAttributes> = define<ConstantAttributes>
 });
 
 interface EdgeAttributes {
-  readonly axis: number;
-  readonly before: number;
-  readonly after: number;
+  readonly before: readonly number[];
+  readonly after: readonly number[];
   readonly mode: "reflect" | "replicate";
 }
 
-/** dy at a place of an axis of x's length, zeros elsewhere. */
-function placed(dy: Tensor, axis: number, start: number, length: number): Tensor {
-  const whole = wholeSlice(dy);
-  whole.starts[axis] = start;
-  return call(sliceGradOp, [dy], { ...whole, shape: dy.shape.map((d, i) => (i === axis ? length : d)) });
+interface Part {
+  readonly place: number;
+  readonly values: Tensor;
+}
+
+/** x with values added at places of an axis, one part behind the other. Only they are computed, the rest is copied. */
+function withAdded(x: Tensor, axis: number, parts: readonly Part[]): Tensor {
+  const pieces: Tensor[] = [];
+  let at = 0;
+  const keepUntil = (end: number): void => {
+    if (end > at) pieces.push(narrow(x, axis, at, end - at));
+    at = end;
+  };
+  for (const { place, values } of parts) {
+    keepUntil(place);
+    at += values.shape[axis]!;
+    pieces.push(add(narrow(x, axis, place, at - place), values));
+  }
+  keepUntil(x.shape[axis]!);
+  return pieces.length === 1 ? pieces[0]! : cat(pieces, axis);
+}
+
+/** The gradient of padding one axis of length n: what was copied from an element goes back to it, mirrored, or all to the edge. */
+function edgeGradient(dy: Tensor, axis: number, n: number, before: number, after: number, mode: EdgeAttributes["mode"]): Tensor {
+  const kept = narrow(dy, axis, before, n);
+  const part = (start: number, length: number, mirrored: number, edge: number): Part[] => {
+    if (length === 0) return [];
+    const values = narrow(dy, axis, start, length);
+    return [
+      mode === "reflect" ? { place: mirrored, values: flip(values, axis) } : { place: edge, values: sum(values, axis, { keepDims: true }) },
+    ];
+  };
+  const [low, high] = [part(0, before, 1, 0), part(before + n, after, n - 1 - after, n - 1)];
+  const overlap = low.some(({ place, values }) => high.some((other) => place + values.shape[axis]! > other.place));
+  return overlap ? withAdded(withAdded(kept, axis, low), axis, high) : withAdded(kept, axis, [...low, ...high]);
 }
 
 const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
   name: "pad",
   traits: { carries: true },
-  infer: ([x], { axis, before, after }) => [{ shape: x!.shape.map((d, i) => (i === axis ? d + before + after : d)), dtype: x!.dtype }],
-  lower: (g, [x], { axis, before, after, mode }, [out]) => {
-    const along = (n: number): number[] => x!.sizes.map((_, i) => (i === axis ? n : 0));
-    return [
-      g.padding1(x!, {
-        output: { sizes: out!.shape },
-        paddingMode: mode === "reflect" ? "REFLECTION" : "EDGE",
-        paddingValueDataType: dataTypeName(x!.dtype),
-        paddingValue: { dtype: x!.dtype, value: 0 },
-        startPadding: along(before),
-        endPadding: along(after),
-      }),
-    ];
-  },
-  // What was copied from an element goes back to it: mirrored, or all to the edge.
-  padded: beside(({ axis }) => [axis]),
-  grad: (dy, { specs: [x], attrs: { axis, before, after, mode } }) => {
-    const n = x!.shape[axis]!;
-    let result = narrow(dy, axis, before, n);
-    const give = (start: number, length: number, place: number): void => {
-      if (length === 0) return;
-      const part = narrow(dy, axis, start, length);
-      result = add(
-        result,
-        mode === "reflect" ? placed(flip(part, axis), axis, place, n) : placed(sum(part, axis, { keepDims: true }), axis, place, n),
-      );
-    };
-    give(0, before, mode === "reflect" ? 1 : 0);
-    give(before + n, after, mode === "reflect" ? n - 1 - after : n - 1);
-    return [result];
-  },
+  infer: ([x], { before, after }) => [{ shape: grown(x!.shape, before, after), dtype: x!.dtype }],
+  lower: (g, [x], { before, after, mode }, [out]) => [
+    g.padding1(x!, {
+      output: { sizes: out!.shape },
+      paddingMode: mode === "reflect" ? "REFLECTION" : "EDGE",
+      paddingValueDataType: dataTypeName(x!.dtype),
+      paddingValue: { dtype: x!.dtype, value: 0 },
+      startPadding: before,
+      endPadding: after,
+    }),
+  ],
+  padded: beside(({ before, after }) => before.flatMap((p, i) => (p > 0 || after[i]! > 0 ? [i] : []))),
+  grad: (dy, { specs: [x], attrs: { before, after, mode } }) => [
+    x!.shape.reduce(
+      (result, n, i) => (before[i]! > 0 || after[i]! > 0 ? edgeGradient(result, i, n, before[i]!, after[i]!, mode) : result),
+      dy,
+    ),
+  ],
   saves: { inputs: [], outputs: false },
 });
 
@@ -123,7 +139,8 @@ export function pad(
   });
   const wraps = mode === "reflect" || mode === "replicate";
   // Edges repeat what was there before anything was cut off.
-  const core = wraps && before.some((p, i) => p * after[i]! < 0) ? x : sliceView(x, cutting);
+  const isWhole = before.every((p, i) => p >= 0 && after[i]! >= 0) || (wraps && before.some((p, i) => p * after[i]! < 0));
+  const core = isWhole ? x : sliceView(x, cutting);
   const [start, end] = [before.map((p) => Math.max(0, p)), after.map((p) => Math.max(0, p))];
   if (mode === "constant") {
     if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x);
@@ -146,8 +163,8 @@ export function pad(
         pads,
       );
     if (mode === "circular") result = cat([narrow(result, axis, n - p, p), result, narrow(result, axis, 0, q)], axis);
-    else result = call(padEdgeOp, [result], { axis, before: p, after: q, mode });
   });
+  if (wraps && [...start, ...end].some((p) => p > 0)) result = call(padEdgeOp, [core], { before: start, after: end, mode });
   if (core === x && result !== x && wraps)
     before.forEach((p, axis) => {
       const q = after[axis]!;

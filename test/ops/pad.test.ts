@@ -27,4 +27,41 @@ eachMode("pad", (_, mode) => {
     ]);
     expect(padded([-1, -1], "replicate")).toEqual([[2], [5]]);
   });
+
+  // Each output gives its gradient to the element that it repeats, on all axes at once.
+  const source = (i: number, n: number, how: "replicate" | "reflect"): number => {
+    if (how === "replicate") return Math.min(Math.max(i, 0), n - 1);
+    return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
+  };
+  test.each([
+    ["reflect", [4, 5], [1, 1, 1, 1]],
+    ["reflect", [4, 5], [3, 4, 2, 0]],
+    ["reflect", [2, 7], [2, 3, 1, 1]],
+    ["replicate", [4, 5], [2, 1, 0, 3]],
+    ["replicate", [1, 3], [1, 2, 2, 2]],
+  ] as const)("the gradient of %s on %j by %j", (how, [rows, columns], pads) => {
+    const [left, right, top, bottom] = pads;
+    const [height, width] = [rows + top + bottom, columns + left + right];
+    const expected = Array.from({ length: rows }, () => new Array<number>(columns).fill(0));
+    const padded = Array.from({ length: height }, (_unused, y) =>
+      Array.from({ length: width }, (_none, x) => {
+        const [row, column] = [source(y - top, rows, how), source(x - left, columns, how)];
+        expected[row]![column]! += y * width + x;
+        return row * columns + column;
+      }),
+    );
+    const given = dx.arange(rows * columns, { dtype: "float32" }).reshape(rows, columns);
+    const dy = dx.arange(height * width, { dtype: "float32" }).reshape(height, width);
+    const [y, gradient] = mode.run(
+      (x: dx.Tensor, d: dx.Tensor) => {
+        const leaf = x.detach().clone().requiresGrad_();
+        const out = dx.pad(leaf, pads, { mode: how });
+        return [out.detach(), ...dx.grad(out, [leaf], { gradient: d })];
+      },
+      given,
+      dy,
+    );
+    expect(y!.toArraySync()).toEqual(padded);
+    expect(gradient!.toArraySync()).toEqual(expected);
+  });
 });
