@@ -153,6 +153,114 @@ T Divide(T x, T y) {
   return x / y;
 }
 
+template <typename T, bool kIsFloored>
+T RemainderByZero(T x) {
+  if (T(-1) > T(0) || sizeof(T) == 8) return T(-1);
+  return !kIsFloored ? x : x < T(0) ? T(1) : T(-1);
+}
+template <typename T, bool kIsFloored>
+T Remainder(T x, T y) {
+  if (y == 0) return RemainderByZero<T, kIsFloored>(x);
+  if (y == T(-1) && T(-1) < T(0)) return 0;
+  const T r = x % y;
+  return kIsFloored && r != 0 && (r < T(0)) != (y < T(0)) ? r + y : r;
+}
+
+template <typename T>
+void DivideBlock(T* d, const T* a, const T* b, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) d[i] = Divide(a[i], b[i]);
+}
+template <bool kIsFloored, typename T>
+void RemainderBlock(T* d, const T* a, const T* b, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) d[i] = Remainder<T, kIsFloored>(a[i], b[i]);
+}
+
+#if DX_ISA > 0
+// Quotients of numbers of 32 bits are exact in double, which vectors divide.
+DX_INLINE VD Truncate(VD x) {
+#if DX_ISA == 2
+  return (VD)_mm512_roundscale_pd((__m512d)x, 11);
+#elif DX_ISA == 1
+  return (VD)_mm256_round_pd((__m256d)x, 11);
+#else
+  return (VD)vrndq_f64((float64x2_t)x);
+#endif
+}
+template <typename T>
+struct HalfOf;
+template <>
+struct HalfOf<int32_t> {
+  typedef int32_t Vector __attribute__((vector_size(2 * DX_VECTOR_WIDTH)));
+};
+template <>
+struct HalfOf<uint32_t> {
+  typedef uint32_t Vector __attribute__((vector_size(2 * DX_VECTOR_WIDTH)));
+};
+// d = f(a, b), both as doubles, a divisor of 0 as 1, and there by_zero(a).
+template <typename T, typename F, typename Z>
+DX_INLINE void ByDoubles(T* d, const T* a, const T* b, int64_t n, F f, Z by_zero) {
+  using Half = typename HalfOf<T>::Vector;
+  for (int64_t i = 0; i < n; i += kWidth / 2) {
+    Half x, y;
+    __builtin_memcpy(&x, a + i, sizeof x);
+    __builtin_memcpy(&y, b + i, sizeof y);
+    const VD divisor = __builtin_convertvector(y, VD);
+    // The low bits of a whole number's sum with 1.5 * 2^52 are its own.
+    const VD whole = f(__builtin_convertvector(x, VD), divisor == 0.0 ? VD{} + 1.0 : divisor) + 6755399441055744.0;
+    const Half result = __builtin_convertvector((VL)whole, Half);
+    const Half chosen = y == 0 ? by_zero(x) : result;
+    __builtin_memcpy(d + i, &chosen, sizeof chosen);
+  }
+}
+template <typename T>
+DX_INLINE void DivideWords(T* d, const T* a, const T* b, int64_t n) {
+  using Half = typename HalfOf<T>::Vector;
+  ByDoubles(
+      d, a, b, n, [](VD x, VD y) { return Truncate(x / y); },
+      [](Half x) { return T(-1) > T(0) ? Half{} - 1
+                          : x < 0      ? Half{} + 1
+                                       : Half{} - 1; });
+}
+template <bool kIsFloored, typename T>
+DX_INLINE void RemaindersOfWords(T* d, const T* a, const T* b, int64_t n) {
+  using Half = typename HalfOf<T>::Vector;
+  ByDoubles(
+      d, a, b, n,
+      [](VD x, VD y) {
+        const VD r = x - Truncate(x / y) * y;
+        return kIsFloored ? r + ((r != 0.0) & ((r < 0.0) ^ (y < 0.0)) ? y : VD{}) : r;
+      },
+      [](Half x) {
+        if (T(-1) > T(0)) return Half{} - 1;
+        return !kIsFloored ? x : x < 0 ? Half{} + 1 : Half{} - 1;
+      });
+}
+template <>
+void DivideBlock(int32_t* d, const int32_t* a, const int32_t* b, int64_t n) {
+  DivideWords(d, a, b, n);
+}
+template <>
+void DivideBlock(uint32_t* d, const uint32_t* a, const uint32_t* b, int64_t n) {
+  DivideWords(d, a, b, n);
+}
+template <>
+void RemainderBlock<true>(int32_t* d, const int32_t* a, const int32_t* b, int64_t n) {
+  RemaindersOfWords<true>(d, a, b, n);
+}
+template <>
+void RemainderBlock<true>(uint32_t* d, const uint32_t* a, const uint32_t* b, int64_t n) {
+  RemaindersOfWords<true>(d, a, b, n);
+}
+template <>
+void RemainderBlock<false>(int32_t* d, const int32_t* a, const int32_t* b, int64_t n) {
+  RemaindersOfWords<false>(d, a, b, n);
+}
+template <>
+void RemainderBlock<false>(uint32_t* d, const uint32_t* a, const uint32_t* b, int64_t n) {
+  RemaindersOfWords<false>(d, a, b, n);
+}
+#endif
+
 // Loops over single elements that the compiler makes vectors of.
 #define DX_INTEGER(name, expression)                          \
   case Code::name:                                            \
@@ -184,32 +292,35 @@ void ExecuteInteger(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_INTEGER(IAdd, ux + uy)
     DX_INTEGER(ISubtract, ux - uy)
     DX_INTEGER(IMultiply, ux * uy)
-    DX_INTEGER(IDivide, Divide(x, y))
-    DX_INTEGER(IMax, x > y ? x : y)
-    DX_INTEGER(IMin, x < y ? x : y)
-    DX_INTEGER(IAnd, ux & uy)
-    DX_INTEGER(IOr, ux | uy)
-    DX_INTEGER(IXor, ux ^ uy)
-    DX_INTEGER(INot, ~ux)
-    DX_INTEGER(IShiftLeft, ux << ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
-    DX_INTEGER(IShiftRight, ux >> ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
-    DX_INTEGER(IAbs, x < T(0) ? U(0) - ux : ux)
-    DX_INTEGER(INegate, U(0) - ux)
-    DX_INTEGER(ISign, (x > T(0)) - (x < T(0)))
-    DX_INTEGER(IRelu, x > T(0) ? x : T(0))
-    DX_INTEGER(IReluGrad, x > T(0) ? y : T(0))
-    DX_INTEGER(IDifferenceSquare, (ux - uy) * (ux - uy))
-    DX_INTEGER(IClip, (x > low ? x : low) < high ? (x > low ? x : low) : high)
-    DX_INTEGER(IClip1, (x < high ? x : high) > low ? (x < high ? x : high) : low)
-    DX_INTEGER_TEST(IEqual, x == y)
-    DX_INTEGER_TEST(IGreater, x > y)
-    DX_INTEGER_TEST(ILess, x < y)
-    DX_INTEGER_TEST(IGreaterEqual, x >= y)
-    DX_INTEGER_TEST(ILessEqual, x <= y)
-    DX_INTEGER_TEST(ITruthAnd, (x != 0) & (y != 0))
-    DX_INTEGER_TEST(ITruthOr, (x != 0) | (y != 0))
-    DX_INTEGER_TEST(ITruthXor, (x != 0) != (y != 0))
-    DX_INTEGER_TEST(IsZero, x == 0)
+    case Code::IDivide: return DivideBlock(d, a, b, n);
+    case Code::IRemainderTruncated: return RemainderBlock<false>(d, a, b, n);
+    case Code::IRemainderFloored:
+      return RemainderBlock<true>(d, a, b, n);
+      DX_INTEGER(IMax, x > y ? x : y)
+      DX_INTEGER(IMin, x < y ? x : y)
+      DX_INTEGER(IAnd, ux & uy)
+      DX_INTEGER(IOr, ux | uy)
+      DX_INTEGER(IXor, ux ^ uy)
+      DX_INTEGER(INot, ~ux)
+      DX_INTEGER(IShiftLeft, ux << ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
+      DX_INTEGER(IShiftRight, ux >> ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
+      DX_INTEGER(IAbs, x < T(0) ? U(0) - ux : ux)
+      DX_INTEGER(INegate, U(0) - ux)
+      DX_INTEGER(ISign, (x > T(0)) - (x < T(0)))
+      DX_INTEGER(IRelu, x > T(0) ? x : T(0))
+      DX_INTEGER(IReluGrad, x > T(0) ? y : T(0))
+      DX_INTEGER(IDifferenceSquare, (ux - uy) * (ux - uy))
+      DX_INTEGER(IClip, (x > low ? x : low) < high ? (x > low ? x : low) : high)
+      DX_INTEGER(IClip1, (x < high ? x : high) > low ? (x < high ? x : high) : low)
+      DX_INTEGER_TEST(IEqual, x == y)
+      DX_INTEGER_TEST(IGreater, x > y)
+      DX_INTEGER_TEST(ILess, x < y)
+      DX_INTEGER_TEST(IGreaterEqual, x >= y)
+      DX_INTEGER_TEST(ILessEqual, x <= y)
+      DX_INTEGER_TEST(ITruthAnd, (x != 0) & (y != 0))
+      DX_INTEGER_TEST(ITruthOr, (x != 0) | (y != 0))
+      DX_INTEGER_TEST(ITruthXor, (x != 0) != (y != 0))
+      DX_INTEGER_TEST(IsZero, x == 0)
     case Code::IWrap: {
       const int shift = static_cast<int>(sizeof(T) * 8 - op.i);
       if (op.j)

@@ -106,6 +106,11 @@ class Emitter {
     op.call2 = call;
     return float_ ? b_.Emit(op, RegisterType::F32, in_[0], in_[1]) : -1;
   }
+  // Unsigned numbers below 32 bits are divided as such, since what a division by 0 gives is the type's.
+  int Modulus(float (*call)(float, float), Code code) {
+    if (float_) return Call2(call);
+    return Integer(code, schema::BitsPerElement(type_) < 32 && !IsSigned(type_) ? RegisterType::U32 : RegisterOf(type_));
+  }
   int Integer(Code code, int64_t i = 0, int64_t j = 0) { return Integer(code, RegisterOf(type_), i, j); }
   int Integer(Code code, RegisterType type, int64_t i = 0, int64_t j = 0) {
     MicroOp op{code};
@@ -328,8 +333,8 @@ int Emitter::Emit() {
     case DML_OPERATOR_ELEMENT_WISE_MIN: return Binary(Code::FMin, Code::IMin);
     case DML_OPERATOR_ELEMENT_WISE_DIFFERENCE_SQUARE: return Binary(Code::FDifferenceSquare, Code::IDifferenceSquare);
     case DML_OPERATOR_ELEMENT_WISE_MEAN: return Float2(Code::FMean);
-    case DML_OPERATOR_ELEMENT_WISE_MODULUS_TRUNCATE: return Call2(TruncatedModulus);
-    case DML_OPERATOR_ELEMENT_WISE_MODULUS_FLOOR: return Call2(FloorModulus);
+    case DML_OPERATOR_ELEMENT_WISE_MODULUS_TRUNCATE: return Modulus(TruncatedModulus, Code::IRemainderTruncated);
+    case DML_OPERATOR_ELEMENT_WISE_MODULUS_FLOOR: return Modulus(FloorModulus, Code::IRemainderFloored);
     case DML_OPERATOR_ELEMENT_WISE_ATAN_YX: return Call2([](float a, float b) { return std::atan2(a, b); });
     case DML_OPERATOR_ACTIVATION_RELU_GRAD: return Binary(Code::FReluGrad, Code::IReluGrad);
     case DML_OPERATOR_ACTIVATION_PARAMETERIZED_RELU: return Float2(Code::FParameterizedRelu);

@@ -89,6 +89,8 @@ enum class Code : uint8_t {
   ISubtract,
   IMultiply,
   IDivide,
+  IRemainderTruncated,
+  IRemainderFloored,
   IMax,
   IMin,
   IAnd,

@@ -38,7 +38,9 @@ int CostOf(const MicroOp& op) {
     case Code::FCos: return 30;
     case Code::FCall:
     case Code::FCall2:
-    case Code::IDivide: return 60;
+    case Code::IDivide:
+    case Code::IRemainderTruncated:
+    case Code::IRemainderFloored: return 60;
     case Code::FExp:
     case Code::FLog:
     case Code::FTanh:

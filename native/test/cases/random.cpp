@@ -62,7 +62,7 @@ class Maker {
   }
   std::string Binary() {
     const Sizes sizes = Any(1, 6);
-    const std::string op = Pick({"ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MAX", "MIN"});
+    const std::string op = Pick({"ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MAX", "MIN", "MODULUS_FLOOR", "MODULUS_TRUNCATE"});
     const std::string type = Pick({"f32", "f32", "f16", "i32", "u32", "i64", "u64", "i8", "u8", "i16", "u16"});
     return "ELEMENT_WISE_" + op + Tensor("ATensor", type, sizes) + Tensor("BTensor", type, sizes) + Tensor("OutputTensor", type, sizes);
   }
