@@ -245,6 +245,17 @@ std::vector<std::string> Descriptions() {
       "CUMULATIVE_SUMMATION InputTensor=f32[1,300001] OutputTensor=f32[1,300001] Axis=1 AxisDirection=0 HasExclusiveSum=1",
       "CUMULATIVE_SUMMATION InputTensor=i64[2,150001] OutputTensor=i64[2,150001] Axis=1 AxisDirection=1 HasExclusiveSum=0",
       "CUMULATIVE_SUMMATION InputTensor=f16[3,90001]/[1,3] OutputTensor=f16[3,90001] Axis=1 AxisDirection=1 HasExclusiveSum=1",
+      // Resampling whose vectors read within one, and some that do not; gradients.
+      "RESAMPLE1 InputTensor=f32[3,5,28,45] OutputTensor=f32[3,5,56,90] InterpolationMode=1 Scales=[1,1,2,2] "
+      "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
+      "RESAMPLE1 InputTensor=f32[3,5,28,45] OutputTensor=f32[3,5,28,77] InterpolationMode=1 Scales=[1,1,1,1.71111] "
+      "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
+      "RESAMPLE1 InputTensor=f32[3,5,28,145] OutputTensor=f32[3,5,20,58] InterpolationMode=1 Scales=[1,1,0.71,0.4] "
+      "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
+      "RESAMPLE1 InputTensor=f32[3,5,8,13] OutputTensor=f32[3,5,24,39] InterpolationMode=0 Scales=[1,1,3,3] "
+      "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
+      "RESAMPLE_GRAD InputGradientTensor=f32[3,5,56,90] OutputGradientTensor=f32[3,5,28,45] InterpolationMode=1 Scales=[1,1,2,2] "
+      "InputPixelOffsets=[0.5,0.5,0.5,0.5] OutputPixelOffsets=[-0.5,-0.5,-0.5,-0.5]",
       // Sums of rows: in parts of columns, and of single numbers.
       "ROI_ALIGN_GRAD InputGradientTensor=f32[1500,90,1,1] ROITensor=f32[1500,4]/[0,0] BatchIndicesTensor=u32[1500] "
       "OutputGradientTensor=f32[2,90,1,1]" +

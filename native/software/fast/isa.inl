@@ -50,6 +50,8 @@ const IsaTable& DX_TABLE() {
                                  AllPixelTiles(std::make_integer_sequence<int, kMostPixelVectors>()),
                                  CopyBytes,
                                  CopyReversed,
+                                 WeighPlaces,
+                                 WeighRows,
                                  CopyRows,
                                  SpreadRows,
                                  EndTile,

@@ -38,6 +38,14 @@ struct PackPiece {
   int32_t column, first, last, length;
 };
 
+// Weighed elements of a line for places in groups of one vector: of tap t, place i of group g reads line[starts[t * groups + g] +
+// lanes[t * pitch + g * width + i]].
+struct PlaceWindows {
+  int64_t taps, groups, pitch;
+  const int32_t *starts, *lanes;
+  const float* weights;  // like lanes; those of later taps count only where they are not 0
+};
+
 // A cell of pooling windows: place i, from `first` to `last`, reads x[start + i * step].
 struct PoolCell {
   int64_t start, first, last;
@@ -136,6 +144,10 @@ struct IsaTable {
   // Of bytes side by side; of n elements, to[i] = from[-i].
   void (*copy_bytes)(uint8_t* to, const uint8_t* from, int64_t n);
   void (*copy_reversed)(uint8_t* to, const uint8_t* from, int64_t bytes_per_element, int64_t n);
+  // to[i] = the sum of what place i reads of a line of `length` floats.
+  void (*weigh_places)(float* to, const float* line, int64_t length, const PlaceWindows& of, int64_t n);
+  // to[i] = the sum of weights[r] * m[rows[r] * row_stride + i] for some rows.
+  void (*weigh_rows)(float* to, const float* m, int64_t row_stride, const int32_t* rows, const float* weights, int64_t count, int64_t n);
   // to[r * to_stride + i] = from[r * from_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t step, int64_t rows, int64_t n);
   // to[r * to_stride + i * step] = from[r * from_stride + i] for r < rows, i < n.

@@ -1,4 +1,5 @@
-// Moving elements: copies, and copies backwards. Included between isa_begin.inl and isa_end.inl.
+// Moving elements: copies, copies backwards, and sums of weighted elements near each other. Included between isa_begin.inl and
+// isa_end.inl, after lanes.inl.
 
 // The library's takes instructions that are slow for many bytes where source and target are not aligned alike, and a call for few.
 static void CopyBytes(uint8_t* to, const uint8_t* from, int64_t n) {
@@ -32,5 +33,37 @@ static void CopyReversed(uint8_t* to, const uint8_t* from, int64_t bytes, int64_
     case 2: return CopyBackwards(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), n);
     case 4: return CopyBackwards(reinterpret_cast<uint32_t*>(to), reinterpret_cast<const uint32_t*>(from), n);
     default: return CopyBackwards(reinterpret_cast<uint64_t*>(to), reinterpret_cast<const uint64_t*>(from), n);
+  }
+}
+
+// x[i] is element lanes[i] of p, of which there are `count`.
+DX_INLINE VF LoadLanes(const float* p, int64_t count, const int32_t* lanes) {
+#if DX_ISA == 2
+  return (VF)_mm512_permutexvar_ps((__m512i)LoadI(lanes), (__m512)LoadSome(p, count));
+#elif DX_ISA == 1
+  return (VF)_mm256_permutevar8x32_ps((__m256)LoadSome(p, count), (__m256i)LoadI(lanes));
+#else
+  (void)count;
+  VF x;
+  for (int i = 0; i < kWidth; ++i) x[i] = p[lanes[i]];
+  return x;
+#endif
+}
+static void WeighPlaces(float* to, const float* line, int64_t length, const PlaceWindows& of, int64_t n) {
+  for (int64_t i = 0; i < n; i += kWidth) {
+    VF sum = {};
+    for (int64_t t = 0; t < of.taps; ++t) {
+      const int32_t start = of.starts[t * of.groups + i / kWidth];
+      const VF weight = LoadF(of.weights + t * of.pitch + i), x = LoadLanes(line + start, length - start, of.lanes + t * of.pitch + i);
+      sum = t == 0 ? weight * x : Select(weight != 0.0f, sum + weight * x, sum);
+    }
+    StoreSome(to + i, sum, n - i);
+  }
+}
+static void WeighRows(float* to, const float* m, int64_t row_stride, const int32_t* rows, const float* weights, int64_t count, int64_t n) {
+  for (int64_t i = 0; i < n; i += kWidth) {
+    VF sum = LoadSome(m + rows[0] * row_stride + i, n - i) * weights[0];
+    for (int64_t r = 1; r < count; ++r) sum += LoadSome(m + rows[r] * row_stride + i, n - i) * weights[r];
+    StoreSome(to + i, sum, n - i);
   }
 }

@@ -1,5 +1,6 @@
 // Resampling along the last two dimensions of packed float32, and its gradient: rows are weighed whole, columns by tables.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "../kernels/resample.h"
@@ -27,9 +28,16 @@ bool IsIdentity(const Axis& axis, uint32_t size) {
 
 // As many taps for each place, the further ones of weight 0: tap k of place x is at [k * size + x].
 struct Columns {
+  // The same for vectors of places, whose elements of the line must lie in one vector too: empty where they do not.
+  struct Windows {
+    int64_t groups = 0;
+    std::vector<int32_t> starts, lanes;
+    std::vector<float> weights;
+  };
   int64_t taps = 0, size = 0;
   std::vector<int32_t> places;
   std::vector<float> weights;
+  Windows windows;
 
   explicit Columns(const Axis& axis) : size(static_cast<int64_t>(axis.first.size()) - 1) {
     for (int64_t x = 0; x < size; ++x) taps = std::max<int64_t>(taps, Count(axis, x));
@@ -41,10 +49,43 @@ struct Columns {
         places[static_cast<size_t>(k * size + x)] = static_cast<int32_t>(tap.offset);
         weights[static_cast<size_t>(k * size + x)] = tap.weight;
       }
+    windows = FindWindows();
+  }
+  Windows FindWindows() const {
+    const int64_t width = Table().width;
+    Windows w;
+    w.groups = (size + width - 1) / width;
+    w.lanes.assign(static_cast<size_t>(taps * w.groups * width), 0);
+    w.weights.assign(w.lanes.size(), 0);
+    for (int64_t k = 0; k < taps; ++k)
+      for (int64_t first = 0; first < size; first += width) {
+        const int64_t last = std::min(size, first + width);
+        int32_t start = std::numeric_limits<int32_t>::max();
+        for (int64_t x = first; x < last; ++x) start = std::min(start, PlaceOf(k, x));
+        for (int64_t x = first; x < last; ++x) {
+          const auto at = static_cast<size_t>(k * w.groups * width + x);
+          w.lanes[at] = PlaceOf(k, x) - start;
+          w.weights[at] = weights[static_cast<size_t>(k * size + x)];
+          if (w.lanes[at] >= width) return {};
+        }
+        w.starts.push_back(start);
+      }
+    return w;
+  }
+  // Taps without a weight stay near the others.
+  int32_t PlaceOf(int64_t k, int64_t x) const {
+    return weights[static_cast<size_t>(k * size + x)] != 0 ? places[static_cast<size_t>(k * size + x)] : places[static_cast<size_t>(x)];
   }
   static int64_t Count(const Axis& axis, int64_t x) { return axis.first[static_cast<size_t>(x) + 1] - axis.first[static_cast<size_t>(x)]; }
 
-  void Read(float* to, const float* line) const {
+  void Read(float* to, const float* line, int64_t length) const {
+    if (!windows.starts.empty()) {
+      Table().weigh_places(
+          to, line, length,
+          {taps, windows.groups, windows.groups * Table().width, windows.starts.data(), windows.lanes.data(), windows.weights.data()},
+          size);
+      return;
+    }
     for (int64_t k = 0; k < taps; ++k) {
       const int32_t* p = places.data() + k * size;
       const float* w = weights.data() + k * size;
@@ -77,6 +118,10 @@ class ResampleKernel final : public Kernel {
         width_(small.sizes[small.rank - 1]),
         out_height_(static_cast<int64_t>(rows_.first.size()) - 1) {
     for (uint32_t d = 0; d + 2 < small.rank; ++d) planes_ *= small.sizes[d];
+    for (const Tap& tap : rows_.taps) {
+      row_places_.push_back(static_cast<int32_t>(tap.offset));
+      row_weights_.push_back(tap.weight);
+    }
   }
   size_t ScratchBytes() const override { return static_cast<size_t>(ThreadPool::Get().size() * width_) * sizeof(float); }
   void Run(const KernelArguments& a) const override {
@@ -105,12 +150,10 @@ class ResampleKernel final : public Kernel {
     const float* read = plane + static_cast<int64_t>(rows_.taps[first].offset) * width_;
     if (last - first > 1 || rows_.taps[first].weight != 1) {
       float* sum = same_columns_ ? to : line;
-      Table().scale_shift(sum, read, rows_.taps[first].weight, 0, width_);
-      for (uint32_t t = first + 1; t < last; ++t)
-        Table().axpy(sum, plane + static_cast<int64_t>(rows_.taps[t].offset) * width_, rows_.taps[t].weight, width_);
+      Table().weigh_rows(sum, plane, width_, row_places_.data() + first, row_weights_.data() + first, last - first, width_);
       read = sum;
     }
-    if (!same_columns_) columns_.Read(to, read);
+    if (!same_columns_) columns_.Read(to, read, width_);
     else if (read != to) std::copy_n(read, width_, to);
   }
   void Backward(float* plane, const float* from, float* line) const {
@@ -129,6 +172,8 @@ class ResampleKernel final : public Kernel {
 
   bool is_gradient_;
   Axis rows_;
+  std::vector<int32_t> row_places_;
+  std::vector<float> row_weights_;
   Columns columns_;
   bool same_columns_;
   int64_t planes_ = 1, height_, width_, out_height_;
