@@ -87,6 +87,7 @@ const IsaTable& DX_TABLE() {
                                  IntegerExtreme,
                                  JoinExtremes,
                                  FirstBeyond,
+                                 PlacesBeyond,
                                  ExpSumBlock,
                                  NormEnds,
                                  ScaleShiftBlock,

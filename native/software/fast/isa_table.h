@@ -218,6 +218,8 @@ struct IsaTable {
   void (*join_extremes)(DML_TENSOR_DATA_TYPE type, bool largest, uint8_t* to, const uint8_t* x, int64_t n);
   // The first of some kMaxWidth elements, of which one is below the bound, or else not at most it, as NaN is; or where fewer are left.
   int64_t (*first_beyond)(const float* x, float bound, bool below, int64_t n);
+  // The places of all such elements; `places` has room for n + kMaxWidth.
+  int64_t (*places_beyond)(int32_t* places, const float* x, float bound, bool below, int64_t n);
   // Sum of e^(x - shift), which is also written to y unless that is null.
   double (*exp_sum)(float* y, const float* x, float shift, int64_t n);
   // What normalisation does to each channel, as factor and shift: (x + offset - mean) * scale / sqrt(variance + epsilon) + bias. `offset`:

@@ -67,3 +67,24 @@ static void WeighRows(float* to, const float* m, int64_t row_stride, const int32
     StoreSome(to + i, sum, n - i);
   }
 }
+
+// In AVX-512 the places of a vector are written at once.
+static int64_t PlacesBeyond(int32_t* places, const float* x, float bound, bool below, int64_t n) {
+  int64_t count = 0, i = 0;
+#if DX_ISA == 2
+  const __m512 wide = _mm512_set1_ps(bound);
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (; i + 16 <= n; i += 16) {
+    const __m512 value = _mm512_loadu_ps(x + i);
+    const __mmask16 found = below ? _mm512_cmp_ps_mask(value, wide, _CMP_LT_OQ) : _mm512_cmp_ps_mask(value, wide, _CMP_NLE_UQ);
+    _mm512_storeu_si512(places + count,
+                        _mm512_maskz_compress_epi32(found, _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(i)))));
+    count += __builtin_popcount(found);
+  }
+#endif
+  for (; i < n; ++i) {
+    places[count] = static_cast<int32_t>(i);
+    count += below ? x[i] < bound : !(x[i] <= bound);
+  }
+  return count;
+}

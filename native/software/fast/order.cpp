@@ -18,6 +18,7 @@ constexpr int64_t kPiece = 1 << 14;       // elements that are worth a thread's 
 constexpr int64_t kMostAtOnce = 1 << 18;  // longer lines are ordered one after the other, by all threads
 constexpr int64_t kLeastRadix = 256;      // shorter lines are sorted by comparing
 constexpr int kMostParts = 64;
+constexpr int64_t kStretch = 128;  // elements that are compared with one bound
 
 // A key and a place. All are different, so that any way of sorting keeps the order of equal keys.
 struct Narrow {
@@ -192,12 +193,18 @@ class TopKKernel final : public Kernel {
       if (in_step_ == 1) {
         // What can't be among the least is passed over by vectors.
         const float* x = reinterpret_cast<const float*>(a.inputs[0]) + start[0];
+        int32_t places[kStretch + kMaxWidth];
         while (first < last) {
-          if (const Item* bound = least.bound()) {
-            const float limit = x[bound->place()];
-            if (!(flip_ == 0 && std::isnan(limit))) first += Table().first_beyond(x + first, limit, flip_ == 0, last - first);
+          const Item* bound = least.bound();
+          const float limit = bound ? x[bound->place()] : 0;
+          if (!bound || (flip_ == 0 && std::isnan(limit))) {
+            for (const int64_t end = std::min(last, first + kMaxWidth); first < end; ++first) least.Add(ItemAt(a, start, first));
+            continue;
           }
-          for (const int64_t end = std::min(last, first + kMaxWidth); first < end; ++first) least.Add(ItemAt(a, start, first));
+          first += Table().first_beyond(x + first, limit, flip_ == 0, last - first);
+          const int64_t size = std::min(kStretch, last - first), count = Table().places_beyond(places, x + first, limit, flip_ == 0, size);
+          for (int64_t i = 0; i < count; ++i) least.Add(ItemAt(a, start, first + places[i]));
+          first += size;
         }
         return least.Finish();
       }
