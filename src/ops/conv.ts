@@ -3,7 +3,7 @@ import { leading, summing } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
-import { isInteger } from "../dtype.ts";
+import { isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { expandList, sameShape, showShape } from "../shape.ts";
@@ -11,6 +11,7 @@ import type { Tensor } from "../tensor.ts";
 import { define, type Definition } from "../definition.ts";
 import { integerConv, integerConvTranspose, type Geometry } from "./integer-windows.ts";
 import { sum } from "./reduce.ts";
+import { constant } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
 
 /** Padding behind the input that gives exactly `output` cells; below zero: cells of the input that no window reaches. */
@@ -20,6 +21,14 @@ const endPadding = (o: Geometry): number[] =>
 /** x without the last cells where `end` is below zero. */
 function cropped(g: GraphBuilder, x: Expr, end: readonly number[]): Expr {
   return g.reinterpret(x, { sizes: x.sizes.map((d, i) => (i < 2 ? d : d + Math.min(0, end[i - 2]!))), strides: x.strides });
+}
+
+/** Whether no window reaches a cell of the input: all are over its padding. */
+const readsNothing = (o: Geometry): boolean => endPadding(o).some((end, i) => o.input[i]! + Math.min(0, end) < 1);
+
+/** What sums of nothing are: zeros, or the bias. */
+function ofNothing(g: GraphBuilder, dtype: DType, sizes: readonly number[], bias?: Expr): Expr {
+  return g.packed(bias === undefined ? constant(g, dtype, 0, sizes) : g.expand(channelBias(g, bias, sizes.length), sizes));
 }
 
 const positive = (list: readonly number[]): number[] => list.map((v) => Math.max(0, v));
@@ -68,6 +77,7 @@ const convOp: Definition<Geometry> = define<Geometry>({
   infer: ([x, w], { output }) => [{ shape: [x!.shape[0]!, w!.shape[0]!, ...output], dtype: x!.dtype }],
   lower: (g, [x, w, bias], o, [out]) => {
     const end = endPadding(o);
+    if (readsNothing(o)) return [ofNothing(g, x!.dtype, out!.shape, bias)];
     return [
       emit(g, cropped(g, x!, end), w!, bias ?? null, out!.shape, {
         direction: "FORWARD",
@@ -97,6 +107,7 @@ const convTransposeOp: Definition<Geometry> = define<Geometry>({
   infer: ([y, w], { input, groups }) => [{ shape: [y!.shape[0]!, w!.shape[1]! * groups, ...input], dtype: y!.dtype }],
   lower: (g, [y, w, bias], o, [out]) => {
     const end = endPadding(o);
+    if (readsNothing(o)) return [ofNothing(g, y!.dtype, out!.shape, bias)];
     const written = out!.shape.map((d, i) => (i < 2 ? d : d + Math.min(0, end[i - 2]!)));
     const whole = sameShape(written, out!.shape);
     const c: Call = {
@@ -136,6 +147,7 @@ const convWeightOp: Definition<Geometry> = define<Geometry>({
   name: "convWeightGradient",
   infer: ([x, dy], { kernel, groups }) => [{ shape: [dy!.shape[1]!, x!.shape[1]! / groups, ...kernel], dtype: x!.dtype }],
   lower: (g, [x, dy], o, [out]) => {
+    if (readsNothing(o)) return [ofNothing(g, x!.dtype, out!.shape)];
     // The batch is what is summed over: it becomes the channels, and dy the kernel, whose cells lie `stride` apart.
     const end = endPadding(o);
     const swap = dy!.sizes.map((_, i) => (i === 0 ? 1 : i === 1 ? 0 : i));

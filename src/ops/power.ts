@@ -10,7 +10,7 @@ import { binary, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, ge, logicalAnd } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { define } from "../definition.ts";
-import { BOOL, computing, constant, widened } from "./support.ts";
+import { BOOL, cast, computing, constant, widened } from "./support.ts";
 import { log, square } from "./unary.ts";
 import { where } from "./where.ts";
 
@@ -45,7 +45,11 @@ const SIMPLE = {
   0.5: (g, x) => g.elementWiseSqrt(x),
   [-0.5]: (g, x) => widened(g, "ELEMENT_WISE_SQRT", [x], (v) => g.elementWiseRecip(g.elementWiseSqrt(v!))),
   [-1]: (g, x) => g.elementWiseRecip(x),
-  [-2]: (g, x) => widened(g, "ELEMENT_WISE_MULTIPLY", [x], (v) => g.elementWiseRecip(g.elementWiseMultiply(v!, v!))),
+  // In float32: the square of 256 is more than a float16 holds, its reciprocal is not.
+  [-2]: (g, x) => {
+    const wide = cast(g, x, "float32");
+    return cast(g, g.elementWiseRecip(g.elementWiseMultiply(wide, wide)), x.dtype);
+  },
 } as const satisfies Record<number, (g: GraphBuilder, x: Expr) => Expr>;
 type SimpleExponent = keyof typeof SIMPLE;
 const isSimple = (exponent: number): exponent is SimpleExponent => Object.hasOwn(SIMPLE, exponent);

@@ -162,7 +162,8 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(x.device, dtype, v));
   const inputs = [x, made(min), made(max)];
   demandSameDevice("clamp", inputs);
-  return call(!(min instanceof Tensor) && !(max instanceof Tensor) ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
+  const isNumber = (v: Arithmetic): boolean => !(v instanceof Tensor) && !Number.isNaN(v);
+  return call(isNumber(min) && isNumber(max) ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
 }
 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */

@@ -58,6 +58,8 @@ eachMode("pow", (device, mode) => {
           const [y, slope] = mode.run(power, dx.tensor(bases)) as [dx.Tensor, dx.Tensor];
           expectClose(y, values);
           expectClose(slope, slopes);
+          const low = mode.run((t) => dx.pow(t, -2), dx.tensor([256, -300, 1e-3], { dtype: "float16" }));
+          expectClose(low, [256 ** -2, 300 ** -2, Infinity], { rtol: 5e-3, atol: 0 });
           const half = mode.run((t) => dx.pow(t, exponent), dx.tensor([-2, 3], { dtype: "bfloat16" }));
           expectClose(half, values.slice(-2), { rtol: 1e-2, atol: 0 });
         }

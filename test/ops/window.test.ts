@@ -60,6 +60,9 @@ const CONVOLUTIONS: readonly [string, Shapes][] = [
   ["dilation", { x: [1, 2, 9, 8], w: [3, 2, 3, 2], stride: [2, 1], padding: [2, 1], dilation: [2, 3], groups: 1 }],
   ["groups", { x: [2, 4, 5, 5], w: [6, 2, 3, 3], stride: [2, 2], padding: [1, 1], dilation: [1, 1], groups: 2 }],
   ["depthwise", { x: [3, 4, 5, 4], w: [4, 1, 3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1], groups: 4 }],
+  ["lines of many places", { x: [2, 2, 20, 21], w: [3, 2, 3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1], groups: 1 }],
+  ["1 x 1", { x: [2, 3, 5, 25], w: [2, 3, 1, 1], stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 }],
+  ["windows over nothing but padding", { x: [2, 2, 1], w: [3, 2, 1], stride: [3], padding: [1], dilation: [1], groups: 1 }],
   ["3 axes", { x: [2, 2, 4, 5, 4], w: [3, 2, 2, 3, 2], stride: [1, 2, 1], padding: [0, 1, 0], dilation: [1, 1, 2], groups: 1 }],
 ];
 const convs = { 1: dx.conv1d, 2: dx.conv2d, 3: dx.conv3d } as const;
@@ -112,6 +115,33 @@ eachMode("convolution", (device, mode) => {
         [dx_, dw, db].forEach((g, i) => {
           expectClose(grads[i]!, g, { rtol: 1e-4, atol: 1e-4 });
         });
+      },
+      { collect: true },
+    ),
+  );
+
+  test.each(CONVOLUTIONS)("%s: the gradients of the sum, whose own is one number", (_name, s) =>
+    clean(
+      device,
+      () => {
+        const [x, w] = [wave(s.x), wave(s.w, 2)];
+        const { stride, padding, dilation, groups } = s;
+        const [vx, vw] = [numbers(x), numbers(w)];
+        const [dx_, dw] = [vx.map(() => 0), vw.map(() => 0)];
+        meet(s, outputOf(s), (_y, i, k) => {
+          dx_[i]! += vw[k]!;
+          dw[k]! += vx[i]!;
+        });
+        const grads = mode.run(
+          (a, b) => {
+            const [p, q] = [a, b].map((t) => t.detach().requiresGrad_()) as [dx.Tensor, dx.Tensor];
+            return dx.grad(convs[spatialOf(s)](p, q, null, { stride, padding, dilation, groups }).sum(), [p, q]) as dx.Tensor[];
+          },
+          x,
+          w,
+        );
+        expectClose(grads[0]!, dx_, { rtol: 1e-4, atol: 1e-4 });
+        expectClose(grads[1]!, dw, { rtol: 1e-4, atol: 1e-4 });
       },
       { collect: true },
     ),

@@ -39,7 +39,9 @@ class CumulativeKernel final : public Kernel {
         lines_(*desc.Inputs()[0], 1u << axis | 1u << beside, {BroadcastStrides(*desc.Inputs()[0]), BroadcastStrides(*desc.Outputs()[0])},
                true) {}
 
-  size_t ScratchBytes() const override { return columns_ == 1 ? static_cast<size_t>(lines_.count() * Parts()) * sizeof(Total) : 0; }
+  size_t ScratchBytes() const override {
+    return columns_ == 1 && Parts() > 1 ? static_cast<size_t>(lines_.count() * Parts()) * sizeof(Total) : 0;
+  }
 
   void Run(const KernelArguments& a) const override {
     if (columns_ > 1) RunRows(a);
