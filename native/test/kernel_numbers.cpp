@@ -46,11 +46,14 @@ void Edges(Suite&) {
 
 // Extremes of lines in which NaN stands anywhere, of equals, and of nothing but infinities.
 void Extremes(Suite&) {
-  for (const std::string operation : {"REDUCE Function=7 OutputTensor=f32[41,1]", "REDUCE Function=8 OutputTensor=f32[41,1]",
-                                      "ARGMAX OutputTensor=u32[41,1] AxisDirection=0", "ARGMAX OutputTensor=u32[41,1] AxisDirection=1",
-                                      "ARGMIN OutputTensor=u32[41,1] AxisDirection=0"})
+  for (const std::string operation :
+       {"REDUCE Function=7 OutputTensor=f32[41,1] Axes=[1]", "REDUCE Function=8 OutputTensor=f32[41,1] Axes=[1]",
+        "ARGMAX OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]", "ARGMAX OutputTensor=u32[41,1] AxisDirection=1 Axes=[1]",
+        "ARGMIN OutputTensor=u32[41,1] AxisDirection=0 Axes=[1]",
+        "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=0",
+        "TOP_K1 OutputValueTensor=f32[41,1] OutputIndexTensor=u32[41,1] Axis=1 K=1 AxisDirection=1"})
     for (const uint32_t length : {3u, 70u, 1500u}) {
-      const OperatorDesc desc = Parse(operation + " Axes=[1] InputTensor=f32[41," + std::to_string(length) + "]");
+      const OperatorDesc desc = Parse(operation + " InputTensor=f32[41," + std::to_string(length) + "]");
       auto number = [&](size_t i) {
         const size_t line = i / length, at = i % length;
         if (line == 0) return kInfinity;

@@ -91,6 +91,15 @@ std::vector<std::string> Descriptions() {
       "REDUCE Function=8 InputTensor=u64[60,41] OutputTensor=u64[1,41]/[82,2] Axes=[0]",
       "REDUCE Function=7 InputTensor=u16[9,70,33] OutputTensor=u16[1,1,33] Axes=[0,1]",
       "ARGMAX InputTensor=f32[37,2077] OutputTensor=u32[37,1] Axes=[1] AxisDirection=0",
+      "TOP_K1 InputTensor=f32[1,700001] OutputValueTensor=f32[1,1] OutputIndexTensor=u32[1,1] Axis=1 K=1 AxisDirection=1",
+      "TOP_K1 InputTensor=f32[2,300001] OutputValueTensor=f32[2,1] OutputIndexTensor=u64[2,1] Axis=1 K=1 AxisDirection=0",
+      // Operands whose rows are read where they lie: blocks within a row, over its end, and over several ones.
+      "ELEMENT_WISE_ADD ATensor=f32[70,1000] BTensor=f32[70,1000]/[0,1] OutputTensor=f32[70,1000]",
+      "ELEMENT_WISE_MULTIPLY ATensor=f32[9,4100]/[4200,1] BTensor=f32[9,4100]/[1,0] OutputTensor=f32[9,4100]",
+      "ELEMENT_WISE_ADD ATensor=i64[7,3001]/[3003,1] BTensor=i64[7,3001] OutputTensor=i64[7,3001]/[3002,1]",
+      "ELEMENT_WISE_IF ConditionTensor=u8[5,2048]/[2050,1] ATensor=f32[5,2048]/[0,1] BTensor=f32[5,2048]/[2049,1] "
+      "OutputTensor=f32[5,2048]",
+      "ACTIVATION_RELU InputTensor=f32[3,5,1024]/[6000,1100,1] OutputTensor=f32[3,5,1024]/[6001,1101,1]",
       // Columns in the pitch of the input, with and without a copy; a single image, cut into pieces.
       "CONVOLUTION InputTensor=f32[9,5,30,33] FilterTensor=f32[14,5,3,3] BiasTensor=f32[1,14,1,1] OutputTensor=f32[9,14,28,31]" + conv +
           none + " GroupCount=1",

@@ -12,11 +12,12 @@ import { div, mul } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { emitExtreme, type Which } from "./extreme-lower.ts";
+import { emitExtreme, firstInOrder, type Which } from "./extreme-lower.ts";
 import { comparable } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
 import { reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
+import { asIndex } from "./sort.ts";
 import { BOOL, computing, constant } from "./support.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, distinct } from "../sample.ts";
@@ -58,7 +59,9 @@ interface AxisAttributes {
 }
 const asReduce = ({ axis, keepDims }: AxisAttributes): ReduceAttributes => ({ axes: [axis], keepDims });
 
-function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: DType): Expr {
+function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: IndexDType): Expr {
+  const first = firstInOrder(g, which, x, [axis]);
+  if (first !== null) return asIndex(g, first.place, dtype);
   // NaN counts as the extreme: it is compared as a number beyond all others.
   let seen = comparable(g, x);
   if (isFloat(x.dtype)) {
@@ -84,7 +87,12 @@ const alongAxis = (name: Which): Definition<AxisAttributes> =>
         { shape, dtype: attrs.dtype },
       ];
     },
-    lower: (g, [x], { axis, dtype }) => [emitExtreme(g, name, x!, [axis]), emitIndex(g, x!, name, axis, dtype)],
+    lower: (g, [x], { axis, dtype }) => {
+      const first = firstInOrder(g, name, x!, [axis]);
+      return first === null
+        ? [emitExtreme(g, name, x!, [axis]), emitIndex(g, x!, name, axis, dtype)]
+        : [first.value, asIndex(g, first.place, dtype)];
+    },
     grad: (dy, { specs: [x], outputs: [, indices], attrs }) => {
       const { axis, keepDims } = attrs;
       if (x!.shape.length === 0) return [dy];

@@ -52,8 +52,8 @@ export function spread(dy: Tensor, shape: Shape, { axes, keepDims }: ReduceAttri
 /** Of a DirectML tensor. */
 const MOST_AXES = 8;
 
-/** x with at most MOST_AXES axes where neighbours that are reduced (or kept) alike lie densely behind each other. */
-function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
+/** x with at most MOST_AXES axes where neighbours that are reduced (or kept) alike lie densely behind each other. @package */
+export function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
   const sizes: number[] = [];
   const strides: number[] = [];
   const reduced: boolean[] = [];

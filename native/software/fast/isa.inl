@@ -82,6 +82,7 @@ const IsaTable& DX_TABLE() {
                                  AddRows,
                                  FlushSums,
                                  MaxBlock,
+                                 MaxOrNanBlock,
                                  MinBlock,
                                  FirstEqual,
                                  IntegerExtreme,

@@ -210,6 +210,7 @@ struct IsaTable {
   // totals += sums; sums = 0
   void (*flush_sums)(double* totals, float* sums, int64_t n);
   float (*max)(const float* x, int64_t n);
+  float (*max_or_nan)(const float* x, int64_t n);  // NaN where one is; the others leave it out
   float (*min)(const float* x, int64_t n);
   // The place of the first element that equals a value; n where none does.
   int64_t (*first_equal)(const float* x, float value, int64_t n);

@@ -2,6 +2,7 @@
 // are sorted in parts, one for each thread, and merged.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "../kernels/element.h"
@@ -187,12 +188,26 @@ class TopKKernel final : public Kernel {
   void Load(const KernelArguments& a, const Lines::Offsets& start, Item* items, int64_t first, int64_t last) const {
     for (int64_t i = first; i < last; ++i) items[i] = ItemAt(a, start, i);
   }
+  // The place of the number that comes before all others of n.
+  int64_t FirstOf(const float* x, int64_t n) const {
+    const IsaTable& table = Table();
+    if (flip_ == 0) {
+      const int64_t at = table.first_equal(x, table.min(x, n), n);
+      return at < n ? at : 0;  // nothing but NaN
+    }
+    const float largest = table.max_or_nan(x, n);
+    return std::isnan(largest) ? std::find_if(x, x + n, [](float v) { return std::isnan(v); }) - x : table.first_equal(x, largest, n);
+  }
   int64_t Select(const KernelArguments& a, const Lines::Offsets& start, Item* room, int64_t first, int64_t last) const {
     Least<Item> least(room, k_);
     if constexpr (std::is_same_v<T, float>) {
       if (in_step_ == 1) {
         // What can't be among the least is passed over by vectors.
         const float* x = reinterpret_cast<const float*>(a.inputs[0]) + start[0];
+        if (k_ == 1) {
+          *room = ItemAt(a, start, first + FirstOf(x + first, last - first));
+          return 1;
+        }
         int32_t places[kStretch + kMaxWidth];
         while (first < last) {
           const Item* bound = least.bound();

@@ -39,25 +39,34 @@ DX_SUM(SumOfProductsBlock, (const float* x, const float* y, int64_t n), DX_TERM,
 
 static float DotBlock(const float* x, const float* y, int64_t n) { return static_cast<float>(SumOfProductsBlock(x, y, n)); }
 
-// NaN is no extreme, and is left out.
-template <bool kLargest>
+// NaN is no extreme, and is left out; where it is kept, it is the result.
+template <bool kLargest, bool kKeepsNan = false>
 DX_INLINE float ExtremeOf(const float* x, int64_t n) {
   const float start = kLargest ? -__builtin_inff() : __builtin_inff();
   auto join = [](VF a, VF b) { return kLargest ? LargerOr(a, b) : SmallerOr(a, b); };
   VF m0 = SplatF(start), m1 = m0, m2 = m0, m3 = m0;
+  VI nan = VI{};
   int64_t i = 0;
   for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-    m0 = join(LoadF(x + i), m0);
-    m1 = join(LoadF(x + i + kWidth), m1);
-    m2 = join(LoadF(x + i + 2 * kWidth), m2);
-    m3 = join(LoadF(x + i + 3 * kWidth), m3);
+    const VF x0 = LoadF(x + i), x1 = LoadF(x + i + kWidth), x2 = LoadF(x + i + 2 * kWidth), x3 = LoadF(x + i + 3 * kWidth);
+    m0 = join(x0, m0);
+    m1 = join(x1, m1);
+    m2 = join(x2, m2);
+    m3 = join(x3, m3);
+    if constexpr (kKeepsNan) nan |= AreUnordered(x0, x1) | AreUnordered(x2, x3);
   }
-  for (; i + kWidth <= n; i += kWidth) m0 = join(LoadF(x + i), m0);
+  for (; i + kWidth <= n; i += kWidth) {
+    const VF x0 = LoadF(x + i);
+    m0 = join(x0, m0);
+    if constexpr (kKeepsNan) nan |= AreUnordered(x0, x0);
+  }
   if (i < n) {
     float rest[kWidth];
     for (int k = 0; k < kWidth; ++k) rest[k] = i + k < n ? x[i + k] : start;
     m1 = join(LoadF(rest), m1);
+    if constexpr (kKeepsNan) nan |= AreUnordered(LoadF(rest), LoadF(rest));
   }
+  if (kKeepsNan && HasAny(nan)) return __builtin_nanf("");
   float lanes[kWidth];
   StoreF(lanes, join(join(m0, m1), join(m2, m3)));
   for (int half = kWidth / 2; half; half /= 2)
@@ -66,6 +75,7 @@ DX_INLINE float ExtremeOf(const float* x, int64_t n) {
   return lanes[0];
 }
 static float MaxBlock(const float* x, int64_t n) { return ExtremeOf<true>(x, n); }
+static float MaxOrNanBlock(const float* x, int64_t n) { return ExtremeOf<true, true>(x, n); }
 static float MinBlock(const float* x, int64_t n) { return ExtremeOf<false>(x, n); }
 
 // The place of the first element that equals `value`; n where none does.

@@ -84,6 +84,16 @@ DX_INLINE VF SmallerOr(VF x, VF y) {
   return Select(x < y, x, y);
 #endif
 }
+// Where one of the two is NaN.
+DX_INLINE VI AreUnordered(VF x, VF y) {
+#if DX_ISA == 2
+  return (VI)_mm512_movm_epi32(_mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_UNORD_Q));
+#elif DX_ISA == 1
+  return (VI)_mm256_cmp_ps((__m256)x, (__m256)y, _CMP_UNORD_Q);
+#else
+  return (x != x) | (y != y);
+#endif
+}
 // The nearest number that is not beyond the limits, of which none is NaN; a NaN of x stays.
 DX_INLINE VF Hold(VF x, VF low, VF high) { return SmallerOr(high, LargerOr(low, x)); }
 
