@@ -74,7 +74,7 @@ class ProgramKernel final : public Kernel {
     int slot;
     uint16_t reg;
     Access access;
-    bool direct;  // contiguous, and memory has the register's form
+    bool direct;  // contiguous, or in parts that are, and memory has the register's form
     DML_TENSOR_DATA_TYPE type;
     int bytes;
     std::array<int64_t, schema::kMaxRank> strides;  // of the merged dimensions
@@ -124,7 +124,7 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
   for (int d = 0; d < rank_; ++d) count_ *= sizes_[d];
 
   // Homes by lifetime. A scalar keeps its home to itself, since it is filled once for many blocks; so do what is loaded and stored as
-  // it lies, since its register may be the tensor's own memory.
+  // it lies, in parts at least, since its register may be the tensor's own memory.
   const int virtual_count = static_cast<int>(b.types_.size());
   std::vector<int> last_use(virtual_count, -1), home(virtual_count, -1);
   for (int k = 0; k < b.op_count(); ++k)
@@ -144,6 +144,8 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
     }
     return contiguous ? Access::Contiguous : scalar ? Access::Scalar : Access::Strided;
   };
+  // Whether a block of it often lies in one piece.
+  auto has_parts = [&](size_t i) { return strides[i][rank_ - 1] == 1 && sizes_[rank_ - 1] >= kMostBlock / 2; };
   std::vector<int> free4, free8;
   auto take = [&](int reg) {
     auto& pool = RegisterBytes(b.types_[reg]) == 8 ? free8 : free4;
@@ -156,7 +158,7 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
     }
   };
   for (size_t i = 0; i < b.loads_.size(); ++i) {
-    if (access_of(i) != Access::Strided) pinned[b.loads_[i].reg] = true;
+    if (access_of(i) != Access::Strided || has_parts(i)) pinned[b.loads_[i].reg] = true;
     take(b.loads_[i].reg);
   }
   std::vector<std::vector<int>> dies(b.op_count() + 1);
@@ -183,9 +185,10 @@ ProgramKernel::ProgramKernel(ProgramBuilder& b) : width_(Table().width), execute
               access_of(i), false,
               from.type,    static_cast<int>(schema::BytesPerElement(from.type)),
               strides[i]};
-    o.direct = o.access == Access::Contiguous && o.bytes == RegisterBytes(b.types_[from.reg]);
+    const bool is_load = i < b.loads_.size();
+    o.direct = (o.access == Access::Contiguous || (is_load && has_parts(i))) && o.bytes == RegisterBytes(b.types_[from.reg]);
     has_scalars_ |= o.access == Access::Scalar;
-    if (i < b.loads_.size()) {
+    if (is_load) {
       loads_.push_back(o);
       continue;
     }
@@ -249,7 +252,8 @@ void ProgramKernel::RunBlock(const KernelArguments& arguments, uint8_t** registe
     const int64_t inner = o.strides[rank_ - 1];
     const int64_t bytes = home_bytes_[o.reg];
     Walk(o, start, n, [&](int64_t done, int64_t offset, int64_t length) {
-      table.load(o.type, homes[o.reg] + done * bytes, from + offset * o.bytes, inner, length);
+      if (o.direct && whole && length == n) registers[o.reg] = const_cast<uint8_t*>(from) + offset * o.bytes;
+      else table.load(o.type, homes[o.reg] + done * bytes, from + offset * o.bytes, inner, length);
     });
   }
   for (const Operand& o : stores_)
