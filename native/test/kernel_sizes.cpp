@@ -57,6 +57,13 @@ std::vector<std::string> Descriptions() {
       "Beta=1 "
       "FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}",
       "GEMM ATensor=f16[1,1,230,800] BTensor=f16[1,1,800,77] CTensor=f16[1,1,230,77] OutputTensor=f16[1,1,230,77] Alpha=1 Beta=1",
+      // No wider than a vector: with and without something to end, of rows that lie apart, of a batch, in halves.
+      "GEMM ATensor=f32[1,1,1003,37] BTensor=f32[1,1,37,16] OutputTensor=f32[1,1,1003,16] Alpha=1",
+      "GEMM ATensor=f32[1,1,700,16]/[0,0,19,1] BTensor=f32[1,1,16,16] CTensor=f32[1,1,700,16]/[0,0,0,1] OutputTensor=f32[1,1,700,16] "
+      "TransB=1 Alpha=1 Beta=1 FusedActivation={ACTIVATION_THRESHOLDED_RELU Alpha=0}",
+      "GEMM ATensor=f32[2,3,70,130] BTensor=f32[2,3,130,4] CTensor=f32[2,3,70,4] OutputTensor=f32[2,3,70,4] Alpha=1 Beta=0.5 "
+      "FusedActivation={ACTIVATION_TANH}",
+      "GEMM ATensor=f32[1,5,65,700] BTensor=f32[1,5,10,700]/[0,0,700,1] OutputTensor=f32[1,5,65,10]/[0,800,12,1] TransB=1 Alpha=1",
       // Much deeper than high and wide: in parts of the depth, with and without something to end.
       "GEMM ATensor=f32[1,1,9001,20] BTensor=f32[1,1,9001,43] OutputTensor=f32[1,1,20,43] TransA=1 Alpha=1",
       "GEMM ATensor=f32[1,1,70,7000] BTensor=f32[1,1,33,7000] CTensor=f32[1,1,70,33] OutputTensor=f32[1,1,70,33] TransB=1 Alpha=0.5 Beta=2 "

@@ -6,23 +6,32 @@
 #include "isa_table.h"
 #include "matrix_vector.h"
 #include "panel_product.h"
+#include "thread_pool.h"
 
 namespace dxtensor::software::fast {
 
 namespace {
 
+constexpr int64_t kThinRows = 64, kMostThinDepth = 1024;  // rows at once
+constexpr int64_t kThinWork = 1 << 17;                    // multiplications by a row of B that are worth a thread's while
+constexpr int64_t kMostTileColumns = 32;
+
 class GemmKernel final : public Kernel {
  public:
   explicit GemmKernel(Product product);
-  size_t ScratchBytes() const override { return product_.ScratchBytes(); }
+  size_t ScratchBytes() const override {
+    return is_thin_ ? static_cast<size_t>(batch_ * k_ * Table().width) * sizeof(float) : product_.ScratchBytes();
+  }
   void Run(const KernelArguments& arguments) const override;
 
  private:
   friend struct GemmSource;
+  void RunThin(const KernelArguments& arguments) const;
+
   Matrix a_, b_, c_, out_;
-  int64_t channels_, m_, n_, k_;
+  int64_t batch_, channels_, m_, n_, k_;
   float alpha_, beta_;
-  bool adds_c_, direct_;
+  bool adds_c_, direct_, is_thin_;
   Activations activations_;
   std::optional<Limits> limits_;  // where end_tile does all that follows
   PanelProduct product_;
@@ -164,6 +173,7 @@ GemmKernel::GemmKernel(Product p)
       b_(p.b),
       c_(p.c),
       out_(p.out),
+      batch_(p.batch),
       channels_(p.channels),
       m_(p.m),
       n_(p.n),
@@ -174,10 +184,38 @@ GemmKernel::GemmKernel(Product p)
       activations_(std::move(p.activations)) {
   direct_ = out_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && out_.column == 1 && n_ != 1;
   if (direct_ && (!adds_c_ || (beta_ == 1 && c_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && c_.column == 1))) limits_ = LimitsOf(activations_);
+  // Not wider than a vector, where tiles are, and read along its rows.
+  is_thin_ = n_ <= Table().width && Table().width < Table().tile_columns && m_ >= kThinRows && k_ <= kMostThinDepth && a_.column == 1 &&
+             a_.type == DML_TENSOR_DATA_TYPE_FLOAT32 && alpha_ == 1;
+  if (is_thin_) return;
   product_ = PanelProduct(p.batch, m_, n_, k_, direct_, a_.inner == 0 && a_.outer == 0);
 }
 
-void GemmKernel::Run(const KernelArguments& arguments) const { product_.Run(GemmSource(*this, arguments), arguments.scratch); }
+void GemmKernel::Run(const KernelArguments& arguments) const {
+  if (is_thin_) RunThin(arguments);
+  else product_.Run(GemmSource(*this, arguments), arguments.scratch);
+}
+
+void GemmKernel::RunThin(const KernelArguments& arguments) const {
+  const IsaTable& table = Table();
+  const GemmSource source(*this, arguments);
+  const int64_t width = table.width, stride = table.tile_columns, blocks = (m_ + kThinRows - 1) / kThinRows;
+  auto* b = reinterpret_cast<float*>(arguments.scratch);
+  for (int64_t batch = 0; batch < batch_; ++batch) source.PackB(batch, 0, n_, width, 0, k_, b + batch * k_ * width);
+  const bool stores = source.NeedsStore() || !direct_ || n_ != width;
+  const int64_t grain = std::max<int64_t>(1, kThinWork / (kThinRows * k_));
+  ThreadPool::Get().ParallelFor(0, batch_ * blocks, grain, [&](int64_t first, int64_t last, int) {
+    alignas(64) float sums[kThinRows * kMostTileColumns] = {};
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t batch = i / blocks, m = i % blocks * kThinRows, rows = std::min(kThinRows, m_ - m);
+      int64_t a_stride = 0, c_stride = stride;
+      const float* a = source.DirectA(batch, m, 0, &a_stride);
+      float* c = stores ? sums : source.DirectC(batch, m, 0, n_, &c_stride);
+      table.thin_rows(k_, a, a_stride, b + batch * k_ * width, c, c_stride, rows);
+      if (stores) source.Store(batch, m, rows, 0, n_, sums, stride);
+    }
+  });
+}
 
 }  // namespace
 

@@ -19,6 +19,7 @@ namespace {
 #include "math.inl"
 #include "block_ops.inl"
 #include "gemm_tile.inl"
+#include "thin_rows.inl"
 #include "winograd_block.inl"
 #include "moves.inl"
 #include "pack_lines.inl"
@@ -47,6 +48,7 @@ const IsaTable& DX_TABLE() {
                                  kStridedTiles,
                                  kTurnedTiles,
                                  kTapsTiles,
+                                 ThinRows,
                                  AllPixelTiles(std::make_integer_sequence<int, kMostPixelVectors>()),
                                  CopyBytes,
                                  CopyReversed,

@@ -140,6 +140,8 @@ struct IsaTable {
   const StridedTile* strided_tiles;
   const TurnedTile* turned_tiles;
   const TapsTile* taps_tiles;
+  // Row r of C is that of A times B, which has `width` columns side by side, one row behind the other.
+  void (*thin_rows)(int64_t k, const float* a, int64_t a_stride, const float* b, float* c, int64_t c_stride, int64_t rows);
   PixelTiles pixel_tiles;
   // Of bytes side by side; of n elements, to[i] = from[-i].
   void (*copy_bytes)(uint8_t* to, const uint8_t* from, int64_t n);

@@ -88,6 +88,7 @@ static int64_t FirstEqual(const float* x, float value, int64_t n) {
                (LoadF(x + i + 3 * kWidth) == wide);
     if (HasAny(found)) break;
   }
+  while (i + kWidth <= n && !HasAny(LoadF(x + i) == wide)) i += kWidth;
   while (i < n && x[i] != value) ++i;
   return i;
 }
