@@ -40,6 +40,18 @@ function activation<A>(name: string, { emit, grad, saves }: ActivationOptions<A>
   });
 }
 
+/** A gradient by dy and one other tensor, as one operation; null while it is to be differentiated itself. */
+function gradientOf(name: string, emit: (g: GraphBuilder, dy: Expr, v: Expr) => Expr): (dy: Tensor, v: Tensor) => Tensor | null {
+  const op: Definition<undefined> = define({
+    name,
+    traits: { elementwise: true },
+    infer: ([dy]) => [dy!],
+    lower: (g, [dy, v]) => [emit(g, dy!, v!)],
+    grad: null,
+  });
+  return (dy, v) => (isGradEnabled() ? null : call(op, [dy, v], undefined));
+}
+
 const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 
 /** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
@@ -61,9 +73,12 @@ const reluOp = activation<undefined>("relu", {
   grad: (dy, _, y) => call(reluGradOp, [y, dy], undefined),
   saves: "output",
 });
+const sigmoidGradient = gradientOf("sigmoidGrad", (g, dy, y) =>
+  g.elementWiseMultiply(dy, g.elementWiseMultiply(y, g.elementWiseIdentity(y, { scaleBias: [-1, 1] }))),
+);
 const sigmoidOp = activation<undefined>("sigmoid", {
   emit: (g, x) => g.activationSigmoid(x),
-  grad: (dy, _, y) => mul(dy, mul(y, sub(1, y))),
+  grad: (dy, _, y) => sigmoidGradient(dy, y) ?? mul(dy, mul(y, sub(1, y))),
   saves: "output",
 });
 const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
@@ -133,6 +148,12 @@ const swigluOp: Definition<undefined> = define({
   saves: { inputs: [0, 1], outputs: false },
 });
 
+const geluGradient = gradientOf("geluGrad", (g, dy, x) => {
+  const phi = g.elementWiseIdentity(g.elementWiseErf(x, { scaleBias: [Math.SQRT1_2, 0] }), { scaleBias: [0.5, 0.5] });
+  const bell = g.elementWiseExp(g.elementWiseMultiply(x, x), { scaleBias: [-0.5, 0] });
+  const density = g.elementWiseIdentity(bell, { scaleBias: [1 / Math.sqrt(2 * Math.PI), 0] });
+  return g.elementWiseMultiply(dy, g.elementWiseAdd(phi, g.elementWiseMultiply(x, density)));
+});
 const geluOp = activation<undefined>("gelu", {
   emit: (g, x) => {
     const shader = unaryShader(g, "gelu", x);
@@ -142,6 +163,8 @@ const geluOp = activation<undefined>("gelu", {
     return g.elementWiseMultiply(x, phi);
   },
   grad: (dy, x) => {
+    const atOnce = geluGradient(dy, x);
+    if (atOnce !== null) return atOnce;
     const phi = add(mul(erf(mul(x, Math.SQRT1_2)), 0.5), 0.5);
     const density = mul(exp(mul(square(x), -0.5)), 1 / Math.sqrt(2 * Math.PI));
     return mul(dy, add(phi, mul(x, density)));
