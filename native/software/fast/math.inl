@@ -98,6 +98,36 @@ DX_INLINE VF Tanh(VF x) {
 
 DX_INLINE VF Sigmoid(VF x) { return 1.0f / (1.0f + Exp(-x)); }
 
+// From here on 1 - erf(x) is nothing beside 1.
+constexpr float kMostComplement = 4.2f;
+// (1 - erf(a)) / 2 for a in [0, 4.2]: a power of 2, whose exponent is a polynomial.
+DX_INLINE VF HalfComplement(VF a) {
+  VF y = SplatF(1.160478500e-05f);
+  y = y * a + -1.529641397e-04f;
+  y = y * a + 8.482335943e-04f;
+  y = y * a + -2.274784114e-03f;
+  y = y * a + 8.480388865e-05f;
+  y = y * a + 2.772447686e-02f;
+  y = y * a + -1.483079112e-01f;
+  y = y * a + -9.184429005e-01f;
+  y = y * a + -1.627907267e+00f;
+  y = y * a - 1.0f;
+  VF n = RoundEven(y);
+  VF f = y - n;
+  VF p = SplatF(1.547644376e-04f);
+  p = p * f + 1.340039987e-03f;
+  p = p * f + 9.618003397e-03f;
+  p = p * f + 5.550327470e-02f;
+  p = p * f + 2.402265135e-01f;
+  p = p * f + 6.931472064e-01f;
+  p = p * f + 1.0f;
+#if DX_ISA == 2
+  return (VF)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+  return p * FromBits((ToInt(n) + 127) << 23);
+#endif
+}
+
 DX_INLINE VF Erf(VF x) {
   VF a = Abs(x);
   VF z = x * x;
@@ -111,38 +141,18 @@ DX_INLINE VF Erf(VF x) {
   small = small * z + 1.128379167e-01f;
   small = small * z + -3.761263890e-01f;
   small = x + x * (small * z + 1.28379167e-01f);
-  // The logarithm of the complement on [1, 4].
-  VF u = (SmallerOr(SplatF(4.0f), a) - 2.5f) * 0.666666667f;
-  VF p = SplatF(4.195840012e-05f);
-  p = p * u + -2.274995040e-04f;
-  p = p * u + 8.803970815e-04f;
-  p = p * u + -3.190305413e-03f;
-  p = p * u + 1.096184922e-02f;
-  p = p * u + -3.664757804e-02f;
-  p = p * u + -2.123760833e+00f;
-  p = p * u + -8.029021011e+00f;
-  p = p * u + -7.806815273e+00f;
-  VF large = CopySign(1.0f - Exp(p), x);
+  VF large = CopySign(1.0f - 2.0f * HalfComplement(SmallerOr(SplatF(kMostComplement), a)), x);
   return Select((a < 1.0f) | (x != x), small, large);
 }
 
-// x * (1 + erf(x / sqrt(2))) / 2: of the complement, so that 1 + erf loses no digits, and by one polynomial, of its logarithm.
+// x * (1 + erf(x / sqrt(2))) / 2, by the complement, so that no digits of 1 + erf are lost.
 DX_INLINE VF Gelu(VF x) {
   VF size = Abs(x);
   VF a = size * 0.70710678118654752f;
-  VF p = SplatF(8.043824007e-06f);
-  p = p * a + -1.060266622e-04f;
-  p = p * a + 5.879507244e-04f;
-  p = p * a + -1.576760195e-03f;
-  p = p * a + 5.878157632e-05f;
-  p = p * a + 1.921714297e-02f;
-  p = p * a + -1.027992105e-01f;
-  p = p * a + -6.366161070e-01f;
-  p = p * a + -1.128379332e+00f;
-  VF tail = 0.5f * size * Exp(p * a);
   VI below = x < 0.0f;
-  // Beyond 4.2 floats see no difference; -infinity times 0 is NaN.
-  return Select(below, VF{}, x) - Select(a > 4.2f, Select(below, x, VF{}) * 0.0f, tail);
+  VF tail = size * HalfComplement(SmallerOr(SplatF(kMostComplement), a));
+  // -infinity times 0 is NaN.
+  return Select(below, VF{}, x) - Select(a >= kMostComplement, Select(below, x, VF{}) * 0.0f, tail);
 }
 
 // x - n pi/2 in double precision; right for |x| up to 2^20.
