@@ -2,7 +2,7 @@
 import { extremeOf, type PaddedRule } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
-import { isFloat, type DType } from "../dtype.ts";
+import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -17,8 +17,7 @@ import { comparable } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
 import { reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
-import { asIndex } from "./sort.ts";
-import { BOOL, computing, constant } from "./support.ts";
+import { asIndex, BOOL, computing, constant } from "./support.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, distinct } from "../sample.ts";
 

@@ -13,7 +13,7 @@ import { gather } from "./gather.ts";
 import { comparable } from "./int64.ts";
 import { squeeze } from "./movement.ts";
 import { clone } from "./state.ts";
-import { BOOL, cast, computing, constant } from "./support.ts";
+import { asIndex, BOOL, cast, computing, constant } from "./support.ts";
 import { sample, type Sample, distinct } from "../sample.ts";
 
 interface SortAttributes {
@@ -40,10 +40,6 @@ export function orderedKeys(g: GraphBuilder, x: Expr): Expr {
   const mask = g.elementWiseIf(g.elementWiseLogicalLessThan(plain, zero, BOOL), number(0xffffffff), number(0x80000000));
   return g.elementWiseIf(g.elementWiseIsNan(wide, BOOL), number(0xffffffff), g.elementWiseBitXor(bits, mask));
 }
-
-/** A packed uint32 index as another dtype; int32 has the same bits. @package */
-export const asIndex = (g: GraphBuilder, index: Expr, dtype: IndexDType): Expr =>
-  dtype === "int32" ? g.reinterpret(index, { dtype }) : cast(g, index, dtype);
 
 /** The first k elements in order along an axis, and their places. */
 const topkOp: Definition<SortAttributes> = define<SortAttributes>({

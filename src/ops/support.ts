@@ -181,6 +181,10 @@ export function widened(g: GraphBuilder, operator: OperatorName, inputs: readonl
   return cast(g, emit(...inputs.map((x) => cast(g, x, inner))), dtype);
 }
 
+/** A packed uint32 index as another dtype; int32 has the same bits. @package */
+export const asIndex = (g: GraphBuilder, index: Expr, dtype: DType): Expr =>
+  dtype === "int32" ? g.reinterpret(index, { dtype }) : cast(g, index, dtype);
+
 /** dtype, unless it is float64, which DirectML moves, chooses and converts, but does not compute in. */
 export function computing(operation: string, dtype: DType, argument = "dtype"): DType {
   if (dtype === "float64") throw new DTypeError(operation, argument, "one that computes (float64 is only stored and cast)", dtype);
