@@ -72,11 +72,17 @@ export function merged(x: Expr, axes: readonly number[]): { sizes: number[]; str
   return { sizes, strides, reduced };
 }
 
+const asItIs = (x: Expr, axes: readonly number[]): ReturnType<typeof merged> => ({
+  sizes: [...x.sizes],
+  strides: [...x.strides],
+  reduced: x.sizes.map((_, i) => axes.includes(i)),
+});
+
 /** REDUCE over axes: a packed result with length 1 along them. @package */
 export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
   // A device that fuses graphs sees what belongs together by its axes, and merges them itself.
   const keeps = g.capabilities.fusesGraphs && x.sizes.length <= MOST_AXES;
-  const { sizes, strides, reduced } = keeps ? { ...x, reduced: x.sizes.map((_, i) => axes.includes(i)) } : merged(x, axes);
+  const { sizes, strides, reduced } = keeps ? asItIs(x, axes) : merged(x, axes);
   const list = reduced.flatMap((r, i) => (r ? [i] : []));
   const seen = g.reinterpret(x, { sizes, strides });
   const result = g.reduce(seen, { function: fn, output: { sizes: sizes.map((d, i) => (reduced[i] ? 1 : d)), dtype }, axes: list });
