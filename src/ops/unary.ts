@@ -352,4 +352,5 @@ export const samples = (): readonly Sample[] => [
   sample("arc", "inverse trigonometric functions", [reals([3, 5], -0.75, 0.75)], (x) => [asin(x!), acos(x!), atan(x!)]),
   sample("composed", "hyperbolic functions", [reals([3, 5], 0.25, 0.75)], (x) => [sinh(x!), cosh(x!), atanh(x!), acosh(add(x!, 1))]),
   sample("composed", "reciprocal", [reals([3, 5], 0.5, 4)], (x) => reciprocal(x!)),
+  sample("composed", "error function", [reals([3, 5], -2, 2)], (x) => erf(x!)),
 ];
