@@ -425,7 +425,7 @@ static void LoadHalves(uint8_t* to, const uint8_t* from, int64_t stride, int64_t
     uint16_t bits[kWidth] = {};
     const int64_t rest = n - i < kWidth ? n - i : kWidth;
     for (int64_t k = 0; k < rest; ++k) bits[k] = s[(i + k) * stride];
-    float values[kWidth];
+    alignas(64) float values[kWidth];
     StoreF(values, LoadHalf(bits));
     for (int64_t k = 0; k < rest; ++k) d[i + k] = values[k];
   }
@@ -437,7 +437,7 @@ static void StoreHalves(uint8_t* to, const uint8_t* from, int64_t stride, int64_
   if (stride == 1)
     for (; i + kWidth <= n; i += kWidth) StoreHalf(d + i, LoadF(s + i));
   for (; i < n; i += kWidth) {
-    float values[kWidth] = {};
+    alignas(64) float values[kWidth] = {};
     const int64_t rest = n - i < kWidth ? n - i : kWidth;
     for (int64_t k = 0; k < rest; ++k) values[k] = s[i + k];
     uint16_t bits[kWidth];

@@ -61,13 +61,13 @@ DX_INLINE float ExtremeOf(const float* x, int64_t n) {
     if constexpr (kKeepsNan) nan |= AreUnordered(x0, x0);
   }
   if (i < n) {
-    float rest[kWidth];
+    alignas(64) float rest[kWidth];
     for (int k = 0; k < kWidth; ++k) rest[k] = i + k < n ? x[i + k] : start;
     m1 = join(LoadF(rest), m1);
     if constexpr (kKeepsNan) nan |= AreUnordered(LoadF(rest), LoadF(rest));
   }
   if (kKeepsNan && HasAny(nan)) return __builtin_nanf("");
-  float lanes[kWidth];
+  alignas(64) float lanes[kWidth];
   StoreF(lanes, join(join(m0, m1), join(m2, m3)));
   for (int half = kWidth / 2; half; half /= 2)
     for (int k = 0; k < half; ++k)
