@@ -271,6 +271,10 @@ void RemainderBlock<false>(uint32_t* d, const uint32_t* a, const uint32_t* b, in
       d[i] = static_cast<T>(expression);                      \
     }                                                         \
     return;
+#define DX_INTEGER_BLOCK(name, function) \
+  case Code::name:                       \
+    function(d, a, b, n);                \
+    return;
 #define DX_INTEGER_TEST(name, expression) \
   case Code::name:                        \
     for (int64_t i = 0; i < n; ++i) {     \
@@ -292,35 +296,34 @@ void ExecuteInteger(const MicroOp& op, uint8_t* const* r, int64_t n) {
     DX_INTEGER(IAdd, ux + uy)
     DX_INTEGER(ISubtract, ux - uy)
     DX_INTEGER(IMultiply, ux * uy)
-    case Code::IDivide: return DivideBlock(d, a, b, n);
-    case Code::IRemainderTruncated: return RemainderBlock<false>(d, a, b, n);
-    case Code::IRemainderFloored:
-      return RemainderBlock<true>(d, a, b, n);
-      DX_INTEGER(IMax, x > y ? x : y)
-      DX_INTEGER(IMin, x < y ? x : y)
-      DX_INTEGER(IAnd, ux & uy)
-      DX_INTEGER(IOr, ux | uy)
-      DX_INTEGER(IXor, ux ^ uy)
-      DX_INTEGER(INot, ~ux)
-      DX_INTEGER(IShiftLeft, ux << ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
-      DX_INTEGER(IShiftRight, ux >> ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
-      DX_INTEGER(IAbs, x < T(0) ? U(0) - ux : ux)
-      DX_INTEGER(INegate, U(0) - ux)
-      DX_INTEGER(ISign, (x > T(0)) - (x < T(0)))
-      DX_INTEGER(IRelu, x > T(0) ? x : T(0))
-      DX_INTEGER(IReluGrad, x > T(0) ? y : T(0))
-      DX_INTEGER(IDifferenceSquare, (ux - uy) * (ux - uy))
-      DX_INTEGER(IClip, (x > low ? x : low) < high ? (x > low ? x : low) : high)
-      DX_INTEGER(IClip1, (x < high ? x : high) > low ? (x < high ? x : high) : low)
-      DX_INTEGER_TEST(IEqual, x == y)
-      DX_INTEGER_TEST(IGreater, x > y)
-      DX_INTEGER_TEST(ILess, x < y)
-      DX_INTEGER_TEST(IGreaterEqual, x >= y)
-      DX_INTEGER_TEST(ILessEqual, x <= y)
-      DX_INTEGER_TEST(ITruthAnd, (x != 0) & (y != 0))
-      DX_INTEGER_TEST(ITruthOr, (x != 0) | (y != 0))
-      DX_INTEGER_TEST(ITruthXor, (x != 0) != (y != 0))
-      DX_INTEGER_TEST(IsZero, x == 0)
+    DX_INTEGER_BLOCK(IDivide, DivideBlock)
+    DX_INTEGER_BLOCK(IRemainderTruncated, RemainderBlock<false>)
+    DX_INTEGER_BLOCK(IRemainderFloored, RemainderBlock<true>)
+    DX_INTEGER(IMax, x > y ? x : y)
+    DX_INTEGER(IMin, x < y ? x : y)
+    DX_INTEGER(IAnd, ux & uy)
+    DX_INTEGER(IOr, ux | uy)
+    DX_INTEGER(IXor, ux ^ uy)
+    DX_INTEGER(INot, ~ux)
+    DX_INTEGER(IShiftLeft, ux << ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
+    DX_INTEGER(IShiftRight, ux >> ((uy & 31) | (kWide && uy >= 32 ? 32 : 0)))
+    DX_INTEGER(IAbs, x < T(0) ? U(0) - ux : ux)
+    DX_INTEGER(INegate, U(0) - ux)
+    DX_INTEGER(ISign, (x > T(0)) - (x < T(0)))
+    DX_INTEGER(IRelu, x > T(0) ? x : T(0))
+    DX_INTEGER(IReluGrad, x > T(0) ? y : T(0))
+    DX_INTEGER(IDifferenceSquare, (ux - uy) * (ux - uy))
+    DX_INTEGER(IClip, (x > low ? x : low) < high ? (x > low ? x : low) : high)
+    DX_INTEGER(IClip1, (x < high ? x : high) > low ? (x < high ? x : high) : low)
+    DX_INTEGER_TEST(IEqual, x == y)
+    DX_INTEGER_TEST(IGreater, x > y)
+    DX_INTEGER_TEST(ILess, x < y)
+    DX_INTEGER_TEST(IGreaterEqual, x >= y)
+    DX_INTEGER_TEST(ILessEqual, x <= y)
+    DX_INTEGER_TEST(ITruthAnd, (x != 0) & (y != 0))
+    DX_INTEGER_TEST(ITruthOr, (x != 0) | (y != 0))
+    DX_INTEGER_TEST(ITruthXor, (x != 0) != (y != 0))
+    DX_INTEGER_TEST(IsZero, x == 0)
     case Code::IWrap: {
       const int shift = static_cast<int>(sizeof(T) * 8 - op.i);
       if (op.j)
@@ -376,6 +379,7 @@ void ExecuteInteger(const MicroOp& op, uint8_t* const* r, int64_t n) {
   }
 }
 #undef DX_INTEGER
+#undef DX_INTEGER_BLOCK
 #undef DX_INTEGER_TEST
 
 static void Execute(const MicroOp* ops, int count, uint8_t* const* registers, int64_t n) {
@@ -394,14 +398,17 @@ static void Execute(const MicroOp* ops, int count, uint8_t* const* registers, in
   }
 }
 
+template <typename R>
+void Fill(R* d, R value, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) d[i] = value;
+}
 template <typename M, typename R>
 void LoadAs(uint8_t* to, const uint8_t* from, int64_t stride, int64_t n) {
   R* d = reinterpret_cast<R*>(to);
   const M* s = reinterpret_cast<const M*>(from);
   if (stride == 1)
     for (int64_t i = 0; i < n; ++i) d[i] = static_cast<R>(s[i]);
-  else if (const R first = static_cast<R>(s[0]); stride == 0)
-    for (int64_t i = 0; i < n; ++i) d[i] = first;
+  else if (stride == 0) Fill(d, static_cast<R>(s[0]), n);
   else
     for (int64_t i = 0; i < n; ++i) d[i] = static_cast<R>(s[i * stride]);
 }

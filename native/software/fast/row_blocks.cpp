@@ -74,7 +74,7 @@ class RowBlocksKernel final : public Kernel {
       sum_count_ += t.ElementCount();
     }
     const auto blocks = static_cast<int64_t>(rows.blocks()), threads = static_cast<int64_t>(ThreadPool::Get().size());
-    pieces_ = sums_.empty() ? blocks : std::min(blocks, threads * kPiecesPerThread);
+    pieces_ = std::min(blocks, threads * kPiecesPerThread);
     std::vector<int64_t> local(block.values.size(), -1);
     uint64_t scratch = 0;
     auto place = [&](const GraphOperand& operand) -> Operand {
@@ -105,15 +105,14 @@ class RowBlocksKernel final : public Kernel {
     thread_bytes_ = local_bytes_ + Align(scratch);
   }
   size_t ScratchBytes() const override {
-    const uint64_t sums = sums_.empty() ? 0 : static_cast<uint64_t>(pieces_) * sum_count_ * sizeof(double);
-    return static_cast<size_t>(thread_bytes_) * static_cast<size_t>(ThreadPool::Get().size()) + sums;
+    return static_cast<size_t>(thread_bytes_) * static_cast<size_t>(ThreadPool::Get().size()) +
+           static_cast<size_t>(static_cast<uint64_t>(pieces_) * sum_count_) * sizeof(double);
   }
   void Run(const KernelArguments& a) const override {
     const auto blocks = static_cast<int64_t>(rows_.blocks());
     ThreadPool& pool = ThreadPool::Get();
     auto* sums = reinterpret_cast<double*>(a.scratch + thread_bytes_ * static_cast<uint64_t>(pool.size()));
-    const int64_t grain = sums_.empty() ? std::max<int64_t>(1, blocks / (pool.size() * kPiecesPerThread)) : 1;
-    pool.ParallelFor(0, pieces_, grain, [&](int64_t first, int64_t last, int slot) {
+    pool.ParallelFor(0, pieces_, 1, [&](int64_t first, int64_t last, int slot) {
       uint8_t* own = a.scratch + static_cast<uint64_t>(slot) * thread_bytes_;
       for (int64_t piece = first; piece < last; ++piece)
         RunBlocks(a, blocks * piece / pieces_, blocks * (piece + 1) / pieces_, own, sums + static_cast<uint64_t>(piece) * sum_count_);
