@@ -1,4 +1,6 @@
 /** Flat JOINs whose pieces are written where they belong. */
+import { DTYPES } from "../dtype.ts";
+import { sizeOf } from "../shape.ts";
 import { isWhole, type Graph, type GraphNode, type Value } from "./graph.ts";
 
 export interface FlatJoins {
@@ -31,9 +33,11 @@ export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: Reado
     let offset = 0;
     const places: [Value, number][] = [];
     const still: { whole: Value; offset: number; bytes: Uint8Array }[] = [];
-    const fits = node.inputs.every((x) => {
+    const fits = node.inputs.every((x, i) => {
       const at = offset;
-      offset += x!.value.sizeInBytes;
+      offset += sizeOf(x!.sizes) * DTYPES[x!.dtype].sizeInBytes;
+      // A value takes whole words: one that ends inside a word has no room but at the end.
+      if (offset % 4 !== 0 && i + 1 < node.inputs.length) return false;
       const bytes = graph.constants.get(x!.value);
       if (bytes !== undefined) {
         still.push({ whole: out.value, offset: at, bytes });
@@ -45,7 +49,7 @@ export function flatJoins(graph: Graph, taken: ReadonlySet<Value>, direct: Reado
       pieces.add(x!.value);
       return fresh && isWhole(x!) && at % 16 === 0;
     });
-    if (!fits || offset !== out.value.sizeInBytes) continue;
+    if (!fits || Math.ceil(offset / 4) * 4 !== out.value.sizeInBytes) continue;
     for (const [value, at] of places) inside.set(value, { whole: out.value, offset: at });
     presets.push(...still);
     gone.add(node);

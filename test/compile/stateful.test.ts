@@ -28,6 +28,32 @@ eachDevice("functions with state", (device) => {
       { collect: true },
     ));
 
+  it("fill a part that begins inside a word", async () =>
+    clean(
+      device,
+      () => {
+        for (const regions of ["whole", "head", "none"] as const) {
+          const t = dx.tensor([1, 2, 3, 4, 5, 6], { dtype: "uint8" });
+          const f = dx.compile(
+            (x: dx.Tensor) => {
+              t.narrow(0, 3, 3).fill_(9);
+              const sum = t.add(x);
+              t.copy_(sum);
+              return sum;
+            },
+            { ...recorded, regions },
+          );
+          for (let i = 0; i < 3; i++) {
+            const wanted = [2 + i, 3 + i, 4 + i, 10, 10, 10];
+            expect(numbers(f(dx.tensor([1], { dtype: "uint8" })))).toEqual(wanted);
+            expect(numbers(t)).toEqual(wanted);
+          }
+          f.dispose();
+        }
+      },
+      { collect: true },
+    ));
+
   it("set two cells whose first use is a copy of another group, program after program", async () =>
     clean(
       device,
