@@ -34,4 +34,20 @@ struct IDxtensorSoftware : public IUnknown {
   virtual UINT STDMETHODCALLTYPE Traits() = 0;
 };
 
+// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f14}: of the adapter's IDMLDevice1.
+constexpr GUID kIidGraphs = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x14}};
+
+// A graph output that is bound to the bytes of a graph input, whose first is the output's byte Offset.
+struct DxtensorOverwrite {
+  UINT Output;
+  UINT Input;
+  UINT64 Offset;
+};
+
+// IDMLDevice1::CompileGraph, for graphs whose outputs lie over inputs: no output may be bound elsewhere. DirectML has no such graphs.
+struct IDxtensorGraphs : public IUnknown {
+  virtual HRESULT STDMETHODCALLTYPE CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS flags, const DxtensorOverwrite* overwrites,
+                                                 UINT count, REFIID iid, void** out) = 0;
+};
+
 }  // namespace dxtensor

@@ -192,6 +192,8 @@ dml::GraphDesc ToGraph(const js::Value& object, const Place& place) {
   for (const auto& e : Edges<3>(object.Get("inputEdges"), place + ".inputEdges")) graph.input_edges.push_back({e[0], node(e[1]), e[2]});
   for (const auto& e : Edges<4>(object.Get("edges"), place + ".edges")) graph.edges.push_back({node(e[0]), e[1], node(e[2]), e[3]});
   for (const auto& e : Edges<3>(object.Get("outputEdges"), place + ".outputEdges")) graph.output_edges.push_back({node(e[0]), e[1], e[2]});
+  if (const js::Value overwrites = object.Get("overwrites"); !overwrites.IsAbsent())
+    for (const auto& o : Edges<3>(overwrites, place + ".overwrites")) graph.overwrites.push_back({o[0], o[1], o[2]});
   // Each has an edge, so that no number makes the compiler take memory for slots that nobody uses.
   if (graph.input_count > graph.input_edges.size() || graph.output_count > graph.output_edges.size())
     Invalid(place + ": has " + std::to_string(graph.input_count) + " inputs and " + std::to_string(graph.output_count) + " outputs, but " +

@@ -94,14 +94,28 @@ bool Meet(const SlotRange& a, const SlotRange& b) {
   return a.slot >= 0 && a.slot == b.slot && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
 
-// An output over an input or over another output gives wrong numbers without an error, but for an operator or a shader in place.
-std::string SharedFault(const StepDesc& step, bool in_place) {
+template <typename Desc>
+bool IsOverwrite(const Desc&, size_t, size_t, const StepDesc&) {
+  return false;
+}
+bool IsOverwrite(const GraphDesc& graph, size_t output, size_t input, const StepDesc& step) {
+  return std::any_of(graph.overwrites.begin(), graph.overwrites.end(), [&](const GraphDesc::Overwrite& o) {
+    return o.output == output && o.input == input && step.inputs[input].offset == step.outputs[output].offset + o.offset;
+  });
+}
+
+// An output over an input or over another output gives wrong numbers without an error, but for an operator or a shader in place, and for
+// what a graph was compiled for.
+template <typename Desc>
+std::string SharedFault(const Desc& desc, const StepDesc& step) {
+  const bool in_place = InPlace(desc);
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     const std::string name = "output " + std::to_string(i);
     for (size_t k = 0; k < i; ++k)
       if (Meet(step.outputs[i], step.outputs[k])) return name + " lies over output " + std::to_string(k);
     for (size_t k = 0; k < step.inputs.size(); ++k)
-      if (Meet(step.outputs[i], step.inputs[k]) && !(in_place && step.outputs[i].offset == step.inputs[k].offset))
+      if (Meet(step.outputs[i], step.inputs[k]) && !(in_place && step.outputs[i].offset == step.inputs[k].offset) &&
+          !IsOverwrite(desc, i, k, step))
         return name + " lies over input " + std::to_string(k);
   }
   return "";
@@ -115,7 +129,7 @@ std::string BindingFault(const DispatchableDesc& dispatchable, const StepDesc& s
         std::string fault = Fault(InputNeeds(desc), step.inputs, "input");
         if (fault.empty()) fault = Fault(OutputNeeds(desc, step.outputs.size()), step.outputs, "output");
         if (fault.empty()) fault = ShaderFault(desc, step);
-        return fault.empty() ? SharedFault(step, InPlace(desc)) : fault;
+        return fault.empty() ? SharedFault(desc, step) : fault;
       },
       dispatchable);
 }

@@ -1,6 +1,7 @@
 #include "compiler.h"
 
 #include "../abi/abi_calls.h"
+#include "../abi/software_control.h"
 #include "../schema/unchecked.h"
 #include "failure.h"
 
@@ -74,8 +75,19 @@ CompiledOperator CompileGraph(const Context& context, const GraphDesc& desc) {
   graph.OutputEdges = outputs.data();
   graph.IntermediateEdgeCount = static_cast<UINT>(edges.size());
   graph.IntermediateEdges = edges.data();
-  Check(context.dml->CompileGraph(&graph, DML_EXECUTION_FLAG_NONE, __uuidof(IDMLCompiledOperator), compiled.object.put_void()),
-        "IDMLDevice1::CompileGraph", compiled.name.c_str());
+  HRESULT made = S_OK;
+  if (desc.overwrites.empty()) {
+    made = context.dml->CompileGraph(&graph, DML_EXECUTION_FLAG_NONE, __uuidof(IDMLCompiledOperator), compiled.object.put_void());
+  } else {
+    std::vector<DxtensorOverwrite> overwrites;
+    for (const auto& o : desc.overwrites) overwrites.push_back({o.output, o.input, o.offset});
+    ComPtr<IDxtensorGraphs> graphs;
+    if (FAILED(context.dml->QueryInterface(kIidGraphs, graphs.put_void())))
+      throw Failure(FailureKind::Unsupported, "this DirectML has no graphs whose outputs lie over inputs");
+    made = graphs->CompileGraph(&graph, DML_EXECUTION_FLAG_NONE, overwrites.data(), static_cast<UINT>(overwrites.size()),
+                                __uuidof(IDMLCompiledOperator), compiled.object.put_void());
+  }
+  Check(made, "IDMLDevice1::CompileGraph", compiled.name.c_str());
   TakeProperties(compiled);
   if (context.software) compiled.kernels = KernelsOf(compiled.object.get());
   return compiled;

@@ -37,9 +37,14 @@ struct GraphDesc {
   struct OutputEdge {
     uint32_t from, from_output, output;
   };
+  // The output lies over the input, whose first byte is the output's byte `offset`: for devices whose compiler takes such graphs.
+  struct Overwrite {
+    uint32_t output, input, offset;
+  };
   std::vector<InputEdge> input_edges;
   std::vector<Edge> edges;
   std::vector<OutputEdge> output_edges;
+  std::vector<Overwrite> overwrites;
 };
 
 struct StepDesc {

@@ -1,5 +1,6 @@
 #include "bound_program.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -28,6 +29,10 @@ class BoundProgram final : public BoundDispatch {
       for (const Operand& operand : step.outputs) outputs_.push_back(Resolve(operand, bindings));
       Watch(step, bindings, &steps_.back());
     }
+    for (const Overwrite& over : program_->overwrites) {
+      uint8_t* begin = bindings.inputs[over.input].buffer.data();
+      overwritten_.push_back({begin, begin + program_->inputs[over.input].size, nullptr, true});
+    }
   }
 
   void Run() const override {
@@ -37,6 +42,7 @@ class BoundProgram final : public BoundDispatch {
       if (groups[g + 1] - groups[g] == 1) RunStep(steps_[groups[g]]);
       else RunSideBySide(groups[g], groups[g + 1]);
     }
+    DropPrepared();
   }
 
  private:
@@ -59,6 +65,12 @@ class BoundProgram final : public BoundDispatch {
       before = after;
     }
     program_->times.Note(run);
+    DropPrepared();
+  }
+
+  // What was made of inputs before they were written in place.
+  void DropPrepared() const {
+    for (const Access& over : overwritten_) PreparedInputs::Get().Written(over.begin, over.end);
   }
 
   void RunSideBySide(size_t first, size_t last) const {
@@ -111,6 +123,7 @@ class BoundProgram final : public BoundDispatch {
   std::vector<const uint8_t*> inputs_;
   std::vector<uint8_t*> outputs_;
   std::vector<Step> steps_;
+  std::vector<Access> overwritten_;
 };
 
 bool Meet(const Access& a, const Access& b) { return a.begin < b.end && b.begin < a.end; }
@@ -121,6 +134,13 @@ bool MayRunInPlace(const Program& program, size_t input, size_t output, const Ac
   const schema::TensorDesc &a = program.inputs[input].tensor, &b = program.outputs[output].tensor;
   return a.rank == b.rank && a.sizes == b.sizes && a.strides == b.strides &&
          schema::BitsPerElement(a.data_type) == schema::BitsPerElement(b.data_type);
+}
+
+// Whether the program was compiled to find them so.
+bool IsOverwrite(const Program& program, size_t input, size_t output, const Access& in, const Access& out) {
+  return std::any_of(program.overwrites.begin(), program.overwrites.end(), [&](const Overwrite& over) {
+    return over.input == input && over.output == output && in.begin == out.begin + over.offset;
+  });
 }
 
 }  // namespace
@@ -169,10 +189,14 @@ Held<BoundDispatch> BindProgram(const Held<Program>& program, const Bindings& bi
     for (const auto& [i, in] : inputs) {
       if (!Meet(in, outputs[o].second)) continue;
       bool both_tensors = i != SIZE_MAX && outputs[o].first != SIZE_MAX;
-      if (!both_tensors || !MayRunInPlace(*program, i, outputs[o].first, in, outputs[o].second))
+      if (!both_tensors || !(MayRunInPlace(*program, i, outputs[o].first, in, outputs[o].second) ||
+                             IsOverwrite(*program, i, outputs[o].first, in, outputs[o].second)))
         *why = "an output or the temporary resource overlaps an input, and this cannot run in place";
     }
   }
+  for (const Overwrite& over : program->overwrites)
+    if (bindings.inputs[over.input].buffer.data() != bindings.outputs[over.output].buffer.data() + over.offset)
+      *why = "an output is not bound over the input that it was compiled to overwrite";
   if (!why->empty()) return {};
   bound->Hold();
   return Held<BoundDispatch>::Adopt(bound.get());

@@ -1,7 +1,9 @@
 #include "compile.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "overwrites.h"
 #include "side_by_side.h"
 #include "trace.h"
 
@@ -40,15 +42,20 @@ Operand InputOperand(const Program& program, uint32_t index, uint64_t offset) {
   return {Operand::Base::Input, index, offset};
 }
 
-// A value that further graph outputs show.
-class CopyKernel final : public Kernel {
- public:
-  explicit CopyKernel(uint64_t size) : size_(size) {}
-  void Run(const KernelArguments& arguments) const override { std::memcpy(arguments.outputs[0], arguments.inputs[0], size_); }
+// Whether each is of an output and an input that are there, and lies within the output.
+bool FitOverwrites(const Graph& graph, const std::vector<BindingSlot>& inputs, const std::vector<BindingSlot>& outputs) {
+  return std::all_of(graph.overwrites.begin(), graph.overwrites.end(), [&](const Overwrite& over) {
+    if (over.output >= outputs.size() || over.input >= inputs.size()) return false;
+    const BindingSlot &from = inputs[over.input], &to = outputs[over.output];
+    return from.present && to.present && !from.owned && over.offset <= to.size && from.size <= to.size - over.offset;
+  });
+}
 
- private:
-  const uint64_t size_;
-};
+// Whether the output lies over inputs: what it takes over from them nobody has to write.
+bool IsOverwriting(const Graph& graph, int output) {
+  return std::any_of(graph.overwrites.begin(), graph.overwrites.end(),
+                     [&](const Overwrite& over) { return static_cast<int>(over.output) == output; });
+}
 
 }  // namespace
 
@@ -79,9 +86,10 @@ HRESULT CompileOne(const schema::OperatorDesc& desc, Held<Program>* program) {
   return S_OK;
 }
 
-HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Program>* program) {
+HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, std::vector<Overwrite> overwrites, Held<Program>* program) {
   auto made = Held<Program>::Adopt(new Program);
   Graph graph;
+  graph.overwrites = std::move(overwrites);
   HRESULT read = ReadGraph(desc, feature_level, &graph, &made->inputs);
   if (FAILED(read)) return read;
   PlanPersistent(made.get());
@@ -107,6 +115,12 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
           made->outputs[static_cast<size_t>(output)].tensor = *outputs[i];
   }
 
+  if (!FitOverwrites(graph, made->inputs, made->outputs)) {
+    Trace("CompileGraph: an output does not fit over an input");
+    return E_INVALIDARG;
+  }
+  made->overwrites = graph.overwrites;
+
   LayOut(&graph);
   const char* unsupported = nullptr;
   std::vector<GraphStep> steps = Fuse(graph, &unsupported);
@@ -116,6 +130,8 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
   }
 
   RunByImages(&graph, &steps);
+  JoinInPlace(graph, &steps);
+  SettleOverwrites(&graph, &steps);
 
   // Lives of the values that only steps see, then of each step's scratch.
   std::vector<Lifetime> lives;
@@ -148,7 +164,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
   std::vector<int> constant_of_value(graph.values.size(), -1);
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue& value = graph.values[v];
-    if (!value.graph_outputs.empty() && !written[v]) {
+    if (!value.graph_outputs.empty() && !written[v] && !IsOverwriting(graph, value.graph_outputs[0])) {
       Trace("CompileGraph: no step writes a graph output");
       return E_FAIL;
     }
@@ -162,13 +178,18 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
     auto v = static_cast<size_t>(operand.value);
     const GraphValue& value = graph.values[v];
     if (constant_of_value[v] >= 0) return {Operand::Base::Constant, static_cast<uint32_t>(constant_of_value[v]), operand.offset};
+    // What is written in place has one name, so that steps side by side do not meet in it.
+    for (const Overwrite& over : graph.overwrites)
+      if (value.graph_input == static_cast<int>(over.input)) return {Operand::Base::Output, over.output, over.offset + operand.offset};
     if (value.graph_input >= 0) return InputOperand(*made, static_cast<uint32_t>(value.graph_input), operand.offset);
     if (!value.graph_outputs.empty()) return {Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), operand.offset};
     return {Operand::Base::Temporary, 0, offsets[static_cast<size_t>(life_of_value[v])] + operand.offset};
   };
   auto place = [&](const GraphOperand& operand) {
     Operand whole = start_of(operand);
-    if (operand.value >= 0) whole.size = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
+    if (operand.value < 0) return whole;
+    const uint64_t rest = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
+    whole.size = operand.size ? std::min(operand.size, rest) : rest;
     return whole;
   };
   for (size_t s = 0; s < steps.size(); ++s) {
@@ -185,7 +206,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, Held<Pr
   for (const GraphValue& value : graph.values)
     for (size_t i = 1; i < value.graph_outputs.size(); ++i) {
       ProgramStep step;
-      step.kernel = std::make_unique<CopyKernel>(value.size_in_bytes);
+      step.kernel = MakeCopyKernel(value.size_in_bytes);
       step.name = "copy";
       step.inputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[0]), 0, value.size_in_bytes});
       step.outputs.push_back({Operand::Base::Output, static_cast<uint32_t>(value.graph_outputs[i]), 0, value.size_in_bytes});

@@ -131,13 +131,27 @@ HRESULT DmlDevice::CompileOperator(IDMLOperator* op, DML_EXECUTION_FLAGS flags, 
   });
 }
 
+HRESULT DmlDevice::QueryOther(REFIID iid, void** out) {
+  if (!(iid == kIidGraphs)) return E_NOINTERFACE;
+  AddRef();
+  *out = static_cast<IDxtensorGraphs*>(&graphs_);
+  return S_OK;
+}
+
 HRESULT DmlDevice::CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS flags, REFIID iid, void** out) {
-  if (!desc || (static_cast<UINT>(flags) & ~kAllExecutionFlags)) return E_INVALIDARG;
-  return Make(out, [&]() -> HRESULT {
+  return graphs_.CompileGraph(desc, flags, nullptr, 0, iid, out);
+}
+
+HRESULT DmlDevice::Graphs::CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS flags, const DxtensorOverwrite* overwrites,
+                                        UINT count, REFIID iid, void** out) {
+  if (!desc || (static_cast<UINT>(flags) & ~kAllExecutionFlags) || (count && !overwrites)) return E_INVALIDARG;
+  return device_->Make(out, [&]() -> HRESULT {
+    std::vector<Overwrite> over;
+    for (UINT i = 0; i < count; ++i) over.push_back({overwrites[i].Output, overwrites[i].Input, overwrites[i].Offset});
     Held<Program> program;
-    HRESULT compiled = dxtensor::software::CompileGraph(*desc, parent_->profile().feature_level, &program);
+    HRESULT compiled = dxtensor::software::CompileGraph(*desc, device_->parent_->profile().feature_level, std::move(over), &program);
     if (FAILED(compiled)) return compiled;
-    return Deliver(new CompiledOperator(this, std::move(program)), iid, out);
+    return Deliver(new CompiledOperator(device_, std::move(program)), iid, out);
   });
 }
 

@@ -26,16 +26,24 @@ struct GraphValue {
   bool has_room = false;           // behind the channels of each pixel, up to whole vectors
 };
 
+// A graph output that is bound to the bytes of a graph input: the input's first byte is the output's byte `offset`.
+struct Overwrite {
+  uint32_t output = 0, input = 0;
+  uint64_t offset = 0;
+};
+
 struct Graph {
   uint32_t input_count = 0, output_count = 0;
   std::vector<GraphNode> nodes;  // in an order in which every value is written before it is read
   std::vector<GraphValue> values;
+  std::vector<Overwrite> overwrites;
 };
 
 // One kernel of a compiled graph. An operand is a value and the byte at which the kernel's tensor starts in it.
 struct GraphOperand {
   int value = -1;
   uint64_t offset = 0;
+  uint64_t size = 0;  // of the kernel's tensor; 0: up to the value's end
 };
 struct GraphStep {
   std::shared_ptr<Kernel> kernel;  // steps of one kernel differ in where their operands lie

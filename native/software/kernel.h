@@ -25,6 +25,8 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual size_t ScratchBytes() const { return 0; }
   virtual void Run(const KernelArguments& arguments) const = 0;
+  // Whether the output may be the same bytes as the input: each element is read for the last time before that place is written.
+  virtual bool MayOverwrite(size_t /*input*/, size_t /*output*/) const { return false; }
 };
 
 // The formula in plain loops over any strides and every data type that the table lists. Null: not an operator that this adapter

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "com.h"
+#include "graph.h"
 #include "kernel.h"
 #include "kernel_times.h"
 
@@ -49,6 +50,7 @@ class Program final : public Counted {
   std::vector<std::vector<uint64_t>> constants;  // bytes, aligned
   uint64_t temporary_size = 0, persistent_size = 0;
   bool in_place = false;  // one operator, and it may write over an input
+  std::vector<Overwrite> overwrites;
   mutable KernelTimes times;
 
   uint32_t DescriptorCount() const {

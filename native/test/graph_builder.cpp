@@ -28,7 +28,7 @@ void GraphBuilder::Output(UINT node, UINT node_output, UINT graph_output) {
   output_count_ = std::max(output_count_, graph_output + 1);
 }
 
-HRESULT GraphBuilder::Compile(Ref<IDMLCompiledOperator>& compiled, DML_EXECUTION_FLAGS flags) {
+HRESULT GraphBuilder::Describe(const std::function<HRESULT(const DML_GRAPH_DESC&)>& compile) {
   std::vector<DML_GRAPH_EDGE_DESC> inputs, outputs, links;
   for (const auto& edge : inputs_) inputs.push_back({DML_GRAPH_EDGE_TYPE_INPUT, &edge});
   for (const auto& edge : outputs_) outputs.push_back({DML_GRAPH_EDGE_TYPE_OUTPUT, &edge});
@@ -44,7 +44,22 @@ HRESULT GraphBuilder::Compile(Ref<IDMLCompiledOperator>& compiled, DML_EXECUTION
   desc.OutputEdges = outputs.data();
   desc.IntermediateEdgeCount = static_cast<UINT>(links.size());
   desc.IntermediateEdges = links.data();
-  return gpu_.dml()->CompileGraph(&desc, flags, __uuidof(IDMLCompiledOperator), compiled.out_void());
+  return compile(desc);
+}
+
+HRESULT GraphBuilder::Compile(Ref<IDMLCompiledOperator>& compiled, DML_EXECUTION_FLAGS flags) {
+  return Describe([&](const DML_GRAPH_DESC& desc) {
+    return gpu_.dml()->CompileGraph(&desc, flags, __uuidof(IDMLCompiledOperator), compiled.out_void());
+  });
+}
+
+HRESULT GraphBuilder::CompileOver(const std::vector<DxtensorOverwrite>& overwrites, Ref<IDMLCompiledOperator>& compiled) {
+  Ref<IDxtensorGraphs> graphs;
+  CHECK_OK(gpu_.dml()->QueryInterface(kIidGraphs, graphs.out_void()));
+  return Describe([&](const DML_GRAPH_DESC& desc) {
+    return graphs->CompileGraph(&desc, DML_EXECUTION_FLAG_NONE, overwrites.data(), static_cast<UINT>(overwrites.size()),
+                                __uuidof(IDMLCompiledOperator), compiled.out_void());
+  });
 }
 
 }  // namespace dxtensor::test

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 
+#include "../abi/software_control.h"
 #include "describe.h"
 #include "gpu.h"
 
@@ -19,8 +21,12 @@ class GraphBuilder {
   void Link(UINT from, UINT from_output, UINT to, UINT to_input);
   void Output(UINT node, UINT node_output, UINT graph_output);
   HRESULT Compile(Ref<IDMLCompiledOperator>& compiled, DML_EXECUTION_FLAGS flags = DML_EXECUTION_FLAG_NONE);
+  // By the software adapter: outputs that lie over inputs.
+  HRESULT CompileOver(const std::vector<DxtensorOverwrite>& overwrites, Ref<IDMLCompiledOperator>& compiled);
 
  private:
+  HRESULT Describe(const std::function<HRESULT(const DML_GRAPH_DESC&)>& compile);
+
   Gpu& gpu_;
   std::deque<Ref<IDMLOperator>> operators_;
   std::deque<DML_OPERATOR_GRAPH_NODE_DESC> node_descs_;

@@ -51,11 +51,17 @@ void RunNodes(const Graph& graph, const std::vector<ExactBytes>& memory) {
 }
 
 void RunSteps(const std::vector<GraphStep>& steps, const std::vector<ExactBytes>& memory, bool prepares) {
+  std::vector<uint8_t*> places;
+  for (const ExactBytes& bytes : memory) places.push_back(bytes.data());
+  RunSteps(steps, places, prepares);
+}
+
+void RunSteps(const std::vector<GraphStep>& steps, const std::vector<uint8_t*>& places, bool prepares) {
   for (const GraphStep& step : steps) {
     std::vector<const uint8_t*> in;
     std::vector<uint8_t*> out;
-    for (const auto& o : step.inputs) in.push_back(o.value < 0 ? nullptr : memory[static_cast<size_t>(o.value)].data() + o.offset);
-    for (const auto& o : step.outputs) out.push_back(o.value < 0 ? nullptr : memory[static_cast<size_t>(o.value)].data() + o.offset);
+    for (const auto& o : step.inputs) in.push_back(o.value < 0 ? nullptr : places[static_cast<size_t>(o.value)] + o.offset);
+    for (const auto& o : step.outputs) out.push_back(o.value < 0 ? nullptr : places[static_cast<size_t>(o.value)] + o.offset);
     RunStep(*step.kernel, in, out, prepares);
   }
 }

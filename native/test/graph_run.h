@@ -12,6 +12,8 @@ std::vector<ExactBytes> ValueMemory(const software::Graph& graph, const std::vec
 void RunNodes(const software::Graph& graph, const std::vector<ExactBytes>& memory);
 // `prepares`: kernels get prepared forms of their inputs, as from the second run on.
 void RunSteps(const std::vector<software::GraphStep>& steps, const std::vector<ExactBytes>& memory, bool prepares = false);
+// The same where values may share memory.
+void RunSteps(const std::vector<software::GraphStep>& steps, const std::vector<uint8_t*>& places, bool prepares = false);
 
 // How the first of the graph's outputs differs, in the order of which `tensors` describe them; empty: none does.
 std::string CompareOutputs(const software::Graph& graph, const std::vector<schema::TensorDesc>& tensors, const std::vector<ExactBytes>& got,

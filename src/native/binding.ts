@@ -122,6 +122,8 @@ export interface GraphDescription {
   readonly edges: readonly (readonly [number, number, number, number])[];
   /** [node, node output, graph output] */
   readonly outputEdges: readonly (readonly [number, number, number])[];
+  /** [graph output, graph input, bytes]: the output lies over the input, which begins so many bytes in it. For devices that fuse graphs alone. */
+  readonly overwrites?: readonly (readonly [number, number, number])[];
 }
 
 /** A compute shader of our own: launched over its step's ranges as buffers u0, u1, …, inputs first. */

@@ -378,6 +378,11 @@ class Fuser {
     const Place place = place_[static_cast<size_t>(value)];
     return {place.value, place.offset};
   }
+  GraphOperand OperandOf(int value, const schema::TensorDesc& t) const {
+    GraphOperand operand = OperandOf(value);
+    operand.size = schema::BufferTensorSize(t.data_type, t.rank, t.sizes.data(), t.strides.data());
+    return operand;
+  }
 
   std::unique_ptr<Kernel> MakeProduct(const Group& group) const {
     if (group.product.type() == DML_OPERATOR_GEMM) return MakeGemmKernel(group.product, group.after, &group.stored);
@@ -415,8 +420,11 @@ class Fuser {
       }
       step.name = node.desc.schema->name;
       step.nodes = {n};
-      for (int v : node.inputs) step.inputs.push_back(OperandOf(v));
-      for (int v : node.outputs) step.outputs.push_back(OperandOf(v));
+      const auto inputs = node.desc.Inputs(), outputs = node.desc.Outputs();
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        step.inputs.push_back(node.inputs[i] < 0 ? GraphOperand{} : OperandOf(node.inputs[i], *inputs[i]));
+      for (size_t i = 0; i < node.outputs.size(); ++i)
+        step.outputs.push_back(node.outputs[i] < 0 ? GraphOperand{} : OperandOf(node.outputs[i], *outputs[i]));
       steps->push_back(std::move(step));
     }
     return true;
@@ -447,7 +455,7 @@ class Fuser {
             in[i] = l.reg;
         if (in[i] >= 0) continue;
         in[i] = builder.Load(static_cast<int>(step.inputs.size()), *inputs[i]);
-        step.inputs.push_back(OperandOf(v));
+        step.inputs.push_back(OperandOf(v, *inputs[i]));
         loaded.push_back({v, in[i], *inputs[i]});
       }
       const int raw = EmitElementwise(builder, node.desc, in);
@@ -462,7 +470,7 @@ class Fuser {
       if (inside) settled[static_cast<size_t>(out)] = Settle(builder, desc.data_type, raw);
       if (!outside && inside) continue;
       builder.Store(static_cast<int>(step.outputs.size()), desc, raw);
-      step.outputs.push_back(OperandOf(out));
+      step.outputs.push_back(OperandOf(out, desc));
     }
     step.kernel = builder.Finish();
     if (!step.kernel) return false;

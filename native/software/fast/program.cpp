@@ -67,6 +67,7 @@ class ProgramKernel final : public Kernel {
   explicit ProgramKernel(ProgramBuilder& builder);
   bool FitsCache() const { return registers_ <= kMostRegisters && memory_per_element_ * 64 <= kLargeMemory; }
   void Run(const KernelArguments& arguments) const override;
+  bool MayOverwrite(size_t input, size_t output) const override;
 
  private:
   enum class Access : uint8_t { Contiguous, Scalar, Strided };
@@ -305,6 +306,24 @@ void ProgramKernel::Run(const KernelArguments& arguments) const {
   }
   ThreadPool::Get().ParallelFor(0, count_, grain_,
                                 [&](int64_t first, int64_t last, int) { RunRange<kLargeMemory>(arguments, first, last, block_); });
+}
+
+bool ProgramKernel::MayOverwrite(size_t input, size_t output) const {
+  for (const Operand& to : stores_) {
+    if (to.slot != static_cast<int>(output)) continue;
+    for (const Operand& from : loads_) {
+      if (from.slot != static_cast<int>(input)) continue;
+      if (from.access != Access::Contiguous || to.access != Access::Contiguous || from.bytes != to.bytes) return false;
+      // A block that is a copy, or is stored when all has run, keeps what was loaded.
+      if (!from.direct || !to.direct) continue;
+      bool written = false;
+      for (const MicroOp& op : ops_) {
+        if (written && (op.a == from.reg || op.b == from.reg || op.c == from.reg)) return false;
+        written |= op.d == to.reg;
+      }
+    }
+  }
+  return true;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------------

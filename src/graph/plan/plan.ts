@@ -27,7 +27,8 @@ const GRAPH_NODES = 128;
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
   if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) {
-    if (!graph.nodes.some((n) => n.operator === "SHADER")) return { ...planRegion(materializeParts(graph), name), presets: [] };
+    if (!graph.nodes.some((n) => n.operator === "SHADER"))
+      return { ...planRegion(materializeParts(graph), name, capabilities.fusesGraphs), presets: [] };
     const contracted = contract(graph);
     return planList(contracted.graph, name, false, contracted.regions);
   }

@@ -5,8 +5,14 @@ import { describeNode, type OperatorNode } from "../describe.ts";
 import type { Expr, Graph, GraphNode, Value } from "../graph.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
-/** One graph of all nodes; new values of state cells go to the arena and are copied into the cells afterwards. */
-export function planRegion(graph: Graph, name: string): ProgramDescription {
+/** Bytes that an input may begin behind the start of the output that lies over it. */
+const MOST_OFFSET = 0xffffffff;
+
+/**
+ * One graph of all nodes. New values of state cells are written over the old ones where the device compiles graphs that do so (`overwrites`);
+ * else they go to the arena and are copied into the cells afterwards.
+ */
+export function planRegion(graph: Graph, name: string, overwrites: boolean): ProgramDescription {
   const slots = slotsOf(graph);
   const results: { value: Value; range: BindingRange }[] = graph.outputs.map((x) => ({
     value: x.value,
@@ -14,23 +20,31 @@ export function planRegion(graph: Graph, name: string): ProgramDescription {
   }));
   const arena = new Arena();
   const copies: ProgramStep[] = [];
+  const over: { readonly output: number; readonly cell: Value }[] = [];
   for (const { cell, value } of graph.state) {
+    const place: BindingRange = [slots.inputs.get(cell)!, 0, cell.sizeInBytes];
     let range = results.find((r) => r.value === value.value)?.range;
     if (range === undefined) {
-      range = [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
-      results.push({ value: value.value, range });
+      const isOver = overwrites && cell.sizeInBytes <= MOST_OFFSET;
+      range = isOver ? place : [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
+      const output = results.push({ value: value.value, range }) - 1;
+      if (isOver) over.push({ output, cell });
+      if (isOver) continue;
     }
-    copies.push({ group: 1, copy: [range, [slots.inputs.get(cell)!, 0, cell.sizeInBytes]] });
+    copies.push({ group: 1, copy: [range, place] });
   }
   const region = describeRegion(
     graph.nodes,
     results.map((r) => r.value),
   );
+  const pairs = over.flatMap(({ output, cell }) =>
+    region.inputs.flatMap((x, input) => (x.value === cell ? [[output, input, x.byteOffset] as const] : [])),
+  );
   return {
     name,
     ...sizesOf(graph),
     scratch: arena.size,
-    dispatchables: [region.graph],
+    dispatchables: [pairs.length === 0 ? region.graph : { ...region.graph, overwrites: pairs }],
     steps: [
       {
         group: 0,

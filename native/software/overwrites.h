@@ -1,0 +1,22 @@
+// New values of what a program keeps (parameters, an optimizer's state), written where the old ones lie: graph outputs that are bound to
+// the bytes of graph inputs (Graph::overwrites).
+//
+// DirectML allows that of single operators only; the adapter's own compiler orders its steps and knows what each reads. Pure functions.
+#pragma once
+
+#include "graph.h"
+
+namespace dxtensor::software {
+
+// Pieces that are joined flat are written by their own steps to their places in the whole; the JOIN goes, but for copies of pieces that no
+// step makes.
+void JoinInPlace(const Graph& graph, std::vector<GraphStep>* steps);
+
+// Gives those outputs that a step would write while old bytes of the input are still to be read a value of their own, which a last step
+// copies; drops copies of bytes onto themselves.
+void SettleOverwrites(Graph* graph, std::vector<GraphStep>* steps);
+
+// One that copies so many bytes.
+std::unique_ptr<Kernel> MakeCopyKernel(uint64_t size);
+
+}  // namespace dxtensor::software
