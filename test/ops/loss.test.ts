@@ -196,6 +196,55 @@ eachMode("loss", (device, mode) => {
       expect(numbers(gradient)).toEqual([0, 0, 0]);
     }));
 
+  test.each([
+    ["[N, C]", [2, 3], [2]],
+    ["[C]", [3], []],
+    ["[N, C, d1]", [1, 3, 2], [1, 2]],
+  ] as const)("crossEntropy with labelSmoothing of %s where no place counts has a gradient of 0", (_name, shape, places) =>
+    clean(device, () => {
+      const x = wave(shape);
+      for (const ignoreIndex of [-100, 1])
+        for (const weighted of [false, true])
+          for (const reduction of ["mean", "sum", "none"] as const) {
+            const target = dx.full(places, ignoreIndex, { dtype: "int32" });
+            const [loss, gradient] = mode.run(
+              (a, t, w) => {
+                const leaf = a.detach().requiresGrad_();
+                const weight = weighted ? w : null;
+                const y = dx.crossEntropy(leaf, t, { labelSmoothing: 0.1, ignoreIndex, weight, reduction });
+                return [y.detach(), dx.grad(y.sum(), [leaf])[0]!] as const;
+              },
+              x,
+              target,
+              dx.tensor([0.5, 1, 2]),
+            );
+            expect(new Set(numbers(loss))).toEqual(new Set([reduction === "mean" ? NaN : 0]));
+            expect(numbers(gradient).every((v) => v === 0)).toBe(true);
+          }
+    }),
+  );
+
+  test("crossEntropy with labelSmoothing takes no infinity from a place that does not count", () =>
+    clean(device, () => {
+      const [loss, gradient] = mode.run(
+        (a, t) => {
+          const leaf = a.detach().requiresGrad_();
+          const y = dx.crossEntropy(leaf, t, { labelSmoothing: 0.1 });
+          return [y.detach(), dx.grad(y, [leaf])[0]!] as const;
+        },
+        dx.tensor([
+          [-Infinity, 0, 0],
+          [1, 2, 4],
+        ]),
+        dx.tensor(Int32Array.of(-100, 2)),
+      );
+      expectClose(loss, [0.3365127146]);
+      expectClose(gradient, [
+        [0, 0, 0],
+        [0.0086767301, 0.0808618665, -0.0895386338],
+      ]);
+    }));
+
   test("embedding reads rows and adds their gradients up, except the padding's", () =>
     clean(
       device,
