@@ -245,6 +245,43 @@ eachMode("loss", (device, mode) => {
       ]);
     }));
 
+  test("smoothL1Loss and huberLoss of infinite differences have PyTorch's values and gradients", () =>
+    clean(device, () => {
+      const x = dx.tensor([Infinity, -Infinity, Infinity, NaN, 1e20, 0.25, -3, 0, 0.5]);
+      const t = dx.tensor([0, 0, Infinity, 0, 0, 0, 0, 0, 0]);
+      const slope = [1, -1, NaN, NaN, 1, 0.5, -1, 0, 1];
+      const halves = (values: readonly number[]): number[] => values.map((v) => v / 2);
+      const values = [Infinity, Infinity, NaN, NaN, 1e20, 0.0625, 2.75, 0, 0.25];
+      for (const [fn, want, first] of [
+        [(a: dx.Tensor, b: dx.Tensor) => dx.smoothL1Loss(a, b, { beta: 0.5, reduction: "none" }), values, slope],
+        [(a: dx.Tensor, b: dx.Tensor) => dx.huberLoss(a, b, { delta: 0.5, reduction: "none" }), halves(values), halves(slope)],
+      ] as const) {
+        const [y, dx0, dt] = mode.run(
+          (a, b) => {
+            const [p, q] = [a.detach().requiresGrad_(), b.detach().requiresGrad_()];
+            const loss = fn(p, q);
+            return [loss.detach(), ...dx.grad(loss.sum(), [p, q])] as const;
+          },
+          x,
+          t,
+        );
+        expectClose(y, want);
+        expectClose(dx0!, first);
+        expectClose(
+          dt!,
+          first.map((v) => -v),
+        );
+      }
+      expectClose(
+        mode.run(
+          (a, b) => dx.smoothL1Loss(a, b, { reduction: "none" }),
+          dx.tensor([1, 4], { dtype: "float16" }),
+          dx.tensor(Int32Array.of(0, 1)),
+        ),
+        [0.5, 2.5],
+      );
+    }));
+
   test("embedding reads rows and adds their gradients up, except the padding's", () =>
     clean(
       device,
