@@ -282,6 +282,19 @@ eachMode("loss", (device, mode) => {
       );
     }));
 
+  test("poissonNllLoss gives NaN back to a target that is", () =>
+    clean(device, () => {
+      const gradient = mode.run(
+        (x, target) => {
+          const leaf = target.detach().requiresGrad_();
+          return dx.grad(dx.poissonNllLoss(x, leaf, { full: true, reduction: "sum" }), [leaf])[0]!;
+        },
+        dx.tensor([0, 1, 1, 1, 0]),
+        dx.tensor([NaN, 2, 0.5, 5, 3]),
+      );
+      expectClose(gradient, [NaN, -0.0568528175, -1, 0.7094379663, 1.2652789354]);
+    }));
+
   test("embedding reads rows and adds their gradients up, except the padding's", () =>
     clean(
       device,
