@@ -46,6 +46,11 @@ const FUNCTIONS: readonly [string, (x: dx.Tensor) => dx.Tensor, (x: number) => n
 ];
 const VALUES = [-4, -1.25, -0.4, 0.2, 0.75, 2.5, 7];
 
+function gradientOf(fn: (x: dx.Tensor) => dx.Tensor, x: dx.Tensor): dx.Tensor {
+  const leaf = x.detach().requiresGrad_();
+  return dx.grad(fn(leaf).sum(), [leaf])[0]!;
+}
+
 eachMode("activations", (device, mode) => {
   test.each(FUNCTIONS)("%s and its gradient", (_name, fn, reference) =>
     clean(
@@ -181,6 +186,47 @@ eachMode("activations", (device, mode) => {
           );
           for (const got of [alone, behind]) expect([got[0], got[1], got[4]], `${name} of ${dtype}`).toEqual([NaN, low, high]);
         }
+    }));
+
+  test("gelu by tanh keeps small results, and has a gradient far from zero", () =>
+    clean(
+      device,
+      () => {
+        const tanh = (x: dx.Tensor): dx.Tensor => dx.gelu(x, { approximate: "tanh" });
+        const half = dx.tensor([-3e4, -256, -4, -3, 0.5, 4, 256, 3e4], { dtype: "float16" });
+        const fine = { rtol: 2 ** -10, atol: 0 };
+        expectClose(mode.run(tanh, half), [0, 0, -7.021427e-5, -0.0036373138, 0.345703125, 4, 256, 30000], fine);
+        expectClose(
+          mode.run((x) => gradientOf(tanh, x), half),
+          [0, 0, -3.349781e-4, -0.0115814209, 0.8671875, 1, 1, 1],
+          fine,
+        );
+        const far = dx.tensor([-3e38, -1e20, -1e10, 1e10, 1e20, 3e38]);
+        expectClose(mode.run(tanh, far), [0, 0, 0, 1e10, 1e20, 3e38]);
+        expectClose(
+          mode.run((x) => gradientOf(tanh, x), far),
+          [0, 0, 0, 1, 1, 1],
+        );
+        dx.gradgradcheck(tanh, [dx.tensor([-2, -0.5, 0.1, 1.5], { requiresGrad: true })]);
+      },
+      { collect: true },
+    ));
+
+  test("gradients of half precision are rounded once where terms cancel", () =>
+    clean(device, () => {
+      const cancelling: readonly [string, (x: dx.Tensor) => dx.Tensor, dx.DType, number, number][] = [
+        ["gelu", dx.gelu, "float16", -4, -5.0354004e-4],
+        ["gelu", dx.gelu, "float16", -3.853515625, -8.5830688e-4],
+        ["silu", dx.silu, "float16", -1.2939453125, -0.00333595276],
+        ["mish", dx.mish, "bfloat16", -1.203125, -0.00283813477],
+        ["hardSwish", dx.hardSwish, "bfloat16", -1.5390625, -0.0130004883],
+        ["hardSwish", dx.hardSwish, "float16", -1.5830078125, -0.0276641846],
+      ];
+      for (const [name, fn, dtype, at, want] of cancelling) {
+        const [got] = numbers(mode.run((x) => gradientOf(fn, x), dx.tensor([at], { dtype })));
+        const ulp = dtype === "float16" ? 2 ** -10 : 2 ** -7;
+        expect(Math.abs(got! / want - 1), `${name} of ${dtype} at ${at}: ${got}`).toBeLessThan(2 * ulp);
+      }
     }));
 
   test("refuses parameters that are not finite", () =>
