@@ -4,14 +4,14 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import { isInteger } from "../dtype.ts";
+import { isHalf, isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
+import { ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
@@ -52,12 +52,16 @@ const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 /** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
 const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, BOOL), x, y);
 
-/** dy where x is positive. DirectML: ACTIVATION_RELU_GRAD. */
+/** 0 where x is at most 0, dy elsewhere: at NaN too, which ACTIVATION_RELU_GRAD takes for 0. That is one operator where nothing fuses. */
 const reluGradOp: Definition<undefined> = define({
   name: "reluGrad",
   traits: { elementwise: true },
   infer: ([x]) => [x!],
-  lower: (g, [x, dy]) => [g.activationReluGrad(x!, dy!)],
+  lower: (g, [x, dy]) => {
+    if (!g.capabilities.fusesGraphs) return [g.activationReluGrad(x!, dy!)];
+    const none = constant(g, x!.dtype, 0, x!.sizes);
+    return [g.elementWiseIf(g.elementWiseLogicalLessThanOrEqual(x!, none, BOOL), none, dy!)];
+  },
   grad: (ddx, { inputs: [x], needs }) => [needs[0] ? zerosLike(ddx) : null, call(reluGradOp, [x!, ddx], undefined)],
   saves: { inputs: [0], outputs: false },
 });
@@ -325,12 +329,12 @@ export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
-  // At the limits themselves PyTorch passes no gradient on, unlike clamp.
+  // At the limits themselves PyTorch passes no gradient on, unlike clamp, and at NaN it does.
   return x.requiresGrad
     ? where(
-        logicalAnd(gt(x, min), lt(x, max)),
-        x,
+        logicalOr(le(x, min), ge(x, max)),
         noGrad(() => clamp(x, min, max)),
+        x,
       )
     : clamp(x, min, max);
 }
@@ -348,7 +352,7 @@ export const hardSigmoid = (x: Tensor): Tensor => floatOnly("hardSigmoid", x, ()
 const hardSwishOp = activation<undefined>("hardSwish", {
   emit: (g, x) => g.elementWiseMultiply(x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
   // (x + 1.5) / 3: near -1.5 the sum is exact, and x / 3 + 0.5 is not.
-  grad: (dy, x) => where(lt(x, -3), zero(dy), where(le(x, 3), mul(dy, mul(add(x, 1.5), 1 / 3)), dy)),
+  grad: (dy, x) => where(le(x, -3), zero(dy), where(lt(x, 3), mul(dy, mul(add(x, 1.5), 1 / 3)), dy)),
   saves: "input",
 });
 /** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
@@ -363,14 +367,25 @@ export function hardshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: numb
 export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
   demandFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
-  return where(gt(x, lambda), sub(x, lambda), where(lt(x, -lambda), add(x, lambda), mul(x, 0)));
+  return where(
+    logicalAnd(ge(x, -lambda), le(x, lambda)),
+    noGrad(() => mul(x, 0)),
+    where(gt(x, 0), sub(x, lambda), add(x, lambda)),
+  );
 }
 /** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
 export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
 /** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
 export function threshold(x: Tensor, limit: number, value: number): Tensor {
-  return where(le(x, limit), scalarTensor(x.device, x.dtype, value), x);
+  // The limit itself is not rounded to half precision.
+  const compared = isHalf(x.dtype) ? noGrad(() => toDType(x, "float32")) : x;
+  return where(le(compared, limit), scalarTensor(x.device, x.dtype, value), x);
 }
+const preluOp = formula("prelu", {
+  emit: (f, [x, weight]) => f.where(f.gt(x!, 0), x!, f.mul(x!, weight!)),
+  // Chosen, not multiplied: the other side may be infinite.
+  grad: [(dy, [x, weight]): Tensor => where(gt(x!, 0), dy, mul(dy, weight!)), (dy, [x]): Tensor => where(gt(x!, 0), zero(dy), mul(dy, x!))],
+});
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   demandFloat("prelu", x);
@@ -388,7 +403,7 @@ export function prelu(x: Tensor, weight: Tensor): Tensor {
           weight,
           x.shape.map((_, i) => (i === 1 ? channels : 1)),
         );
-  return where(gt(x, 0), x, mul(x, shaped));
+  return call(preluOp, [x, shaped], undefined);
 }
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
 export function glu(x: Tensor, axis = -1): Tensor {

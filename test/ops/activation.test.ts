@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
 import { clean, eachMode, numbers } from "../device.ts";
-import { expectClose } from "../tolerance.ts";
+import { expectClose, near, toleranceOf } from "../tolerance.ts";
 
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 const softplus = (x: number): number => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
@@ -188,6 +189,48 @@ eachMode("activations", (device, mode) => {
         }
     }));
 
+  test("gradients at NaN, the infinities and the ends of pieces are PyTorch's", () =>
+    clean(
+      device,
+      () => {
+        const at = [NaN, -Infinity, -3, 0, 3, Infinity];
+        const gradients: readonly [string, (x: dx.Tensor) => dx.Tensor, readonly number[]][] = [
+          ["leakyRelu", (x) => dx.leakyRelu(x, { slope: 0.2 }), [0.2, 0.2, 0.2, 0.2, 1, 1]],
+          ["elu", dx.elu, [1, 0, 0.0497871, 1, 1, 1]],
+          ["selu", dx.selu, [1.050701, 0, 0.0875306, 1.7580993, 1.050701, 1.050701]],
+          ["celu", (x) => dx.celu(x, { alpha: 2 }), [1, 0, 0.2231302, 1, 1, 1]],
+          ["silu", dx.silu, [NaN, NaN, -0.0881041, 0.5, 1.0881041, NaN]],
+          ["gelu", dx.gelu, [NaN, NaN, -0.0119456, 0.5, 1.0119456, NaN]],
+          ["gelu by tanh", (x) => dx.gelu(x, { approximate: "tanh" }), [NaN, NaN, -0.0115843, 0.5, 1.0115843, NaN]],
+          ["mish", dx.mish, [NaN, NaN, -0.0933931, 0.6, 1.021107, NaN]],
+          ["softplus", dx.softplus, [NaN, 0, 0.0474259, 0.5, 0.9525741, 1]],
+          ["logSigmoid", dx.logSigmoid, [NaN, 1, 0.9525741, 0.5, 0.0474259, 0]],
+          ["hardtanh", dx.hardtanh, [1, 0, 0, 1, 0, 0]],
+          ["relu6", dx.relu6, [1, 0, 0, 0, 1, 0]],
+          ["hardSigmoid", dx.hardSigmoid, [0, 0, 0, 1 / 6, 0, 0]],
+          ["hardSwish", dx.hardSwish, [1, 0, 0, 0.5, 1, 1]],
+          ["hardshrink", dx.hardshrink, [1, 1, 1, 0, 1, 1]],
+          ["softshrink", dx.softshrink, [1, 1, 1, 0, 1, 1]],
+          ["threshold", (x) => dx.threshold(x, 0.3, -7), [1, 0, 0, 0, 1, 1]],
+          ["prelu", (x) => dx.prelu(x, dx.tensor([0.2], { dtype: x.dtype })), [0.2, 0.2, 0.2, 0.2, 1, 1]],
+          // Elsewhere it is DirectML's operator, which takes NaN for 0.
+          ...(nativeDevice(dx.device(device)).capabilities.fusesGraphs
+            ? ([["relu", dx.relu, [1, 0, 0, 0, 1, 1]]] satisfies [string, (x: dx.Tensor) => dx.Tensor, number[]][])
+            : []),
+        ];
+        for (const dtype of ["float32", "float16", "bfloat16"] as const)
+          for (const [name, fn, want] of gradients) {
+            const got = numbers(mode.run((x) => gradientOf(fn, x), dx.tensor(at, { dtype })));
+            const tolerance = dtype === "bfloat16" ? { rtol: 2 ** -6, atol: 1e-3 } : toleranceOf(dtype);
+            expect(
+              got.map((v, i) => (near(v, want[i]!, tolerance) ? want[i] : v)),
+              `${name} of ${dtype}`,
+            ).toEqual(want);
+          }
+      },
+      { collect: true },
+    ));
+
   test("gelu by tanh keeps small results, and has a gradient far from zero", () =>
     clean(
       device,
@@ -227,6 +270,27 @@ eachMode("activations", (device, mode) => {
         const ulp = dtype === "float16" ? 2 ** -10 : 2 ** -7;
         expect(Math.abs(got! / want - 1), `${name} of ${dtype} at ${at}: ${got}`).toBeLessThan(2 * ulp);
       }
+    }));
+
+  test("prelu's sides do not meet, and threshold's limit is not rounded", () =>
+    clean(device, () => {
+      const [x, weight] = [dx.tensor([[Infinity, 2, 3, -1, NaN]]), dx.tensor([2, Infinity, NaN, 3, 1])];
+      expectClose(mode.run(dx.prelu, x, weight), [[Infinity, 2, 3, -3, NaN]]);
+      const gradients = mode.run(
+        (a, w) => {
+          const [p, q] = [a.detach().requiresGrad_(), w.detach().requiresGrad_()];
+          return dx.grad(dx.prelu(p, q).sum(), [p, q]);
+        },
+        x,
+        weight,
+      );
+      expectClose(gradients[0]!, [[1, 1, 1, 3, 1]]);
+      expectClose(gradients[1]!, [0, 0, 0, -1, NaN]);
+      for (const [dtype, nearest] of [
+        ["float16", 0.300048828125],
+        ["bfloat16", 0.30078125],
+      ] as const)
+        expect(numbers(mode.run((t) => dx.threshold(t, 0.3, -7), dx.tensor([nearest, 0.25], { dtype })))).toEqual([nearest, -7]);
     }));
 
   test("refuses parameters that are not finite", () =>
