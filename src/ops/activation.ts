@@ -4,22 +4,23 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import { isInteger } from "../dtype.ts";
+import { isHalf, isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
+import { ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
-import { asFloat, roundedOnce } from "./data.ts";
+import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
+import { formula } from "./formula.ts";
 import { chunk } from "./join.ts";
 import { reshape } from "./movement.ts";
 import { BOOL, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
-import { clamp, where } from "./where.ts";
+import { clamp, clampMax, where } from "./where.ts";
 import { half, sample, type Sample, real } from "../sample.ts";
 
 interface ActivationOptions<A> {
@@ -40,15 +41,9 @@ function activation<A>(name: string, { emit, grad, saves }: ActivationOptions<A>
   });
 }
 
-/** A gradient by dy and one other tensor, as one operation; null while it is to be differentiated itself. */
+/** A gradient by dy and one other tensor, as one operation, rounded once; null while it is to be differentiated itself. */
 function gradientOf(name: string, emit: (g: GraphBuilder, dy: Expr, v: Expr) => Expr): (dy: Tensor, v: Tensor) => Tensor | null {
-  const op: Definition<undefined> = define({
-    name,
-    traits: { elementwise: true },
-    infer: ([dy]) => [dy!],
-    lower: (g, [dy, v]) => [emit(g, dy!, v!)],
-    grad: null,
-  });
+  const op = formula(name, { emit: (f, [dy, v]) => emit(f.g, dy!, v!), grad: null });
   return (dy, v) => (isGradEnabled() ? null : call(op, [dy, v], undefined));
 }
 
@@ -57,12 +52,16 @@ const zero = (like: Tensor): Tensor => scalarTensor(like.device, like.dtype, 0);
 /** y, but NaN where x is: some of DirectML's activations are made of minima and maxima, which drop it. */
 const withNaN = (g: GraphBuilder, x: Expr, y: Expr): Expr => g.elementWiseIf(g.elementWiseIsNan(x, BOOL), x, y);
 
-/** dy where x is positive. DirectML: ACTIVATION_RELU_GRAD. */
+/** 0 where x is at most 0, dy elsewhere: at NaN too, which ACTIVATION_RELU_GRAD takes for 0. That is one operator where nothing fuses. */
 const reluGradOp: Definition<undefined> = define({
   name: "reluGrad",
   traits: { elementwise: true },
   infer: ([x]) => [x!],
-  lower: (g, [x, dy]) => [g.activationReluGrad(x!, dy!)],
+  lower: (g, [x, dy]) => {
+    if (!g.capabilities.fusesGraphs) return [g.activationReluGrad(x!, dy!)];
+    const none = constant(g, x!.dtype, 0, x!.sizes);
+    return [g.elementWiseIf(g.elementWiseLogicalLessThanOrEqual(x!, none, BOOL), none, dy!)];
+  },
   grad: (ddx, { inputs: [x], needs }) => [needs[0] ? zerosLike(ddx) : null, call(reluGradOp, [x!, ddx], undefined)],
   saves: { inputs: [0], outputs: false },
 });
@@ -109,9 +108,17 @@ const emitSilu = (g: GraphBuilder, x: Expr): Expr =>
     ? g.activationSwish(x, { sigmoidInputScale: 1 })
     : g.elementWiseMultiply(x, g.activationSigmoid(x));
 
+/** dy s (1 + x (1 - s)) */
+const siluGradient = gradientOf("siluGrad", (g, dy, x) => {
+  const s = g.activationSigmoid(x);
+  const rest = g.elementWiseMultiply(x, g.elementWiseIdentity(s, { scaleBias: [-1, 1] }));
+  return g.elementWiseMultiply(dy, g.elementWiseMultiply(s, g.elementWiseIdentity(rest, { scaleBias: [1, 1] })));
+});
 const siluOp = activation<undefined>("silu", {
   emit: emitSilu,
   grad: (dy, x) => {
+    const atOnce = siluGradient(dy, x);
+    if (atOnce !== null) return atOnce;
     const s = sigmoid(x);
     return mul(dy, mul(s, add(mul(x, sub(1, s)), 1)));
   },
@@ -170,6 +177,35 @@ const geluOp = activation<undefined>("gelu", {
     return mul(dy, add(phi, mul(x, density)));
   },
   saves: "input",
+});
+
+/** 2 √(2/π), and the factor of x² in 2 √(2/π) (x + 0.044715 x³) = x (LINE + CUBE x²). */
+const LINE = 2 * Math.sqrt(2 / Math.PI);
+const CUBE = LINE * 0.044715;
+/** Far beyond where the derivative is 0 or 1: a larger square times 0 need not be 0. */
+const FAR = 1e4;
+
+const geluTanhGradient = gradientOf("geluTanhGrad", (g, dy, x) => {
+  const squared = g.elementWiseMultiply(x, x);
+  const s = g.activationSigmoid(g.elementWiseMultiply(x, g.elementWiseIdentity(squared, { scaleBias: [CUBE, LINE] })));
+  const bell = g.elementWiseMultiply(s, g.elementWiseIdentity(s, { scaleBias: [-1, 1] }));
+  const slope = g.elementWiseIdentity(g.elementWiseClip(squared, { min: 0, max: FAR }), { scaleBias: [3 * CUBE, LINE] });
+  return g.elementWiseMultiply(dy, g.elementWiseAdd(s, g.elementWiseMultiply(g.elementWiseMultiply(x, bell), slope)));
+});
+/** x * sigmoid(2 u), which is x (1 + tanh(u)) / 2 and keeps small results. */
+const geluTanhOp = formula("geluTanh", {
+  emit: (f, [x]) => f.mul(x!, f.g.activationSigmoid(f.mul(x!, f.affine(f.square(x!), CUBE, LINE)))),
+  grad: [
+    (dy, [given]): Tensor => {
+      const atOnce = geluTanhGradient(dy, given!);
+      if (atOnce !== null) return atOnce;
+      const x = toDType(given!, "float32");
+      const squared = square(x);
+      const s = sigmoid(mul(x, add(mul(squared, CUBE), LINE)));
+      const slope = add(mul(clampMax(squared, FAR), 3 * CUBE), LINE);
+      return toDType(mul(dy, add(s, mul(mul(x, mul(s, sub(1, s))), slope))), dy.dtype);
+    },
+  ],
 });
 
 interface SoftplusAttributes {
@@ -266,15 +302,11 @@ export function celu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {})
 /** x * sigmoid(x). DirectML: ACTIVATION_SWISH, or SIGMOID and MULTIPLY. Reference: torch.nn.functional.silu. */
 export const silu = (x: Tensor): Tensor => floatOnly("silu", x, () => call(siluOp, [x], undefined));
 
-/** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF. Reference: torch.nn.functional.gelu. */
+/** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF; SIGMOID. Reference: torch.nn.functional.gelu. */
 export function gelu(x: Tensor, { approximate = "none" }: { readonly approximate?: "none" | "tanh" } = {}): Tensor {
   if (approximate !== "none" && approximate !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', approximate);
   demandFloat("gelu", x);
-  if (approximate === "none") return call(geluOp, [x], undefined);
-  return roundedOnce([x], (y) => {
-    const inner = mul(add(y!, mul(mul(square(y!), y!), 0.044715)), Math.sqrt(2 / Math.PI));
-    return mul(mul(y!, 0.5), add(tanh(inner), 1));
-  });
+  return call(approximate === "none" ? geluOp : geluTanhOp, [x], undefined);
 }
 
 /** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
@@ -288,7 +320,7 @@ export function softplus(x: Tensor, { beta = 1, threshold = 20 }: { readonly bet
 export const logSigmoid = (x: Tensor): Tensor => floatOnly("logSigmoid", x, () => call(logSigmoidOp, [x], undefined));
 
 /** x * tanh(softplus(x)). Reference: torch.nn.functional.mish. */
-export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => mul(x, tanh(softplus(x))));
+export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => roundedOnce([x], (y) => mul(y!, tanh(softplus(y!)))));
 
 /** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
 export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
@@ -297,12 +329,12 @@ export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
-  // At the limits themselves PyTorch passes no gradient on, unlike clamp.
+  // At the limits themselves PyTorch passes no gradient on, unlike clamp, and at NaN it does.
   return x.requiresGrad
     ? where(
-        logicalAnd(gt(x, min), lt(x, max)),
-        x,
+        logicalOr(le(x, min), ge(x, max)),
         noGrad(() => clamp(x, min, max)),
+        x,
       )
     : clamp(x, min, max);
 }
@@ -319,7 +351,8 @@ export const hardSigmoid = (x: Tensor): Tensor => floatOnly("hardSigmoid", x, ()
 
 const hardSwishOp = activation<undefined>("hardSwish", {
   emit: (g, x) => g.elementWiseMultiply(x, g.activationHardSigmoid(x, { alpha: 1 / 6, beta: 0.5 })),
-  grad: (dy, x) => where(lt(x, -3), zero(dy), where(le(x, 3), mul(dy, add(div(x, 3), 0.5)), dy)),
+  // (x + 1.5) / 3: near -1.5 the sum is exact, and x / 3 + 0.5 is not.
+  grad: (dy, x) => where(le(x, -3), zero(dy), where(lt(x, 3), mul(dy, mul(add(x, 1.5), 1 / 3)), dy)),
   saves: "input",
 });
 /** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
@@ -334,14 +367,25 @@ export function hardshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: numb
 export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
   demandFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
-  return where(gt(x, lambda), sub(x, lambda), where(lt(x, -lambda), add(x, lambda), mul(x, 0)));
+  return where(
+    logicalAnd(ge(x, -lambda), le(x, lambda)),
+    noGrad(() => mul(x, 0)),
+    where(gt(x, 0), sub(x, lambda), add(x, lambda)),
+  );
 }
 /** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
 export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
 /** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
 export function threshold(x: Tensor, limit: number, value: number): Tensor {
-  return where(le(x, limit), scalarTensor(x.device, x.dtype, value), x);
+  // The limit itself is not rounded to half precision.
+  const compared = isHalf(x.dtype) ? noGrad(() => toDType(x, "float32")) : x;
+  return where(le(compared, limit), scalarTensor(x.device, x.dtype, value), x);
 }
+const preluOp = formula("prelu", {
+  emit: (f, [x, weight]) => f.where(f.gt(x!, 0), x!, f.mul(x!, weight!)),
+  // Chosen, not multiplied: the other side may be infinite.
+  grad: [(dy, [x, weight]): Tensor => where(gt(x!, 0), dy, mul(dy, weight!)), (dy, [x]): Tensor => where(gt(x!, 0), zero(dy), mul(dy, x!))],
+});
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
   demandFloat("prelu", x);
@@ -359,7 +403,7 @@ export function prelu(x: Tensor, weight: Tensor): Tensor {
           weight,
           x.shape.map((_, i) => (i === 1 ? channels : 1)),
         );
-  return where(gt(x, 0), x, mul(x, shaped));
+  return call(preluOp, [x, shaped], undefined);
 }
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.functional.glu. */
 export function glu(x: Tensor, axis = -1): Tensor {
@@ -387,6 +431,7 @@ export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
   sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!)),
+  sample("composed", "gelu by tanh", [real([2, 3, 4])], (x) => gelu(x!, { approximate: "tanh" })),
   sample("composed", "swiglu", [real([2, 3, 4]), real([2, 3, 4])], (x, gate) => swiglu(x!, gate!)),
   sample("composed", "swiglu of float16", [half([2, 33]), half([2, 33])], (x, gate) => swiglu(x!, gate!)),
 ];

@@ -11,6 +11,7 @@ import { sameShape, showShape, sizeOf } from "../shape.ts";
 import { toDType } from "./data.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
+import { ne } from "./compare.ts";
 import { zeros } from "./creation.ts";
 import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { demandReduction, reduceLoss, type LossOptions, type Reduction } from "./loss.ts";
@@ -20,6 +21,7 @@ import { emitSoftmax, logSoftmax } from "./softmax.ts";
 import { crossEntropyGradientShader, crossEntropyShader } from "../shader/lowering.ts";
 import { cast, constant, demandFloat, sequence } from "./support.ts";
 import { exp, neg } from "./unary.ts";
+import { where } from "./where.ts";
 
 interface NllAttributes {
   readonly ignoreIndex: number;
@@ -314,24 +316,10 @@ export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOpt
 function smoothed(logs: Tensor, target: Tensor, weight: Tensor | null, ignoreIndex: number, reduction: Reduction): Tensor {
   const axis = logs.rank === 1 ? 0 : 1;
   const all = neg(sum(weight === null ? logs : mul(logs, classWeights(weight, logs.rank)), axis));
-  const counted = call(countedOp, [target], { ignoreIndex, dtype: logs.dtype });
-  const losses = mul(all, counted);
+  // Chosen, not multiplied: where no place counts, what is given back is not a number.
+  const losses = where(ne(target, ignoreIndex), all, 0);
   return reduction === "none" ? losses : sum(losses);
 }
-
-/** 1 where a place counts, else 0. */
-const countedOp = define<{ readonly ignoreIndex: number; readonly dtype: DType }>({
-  name: "counted",
-  traits: { elementwise: true },
-  infer: ([t], { dtype }) => [{ shape: t!.shape, dtype }],
-  lower: (g, [t], { ignoreIndex, dtype }) => {
-    const ignored = g.elementWiseLogicalEquals(cast(g, t!, "int32"), constant(g, "int32", ignoreIndex, t!.sizes), {
-      output: { dtype: "uint8" },
-    });
-    return [g.elementWiseIf(ignored, constant(g, dtype, 0, t!.sizes), constant(g, dtype, 1, t!.sizes))];
-  },
-  grad: null,
-});
 
 /** [C] so that it broadcasts against [N, C, ...]. */
 const classWeights = (weight: Tensor, rank: number): Tensor =>

@@ -10,13 +10,13 @@ import type { Tensor } from "../tensor.ts";
 import type { Expr } from "../graph/graph.ts";
 import { logSigmoid } from "./activation.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { ge, le, logicalAnd, lt, ne } from "./compare.ts";
+import { ge, le, logicalAnd, ne } from "./compare.ts";
 import { itemSync } from "./data.ts";
 import { formula } from "./formula.ts";
 import { all, mean, sum } from "./reduce.ts";
 import { demandFloat } from "./support.ts";
 import { abs, emitLog1p, exp, log, log1p, neg, square } from "./unary.ts";
-import { clampMin, where } from "./where.ts";
+import { clamp, clampMin, where } from "./where.ts";
 
 /** What becomes of the losses of all elements: their mean, their sum, or all of them. */
 export type Reduction = "mean" | "sum" | "none";
@@ -46,10 +46,14 @@ function pair(operation: string, x: Tensor, target: Tensor): void {
 }
 
 /** Of losses of differences: one of both is floating, and so is the difference. */
-function difference(operation: string, x: Tensor, target: Tensor): Tensor {
+function comparable(operation: string, x: Tensor, target: Tensor): void {
   demandSameDevice(operation, [x, target]);
   if (!isFloat(target.dtype)) demandFloat(operation, x);
   shaped(operation, x, target);
+}
+
+function difference(operation: string, x: Tensor, target: Tensor): Tensor {
+  comparable(operation, x, target);
   return sub(x, target);
 }
 
@@ -77,21 +81,39 @@ export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Te
   return reduceLoss("l1Loss", abs(difference("l1Loss", x, target)), options);
 }
 
+interface KneeAttributes {
+  /** Where the square meets the line. */
+  readonly knee: number;
+  readonly scale: number;
+}
+/** scale d^2 / 2 where d = |x - target| < knee, else scale knee (d - knee / 2): the derivative is a limit, which no infinity spoils. */
+const kneeOp = formula<KneeAttributes>("kneeLoss", {
+  emit: (f, [x, t], { knee, scale }) => {
+    const d = f.abs(f.sub(x!, t!));
+    return f.where(f.lt(d, knee), f.mul(f.square(d), scale / 2), f.affine(d, scale * knee, (-scale * knee * knee) / 2));
+  },
+  grad: [
+    (dy, [x, t], _, attrs): Tensor => mul(dy, kneeSlope(x!, t!, attrs)),
+    (dy, [x, t], _, attrs): Tensor => neg(mul(dy, kneeSlope(x!, t!, attrs))),
+  ],
+});
+const kneeSlope = (x: Tensor, t: Tensor, { knee, scale }: KneeAttributes): Tensor => mul(clamp(sub(x, t), -knee, knee), scale);
+
 /** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. */
 export function smoothL1Loss(x: Tensor, target: Tensor, options: LossOptions & { readonly beta?: number | undefined } = {}): Tensor {
   const { beta = 1 } = options;
   if (!(beta >= 0)) throw new ValueError("smoothL1Loss", "beta", "at least 0", beta);
   if (beta === 0) return l1Loss(x, target, options);
-  const d = abs(difference("smoothL1Loss", x, target));
-  return reduceLoss("smoothL1Loss", where(lt(d, beta), mul(square(d), 0.5 / beta), sub(d, beta / 2)), options);
+  comparable("smoothL1Loss", x, target);
+  return reduceLoss("smoothL1Loss", call(kneeOp, [x, target], { knee: beta, scale: 1 / beta }), options);
 }
 
 /** Mean of d^2 / 2 where d = |x - target| < delta, else of delta (d - delta / 2). delta: default 1. Reference: torch.nn.functional.huber_loss. */
 export function huberLoss(x: Tensor, target: Tensor, options: LossOptions & { readonly delta?: number | undefined } = {}): Tensor {
   const { delta = 1 } = options;
   if (!(delta > 0)) throw new ValueError("huberLoss", "delta", "above 0", delta);
-  const d = abs(difference("huberLoss", x, target));
-  return reduceLoss("huberLoss", where(lt(d, delta), mul(square(d), 0.5), mul(sub(d, delta / 2), delta)), options);
+  comparable("huberLoss", x, target);
+  return reduceLoss("huberLoss", call(kneeOp, [x, target], { knee: delta, scale: 1 }), options);
 }
 
 export interface BinaryOptions extends LossOptions {

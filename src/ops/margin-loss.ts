@@ -6,7 +6,7 @@ import { isInteger } from "../dtype.ts";
 import { isBroadcastableTo, sameShape, showShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { eq, gt, le, logicalAnd, logicalNot, lt, ne } from "./compare.ts";
+import { eq, le, logicalAnd, logicalNot, lt, ne } from "./compare.ts";
 import { asFloat, toDType } from "./data.ts";
 import { pairwiseDistance } from "./distance.ts";
 import { gather } from "./gather.ts";
@@ -182,7 +182,7 @@ export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonOption
   const { logInput = true, full = false, epsilon = 1e-8 } = options;
   let loss = asFloat(logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(asFloat(x), epsilon)))));
   if (full) {
-    const safe = where(gt(target, 1), target, 1);
+    const safe = where(le(target, 1), 1, target);
     const stirling = add(sub(mul(safe, log(safe)), safe), mul(log(mul(safe, 2 * Math.PI)), 0.5));
     loss = add(loss, where(le(target, 1), 0, stirling));
   }

@@ -64,6 +64,8 @@ const MORE: readonly Row[] = [
   ["smoothL1Loss", (x) => dx.smoothL1Loss(x!, dx.zeros([3], { device: x!.device }), { beta: 0.35 }), [[3]], 0.6, 1.4],
   ["binaryCrossEntropyWithLogits", (x) => dx.binaryCrossEntropyWithLogits(x!, dx.full([3], 0.3, { device: x!.device })), [[3]], 0.4, 2],
   ...(["silu", "gelu", "softplus", "mish", "tanhshrink", "logSigmoid"] as const).map((n): Row => [n, dx[n] as Fn, [[2, 2]]]),
+  ["gelu by tanh", (x) => dx.gelu(x!, { approximate: "tanh" }), [[2, 2]]],
+  ["prelu", dx.prelu as Fn, [[3], [1]], 0.3, 1.5],
   ...(["relu", "leakyRelu", "elu", "selu", "celu", "softsign"] as const).map((n): Row => [n, dx[n] as Fn, [[4]], 0.3, 1.5]),
   ["square, three times over", (x) => dx.square(dx.square(x!)), [[2, 2]], 0.5, 1.2],
   ["pow of simple numbers", (x) => [dx.pow(x!, 0.5), dx.pow(x!, -1), dx.pow(x!, 2)], [[3]], 0.8, 2],

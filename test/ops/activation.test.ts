@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
+import { nativeDevice } from "../../src/runtime/devices.ts";
 import { clean, eachMode, numbers } from "../device.ts";
-import { expectClose } from "../tolerance.ts";
+import { expectClose, near, toleranceOf } from "../tolerance.ts";
 
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 const softplus = (x: number): number => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
@@ -45,6 +46,11 @@ const FUNCTIONS: readonly [string, (x: dx.Tensor) => dx.Tensor, (x: number) => n
   ["threshold", (x) => dx.threshold(x, 0.3, -7), (x) => (x > 0.3 ? x : -7)],
 ];
 const VALUES = [-4, -1.25, -0.4, 0.2, 0.75, 2.5, 7];
+
+function gradientOf(fn: (x: dx.Tensor) => dx.Tensor, x: dx.Tensor): dx.Tensor {
+  const leaf = x.detach().requiresGrad_();
+  return dx.grad(fn(leaf).sum(), [leaf])[0]!;
+}
 
 eachMode("activations", (device, mode) => {
   test.each(FUNCTIONS)("%s and its gradient", (_name, fn, reference) =>
@@ -181,6 +187,110 @@ eachMode("activations", (device, mode) => {
           );
           for (const got of [alone, behind]) expect([got[0], got[1], got[4]], `${name} of ${dtype}`).toEqual([NaN, low, high]);
         }
+    }));
+
+  test("gradients at NaN, the infinities and the ends of pieces are PyTorch's", () =>
+    clean(
+      device,
+      () => {
+        const at = [NaN, -Infinity, -3, 0, 3, Infinity];
+        const gradients: readonly [string, (x: dx.Tensor) => dx.Tensor, readonly number[]][] = [
+          ["leakyRelu", (x) => dx.leakyRelu(x, { slope: 0.2 }), [0.2, 0.2, 0.2, 0.2, 1, 1]],
+          ["elu", dx.elu, [1, 0, 0.0497871, 1, 1, 1]],
+          ["selu", dx.selu, [1.050701, 0, 0.0875306, 1.7580993, 1.050701, 1.050701]],
+          ["celu", (x) => dx.celu(x, { alpha: 2 }), [1, 0, 0.2231302, 1, 1, 1]],
+          ["silu", dx.silu, [NaN, NaN, -0.0881041, 0.5, 1.0881041, NaN]],
+          ["gelu", dx.gelu, [NaN, NaN, -0.0119456, 0.5, 1.0119456, NaN]],
+          ["gelu by tanh", (x) => dx.gelu(x, { approximate: "tanh" }), [NaN, NaN, -0.0115843, 0.5, 1.0115843, NaN]],
+          ["mish", dx.mish, [NaN, NaN, -0.0933931, 0.6, 1.021107, NaN]],
+          ["softplus", dx.softplus, [NaN, 0, 0.0474259, 0.5, 0.9525741, 1]],
+          ["logSigmoid", dx.logSigmoid, [NaN, 1, 0.9525741, 0.5, 0.0474259, 0]],
+          ["hardtanh", dx.hardtanh, [1, 0, 0, 1, 0, 0]],
+          ["relu6", dx.relu6, [1, 0, 0, 0, 1, 0]],
+          ["hardSigmoid", dx.hardSigmoid, [0, 0, 0, 1 / 6, 0, 0]],
+          ["hardSwish", dx.hardSwish, [1, 0, 0, 0.5, 1, 1]],
+          ["hardshrink", dx.hardshrink, [1, 1, 1, 0, 1, 1]],
+          ["softshrink", dx.softshrink, [1, 1, 1, 0, 1, 1]],
+          ["threshold", (x) => dx.threshold(x, 0.3, -7), [1, 0, 0, 0, 1, 1]],
+          ["prelu", (x) => dx.prelu(x, dx.tensor([0.2], { dtype: x.dtype })), [0.2, 0.2, 0.2, 0.2, 1, 1]],
+          // Elsewhere it is DirectML's operator, which takes NaN for 0.
+          ...(nativeDevice(dx.device(device)).capabilities.fusesGraphs
+            ? ([["relu", dx.relu, [1, 0, 0, 0, 1, 1]]] satisfies [string, (x: dx.Tensor) => dx.Tensor, number[]][])
+            : []),
+        ];
+        for (const dtype of ["float32", "float16", "bfloat16"] as const)
+          for (const [name, fn, want] of gradients) {
+            const got = numbers(mode.run((x) => gradientOf(fn, x), dx.tensor(at, { dtype })));
+            const tolerance = dtype === "bfloat16" ? { rtol: 2 ** -6, atol: 1e-3 } : toleranceOf(dtype);
+            expect(
+              got.map((v, i) => (near(v, want[i]!, tolerance) ? want[i] : v)),
+              `${name} of ${dtype}`,
+            ).toEqual(want);
+          }
+      },
+      { collect: true },
+    ));
+
+  test("gelu by tanh keeps small results, and has a gradient far from zero", () =>
+    clean(
+      device,
+      () => {
+        const tanh = (x: dx.Tensor): dx.Tensor => dx.gelu(x, { approximate: "tanh" });
+        const half = dx.tensor([-3e4, -256, -4, -3, 0.5, 4, 256, 3e4], { dtype: "float16" });
+        const fine = { rtol: 2 ** -10, atol: 0 };
+        expectClose(mode.run(tanh, half), [0, 0, -7.021427e-5, -0.0036373138, 0.345703125, 4, 256, 30000], fine);
+        expectClose(
+          mode.run((x) => gradientOf(tanh, x), half),
+          [0, 0, -3.349781e-4, -0.0115814209, 0.8671875, 1, 1, 1],
+          fine,
+        );
+        const far = dx.tensor([-3e38, -1e20, -1e10, 1e10, 1e20, 3e38]);
+        expectClose(mode.run(tanh, far), [0, 0, 0, 1e10, 1e20, 3e38]);
+        expectClose(
+          mode.run((x) => gradientOf(tanh, x), far),
+          [0, 0, 0, 1, 1, 1],
+        );
+        dx.gradgradcheck(tanh, [dx.tensor([-2, -0.5, 0.1, 1.5], { requiresGrad: true })]);
+      },
+      { collect: true },
+    ));
+
+  test("gradients of half precision are rounded once where terms cancel", () =>
+    clean(device, () => {
+      const cancelling: readonly [string, (x: dx.Tensor) => dx.Tensor, dx.DType, number, number][] = [
+        ["gelu", dx.gelu, "float16", -4, -5.0354004e-4],
+        ["gelu", dx.gelu, "float16", -3.853515625, -8.5830688e-4],
+        ["silu", dx.silu, "float16", -1.2939453125, -0.00333595276],
+        ["mish", dx.mish, "bfloat16", -1.203125, -0.00283813477],
+        ["hardSwish", dx.hardSwish, "bfloat16", -1.5390625, -0.0130004883],
+        ["hardSwish", dx.hardSwish, "float16", -1.5830078125, -0.0276641846],
+      ];
+      for (const [name, fn, dtype, at, want] of cancelling) {
+        const [got] = numbers(mode.run((x) => gradientOf(fn, x), dx.tensor([at], { dtype })));
+        const ulp = dtype === "float16" ? 2 ** -10 : 2 ** -7;
+        expect(Math.abs(got! / want - 1), `${name} of ${dtype} at ${at}: ${got}`).toBeLessThan(2 * ulp);
+      }
+    }));
+
+  test("prelu's sides do not meet, and threshold's limit is not rounded", () =>
+    clean(device, () => {
+      const [x, weight] = [dx.tensor([[Infinity, 2, 3, -1, NaN]]), dx.tensor([2, Infinity, NaN, 3, 1])];
+      expectClose(mode.run(dx.prelu, x, weight), [[Infinity, 2, 3, -3, NaN]]);
+      const gradients = mode.run(
+        (a, w) => {
+          const [p, q] = [a.detach().requiresGrad_(), w.detach().requiresGrad_()];
+          return dx.grad(dx.prelu(p, q).sum(), [p, q]);
+        },
+        x,
+        weight,
+      );
+      expectClose(gradients[0]!, [[1, 1, 1, 3, 1]]);
+      expectClose(gradients[1]!, [0, 0, 0, -1, NaN]);
+      for (const [dtype, nearest] of [
+        ["float16", 0.300048828125],
+        ["bfloat16", 0.30078125],
+      ] as const)
+        expect(numbers(mode.run((t) => dx.threshold(t, 0.3, -7), dx.tensor([nearest, 0.25], { dtype })))).toEqual([nearest, -7]);
     }));
 
   test("refuses parameters that are not finite", () =>

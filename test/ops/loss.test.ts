@@ -196,6 +196,105 @@ eachMode("loss", (device, mode) => {
       expect(numbers(gradient)).toEqual([0, 0, 0]);
     }));
 
+  test.each([
+    ["[N, C]", [2, 3], [2]],
+    ["[C]", [3], []],
+    ["[N, C, d1]", [1, 3, 2], [1, 2]],
+  ] as const)("crossEntropy with labelSmoothing of %s where no place counts has a gradient of 0", (_name, shape, places) =>
+    clean(device, () => {
+      const x = wave(shape);
+      for (const ignoreIndex of [-100, 1])
+        for (const weighted of [false, true])
+          for (const reduction of ["mean", "sum", "none"] as const) {
+            const target = dx.full(places, ignoreIndex, { dtype: "int32" });
+            const [loss, gradient] = mode.run(
+              (a, t, w) => {
+                const leaf = a.detach().requiresGrad_();
+                const weight = weighted ? w : null;
+                const y = dx.crossEntropy(leaf, t, { labelSmoothing: 0.1, ignoreIndex, weight, reduction });
+                return [y.detach(), dx.grad(y.sum(), [leaf])[0]!] as const;
+              },
+              x,
+              target,
+              dx.tensor([0.5, 1, 2]),
+            );
+            expect(new Set(numbers(loss))).toEqual(new Set([reduction === "mean" ? NaN : 0]));
+            expect(numbers(gradient).every((v) => v === 0)).toBe(true);
+          }
+    }),
+  );
+
+  test("crossEntropy with labelSmoothing takes no infinity from a place that does not count", () =>
+    clean(device, () => {
+      const [loss, gradient] = mode.run(
+        (a, t) => {
+          const leaf = a.detach().requiresGrad_();
+          const y = dx.crossEntropy(leaf, t, { labelSmoothing: 0.1 });
+          return [y.detach(), dx.grad(y, [leaf])[0]!] as const;
+        },
+        dx.tensor([
+          [-Infinity, 0, 0],
+          [1, 2, 4],
+        ]),
+        dx.tensor(Int32Array.of(-100, 2)),
+      );
+      expectClose(loss, [0.3365127146]);
+      expectClose(gradient, [
+        [0, 0, 0],
+        [0.0086767301, 0.0808618665, -0.0895386338],
+      ]);
+    }));
+
+  test("smoothL1Loss and huberLoss of infinite differences have PyTorch's values and gradients", () =>
+    clean(device, () => {
+      const x = dx.tensor([Infinity, -Infinity, Infinity, NaN, 1e20, 0.25, -3, 0, 0.5]);
+      const t = dx.tensor([0, 0, Infinity, 0, 0, 0, 0, 0, 0]);
+      const slope = [1, -1, NaN, NaN, 1, 0.5, -1, 0, 1];
+      const halves = (values: readonly number[]): number[] => values.map((v) => v / 2);
+      const values = [Infinity, Infinity, NaN, NaN, 1e20, 0.0625, 2.75, 0, 0.25];
+      for (const [fn, want, first] of [
+        [(a: dx.Tensor, b: dx.Tensor) => dx.smoothL1Loss(a, b, { beta: 0.5, reduction: "none" }), values, slope],
+        [(a: dx.Tensor, b: dx.Tensor) => dx.huberLoss(a, b, { delta: 0.5, reduction: "none" }), halves(values), halves(slope)],
+      ] as const) {
+        const [y, dx0, dt] = mode.run(
+          (a, b) => {
+            const [p, q] = [a.detach().requiresGrad_(), b.detach().requiresGrad_()];
+            const loss = fn(p, q);
+            return [loss.detach(), ...dx.grad(loss.sum(), [p, q])] as const;
+          },
+          x,
+          t,
+        );
+        expectClose(y, want);
+        expectClose(dx0!, first);
+        expectClose(
+          dt!,
+          first.map((v) => -v),
+        );
+      }
+      expectClose(
+        mode.run(
+          (a, b) => dx.smoothL1Loss(a, b, { reduction: "none" }),
+          dx.tensor([1, 4], { dtype: "float16" }),
+          dx.tensor(Int32Array.of(0, 1)),
+        ),
+        [0.5, 2.5],
+      );
+    }));
+
+  test("poissonNllLoss gives NaN back to a target that is", () =>
+    clean(device, () => {
+      const gradient = mode.run(
+        (x, target) => {
+          const leaf = target.detach().requiresGrad_();
+          return dx.grad(dx.poissonNllLoss(x, leaf, { full: true, reduction: "sum" }), [leaf])[0]!;
+        },
+        dx.tensor([0, 1, 1, 1, 0]),
+        dx.tensor([NaN, 2, 0.5, 5, 3]),
+      );
+      expectClose(gradient, [NaN, -0.0568528175, -1, 0.7094379663, 1.2652789354]);
+    }));
+
   test("embedding reads rows and adds their gradients up, except the padding's", () =>
     clean(
       device,
