@@ -1285,7 +1285,7 @@ export const localResponseNorm = function ($0: never, $1: never, $2: never = und
 export { type RunningOptions } from "./running.ts";
 /**
  * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
- * DirectML: compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
+ * DirectML: MAX_POOLING2 where its windows take one pass, else compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
  */
 export const cummax = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && kinds.kind1.is($1) && ($2 === undefined || kinds.kind213.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("cummax", "x:0 axis:7 options:109", arguments); try { return $running.cummax($0, $1, $2); } catch (error) { throw under("cummax", error); } } as unknown as typeof $running.cummax;
 /** The smallest element up to each one along an axis, and its place: {values, indices}. NaN wins. Reference: torch.cummin. */
