@@ -54,7 +54,7 @@ eachMode("cdist", (device, mode) => {
           () => {
             const want = reference(a, b);
             const [x, z] = [a, b].map(({ shape, values }) => dx.tensor(values, { shape: shape[0] === 1 ? shape.slice(1) : shape }));
-            const run = (u: dx.Tensor, v: dx.Tensor): readonly dx.Tensor[] => {
+            const run = (u: dx.Tensor, v: dx.Tensor): readonly (dx.Tensor | null)[] => {
               const [p, q] = [u.detach().requiresGrad_(), v.detach().requiresGrad_()];
               const y = dx.cdist(p, q, { computeMode });
               return [y.detach(), ...dx.grad(dx.sum(y), [p, q])];
