@@ -87,6 +87,26 @@ std::vector<std::string> Descriptions() {
       "REDUCE Function=2 InputTensor=f16[9,70,301] OutputTensor=f16[1,1,301] Axes=[0,1]",
       "REDUCE Function=10 InputTensor=f32[60,3,70,37] OutputTensor=f32[1,3,1,37] Axes=[0,2]",
       "REDUCE Function=10 InputTensor=f32[33,5001] OutputTensor=f32[1,5001] Axes=[0]",
+      // Short rows, some at once: with and without a rest, far apart, as the runs of lines, written far apart.
+      "REDUCE Function=2 InputTensor=f32[45,196] OutputTensor=f32[45,1] Axes=[1]",
+      "REDUCE Function=10 InputTensor=f32[130,32]/[37,1] OutputTensor=f32[130,1]/[3,1] Axes=[1]",
+      "REDUCE Function=3 InputTensor=f32[70,7] OutputTensor=f32[70,1] Axes=[1]",
+      "REDUCE Function=4 InputTensor=f32[9,70,49] OutputTensor=f32[1,70,1] Axes=[0,2]",
+      "REDUCE Function=11 InputTensor=f32[100,3,35]/[140,40,1] OutputTensor=f32[1,3,1] Axes=[0,2]",
+      "REDUCE Function=7 InputTensor=f32[5,130,20] OutputTensor=f32[1,130,1] Axes=[0,2]",
+      "REDUCE Function=8 InputTensor=f32[3,21,1000]/[40000,1500,1] OutputTensor=f32[3,21,1] Axes=[2]",
+      "TOP_K1 InputTensor=f32[3,70,37]/[4000,40,1] OutputValueTensor=f32[3,70,1]/[70,1,1] OutputIndexTensor=u64[3,70,1] Axis=2 K=1 "
+      "AxisDirection=1",
+      "TOP_K1 InputTensor=f32[131,8] OutputValueTensor=f32[131,1]/[2,1] OutputIndexTensor=u32[131,1] Axis=1 K=1 AxisDirection=0",
+      // Running maxima: of lines, of single ones, of rows in strips, of lines that lie in front of their axis.
+      "MAX_POOLING2 InputTensor=u32[22,1,300,1] OutputTensor=u32[22,1,300,1] Strides=[1,1] WindowSize=[300,1] StartPadding=[299,0] "
+      "EndPadding=[0,0] Dilations=[1,1]",
+      "MAX_POOLING2 InputTensor=i64[3,1,70,1] OutputTensor=i64[3,1,70,1] Strides=[1,1] WindowSize=[100,1] StartPadding=[99,0] "
+      "EndPadding=[0,0] Dilations=[1,1]",
+      "MAX_POOLING2 InputTensor=u64[2,3,20,1100] OutputTensor=u64[2,3,20,1100] Strides=[1,1] WindowSize=[20,1] StartPadding=[19,0] "
+      "EndPadding=[0,0] Dilations=[1,1]",
+      "MAX_POOLING1 InputTensor=i32[2,3,20,90] OutputTensor=i32[2,3,20,90] Strides=[1,1] WindowSize=[1,90] StartPadding=[0,89] "
+      "EndPadding=[0,0]",
       // Extremes: of blocks of a line with a rest, by columns, of integers in pieces of a line, of runs, and of neighbouring lines.
       "REDUCE Function=7 InputTensor=f32[37,2077] OutputTensor=f32[37,1] Axes=[1]",
       "REDUCE Function=8 InputTensor=f16[3,300001] OutputTensor=f16[3,1] Axes=[1]",

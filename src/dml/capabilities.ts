@@ -35,6 +35,8 @@ export class Capabilities {
   readonly addsRowsInOrder: boolean;
   /** TOP_K1 takes NaN for the greatest, both zeros for equal, and keeps the order of equal elements. */
   readonly ordersAllNumbers: boolean;
+  /** MAX_POOLING2 of integers, by windows that reach from an axis's start to each place, takes one pass. */
+  readonly runsMaxima: boolean;
   /** Atomics of shaders, on places without an order, cost little more than writes. */
   readonly hasCheapAtomics: boolean;
   readonly #missing: Set<OperatorName>;
@@ -53,6 +55,7 @@ export class Capabilities {
     seesTexels?: boolean | undefined;
     addsRowsInOrder?: boolean | undefined;
     ordersAllNumbers?: boolean | undefined;
+    runsMaxima?: boolean | undefined;
     hasCheapAtomics?: boolean | undefined;
     missing?: Iterable<OperatorName>;
     /** Called when it is first asked for. */
@@ -69,6 +72,7 @@ export class Capabilities {
     this.seesTexels = data.seesTexels ?? false;
     this.addsRowsInOrder = data.addsRowsInOrder ?? false;
     this.ordersAllNumbers = data.ordersAllNumbers ?? false;
+    this.runsMaxima = data.runsMaxima ?? false;
     this.hasCheapAtomics = data.hasCheapAtomics ?? false;
     this.#missing = new Set(data.missing);
     this.#fasterShaders = data.fasterShaders ?? (() => []);

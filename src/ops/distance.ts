@@ -1,21 +1,29 @@
 /** Distances between vectors, and norms of matrices. */
-import { demandSameDevice } from "../dispatch.ts";
+import { product } from "../padding.ts";
+import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isFloat, isHalf, resultType } from "../dtype.ts";
-import { normalizeAxis, sameShape } from "../shape.ts";
+import type { Expr } from "../graph/graph.ts";
+import { scalarTensor } from "../runtime/constants.ts";
+import { broadcastShapes, normalizeAxis, sameShape, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
+import { eq } from "./compare.ts";
 import { asFloat, toDType } from "./data.ts";
+import { define, type Definition } from "../definition.ts";
+import { extremeOf } from "./extreme-lower.ts";
 import { amax, amin } from "./extrema.ts";
 import { tensor } from "./creation.ts";
 import { indexSelect } from "./gather.ts";
 import { svdvals } from "./linalg/svd.ts";
-import { movedim, unsqueeze } from "./movement.ts";
-import { sum, type Axes, type ReduceOptions } from "./reduce.ts";
+import { emitGemm, matmul } from "./matmul.ts";
+import { movedim, transpose, unsqueeze } from "./movement.ts";
+import { emitReduce, sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { norm } from "./statistics.ts";
-import { demandFloat } from "./support.ts";
+import { constant, demandFloat, sumTo } from "./support.ts";
 import { abs, square, sqrt } from "./unary.ts";
-import { clampMin } from "./where.ts";
+import { clampMin, where } from "./where.ts";
+import { half, real, sample, type Sample } from "../sample.ts";
 
 function demandOrder(operation: string, p: number): void {
   if (!(p >= 0)) throw new ValueError(operation, "p", "a number of at least 0", p);
@@ -24,18 +32,70 @@ function demandOrder(operation: string, p: number): void {
 /** The p-norm of a - b. Shapes broadcast. Reference: torch.dist. DirectML: REDUCE L2. */
 export const dist = (a: Tensor, b: Tensor, p = 2): Tensor => norm(sub(a, b), p);
 
+/** sqrt(|a|^2 + |b|^2 - 2 a b) of all rows a of [batch..., P, M] and b of [batch..., R, M]: [batch..., P, R], float32. */
+const euclideanOp: Definition<undefined> = define({
+  name: "cdist",
+  infer: ([a, b]) => [{ shape: pairedRows(a!.shape, b!.shape), dtype: a!.dtype }],
+  lower: (g, [a, b], _, [out]) => {
+    const { shape } = out!;
+    const turned = (x: Expr): Expr =>
+      g.transpose(
+        x,
+        [...x.sizes.keys()].map((i) => (i < x.sizes.length - 2 ? i : 2 * x.sizes.length - 3 - i)),
+      );
+    const squares = (x: Expr): Expr => emitReduce(g, x, "SUM_SQUARE", [x.sizes.length - 1]);
+    const lengths = g.elementWiseAdd(g.expand(squares(a!), shape), g.expand(turned(squares(b!)), shape));
+    const products = emitGemm(g, a!, turned(b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
+    const total = g.elementWiseAdd(lengths, g.reinterpret(products, { sizes: shape }));
+    return [g.elementWiseSqrt(extremeOf(g, "max", total, constant(g, total.dtype, 0, shape)))];
+  },
+  // dy (a - b) / y, 0 where y is.
+  grad: (dy, { inputs: [a, b], outputs: [y], specs, needs }) => {
+    const ratio = where(eq(y!, 0), scalarTensor(dy.device, dy.dtype, 0), div(dy, y!));
+    const pull = (x: Tensor, towards: Tensor, weights: Tensor): Tensor =>
+      sub(mul(x, sum(weights, -1, { keepDims: true })), matmul(weights, towards));
+    return [
+      needs[0] ? sumTo(pull(a!, b!, ratio), specs[0]!) : null,
+      needs[1] ? sumTo(pull(b!, a!, transpose(ratio, -1, -2)), specs[1]!) : null,
+    ];
+  },
+  saves: { inputs: [0, 1], outputs: true },
+  padded: product(0, 1, (rank) => rank - 1),
+});
+
+const pairedRows = (a: Shape, b: Shape): number[] => [...broadcastShapes("cdist", a.slice(0, -2), b.slice(0, -2)), a.at(-2)!, b.at(-2)!];
+
+/** Rows beyond which the product is worth what it rounds, as in PyTorch. */
+const FEW_ROWS = 25;
+
+export interface CdistOptions {
+  /** Order of the norm. Default: 2. */
+  readonly p?: number | undefined;
+  /**
+   * For p = 2: whether distances are made of |a|^2 + |b|^2 - 2 a b, which is much faster and rounds small distances between long vectors, or of
+   * differences. Default: by the product where a or b has more than 25 rows.
+   */
+  readonly computeMode?: "useMmForEuclidDistIfNecessary" | "useMmForEuclidDist" | "donotUseMmForEuclidDist" | undefined;
+}
+
 /**
  * The p-norms of all differences of a row of a [..., P, M] and one of b [..., R, M]: [..., P, R]. Batches broadcast.
- * DirectML: REDUCE L2. Reference: torch.cdist.
+ * DirectML: GEMM and REDUCE SUM_SQUARE, or REDUCE L2. Reference: torch.cdist.
  */
-export function cdist(a: Tensor, b: Tensor, { p = 2 }: { readonly p?: number | undefined } = {}): Tensor {
+export function cdist(a: Tensor, b: Tensor, { p = 2, computeMode = "useMmForEuclidDistIfNecessary" }: CdistOptions = {}): Tensor {
   demandSameDevice("cdist", [a, b]);
   demandFloat("cdist", a, "a");
   demandFloat("cdist", b, "b");
   demandOrder("cdist", p);
   if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1))
     throw new ShapeError("cdist", "a and b", "[..., P, M] and [..., R, M]", `${a.describe()}, ${b.describe()}`);
-  return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
+  const isWorthwhile = a.shape.at(-2)! > FEW_ROWS || b.shape.at(-2)! > FEW_ROWS;
+  const byProduct = computeMode === "useMmForEuclidDist" || (computeMode === "useMmForEuclidDistIfNecessary" && isWorthwhile);
+  const dtype = resultType([a, b]);
+  if (p !== 2 || !byProduct || a.size === 0 || b.size === 0 || dtype === "float64")
+    return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
+  // Squares of lengths, and what is left of their sum, need float32.
+  return toDType(call(euclideanOp, [toDType(a, "float32"), toDType(b, "float32")], undefined), dtype);
 }
 
 /** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
@@ -160,3 +220,9 @@ export function vecdot(a: Tensor, b: Tensor, axis = -1): Tensor {
 }
 
 export const methods = { dist, matrixNorm };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [
+  sample("normalized", "distances by products", [real([2, 27, 5]), real([3, 5])], (a, b) => cdist(a!, b!)),
+  sample("normalized", "distances of halves by products", [half([4, 5]), half([26, 5])], (a, b) => cdist(a!, b!)),
+];

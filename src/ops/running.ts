@@ -1,7 +1,7 @@
 /** Running extremes and running sums of exponentials along an axis. */
 import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { call } from "../dispatch.ts";
+import { call, dispatch } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis } from "../shape.ts";
@@ -11,30 +11,39 @@ import { eq } from "./compare.ts";
 import { zeros } from "./creation.ts";
 import { define, type Definition } from "../definition.ts";
 import type { Extremes, IndexDType } from "./extrema.ts";
-import { gather } from "./gather.ts";
+import { sumElements } from "./gather.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { cat } from "./join.ts";
 import { narrow } from "./movement.ts";
 import { recurrence } from "./scan-linear.ts";
-import { emitScan } from "./scan-lower.ts";
+import { emitRunningMaximum, emitScan } from "./scan-lower.ts";
 import { orderedKeys } from "./sort.ts";
-import { alongAxis, BOOL, cast, computing, constant, demandFloat, sequence } from "./support.ts";
+import { alongAxis, asIndex, BOOL, cast, computing, constant, demandFloat, sequence } from "./support.ts";
 import { exp } from "./unary.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, distinct, real } from "../sample.ts";
 
-/** Unsigned numbers in the order of x's elements, or in the opposite one; NaN comes behind all others in both. */
+/** Unsigned numbers in the order of x's elements, or in the opposite one; NaN comes behind all others in both, both zeros are equal. */
 function unsignedKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
-  const wide = isFloat(x.dtype) || x.dtype === "uint64" || x.dtype === "int64" ? x : cast(g, x, x.dtype === "uint32" ? "uint32" : "int32");
+  if (isFloat(x.dtype)) return realKeys(g, g.packed(cast(g, x, "float32")), descending);
+  const wide = x.dtype === "uint64" || x.dtype === "int64" ? x : cast(g, x, x.dtype === "uint32" ? "uint32" : "int32");
   const keys = orderedKeys(g, wide);
   const up =
     keys.dtype === "int32"
       ? g.elementWiseBitXor(g.reinterpret(keys, { dtype: "uint32" }), constant(g, "uint32", 0x80000000, keys.sizes))
       : keys;
-  if (!descending) return up;
-  const down = g.elementWiseBitNot(up);
-  if (!isFloat(x.dtype)) return down;
-  return g.elementWiseIf(g.elementWiseIsNan(cast(g, x, "float32"), BOOL), constant(g, "uint32", 0xffffffff, up.sizes), down);
+  return descending ? g.elementWiseBitNot(up) : up;
+}
+
+/** The keys of float32: all of them from x and its bits as they lie, which is one pass where a device fuses. */
+function realKeys(g: GraphBuilder, x: Expr, descending: boolean): Expr {
+  const zero = constant(g, "float32", 0, x.sizes);
+  const number = (v: number): Expr => constant(g, "uint32", v, x.sizes);
+  const [negative, positive, none] = descending ? [0, 0x7fffffff, 0x7fffffff] : [0xffffffff, 0x80000000, 0x80000000];
+  const mask = g.elementWiseIf(g.elementWiseLogicalLessThan(x, zero, BOOL), number(negative), number(positive));
+  const key = g.elementWiseBitXor(g.reinterpret(x, { dtype: "uint32" }), mask);
+  const ordered = g.elementWiseIf(g.elementWiseLogicalEquals(x, zero, BOOL), number(none), key);
+  return g.elementWiseIf(g.elementWiseIsNan(x, BOOL), number(0xffffffff), ordered);
 }
 
 interface PlaceAttributes {
@@ -43,25 +52,37 @@ interface PlaceAttributes {
   readonly dtype: IndexDType;
 }
 
-/** The places of the running extremes; of equal elements the last one's. */
-const placesOp = define<PlaceAttributes>({
+/** The place of the largest key up to each one, uint32; of equal ones the last one's. */
+function emitPlaces(g: GraphBuilder, keys: Expr, axis: number): Expr {
+  const { sizes } = keys;
+  const own = g.packed(alongAxis(g, sequence(g, "uint32", [sizes[axis]!]), sizes, axis));
+  const largest = emitRunningMaximum(g, keys, axis);
+  if (largest !== null) {
+    const hits = g.elementWiseIf(g.elementWiseLogicalEquals(keys, largest, BOOL), own, constant(g, "uint32", 0, sizes));
+    return emitRunningMaximum(g, hits, axis)!;
+  }
+  const [, places] = emitScan(g, [keys, own], {
+    axis,
+    identity: [0, 0],
+    combine: ([k0, p0], [k1, p1]) => {
+      const stays = g.elementWiseLogicalGreaterThan(k0!, k1!, BOOL);
+      return [g.elementWiseIf(stays, k0!, k1!), g.elementWiseIf(stays, p0!, p1!)];
+    },
+  });
+  return places!;
+}
+
+/** The running extremes and their places. */
+const runningOp = define<PlaceAttributes>({
   name: "cummax",
-  infer: ([x], { dtype }) => [{ shape: x!.shape, dtype }],
-  grad: null,
-  padded: asItIs,
+  infer: ([x], { dtype }) => [x!, { shape: x!.shape, dtype }],
   lower: (g, [x], { axis, descending, dtype }) => {
-    const sizes = x!.sizes;
-    const own = g.packed(alongAxis(g, sequence(g, "uint32", [sizes[axis]!]), sizes, axis));
-    const [, places] = emitScan(g, [g.packed(unsignedKeys(g, x!, descending)), own], {
-      axis,
-      identity: [0, 0],
-      combine: ([k0, p0], [k1, p1]) => {
-        const stays = g.elementWiseLogicalGreaterThan(k0!, k1!, BOOL);
-        return [g.elementWiseIf(stays, k0!, k1!), g.elementWiseIf(stays, p0!, p1!)];
-      },
-    });
-    return [cast(g, places!, dtype)];
+    const places = emitPlaces(g, g.packed(unsignedKeys(g, x!, descending)), axis);
+    return [g.gatherElements(x!, places, { output: { sizes: x!.sizes }, axis }), asIndex(g, places, dtype)];
   },
+  grad: (dy, { specs: [x], outputs: [, places], attrs: { axis } }) => [sumElements(dy, places!, axis, x!.shape)],
+  saves: { inputs: [], outputs: [1] },
+  padded: asItIs,
 });
 
 export interface RunningOptions {
@@ -72,13 +93,13 @@ export interface RunningOptions {
 function running(operation: string, x: Tensor, axis: number, descending: boolean, { dtype = "int32" }: RunningOptions): Extremes {
   computing(operation, x.dtype);
   const a = normalizeAxis(operation, axis, x.rank);
-  const indices = call(placesOp, [x], { axis: a, descending, dtype });
-  return { values: gather(x, a, indices), indices };
+  const [values, indices] = dispatch(runningOp, [x], { axis: a, descending, dtype });
+  return { values: values!, indices: indices! };
 }
 
 /**
  * The largest element up to each one along an axis, and its place (the last of equal ones): {values, indices}. NaN wins.
- * DirectML: compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
+ * DirectML: MAX_POOLING2 where its windows take one pass, else compositions of SLICE1, PADDING1 and IF in log2(n) steps. Reference: torch.cummax.
  */
 export const cummax = (x: Tensor, axis: number, options: RunningOptions = {}): Extremes => running("cummax", x, axis, false, options);
 /** The smallest element up to each one along an axis, and its place: {values, indices}. NaN wins. Reference: torch.cummin. */

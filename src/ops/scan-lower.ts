@@ -2,6 +2,7 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";
 import type { Expr } from "../graph/graph.ts";
+import { sizeOf } from "../shape.ts";
 import { cut } from "./support.ts";
 
 /** x moved by so many places along an axis (towards its end if positive); `fill` comes in. */
@@ -39,4 +40,20 @@ export function emitScan(g: GraphBuilder, elements: readonly Expr[], { axis, rev
     state = combine(before, state);
   }
   return state;
+}
+
+/** The largest integer up to each one, by windows of pooling that reach back to the start; null on devices that would read each window. */
+export function emitRunningMaximum(g: GraphBuilder, x: Expr, axis: number): Expr | null {
+  if (!g.capabilities.runsMaxima || !g.supports("MAX_POOLING2", x.dtype)) return null;
+  const n = x.sizes[axis]!;
+  const sizes = [sizeOf(x.sizes.slice(0, axis)), 1, n, sizeOf(x.sizes.slice(axis + 1))];
+  const { output } = g.maxPooling2(g.reinterpret(g.packed(x), { sizes }), {
+    output: { sizes },
+    strides: [1, 1],
+    windowSize: [n, 1],
+    startPadding: [n - 1, 0],
+    endPadding: [0, 0],
+    dilations: [1, 1],
+  });
+  return g.reinterpret(output, { sizes: x.sizes });
 }

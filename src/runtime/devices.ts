@@ -198,6 +198,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
           // The software adapter itself: what stands for a GPU goes a GPU's way.
           addsRowsInOrder: o.fusesGraphs && !adapter.isSimulated,
           ordersAllNumbers: o.fusesGraphs && !adapter.isSimulated,
+          runsMaxima: o.fusesGraphs && !adapter.isSimulated,
           hasCheapAtomics: o.fusesGraphs && !adapter.isSimulated,
         }),
       };

@@ -169,6 +169,73 @@ eachMode("order", (device, mode) => {
       { collect: true },
     ));
 
+  test("running extremes along each axis, of each kind of number, and the gradients of their values", () =>
+    clean(
+      device,
+      () => {
+        const shape = [3, 70, 5];
+        const data = Array.from({ length: 3 * 70 * 5 }, (_, i) => ((i * 7919) % 101) - 50);
+        for (const dtype of ["float32", "float16", "bfloat16", "int32", "int64", "uint8"] as const)
+          for (const axis of [0, 1, 2]) {
+            const step = shape.slice(axis + 1).reduce((n, d) => n * d, 1);
+            const given = dtype === "uint8" ? data.map((v) => v + 50) : data;
+            for (const [name, beats] of [
+              ["cummax", (a: number, b: number) => a >= b],
+              ["cummin", (a: number, b: number) => a <= b],
+            ] as const) {
+              // prettier-ignore
+              const wantPlaces: number[] = [];
+              given.forEach((v, i) => {
+                const place = Math.floor(i / step) % shape[axis]!;
+                const before = place === 0 ? null : wantPlaces[i - step]!;
+                wantPlaces.push(before === null || beats(v, given[i - (place - before) * step]!) ? place : before);
+              });
+              const want = wantPlaces.map((p, i) => given[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]!);
+              const x = dx.tensor(given, { dtype, shape });
+              const found = mode.run((t) => dx[name](t!, axis, { dtype: axis === 0 ? "int64" : "int32" }), x);
+              expect(found.values.dtype).toBe(dtype);
+              expect(found.indices.dtype).toBe(axis === 0 ? "int64" : "int32");
+              expect(numbers(dx.flatten(found.indices))).toEqual(wantPlaces);
+              expect(numbers(dx.flatten(found.values))).toEqual(want);
+              if (dtype !== "float32") continue;
+              const wantGradient = given.map(() => 0);
+              wantPlaces.forEach((p, i) => (wantGradient[i - ((Math.floor(i / step) % shape[axis]!) - p) * step]! += (i % 3) + 1));
+              const weights = dx.tensor(
+                given.map((_, i) => (i % 3) + 1),
+                { shape },
+              );
+              const gradient = mode.run(
+                (t, w) => {
+                  const leaf = t!.detach().requiresGrad_();
+                  return dx.grad(dx[name](leaf, axis).values, [leaf], { gradient: w! })[0]!;
+                },
+                x,
+                weights,
+              );
+              expectClose(dx.flatten(gradient), wantGradient);
+            }
+          }
+      },
+      { collect: true },
+    ));
+
+  test("running extremes of infinities, zeros of both signs and NaN as in PyTorch, of nothing, and of one number", () =>
+    clean(
+      device,
+      () => {
+        const line = [-Infinity, -Infinity, -0, 0, -0, 1, -nan, Infinity, nan, 2];
+        const up = mode.run((t) => dx.cummax(t!, 0), dx.tensor(line));
+        expect(numbers(up.values)).toEqual([-Infinity, -Infinity, -0, 0, -0, 1, nan, nan, nan, nan]);
+        expect(numbers(up.indices)).toEqual([0, 1, 2, 3, 4, 5, 6, 6, 8, 8]);
+        const down = mode.run((t) => dx.cummin(t!, 0), dx.tensor(line));
+        expect(numbers(down.values)).toEqual([...new Array<number>(6).fill(-Infinity), nan, nan, nan, nan]);
+        expect(numbers(down.indices)).toEqual([0, 1, 1, 1, 1, 1, 6, 6, 8, 8]);
+        expect(mode.run((t) => dx.cummax(t!, 1).values, dx.zeros([2, 0])).shape).toEqual([2, 0]);
+        expect(numbers(mode.run((t) => dx.cummax(t!, 0).values, dx.tensor(3)))).toEqual([3]);
+      },
+      { collect: true },
+    ));
+
   test("logcumsumexp neither overflows nor loses small parts", () =>
     clean(
       device,

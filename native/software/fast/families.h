@@ -11,6 +11,7 @@ std::unique_ptr<Kernel> MakeReduceKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeIntegerExtremeKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeSoftmaxKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc);
+std::unique_ptr<Kernel> MakeRunningMaximumKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeBatchNormKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeMeanVarianceKernel(const schema::OperatorDesc& desc);
 std::unique_ptr<Kernel> MakeMovementKernel(const schema::OperatorDesc& desc);

@@ -86,6 +86,8 @@ const IsaTable& DX_TABLE() {
                                  MaxBlock,
                                  MaxOrNanBlock,
                                  MinBlock,
+                                 FoldRows,
+                                 FirstRows,
                                  FirstEqual,
                                  IntegerExtreme,
                                  JoinExtremes,

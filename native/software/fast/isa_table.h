@@ -124,6 +124,11 @@ struct Moments {
   }
 };
 
+// A row whose sum is no less exact for being carried in floats.
+constexpr int64_t kFoldedRow = 4096;
+
+enum class Fold { Sum, SumOfAbsolutes, SumOfSquares, SumOfExponentials, Max, Min };
+
 struct IsaTable {
   int width;
 
@@ -214,6 +219,10 @@ struct IsaTable {
   float (*max)(const float* x, int64_t n);
   float (*max_or_nan)(const float* x, int64_t n);  // NaN where one is; the others leave it out
   float (*min)(const float* x, int64_t n);
+  // Of each of some rows of at most kFoldedRow floats: the fold, but no sum of exponentials; where NaN is no extreme.
+  void (*fold_rows)(Fold fold, float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n);
+  // Of each of some rows: the first of the largest or smallest elements and its place. NaN is larger than all.
+  void (*first_rows)(bool largest, float* values, uint32_t* places, const float* x, int64_t row_stride, int64_t rows, int64_t n);
   // The place of the first element that equals a value; n where none does.
   int64_t (*first_equal)(const float* x, float value, int64_t n);
   // Of n integers and the one that `to` holds: the largest or the smallest. Of pairs: to[i] and x[i], for each i.

@@ -40,6 +40,9 @@ class Lines {
   int64_t step(int operand) const { return run_.back().stride[static_cast<size_t>(operand)]; }
   int64_t run_length() const { return run_.back().size; }
   int64_t runs() const { return length_ / run_length(); }
+  // Whether all runs of a line lie equally far apart, and how far.
+  bool has_even_runs() const { return run_.size() == 2; }
+  int64_t run_step(int operand) const { return run_.front().stride[static_cast<size_t>(operand)]; }
 
   Offsets Start(int64_t line) const {
     Offsets at{};

@@ -20,6 +20,7 @@ constexpr int64_t kMostAtOnce = 1 << 18;  // longer lines are ordered one after 
 constexpr int64_t kLeastRadix = 256;      // shorter lines are sorted by comparing
 constexpr int kMostParts = 64;
 constexpr int64_t kStretch = 128;  // elements that are compared with one bound
+constexpr int64_t kRowsAtOnce = 64;
 
 // A key and a place. All are different, so that any way of sorting keeps the order of equal keys.
 struct Narrow {
@@ -154,6 +155,9 @@ class TopKKernel final : public Kernel {
   }
 
   void Run(const KernelArguments& a) const override {
+    if constexpr (std::is_same_v<T, float>) {
+      if (k_ == 1 && in_step_ == 1 && IsByLines()) return FirstOfRows(a);
+    }
     auto* items = reinterpret_cast<Item*>(a.scratch);
     if (!IsByLines()) {
       for (int64_t line = 0; line < lines_.count(); ++line) OrderWithAll(a, lines_.Start(line), items);
@@ -176,6 +180,29 @@ class TopKKernel final : public Kernel {
   }
 
  private:
+  // The first alone of each line.
+  void FirstOfRows(const KernelArguments& a) const {
+    const int64_t grain = std::max<int64_t>(1, kPiece / size_);
+    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int) {
+      float values[kRowsAtOnce];
+      uint32_t places[kRowsAtOnce];
+      for (int64_t line = first; line < last;) {
+        const Lines::Offsets start = lines_.Start(line);
+        const int64_t n = std::min({last - line, lines_.kept_length() - line % lines_.kept_length(), kRowsAtOnce});
+        Table().first_rows(flip_ != 0, values, places, reinterpret_cast<const float*>(a.inputs[0]) + start[0], lines_.kept_step(0), n,
+                           size_);
+        for (int64_t i = 0; i < n; ++i) {
+          const auto value = static_cast<uint64_t>(start[1] + i * lines_.kept_step(1)),
+                     index = static_cast<uint64_t>(start[2] + i * lines_.kept_step(2));
+          software::Store<float>(a.outputs[0], value, values[i]);
+          if (has_wide_index_) software::Store<uint64_t>(a.outputs[1], index, places[i]);
+          else software::Store<uint32_t>(a.outputs[1], index, places[i]);
+        }
+        line += n;
+      }
+    });
+  }
+
   bool Selects() const { return k_ <= size_ / 8 / (IsByLines() ? 1 : Parts()); }
   bool IsByLines() const { return size_ <= kMostAtOnce && (size_ <= 2 * kPiece || lines_.count() >= ThreadPool::Get().size()); }
   // Of a line that all threads order.

@@ -397,7 +397,8 @@ class MaxPoolingGrad final : public MaxPoolingBase {
 }  // namespace
 
 std::unique_ptr<Kernel> MakePoolingKernel(const schema::OperatorDesc& desc) {
-  if (!IsFloatType(desc.Inputs()[0]->data_type) || desc.UInt("DimensionCount") > kSpatial) return nullptr;
+  if (!IsFloatType(desc.Inputs()[0]->data_type)) return MakeRunningMaximumKernel(desc);
+  if (desc.UInt("DimensionCount") > kSpatial) return nullptr;
   for (const schema::TensorDesc* t : {desc.Inputs()[0], desc.Outputs()[0]})
     if (static_cast<int64_t>(t->ElementCount() / t->sizes[0] / t->sizes[1]) > kMostPlane) return nullptr;  // scratch memory, positions
   const Window window(desc);

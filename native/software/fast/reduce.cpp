@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kBlock = 1024, kWideBlock = 4096;
 constexpr int64_t kPiece = 1 << 16;  // elements that are worth a thread's while
+constexpr int64_t kRowsAtOnce = 64, kLeastRows = 4;
 
-enum class Fold { Sum, SumOfAbsolutes, SumOfSquares, SumOfExponentials, Max, Min };
 enum class Finish { None, Mean, Root, Log };
 
 struct Function {
@@ -56,6 +56,11 @@ class ReduceKernel final : public Kernel {
       // Pieces are whole runs, or cut a single run.
       if (lines_.runs() > 1) pieces_ = std::min(pieces_, lines_.runs());
     }
+    has_short_rows_ = in.data_type == DML_TENSOR_DATA_TYPE_FLOAT32 && function_.fold != Fold::SumOfExponentials && !across_ &&
+                      pieces_ == 1 && lines_.step(0) == 1 && lines_.run_length() <= kFoldedRow &&
+                      (lines_.runs() == 1       ? lines_.kept_length()
+                       : lines_.has_even_runs() ? lines_.runs()
+                                                : 0) >= kLeastRows;
   }
   size_t ScratchBytes() const override {
     return pieces_ > 1 || sums_across_ ? static_cast<size_t>(lines_.count() * pieces_) * sizeof(double) : 0;
@@ -63,6 +68,7 @@ class ReduceKernel final : public Kernel {
   void Run(const KernelArguments& a) const override {
     if (across_) RunAcross(a);
     else if (pieces_ > 1) RunInPieces(a);
+    else if (has_short_rows_) RunRows(a);
     else RunLines(a);
   }
 
@@ -112,6 +118,34 @@ class ReduceKernel final : public Kernel {
         lines_.ForRuns(
             start, [&](const Lines::Offsets& at, int64_t) { value = Join(value, FoldRun(a.inputs[0], at[0], 0, lines_.run_length())); });
         out_.Write(a.outputs[0], start[1], Finished(value));
+      }
+    });
+  }
+  // Rows that lie equally far apart: lines of one run, or the runs of a line.
+  void RunRows(const KernelArguments& a) const {
+    const auto* base = reinterpret_cast<const float*>(a.inputs[0]);
+    const int64_t grain = std::max<int64_t>(1, kPiece / 2 / lines_.length()), length = lines_.run_length(), runs = lines_.runs();
+    ThreadPool::Get().ParallelFor(0, lines_.count(), grain, [&](int64_t first, int64_t last, int) {
+      alignas(64) float folds[kRowsAtOnce];
+      for (int64_t line = first; line < last;) {
+        const Lines::Offsets start = lines_.Start(line);
+        if (runs == 1) {
+          const int64_t n = std::min({last - line, lines_.kept_length() - line % lines_.kept_length(), kRowsAtOnce});
+          Table().fold_rows(function_.fold, folds, base + start[0], lines_.kept_step(0), n, length);
+          if (function_.finish != Finish::None)
+            for (int64_t i = 0; i < n; ++i) folds[i] = Finished(static_cast<double>(folds[i]));
+          out_.Write(a.outputs[0], start[1], lines_.kept_step(1), n, folds);
+          line += n;
+          continue;
+        }
+        double value = First();
+        for (int64_t run = 0; run < runs; run += kRowsAtOnce) {
+          const int64_t n = std::min(kRowsAtOnce, runs - run), step = lines_.run_step(0);
+          Table().fold_rows(function_.fold, folds, base + start[0] + run * step, step, n, length);
+          for (int64_t i = 0; i < n; ++i) value = Join(value, static_cast<double>(folds[i]));
+        }
+        out_.Write(a.outputs[0], start[1], Finished(value));
+        ++line;
       }
     });
   }
@@ -269,7 +303,7 @@ class ReduceKernel final : public Kernel {
   FloatOperand in_, out_;
   Function function_;
   Lines lines_;
-  bool across_ = false, sums_across_ = false;
+  bool across_ = false, sums_across_ = false, has_short_rows_ = false;
   int64_t pieces_ = 1;
 };
 

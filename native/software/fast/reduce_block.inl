@@ -67,12 +67,7 @@ DX_INLINE float ExtremeOf(const float* x, int64_t n) {
     if constexpr (kKeepsNan) nan |= AreUnordered(LoadF(rest), LoadF(rest));
   }
   if (kKeepsNan && HasAny(nan)) return __builtin_nanf("");
-  alignas(64) float lanes[kWidth];
-  StoreF(lanes, join(join(m0, m1), join(m2, m3)));
-  for (int half = kWidth / 2; half; half /= 2)
-    for (int k = 0; k < half; ++k)
-      if (kLargest ? lanes[k + half] > lanes[k] : lanes[k + half] < lanes[k]) lanes[k] = lanes[k + half];
-  return lanes[0];
+  return ExtremeLane<kLargest>(join(join(m0, m1), join(m2, m3)));
 }
 static float MaxBlock(const float* x, int64_t n) { return ExtremeOf<true>(x, n); }
 static float MaxOrNanBlock(const float* x, int64_t n) { return ExtremeOf<true, true>(x, n); }
@@ -91,6 +86,127 @@ static int64_t FirstEqual(const float* x, float value, int64_t n) {
   while (i + kWidth <= n && !HasAny(LoadF(x + i) == wide)) i += kWidth;
   while (i < n && x[i] != value) ++i;
   return i;
+}
+
+template <bool kLargest>
+DX_INLINE void FirstOfRow(float* value, uint32_t* at, const float* row, int64_t n) {
+  const float extreme = ExtremeOf<kLargest, kLargest>(row, n);
+  int64_t place = 0;
+  if (extreme == extreme) place = FirstEqual(row, extreme, n);
+  else
+    while (row[place] == row[place]) ++place;
+  if (place == n) place = 0;  // nothing but NaN
+  *value = row[place];
+  *at = static_cast<uint32_t>(place);
+}
+// As many rows as a vector has lanes: each lane's extremes and their places are turned, and compared side by side.
+template <bool kLargest>
+DX_INLINE void FirstRowsOf(float* values, uint32_t* places, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  const VF start = SplatF(kLargest ? -__builtin_inff() : __builtin_inff());
+  VI lanes, has;
+  for (int k = 0; k < kWidth; ++k) {
+    lanes[k] = k;
+    has[k] = k < n % kWidth ? -1 : 0;
+  }
+  auto is_better = [](VF a, VF b) { return kLargest ? (VI)(a > b) : (VI)(a < b); };
+  for (int64_t first = 0; first < rows; first += kWidth) {
+    const int count = rows - first < kWidth ? static_cast<int>(rows - first) : kWidth;
+    VF best[kWidth], spots[kWidth];
+    bool has_nan[kWidth];
+    for (int r = 0; r < count; ++r) {
+      const float* row = x + (first + r) * row_stride;
+      VF m = start;
+      VI spot = lanes, at = lanes, nan = VI{};
+      auto take = [&](VF v) {
+        const VI better = is_better(v, m);
+        m = Select(better, v, m);
+        spot = Select(better, at, spot);
+        nan |= AreUnordered(v, v);
+        at += kWidth;
+      };
+      int64_t i = 0;
+      for (; i + kWidth <= n; i += kWidth) take(LoadF(row + i));
+      if (i < n) take(Select(has, LoadSome(row + i, n - i), start));
+      best[r] = m;
+      spots[r] = FromBits(spot);
+      has_nan[r] = HasAny(nan);
+    }
+    for (int r = count; r < kWidth; ++r) best[r] = spots[r] = VF{};
+    TurnVectors(best);
+    TurnVectors(spots);
+    for (int half = kWidth / 2; half; half /= 2)
+      for (int k = 0; k < half; ++k) {
+        const VI other = is_better(best[k + half], best[k]) |
+                         ((VI)(best[k + half] == best[k]) & (VI)(BitsOf(spots[k + half]) < BitsOf(spots[k])));
+        best[k] = Select(other, best[k + half], best[k]);
+        spots[k] = Select(other, spots[k + half], spots[k]);
+      }
+    StoreSome(values + first, best[0], count);
+    __builtin_memcpy(places + first, spots, static_cast<size_t>(count) * sizeof(uint32_t));
+    for (int r = 0; r < count; ++r)
+      if (has_nan[r]) FirstOfRow<kLargest>(values + first + r, places + first + r, x + (first + r) * row_stride, n);
+  }
+}
+static void FirstRows(bool largest, float* values, uint32_t* places, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  constexpr int64_t kShort = 16 * kWidth;  // of longer rows it is quicker to look for the place afterwards
+  if (n > kShort || rows < 4) {
+    for (int64_t r = 0; r < rows; ++r) {
+      if (largest) FirstOfRow<true>(values + r, places + r, x + r * row_stride, n);
+      else FirstOfRow<false>(values + r, places + r, x + r * row_stride, n);
+    }
+  } else if (largest) {
+    FirstRowsOf<true>(values, places, x, row_stride, rows, n);
+  } else {
+    FirstRowsOf<false>(values, places, x, row_stride, rows, n);
+  }
+}
+
+template <Fold kFold>
+DX_INLINE VF FoldTerm(VF x) {
+  return kFold == Fold::SumOfAbsolutes ? Abs(x) : kFold == Fold::SumOfSquares ? x * x : x;
+}
+template <Fold kFold>
+DX_INLINE VF FoldJoin(VF total, VF term) {
+  return kFold == Fold::Max ? LargerOr(term, total) : kFold == Fold::Min ? SmallerOr(term, total) : total + term;
+}
+// As many rows as a vector has lanes: their partial results are turned, and joined side by side.
+template <Fold kFold>
+DX_INLINE void FoldRowsOf(float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  const VF start = SplatF(kFold == Fold::Max ? -__builtin_inff() : kFold == Fold::Min ? __builtin_inff() : 0.0f);
+  VI has;
+  for (int k = 0; k < kWidth; ++k) has[k] = k < n % kWidth ? -1 : 0;
+  for (int64_t first = 0; first < rows; first += kWidth) {
+    const int count = rows - first < kWidth ? static_cast<int>(rows - first) : kWidth;
+    VF totals[kWidth];
+    for (int r = 0; r < count; ++r) {
+      const float* row = x + (first + r) * row_stride;
+      VF s0 = start, s1 = start, s2 = start, s3 = start;
+      int64_t i = 0;
+      for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
+        s0 = FoldJoin<kFold>(s0, FoldTerm<kFold>(LoadF(row + i)));
+        s1 = FoldJoin<kFold>(s1, FoldTerm<kFold>(LoadF(row + i + kWidth)));
+        s2 = FoldJoin<kFold>(s2, FoldTerm<kFold>(LoadF(row + i + 2 * kWidth)));
+        s3 = FoldJoin<kFold>(s3, FoldTerm<kFold>(LoadF(row + i + 3 * kWidth)));
+      }
+      for (; i + kWidth <= n; i += kWidth) s0 = FoldJoin<kFold>(s0, FoldTerm<kFold>(LoadF(row + i)));
+      if (i < n) s1 = FoldJoin<kFold>(s1, Select(has, FoldTerm<kFold>(LoadSome(row + i, n - i)), start));
+      totals[r] = FoldJoin<kFold>(FoldJoin<kFold>(s0, s1), FoldJoin<kFold>(s2, s3));
+    }
+    for (int r = count; r < kWidth; ++r) totals[r] = start;
+    TurnVectors(totals);
+    for (int half = kWidth / 2; half; half /= 2)
+      for (int k = 0; k < half; ++k) totals[k] = FoldJoin<kFold>(totals[k], totals[k + half]);
+    StoreSome(to + first, totals[0], count);
+  }
+}
+static void FoldRows(Fold fold, float* to, const float* x, int64_t row_stride, int64_t rows, int64_t n) {
+  switch (fold) {
+    case Fold::SumOfAbsolutes: return FoldRowsOf<Fold::SumOfAbsolutes>(to, x, row_stride, rows, n);
+    case Fold::SumOfSquares: return FoldRowsOf<Fold::SumOfSquares>(to, x, row_stride, rows, n);
+    case Fold::Max: return FoldRowsOf<Fold::Max>(to, x, row_stride, rows, n);
+    case Fold::Min: return FoldRowsOf<Fold::Min>(to, x, row_stride, rows, n);
+    default: return FoldRowsOf<Fold::Sum>(to, x, row_stride, rows, n);
+  }
 }
 
 static double ExpSumBlock(float* y, const float* x, float shift, int64_t n) {

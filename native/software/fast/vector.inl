@@ -212,3 +212,24 @@ DX_INLINE float SumOf(VF x) {
   return lanes[0];
 #endif
 }
+// The largest or the smallest of elements of which none is NaN.
+template <bool kLargest>
+DX_INLINE float ExtremeLane(VF x) {
+#if DX_ISA == 2
+  return kLargest ? _mm512_reduce_max_ps((__m512)x) : _mm512_reduce_min_ps((__m512)x);
+#elif DX_ISA == 3
+  return kLargest ? vmaxvq_f32((float32x4_t)x) : vminvq_f32((float32x4_t)x);
+#elif DX_ISA == 1
+  auto join = [](__m128 a, __m128 b) { return kLargest ? _mm_max_ps(a, b) : _mm_min_ps(a, b); };
+  __m128 half = join(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
+  half = join(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(join(half, _mm_shuffle_ps(half, half, 1)));
+#else
+  alignas(64) float lanes[kWidth];
+  StoreF(lanes, x);
+  for (int half = kWidth / 2; half; half /= 2)
+    for (int k = 0; k < half; ++k)
+      if (kLargest ? lanes[k + half] > lanes[k] : lanes[k + half] < lanes[k]) lanes[k] = lanes[k + half];
+  return lanes[0];
+#endif
+}

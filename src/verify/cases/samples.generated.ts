@@ -3,6 +3,7 @@ import type { Sample } from "../../sample.ts";
 import { samples as $activation } from "../../ops/activation.ts";
 import { samples as $attention } from "../../ops/attention.ts";
 import { samples as $compare } from "../../ops/compare.ts";
+import { samples as $distance } from "../../ops/distance.ts";
 import { samples as $division } from "../../ops/division.ts";
 import { samples as $dropout } from "../../ops/dropout.ts";
 import { samples as $elementary } from "../../ops/elementary.ts";
@@ -38,6 +39,7 @@ export const samples = (): readonly Sample[] => [
   ...$activation(),
   ...$attention(),
   ...$compare(),
+  ...$distance(),
   ...$division(),
   ...$dropout(),
   ...$elementary(),
