@@ -25,7 +25,7 @@ export function keep<T extends Disposable>(item: T): T {
 }
 
 /** Runs fn outside all scopes: what it makes is not disposed of by the scope around it. fn may return a promise, as scope()'s. */
-export const outsideScopes = <T>(fn: () => T): T => current.run(null, fn);
+export const outsideScopes = <T>(fn: () => T): T => (current.value === null ? fn() : current.run(null, fn));
 
 function found(value: unknown, into: Set<unknown>): void {
   if (typeof value !== "object" || value === null || into.has(value)) return;

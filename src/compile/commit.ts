@@ -9,6 +9,14 @@ import type { Place } from "./backward.ts";
 import type { Ending } from "./ending.ts";
 import { History } from "./history.ts";
 
+/** What stands for a traced tensor that has no history. */
+function plain(ghost: Tensor, storage: Storage): Tensor {
+  const t = new Tensor(storage, ghost.desc, ghost.offset);
+  t.leafRequiresGrad = ghost.leafRequiresGrad;
+  t.hooks = ghost.hooks;
+  return t;
+}
+
 export function commit(
   name: string,
   ending: Ending,
@@ -17,6 +25,10 @@ export function commit(
   given: readonly Tensor[],
   storages: readonly Storage[],
 ): unknown {
+  if (ending.isPlain && result instanceof Tensor) {
+    const output = ending.outputOf.get(result.storage);
+    if (output !== undefined && result.grad === null) return plain(result, storages[output]!);
+  }
   /** Of what is empty: nothing of it was computed. */
   let empty: Map<Storage, Storage> | null = null;
   const storageOf = (traced: Storage): Storage | undefined => {

@@ -146,12 +146,15 @@ class CompiledFunction {
 
   #run(args: readonly unknown[], isDirect: (t: Tensor) => boolean): unknown {
     const given = new Given(args, isDirect, this.#options.check === false ? "by value" : "any", this.#newest?.likeness);
-    given.tensors.forEach((t, i) => {
+    const { tensors } = given;
+    let isMeta = tensors.length > 0 || defaultDevice().type === "meta";
+    for (let i = 0; i < tensors.length; i++) {
+      const t = tensors[i]!;
       if (t.isDisposed) t.demandLive(this.#name, `argument ${i}`);
-    });
+      if (t.device.type !== "meta") isMeta = false;
+    }
     // Without elements there is no program: shapes and dtypes are what the function itself says.
-    if (given.tensors.length > 0 ? given.tensors.every((t) => t.device.type === "meta") : defaultDevice().type === "meta")
-      return this.#fn(...(args as never[]));
+    if (isMeta) return this.#fn(...(args as never[]));
     demandReal(this.#name, given.tensors);
     const root = this.#rootOf(given, args);
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);
@@ -168,9 +171,11 @@ class CompiledFunction {
     try {
       const standIn = (t: Tensor): Tensor => ghosts.tensors[given.indexOf(t)] ?? t;
       const inner = args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn))) as never[];
-      result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
-      if (result instanceof Promise) this.#refusePromise(result);
-      ending = withTracer(run, () => this.#endingOf(root, run, result));
+      ending = withTracer(run, () => {
+        result = outsideScopes(() => this.#fn(...inner));
+        if (result instanceof Promise) this.#refusePromise(result);
+        return this.#endingOf(root, run, result);
+      });
       ending.leave();
     } catch (error) {
       run.outside.undo(true);

@@ -1,7 +1,7 @@
 /** How a path ends: what the function returns and what it changed outside, and the program that computes both. */
 import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../device.ts";
-import type { Tensor } from "../tensor.ts";
+import { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
 import { tensorsIn, type Ghosts } from "./arguments.ts";
 import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
@@ -107,6 +107,8 @@ export class Ending {
   readonly backwards: readonly Backward[];
   /** Views that outlive the call together with what they are views of, or that are not to be written to. */
   readonly views: ReadonlySet<Tensor>;
+  /** One tensor comes out, without a history, and nothing outside changes but bytes. */
+  readonly isPlain: boolean;
   /** Whether passes through the history run code of the user's. */
   readonly hasCode: boolean;
   /** A program of larger sizes that serves it; null: it has its own; undefined: not known yet. */
@@ -172,6 +174,8 @@ export class Ending {
     this.outputs = [...outputs];
     this.outputOf = new Map(this.outputs.map((s, i) => [s, i]));
     this.outside = new Set(effects.flatMap((e) => (run.isTraced(e.tensor) ? [] : [e.tensor])));
+    const changes = effects.length + this.continuations.length + this.backwards.length + this.views.size + this.#lacks.size;
+    this.isPlain = changes === 0 && returned.length === 1 && outputs.size === 1;
   }
 
   /** Why a returned tensor has no history, though it requires a gradient; null when it has one or needs none. */
@@ -205,7 +209,7 @@ export class Ending {
 
   /** Whether another run of the same path ended alike. */
   matches(result: unknown, effects: readonly Effect[], continuations: readonly Continuation[]): boolean {
-    const returned = tensorsIn(result);
+    const returned = result instanceof Tensor ? [result] : tensorsIn(result);
     return (
       returned.length === this.results.length &&
       returned.every((t, i) => t.ownNode === this.results[i]!.node && isSame(this.results[i]!, t)) &&
