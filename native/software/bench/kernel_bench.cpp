@@ -7,6 +7,7 @@
 // measures one description. Each figure is the best of many short runs, so that other work on the machine disturbs it little;
 // the peak is measured again beside each group of figures.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../../test/describe.h"
@@ -345,6 +347,32 @@ std::vector<Case> Cases() {
   return cases;
 }
 
+// Microseconds until another thread begins its part of a call, after the pool had nothing to do for so long: the median. 0: there is none.
+double HandOver(std::chrono::microseconds rest) {
+  constexpr int kTimes = 200;
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  for (int i = 0; i < kTimes; ++i) {
+    const auto until = Clock::now() + rest;
+    while (Clock::now() < until) {
+    }
+    const auto caller = std::this_thread::get_id();
+    std::atomic<int64_t> begun{0};
+    const auto start = Clock::now();
+    auto passed = [&] { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count(); };
+    fast::ThreadPool::Get().ParallelFor(0, 2, 1, [&](int64_t, int64_t, int) {
+      if (std::this_thread::get_id() != caller) begun.store(passed());
+      else
+        while (!begun.load() && passed() < 5000000) {
+        }
+    });
+    if (const int64_t at = begun.load()) times.push_back(static_cast<double>(at) / 1000);
+  }
+  if (times.empty()) return 0;
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -389,9 +417,11 @@ int main(int argc, char** argv) {
       std::printf("%-28s %10.3f %10s %8s %10.1f\n", c.name.c_str(), seconds * 1e6, "", "", gbytes);
     }
   }
+  const double awake = HandOver(std::chrono::microseconds(5)), asleep = HandOver(std::chrono::milliseconds(2));
   if (json)
-    std::printf("{\"isa\":\"%s\",\"threads\":%d,\"peak_gflops\":%.2f,\"results\":[%s]}\n", fast::IsaName(fast::ActiveIsa()),
-                fast::ThreadPool::Get().size(), peak, rows.c_str());
-  else std::printf("multiply-add peak: %.1f GFLOP/s\n", peak);
+    std::printf("{\"isa\":\"%s\",\"threads\":%d,\"peak_gflops\":%.2f,\"hand_over_us\":{\"awake\":%.2f,\"asleep\":%.2f},\"results\":[%s]}\n",
+                fast::IsaName(fast::ActiveIsa()), fast::ThreadPool::Get().size(), peak, awake, asleep, rows.c_str());
+  else
+    std::printf("multiply-add peak: %.1f GFLOP/s; hand-over to an awake thread %.2f us, to a sleeping one %.1f us\n", peak, awake, asleep);
   return 0;
 }
