@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import * as dx from "../../../src/index.ts";
+import { planRegion } from "../../../src/graph/plan/region.ts";
 import { eachDevice, numbers } from "../../device.ts";
+import { build } from "../build.ts";
 
 /** Losses and the last weights of six steps, so that state, flat gradients and statistics all count. */
 function train(
@@ -38,6 +40,50 @@ function train(
   for (const t of [x, y, ...network.parameters(), ...network.buffers()]) t.dispose();
   return { losses, weights, dispatches };
 }
+
+/** cell += x, and the cell's second half as it was. */
+function accumulating(overwrites: boolean): ReturnType<typeof planRegion> {
+  const { graph, g, input } = build();
+  const [cell, x] = [input(8), input(8)];
+  const half = g.reinterpret(cell, { sizes: [4], byteOffset: 16 });
+  graph.outputs = [g.elementWiseNegate(half)];
+  graph.state = [{ cell: cell.value, value: g.elementWiseAdd(cell, x) }];
+  return planRegion(graph, "test", overwrites);
+}
+
+it("new state is written over the old where the device compiles such graphs, else to scratch and copied", () => {
+  const over = accumulating(true);
+  expect(over.scratch).toBe(0);
+  expect(over.steps).toHaveLength(1);
+  // The program's slots: cell, x, result, scratch. The graph's inputs: half of the cell, the cell, x.
+  expect(over.steps[0]).toMatchObject({
+    inputs: [
+      [0, 16, 16],
+      [0, 0, 32],
+      [1, 0, 32],
+    ],
+    outputs: [
+      [2, 0, 16],
+      [0, 0, 32],
+    ],
+  });
+  expect(over.dispatchables[0]).toMatchObject({
+    overwrites: [
+      [1, 0, 16],
+      [1, 1, 0],
+    ],
+  });
+  const copied = accumulating(false);
+  expect(copied.scratch).toBeGreaterThanOrEqual(32);
+  expect(copied.steps[1]).toEqual({
+    group: 1,
+    copy: [
+      [3, 0, 32],
+      [0, 0, 32],
+    ],
+  });
+  expect(copied.dispatchables[0]).not.toHaveProperty("overwrites");
+});
 
 eachDevice("regions", (device) => {
   it("give the same training whatever is one graph", () => {
