@@ -95,13 +95,27 @@ bool Meet(const SlotRange& a, const SlotRange& b) {
 }
 
 template <typename Desc>
-bool IsOverwrite(const Desc&, size_t, size_t, const StepDesc&) {
+bool IsOverwrite(const Desc&, size_t, size_t) {
   return false;
 }
-bool IsOverwrite(const GraphDesc& graph, size_t output, size_t input, const StepDesc& step) {
-  return std::any_of(graph.overwrites.begin(), graph.overwrites.end(), [&](const GraphDesc::Overwrite& o) {
-    return o.output == output && o.input == input && step.inputs[input].offset == step.outputs[output].offset + o.offset;
-  });
+bool IsOverwrite(const GraphDesc& graph, size_t output, size_t input) {
+  return std::any_of(graph.overwrites.begin(), graph.overwrites.end(),
+                     [&](const GraphDesc::Overwrite& o) { return o.output == output && o.input == input; });
+}
+
+// An output that is not where the graph was compiled to find it.
+template <typename Desc>
+std::string OverwriteFault(const Desc&, const StepDesc&) {
+  return "";
+}
+std::string OverwriteFault(const GraphDesc& graph, const StepDesc& step) {
+  for (const GraphDesc::Overwrite& o : graph.overwrites) {
+    if (o.output >= step.outputs.size() || o.input >= step.inputs.size()) return "an output or input that is overwritten is not there";
+    const SlotRange &from = step.inputs[o.input], &to = step.outputs[o.output];
+    if (from.slot != to.slot || from.offset != to.offset + o.offset)
+      return "output " + std::to_string(o.output) + " does not lie over input " + std::to_string(o.input);
+  }
+  return "";
 }
 
 // An output over an input or over another output gives wrong numbers without an error, but for an operator or a shader in place, and for
@@ -115,7 +129,7 @@ std::string SharedFault(const Desc& desc, const StepDesc& step) {
       if (Meet(step.outputs[i], step.outputs[k])) return name + " lies over output " + std::to_string(k);
     for (size_t k = 0; k < step.inputs.size(); ++k)
       if (Meet(step.outputs[i], step.inputs[k]) && !(in_place && step.outputs[i].offset == step.inputs[k].offset) &&
-          !IsOverwrite(desc, i, k, step))
+          !IsOverwrite(desc, i, k))
         return name + " lies over input " + std::to_string(k);
   }
   return "";
@@ -129,6 +143,7 @@ std::string BindingFault(const DispatchableDesc& dispatchable, const StepDesc& s
         std::string fault = Fault(InputNeeds(desc), step.inputs, "input");
         if (fault.empty()) fault = Fault(OutputNeeds(desc, step.outputs.size()), step.outputs, "output");
         if (fault.empty()) fault = ShaderFault(desc, step);
+        if (fault.empty()) fault = OverwriteFault(desc, step);
         return fault.empty() ? SharedFault(desc, step) : fault;
       },
       dispatchable);

@@ -178,6 +178,19 @@ void Refusals() {
   dml::Address slots[dml::Task::kSlots] = {a, b, out, 0};
   device->Run(*program, slots);
   CHECK_EQ(Get(*device, out, 16)[15], 17.f);
+  // A graph that writes over its input, and one that is bound elsewhere.
+  if (device->context().fuses_graphs) {
+    graph.overwrites = {{0, 0, 0}};
+    dml::ProgramDesc over = AddProgram(16);
+    over.dispatchables[0] = graph;
+    FailureOf(FailureKind::Invalid, [&] { device->CreateProgram(over); });
+    over.steps[0].outputs = {over.steps[0].inputs[0]};
+    dml::Program* sums = device->CreateProgram(over);
+    device->Run(*sums, slots);
+    device->Run(*sums, slots);
+    CHECK_EQ(Get(*device, a, 16)[15], 19.f);
+    graph.overwrites.clear();
+  }
   graph.edges[0].to = 7;
   whole.dispatchables[0] = graph;
   FailureOf(FailureKind::Invalid, [&] { device->CreateProgram(whole); });
