@@ -431,7 +431,6 @@ export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
   sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!)),
-  sample("composed", "gelu by tanh", [real([2, 3, 4])], (x) => gelu(x!, { approximate: "tanh" })),
   sample("composed", "swiglu", [real([2, 3, 4]), real([2, 3, 4])], (x, gate) => swiglu(x!, gate!)),
   sample("composed", "swiglu of float16", [half([2, 33]), half([2, 33])], (x, gate) => swiglu(x!, gate!)),
 ];

@@ -76,6 +76,16 @@ export const RARE: readonly Row[] = [
   ],
   ["nextafter", (a, b) => dx.nextafter(a!, b!).mul(a!), [[3], [3]], 0.3, 1.6],
   ["logcumsumexp", (x) => dx.logcumsumexp(x!, 1), [[2, 3]]],
+  ["cummax", (x) => dx.cummax(x!, 1).values, [[2, 3]]],
+  // Two clouds apart: their differences in float32 are exact enough for finite ones.
+  [
+    "cdist by products",
+    (a, b) => dx.cdist(a!, b!.add(3), { computeMode: "useMmForEuclidDist" }),
+    [
+      [2, 3],
+      [4, 3],
+    ],
+  ],
   ["topk", (x) => dx.topk(x!, 2, 1).values, [[2, 3]]],
   ["binaryCrossEntropy", (x) => dx.binaryCrossEntropy(x!, like(x!, [0, 1, 0.3])), [[3]], 0.25, 0.75],
   ["rmsNorm", (x, w) => dx.rmsNorm(x!, [3], w!, { epsilon: 0.1 }), [[2, 3], [3]]],
