@@ -54,6 +54,40 @@ eachDevice("functions with state", (device) => {
       { collect: true },
     ));
 
+  it("return what cells were beside what they became", async () =>
+    clean(
+      device,
+      () => {
+        for (const n of [5, 64, 5000]) {
+          const [a, b] = [dx.full([n], 1), dx.full([n], 10)];
+          const moved = dx.compile((x: dx.Tensor) => {
+            const old = a.clone();
+            a.copy_(old.mul(2).add(x));
+            return old;
+          }, recorded);
+          const swapped = dx.compile(() => {
+            const [old, other] = [a.clone(), b.clone()];
+            const sum = old.add(other);
+            a.copy_(other);
+            b.copy_(old);
+            return [old, other, sum];
+          }, recorded);
+          const x = dx.ones([n]);
+          const all = (value: number) => Array<number>(n).fill(value);
+          for (let i = 0, [was, beside] = [1, 10]; i < 4; i++, [was, beside] = [beside, 2 * was + 1]) {
+            expect(numbers(moved(x))).toEqual(all(was));
+            const now = 2 * was + 1;
+            expect(numbers(a)).toEqual(all(now));
+            expect(swapped().map(numbers)).toEqual([all(now), all(beside), all(now + beside)]);
+            expect([numbers(a), numbers(b)]).toEqual([all(beside), all(now)]);
+          }
+          moved.dispose();
+          swapped.dispose();
+        }
+      },
+      { collect: true },
+    ));
+
   it("set two cells whose first use is a copy of another group, program after program", async () =>
     clean(
       device,

@@ -39,7 +39,7 @@ type Statement =
   | { readonly do: "copy" | "swap" | "accumulate" | "exchange"; readonly cell: number; readonly other: number }
   | { readonly do: "half"; readonly cell: number; readonly other: number; readonly from: 0 | 1; readonly to: 0 | 1 }
   | { readonly do: "take" | "addArgument"; readonly cell: number; readonly argument: number }
-  | { readonly do: "keep"; readonly cell: number };
+  | { readonly do: "keep" | "replace"; readonly cell: number };
 
 type Result = { readonly of: "cell" | "view" | "argument" | "value" | "sum"; readonly index: number };
 
@@ -65,7 +65,7 @@ function cell(random: Chance, length: number): Cell {
 
 function statement(random: Chance, cells: number, inputs: number): Statement {
   const [cell, other] = [random(cells), random(cells)];
-  switch (random(16)) {
+  switch (random(18)) {
     case 0:
     case 1:
     case 2:
@@ -94,7 +94,7 @@ function statement(random: Chance, cells: number, inputs: number): Statement {
     case 14:
       return random(2) ? { do: "fillPart", cell, value: random(MOST) } : { do: "clamp", cell };
     default:
-      return random(3) ? { do: "keep", cell } : { do: "negate", cell };
+      return { do: (["keep", "keep", "negate", "replace", "replace"] as const)[random(5)]!, cell };
   }
 }
 
@@ -104,7 +104,7 @@ export function programOf(seed: number): Program {
   const cells = Array.from({ length: 1 + random(4) }, () => cell(random, length));
   const inputs = Array.from({ length: 1 + random(2) }, () => cell(random, length));
   const body = Array.from({ length: 1 + random(7) }, () => statement(random, cells.length, inputs.length));
-  const of = ["cell", "view", "argument", "value", "sum"] as const;
+  const of = ["cell", "view", "argument", "value", "value", "value", "sum"] as const;
   const results = Array.from({ length: random(4) }, () => ({ of: of[random(of.length)]!, index: random(8) }));
   const regions = ([undefined, "whole", "head", "none"] as const)[random(4)];
   return { seed, cells, arguments: inputs, body, results, regions, touched: random(1 << CALLS), read: random(1 << CALLS) };
@@ -195,6 +195,12 @@ function perform(s: Statement, cells: readonly dx.Tensor[], inputs: readonly dx.
     case "keep":
       values.push(limited(x.add(1)));
       break;
+    case "replace": {
+      const old = x.clone();
+      values.push(old);
+      x.copy_(limited(old.add(1)));
+      break;
+    }
     default:
       s satisfies never;
   }

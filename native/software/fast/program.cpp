@@ -314,8 +314,13 @@ bool ProgramKernel::MayOverwrite(size_t input, size_t output) const {
     for (const Operand& from : loads_) {
       if (from.slot != static_cast<int>(input)) continue;
       if (from.access != Access::Contiguous || to.access != Access::Contiguous || from.bytes != to.bytes) return false;
-      // A block that is a copy, or is stored when all has run, keeps what was loaded.
-      if (!from.direct || !to.direct) continue;
+      // A block that is a copy keeps what was loaded.
+      if (!from.direct) continue;
+      // What another output shows as it was loaded is read when all has run, and after other outputs are stored.
+      for (const Operand& other : stores_)
+        if (&other != &to && other.reg == from.reg) return false;
+      // A block that is stored when all has run is written last.
+      if (!to.direct) continue;
       bool written = false;
       for (const MicroOp& op : ops_) {
         if (written && (op.a == from.reg || op.b == from.reg || op.c == from.reg)) return false;
