@@ -65,7 +65,7 @@ void Overwrites(Suite& suite) {
   std::mt19937 random(suite.seed);
   size_t over = 0, apart = 0, joined = 0;
   for (unsigned round = 0; round < suite.rounds; ++round) {
-    const RandomGraph made = MakeRandomGraph(random, 1 + round % 14);
+    const RandomGraph made = MakeRandomGraph(random, 1 + round % 14, round % 2 == 1);
     Graph graph = made.graph;
     graph.overwrites = ChooseOverwrites(random, graph);
     if (round % 3 == 0) software::LayOut(&graph);

@@ -27,17 +27,15 @@ class GraphMaker {
  public:
   GraphMaker(std::mt19937& random, RandomGraph* made) : random_(random), made_(*made), graph_(made->graph) {}
 
-  void Make(unsigned nodes) {
+  void Make(unsigned nodes, bool shows_inputs) {
     AddInput({Up(1, 3), Up(1, 6), Up(1, 24)}, false);
+    if (shows_inputs) Show(known_[0]);
     while (graph_.nodes.size() < nodes) AddNode();
     // Whatever nobody reads is an output, and a few of those that somebody reads.
     for (Known& known : known_) {
-      const bool written = graph_.values[static_cast<size_t>(known.value)].graph_input < 0 &&
-                           graph_.values[static_cast<size_t>(known.value)].constant.empty();
-      if (written && (!read_[static_cast<size_t>(known.value)] || Up(0, 5) == 0)) {
-        graph_.values[static_cast<size_t>(known.value)].graph_outputs.push_back(static_cast<int>(graph_.output_count++));
-        made_.outputs.push_back(known.tensor);
-      }
+      const GraphValue& value = graph_.values[static_cast<size_t>(known.value)];
+      const bool written = value.graph_input < 0 && value.constant.empty() && value.graph_outputs.empty();
+      if (written && (!read_[static_cast<size_t>(known.value)] || Up(0, 5) == 0)) AddOutput(known);
     }
   }
 
@@ -235,6 +233,19 @@ class GraphMaker {
     }
   }
 
+  // As it is, for others to read and as an output. known is a copy, since a value is added.
+  void Show(Known known) {
+    OperatorDesc desc = Parse("ELEMENT_WISE_IDENTITY");
+    Set(desc, "InputTensor", known.tensor);
+    Set(desc, "OutputTensor", known.tensor);
+    Finish(std::move(desc), {known.value});
+    AddOutput(known_.back());
+  }
+  void AddOutput(const Known& known) {
+    graph_.values[static_cast<size_t>(known.value)].graph_outputs.push_back(static_cast<int>(graph_.output_count++));
+    made_.outputs.push_back(known.tensor);
+  }
+
   // Values behind each other, as a flat one: what follows it may read any of them.
   void AddJoin() {
     std::vector<Known> parts;
@@ -373,9 +384,9 @@ class GraphMaker {
 
 }  // namespace
 
-RandomGraph MakeRandomGraph(std::mt19937& random, unsigned nodes) {
+RandomGraph MakeRandomGraph(std::mt19937& random, unsigned nodes, bool shows_inputs) {
   RandomGraph made;
-  GraphMaker(random, &made).Make(nodes);
+  GraphMaker(random, &made).Make(nodes, shows_inputs);
   return made;
 }
 

@@ -14,6 +14,7 @@ struct RandomGraph {
   std::vector<schema::TensorDesc> outputs;  // of each graph output, as its writer described it
 };
 
-RandomGraph MakeRandomGraph(std::mt19937& random, unsigned nodes);
+// shows_inputs: some inputs are outputs as well.
+RandomGraph MakeRandomGraph(std::mt19937& random, unsigned nodes, bool shows_inputs = false);
 
 }  // namespace dxtensor::test
