@@ -11,8 +11,8 @@ namespace dxtensor::software {
 // DXGI_ERROR_UNSUPPORTED when no kernel executes it.
 HRESULT CompileOne(const schema::OperatorDesc& desc, Held<Program>* program);
 
-// E_INVALIDARG for a graph that breaks a rule; DXGI_ERROR_UNSUPPORTED when a node has no kernel. overwrites: outputs that will be bound to the
-// bytes of inputs, which then have to be.
+// E_INVALIDARG for a graph that breaks a rule; DXGI_ERROR_UNSUPPORTED when a node has no kernel. overwrites: outputs that will be bound to
+// the bytes of inputs, which then have to be.
 HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, std::vector<Overwrite> overwrites, Held<Program>* program);
 
 // A graph as it was given, checked and put in order. *slots: what is to be bound to its inputs. In graph_reader.cpp.

@@ -136,8 +136,8 @@ DX_INLINE void FirstRowsOf(float* values, uint32_t* places, const float* x, int6
     TurnVectors(spots);
     for (int half = kWidth / 2; half; half /= 2)
       for (int k = 0; k < half; ++k) {
-        const VI other = is_better(best[k + half], best[k]) |
-                         ((VI)(best[k + half] == best[k]) & (VI)(BitsOf(spots[k + half]) < BitsOf(spots[k])));
+        const VI other =
+            is_better(best[k + half], best[k]) | ((VI)(best[k + half] == best[k]) & (VI)(BitsOf(spots[k + half]) < BitsOf(spots[k])));
         best[k] = Select(other, best[k + half], best[k]);
         spots[k] = Select(other, spots[k + half], spots[k]);
       }
