@@ -121,6 +121,24 @@ class ReduceKernel final : public Kernel {
       }
     });
   }
+  // Of a line whose runs lie equally far apart.
+  double OfRuns(const float* from) const {
+    alignas(64) float folds[kRowsAtOnce];
+    double value = First();
+    for (int64_t run = 0, step = lines_.run_step(0); run < lines_.runs(); run += kRowsAtOnce) {
+      const int64_t n = std::min(kRowsAtOnce, lines_.runs() - run);
+      Table().fold_rows(function_.fold, folds, from + run * step, step, n, lines_.run_length());
+      value = Join(value, Joined(folds, n));
+    }
+    return value;
+  }
+  // What several folds are together.
+  double Joined(const float* folds, int64_t n) const {
+    const IsaTable& table = Table();
+    if (function_.fold == Fold::Max) return static_cast<double>(table.max(folds, n));
+    if (function_.fold == Fold::Min) return static_cast<double>(table.min(folds, n));
+    return table.sum(folds, n);
+  }
   // Rows that lie equally far apart: lines of one run, or the runs of a line.
   void RunRows(const KernelArguments& a) const {
     const auto* base = reinterpret_cast<const float*>(a.inputs[0]);
@@ -138,13 +156,7 @@ class ReduceKernel final : public Kernel {
           line += n;
           continue;
         }
-        double value = First();
-        for (int64_t run = 0; run < runs; run += kRowsAtOnce) {
-          const int64_t n = std::min(kRowsAtOnce, runs - run), step = lines_.run_step(0);
-          Table().fold_rows(function_.fold, folds, base + start[0] + run * step, step, n, length);
-          for (int64_t i = 0; i < n; ++i) value = Join(value, static_cast<double>(folds[i]));
-        }
-        out_.Write(a.outputs[0], start[1], Finished(value));
+        out_.Write(a.outputs[0], start[1], Finished(OfRuns(base + start[0])));
         ++line;
       }
     });
