@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "fast/thread_pool.h"
+#include "overwrites.h"
 #include "prepared_inputs.h"
 
 namespace dxtensor::software {
@@ -130,10 +131,8 @@ bool Meet(const Access& a, const Access& b) { return a.begin < b.end && b.begin 
 
 // DirectML lets one operator write over an input when both are the same bytes, read and written in the same order.
 bool MayRunInPlace(const Program& program, size_t input, size_t output, const Access& in, const Access& out) {
-  if (!program.in_place || in.begin != out.begin || in.end != out.end) return false;
-  const schema::TensorDesc &a = program.inputs[input].tensor, &b = program.outputs[output].tensor;
-  return a.rank == b.rank && a.sizes == b.sizes && a.strides == b.strides &&
-         schema::BitsPerElement(a.data_type) == schema::BitsPerElement(b.data_type);
+  return program.in_place && in.begin == out.begin && in.end == out.end &&
+         LieAlike(program.inputs[input].tensor, program.outputs[output].tensor);
 }
 
 // Whether the program was compiled to find them so.

@@ -37,11 +37,6 @@ Range RangeOf(const Graph& graph, const GraphOperand& operand) {
   return {operand.offset, operand.offset + (operand.size ? std::min(operand.size, rest) : rest)};
 }
 
-bool SameLayout(const schema::TensorDesc& a, const schema::TensorDesc& b) {
-  return a.rank == b.rank && a.sizes == b.sizes && a.strides == b.strides &&
-         schema::BitsPerElement(a.data_type) == schema::BitsPerElement(b.data_type);
-}
-
 // Whether the step may write over what it reads, when both are the same bytes.
 bool MayOverwrite(const Graph& graph, const GraphStep& step, size_t input, size_t output) {
   if (step.kernel->MayOverwrite(input, output)) return true;
@@ -49,8 +44,7 @@ bool MayOverwrite(const Graph& graph, const GraphStep& step, size_t input, size_
   const schema::OperatorDesc& desc = graph.nodes[static_cast<size_t>(step.nodes[0])].desc;
   if (!desc.schema->supports_in_place) return false;
   const auto inputs = desc.Inputs(), outputs = desc.Outputs();
-  return input < inputs.size() && output < outputs.size() && inputs[input] && outputs[output] &&
-         SameLayout(*inputs[input], *outputs[output]);
+  return input < inputs.size() && output < outputs.size() && inputs[input] && outputs[output] && LieAlike(*inputs[input], *outputs[output]);
 }
 
 bool IsCopy(const GraphStep& step) { return dynamic_cast<const CopyKernel*>(step.kernel.get()) != nullptr; }
@@ -205,6 +199,11 @@ bool IsInPlace(const Graph& graph, const std::vector<GraphStep>& steps, int valu
 }
 
 }  // namespace
+
+bool LieAlike(const schema::TensorDesc& a, const schema::TensorDesc& b) {
+  return a.rank == b.rank && a.sizes == b.sizes && a.strides == b.strides &&
+         schema::BitsPerElement(a.data_type) == schema::BitsPerElement(b.data_type);
+}
 
 std::unique_ptr<Kernel> MakeCopyKernel(uint64_t size) { return std::make_unique<CopyKernel>(size); }
 

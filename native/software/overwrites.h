@@ -16,6 +16,9 @@ void JoinInPlace(const Graph& graph, std::vector<GraphStep>* steps);
 // copies; drops copies of bytes onto themselves.
 void SettleOverwrites(Graph* graph, std::vector<GraphStep>* steps);
 
+// Whether an operator that can run in place may write the one over the other: elements of one width at the same places.
+bool LieAlike(const schema::TensorDesc& a, const schema::TensorDesc& b);
+
 // One that copies so many bytes.
 std::unique_ptr<Kernel> MakeCopyKernel(uint64_t size);
 

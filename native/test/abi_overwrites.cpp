@@ -40,6 +40,17 @@ void Execute(Gpu& gpu, IDMLCompiledOperator* compiled, Floats& memory, const std
   }
   memory.RecordReadback();
   gpu.Finish();
+  CHECK_OK(gpu.dml()->GetDeviceRemovedReason());
+}
+
+// (a + b) + b
+void AddTwice(GraphBuilder& graph) {
+  const UINT add = graph.Node(kAdd), second = graph.Node(kAdd);
+  graph.Input(0, add, 0);
+  graph.Input(1, add, 1);
+  graph.Link(add, 0, second, 0);
+  graph.Input(1, second, 1);
+  graph.Output(second, 0, 0);
 }
 
 }  // namespace
@@ -61,7 +72,6 @@ TEST(overwrites_state) {
   memory.Set(0, 1, 1);
   memory.Set(1, 10, 0.5f);
   Execute(gpu, compiled.get(), memory, {memory.At(0), memory.At(1)}, {memory.At(0), memory.At(2)}, 3);
-  CHECK_OK(gpu.dml()->GetDeviceRemovedReason());
   memory.Expect(0, 31, 2.5f);
   memory.Expect(1, 10, 0.5f);
   memory.Expect(2, 21, 2);
@@ -84,7 +94,6 @@ TEST(overwrites_that_cross) {
     memory.Set(0, 1, 1);
     memory.Set(1, 10, 0.5f);
     Execute(gpu, compiled.get(), memory, {memory.At(0), memory.At(1)}, {memory.At(0), memory.At(1)}, times);
-    CHECK_OK(gpu.dml()->GetDeviceRemovedReason());
     memory.Expect(times % 2, 1, 1);
     memory.Expect(1 - times % 2, 10, 0.5f);
   }
@@ -111,7 +120,6 @@ TEST(overwrites_of_joined_pieces) {
   DML_BUFFER_BINDING whole = memory.At(0);
   whole.SizeInBytes = 512;
   Execute(gpu, compiled.get(), memory, {memory.At(1), memory.At(2)}, {whole}, 3);
-  CHECK_OK(gpu.dml()->GetDeviceRemovedReason());
   memory.Expect(0, 21, 2);
   memory.Expect(1, 31, 2.5f);
 }
@@ -120,12 +128,7 @@ TEST(overwrites_refused) {
   SoftwareOnly(suite);
   Gpu& gpu = suite.gpu();
   GraphBuilder graph(gpu);
-  const UINT add = graph.Node(kAdd), second = graph.Node(kAdd);
-  graph.Input(0, add, 0);
-  graph.Input(1, add, 1);
-  graph.Link(add, 0, second, 0);
-  graph.Input(1, second, 1);
-  graph.Output(second, 0, 0);
+  AddTwice(graph);
   Ref<IDMLCompiledOperator> compiled;
   CHECK_HR(graph.CompileOver({{1, 0, 0}}, compiled), E_INVALIDARG);
   CHECK_HR(graph.CompileOver({{0, 2, 0}}, compiled), E_INVALIDARG);
@@ -140,12 +143,7 @@ TEST_LAST(overwrites_bound_elsewhere) {
   for (const std::vector<DxtensorOverwrite>& overwrites : {std::vector<DxtensorOverwrite>{{0, 0, 0}}, std::vector<DxtensorOverwrite>{}}) {
     Gpu gpu(suite.runtime());
     GraphBuilder graph(gpu);
-    const UINT add = graph.Node(kAdd), second = graph.Node(kAdd);
-    graph.Input(0, add, 0);
-    graph.Input(1, add, 1);
-    graph.Link(add, 0, second, 0);
-    graph.Input(1, second, 1);
-    graph.Output(second, 0, 0);
+    AddTwice(graph);
     Ref<IDMLCompiledOperator> compiled;
     CHECK_OK(graph.CompileOver(overwrites, compiled));
     Floats memory(gpu, 3);

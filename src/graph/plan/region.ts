@@ -25,11 +25,12 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
     const place: BindingRange = [slots.inputs.get(cell)!, 0, cell.sizeInBytes];
     let range = results.find((r) => r.value === value.value)?.range;
     if (range === undefined) {
-      const isOver = overwrites && cell.sizeInBytes <= MOST_OFFSET;
-      range = isOver ? place : [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
-      const output = results.push({ value: value.value, range }) - 1;
-      if (isOver) over.push({ output, cell });
-      if (isOver) continue;
+      if (overwrites && cell.sizeInBytes <= MOST_OFFSET) {
+        over.push({ output: results.push({ value: value.value, range: place }) - 1, cell });
+        continue;
+      }
+      range = [slots.scratch, arena.take(value.value.sizeInBytes), value.value.sizeInBytes];
+      results.push({ value: value.value, range });
     }
     copies.push({ group: 1, copy: [range, place] });
   }
