@@ -187,6 +187,19 @@ class NamedObject : public ComObject<I, Also...> {
   PrivateData private_data_;
 };
 
+// A further interface of an object, which answers for it and has its counts. The object's QueryOther hands it out.
+template <class I, class Owner>
+class SecondInterface : public I {
+ public:
+  explicit SecondInterface(Owner* owner) : owner_(owner) {}
+  HRESULT STDMETHODCALLTYPE QueryInterface(REFIID iid, void** out) override { return owner_->QueryInterface(iid, out); }
+  ULONG STDMETHODCALLTYPE AddRef() override { return owner_->AddRef(); }
+  ULONG STDMETHODCALLTYPE Release() override { return owner_->Release(); }
+
+ protected:
+  Owner* const owner_;
+};
+
 // Runs what may throw; HRESULT of its failure.
 template <class Function>
 HRESULT Guard(Function function) noexcept {

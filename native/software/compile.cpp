@@ -187,9 +187,7 @@ HRESULT CompileGraph(const DML_GRAPH_DESC& desc, uint32_t feature_level, std::ve
   };
   auto place = [&](const GraphOperand& operand) {
     Operand whole = start_of(operand);
-    if (operand.value < 0) return whole;
-    const uint64_t rest = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
-    whole.size = operand.size ? std::min(operand.size, rest) : rest;
+    if (operand.value >= 0) whole.size = SizeOf(graph, operand);
     return whole;
   };
   for (size_t s = 0; s < steps.size(); ++s) {

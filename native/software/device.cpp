@@ -95,7 +95,7 @@ HRESULT Device::GetPrivateData(REFGUID guid, UINT* size, void* data) {
 
 HRESULT Device::Control::InjectFault(UINT fault) {
   if (fault != kFaultRemoveDevice && fault != kFaultOutOfMemory && fault != kFaultHang) return E_INVALIDARG;
-  device_->faults_.fetch_or(1u << fault);
+  owner_->faults_.fetch_or(1u << fault);
   return S_OK;
 }
 

@@ -143,18 +143,11 @@ class Device final : public NamedObject<ID3D12Device5, const IUnknown, ID3D12Obj
   CheckDriverMatchingIdentifier(D3D12_SERIALIZED_DATA_TYPE, const D3D12_SERIALIZED_DATA_DRIVER_MATCHING_IDENTIFIER*) override;
 
  private:
-  // The second interface of the device; shares its counts.
-  class Control final : public IDxtensorSoftware {
+  class Control final : public SecondInterface<IDxtensorSoftware, Device> {
    public:
-    explicit Control(Device* device) : device_(device) {}
-    HRESULT STDMETHODCALLTYPE QueryInterface(REFIID iid, void** out) override { return device_->QueryInterface(iid, out); }
-    ULONG STDMETHODCALLTYPE AddRef() override { return device_->AddRef(); }
-    ULONG STDMETHODCALLTYPE Release() override { return device_->Release(); }
+    using SecondInterface::SecondInterface;
     HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) override;
     UINT STDMETHODCALLTYPE Traits() override { return kTraitFusesGraphs; }
-
-   private:
-    Device* device_;
   };
   static constexpr size_t kMaxQueues = 256;
 

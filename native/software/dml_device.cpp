@@ -145,13 +145,13 @@ HRESULT DmlDevice::CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS 
 HRESULT DmlDevice::Graphs::CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS flags, const DxtensorOverwrite* overwrites,
                                         UINT count, REFIID iid, void** out) {
   if (!desc || (static_cast<UINT>(flags) & ~kAllExecutionFlags) || (count && !overwrites)) return E_INVALIDARG;
-  return device_->Make(out, [&]() -> HRESULT {
+  return owner_->Make(out, [&]() -> HRESULT {
     std::vector<Overwrite> over;
     for (UINT i = 0; i < count; ++i) over.push_back({overwrites[i].Output, overwrites[i].Input, overwrites[i].Offset});
     Held<Program> program;
-    HRESULT compiled = dxtensor::software::CompileGraph(*desc, device_->parent_->profile().feature_level, std::move(over), &program);
+    HRESULT compiled = dxtensor::software::CompileGraph(*desc, owner_->parent_->profile().feature_level, std::move(over), &program);
     if (FAILED(compiled)) return compiled;
-    return Deliver(new CompiledOperator(device_, std::move(program)), iid, out);
+    return Deliver(new CompiledOperator(owner_, std::move(program)), iid, out);
   });
 }
 

@@ -34,18 +34,11 @@ class DmlDevice final : public NamedObject<IDMLDevice1, IUnknown, IDMLObject, ID
   HRESULT STDMETHODCALLTYPE CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS flags, REFIID iid, void** out) override;
 
  private:
-  // The second interface of the device; shares its counts.
-  class Graphs final : public IDxtensorGraphs {
+  class Graphs final : public SecondInterface<IDxtensorGraphs, DmlDevice> {
    public:
-    explicit Graphs(DmlDevice* device) : device_(device) {}
-    HRESULT STDMETHODCALLTYPE QueryInterface(REFIID iid, void** out) override { return device_->QueryInterface(iid, out); }
-    ULONG STDMETHODCALLTYPE AddRef() override { return device_->AddRef(); }
-    ULONG STDMETHODCALLTYPE Release() override { return device_->Release(); }
+    using SecondInterface::SecondInterface;
     HRESULT STDMETHODCALLTYPE CompileGraph(const DML_GRAPH_DESC* desc, DML_EXECUTION_FLAGS flags, const DxtensorOverwrite* overwrites,
                                            UINT count, REFIID iid, void** out) override;
-
-   private:
-    DmlDevice* device_;
   };
 
   explicit DmlDevice(Device* parent) : parent_(parent), graphs_(this) {}

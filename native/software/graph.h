@@ -52,6 +52,12 @@ struct GraphStep {
   std::vector<int> nodes;  // that it computes
 };
 
+// Bytes of its value that the operand reaches over.
+inline uint64_t SizeOf(const Graph& graph, const GraphOperand& operand) {
+  const uint64_t rest = graph.values[static_cast<size_t>(operand.value)].size_in_bytes - operand.offset;
+  return operand.size && operand.size < rest ? operand.size : rest;
+}
+
 // Lets values between convolutions have their channels side by side. In fast/channels_last.cpp.
 void LayOut(Graph* graph);
 

@@ -32,10 +32,7 @@ struct Range {
 
 const GraphValue& ValueOf(const Graph& graph, const GraphOperand& operand) { return graph.values[static_cast<size_t>(operand.value)]; }
 
-Range RangeOf(const Graph& graph, const GraphOperand& operand) {
-  const uint64_t rest = ValueOf(graph, operand).size_in_bytes - operand.offset;
-  return {operand.offset, operand.offset + (operand.size ? std::min(operand.size, rest) : rest)};
-}
+Range RangeOf(const Graph& graph, const GraphOperand& operand) { return {operand.offset, operand.offset + SizeOf(graph, operand)}; }
 
 // Whether the step may write over what it reads, when both are the same bytes.
 bool MayOverwrite(const Graph& graph, const GraphStep& step, size_t input, size_t output) {
@@ -147,7 +144,7 @@ class Joiner {
     while (operand->value >= 0) {
       const GraphOperand& whole = inside_[static_cast<size_t>(operand->value)];
       if (whole.value < 0) return;
-      if (!operand->size) operand->size = ValueOf(graph_, *operand).size_in_bytes - operand->offset;
+      operand->size = SizeOf(graph_, *operand);
       operand->value = whole.value;
       operand->offset += whole.offset;
     }
