@@ -9,9 +9,8 @@ import type { Place } from "./backward.ts";
 import type { Ending } from "./ending.ts";
 import { History } from "./history.ts";
 
-/** What stands for a traced tensor that has no history. */
-function plain(ghost: Tensor, storage: Storage): Tensor {
-  const t = new Tensor(storage, ghost.desc, ghost.offset);
+/** t, with what the function set of the traced tensor that it stands for. */
+function marked(t: Tensor, ghost: Tensor): Tensor {
   t.leafRequiresGrad = ghost.leafRequiresGrad;
   t.hooks = ghost.hooks;
   return t;
@@ -27,7 +26,7 @@ export function commit(
 ): unknown {
   if (ending.isPlain && result instanceof Tensor) {
     const output = ending.outputOf.get(result.storage);
-    if (output !== undefined && result.grad === null) return plain(result, storages[output]!);
+    if (output !== undefined && result.grad === null) return marked(new Tensor(storages[output]!, result.desc, result.offset), result);
   }
   /** Of what is empty: nothing of it was computed. */
   let empty: Map<Storage, Storage> | null = null;
@@ -58,10 +57,8 @@ export function commit(
     if (!ending.isTraced(ghost)) return ghost;
     let t = made.get(ghost);
     if (t === undefined) {
-      t = placed(ghost);
+      t = marked(placed(ghost), ghost);
       made.set(ghost, t);
-      t.leafRequiresGrad = ghost.leafRequiresGrad;
-      t.hooks = ghost.hooks;
       if (ending.views.has(ghost)) t.viewOf = ghost.viewOf!.of(real(ghost.viewOf!.base));
       if (ghost.grad !== null) t.grad = keep(real(ghost.grad));
     }

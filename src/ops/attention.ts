@@ -19,7 +19,7 @@ import { arange } from "./ranges.ts";
 import { sum } from "./reduce.ts";
 import { emitSoftmax, softmax } from "./softmax.ts";
 import { detach } from "./state.ts";
-import { alongAxis, BOOL, cast, constant, cut, demandFloat, sequence, sumTo } from "./support.ts";
+import { alongAxis, BOOL, cast, constant, cut, demandFloat, sequence, sumTo, turned } from "./support.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
@@ -58,15 +58,12 @@ const attentionOp: Definition<Attention> = define<Attention>({
   lower: (g, [q, k, v, mask], { scale, causal, block }, [out]) => {
     const batch = out!.shape.slice(0, -2);
     const [length, keys] = [out!.shape.at(-2)!, k!.sizes.at(-2)!];
-    const turned = g.transpose(
-      k!,
-      k!.sizes.map((_, i, all) => (i < all.length - 2 ? i : 2 * all.length - 3 - i)),
-    );
+    const across = turned(g, k!);
     const parts: Expr[] = [];
     for (let start = 0; start < length; start += block) {
       const count = Math.min(block, length - start);
       const sizes = [...batch, count, keys];
-      const product = emitGemm(g, rows(g, q!, start, count), turned, null, batch, { alpha: scale, beta: 0 });
+      const product = emitGemm(g, rows(g, q!, start, count), across, null, batch, { alpha: scale, beta: 0 });
       let scores = g.reinterpret(cast(g, product, "float32"), { sizes });
       if (mask !== undefined) {
         const spread = g.expand(mask, [...batch, length, keys]);

@@ -20,7 +20,7 @@ import { emitGemm, matmul } from "./matmul.ts";
 import { movedim, transpose, unsqueeze } from "./movement.ts";
 import { emitReduce, sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { norm } from "./statistics.ts";
-import { constant, demandFloat, sumTo } from "./support.ts";
+import { constant, demandFloat, sumTo, turned } from "./support.ts";
 import { abs, square, sqrt } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 import { half, real, sample, type Sample } from "../sample.ts";
@@ -38,14 +38,9 @@ const euclideanOp: Definition<undefined> = define({
   infer: ([a, b]) => [{ shape: pairedRows(a!.shape, b!.shape), dtype: a!.dtype }],
   lower: (g, [a, b], _, [out]) => {
     const { shape } = out!;
-    const turned = (x: Expr): Expr =>
-      g.transpose(
-        x,
-        [...x.sizes.keys()].map((i) => (i < x.sizes.length - 2 ? i : 2 * x.sizes.length - 3 - i)),
-      );
     const squares = (x: Expr): Expr => emitReduce(g, x, "SUM_SQUARE", [x.sizes.length - 1]);
-    const lengths = g.elementWiseAdd(g.expand(squares(a!), shape), g.expand(turned(squares(b!)), shape));
-    const products = emitGemm(g, a!, turned(b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
+    const lengths = g.elementWiseAdd(g.expand(squares(a!), shape), g.expand(turned(g, squares(b!)), shape));
+    const products = emitGemm(g, a!, turned(g, b!), null, shape.slice(0, -2), { alpha: -2, beta: 0 });
     const total = g.elementWiseAdd(lengths, g.reinterpret(products, { sizes: shape }));
     return [g.elementWiseSqrt(extremeOf(g, "max", total, constant(g, total.dtype, 0, shape)))];
   },

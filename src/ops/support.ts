@@ -118,6 +118,12 @@ export function sequence(
 export const alongAxis = (g: GraphBuilder, line: Expr, sizes: readonly number[], axis: number): Expr =>
   g.reinterpret(line, { sizes, strides: sizes.map((_, i) => (i === axis ? 1 : 0)) });
 
+/** The same elements with the last two axes exchanged. */
+export const turned = (g: GraphBuilder, x: Expr): Expr => {
+  const order = [...x.sizes.keys()];
+  return g.transpose(x, [...order.slice(0, -2), ...order.slice(-2).toReversed()]);
+};
+
 /** Part of an expression along an axis: packed, unless it is the whole. */
 export function cut(g: GraphBuilder, x: Expr, axis: number, start: number, length: number): Expr {
   if (start === 0 && length === x.sizes[axis]) return x;
