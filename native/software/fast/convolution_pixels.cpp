@@ -231,6 +231,8 @@ void Pixels::PlanTasks() {
   }
   blocks_ = DivideUp(all, block_);
   panel_blocks_ = DivideUp(panels_, panel_block_);
+  // A thread's tasks lie side by side: it reads what it wrote in the layer before where it has the same pixels in both.
+  pixels_first_ = panel_floats * panels_ <= kPanelFloats;
 }
 
 int64_t Pixels::PanelWidth(int64_t panel) const { return std::min(width_, RoundUp(rows_ - panel * width_, Table().width)); }

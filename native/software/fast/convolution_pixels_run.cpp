@@ -62,10 +62,12 @@ void Pixels::Finish(const ConvolutionShape& shape, const KernelArguments& argume
 void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& arguments, const Room& room, int64_t first_image,
                      int64_t task) const {
   const PixelTiles& kernels = Table().pixel_tiles;
-  const int64_t group = task / blocks_ / panel_blocks_;
-  const int64_t first_panel = task / blocks_ % panel_blocks_ * panel_block_, last_panel = std::min(panels_, first_panel + panel_block_);
+  const int64_t group = task / (blocks_ * panel_blocks_), place = task % (blocks_ * panel_blocks_);
+  const int64_t block = pixels_first_ ? place / panel_blocks_ : place % blocks_;
+  const int64_t first_panel = (pixels_first_ ? place % panel_blocks_ : place / blocks_) * panel_block_;
+  const int64_t last_panel = std::min(panels_, first_panel + panel_block_);
   const int64_t images = std::min(images_at_once_, images_ - first_image), all = images * y_.count * tiles_;
-  const int64_t first = task % blocks_ * block_, last = std::min(all, first + block_);
+  const int64_t first = block * block_, last = std::min(all, first + block_);
   const bool ends_here = !turns_output_ && shape.limits;
   const Limits limits = ends_here ? shape.LimitsIn(arguments) : Limits();
   const int64_t taps = static_cast<int64_t>(y_.taps.size() * x_.taps.size());
@@ -86,7 +88,8 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
   t.holds = ends_here && limits.Holds();
   t.added_step = out_step_;
   // Calls run(pixels, first, to) for each tile of the task, with `t` as far as it does not depend on panels: `first` is the tile's first
-  // pixel, `to` its place in the output.
+  // pixel, `to` its place in the output. What ends here is run by all tiles side by side that have as many pixels, but not by channel.
+  const bool runs_many = ends_here && !by_channel_;
   auto each_tile = [&](int64_t tap_floats, auto&& run) {
     int64_t at = first, line = first / tiles_ % y_.count, image = first / tiles_ / y_.count;
     size_t p = 0;
@@ -98,11 +101,13 @@ void Pixels::RunTask(const ConvolutionShape& shape, const KernelArguments& argum
       const float* of_line = in + image * in_image + (copies_input_ ? 0 : group * channels_);
       const int64_t out_line = out_start_ + (first_image + image) * shape.out_image + line * y_.out_stride;
       const int64_t stop = std::min(part.tiles, tile + last - at);
-      for (int64_t from = FirstOf(part, tile); tile < stop; ++tile, ++at) {
-        const int64_t pixels = part.count / part.tiles + (tile < part.count % part.tiles);
+      const int64_t least = part.count / part.tiles, wider = std::min(stop, part.count % part.tiles);  // these tiles have one pixel more
+      for (int64_t from = FirstOf(part, tile); tile < stop; tile += t.tiles, at += t.tiles) {
+        const int64_t pixels = least + (tile < wider);
+        t.tiles = runs_many ? (tile < wider ? wider : stop) - tile : 1;
         t.in = of_line + from * in_pixel;
         run(pixels, from, out_line + from * out_step_);
-        from += pixels;
+        from += pixels * t.tiles;
       }
       tile = 0;
       if (++p < parts_.size()) continue;

@@ -79,6 +79,7 @@ struct TileEnd {
 struct PixelTile {
   const float* in;  // of the first pixel; the next one's lies in_step further
   int64_t in_step;
+  int64_t tiles = 1;       // one behind the other; where each channel is by itself: one
   const int64_t* offsets;  // of what each tap reads
   const int64_t* cells;    // and of its weights
   int64_t taps, length;    // floats that a tap reads side by side; where each channel is by itself: channels, in whole vectors

@@ -56,25 +56,30 @@ struct PixelEnd {
   }
 };
 
-// The end of all sums of a tile, while they are in registers.
+// The end of all sums of a tile, while they are in registers: `first` is its first pixel.
 template <int kVectors, int... i>
-DX_INLINE void EndTileSums(VF* sums, const PixelTile& t, Sequence<i...>) {
+DX_INLINE void EndTileSums(VF* sums, const PixelTile& t, int64_t first, Sequence<i...>) {
   if (t.factor) {
     VF factor[kVectors], shift[kVectors];
     for (int v = 0; v < kVectors; ++v) factor[v] = LoadF(t.factor + v * kWidth);
     for (int v = 0; v < kVectors; ++v) shift[v] = LoadF(t.shift + v * kWidth);
     ((sums[i] = sums[i] * factor[i % kVectors] + shift[i % kVectors]), ...);
   }
-  if (t.added) ((sums[i] += LoadF(t.added + i / kVectors * t.added_step + i % kVectors * kWidth)), ...);
+  if (t.added) {
+    const float* added = t.added + first * t.added_step;
+    ((sums[i] += LoadF(added + i / kVectors * t.added_step + i % kVectors * kWidth)), ...);
+  }
   if (t.holds) {
     const VF low = SplatF(t.low), high = SplatF(t.high);
     ((sums[i] = Hold(sums[i], low, high)), ...);
   }
-  (StoreF(t.out + i / kVectors * t.out_step + i % kVectors * kWidth, sums[i]), ...);
+  const int64_t step = t.out_step;
+  float* out = t.out + first * step;
+  (StoreF(out + i / kVectors * step + i % kVectors * kWidth, sums[i]), ...);
 }
 
 template <int kPixels, int kVectors>
-void MultiplyPixels(const PixelTile& t) {
+DX_INLINE void MultiplyTile(const PixelTile& t, int64_t first) {
   constexpr int kSums = kPixels * kVectors;
   constexpr auto each = std::make_integer_sequence<int, kSums>();
   VF sums[kSums] = {};
@@ -84,7 +89,7 @@ void MultiplyPixels(const PixelTile& t) {
   bool has_totals = false;
   int64_t steps = 0;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
-    const float* from = t.in + t.offsets[tap];
+    const float* from = t.in + first * t.in_step + t.offsets[tap];
     const float* in[(kMostTilePixels + 2) / 3];
     for (int i = 0; i < (kPixels + 2) / 3; ++i) in[i] = from + 3 * i * t.in_step;
     const float* filter = t.filter + t.cells[tap];
@@ -104,7 +109,11 @@ void MultiplyPixels(const PixelTile& t) {
     }
   }
   if (has_totals) AddTotals(sums, totals, each);
-  EndTileSums<kVectors>(sums, t, each);
+  EndTileSums<kVectors>(sums, t, first, each);
+}
+template <int kPixels, int kVectors>
+void MultiplyPixels(const PixelTile& t) {
+  for (int64_t first = 0; first < t.tiles * kPixels; first += kPixels) MultiplyTile<kPixels, kVectors>(t, first);
 }
 
 // Each channel by itself, for kPixels pixels of t.length channels.
