@@ -43,6 +43,14 @@ std::vector<std::string> Descriptions() {
       "GEMM ATensor=f32[1,4,1,90] BTensor=f32[1,4,77,90] OutputTensor=f32[1,4,1,77]/[400,100,100,1] Alpha=2 TransB=1",
       "GEMM ATensor=f32[1,40,1,90] BTensor=f32[1,40,90,50]/[0,0,50,1] CTensor=f32[1,40,1,50] OutputTensor=f32[1,40,1,50] Alpha=1 Beta=1",
       "GEMM ATensor=f32[1,1,1,1] BTensor=f32[1,1,1,70] OutputTensor=f32[1,1,1,70] Alpha=1",
+      // Few rows times a matrix that lies along them: with lines that are no whole tile, in parts of k, in batches, copied.
+      "GEMM ATensor=f32[1,1,2,517] BTensor=f32[1,1,1030,517] CTensor=f32[1,1,2,1030]/[0,0,0,1] OutputTensor=f32[1,1,2,1030] TransB=1 "
+      "Alpha=0.5 Beta=2 FusedActivation={ACTIVATION_RELU}",
+      "GEMM ATensor=f32[1,1,3,70001] BTensor=f32[1,1,5,70001] OutputTensor=f32[1,1,3,5] TransB=1 Alpha=1",
+      "GEMM ATensor=f32[2,3,5,90]/[1500,500,100,1] BTensor=f32[2,3,77,90] CTensor=f32[2,3,5,77]/[0,0,1,0] "
+      "OutputTensor=f32[2,3,5,77]/[1500,500,80,1] TransB=1 Alpha=1 Beta=1",
+      "GEMM ATensor=f32[1,4,200,11] BTensor=f32[1,4,70,200]/[0,0,210,1] OutputTensor=f32[1,4,11,70] TransA=1 TransB=1 Alpha=1",
+      "GEMM ATensor=f32[1,1,16,300] BTensor=f32[1,1,400,300] OutputTensor=f32[1,1,16,400] TransB=1 Alpha=1",
       // Operands that are read where they lie: few columns, and a small B.
       "GEMM ATensor=f32[1,1,61,900] BTensor=f32[1,1,900,50] OutputTensor=f32[1,1,61,50] Alpha=1",
       "GEMM ATensor=f32[3,2,64,64]/[9000,4500,70,1] BTensor=f32[3,2,64,64] OutputTensor=f32[3,2,64,64] Alpha=1",

@@ -26,6 +26,7 @@ namespace {
 #include "tile_end.inl"
 #include "pixel_tile.inl"
 #include "reduce_block.inl"
+#include "dot_tile.inl"
 #include "integer_extreme.inl"
 #include "norm_block.inl"
 #include "running_block.inl"
@@ -81,6 +82,9 @@ const IsaTable& DX_TABLE() {
                                  Normalize,
                                  DotBlock,
                                  DotRows,
+                                 kDotSums,
+                                 kMostDotVectors,
+                                 MultiplyDotTile,
                                  AddRows,
                                  FlushSums,
                                  MaxBlock,

@@ -108,6 +108,19 @@ struct PixelTiles {
   PixelTileKernel lines[2][2][kFilterPixels];  // the same for lines of 3 or 5 taps side by side, 1 or 2 inputs from pixel to pixel
 };
 
+// Rows of a matrix times vectors that lie along them: sums[v * sums_step + r] = row r times vector v.
+struct DotTile {
+  const float* matrix;
+  int64_t row_step;
+  int rows;
+  const float* vectors;
+  int64_t vector_step;
+  int count;  // of the vectors
+  int64_t length;
+  float* sums;
+  int64_t sums_step;
+};
+
 // Of a set of numbers: their mean and the sum of squared distances from it.
 struct Moments {
   double count = 0, mean = 0, squares = 0;
@@ -213,6 +226,9 @@ struct IsaTable {
   float (*dot)(const float* x, const float* y, int64_t n);
   // sums[r] = the products of row r with v, for up to four rows.
   void (*dot_rows)(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n);
+  // The same for two to most_dot_vectors vectors, and as many rows as make dot_sums sums with that many.
+  int dot_sums, most_dot_vectors;
+  void (*dot_tile)(const DotTile& tile);
   // sums[i] += weights[r] * m[r * row_stride + i] for up to four rows.
   void (*add_rows)(float* sums, const float* m, int64_t row_stride, const float* weights, int rows, int64_t n);
   // totals += sums; sums = 0

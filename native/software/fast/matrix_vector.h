@@ -1,4 +1,4 @@
-// A matrix times a vector: GEMM with a single row or a single column, without packing.
+// A matrix times a vector, or times a few that lie along its rows: GEMM with a single row or column, or with few rows, without packing.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ struct Product {
   Activations activations;
 };
 
-// Null where neither m nor n is 1, or the matrix is not float32 that lies side by side along one of its dimensions.
+// Null where there are more vectors than that, or the matrix is not float32 that lies side by side along one of its dimensions.
 std::unique_ptr<Kernel> MakeMatrixVectorKernel(const Product& product);
 
 }  // namespace dxtensor::software::fast

@@ -246,42 +246,6 @@ static void AxpyBlock(float* y, const float* x, float scale, int64_t n) {
   for (; i < n; ++i) y[i] += x[i] * scale;
 }
 
-// sums[r] = the products of row r of the matrix with v.
-template <int kRows>
-DX_INLINE void DotRowsOf(float* sums, const float* m, int64_t row_stride, const float* v, int64_t n) {
-  VF low[kRows] = {}, high[kRows] = {};
-  int64_t i = 0;
-  for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
-    const VF a = LoadF(v + i), b = LoadF(v + i + kWidth);
-#if defined(__GNUC__)
-#pragma GCC unroll 4
-#endif
-    for (int r = 0; r < kRows; ++r) {
-      low[r] += a * LoadF(m + r * row_stride + i);
-      high[r] += b * LoadF(m + r * row_stride + i + kWidth);
-    }
-  }
-  for (; i < n; i += kWidth) {
-    const VF a = LoadSome(v + i, n - i);
-#if defined(__GNUC__)
-#pragma GCC unroll 4
-#endif
-    for (int r = 0; r < kRows; ++r) low[r] += a * LoadSome(m + r * row_stride + i, n - i);
-  }
-#if defined(__GNUC__)
-#pragma GCC unroll 4
-#endif
-  for (int r = 0; r < kRows; ++r) sums[r] = SumOf(low[r] + high[r]);
-}
-static void DotRows(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n) {
-  switch (rows) {
-    case 4: return DotRowsOf<4>(sums, m, row_stride, v, n);
-    case 3: return DotRowsOf<3>(sums, m, row_stride, v, n);
-    case 2: return DotRowsOf<2>(sums, m, row_stride, v, n);
-    default: return DotRowsOf<1>(sums, m, row_stride, v, n);
-  }
-}
-
 template <int kRows>
 DX_INLINE void AddRowsOf(float* sums, const float* m, int64_t row_stride, const float* weights, int64_t n) {
   for (int64_t i = 0; i < n; i += kWidth) {
