@@ -178,7 +178,26 @@ void Choices(Suite&) {
         }
 }
 
+// A million equal products, whose sum is rounded the same way each time where it is carried on in one number.
+void LongProducts(Suite&) {
+  constexpr int kLength = 1000003;
+  for (const int rows : {1, 2, 4, 7, 16}) {
+    const std::string m = std::to_string(rows), k = std::to_string(kLength);
+    const OperatorDesc desc =
+        Parse("GEMM ATensor=f32[" + m + "," + k + "] BTensor=f32[3," + k + "] OutputTensor=f32[" + m + ",3] TransB=1 Alpha=1");
+    const float value = 0.1f;
+    const auto tenth = [&](size_t) { return static_cast<double>(value); };
+    const std::vector<Bytes> inputs = {Filled(*desc.Inputs()[0], tenth), Filled(*desc.Inputs()[1], tenth), {}};
+    const Values got = Unpack(RunKernel(*software::MakeFastKernel(desc), desc, inputs)[0], *desc.Outputs()[0]);
+    const double exact = static_cast<double>(value) * static_cast<double>(value) * kLength;
+    for (size_t i = 0; i < got.size(); ++i)
+      if (const double error = std::abs(got.AsReal(i) / exact - 1); !(error <= 5e-6))
+        throw Failure{m + " rows: " + std::to_string(error * 1e6) + " millionths off"};
+  }
+}
+
 const bool kRegistered = [] {
+  Register("long products", LongProducts);
   Register("fast against plain: edges of functions", Edges);
   Register("fast against plain: extremes and NaN", Extremes);
   Register("fast against plain: integer extremes", IntegerExtremes);

@@ -47,9 +47,9 @@ std::vector<std::string> Descriptions() {
       "GEMM ATensor=f32[1,1,2,517] BTensor=f32[1,1,1030,517] CTensor=f32[1,1,2,1030]/[0,0,0,1] OutputTensor=f32[1,1,2,1030] TransB=1 "
       "Alpha=0.5 Beta=2 FusedActivation={ACTIVATION_RELU}",
       "GEMM ATensor=f32[1,1,3,70001] BTensor=f32[1,1,5,70001] OutputTensor=f32[1,1,3,5] TransB=1 Alpha=1",
-      "GEMM ATensor=f32[2,3,5,90]/[1500,500,100,1] BTensor=f32[2,3,77,90] CTensor=f32[2,3,5,77]/[0,0,1,0] "
+      "GEMM ATensor=f32[2,3,5,290]/[4500,1500,300,1] BTensor=f32[2,3,77,290] CTensor=f32[2,3,5,77]/[0,0,1,0] "
       "OutputTensor=f32[2,3,5,77]/[1500,500,80,1] TransB=1 Alpha=1 Beta=1",
-      "GEMM ATensor=f32[1,4,200,11] BTensor=f32[1,4,70,200]/[0,0,210,1] OutputTensor=f32[1,4,11,70] TransA=1 TransB=1 Alpha=1",
+      "GEMM ATensor=f32[1,4,260,11] BTensor=f32[1,4,70,260]/[0,30000,270,1] OutputTensor=f32[1,4,11,70] TransA=1 TransB=1 Alpha=1",
       "GEMM ATensor=f32[1,1,16,300] BTensor=f32[1,1,400,300] OutputTensor=f32[1,1,16,400] TransB=1 Alpha=1",
       // Operands that are read where they lie: few columns, and a small B.
       "GEMM ATensor=f32[1,1,61,900] BTensor=f32[1,1,900,50] OutputTensor=f32[1,1,61,50] Alpha=1",

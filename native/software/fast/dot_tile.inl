@@ -8,7 +8,7 @@ constexpr int kDotSums = 16, kMostDotVectors = 4;
 
 // sums[r] = the products of row r of the matrix with v.
 template <int kRows>
-DX_INLINE void DotRowsOf(float* sums, const float* m, int64_t row_stride, const float* v, int64_t n) {
+DX_INLINE void DotRowsOf(float* sums, const float* m, int64_t row_stride, const float* v, int64_t n, bool adds) {
   VF low[kRows] = {}, high[kRows] = {};
   int64_t i = 0;
   for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
@@ -31,14 +31,14 @@ DX_INLINE void DotRowsOf(float* sums, const float* m, int64_t row_stride, const 
 #if defined(__GNUC__)
 #pragma GCC unroll 4
 #endif
-  for (int r = 0; r < kRows; ++r) sums[r] = SumOf(low[r] + high[r]);
+  for (int r = 0; r < kRows; ++r) sums[r] = SumOf(low[r] + high[r]) + (adds ? sums[r] : 0.0f);
 }
-static void DotRows(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n) {
+static void DotRows(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n, bool adds) {
   switch (rows) {
-    case 4: return DotRowsOf<4>(sums, m, row_stride, v, n);
-    case 3: return DotRowsOf<3>(sums, m, row_stride, v, n);
-    case 2: return DotRowsOf<2>(sums, m, row_stride, v, n);
-    default: return DotRowsOf<1>(sums, m, row_stride, v, n);
+    case 4: return DotRowsOf<4>(sums, m, row_stride, v, n, adds);
+    case 3: return DotRowsOf<3>(sums, m, row_stride, v, n, adds);
+    case 2: return DotRowsOf<2>(sums, m, row_stride, v, n, adds);
+    default: return DotRowsOf<1>(sums, m, row_stride, v, n, adds);
   }
 }
 
@@ -75,12 +75,10 @@ DX_INLINE void DotTileOf(const DotTile& t) {
       for (int k = 0; k < half; ++k) sums[first + k] += sums[first + k + half];
     StoreF(totals + first, sums[first]);
   }
-  if (t.rows == kRows) {
-    for (int v = 0; v < t.count; ++v) __builtin_memcpy(t.sums + v * t.sums_step, totals + v * kRows, sizeof(float) * kRows);
-    return;
+  for (int v = 0; v < t.count; ++v) {
+    float* to = t.sums + v * t.sums_step;
+    for (int r = 0; r < t.rows; ++r) to[r] = totals[v * kRows + r] + (t.adds ? to[r] : 0.0f);
   }
-  for (int v = 0; v < t.count; ++v)
-    for (int r = 0; r < t.rows; ++r) t.sums[v * t.sums_step + r] = totals[v * kRows + r];
 }
 static void MultiplyDotTile(const DotTile& t) {
   if (t.count <= 2) DotTileOf<kDotSums / 2, 2>(t);

@@ -119,6 +119,7 @@ struct DotTile {
   int64_t length;
   float* sums;
   int64_t sums_step;
+  bool adds;  // to the sums, or begins them
 };
 
 // Of a set of numbers: their mean and the sum of squared distances from it.
@@ -224,8 +225,8 @@ struct IsaTable {
   void (*normalize)(float* y, const float* x, float mean, float factor, float offset, const float* scale, float shift, const float* bias,
                     int64_t n);
   float (*dot)(const float* x, const float* y, int64_t n);
-  // sums[r] = the products of row r with v, for up to four rows.
-  void (*dot_rows)(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n);
+  // sums[r] = the products of row r with v, for up to four rows; or adds them.
+  void (*dot_rows)(float* sums, const float* m, int64_t row_stride, const float* v, int rows, int64_t n, bool adds);
   // The same for two to most_dot_vectors vectors, and as many rows as make dot_sums sums with that many.
   int dot_sums, most_dot_vectors;
   void (*dot_tile)(const DotTile& tile);

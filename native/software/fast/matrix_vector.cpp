@@ -14,9 +14,12 @@ namespace {
 constexpr int64_t kWork = 1 << 17;  // elements of the matrix that are worth a thread's while
 constexpr int64_t kColumns = 4096;  // sums that stay in the level 1 cache
 constexpr int64_t kBlock = 512;     // results that are finished at once
-constexpr int64_t kMostPieces = 16;
-constexpr int64_t kDotRows = 4;       // that a call takes
-constexpr int64_t kMostVectors = 16;  // more are worth packing the matrix for
+constexpr int64_t kMostPieces = 16, kFewTasks = 16;
+constexpr int64_t kLeastRows = 64, kLeastDots = 512;    // of k in a piece
+constexpr int64_t kDotRows = 4;                         // that a call takes
+constexpr int64_t kMostVectors = 16;                    // more are worth packing the matrix for
+constexpr int64_t kLeastLength = 64, kMostLeast = 256;  // of several vectors, by vector: shorter sums are not worth the adding of lanes
+constexpr int64_t kMostSteps = 256;                     // of a sum in a vector's lanes: longer ones are rounded too often
 
 // Result j of a vector is the sum over k of matrix(j, k) * vector(k). The vectors are the rows of A, or the only column of B.
 class MatrixVectorKernel final : public Kernel {
@@ -33,37 +36,37 @@ class MatrixVectorKernel final : public Kernel {
     c_step_ = by_rows_ ? p.c.row : p.c.column;
     dots_ = step_k_ == 1 || p.k == 1;
     copies_vector_ = v.type != DML_TENSOR_DATA_TYPE_FLOAT32 || (vector_step_ != 1 && p.k > 1);
-    // Sums over parts of k where there are too few results for all threads, or they would be narrow stretches of memory.
-    const int64_t at_once = RowsAtOnce(vectors_), work = length_ * p.k * vectors_;
-    const int64_t threads = ThreadPool::Get().size(), tasks = p.batch * DivideUp(length_, dots_ ? at_once : kColumns);
-    if (threads > 1 && tasks < threads * 4 && work >= 2 * kWork)
-      pieces_ = std::clamp<int64_t>(std::min(threads * 4, work / kWork), 1, std::min(kMostPieces, DivideUp(p.k, 64)));
+    // Sums over parts of k where there are too few results for many threads, or they would be narrow stretches of memory. The number of
+    // threads does not matter: the bits of a result are the same with each.
+    const int64_t at_once = RowsAtOnce(vectors_), work = length_ * p.k * vectors_, threads = ThreadPool::Get().size();
+    if (p.batch * DivideUp(length_, dots_ ? at_once : kColumns) < kFewTasks)
+      pieces_ = std::clamp<int64_t>(work / kWork, 1, std::min(kMostPieces, DivideUp(p.k, dots_ ? kLeastDots : kLeastRows)));
     block_ = dots_ ? std::clamp(RoundUp(kWork / (p.k * vectors_), at_once), at_once, RoundUp(DivideUp(length_, threads), at_once))
                    : std::min(length_, kColumns);
     blocks_ = DivideUp(length_, block_);
+    sums_step_ = Padded(pieces_ == 1 ? block_ : length_);
   }
   size_t ScratchBytes() const override {
-    return static_cast<size_t>(Padded(length_) * vectors_ * pieces_ * p_.batch +
-                               (copies_vector_ ? Padded(p_.k) * vectors_ * p_.batch : 0)) *
-           sizeof(float);
+    const int64_t sums = sums_step_ * vectors_ * (pieces_ == 1 ? ThreadPool::Get().size() : pieces_ * p_.batch);
+    return static_cast<size_t>(sums + (copies_vector_ ? Padded(p_.k) * vectors_ * p_.batch : 0)) * sizeof(float);
   }
   void Run(const KernelArguments& a) const override {
     ThreadPool& pool = ThreadPool::Get();
+    const int64_t copy_step = Padded(p_.k), piece_floats = sums_step_ * vectors_;
     auto* sums = reinterpret_cast<float*>(a.scratch);
-    const int64_t step = Padded(length_), piece_floats = step * vectors_, copy_step = Padded(p_.k);
-    float* copies = sums + piece_floats * pieces_ * p_.batch;
+    float* copies = sums + piece_floats * (pieces_ == 1 ? pool.size() : pieces_ * p_.batch);
     const Matrix& v = by_rows_ ? p_.b : p_.a;
     for (int64_t i = 0; copies_vector_ && i < p_.batch * vectors_; ++i)
       Table().load(v.type, reinterpret_cast<uint8_t*>(copies + i * copy_step), VectorOf(a, i / vectors_, i % vectors_), vector_step_, p_.k);
     const int64_t work = std::max<int64_t>(1, block_ * p_.k * vectors_ / pieces_);
-    pool.ParallelFor(0, p_.batch * blocks_ * pieces_, std::max<int64_t>(1, kWork / work), [&](int64_t first, int64_t last, int) {
+    pool.ParallelFor(0, p_.batch * blocks_ * pieces_, std::max<int64_t>(1, kWork / work), [&](int64_t first, int64_t last, int slot) {
       for (int64_t i = first; i < last; ++i) {
         const int64_t piece = i % pieces_, block = i / pieces_ % blocks_, batch = i / pieces_ / blocks_;
         const int64_t j = block * block_, n = std::min(block_, length_ - j), begin = p_.k * piece / pieces_;
         Vectors vectors{reinterpret_cast<const float*>(VectorOf(a, batch, 0)), v.row};
         if (copies_vector_) vectors = {copies + batch * vectors_ * copy_step, copy_step};
         vectors.first += begin;
-        float* to = sums + (batch * pieces_ + piece) * piece_floats + j;
+        float* to = sums + (pieces_ == 1 ? slot * piece_floats : (batch * pieces_ + piece) * piece_floats + j);
         Multiply(a, batch, j, n, begin, p_.k * (piece + 1) / pieces_ - begin, vectors, to);
         if (pieces_ == 1) Finish(a, batch, j, n, to);
       }
@@ -71,7 +74,9 @@ class MatrixVectorKernel final : public Kernel {
     if (pieces_ == 1) return;
     for (int64_t batch = 0; batch < p_.batch; ++batch) {
       float* total = sums + batch * pieces_ * piece_floats;
-      for (int64_t piece = 1; piece < pieces_; ++piece) Table().axpy(total, total + piece * piece_floats, 1, piece_floats);
+      for (int64_t piece = 1; piece < pieces_; ++piece)
+        for (int64_t of_vector = 0; of_vector < piece_floats; of_vector += sums_step_)
+          Table().axpy(total + of_vector, total + piece * piece_floats + of_vector, 1, length_);
       Finish(a, batch, 0, length_, total);
     }
   }
@@ -93,30 +98,41 @@ class MatrixVectorKernel final : public Kernel {
     const Matrix& v = by_rows_ ? p_.b : p_.a;
     return a.inputs[by_rows_ ? 1 : 0] + (Offset(v, batch) + vector * v.row) * v.bytes;
   }
-  // sums[i] = those of result j + i over `count` k from `begin` on, for each vector Padded(length_) further.
+  // sums[i] = those of result j + i over `count` k from `begin` on, for each vector sums_step_ further.
   void Multiply(const KernelArguments& a, int64_t batch, int64_t j, int64_t n, int64_t begin, int64_t count, const Vectors& vectors,
                 float* sums) const {
     const IsaTable& table = Table();
     const Matrix& m = by_rows_ ? p_.a : p_.b;
     const float* from = reinterpret_cast<const float*>(a.inputs[by_rows_ ? 0 : 1]) + Offset(m, batch) + j * step_j_ + begin * step_k_;
-    const int64_t at_once = RowsAtOnce(vectors_);
+    const int64_t at_once = RowsAtOnce(vectors_), most = kMostSteps * table.width;
     if (!dots_) {
       std::memset(sums, 0, static_cast<size_t>(n) * sizeof(float));
       for (int64_t k = 0; k < count; k += 4, from += 4 * step_k_)
         table.add_rows(sums, from, step_k_, vectors.first + k, static_cast<int>(std::min<int64_t>(4, count - k)), n);
-    } else if (vectors_ == 1) {
-      for (int64_t i = 0; i < n; i += at_once)
-        table.dot_rows(sums + i, from + i * step_j_, step_j_, vectors.first, static_cast<int>(std::min(at_once, n - i)), count);
-    } else {
-      DotTile t{from, step_j_, 0, nullptr, vectors.step, 0, count, nullptr, Padded(length_)};
-      for (int64_t i = 0; i < n; i += at_once) {
-        t.matrix = from + i * step_j_;
-        t.rows = static_cast<int>(std::min(at_once, n - i));
-        // These rows stay in the first cache level for all vectors.
+      return;
+    }
+    if (vectors_ == 1) {
+      for (int64_t k = 0; k < count; k += most)
+        for (int64_t i = 0; i < n; i += at_once)
+          table.dot_rows(sums + i, from + i * step_j_ + k, step_j_, vectors.first + k, static_cast<int>(std::min(at_once, n - i)),
+                         std::min(most, count - k), k > 0);
+      return;
+    }
+    DotTile t{};
+    t.row_step = step_j_;
+    t.vector_step = vectors.step;
+    t.sums_step = sums_step_;
+    for (int64_t i = 0; i < n; i += at_once) {
+      t.matrix = from + i * step_j_;
+      t.rows = static_cast<int>(std::min(at_once, n - i));
+      // These rows stay in a near cache level for all vectors.
+      for (int64_t k = 0; k < count; k += t.length, t.matrix += t.length) {
+        t.length = std::min(most, count - k);
+        t.adds = k > 0;
         for (int64_t v = 0; v < vectors_; v += t.count) {
           t.count = static_cast<int>(std::min<int64_t>(table.most_dot_vectors, vectors_ - v));
-          t.vectors = vectors.first + v * vectors.step;
-          t.sums = sums + v * t.sums_step + i;
+          t.vectors = vectors.first + v * vectors.step + k;
+          t.sums = sums + v * sums_step_ + i;
           table.dot_tile(t);
         }
       }
@@ -126,7 +142,7 @@ class MatrixVectorKernel final : public Kernel {
   void Finish(const KernelArguments& a, int64_t batch, int64_t j, int64_t n, const float* sums) const {
     const IsaTable& table = Table();
     alignas(64) float block[kBlock], added[kBlock];
-    for (int64_t v = 0; v < vectors_; ++v, sums += Padded(length_)) {
+    for (int64_t v = 0; v < vectors_; ++v, sums += sums_step_) {
       const int64_t added_first = Offset(p_.c, batch) + v * p_.c.row, out_first = Offset(p_.out, batch) + v * p_.out.row;
       for (int64_t i = 0; i < n; i += kBlock) {
         const int64_t count = std::min(kBlock, n - i);
@@ -146,7 +162,7 @@ class MatrixVectorKernel final : public Kernel {
   Product p_;
   bool by_rows_, dots_ = false, copies_vector_ = false;
   int64_t length_, vectors_, step_j_, step_k_, vector_step_, out_step_, c_step_;
-  int64_t block_ = 0, blocks_ = 0, pieces_ = 1;
+  int64_t block_ = 0, blocks_ = 0, pieces_ = 1, sums_step_ = 0;
 };
 
 }  // namespace
@@ -158,7 +174,9 @@ std::unique_ptr<Kernel> MakeMatrixVectorKernel(const Product& p) {
                 step_k = by_rows ? m.column : m.row;
   if (m.type != DML_TENSOR_DATA_TYPE_FLOAT32 || vectors > kMostVectors) return nullptr;
   const bool lies_along_k = step_k == 1 || p.k == 1, lies_along_j = step_j == 1 || length == 1;
-  if (!lies_along_k && (vectors > 1 || !lies_along_j)) return nullptr;
+  if (vectors == 1) return lies_along_k || lies_along_j ? std::make_unique<MatrixVectorKernel>(p) : nullptr;
+  // What is the same for a whole batch is worth packing too.
+  if (step_k != 1 || p.k < std::min(kLeastLength * vectors, kMostLeast) || (p.batch > 1 && m.inner == 0)) return nullptr;
   return std::make_unique<MatrixVectorKernel>(p);
 }
 
