@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../software/fast/thread_pool.h"
 #include "graph_run.h"
 #include "kernel_test.h"
 #include "random_graph.h"
@@ -12,6 +13,8 @@ namespace {
 
 using software::Graph;
 using software::GraphStep;
+
+constexpr int kThreadsWithRows = 8;
 
 bool SumsOverFirst(const schema::OperatorDesc& desc) {
   return desc.type() == DML_OPERATOR_REDUCE && desc.Inputs()[0]->sizes[0] > desc.Outputs()[0]->sizes[0];
@@ -41,7 +44,9 @@ void FusedGraphs(Suite& suite) {
     if (!difference.empty()) throw Failure{"graph " + std::to_string(round) + ", " + difference + Describe(graph) + Describe(steps)};
   }
   CHECK(steps_in_all < nodes);
-  CHECK(suite.rounds < 100 || (chains > 0 && held > 0 && sums > 0));
+  // Chains need rows for each thread, which few of these graphs have for many.
+  const bool has_rows = software::fast::ThreadPool::Get().size() <= kThreadsWithRows;
+  CHECK(suite.rounds < 100 || (held > 0 && (!has_rows || (chains > 0 && sums > 0))));
   std::printf("graphs: %zu nodes became %zu kernels, %zu of them chains by rows with %zu sums of rows, %zu convolutions with limits\n",
               nodes, steps_in_all, chains, sums, held);
 }
