@@ -65,7 +65,7 @@ class Pixels {
   std::vector<Part> parts_;                                 // of a line
   int64_t tiles_ = 0;
   int64_t block_ = 1, blocks_ = 1, panel_block_ = 1, panel_blocks_ = 1;  // tiles and panels of a task
-  bool pixels_first_ = false;  // tasks side by side are of the same panels, or else of the same tiles
+  bool pixels_first_ = false;  // tasks side by side are of the same tiles, or else of the same panels
   int64_t images_at_once_ = 1;
 };
 
