@@ -3,7 +3,6 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod";
 import { valueOf, type Result } from "./rounds.ts";
-import type { Workload } from "./workloads.ts";
 
 const runSchema = z.object({
   date: z.string(),
@@ -26,11 +25,8 @@ const runSchema = z.object({
 export type Run = z.infer<typeof runSchema>;
 export type Row = Run["rows"][number];
 
-/**
- * Results further apart than this are not the same. Four steps of training make more of a rounding: ResNet-50's losses differ by 4e-3 between
- * PyTorch on one thread and on two.
- */
-const toleranceOf = ({ what }: Workload): number => (what.kind === "train" ? 1e-2 : 2e-3);
+/** Results further apart than this are not the same. */
+export const TOLERANCE = 2e-3;
 
 export const rowOf = ({ workload, measured }: Result): Row => ({
   name: workload.name,
@@ -38,7 +34,7 @@ export const rowOf = ({ workload, measured }: Result): Row => ({
   unit: workload.unit,
   values: Object.fromEntries(measured.map((m) => [m.peer, Number(valueOf(workload, m.seconds).toPrecision(4))])),
   resident: Object.fromEntries(measured.map((m) => [m.peer, Math.round(m.resident)])),
-  disagreeing: measured.filter((m) => m.distance !== null && !(m.distance <= toleranceOf(workload))).map((m) => m.peer),
+  disagreeing: measured.filter((m) => m.distance !== null && !(m.distance <= TOLERANCE)).map((m) => m.peer),
 });
 
 const isOurs = (peer: string): boolean => peer.startsWith("dxtensor");
