@@ -128,6 +128,19 @@ export interface ViewLayout {
   readonly offset: number;
 }
 
+/** A rectangle of a tensor: along each axis every steps[i]-th of sizes[i] indices, from starts[i] on. */
+export interface Box {
+  readonly starts: readonly number[];
+  readonly sizes: readonly number[];
+  readonly steps: readonly number[];
+}
+
+/** A gradient that is zero outside a box of its tensor; box null: it covers all of it. */
+export interface PartialGradient {
+  readonly grad: Tensor;
+  readonly box: Box | null;
+}
+
 /** An operation that moves nothing: its result shares the input's storage. */
 export interface ViewDefinition<A> {
   readonly name: string;
@@ -136,6 +149,11 @@ export interface ViewDefinition<A> {
   readonly apply?: (input: Tensor, attrs: A) => Tensor;
   /** The adjoint: dy at the view's places of a tensor of the input's shape. */
   readonly grad: (dy: Tensor, context: { readonly spec: TensorSpec; readonly attrs: A }) => Tensor;
+  /**
+   * The adjoint without the zeros: dy and the box that it covers, from the view's output to its input. Gradients of many slices of a tensor are
+   * gathered so, and written once. Null: `grad` has to be asked, with all of dy. Default: null.
+   */
+  readonly part?: (dy: PartialGradient, context: { readonly spec: TensorSpec; readonly attrs: A }) => PartialGradient | null;
 }
 
 export const defineView = <A>(definition: ViewDefinition<A>): ViewDefinition<A> => definition;

@@ -1,5 +1,5 @@
 /** The operations that autograd itself needs. ops/wiring.ts sets them: nothing here may import an operation. */
-import type { TensorSpec, ViewDefinition } from "../definition.ts";
+import type { PartialGradient, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { DType } from "../dtype.ts";
 import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -11,6 +11,8 @@ export interface Arithmetic {
   onesLike(t: Tensor): Tensor;
   /** Zeros on the device of a tensor. */
   zeros(like: Tensor, spec: TensorSpec): Tensor;
+  /** The sum of gradients that are zero outside their boxes (of step 1), at least one: of all of a tensor. */
+  gather(parts: readonly PartialGradient[], spec: TensorSpec): Tensor;
   /** x with zeros where the mask (numbers) is not zero. */
   without(x: Tensor, mask: Tensor): Tensor;
   /** A packed copy, through which gradients flow. */

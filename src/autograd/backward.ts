@@ -1,4 +1,5 @@
 /** backward(): walks the tape from the results to the leaves and adds up gradients. */
+import type { PartialGradient, TensorSpec } from "../definition.ts";
 import { isFloat } from "../dtype.ts";
 import { AutogradError, ShapeError } from "../errors.ts";
 import { keep } from "../scope.ts";
@@ -8,6 +9,7 @@ import type { Tensor } from "../tensor.ts";
 import { tracer, type Flow } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
+import { PartialSum } from "./partial-sum.ts";
 import { fitted, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 
 export interface BackwardOptions {
@@ -72,6 +74,8 @@ interface Search {
 export interface Bounds {
   /** Takes a gradient that leaves the part: true if it did. */
   takes(node: TapeNode, output: number, grad: Tensor): boolean;
+  /** Whether it would. */
+  ends(node: TapeNode, output: number): boolean;
   /** Whether hooks of this output are none of the walk's. */
   skips?(node: TapeNode, output: number): boolean;
   /** Whether the gradient of an output is kept where retainGrad() asked for it. Default: it is. */
@@ -82,7 +86,10 @@ export interface Bounds {
 export class Walk {
   /** Sums of the leaves' gradients, in the order in which they were reached. */
   readonly leaves = new Map<Tensor, Tensor>();
-  readonly #pending = new Map<TapeNode, (Tensor | null)[]>();
+  readonly #pending = new Map<TapeNode, (Tensor | PartialSum | null)[]>();
+  readonly #reached = new Map<Tensor, Tensor | PartialSum>();
+  /** Sums of parts that leave the bounds. */
+  readonly #leaving: { readonly node: TapeNode; readonly output: number; readonly sum: PartialSum }[] = [];
   readonly #queue = new Queue();
   readonly #search: Search | null;
   /** What code of the user's has seen or given, and may keep. */
@@ -119,6 +126,12 @@ export class Walk {
   /** Goes on until nothing waits. The leaves' hooks are left to finish(). */
   drain(retain: boolean): void {
     while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
+    for (const { node, output, sum } of this.#leaving.splice(0)) this.#bounds!.takes(node, output, sum.sum);
+    for (const [leaf, sum] of this.#reached) {
+      const grad = denseOf(sum);
+      this.#reached.set(leaf, grad);
+      this.leaves.set(leaf, grad);
+    }
     for (const node of this.#late.splice(0)) node.free();
   }
 
@@ -150,27 +163,63 @@ export class Walk {
   }
 
   #deliver(node: TapeNode, output: number, grad: Tensor): void {
-    if (this.#search !== null && !this.#search.leads.has(node) && !this.#search.found.has(node)) return;
+    if (!this.#isWanted(node)) return;
     if (this.#bounds?.takes(node, output, grad) === true) return;
+    const dys = this.#waiting(node);
+    dys[output] = added(dys[output]!, grad);
+  }
+
+  #deliverPart(node: TapeNode, output: number, part: PartialGradient): void {
+    if (!this.#isWanted(node)) return;
+    const spec = node.outputs[output]!;
+    if (this.#bounds?.ends(node, output) === true) {
+      let left = this.#leaving.find((l) => l.node === node && l.output === output);
+      if (left === undefined) this.#leaving.push((left = { node, output, sum: new PartialSum(spec) }));
+      left.sum.add(part);
+      return;
+    }
+    const dys = this.#waiting(node);
+    dys[output] = addedPart(dys[output]!, part, spec);
+  }
+
+  #isWanted(node: TapeNode): boolean {
+    return this.#search === null || this.#search.leads.has(node) || this.#search.found.has(node);
+  }
+
+  #waiting(node: TapeNode): (Tensor | PartialSum | null)[] {
     let dys = this.#pending.get(node);
     if (dys === undefined) {
       dys = new Array<Tensor | null>(node.outputs.length).fill(null);
       this.#pending.set(node, dys);
       this.#queue.push(node);
     }
-    const before = dys[output]!;
-    dys[output] = before === null ? grad : arithmetic.add(before, grad);
+    return dys;
   }
 
   #reach(leaf: Tensor, grad: Tensor): void {
     if (this.#search !== null && !this.#search.leaves.has(leaf)) return;
-    const before = this.leaves.get(leaf);
-    this.leaves.set(leaf, before === undefined ? grad : arithmetic.add(before, grad));
+    this.#reached.set(leaf, added(this.#reached.get(leaf) ?? null, grad));
+  }
+
+  /** Through a view whose gradient nobody looks at: the zeros around it are left out for as long as they can be. */
+  #pass(node: TapeNode, dy: Tensor | PartialSum | null, retain: boolean): boolean {
+    if (node.part === null || dy === null || this.#isWatched(node, 0)) return false;
+    if (this.#search !== null && !this.#search.leads.has(node)) return false;
+    const part = node.part(dy instanceof PartialSum ? dy.part : { grad: dy, box: null });
+    const edge = node.edges[0]!;
+    if (part === null || edge === null) return false;
+    tracer()?.visit(node, !retain);
+    if ("node" in edge) this.#deliverPart(edge.node, edge.output, part);
+    else if (this.#search === null || this.#search.leaves.has(edge.leaf))
+      this.#reached.set(edge.leaf, addedPart(this.#reached.get(edge.leaf) ?? null, part, edge.leaf.desc));
+    return true;
   }
 
   #visit(node: TapeNode, retain: boolean): void {
-    const dys = this.#pending.get(node)!;
+    const waiting = this.#pending.get(node)!;
     this.#pending.delete(node);
+    if (this.#pass(node, waiting[0]!, retain)) return;
+    const dys = waiting.map((dy) => (dy === null ? null : denseOf(dy)));
     dys.forEach((dy, i) => {
       if (dy === null || this.#bounds?.skips?.(node, i) === true) return;
       dys[i] = this.#hooked(node.hooks?.get(i), dy);
@@ -218,6 +267,24 @@ export class Walk {
     this.#expose([result]);
     return result;
   }
+}
+
+const denseOf = (sum: Tensor | PartialSum): Tensor => (sum instanceof PartialSum ? sum.sum : sum);
+
+function added(sum: Tensor | PartialSum | null, grad: Tensor): Tensor | PartialSum {
+  if (!(sum instanceof PartialSum)) return sum === null ? grad : arithmetic.add(sum, grad);
+  sum.add({ grad, box: null });
+  return sum;
+}
+
+function addedPart(sum: Tensor | PartialSum | null, part: PartialGradient, spec: TensorSpec): PartialSum {
+  let parts = sum;
+  if (!(parts instanceof PartialSum)) {
+    parts = new PartialSum(spec);
+    if (sum !== null) parts.add({ grad: sum as Tensor, box: null });
+  }
+  parts.add(part);
+  return parts;
 }
 
 /** What retainGrad() asked for: a copy, or the sum with what is there. */
@@ -285,6 +352,7 @@ function flowsOut(options: BackwardOptions): (Bounds & { end(): void }) | null {
       if (t.keeps(node, output)) sums.set(node, sums.has(node) ? arithmetic.add(sums.get(node)!, grad) : grad);
       return true;
     },
+    ends: (node) => !node.isTraced,
     end: () => {
       for (const [node, sum] of sums) t.keepFlowing(node, sum, retainGradient);
     },
@@ -294,7 +362,11 @@ function flowsOut(options: BackwardOptions): (Bounds & { end(): void }) | null {
 /** @internal Goes on where the gradient of a compiled function's argument leaves it. isKept: the argument has it in its `grad`. */
 export function continueBackward(node: TapeNode, output: number, gradient: Tensor, { retains, creates }: Flow, isKept: boolean): void {
   const run = (): void => {
-    const walk = new Walk(null, { takes: () => false, keeps: (at, place) => !(isKept && at === node && place === output) });
+    const walk = new Walk(null, {
+      takes: () => false,
+      ends: () => false,
+      keeps: (at, place) => !(isKept && at === node && place === output),
+    });
     walk.from(node, output, gradient);
     walk.finish(retains);
     store(walk, creates);

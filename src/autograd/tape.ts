@@ -1,7 +1,7 @@
 /** The tape: which operation made a tensor, from which inputs, and what its gradient rule needs. */
 import { AutogradError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
-import type { Definition, GradContext, TensorSpec, ViewDefinition } from "../definition.ts";
+import type { Definition, GradContext, PartialGradient, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Desc, Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
@@ -196,7 +196,11 @@ interface NodeOptions {
   /** A second pass needs retainGraph, though nothing is saved. */
   readonly isOnce?: boolean;
   readonly standing?: Standing;
+  readonly part?: PartRule | null;
 }
+
+/** A view's adjoint without the zeros around it; null: the node's rule has to be asked, with all of dy. */
+export type PartRule = (dy: PartialGradient) => PartialGradient | null;
 
 /** One recorded operation. Keeps the storage of what it saves alive until backward(), or its last tensor, lets go of it. */
 export class TapeNode {
@@ -213,6 +217,8 @@ export class TapeNode {
   retained: Map<number, Tensor> | null = null;
   /** What it gets and gives may be kept by code of the user's. */
   readonly isForeign: boolean;
+  /** For views, which have one input and save nothing. */
+  readonly part: PartRule | null;
   /** Made while a function was being compiled: later runs of it walk it again. */
   readonly isTraced = tracer() !== null;
   readonly #isOnce: boolean;
@@ -229,13 +235,14 @@ export class TapeNode {
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
     run: Run,
-    { outputsFrom = Infinity, isForeign = false, isOnce = false, standing }: NodeOptions = {},
+    { outputsFrom = Infinity, isForeign = false, isOnce = false, standing, part = null }: NodeOptions = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
     this.inputs = inputs.map((t) => t.desc);
     this.outputs = outputs;
     this.isForeign = isForeign;
+    this.part = part;
     this.#isOnce = isOnce;
     this.#many = standing === undefined ? null : { ...standing, passed: new Set(), walked: new Set() };
     this.#run = run;
@@ -514,5 +521,8 @@ export function refuseGradient(operation: string, input?: number): never {
 /** Records a view. */
 export function recordView<A>(definition: ViewDefinition<A>, input: Tensor, attrs: A, output: Tensor): void {
   const spec = input.desc;
-  output.node = new TapeNode(definition.name, [input], [output.desc], [], ([dy]) => [definition.grad(dy!, { spec, attrs })]);
+  const { part } = definition;
+  output.node = new TapeNode(definition.name, [input], [output.desc], [], ([dy]) => [definition.grad(dy!, { spec, attrs })], {
+    part: part === undefined ? null : (dy) => part(dy, { spec, attrs }),
+  });
 }

@@ -1,5 +1,5 @@
 /** What autograd knows of a view: the tensor that it is a view of, and how to show the same of another tensor. */
-import type { ViewDefinition } from "../definition.ts";
+import type { PartialGradient, ViewDefinition } from "../definition.ts";
 import { AutogradError } from "../errors.ts";
 import type { Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
@@ -83,7 +83,7 @@ export class View {
 
   /** A node for the whole chain, from the base as it is now; output: what the view shows. */
   node(output: Desc): TapeNode {
-    return new TapeNode("view", [this.base], [output], [], ([dy]) => [this.adjoint(dy!)]);
+    return new TapeNode("view", [this.base], [output], [], ([dy]) => [this.adjoint(dy!)], { part: (dy) => this.#part(dy) });
   }
 
   /** The same after a write. Its gradient is memory of its own, as in PyTorch: a leaf may keep it, and then add to it in place. */
@@ -92,7 +92,13 @@ export class View {
       const dx = this.adjoint(dy!);
       return [dx.storage === dy!.storage ? arithmetic.clone(dx) : dx];
     };
-    return new TapeNode("view", [this.base], [output], [], run);
+    return new TapeNode("view", [this.base], [output], [], run, { part: (dy) => this.#part(dy) });
+  }
+
+  /** The adjoint without the zeros, where each step of the chain has one. */
+  #part(dy: PartialGradient): PartialGradient | null {
+    const before = this.#definition.part?.(dy, { spec: this.#input, attrs: this.#attrs as never }) ?? null;
+    return before === null || this.#before === null ? before : this.#before.#part(before);
   }
 
   /** The same view of another tensor of the base's shape, which may be a view itself. */

@@ -378,12 +378,14 @@ export class Backward {
       else before.sum.push(grad);
     };
     const ends = wish.stops.map((i) => this.boundaries[i] as Place);
+    const leavesAt = (node: TapeNode, output: number): boolean => !node.isTraced || ends.some((e) => isAt(e, node, output));
     const gradients = outsideScopes(() =>
       (wish.records === null ? noGrad : enableGrad)(() =>
         withTracer(run, () => {
           const walk = new Walk(null, {
+            ends: leavesAt,
             takes: (node, output, grad) => {
-              const leaves = !node.isTraced || ends.some((e) => isAt(e, node, output));
+              const leaves = leavesAt(node, output);
               if (leaves) add({ node, output }, grad);
               else if (node.isFreeable) walked.add(node);
               return leaves;

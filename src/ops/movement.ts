@@ -14,7 +14,7 @@ import {
 } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { contiguous } from "./data.ts";
-import { define, defineView, type ViewDefinition } from "../definition.ts";
+import { define, defineView, type Box, type PartialGradient, type ViewDefinition } from "../definition.ts";
 import { sumTo } from "./support.ts";
 
 const viewOp: ViewDefinition<{ readonly shape: Shape; readonly strides: readonly number[] }> = defineView({
@@ -22,7 +22,25 @@ const viewOp: ViewDefinition<{ readonly shape: Shape; readonly strides: readonly
   view: (_, { shape, strides }) => ({ shape, strides, offset: 0 }),
   apply: (x, { shape }) => reshape(x, shape),
   grad: (dy, { spec }) => reshape(dy, spec.shape),
+  part: ({ grad, box }, { spec, attrs }) => (box === null ? null : reshapedPart(grad, box, attrs.shape, spec.shape)),
 });
+
+/** A box of a tensor of shape `from`, seen in shape `to`: null where more than axes of length 1 come and go. */
+function reshapedPart(grad: Tensor, box: Box, from: Shape, to: Shape): PartialGradient | null {
+  const kept = from.flatMap((d, i) => (d === 1 ? [] : [i]));
+  const taken = to.flatMap((d, i) => (d === 1 ? [] : [i]));
+  if (kept.length !== taken.length || kept.some((i, k) => from[i] !== to[taken[k]!])) return null;
+  if (from.some((d, i) => d === 1 && box.sizes[i] !== 1)) return null;
+  const moved = (list: readonly number[], none: number): number[] => {
+    const out = to.map(() => none);
+    kept.forEach((i, k) => {
+      out[taken[k]!] = list[i]!;
+    });
+    return out;
+  };
+  const sizes = moved(box.sizes, 1);
+  return { grad: reshape(grad, sizes), box: { starts: moved(box.starts, 0), sizes, steps: moved(box.steps, 1) } };
+}
 
 const permuteOp: ViewDefinition<{ readonly axes: readonly number[] }> = defineView({
   name: "permute",
@@ -32,6 +50,12 @@ const permuteOp: ViewDefinition<{ readonly axes: readonly number[] }> = defineVi
       dy,
       axes.map((_, i) => axes.indexOf(i)),
     ),
+  part: ({ grad, box }, { attrs: { axes } }) => {
+    if (box === null) return null;
+    const back = axes.map((_, i) => axes.indexOf(i));
+    const moved = (list: readonly number[]): number[] => back.map((i) => list[i]!);
+    return { grad: permute(grad, back), box: { starts: moved(box.starts), sizes: moved(box.sizes), steps: moved(box.steps) } };
+  },
 });
 
 const expandOp: ViewDefinition<{ readonly shape: Shape }> = defineView({
@@ -41,11 +65,7 @@ const expandOp: ViewDefinition<{ readonly shape: Shape }> = defineView({
 });
 
 /** Parts along each axis: every steps[i]-th element from starts[i] on. @package */
-export interface SliceAttributes {
-  readonly starts: readonly number[];
-  readonly sizes: readonly number[];
-  readonly steps: readonly number[];
-}
+export type SliceAttributes = Box;
 
 const sliceOp: ViewDefinition<SliceAttributes> = defineView({
   name: "slice",
@@ -54,8 +74,23 @@ const sliceOp: ViewDefinition<SliceAttributes> = defineView({
     strides: strides.map((s, i) => s * steps[i]!),
     offset: sizeOf(sizes) === 0 ? 0 : strides.reduce((sum, s, i) => sum + s * starts[i]!, 0),
   }),
-  grad: (dy, { spec, attrs }) => call(sliceGradOp, [dy], { ...attrs, shape: spec.shape }),
+  grad: (dy, { spec, attrs }) => sliceAdjoint(dy, attrs, spec.shape),
+  part: ({ grad, box }, { attrs: { starts, sizes, steps } }) => ({
+    grad,
+    box:
+      box === null
+        ? { starts, sizes, steps }
+        : {
+            starts: box.starts.map((s, i) => starts[i]! + s * steps[i]!),
+            sizes: box.sizes,
+            steps: box.steps.map((s, i) => s * steps[i]!),
+          },
+  }),
 });
+
+/** @internal dy at the box's elements of a tensor of zeros. */
+export const sliceAdjoint = (dy: Tensor, { starts, sizes, steps }: Box, shape: Shape): Tensor =>
+  call(sliceGradOp, [dy], { starts, sizes, steps, shape });
 
 /** The adjoint of a slice: x at the slice's places of a tensor of zeros. DirectML: SLICE_GRAD. @package */
 export const sliceGradOp = define<SliceAttributes & { readonly shape: Shape }>({
@@ -100,6 +135,7 @@ const aliasOp: ViewDefinition<undefined> = defineView({
   apply: (x) => alias(x),
   // As it came: a gradient argument is not the gradient itself behind it.
   grad: (dy) => dy,
+  part: (dy) => (dy.box === null ? null : dy),
 });
 
 /** @internal The whole of x, as a view. */

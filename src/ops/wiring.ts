@@ -10,6 +10,7 @@ import * as binary from "./binary.ts";
 import * as compare from "./compare.ts";
 import * as creation from "./creation.ts";
 import * as data from "./data.ts";
+import { gatherParts } from "./gather-parts.ts";
 import * as join from "./join.ts";
 import * as movement from "./movement.ts";
 import * as state from "./state.ts";
@@ -21,6 +22,7 @@ Object.assign(arithmetic, {
   accumulate: (a, b) => void assign("backward", a, () => binary.add(a, b)),
   onesLike: (t) => creation.onesLike(t),
   zeros: (like, spec) => creation.zeros(spec.shape, { dtype: spec.dtype, device: like.device }),
+  gather: gatherParts,
   without: (x, mask) => where.where(compare.ne(mask, 0), scalarTensor(x.device, x.dtype, 0), x),
   clone: (t) => state.clone(t),
   detach: (t) => state.detach(t),

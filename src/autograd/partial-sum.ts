@@ -1,0 +1,59 @@
+/**
+ * The sum of one tensor's gradients, of which some are zero outside a box: those of slices. They are kept as they came and written once, so that the
+ * backward pass of T slices takes as long as one of the whole, not T times as long.
+ */
+import type { Box, PartialGradient, TensorSpec } from "../definition.ts";
+import type { Tensor } from "../tensor.ts";
+import { arithmetic } from "./arithmetic.ts";
+
+interface Piece extends PartialGradient {
+  readonly box: Box;
+}
+
+const keyOf = ({ starts, sizes, steps }: Box): string => `${starts.join()}/${sizes.join()}/${steps.join()}`;
+
+export class PartialSum {
+  readonly #spec: TensorSpec;
+  readonly #size: number;
+  #whole: Tensor | null = null;
+  #pieces = new Map<string, Piece>();
+  /** Elements of the pieces. */
+  #held = 0;
+
+  constructor(spec: TensorSpec) {
+    this.#spec = spec;
+    this.#size = spec.shape.reduce((n, d) => n * d, 1);
+  }
+
+  add(part: PartialGradient): void {
+    if (part.box === null) {
+      this.#whole = this.#whole === null ? part.grad : arithmetic.add(this.#whole, part.grad);
+      return;
+    }
+    const piece = part as Piece;
+    const key = keyOf(piece.box);
+    const before = this.#pieces.get(key);
+    this.#pieces.set(key, before === undefined ? piece : { grad: arithmetic.add(before.grad, piece.grad), box: piece.box });
+    if (before === undefined) this.#held += piece.grad.size;
+    // Pieces that overlap take no more memory than the whole, and each element is added to the whole at most twice.
+    if (this.#held > this.#size && this.#pieces.size > 1) this.#write();
+  }
+
+  /** The sum, still without the zeros around it where it has one box. */
+  get part(): PartialGradient {
+    if (this.#whole === null && this.#pieces.size === 1) return [...this.#pieces.values()][0]!;
+    return { grad: this.sum, box: null };
+  }
+
+  get sum(): Tensor {
+    if (this.#pieces.size > 0) this.#write();
+    return this.#whole!;
+  }
+
+  #write(): void {
+    const pieces = [...this.#pieces.values()];
+    this.#pieces = new Map();
+    this.#held = 0;
+    this.add({ grad: arithmetic.gather(pieces, this.#spec), box: null });
+  }
+}
