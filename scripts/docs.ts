@@ -4,8 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { execa } from "execa";
 import { ScriptError, at, main, say } from "./tools/project.ts";
-import { buildNativeParts, buildTypeScript } from "./build.ts";
-import { ensureSetup } from "./lib/ensure.ts";
+import { buildTypeScript } from "./build.ts";
 import { apiPages } from "./site/api.ts";
 import { errors, errorsPage } from "./site/errors.ts";
 import { pytorchPage, tfjsPage } from "./site/names.ts";
@@ -94,8 +93,6 @@ await main(async () => {
   });
   if (!/^\d{1,5}$/.test(values.port)) throw new ScriptError("PORT", `--port is a number; received ${values.port}.`);
   if (!/^\/(.*\/)?$/.test(values.base)) throw new ScriptError("BASE", `--base begins and ends with /; received ${values.base}.`);
-  await ensureSetup();
-  await buildNativeParts({ isRuntimeOnly: true });
   await buildTypeScript(["src"]);
   await install();
   copyPages();

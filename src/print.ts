@@ -1,7 +1,7 @@
 /** How tensors are written: like PyTorch's. */
 import { inspect } from "node:util";
 import { isFloat } from "./dtype.ts";
-import { DxError } from "./errors.ts";
+import { DTypeError, DxError } from "./errors.ts";
 import { tracer } from "./tracer.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -222,8 +222,23 @@ export function inspected(known: string, tensors: readonly Tensor[], show: () =>
   return `${known}, not computed yet: await it.print() waits and shows the values`;
 }
 
-/** @internal toString() shows the summary, console.log the values. */
-export function installPrinting<T>(prototype: object, text: (t: T) => string, inside: (t: T, isInner: boolean) => string): void {
+/** @internal toString() shows the summary, console.log the values. methods: those that stand for JavaScript's operators. */
+export function installPrinting<T extends object>(
+  prototype: object,
+  text: (t: T) => string,
+  inside: (t: T, isInner: boolean) => string,
+  methods: string,
+): void {
+  // Objects without a rule of their own become NaN or text in an expression, without a word.
+  Object.defineProperty(prototype, Symbol.toPrimitive, {
+    value(this: T, kind: "string" | "number" | "default") {
+      if (kind === "string") return this.toString();
+      const hint = `Call methods: ${methods}. x.itemSync() is the number in a tensor of one element.`;
+      throw new DTypeError("tensor", "operand", "a number, a bigint or a string for JavaScript's operators", text(this), hint);
+    },
+    writable: true,
+    configurable: true,
+  });
   Object.defineProperty(prototype, "toString", {
     value(this: T) {
       return text(this);

@@ -111,4 +111,57 @@ eachDevice("printing", (device) => {
       },
       { collect: true },
     ));
+
+  test("JavaScript's operators are refused, with the methods that take their places; text is text", () =>
+    clean(
+      device,
+      () => {
+        const real = dx.tensor([3]);
+        const tensors: readonly (dx.Tensor | dx.ComplexTensor)[] = [
+          real,
+          real.reshape([]),
+          dx.zeros([0]),
+          dx.tensor([1n]),
+          new dx.nn.Parameter(dx.ones([2])),
+          dx.complex(real, real),
+        ];
+        // Types refuse them already.
+        const operators: Record<string, (x: never) => unknown> = {
+          add: (x) => x + 1,
+          "add, the other way round": (x) => 1 + x,
+          "add text": (x) => x + "",
+          sub: (x) => x - 1,
+          mul: (x) => x * 2,
+          div: (x) => x / 2,
+          remainder: (x) => x % 2,
+          pow: (x) => x ** 2,
+          neg: (x) => -x,
+          positive: (x) => +x,
+          gt: (x) => x > 1,
+          lt: (x) => x < 1,
+          ge: (x) => x >= 1,
+          le: (x) => x <= 1,
+          eq: (x) => x == 3, // oxlint-disable-line eqeqeq
+          bitwiseAnd: (x) => x & 1,
+          "Number()": (x) => Number(x),
+          "Math.max()": (x) => Math.max(x, 1),
+        };
+        for (const x of tensors) {
+          const known = String(x);
+          for (const [name, apply] of Object.entries(operators)) {
+            const run = (): string => `${name}: ${String(apply(x as never))}`;
+            expect(run).toThrow(dx.DTypeError);
+            expect(run).toThrow(`JavaScript's operators; received ${known}. Call methods: a.add(b) for +, sub -, mul *`);
+          }
+          expect(known).toMatch(/^(Complex)?Tensor \w+\[/);
+          expect(`${x}`).toBe(known); // oxlint-disable-line typescript/restrict-template-expressions
+          expect([x].join()).toBe(known);
+          expect(inspect(x)).toContain("tensor(");
+          expect(x == null).toBe(false); // oxlint-disable-line eqeqeq
+          expect([x].includes(x)).toBe(true);
+        }
+        expect(JSON.stringify(real)).toBe('{"dtype":"float32","shape":[1],"data":[3]}');
+      },
+      { collect: true },
+    ));
 });

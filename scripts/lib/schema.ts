@@ -79,7 +79,14 @@ export const withinAlso = <T>(bound: Bound, read: () => T): T => within(new Map(
 function union(list: readonly Schema[]): Schema {
   const flat = list.flatMap((s) => (s.kind === "union" ? s.of : [s]));
   if (flat.some((s) => s.kind === "any")) return any;
-  const each = [...new Map(flat.map((s) => [JSON.stringify(s), s])).values()];
+  const all = [...new Map(flat.map((s) => [JSON.stringify(s), s])).values()];
+  // An object with more fields is one with fewer, too.
+  const isNarrower = (a: Schema, b: Schema): boolean =>
+    a !== b &&
+    a.kind === "like" &&
+    b.kind === "like" &&
+    Object.keys(b.fields).every((k) => JSON.stringify(a.fields[k]) === JSON.stringify(b.fields[k]));
+  const each = all.filter((a) => !all.some((b) => isNarrower(a, b)));
   const [first] = each;
   return each.length === 1 && first !== undefined ? first : { kind: "union", of: each };
 }
@@ -189,7 +196,10 @@ function reference(file: string, name: string, args: readonly Schema[], open: re
 }
 
 function like(file: string, d: ESTree.TSInterfaceDeclaration, open: readonly string[]): Like {
-  const whole = members(file, d.body.body, open);
+  const whole = merged([
+    ...basesOf(file, d, open).map((b): Schema => (b.kind === "like" ? { kind: "object", fields: b.fields } : b)),
+    members(file, d.body.body, open),
+  ]);
   if (whole.kind !== "object") throw new Error(`${file}: ${d.id.name} is @open, and has more than properties and methods`);
   const fields: Record<string, Schema> = { ...whole.fields };
   for (const m of d.body.body)
@@ -202,9 +212,11 @@ function declared(file: string, d: TypeDeclaration, open: readonly string[]): Sc
   if (d.type === "TSTypeAliasDeclaration") return schema(file, d.typeAnnotation, open);
   // What users implement has whatever else they like.
   if (/@open\b/.test(commentOf(file, d))) return like(file, d, open);
-  const bases = d.extends.map(({ expression, typeArguments }) => {
+  return merged([...basesOf(file, d, open), members(file, d.body.body, open)]);
+}
+
+const basesOf = (file: string, d: ESTree.TSInterfaceDeclaration, open: readonly string[]): readonly Schema[] =>
+  d.extends.map(({ expression, typeArguments }) => {
     const args = (typeArguments?.params ?? []).map((t) => schema(file, t, open));
     return expression.type === "Identifier" ? reference(file, expression.name, args, open) : any;
   });
-  return merged([...bases, members(file, d.body.body, open)]);
-}

@@ -190,7 +190,8 @@ export function classOf(file: string, name: string, args: readonly Schema[] = []
     const from = imports.get(name);
     return from === undefined || !existsSync(at("src", from[0])) ? null : classOf(...from, args);
   }
-  const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name, args[i] ?? any]));
+  // What a type parameter extends is what an argument is at least.
+  const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name, args[i] ?? schema(file, p.constraint)]));
   return within(bound, () => {
     const inner = (d.superTypeArguments?.params ?? []).map((t) => schema(file, t));
     const base = d.superClass?.type === "Identifier" ? classOf(file, d.superClass.name, inner) : null;
@@ -222,7 +223,8 @@ export function typeParametersOf(file: string, name: string, spaceIn: (file: str
   if (list.length === 0) return { declared: "", given: "" };
   const own = list.map((p) => p.name.name);
   const written = list.map((p) =>
-    text.slice(p.start, p.end).replace(/(?<![\w.])[A-Z]\w*/g, (word) => {
+    // A type alias takes no `const`.
+    text.slice(p.name.start, p.end).replace(/(?<![\w.])[A-Z]\w*/g, (word) => {
       if (own.includes(word)) return word;
       const [from, there] = imports.get(word) ?? [file, word];
       return `${spaceIn(from)}.${there}`;

@@ -122,6 +122,9 @@ const history = ({ node }: { readonly node: TapeNode | null }): string => (node 
 /** "ComplexTensor complex64[2, 3] on dml:0": what is known without reading the elements. */
 const summary = (z: ComplexTensor): string =>
   `ComplexTensor ${z.describe()} on ${z.device}${history(z.real) || (z.requiresGrad ? ", requiresGrad" : "")}${z.isDisposed ? ", disposed" : ""}`;
-installPrinting(ComplexTensor.prototype, summary, (z: ComplexTensor, isInner) =>
-  inspected(summary(z), [z.real, z.imag], () => formatComplexSync(z), isInner),
+installPrinting(
+  ComplexTensor.prototype,
+  summary,
+  (z: ComplexTensor, isInner) => inspected(summary(z), [z.real, z.imag], () => formatComplexSync(z), isInner),
+  "a.add(b) for +, sub -, mul *, div /, pow **, neg and positive for one operand, eq ==, ne !=",
 );

@@ -74,7 +74,7 @@ export interface DigitsOptions {
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
  */
-export async function mnist(folder: string, { train = true, limit, device }: DigitsOptions = {}): Promise<TensorDataset> {
+export async function mnist(folder: string, { train = true, limit, device }: DigitsOptions = {}): Promise<TensorDataset<[Tensor, Tensor]>> {
   const prefix = join(folder, train ? "train" : "t10k");
   const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
   const hint = "The folder holds the four files of MNIST, unpacked: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.";

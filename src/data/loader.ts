@@ -5,7 +5,7 @@ import { defaultGenerator, type Generator } from "../ops/random.ts";
 import { keep, outsideScopes } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import { collate, type Batch } from "./collate.ts";
-import type { BatchedDataset, Dataset } from "./dataset.ts";
+import { datasetOf, type BatchedDataset, type Dataset } from "./dataset.ts";
 
 export interface DataLoaderOptions<S, B> {
   /** Samples in a batch. Default: 1. */
@@ -29,18 +29,30 @@ function demandWhole(argument: string, value: number, least: number): number {
 
 const isBatched = <S, B>(d: Dataset<S>): d is BatchedDataset<S, B> => "batch" in d && typeof d.batch === "function";
 
-/** `for await (const batch of loader)`; each loop is one pass over the data set. Batches live until they are disposed of. */
-export class DataLoader<S, B = Batch<S>> implements AsyncIterable<B> {
+/** Samples by number, or an array of them; what gives whole batches says so by its type. */
+export type Samples<S, B> = readonly S[] | BatchedDataset<S, B> | Dataset<S>;
+
+/**
+ * `for await (const batch of loader)`; each loop is one pass over the data set. A batch has the structure of a sample, also to its type: pairs give
+ * pairs of tensors. Batches live until they are disposed of. Reference: torch.utils.data.DataLoader.
+ */
+export class DataLoader<const S, B = Batch<S>> implements AsyncIterable<B> {
+  /** The data set; of an array, one that reads it. */
   readonly dataset: Dataset<S>;
+  /** Samples in a batch. */
   readonly batchSize: number;
+  /** Whether each pass has a new order. */
   readonly shuffle: boolean;
+  /** Whether a last batch that is not full is left out. */
   readonly dropLast: boolean;
+  /** Batches prepared in advance. */
   readonly prefetch: number;
   readonly #generator: Generator | undefined;
   readonly #collate: ((samples: S[]) => B | Promise<B>) | undefined;
 
-  constructor(dataset: Dataset<S>, options: DataLoaderOptions<S, B> = {}) {
-    this.dataset = dataset;
+  /** Throws ValueError for a batchSize below 1 or a prefetch below 0. */
+  constructor(dataset: Samples<S, B>, options: DataLoaderOptions<S, B> = {}) {
+    this.dataset = datasetOf<S>(dataset);
     this.batchSize = demandWhole("batchSize", options.batchSize ?? 1, 1);
     this.prefetch = demandWhole("prefetch", options.prefetch ?? 1, 0);
     this.shuffle = options.shuffle ?? false;
@@ -76,6 +88,7 @@ export class DataLoader<S, B = Batch<S>> implements AsyncIterable<B> {
     return outsideScopes(() => (this.#collate ?? (collate as unknown as (samples: S[]) => B))(samples));
   }
 
+  /** One pass: the batches, each prepared while the one before is used. */
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
     const order = this.#order();
     const waiting: Promise<B>[] = [];
@@ -107,6 +120,6 @@ function disposeAll(value: unknown): void {
     Object.values(value).forEach(disposeAll);
 }
 
-/** A DataLoader of a data set. */
-export const dataLoader = <S, B = Batch<S>>(dataset: Dataset<S>, options: DataLoaderOptions<S, B> = {}): DataLoader<S, B> =>
+/** A DataLoader of a data set, or of an array of samples. Reference: torch.utils.data.DataLoader. */
+export const dataLoader = <const S, B = Batch<S>>(dataset: Samples<S, B>, options: DataLoaderOptions<S, B> = {}): DataLoader<S, B> =>
   new DataLoader<S, B>(dataset, options);

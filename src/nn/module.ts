@@ -70,8 +70,10 @@ abstract class Callable {
  * Called like a function, `model(x)` runs `model.forward(x)`.
  *
  * Parameters and modules in the object's own fields (also in arrays, plain objects, Maps and Sets there, at any depth) are found and named
- * by the field: `this.fc1 = linear(2, 3)` gives "fc1.weight", `this.heads = { a: linear(2, 3) }` "heads.a.weight". Names of fields that start with "_" are left out. Buffers (state that no gradient changes)
- * are registered by registerBuffer.
+ * by the field: `this.fc1 = linear(2, 3)` gives "fc1.weight", `this.heads = { a: linear(2, 3) }` "heads.a.weight". Every field counts, whatever
+ * its name, but private ones: what a class holds as `#teacher` is invisible from outside, so it is no part of the module, for `parameters()`, `eval()`,
+ * `to()` and `stateDict()` alike. That is the way to hold a module without registering it. Buffers (state that no gradient changes) are registered by
+ * registerBuffer(). Reference: torch.nn.Module.
  */
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the way to say that objects of a class can be called
 export abstract class Module extends Callable {
@@ -87,7 +89,6 @@ export abstract class Module extends Callable {
   /** @internal Own parameters and modules by name. */
   *members(): Generator<[string, Parameter | Module]> {
     for (const [name, value] of Object.entries(this) as [string, unknown][]) {
-      if (name.startsWith("_")) continue;
       for (const member of membersIn(name, value, [])) {
         if (isForeign(member[1])) throw new DTypeError(this.constructor.name, member[0], "a module or parameter", member[1]);
         yield member;
@@ -178,10 +179,13 @@ export abstract class Module extends Callable {
     return this.train(false);
   }
 
-  /** Calls fn with every module inside, and then with this one. */
+  /** Calls fn with every module inside, and then with this one. Returns the module. Reference: torch.nn.Module.apply. */
   apply(fn: (module: Module) => void): this {
-    for (const child of this.children()) child.apply(fn);
-    fn(this);
+    const visit = (module: Module, around: readonly Module[]): void => {
+      for (const [name, child] of module.namedChildren()) visit(demandOutside("apply", name, child, around), [...around, child]);
+      fn(module);
+    };
+    visit(this, [this]);
     return this;
   }
 
@@ -242,12 +246,13 @@ export abstract class Module extends Callable {
   /** Names and tensors of the state, shared ones under each of their names. */
   *#state(): Generator<[string, Tensor]> {
     const seen = new Set<string>();
-    const visit = function* (module: Module, prefix: string): Generator<[string, Tensor]> {
+    const visit = function* (module: Module, prefix: string, around: readonly Module[]): Generator<[string, Tensor]> {
       for (const [name, member] of module.members()) if (member instanceof Parameter) yield [`${prefix}${name}`, member];
       for (const [name, { tensor, persistent }] of module.#buffers) if (persistent) yield [`${prefix}${name}`, tensor];
-      for (const [name, child] of module.namedChildren()) yield* visit(child, `${prefix}${name}.`);
+      for (const [name, child] of module.namedChildren())
+        yield* visit(demandOutside("stateDict", `${prefix}${name}`, child, around), `${prefix}${name}.`, [...around, child]);
     };
-    for (const [name, t] of visit(this, "")) {
+    for (const [name, t] of visit(this, "", [this])) {
       if (seen.has(name)) throw new ValueError("stateDict", "name", "used once", name);
       seen.add(name);
       yield [name, t];
@@ -321,11 +326,26 @@ export abstract class Module extends Callable {
     return { module: this.constructor.name, state };
   }
 
+  /** The tree of modules with their settings, as console.log shows it. */
   override toString(): string {
-    const inner = [...this.namedChildren()].map(([name, m]) => `  (${name}): ${m.toString().replaceAll("\n", "\n  ")}`);
-    const head = `${this.constructor.name}(${this.describeOptions()}`;
-    return inner.length === 0 ? `${head})` : `${head}\n${inner.join("\n")}\n)`;
+    const text = (module: Module, around: readonly Module[]): string => {
+      const head = `${module.constructor.name}(${module.describeOptions()}`;
+      const inner = [...module.namedChildren()].map(([name, m]) => {
+        if (around.includes(m)) return `  (${name}): ${m.constructor.name}(…)`;
+        const shown = m.toString === Module.prototype.toString ? text(m, [...around, m]) : m.toString();
+        return `  (${name}): ${shown.replaceAll("\n", "\n  ")}`;
+      });
+      return inner.length === 0 ? `${head})` : `${head}\n${inner.join("\n")}\n)`;
+    };
+    return text(this, [this]);
   }
+}
+
+/** A child that is none of the modules around it: a tree that holds itself has no end. */
+function demandOutside(operation: string, name: string, child: Module, around: readonly Module[]): Module {
+  if (!around.includes(child)) return child;
+  const hint = "Hold a reference to an outer module in a private field: this.#outer.";
+  throw new ValueError(operation, name, "a module that does not hold the one it is in", child.constructor.name, hint);
 }
 
 /** @internal The tensor object shows another tensor's elements from now on; `next` is given up. */
@@ -359,8 +379,15 @@ export function clearGradient(p: Tensor, setToNull: boolean): void {
   }
 }
 
+/** What a forward() takes; anything for a value of which no more is known than that it is a module, since a subclass may take anything. */
+type Inputs<F extends (...inputs: never[]) => unknown> = [Parameters<F>[number]] extends [never]
+  ? number extends Parameters<F>["length"]
+    ? // oxlint-disable-next-line typescript/no-explicit-any -- unknown[] would make no subclass a Module
+      any[]
+    : Parameters<F>
+  : Parameters<F>;
+
 export interface Module {
-  /** The same as forward(). */
-  // oxlint-disable-next-line typescript/no-explicit-any -- what forward() of the class takes and gives
-  (...inputs: any[]): any;
+  /** Runs forward(): takes what it takes, and gives what it gives. */
+  (...inputs: Inputs<this["forward"]>): ReturnType<this["forward"]>;
 }

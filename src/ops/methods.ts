@@ -77,4 +77,9 @@ Object.defineProperty(Tensor.prototype, "toJSON", {
   writable: true,
   configurable: true,
 });
-installPrinting(Tensor.prototype, summary, (t: Tensor, isInner) => inspected(summary(t), [t], () => formatSync(t), isInner));
+installPrinting(
+  Tensor.prototype,
+  summary,
+  (t: Tensor, isInner) => inspected(summary(t), [t], () => formatSync(t), isInner),
+  "a.add(b) for +, sub -, mul *, div /, remainder %, pow **, neg and positive for one operand, eq ==, ne !=, lt <, le <=, gt >, ge >=, bitwiseAnd &, bitwiseOr |, bitwiseXor ^",
+);

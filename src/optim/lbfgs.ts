@@ -1,4 +1,5 @@
 /** Limited-memory BFGS: steps along directions that earlier gradients bend, with a line search if asked for. */
+import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { AutogradError, DTypeError, ValueError } from "../errors.ts";
 import { clearGradient } from "../nn/module.ts";
@@ -15,7 +16,7 @@ import { sum } from "../ops/reduce.ts";
 import { abs, neg } from "../ops/unary.ts";
 import { outsideScopes, scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
-import { checkAtLeast0, withDefaults } from "./options.ts";
+import { checkAtLeast0, settingsText, withDefaults } from "./options.ts";
 
 export interface LBFGSOptions {
   /** Default: 1. */
@@ -176,6 +177,17 @@ export class LBFGS {
     });
   }
 
+  /** The settings, as console.log shows them. */
+  toString(): string {
+    return settingsText("LBFGS", [{ ...this.options }]);
+  }
+
+  /** @internal */
+  [inspect.custom](): string {
+    return this.toString();
+  }
+
+  /** The learning rate: how long a step is along the direction, where no line search finds it. Throws ValueError below 0. */
   get lr(): number {
     return this.options.lr;
   }

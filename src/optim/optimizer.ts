@@ -1,4 +1,5 @@
 /** The base of all optimizers: parameter groups, flat layouts, state, and what a step is. */
+import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import type { Device } from "../device.ts";
 import { assign, call, dispatch } from "../dispatch.ts";
@@ -16,6 +17,7 @@ import { sameData } from "../graph/key.ts";
 import { Clock, cell, setCell, steps } from "./clock.ts";
 import { Partition, gatherFlatOp } from "./flat.ts";
 import { Plan, gradientOf, type Run } from "./plan.ts";
+import { settingsText } from "./options.ts";
 import type { Rule } from "./rule.ts";
 
 /** What every optimizer's options contain. */
@@ -543,6 +545,19 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
       unit.plan = null;
     }
     this.#loaded.clear();
+  }
+
+  /** The settings of each group, as console.log shows them: "Adam (", "Parameter Group 0", "    betas: [0.9, 0.999]", … */
+  toString(): string {
+    return settingsText(
+      this.#name,
+      this.#groups.map(({ options, initialLr }) => ({ ...options, initialLr })),
+    );
+  }
+
+  /** @internal */
+  [inspect.custom](): string {
+    return this.toString();
   }
 
   /** Frees the optimizer's state. The parameters stay. */

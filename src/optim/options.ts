@@ -19,3 +19,16 @@ export const withDefaults = <O extends object>(defaults: O, options: Partial<O>)
   ...defaults,
   ...(Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<O>),
 });
+
+/** An optimizer's settings as PyTorch writes them: the options of each group in the order of the alphabet. */
+export function settingsText(name: string, groups: readonly object[]): string {
+  const value = (v: unknown): string => (Array.isArray(v) ? `[${v.map(value).join(", ")}]` : String(v));
+  const text = (options: object, i: number): string => {
+    const lines = (Object.entries(options) as [string, unknown][])
+      .filter(([, v]) => v !== undefined)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, v]) => `    ${key}: ${value(v)}\n`);
+    return `Parameter Group ${i}\n${lines.join("")}`;
+  };
+  return `${name} (\n${groups.map(text).join("\n")})`;
+}

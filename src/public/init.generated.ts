@@ -13,7 +13,7 @@ export const ones = checked($nnInit.ones, "ones", "t:4");
 /** The identity matrix, for a tensor [R, C]. Reference: torch.nn.init.eye_. */
 export const identity = checked($nnInit.identity, "identity", "t:4");
 /** Inputs and outputs of one unit of a weight [O, I, kernel...]. */
-export const fans = checked($nnInit.fans, "fans", "operation:101 t:4");
+export const fans = checked($nnInit.fans, "fans", "operation:100 t:4");
 /** The factor by which a nonlinearity calls for larger weights. Reference: torch.nn.init.calculate_gain. */
 export const gain = checked($nnInit.gain, "gain", "nonlinearity:159 slope:1");
 /** Uniform of standard deviation gain / sqrt(fan). Reference: torch.nn.init.kaiming_uniform_. */

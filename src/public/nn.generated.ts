@@ -207,16 +207,16 @@ export type Bilinear = $nnLinear.Bilinear;
 export const Identity = checkedClass($nnLinear.Identity, "", "forward x:4");
 export type Identity = $nnLinear.Identity;
 /** Modules by place. Reference: torch.nn.ModuleList. */
-export const ModuleList = checkedClass($nnLists.ModuleList, "items:98", "", "at index:5;append item:97;forward");
+export const ModuleList = checkedClass($nnLists.ModuleList, "items:97", "", "at index:5;append item:81;forward");
 export type ModuleList<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleList<T>;
 /** Parameters by place. Reference: torch.nn.ParameterList. */
-export const ParameterList = checkedClass($nnLists.ParameterList, "items:100", "", "at index:5;append item:99;forward");
+export const ParameterList = checkedClass($nnLists.ParameterList, "items:99", "", "at index:5;append item:98;forward");
 export type ParameterList = $nnLists.ParameterList;
 /** Modules by name. Reference: torch.nn.ModuleDict. */
-export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:103", "", "has name:101;get name:101;set name:101 item:97;delete name:101;keys;forward");
+export const ModuleDict = checkedClass($nnLists.ModuleDict, "items:103", "", "has name:100;get name:100;set name:100 item:81;delete name:100;keys;forward");
 export type ModuleDict<T extends $nnModule.Module = $nnModule.Module> = $nnLists.ModuleDict<T>;
 /** Parameters by name. Reference: torch.nn.ParameterDict. */
-export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:106", "", "has name:101;get name:101;set name:101 item:99;delete name:101;keys;forward");
+export const ParameterDict = checkedClass($nnLists.ParameterDict, "items:106", "", "has name:100;get name:100;set name:100 item:98;delete name:100;keys;forward");
 export type ParameterDict = $nnLists.ParameterDict;
 /** mseLoss. Reference: torch.nn.MSELoss. */
 export const MSELoss = checkedClass($nnLoss.MSELoss, "options:108", "forward x:4 target:4");
@@ -279,7 +279,7 @@ export type KLDivLoss = $nnMarginLoss.KLDivLoss;
 export const CTCLoss = checkedClass($nnMarginLoss.CTCLoss, "options:125", "forward x:4 targets:4 inputLengths:124 targetLengths:124");
 export type CTCLoss = $nnMarginLoss.CTCLoss;
 export { Module } from "../nn/module.ts";
-checkMethods($nnModule.Module, "registerBuffer name:101 tensor:4 options:126;children;modules;parameters;buffers;train mode:10;eval;apply fn:76;zeroGrad options:127;requiresGrad_ mode:10;to target:128;toEmpty target:129;stateDict;loadStateDict state:130 options:131;dispose;toString");
+checkMethods($nnModule.Module, "registerBuffer name:100 tensor:4 options:126;children;modules;parameters;buffers;train mode:10;eval;apply fn:76;zeroGrad options:127;requiresGrad_ mode:10;to target:128;toEmpty target:129;stateDict;loadStateDict state:130 options:131;dispose;toString");
 /** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
 export const BatchNorm1d = checkedClass($nnNorm.BatchNorm1d, "channels:5 options:132", "", "forward x:4");
 export type BatchNorm1d = $nnNorm.BatchNorm1d;
@@ -431,13 +431,13 @@ export type FractionalMaxPool2d = $nnPool.FractionalMaxPool2d;
 export const FractionalMaxPool3d = checkedClass($nnPool.FractionalMaxPool3d, "kernelSize:84 options:149", "forward x:4");
 export type FractionalMaxPool3d = $nnPool.FractionalMaxPool3d;
 /** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
-export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:152", "", "parameter name:101;forward x:4 call:151");
+export const LSTM = checkedClass($nnRecurrent.LSTM, "inputs:5 width:5 options:152", "", "parameter name:100;forward x:4 call:151");
 export type LSTM = $nnRecurrent.LSTM;
 /** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
-export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:153", "", "parameter name:101;forward x:4 call:151");
+export const GRU = checkedClass($nnRecurrent.GRU, "inputs:5 width:5 options:153", "", "parameter name:100;forward x:4 call:151");
 export type GRU = $nnRecurrent.GRU;
 /** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
-export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:155", "", "parameter name:101;forward x:4 call:151");
+export const RNN = checkedClass($nnRecurrent.RNN, "inputs:5 width:5 options:155", "", "parameter name:100;forward x:4 call:151");
 export type RNN = $nnRecurrent.RNN;
 /** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
 export const LSTMCell = checkedClass($nnRecurrent.LSTMCell, "inputs:5 width:5 options:96", "forward x:4 options:156");

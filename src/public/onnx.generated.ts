@@ -5,7 +5,7 @@ import * as $onnxOperatorsIndex from "../onnx/operators/index.ts";
 import * as $onnxIndex from "../onnx/index.ts";
 export type { OnnxOptions, OnnxValue } from "../onnx/model.ts";
 export { OnnxModel } from "../onnx/model.ts";
-checkMethods($onnxModel.OnnxModel, "call inputs:220;dispose");
+checkMethods($onnxModel.OnnxModel, "call inputs:223;dispose");
 /** Names by domain, as docs list them. */
 export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operators", "");
 /**
@@ -14,4 +14,4 @@ export const operators = guarded($onnxOperatorsIndex.operatorNames, "onnx.operat
  *
  * Throws FormatError for what is no model, UnsupportedError (when called) for operators and element types that are not known.
  */
-export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:97 options:218");
+export const load = guardedAsync($onnxIndex.load, "onnx.load", "source:166 options:221");

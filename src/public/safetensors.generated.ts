@@ -3,17 +3,17 @@ import { guarded, guardedAsync } from "./kinds.generated.ts";
 import * as $ioSafetensors from "../io/safetensors.ts";
 export type { Tensors, Metadata, Loaded, Progress, TransferOptions, LoadOptions } from "../io/safetensors.ts";
 /** Tensors by name as the bytes of a safetensors file. Metadata: texts by name. */
-export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.serialize", "tensors:130 metadata:216");
+export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.serialize", "tensors:130 metadata:219");
 /**
  * Writes tensors by name (all dtypes, any strides, any size) into a file, which appears whole or not at all. They are read in
  * pieces: what is saved is the state of now, and a tensor that changes before its bytes were read is a ValueError; the first
  * 256 MiB are read at once.
  */
-export const save = guardedAsync($ioSafetensors.save, "safetensors.save", "path:101 tensors:130 metadata:216 options:217");
+export const save = guardedAsync($ioSafetensors.save, "safetensors.save", "path:100 tensors:130 metadata:219 options:220");
 /** The tensors in the bytes of a safetensors file. Throws FormatError for anything else. */
-export const deserialize = guarded($ioSafetensors.deserialize, "safetensors.deserialize", "bytes:97 options:218 source:174");
+export const deserialize = guarded($ioSafetensors.deserialize, "safetensors.deserialize", "bytes:166 options:221 source:176");
 /**
  * Reads a file written by save() or any other implementation, of any size: it goes to the device in pieces. Throws FormatError
  * when it is damaged.
  */
-export const load = guardedAsync($ioSafetensors.load, "safetensors.load", "path:101 options:219");
+export const load = guardedAsync($ioSafetensors.load, "safetensors.load", "path:100 options:222");

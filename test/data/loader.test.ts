@@ -125,4 +125,31 @@ eachDevice("data.DataLoader", (device) => {
       const sample = new data.Subset(dataset(), [7, 3]).get(1) as dx.Tensor[];
       expect(numbers(sample[1]!)).toEqual([3]);
     }));
+
+  test("an array is a data set, of which batches are made as of any other", () =>
+    clean(device, async () => {
+      const pairs = Array.from({ length: 5 }, (_, i) => [dx.full([2], i), i] as const);
+      const loader = data.dataLoader(pairs, { batchSize: 2 });
+      expect(loader.length).toBe(3);
+      const batches = await all(loader);
+      expect(batches.map(([x]) => x.shape)).toEqual([
+        [2, 2],
+        [2, 2],
+        [1, 2],
+      ]);
+      expect(batches.map(([, y]) => numbers(y))).toEqual([[0, 1], [2, 3], [4]]);
+      disposeAll(batches);
+      const last = await all(data.dataLoader(new data.Subset(pairs, [4, 0]), { batchSize: 2 }));
+      expect(last.map(([x, y]) => [numbers(x), numbers(y), y.dtype])).toEqual([[[4, 4, 0, 0], [4, 0], "int32"]]);
+      disposeAll(last);
+      for (const [x] of pairs) x.dispose();
+      // As long as the array is when a pass begins.
+      const growing = [1, 2];
+      const counts = data.dataLoader(growing, { batchSize: 2 });
+      growing.push(3);
+      expect(counts.length).toBe(2);
+      expect((await all(data.dataLoader([]))).length).toBe(0);
+      const seen = await all(data.dataLoader(growing, { batchSize: 3, collate: (samples) => samples.map(String) }));
+      expect(seen).toEqual([["1", "2", "3"]]);
+    }));
 });

@@ -48,11 +48,7 @@ refuses("mistakes in training", [
     "ValueError",
     "StepLR: optimizer must be an optimizer; received [float32[2, 3]].",
   ],
-  [
-    "data.dataLoader([1, 2], { batch_size: 2 })",
-    "ValueError",
-    "DataLoader: dataset must be a dataset: an object with length and get; received [1, 2].",
-  ],
+  ["data.dataLoader(3)", "ValueError", "DataLoader: dataset must be an array or a dataset: an object with length and get; received 3."],
   [
     "data.dataLoader(new data.TensorDataset(x()), { batch_size: 2 })",
     "ValueError",

@@ -9,7 +9,7 @@ class Block extends nn.Module {
   fc = nn.linear(2, 3);
   norms = [nn.layerNorm(3), nn.layerNorm(3)];
   scale = new nn.Parameter(dx.ones([1]));
-  _hidden = nn.linear(1, 1);
+  readonly #teacher = nn.linear(1, 1);
 
   constructor() {
     super();
@@ -19,6 +19,38 @@ class Block extends nn.Module {
 
   forward(x: dx.Tensor): dx.Tensor {
     return this.norms[1]!.forward(this.norms[0]!.forward(this.fc.forward(x)).mul(this.scale));
+  }
+
+  disposeTeacher(): void {
+    this.#teacher.dispose();
+  }
+}
+
+/** What PyTorch registers too: names that begin with "_", in fields and inside of what fields hold. */
+class Underscores extends nn.Module {
+  _drop = nn.dropout(0.5);
+  __fc = nn.linear(2, 2);
+  _lists = [nn.linear(2, 2, { bias: false })];
+  _maps = { _a: nn.linear(2, 2, { bias: false }) };
+  _scale = new nn.Parameter(dx.ones([1]));
+
+  constructor() {
+    super();
+    this.registerBuffer("_count", dx.zeros([1]));
+  }
+
+  forward(x: dx.Tensor): dx.Tensor {
+    return this._drop(this._maps._a(this._lists[0]!(this.__fc(x)))).mul(this._scale);
+  }
+}
+
+class Node extends nn.Module {
+  parent: dx.nn.Module | null = null;
+  child: Node | null = null;
+  readonly weight = new nn.Parameter(dx.ones([1]));
+
+  forward(x: dx.Tensor): dx.Tensor {
+    return x.mul(this.weight);
   }
 }
 
@@ -39,7 +71,45 @@ eachDevice("nn.Module", (device) => {
       expect([...m.namedModules()].map(([n]) => n)).toEqual(["", "fc", "norms.0", "norms.1"]);
       expect(Object.keys(m.stateDict()).sort()).toEqual([...names, "count"].sort());
       expect(m.parameters().every((p) => p.requiresGrad && p.isLeaf)).toBe(true);
-      m._hidden.dispose();
+      m.disposeTeacher();
+      m.dispose();
+    }));
+
+  test("fields whose names begin with _ are part of it", () =>
+    seeded(() => {
+      const m = new Underscores();
+      const names = ["_scale", "__fc.weight", "__fc.bias", "_lists.0.weight", "_maps._a.weight"];
+      expect([...m.namedParameters()].map(([n]) => n)).toEqual(names);
+      expect(Object.keys(m.stateDict()).toSorted()).toEqual([...names, "_count"].toSorted());
+      m.eval();
+      expect(m.modules().map((x) => x.training)).toEqual([false, false, false, false, false]);
+      const x = dx.ones([1, 2]);
+      expect(numbers(m(x))).toEqual(numbers(m(x)));
+      m.to("float16");
+      expect(m.parameters().map((p) => p.dtype)).toEqual(names.map(() => "float16"));
+      const optimizer = dx.optim.sgd(m.parameters(), { lr: 1 });
+      m.requiresGrad_(false);
+      expect(m.parameters().some((p) => p.requiresGrad)).toBe(false);
+      optimizer.dispose();
+      m.dispose();
+    }));
+
+  test("one that holds a module around it has parameters and a text, and is refused where there is no end", () =>
+    seeded(() => {
+      const m = new Node();
+      const child = new Node();
+      m.child = child;
+      child.parent = m;
+      expect(m.parameters()).toHaveLength(2);
+      m.eval();
+      expect(child.training).toBe(false);
+      expect(String(m)).toBe("Node(\n  (child): Node(\n    (parent): Node(…)\n  )\n)");
+      const text =
+        "child.parent must be a module that does not hold the one it is in; received Node. Hold a reference to an outer module in a private field: this.#outer.";
+      expect(() => m.stateDict()).toThrow(`stateDict: ${text}`);
+      expect(() => m.apply(() => {})).toThrow(dx.ValueError);
+      child.parent = null;
+      expect(Object.keys(m.stateDict())).toEqual(["weight", "child.weight"]);
       m.dispose();
     }));
 
