@@ -1,6 +1,7 @@
 /** Where this code lies, whatever became of it: an ES module, a CommonJS one, a part of somebody's bundle. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The file that this code runs from; null in a CommonJS bundle, which does not say. */
@@ -9,13 +10,49 @@ export function ownFile(): string | null {
   return url?.startsWith("file:") === true ? fileURLToPath(url) : null;
 }
 
+/** Whether a file or folder is there and may be seen: Node's permission model throws where it is asked for what it does not allow. */
+export function exists(path: string): boolean {
+  try {
+    return existsSync(path);
+  } catch {
+    return false;
+  }
+}
+
+let lastFolder: string | null = null;
+
+/** The working folder; where it has been deleted, the last one known; null where none was ever there. */
+export function workingFolder(): string | null {
+  try {
+    lastFolder = process.cwd();
+  } catch {
+    // ENOENT: a deploy replaces folders under running programs.
+  }
+  return lastFolder;
+}
+
+/** The user's home folder. A user that the system does not know and whose HOME is not set, as in some containers, has the root. */
+export function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return parse(process.execPath).root;
+  }
+}
+
+/** A file in the working folder; null where there is none. */
+function besideProgram(): string | null {
+  const folder = workingFolder();
+  return folder === null ? null : join(folder, "index.js");
+}
+
 /** The folder of this package's package.json, whether this file runs from src or from dist; null in a bundle. */
 export function packageRoot(): string | null {
   const file = ownFile();
   if (file === null) return null;
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const manifest = join(folder, "package.json");
-    if (existsSync(manifest) && (JSON.parse(readFileSync(manifest, "utf8")) as { name?: string }).name === "dxtensor") return folder;
+    if (exists(manifest) && (JSON.parse(readFileSync(manifest, "utf8")) as { name?: string }).name === "dxtensor") return folder;
     if (folder === dirname(folder)) return null;
   }
 }
@@ -30,18 +67,18 @@ export function packageVersion(): string | null {
 const { createRequire } = process.getBuiltinModule("node:module");
 
 /** The program's own file; links are followed, as Node does. */
-function program(): string {
+function program(): string | null {
   const started = process.argv[1];
   try {
-    return started === undefined ? join(process.cwd(), "index.js") : realpathSync(started);
+    return started === undefined ? besideProgram() : realpathSync(started);
   } catch {
-    return join(process.cwd(), "index.js");
+    return besideProgram();
   }
 }
 
 /** The folder of an installed package, looked for from this code, then from the program: a bundle may lie anywhere. */
 export function packageFolder(name: string): string | null {
-  for (const from of [ownFile(), program(), join(process.cwd(), "index.js")]) {
+  for (const from of [ownFile(), program(), besideProgram()]) {
     if (from === null) continue;
     try {
       return unpacked(dirname(createRequire(from).resolve(`${name}/package.json`)));
@@ -55,7 +92,7 @@ export function packageFolder(name: string): string | null {
 /** Electron's archive keeps what the system's loader opens in a folder beside it. */
 function unpacked(folder: string): string {
   const beside = folder.replace(/app\.asar(?=[\\/])/, "app.asar.unpacked");
-  return existsSync(beside) ? beside : folder;
+  return exists(beside) ? beside : folder;
 }
 
 /** Node's own require, which the tests' runners and bundlers do not replace. */

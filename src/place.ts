@@ -1,7 +1,7 @@
 /** Where in the user's code a traced operation was asked for. */
 import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ownFile, packageRoot } from "./home.ts";
+import { ownFile, packageRoot, workingFolder } from "./home.ts";
 
 /** This library's files; in a bundle they are the user's, and frames of both look alike. */
 const own = (() => {
@@ -11,18 +11,22 @@ const own = (() => {
 /** "(file:///C:/a.js:1:2)", "/a.js:1:2", "C:\\a.js:1:2": file and line. */
 const frame = /(?:^|[\s(])((?:file:\/\/)?(?:\/|\/?[A-Za-z]:[\\/])[^():]+):(\d+):\d+\)?$/;
 
+/** Error.stackTraceLimit where programs may not assign it: frozen by --frozen-intrinsics, or by SES. */
+const setLimit = (limit: number): boolean => Reflect.set(Error, "stackTraceLimit", limit);
+
 /** "at train.ts:12" for the first frame outside this library; null when there is none. */
 export function callerPlace(): string | null {
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 40;
+  const isChanged = setLimit(40);
   const stack = new Error().stack ?? "";
-  Error.stackTraceLimit = limit;
+  if (isChanged) setLimit(limit);
   for (const line of stack.split("\n").slice(1)) {
     const match = frame.exec(line.trim());
     if (match === null) continue;
     const file = match[1]!.startsWith("file:") ? fileURLToPath(match[1]!) : match[1]!;
     if ((own !== null && file.startsWith(own)) || file.includes("node:internal")) continue;
-    return `at ${relative(process.cwd(), file)}:${match[2]}`;
+    const folder = workingFolder();
+    return `at ${folder === null ? file : relative(folder, file)}:${match[2]}`;
   }
   return null;
 }

@@ -110,19 +110,22 @@ export const scope = function ($0: never) { if (!(kinds.kind143.is($0) && (argum
 /** Changes how tensors are written from now on; null: as at the start. */
 export const setPrintOptions = function ($0: never) { if (!(kinds.kind364.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setPrintOptions", "options:193", arguments); try { return from10.setPrintOptions($0); } catch (error) { throw under("setPrintOptions", error); } } as unknown as typeof from10.setPrintOptions;
 /**
- * Closes a device of this thread: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
+ * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
  * after it was removed or has hung.
  */
-export const closeDevice = function ($0: never) { if (!(kinds.kind334.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("closeDevice", "name:175", arguments); try { return from11.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof from11.closeDevice;
+export const closeDevice = function ($0: never = undefined as never) { if (!(($0 === undefined || kinds.kind53.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("closeDevice", "name:194", arguments); try { return from11.closeDevice($0); } catch (error) { throw under("closeDevice", error); } } as unknown as typeof from11.closeDevice;
 /** What is known of a device, which is opened if it isn't. Throws when there is no such device. */
 export const deviceInfo = function ($0: never) { if (!(($0 === undefined || kinds.kind53.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("deviceInfo", "name:194", arguments); try { return from11.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } } as unknown as typeof from11.deviceInfo;
 /**
- * How long a device opened from now on may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
+ * How long a device of this thread, open ones too, may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
  * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. The end of a process, of a worker and closeDevice()
  * wait for submitted work as well, but not longer than five seconds.
  */
 export const setDeviceTimeout = function ($0: never) { if (!(($0 === undefined || kinds.kind15.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setDeviceTimeout", "ms:8", arguments); try { return from11.setDeviceTimeout($0); } catch (error) { throw under("setDeviceTimeout", error); } } as unknown as typeof from11.setDeviceTimeout;
-/** Bytes that buffers of a device opened from now on may take; undefined: as much as the device gives. */
+/**
+ * Bytes that the buffers of each device of this thread may take, open ones too; undefined: as much as the device gives. Where more than the
+ * limit is taken already, nothing is lost: the next allocation is an OutOfMemoryError until enough has been disposed of.
+ */
 export const setMemoryLimit = function ($0: never) { if (!(($0 === undefined || kinds.kind15.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setMemoryLimit", "bytes:8", arguments); try { return from11.setMemoryLimit($0); } catch (error) { throw under("setMemoryLimit", error); } } as unknown as typeof from11.setMemoryLimit;
 /**
  * In strict mode a fallback throws UnsupportedError, and so does a compiled function that would have to run eagerly. `host` operations

@@ -14,7 +14,7 @@ test.each([
   try {
     expect(isSwitchedOn("DXTENSOR_STRICT")).toBe(isOn);
     process.env["DXTENSOR_STRICT"] = "maybe";
-    expect(() => isSwitchedOn("DXTENSOR_STRICT")).toThrow('DXTENSOR_STRICT: environment variable must be "1" or "0"; received maybe.');
+    expect(() => isSwitchedOn("DXTENSOR_STRICT")).toThrow('environment: DXTENSOR_STRICT must be "1" or "0"; received maybe.');
   } finally {
     delete process.env["DXTENSOR_STRICT"];
   }

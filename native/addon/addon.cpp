@@ -85,13 +85,22 @@ napi_value ListAdapters(Environment&, Arguments in) {
   return list;
 }
 
-napi_value OpenDeviceCall(Environment& environment, Arguments in) {
+dml::Device::Options ToOptions(const js::Value& value) {
   dml::Device::Options options;
-  if (in[2].IsObject()) {
-    js::Value limit = in[2].Get("memoryLimitInBytes"), patience = in[2].Get("timeoutInMs");
-    if (!limit.IsAbsent()) options.limit_in_bytes = ToSize(limit, "openDevice: memoryLimitInBytes");
-    if (!patience.IsAbsent()) options.patience_ms = ToId(patience, "openDevice: timeoutInMs");
-  }
+  if (!value.IsObject()) return options;
+  js::Value limit = value.Get("memoryLimitInBytes"), patience = value.Get("timeoutInMs");
+  if (!limit.IsAbsent()) options.limit_in_bytes = ToSize(limit, "memoryLimitInBytes");
+  if (!patience.IsAbsent()) options.patience_ms = ToId(patience, "timeoutInMs");
+  return options;
+}
+
+napi_value SetDeviceOptions(Environment& environment, Arguments in) {
+  environment.Device(ToId(in[0], "setDeviceOptions: device")).device->SetOptions(ToOptions(in[1]));
+  return js::Undefined(in.env());
+}
+
+napi_value OpenDeviceCall(Environment& environment, Arguments in) {
+  const dml::Device::Options options = ToOptions(in[2]);
   OpenDevice& open = environment.Open(ToKind(in[0]), ToId(in[1], "openDevice: adapter"), options);
   const dml::Context& context = open.device->context();
   js::Object object(in.env());
@@ -392,6 +401,7 @@ void Define(napi_env env, napi_value exports, Environment* environment) {
   add("adapters", Cold<ListAdapters>);
   add("openDevice", Cold<OpenDeviceCall>);
   add("closeDevice", Cold<CloseDevice>);
+  add("setDeviceOptions", Cold<SetDeviceOptions>);
   add("allocate", Cold<Allocate>);
   add("upload", Cold<Upload>);
   add("write", Cold<Write>);

@@ -149,15 +149,17 @@ Device::Departure::~Departure() {
 }
 
 Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& options)
-    : kind_(runtime.kind), luid_(adapter.luid), patience_ms_(options.patience_ms), context_(std::make_unique<Context>(runtime, adapter)) {
-  uint64_t limit = options.limit_in_bytes ? options.limit_in_bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory;
-  pool_ = std::make_unique<HeapPool>(*context_, gate_, faults_, limit, [this] {
+    : kind_(runtime.kind),
+      luid_(adapter.luid),
+      adapter_(adapter),
+      patience_ms_(options.patience_ms),
+      context_(std::make_unique<Context>(runtime, adapter)) {
+  pool_ = std::make_unique<HeapPool>(*context_, gate_, faults_, 0, [this] {
     if (queue_->held()) return false;
     queue_->Wait();
     return true;
   });
-  // Who sets a limit means it, whatever the driver says.
-  if (!options.limit_in_bytes) pool_->SetBudget([&adapter] { return MemoryLeft(adapter); });
+  SetMemoryLimit(options.limit_in_bytes);
   heaps_ = std::make_unique<DescriptorHeaps>(*context_);
   auto completed = [this] { return queue_->CompletedTask(); };
   auto make_room = [this] { pool_->Trim(); };
@@ -170,6 +172,21 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
   std::lock_guard<std::mutex> lock(g_open_mutex);
   if (!g_open) g_open = new std::unordered_set<Device*>();
   g_open->insert(this);
+}
+
+void Device::SetMemoryLimit(uint64_t bytes) {
+  // Who sets a limit means it, whatever the driver says.
+  if (bytes)
+    pool_->SetBudget({});
+  else
+    pool_->SetBudget([this] { return MemoryLeft(adapter_); });
+  pool_->SetLimit(bytes ? bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory);
+}
+
+void Device::SetOptions(const Options& options) {
+  patience_ms_ = options.patience_ms;
+  queue_->SetPatience(options.patience_ms);
+  SetMemoryLimit(options.limit_in_bytes);
 }
 
 bool Device::IsRemovedOf(RuntimeKind kind, const Adapter& adapter) const {

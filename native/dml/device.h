@@ -25,6 +25,8 @@ class Device {
     uint32_t patience_ms = 600'000;  // how long the device may finish nothing while it has work; see timeline.h
   };
   static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, const Options& options);
+  // Other limits from now on.
+  void SetOptions(const Options& options);
   // Waits for the device, but not longer than kExitMs; work not begun is dropped.
   ~Device();
 
@@ -87,6 +89,8 @@ class Device {
   Task* NextForRelease();
   void InjectFault(uint32_t fault);
   void DemandSoftware() const;
+  // 0: what the adapter has.
+  void SetMemoryLimit(uint64_t bytes);
 
   // Tells who waits to open the adapter when all of this device is gone; so it is destroyed last.
   struct Departure {
@@ -94,7 +98,8 @@ class Device {
   } departure_;
   const RuntimeKind kind_;
   const uint64_t luid_;
-  const uint32_t patience_ms_;
+  const Adapter& adapter_;
+  uint32_t patience_ms_;
   Gate gate_;
   AllocationFaults faults_;
   std::unique_ptr<Context> context_;

@@ -1,5 +1,7 @@
 #include "dynamic_library.h"
 
+#include "library_file.h"
+
 #ifdef _WIN32
 #ifndef NOMINMAX
 #define NOMINMAX
@@ -28,8 +30,6 @@ namespace dxtensor::dml {
 
 #ifdef _WIN32
 
-namespace {
-
 std::wstring Widen(const std::string& text) {
   int length = MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), nullptr, 0);
   std::wstring wide(static_cast<size_t>(length), L'\0');
@@ -38,9 +38,9 @@ std::wstring Widen(const std::string& text) {
   return wide;
 }
 
-}  // namespace
-
 void* OpenLibrary(const std::string& path, bool, std::string* error) {
+  *error = WhyNotWhole(path);
+  if (!error->empty()) return nullptr;
   HMODULE library = LoadLibraryExW(Widen(path).c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
   if (!library) {
     DWORD code = GetLastError();
@@ -63,6 +63,12 @@ void* OpenLibrary(const std::string& path, bool own_symbols_first, std::string* 
     *error = errno == ENOENT ? "no such file" : std::strerror(errno);
     return nullptr;
   }
+  if (!S_ISREG(status.st_mode)) {
+    *error = "it is no file";
+    return nullptr;
+  }
+  *error = WhyNotWhole(path);
+  if (!error->empty()) return nullptr;
   int flags = RTLD_NOW | RTLD_LOCAL;
 #if defined(RTLD_DEEPBIND) && !defined(DXTENSOR_NO_DEEPBIND)
   if (own_symbols_first) flags |= RTLD_DEEPBIND;

@@ -11,5 +11,9 @@ void* OpenLibrary(const std::string& path, bool own_symbols_first, std::string* 
 bool FileExists(const std::string& path);
 void* FindSymbol(void* library, const char* name);
 void CloseLibrary(void* library);
+#ifdef _WIN32
+// UTF-8 as UTF-16, with backslashes.
+std::wstring Widen(const std::string& text);
+#endif
 
 }  // namespace dxtensor::dml

@@ -73,6 +73,11 @@ uint32_t HeapPool::AllocateSlow(uint64_t size, Use use) {
   return block;
 }
 
+void HeapPool::SetLimit(uint64_t bytes) {
+  limit_ = bytes;
+  if (pooled_ > limit_) Trim(limit_);
+}
+
 bool HeapPool::AddChunk(uint64_t least_size, Use use, HRESULT* hr) {
   uint64_t room = limit_ > pooled_ ? limit_ - pooled_ : 0;
   if (left_) room = std::min(room, left_());

@@ -62,6 +62,8 @@ class HeapPool {
   uint64_t pooled_in_bytes() const { return pooled_; }
   uint64_t idle_in_bytes() const { return pooled_ - allocated_; }
   uint64_t limit_in_bytes() const { return limit_; }
+  // Gives back what is free and beyond it; blocks in use stay, and count.
+  void SetLimit(uint64_t bytes);
 
  private:
   static constexpr uint32_t kProgramBit = 1u << 31;  // in a block's number
@@ -78,7 +80,7 @@ class HeapPool {
   const Context& context_;
   Gate& gate_;
   AllocationFaults& faults_;
-  const uint64_t limit_;
+  uint64_t limit_;
   std::function<bool()> drain_;
   std::function<uint64_t()> left_;        // empty: nobody knows
   std::array<BlockAllocator, 2> blocks_;  // by Use

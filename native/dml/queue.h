@@ -109,6 +109,7 @@ class Queue {
   bool held() const { return held_.load(std::memory_order_relaxed); }
   // Any thread: all waits for the device end then, see Timeline.
   void GiveUpAt(Timeline::Clock::time_point time) { timeline_.GiveUpAt(time); }
+  void SetPatience(uint32_t patience_ms) { timeline_.SetPatience(patience_ms); }
   // Any thread, several times: ends both threads. drop_tasks: those not begun are not run. Waits for what was submitted until the
   // time of GiveUpAt; false when the device has not finished it by then.
   bool Stop(bool drop_tasks);

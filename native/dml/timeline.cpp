@@ -12,7 +12,7 @@ Timeline::Clock::rep Now() { return Timeline::Clock::now().time_since_epoch().co
 
 }  // namespace
 
-Timeline::Timeline(const Context& context, uint32_t patience_ms) : context_(context), patience_(patience_ms) {
+Timeline::Timeline(const Context& context, uint32_t patience_ms) : context_(context), patience_ms_(patience_ms) {
   Check(context.d3d->CreateFence(0, D3D12_FENCE_FLAG_NONE, __uuidof(ID3D12Fence), fence_.put_void()), "ID3D12Device::CreateFence");
 }
 
@@ -68,7 +68,8 @@ bool Timeline::IsPastPatience() const {
   if (now >= give_up_at_.load(std::memory_order_acquire)) return true;
   uint64_t done = Completed();
   if (seen_.exchange(done, std::memory_order_relaxed) != done) seen_at_.store(now, std::memory_order_relaxed);
-  return Clock::duration(now - seen_at_.load(std::memory_order_relaxed)) >= patience_;
+  const std::chrono::milliseconds patience(patience_ms_.load(std::memory_order_relaxed));
+  return Clock::duration(now - seen_at_.load(std::memory_order_relaxed)) >= patience;
 }
 
 Waited Timeline::Wait(uint64_t value, Event& event) const {
@@ -102,7 +103,7 @@ Failure Timeline::WhyNot(Waited waited) const {
   if (Now() >= give_up_at_.load(std::memory_order_acquire))
     return Failure(FailureKind::Timeout, "the device was closed while it still worked");
   return Failure(FailureKind::Timeout,
-                 "the device did not answer: it has finished nothing for " + std::to_string(patience_.count()) + " ms and has work to do");
+                 "the device did not answer: it has finished nothing for " + std::to_string(patience_ms_.load(std::memory_order_relaxed)) + " ms and has work to do");
 }
 
 }  // namespace dxtensor::dml

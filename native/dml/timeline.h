@@ -40,6 +40,7 @@ class Timeline {
   std::string Unfinished() const;
   // Every wait that goes on then ends as timed out, later ones too. A later time than was said before changes nothing.
   void GiveUpAt(Clock::time_point time);
+  void SetPatience(uint32_t patience_ms) { patience_ms_.store(patience_ms, std::memory_order_relaxed); }
   // See Context::LetGo.
   void LetGo() { fence_.Reset(); }
 
@@ -54,7 +55,7 @@ class Timeline {
   void KnowDone(uint64_t done) const;
 
   const Context& context_;
-  const std::chrono::milliseconds patience_;
+  std::atomic<uint32_t> patience_ms_;
   ComPtr<ID3D12Fence> fence_;
   std::atomic<uint64_t> submitted_{0};
   std::atomic<Clock::rep> give_up_at_{Clock::time_point::max().time_since_epoch().count()};

@@ -1,5 +1,7 @@
 /** Shared libraries as files: for which machine, whole or cut off, which version. Nothing is loaded. */
 
+import { libraryEndOf } from "../native/library-end.ts";
+
 export interface Binary {
   readonly format: "elf" | "pe" | null;
   /** "x64", "arm64", … as Node names them. */
@@ -22,9 +24,7 @@ function readElf(bytes: Buffer): Binary {
   const found = (problem: string | null, version: string | null = null): Binary => ({ format: "elf", arch, version, problem });
   if (bytes.length < 64) return found(`it is cut off: ${bytes.length} bytes do not hold an ELF header`);
   if (bytes[4] !== 2 || bytes[5] !== 1) return found("it is no 64-bit little-endian ELF file");
-  const sections = Number(bytes.readBigUInt64LE(40)) + bytes.readUInt16LE(58) * bytes.readUInt16LE(60);
-  const segments = Number(bytes.readBigUInt64LE(32)) + bytes.readUInt16LE(54) * bytes.readUInt16LE(56);
-  const end = Math.max(sections, segments);
+  const end = libraryEndOf(bytes);
   if (end > bytes.length) return found(`it is cut off: ${bytes.length} bytes of at least ${end}`);
   const note = bytes.indexOf(buildIdNote);
   return found(null, note < 0 ? null : `build ${bytes.toString("hex", note + 16, note + 24)}`);
@@ -33,6 +33,9 @@ function readElf(bytes: Buffer): Binary {
 function readPe(bytes: Buffer): Binary {
   const header = bytes.length >= 64 ? bytes.readUInt32LE(60) : 0;
   if (header === 0 || bytes.length < header + 24) return { format: "pe", arch: null, version: null, problem: "it is cut off" };
+  const end = libraryEndOf(bytes);
+  if (end > bytes.length)
+    return { format: "pe", arch: null, version: null, problem: `it is cut off: ${bytes.length} bytes of at least ${end}` };
   const machine = bytes.readUInt16LE(header + 4);
   const info = bytes.indexOf(fixedFileInfo);
   const word = (offset: number): number => bytes.readUInt16LE(info + offset);

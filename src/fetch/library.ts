@@ -1,6 +1,7 @@
 /** Microsoft's libdirectml.so: which one is wanted, and whether bytes are that library. Reads no network. */
 import { createHash } from "node:crypto";
 import { unzipSync } from "fflate";
+import { libraryEndOf } from "../native/library-end.ts";
 import { FetchFailure } from "./failure.ts";
 
 /** MIT licence; DirectML feature level 6.2, for Linux x64. */
@@ -26,25 +27,11 @@ function checkElf(bytes: Buffer, name: string): void {
   if (bytes[4] !== 2 || bytes[5] !== 1) throw foreign("it is not a 64-bit little-endian file");
   if (bytes.readUInt16LE(18) !== 62) throw foreign(`it is for another processor (ELF machine ${bytes.readUInt16LE(18)}, x86-64 is 62)`);
   if (bytes.readUInt16LE(16) !== 3) throw foreign("it is no shared library");
-  const end = endOf(bytes);
+  const end = libraryEndOf(bytes);
   if (end > bytes.length) throw cut(`it has ${bytes.length} bytes of at least ${end}`);
   if (!bytes.includes("DMLCreateDevice")) throw foreign("it has no DMLCreateDevice");
   if (!bytes.includes("DMLCreateDevice1"))
     throw new FetchFailure("OLD", `${name} is older than DirectML feature level 2.1 (no DMLCreateDevice1), and 5.0 is needed.`, again);
-}
-
-/** Where the last of what the header names ends. */
-function endOf(bytes: Buffer): number {
-  const [programs, sections] = [Number(bytes.readBigUInt64LE(32)), Number(bytes.readBigUInt64LE(40))];
-  const [programSize, programCount] = [bytes.readUInt16LE(54), bytes.readUInt16LE(56)];
-  const [sectionSize, sectionCount] = [bytes.readUInt16LE(58), bytes.readUInt16LE(60)];
-  const programsEnd = programs + programSize * programCount;
-  const ends = [programsEnd, sections + sectionSize * sectionCount];
-  for (let i = 0; programsEnd <= bytes.length && i < programCount; i++) {
-    const header = programs + i * programSize;
-    ends.push(Number(bytes.readBigUInt64LE(header + 8)) + Number(bytes.readBigUInt64LE(header + 32)));
-  }
-  return Math.max(...ends);
 }
 
 /** Throws a FetchFailure with code TRUNCATED, FOREIGN, OLD or DIGEST unless the bytes are the library with this digest. */

@@ -80,6 +80,11 @@ export interface NativeFailure {
   readonly isElsewhere: boolean;
 }
 
+export interface DeviceOptions {
+  readonly memoryLimitInBytes?: number | undefined;
+  readonly timeoutInMs?: number | undefined;
+}
+
 export interface TensorDescription {
   /** DML_TENSOR_DATA_TYPE. */
   readonly dataType: number;
@@ -229,11 +234,9 @@ export interface Binding {
   /** [] when the runtime is not loaded or has no adapter. */
   adapters(kind: RuntimeKind): AdapterDescription[];
   /** timeoutInMs: how long the device may finish nothing while it has work, before who waits for it is told. */
-  openDevice(
-    kind: RuntimeKind,
-    adapter: number,
-    options: { memoryLimitInBytes?: number | undefined; timeoutInMs?: number | undefined },
-  ): DeviceDescription;
+  openDevice(kind: RuntimeKind, adapter: number, options: DeviceOptions): DeviceDescription;
+  /** Other options from now on, for a device that is open. */
+  setDeviceOptions(device: number, options: DeviceOptions): void;
   /** Waits for its work, frees everything of it. Handles of it are dead then. */
   closeDevice(device: number): void;
 

@@ -1,10 +1,10 @@
 /** Loads the addon when it is first asked for; importing this file loads nothing. */
-import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
-import { loadAddon, ownFile, packageFolder, packageRoot } from "../home.ts";
+import { exists, homeFolder, loadAddon, ownFile, packageFolder, packageRoot, workingFolder } from "../home.ts";
+import { libraryEnd } from "./library-end.ts";
 import { published } from "./published.ts";
 import {
   addonPaths,
@@ -20,8 +20,9 @@ let root: string | undefined;
 /** This process as it is now: variables that change before the first device call count. */
 export function surroundings(): Surroundings {
   const { env, platform, arch } = process;
-  root ??= packageRoot() ?? dirname(ownFile() ?? join(process.cwd(), "index.js"));
-  return { env, platform, arch, cwd: process.cwd(), home: homedir(), root, exists: existsSync, packageFolder };
+  const cwd = workingFolder();
+  root ??= packageRoot() ?? (ownFile() === null ? (cwd ?? dirname(process.execPath)) : dirname(ownFile()!));
+  return { env, platform, arch, cwd, home: homeFolder(), root, exists, packageFolder };
 }
 
 /** The package's version, read from its package.json wherever this file runs from; "0.0.0" for a bundle that was copied away from it. */
@@ -48,7 +49,7 @@ const nextLine = 'outputFileTracingIncludes: { "/**": ["./node_modules/@dxtensor
 /** What makes it work, by what is the matter. */
 export function nativeRemedy(where: Surroundings = surroundings()): string {
   const { root: folder, platform, arch, env } = where;
-  if (existsSync(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
+  if (exists(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
   const own = `@dxtensor/${platform}-${arch}`;
   const built = "build it there from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
   if (!published.includes(`${platform}-${arch}`))
@@ -66,11 +67,41 @@ export function nativeRemedy(where: Surroundings = surroundings()): string {
   return `Run \`npm install ${own}\` (optional packages were left out, or node_modules came from another system), or name the file in DXTENSOR_NATIVE.`;
 }
 
+/** Why a file is no whole library; null when nothing speaks against it. A loader that maps a file cut off ends the process by SIGBUS. */
+function whyNotWhole(path: string): string | null {
+  let file: number | null = null;
+  try {
+    file = openSync(path, "r");
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return "no file";
+    const end = libraryEnd((offset, length) => {
+      const bytes = Buffer.alloc(Math.max(0, Math.min(length, stats.size - offset)));
+      return bytes.length === 0 ? bytes : bytes.subarray(0, readSync(file!, bytes, 0, bytes.length, offset));
+    });
+    return end > stats.size ? `the file is cut off: it has ${stats.size} bytes of at least ${end}` : null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    if (file !== null) closeSync(file);
+  }
+}
+
+/** Loads the addon of a file. Throws what the system's loader says, or why the file is no addon of this package. */
+function addonOf(path: string): Binding {
+  // Node takes a file of any other name for JavaScript.
+  if (!path.endsWith(".node")) throw new Error("no addon: its name does not end in .node");
+  const problem = whyNotWhole(path);
+  if (problem !== null) throw new Error(problem);
+  const found = loadAddon(path) as Partial<Binding> | null;
+  if (typeof found?.openDevice !== "function") throw new Error("an addon of another package");
+  return found as Binding;
+}
+
 function load(): Binding {
   const where = surroundings();
   const tried: string[] = [];
   for (const path of addonPaths(where)) {
-    if (!existsSync(path)) {
+    if (!exists(path)) {
       tried.push(`${path} (no such file)`);
       continue;
     }
@@ -79,7 +110,7 @@ function load(): Binding {
       continue;
     }
     try {
-      return loadAddon(path) as Binding;
+      return addonOf(path);
     } catch (error) {
       tried.push(`${path} (${error instanceof Error ? error.message : String(error)})`);
     }

@@ -3,6 +3,7 @@
  * docs/runtimes.md describes the variables.
  */
 import { posix, win32 } from "node:path";
+import { integerOf, isSwitchedOn } from "../environment.ts";
 import { ValueError } from "../errors.ts";
 import type { LibraryPaths } from "./binding.ts";
 
@@ -10,8 +11,8 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
   readonly arch: string;
-  /** Folder that relative paths in variables count from. */
-  readonly cwd: string;
+  /** Folder that relative paths in variables count from; null where it has been deleted. */
+  readonly cwd: string | null;
   /** The package's folder, which holds package.json. */
   readonly root: string;
   /** The user's home folder. */
@@ -29,9 +30,23 @@ function variable(surroundings: Surroundings, name: string): string | undefined 
 
 const pathOf = ({ platform }: Surroundings) => (platform === "win32" ? win32 : posix);
 
+/** Relative paths count from the working folder. */
+function resolved(surroundings: Surroundings, name: string, value: string): string {
+  const { isAbsolute, normalize, resolve } = pathOf(surroundings);
+  if (isAbsolute(value) && surroundings.cwd === null) return normalize(value);
+  if (surroundings.cwd === null) throw new ValueError("environment", name, "an absolute path, since the working folder has been deleted", value);
+  return resolve(surroundings.cwd, value);
+}
+
 function fileVariable(surroundings: Surroundings, name: string): string | undefined {
   const value = variable(surroundings, name);
-  return value === undefined ? undefined : pathOf(surroundings).resolve(surroundings.cwd, value);
+  return value === undefined ? undefined : resolved(surroundings, name, value);
+}
+
+/** A folder of the system's; a relative one is ignored, as the XDG specification says. */
+function folderVariable(surroundings: Surroundings, name: string): string | undefined {
+  const value = variable(surroundings, name);
+  return value !== undefined && pathOf(surroundings).isAbsolute(value) ? value : undefined;
 }
 
 /** Files to try for the addon, in order: DXTENSOR_NATIVE alone, else this machine's own build, then the platform's package. */
@@ -68,25 +83,26 @@ function softwarePath(surroundings: Surroundings): string {
 export function fetchedFolder(surroundings: Surroundings): string {
   const { join } = pathOf(surroundings);
   const { home, platform } = surroundings;
-  if (platform === "win32") return join(variable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "directml");
-  return join(variable(surroundings, "XDG_DATA_HOME") ?? join(home, ".local", "share"), "dxtensor", "directml");
+  if (platform === "win32")
+    return join(folderVariable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "directml");
+  return join(folderVariable(surroundings, "XDG_DATA_HOME") ?? join(home, ".local", "share"), "dxtensor", "directml");
 }
 
 /** Where what was measured on this machine is kept, for all programs of the user; it may be deleted at any time. */
 export function cacheFolder(surroundings: Surroundings): string {
   const { join } = pathOf(surroundings);
   const { home, platform } = surroundings;
-  if (platform === "win32") return join(variable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "cache");
+  if (platform === "win32") return join(folderVariable(surroundings, "LOCALAPPDATA") ?? join(home, "AppData", "Local"), "dxtensor", "cache");
   if (platform === "darwin") return join(home, "Library", "Caches", "dxtensor");
-  return join(variable(surroundings, "XDG_CACHE_HOME") ?? join(home, ".cache"), "dxtensor");
+  return join(folderVariable(surroundings, "XDG_CACHE_HOME") ?? join(home, ".cache"), "dxtensor");
 }
 
 /** Folders for libdxcore, libd3d12 and libdirectml, in order of search. */
 function libraryFolders(surroundings: Surroundings): string[] {
-  const { join, resolve, delimiter } = pathOf(surroundings);
-  const { cwd, root, platform } = surroundings;
+  const { join, delimiter } = pathOf(surroundings);
+  const { root, platform } = surroundings;
   const given = (variable(surroundings, "DXTENSOR_LIBRARY_FOLDER") ?? "").split(delimiter).filter((folder) => folder !== "");
-  const folders = given.map((folder) => resolve(cwd, folder));
+  const folders = given.map((folder) => resolved(surroundings, "DXTENSOR_LIBRARY_FOLDER", folder));
   const add = (folder: string, condition = folder): void => {
     if (surroundings.exists(condition)) folders.push(folder);
   };
@@ -110,7 +126,7 @@ function libraryFolders(surroundings: Surroundings): string[] {
 /** What Binding.load is given, for both kinds of runtime. */
 export function libraryPaths(surroundings: Surroundings): LibraryPaths {
   // The software adapter reads it, and takes all processors where it is no number.
-  wholeNumberOf(surroundings, "DXTENSOR_THREADS", "");
+  integerOf("DXTENSOR_THREADS", "", surroundings.env);
   return {
     folders: libraryFolders(surroundings),
     dxcore: fileVariable(surroundings, "DXTENSOR_DXCORE"),
@@ -123,22 +139,12 @@ export function libraryPaths(surroundings: Surroundings): LibraryPaths {
 
 /** True when adapters that are not hardware join the `dml` list. */
 export function takesCpuAdapters(surroundings: Surroundings): boolean {
-  return variable(surroundings, "DXTENSOR_CPU_ADAPTERS") === "1";
-}
-
-/** A variable that is a whole number from 1 on, of what `of` names; undefined where it is not set. */
-function wholeNumberOf(surroundings: Surroundings, name: string, of: string): number | undefined {
-  const text = variable(surroundings, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 0x7fffffff)
-    throw new ValueError("environment", name, `a whole number ${of}from 1 to 2147483647`, text);
-  return value;
+  return isSwitchedOn("DXTENSOR_CPU_ADAPTERS", surroundings.env);
 }
 
 /** How long a device may finish nothing while it has work, in milliseconds; undefined: as long as the addon allows. */
 export const deviceTimeoutOf = (surroundings: Surroundings): number | undefined =>
-  wholeNumberOf(surroundings, "DXTENSOR_TIMEOUT_MS", "of milliseconds ");
+  integerOf("DXTENSOR_TIMEOUT_MS", "of milliseconds ", surroundings.env);
 
 const TRIPLETS: { readonly [arch: string]: string } = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };
 

@@ -2,8 +2,9 @@
 import { Capabilities, type ShaderRange } from "../dml/capabilities.ts";
 import { defaultDevice, device, namedDevice, setDefaultFinder, type Device, type DeviceLike } from "../device.ts";
 import { DeviceIndexError, NativeLoadError, ValueError, fromNative } from "../errors.ts";
+import { checkEnvironment } from "../environment.ts";
 import { roundsHalf } from "./rounding.ts";
-import type { AdapterDescription, Binding, LoadReport, RuntimeKind } from "../native/binding.ts";
+import type { AdapterDescription, Binding, DeviceOptions, LoadReport, RuntimeKind } from "../native/binding.ts";
 import { metaDevice } from "./meta.ts";
 import { NVIDIA_OVER_VULKAN, rangesOf } from "../shader/measured.ts";
 import { readStored, storePath, type Found } from "../shader/store.ts";
@@ -35,6 +36,7 @@ let hasClosed = false;
 
 function loaded(): { gpu: LoadReport; software: LoadReport } {
   if (reports === null) {
+    checkEnvironment();
     const binding = loadBinding();
     const paths = libraryPaths();
     reports = { gpu: binding.load("gpu", paths), software: binding.load("software", paths) };
@@ -173,10 +175,7 @@ export function nativeDevice(d: Device, operation = "device"): NativeDevice {
     const { runtime, adapter } = entryOf(operation, d);
     const binding = loadBinding();
     try {
-      const o = binding.openDevice(runtime, adapter.index, {
-        memoryLimitInBytes: memoryLimit,
-        timeoutInMs: timeoutInMs ?? deviceTimeout(),
-      });
+      const o = binding.openDevice(runtime, adapter.index, deviceOptions());
       const opening: NativeDevice = {
         device: d,
         id: o.id,
@@ -218,15 +217,26 @@ export function demandDevice(operation: string, name: DeviceLike, argument = "de
   return d;
 }
 
-/** Bytes that buffers of a device opened from now on may take; undefined: as much as the device gives. */
+const deviceOptions = (): DeviceOptions => ({ memoryLimitInBytes: memoryLimit, timeoutInMs: timeoutInMs ?? deviceTimeout() });
+
+/** Devices that are open take the options of those opened from now on. */
+function applyOptions(): void {
+  for (const { binding, id } of opened.values()) binding.setDeviceOptions(id, deviceOptions());
+}
+
+/**
+ * Bytes that the buffers of each device of this thread may take, open ones too; undefined: as much as the device gives. Where more than the
+ * limit is taken already, nothing is lost: the next allocation is an OutOfMemoryError until enough has been disposed of.
+ */
 export function setMemoryLimit(bytes: number | undefined): void {
   if (bytes !== undefined && !(Number.isSafeInteger(bytes) && bytes >= 1))
     throw new ValueError("setMemoryLimit", "bytes", "a whole number of bytes from 1 to 2^53 - 1, or undefined", bytes);
   memoryLimit = bytes;
+  applyOptions();
 }
 
 /**
- * How long a device opened from now on may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
+ * How long a device of this thread, open ones too, may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
  * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. The end of a process, of a worker and closeDevice()
  * wait for submitted work as well, but not longer than five seconds.
  */
@@ -234,16 +244,17 @@ export function setDeviceTimeout(ms: number | undefined): void {
   if (ms !== undefined && !(Number.isInteger(ms) && ms >= 1 && ms <= 0x7fffffff))
     throw new ValueError("setDeviceTimeout", "ms", "a whole number of milliseconds from 1 to 2147483647, or undefined", ms);
   timeoutInMs = ms;
+  applyOptions();
 }
 
 /** @internal Devices that are open in this thread. */
 export const openDevices = (): readonly NativeDevice[] => [...opened.values()];
 
 /**
- * Closes a device of this thread: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
+ * Closes a device of this thread, the default one if none is named: its tensors and programs are dead, and may still be disposed of. The next use opens it anew, also
  * after it was removed or has hung.
  */
-export function closeDevice(name: DeviceLike): void {
+export function closeDevice(name: DeviceLike = defaultDevice()): void {
   const d = namedDevice("closeDevice", "device", name);
   const native = opened.get(d);
   if (native === undefined) {

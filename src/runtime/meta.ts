@@ -20,6 +20,7 @@ const known: Partial<Binding> = {
   doneWithin: () => false,
   hold: nothing,
   closeDevice: nothing,
+  setDeviceOptions: nothing,
   memory: () => ({
     liveInBytes: 0,
     liveBuffers: 0,

@@ -1,7 +1,7 @@
 /** Where the library's own shaders take the place of DirectML's operators. */
 import type { Capabilities } from "../dml/capabilities.ts";
 import type { DType } from "../dtype.ts";
-import { ValueError } from "../errors.ts";
+import { wordOf } from "../environment.ts";
 
 export type ShaderMode = "off" | "on" | "only-measured";
 /** What the library's shaders compute. */
@@ -27,7 +27,7 @@ export const SHADERS = [
 ] as const;
 export type ShaderName = (typeof SHADERS)[number];
 
-const modes: readonly string[] = ["off", "on", "only-measured"] satisfies ShaderMode[];
+const modes: readonly ShaderMode[] = ["off", "on", "only-measured"] satisfies ShaderMode[];
 
 /** What of a call decides. */
 export interface ShaderUse {
@@ -40,10 +40,7 @@ export interface ShaderUse {
 
 /** DXTENSOR_SHADERS: "on" takes every shader that there is, "only-measured" (the default) those that are known to be faster. */
 export function shaderMode(): ShaderMode {
-  const given = process.env.DXTENSOR_SHADERS;
-  if (given === undefined || given === "") return "only-measured";
-  if (!modes.includes(given)) throw new ValueError("DXTENSOR_SHADERS", "environment variable", modes.map((m) => `"${m}"`).join(", "), given); // prettier-ignore
-  return given as ShaderMode;
+  return wordOf("DXTENSOR_SHADERS", modes) ?? "only-measured";
 }
 
 /** Whether a shader stands for DirectML's operator on a device. isAlone: in an eager call, not among others in a compiled function. */

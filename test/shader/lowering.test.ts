@@ -169,7 +169,7 @@ describe("DXTENSOR_SHADERS", () => {
     put("off");
     expect(chooses(true, "relu")).toBe(false);
     put("fast");
-    expect(() => shaderMode()).toThrow('DXTENSOR_SHADERS: environment variable must be "off", "on", "only-measured"; received fast');
+    expect(() => shaderMode()).toThrow('environment: DXTENSOR_SHADERS must be "off", "on", "only-measured"; received fast');
   });
 
   it("takes no shader where none was measured, unless told to", () => {

@@ -3,7 +3,7 @@
  * Chosen at first use, once for each thread.
  */
 import { NativeLoadError } from "../../errors.ts";
-import { existsSync } from "node:fs";
+import { exists } from "../../home.ts";
 import { lapackPaths, loadBinding } from "../../native/load.ts";
 import { libraryEngine } from "./library.ts";
 import { portable } from "./portable.ts";
@@ -70,7 +70,7 @@ function choose(): Engine {
   if (paths === null) return portable;
   const tried: string[] = [];
   for (const path of paths) {
-    if (!existsSync(path)) {
+    if (!exists(path)) {
       tried.push(`${path} (no such file)`);
       continue;
     }
