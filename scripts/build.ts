@@ -105,7 +105,7 @@ async function bundle() {
       tsconfig: false,
     });
     // Their licences ask to be kept with the code.
-    const within = input === "cli/main.ts" ? ["commander", "fflate", "pbf"] : ["pbf"];
+    const within = input === "cli/main.ts" ? ["commander", "fflate"] : [];
     await build.write({
       file: `${file}.new`,
       format: "esm",
@@ -113,7 +113,7 @@ async function bundle() {
       keepNames: true,
       codeSplitting: false,
       comments: false,
-      footer: licences(within),
+      footer: within.length > 0 ? licences(within) : "",
     });
     await build.close();
     chmodSync(`${file}.new`, 0o755);

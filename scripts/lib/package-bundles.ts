@@ -38,7 +38,6 @@ async function bundleCore(folder: string) {
       keepNames: true,
       codeSplitting: false,
       comments: false,
-      footer: licences(["pbf"]),
     },
   );
   // createRequire: an import would have the file's text searched for its exports, which takes as long as running it.

@@ -150,13 +150,7 @@ export interface OnnxOptions {
 /** A model from a file's bytes. external: finds the data that lie in other files. */
 export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null): OnnxModel {
   const device = demandDevice("onnx", options.device ?? defaultDevice());
-  let message: ModelMessage;
-  try {
-    message = readModel(bytes);
-  } catch (error) {
-    if (!(error instanceof RangeError) && !(error instanceof Error)) throw error;
-    throw new FormatError("onnx", "file", "an ONNX model", error.message);
-  }
+  const message = readModel(bytes);
   if (message.graph === null) throw new FormatError("onnx", "file", "an ONNX model", "no graph");
   if (message.opsets.length === 0) throw new FormatError("onnx", "file", "a model that names its operator sets", "none");
   return new OnnxModel(message, message.graph, device, external);

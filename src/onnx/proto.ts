@@ -1,5 +1,6 @@
-/** The messages of onnx.proto that a model is made of, read by pbf. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto */
-import { PbfReader } from "pbf";
+/** The messages of onnx.proto that a model is made of. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto */
+import { define } from "../io/safetensors-header.ts";
+import { WireReader } from "./wire.ts";
 
 export interface TensorMessage {
   readonly dims: number[];
@@ -102,55 +103,34 @@ export interface ModelMessage {
   readonly functions: FunctionMessage[];
 }
 
-/** A varint of 64 bits, exactly: pbf's own are numbers. */
-function int64(pbf: PbfReader): bigint {
-  let value = 0n;
-  for (let shift = 0n; shift < 70n; shift += 7n) {
-    const byte = pbf.buf[pbf.pos++] ?? 0;
-    value |= BigInt(byte & 0x7f) << shift;
-    if (byte < 0x80) break;
-  }
-  return BigInt.asIntN(64, value);
-}
-
-/** Repeated numbers come packed (wire type 2) or one by one. */
-function repeated<T>(pbf: PbfReader, list: T[], read: () => T): void {
-  if (pbf.type !== 2) {
-    list.push(read());
-    return;
-  }
-  const end = pbf.readVarint() + pbf.pos;
-  while (pbf.pos < end) list.push(read());
-}
-
 const emptyBytes = new Uint8Array(0);
 
-function readPair(pbf: PbfReader): [string, string] {
+function readPair(reader: WireReader): [string, string] {
   const pair: [string, string] = ["", ""];
-  pbf.readMessage((tag, p: [string, string]) => {
-    if (tag === 1) p[0] = pbf.readString();
-    else if (tag === 2) p[1] = pbf.readString();
+  reader.message((tag, p: [string, string]) => {
+    if (tag === 1) p[0] = reader.text();
+    else if (tag === 2) p[1] = reader.text();
   }, pair);
   return pair;
 }
 
-function tensorField(tag: number, t: TensorMessage, pbf: PbfReader): void {
-  if (tag === 1) repeated(pbf, t.dims, () => Number(int64(pbf)));
-  else if (tag === 2) t.dataType = pbf.readVarint();
-  else if (tag === 4) repeated(pbf, t.floats, () => pbf.readFloat());
-  else if (tag === 5) repeated(pbf, t.int32s, () => Number(int64(pbf)));
-  else if (tag === 6) t.strings.push(pbf.readBytes());
-  else if (tag === 7 || tag === 11) repeated(pbf, t.int64s, () => int64(pbf));
-  else if (tag === 8) t.name = pbf.readString();
-  else if (tag === 9) t.raw = pbf.readBytes();
-  else if (tag === 10) repeated(pbf, t.doubles, () => pbf.readDouble());
+function tensorField(tag: number, t: TensorMessage, reader: WireReader): void {
+  if (tag === 1) reader.ints(t.dims);
+  else if (tag === 2) t.dataType = reader.int();
+  else if (tag === 4) reader.floats(t.floats);
+  else if (tag === 5) reader.ints(t.int32s);
+  else if (tag === 6) t.strings.push(reader.bytes());
+  else if (tag === 7 || tag === 11) reader.longs(t.int64s);
+  else if (tag === 8) t.name = reader.text();
+  else if (tag === 9) t.raw = reader.view();
+  else if (tag === 10) reader.doubles(t.doubles);
   else if (tag === 13) {
-    const [key, value] = readPair(pbf);
-    t.external[key] = value;
-  } else if (tag === 14) t.isExternal = pbf.readVarint() === 1;
+    const [key, value] = readPair(reader);
+    define(t.external, key, value);
+  } else if (tag === 14) t.isExternal = reader.int() === 1;
 }
 
-const readTensor = (pbf: PbfReader): TensorMessage => pbf.readMessage(tensorField, newTensor());
+const readTensor = (reader: WireReader): TensorMessage => reader.message(tensorField, newTensor());
 const newTensor = (): TensorMessage => ({
   dims: [],
   dataType: 0,
@@ -165,35 +145,35 @@ const newTensor = (): TensorMessage => ({
   isExternal: false,
 });
 
-function readSparse(pbf: PbfReader): SparseTensorMessage {
+function readSparse(reader: WireReader): SparseTensorMessage {
   const sparse: SparseTensorMessage = { values: null, indices: null, dims: [] };
-  return pbf.readMessage((tag, s: SparseTensorMessage) => {
-    if (tag === 1) s.values = readTensor(pbf);
-    else if (tag === 2) s.indices = readTensor(pbf);
-    else if (tag === 3) repeated(pbf, s.dims, () => Number(int64(pbf)));
+  return reader.message((tag, s: SparseTensorMessage) => {
+    if (tag === 1) s.values = readTensor(reader);
+    else if (tag === 2) s.indices = readTensor(reader);
+    else if (tag === 3) reader.ints(s.dims);
   }, sparse);
 }
 
-function attributeField(tag: number, a: AttributeMessage, pbf: PbfReader): void {
-  if (tag === 1) a.name = pbf.readString();
-  else if (tag === 2) a.f = pbf.readFloat();
-  else if (tag === 3) a.i = int64(pbf);
-  else if (tag === 4) a.s = pbf.readBytes();
-  else if (tag === 5) a.t = readTensor(pbf);
-  else if (tag === 6) a.g = readGraph(pbf);
-  else if (tag === 7) repeated(pbf, a.floats, () => pbf.readFloat());
-  else if (tag === 8) repeated(pbf, a.ints, () => int64(pbf));
-  else if (tag === 9) a.strings.push(pbf.readBytes());
-  else if (tag === 10) a.tensors.push(readTensor(pbf));
-  else if (tag === 11) a.graphs.push(readGraph(pbf));
-  else if (tag === 14) a.typeProto = readType(pbf);
-  else if (tag === 20) a.type = pbf.readVarint();
-  else if (tag === 21) a.reference = pbf.readString();
-  else if (tag === 22) a.sparse = readSparse(pbf);
+function attributeField(tag: number, a: AttributeMessage, reader: WireReader): void {
+  if (tag === 1) a.name = reader.text();
+  else if (tag === 2) a.f = reader.float();
+  else if (tag === 3) a.i = reader.long();
+  else if (tag === 4) a.s = reader.bytes();
+  else if (tag === 5) a.t = readTensor(reader);
+  else if (tag === 6) a.g = readGraph(reader);
+  else if (tag === 7) reader.floats(a.floats);
+  else if (tag === 8) reader.longs(a.ints);
+  else if (tag === 9) a.strings.push(reader.bytes());
+  else if (tag === 10) a.tensors.push(readTensor(reader));
+  else if (tag === 11) a.graphs.push(readGraph(reader));
+  else if (tag === 14) a.typeProto = readType(reader);
+  else if (tag === 20) a.type = reader.int();
+  else if (tag === 21) a.reference = reader.text();
+  else if (tag === 22) a.sparse = readSparse(reader);
 }
 
-const readAttribute = (pbf: PbfReader): AttributeMessage =>
-  pbf.readMessage(attributeField, {
+const readAttribute = (reader: WireReader): AttributeMessage =>
+  reader.message(attributeField, {
     name: "",
     reference: "",
     type: 0,
@@ -211,23 +191,23 @@ const readAttribute = (pbf: PbfReader): AttributeMessage =>
     typeProto: null,
   });
 
-function nodeField(tag: number, n: NodeMessage, pbf: PbfReader): void {
-  if (tag === 1) n.inputs.push(pbf.readString());
-  else if (tag === 2) n.outputs.push(pbf.readString());
-  else if (tag === 3) n.name = pbf.readString();
-  else if (tag === 4) n.type = pbf.readString();
-  else if (tag === 5) n.attributes.push(readAttribute(pbf));
-  else if (tag === 7) n.domain = pbf.readString();
-  else if (tag === 8) n.overload = pbf.readString();
+function nodeField(tag: number, n: NodeMessage, reader: WireReader): void {
+  if (tag === 1) n.inputs.push(reader.text());
+  else if (tag === 2) n.outputs.push(reader.text());
+  else if (tag === 3) n.name = reader.text();
+  else if (tag === 4) n.type = reader.text();
+  else if (tag === 5) n.attributes.push(readAttribute(reader));
+  else if (tag === 7) n.domain = reader.text();
+  else if (tag === 8) n.overload = reader.text();
 }
-const readNode = (pbf: PbfReader): NodeMessage =>
-  pbf.readMessage(nodeField, { inputs: [], outputs: [], name: "", type: "", domain: "", overload: "", attributes: [] });
+const readNode = (reader: WireReader): NodeMessage =>
+  reader.message(nodeField, { inputs: [], outputs: [], name: "", type: "", domain: "", overload: "", attributes: [] });
 
-function readDimension(pbf: PbfReader): number | string | null {
+function readDimension(reader: WireReader): number | string | null {
   const found: { value: number | string | null } = { value: null };
-  pbf.readMessage((tag, d: typeof found) => {
-    if (tag === 1) d.value = Number(int64(pbf));
-    else if (tag === 2) d.value = pbf.readString();
+  reader.message((tag, d: typeof found) => {
+    if (tag === 1) d.value = reader.int();
+    else if (tag === 2) d.value = reader.text();
   }, found);
   return found.value;
 }
@@ -235,82 +215,82 @@ function readDimension(pbf: PbfReader): number | string | null {
 const newType = (): TypeMessage => ({ kind: "none", elementType: 0, dims: null, element: null });
 
 /** TypeProto.Tensor and SparseTensor: element type and shape. */
-function tensorTypeField(tag: number, t: TypeMessage, pbf: PbfReader): void {
-  if (tag === 1) t.elementType = pbf.readVarint();
+function tensorTypeField(tag: number, t: TypeMessage, reader: WireReader): void {
+  if (tag === 1) t.elementType = reader.int();
   else if (tag === 2) {
     t.dims = [];
-    pbf.readMessage((inner, type: TypeMessage) => {
-      if (inner === 1) type.dims!.push(readDimension(pbf));
+    reader.message((inner, type: TypeMessage) => {
+      if (inner === 1) type.dims!.push(readDimension(reader));
     }, t);
   }
 }
 
 /** TypeProto.Sequence and Optional: what they hold. */
-function wrapperField(tag: number, t: TypeMessage, pbf: PbfReader): void {
-  if (tag === 1) t.element = readType(pbf);
+function wrapperField(tag: number, t: TypeMessage, reader: WireReader): void {
+  if (tag === 1) t.element = readType(reader);
 }
 
-function typeField(tag: number, t: TypeMessage, pbf: PbfReader): void {
+function typeField(tag: number, t: TypeMessage, reader: WireReader): void {
   if (tag === 1 || tag === 8) {
     t.kind = tag === 1 ? "tensor" : "sparse";
-    pbf.readMessage(tensorTypeField, t);
+    reader.message(tensorTypeField, t);
   } else if (tag === 4 || tag === 9) {
     t.kind = tag === 4 ? "sequence" : "optional";
-    pbf.readMessage(wrapperField, t);
+    reader.message(wrapperField, t);
   } else if (tag === 5) t.kind = "map";
 }
-const readType = (pbf: PbfReader): TypeMessage => pbf.readMessage(typeField, newType());
+const readType = (reader: WireReader): TypeMessage => reader.message(typeField, newType());
 
-function readValueInfo(pbf: PbfReader): ValueInfoMessage {
+function readValueInfo(reader: WireReader): ValueInfoMessage {
   const info: ValueInfoMessage = { name: "", type: null };
-  return pbf.readMessage((tag, v: ValueInfoMessage) => {
-    if (tag === 1) v.name = pbf.readString();
-    else if (tag === 2) v.type = readType(pbf);
+  return reader.message((tag, v: ValueInfoMessage) => {
+    if (tag === 1) v.name = reader.text();
+    else if (tag === 2) v.type = readType(reader);
   }, info);
 }
 
-function graphField(tag: number, g: GraphMessage, pbf: PbfReader): void {
-  if (tag === 1) g.nodes.push(readNode(pbf));
-  else if (tag === 2) g.name = pbf.readString();
-  else if (tag === 5) g.initializers.push(readTensor(pbf));
-  else if (tag === 11) g.inputs.push(readValueInfo(pbf));
-  else if (tag === 12) g.outputs.push(readValueInfo(pbf));
-  else if (tag === 15) g.sparseInitializers.push(readSparse(pbf));
+function graphField(tag: number, g: GraphMessage, reader: WireReader): void {
+  if (tag === 1) g.nodes.push(readNode(reader));
+  else if (tag === 2) g.name = reader.text();
+  else if (tag === 5) g.initializers.push(readTensor(reader));
+  else if (tag === 11) g.inputs.push(readValueInfo(reader));
+  else if (tag === 12) g.outputs.push(readValueInfo(reader));
+  else if (tag === 15) g.sparseInitializers.push(readSparse(reader));
 }
-const readGraph = (pbf: PbfReader): GraphMessage =>
-  pbf.readMessage(graphField, { nodes: [], name: "", initializers: [], sparseInitializers: [], inputs: [], outputs: [] });
+const readGraph = (reader: WireReader): GraphMessage =>
+  reader.message(graphField, { nodes: [], name: "", initializers: [], sparseInitializers: [], inputs: [], outputs: [] });
 
-function readOpset(pbf: PbfReader): OpsetMessage {
+function readOpset(reader: WireReader): OpsetMessage {
   const opset: OpsetMessage = { domain: "", version: 0 };
-  return pbf.readMessage((tag, o: OpsetMessage) => {
-    if (tag === 1) o.domain = pbf.readString();
-    else if (tag === 2) o.version = Number(int64(pbf));
+  return reader.message((tag, o: OpsetMessage) => {
+    if (tag === 1) o.domain = reader.text();
+    else if (tag === 2) o.version = reader.int();
   }, opset);
 }
 
-function functionField(tag: number, f: FunctionMessage, pbf: PbfReader): void {
-  if (tag === 1) f.name = pbf.readString();
-  else if (tag === 4) f.inputs.push(pbf.readString());
-  else if (tag === 5) f.outputs.push(pbf.readString());
-  else if (tag === 6) f.attributes.push(pbf.readString());
-  else if (tag === 7) f.nodes.push(readNode(pbf));
-  else if (tag === 9) f.opsets.push(readOpset(pbf));
-  else if (tag === 10) f.domain = pbf.readString();
-  else if (tag === 11) f.defaults.push(readAttribute(pbf));
-  else if (tag === 13) f.overload = pbf.readString();
+function functionField(tag: number, f: FunctionMessage, reader: WireReader): void {
+  if (tag === 1) f.name = reader.text();
+  else if (tag === 4) f.inputs.push(reader.text());
+  else if (tag === 5) f.outputs.push(reader.text());
+  else if (tag === 6) f.attributes.push(reader.text());
+  else if (tag === 7) f.nodes.push(readNode(reader));
+  else if (tag === 9) f.opsets.push(readOpset(reader));
+  else if (tag === 10) f.domain = reader.text();
+  else if (tag === 11) f.defaults.push(readAttribute(reader));
+  else if (tag === 13) f.overload = reader.text();
 }
 
-function modelField(tag: number, m: ModelMessage, pbf: PbfReader): void {
-  if (tag === 1) m.irVersion = pbf.readVarint();
-  else if (tag === 2) m.producer = pbf.readString();
-  else if (tag === 7) m.graph = readGraph(pbf);
-  else if (tag === 8) m.opsets.push(readOpset(pbf));
+function modelField(tag: number, m: ModelMessage, reader: WireReader): void {
+  if (tag === 1) m.irVersion = reader.int();
+  else if (tag === 2) m.producer = reader.text();
+  else if (tag === 7) m.graph = readGraph(reader);
+  else if (tag === 8) m.opsets.push(readOpset(reader));
   else if (tag === 14) {
-    const [key, value] = readPair(pbf);
-    m.metadata[key] = value;
+    const [key, value] = readPair(reader);
+    define(m.metadata, key, value);
   } else if (tag === 25)
     m.functions.push(
-      pbf.readMessage(functionField, {
+      reader.message(functionField, {
         name: "",
         domain: "",
         overload: "",
@@ -326,7 +306,7 @@ function modelField(tag: number, m: ModelMessage, pbf: PbfReader): void {
 
 /** A model file's bytes as messages. Tensors' raw data are views of the bytes. */
 export const readModel = (bytes: Uint8Array): ModelMessage =>
-  new PbfReader(bytes).readFields(modelField, { irVersion: 0, opsets: [], producer: "", graph: null, metadata: {}, functions: [] });
+  new WireReader(bytes).whole(modelField, { irVersion: 0, opsets: [], producer: "", graph: null, metadata: {}, functions: [] });
 
 /** A TensorProto of its own. */
-export const readTensorMessage = (bytes: Uint8Array): TensorMessage => new PbfReader(bytes).readFields(tensorField, newTensor());
+export const readTensorMessage = (bytes: Uint8Array): TensorMessage => new WireReader(bytes).whole(tensorField, newTensor());
