@@ -131,11 +131,10 @@ export function resultType(operands: readonly Operand[]): DType {
   return result ?? "float32";
 }
 
-/** The dtype that a JavaScript scalar stands for: bool, int32 for whole numbers, int64 for bigint, else float32. */
+/** The dtype that a JavaScript scalar stands for: bool, int64 for bigints and integers of at most 64 bits, else float32. */
 export function scalarType(value: number | bigint | boolean): DType {
   if (typeof value === "boolean") return "bool";
-  if (typeof value === "bigint") return "int64";
-  return Number.isInteger(value) ? "int32" : "float32";
+  return typeof value === "bigint" || (Number.isInteger(value) && value < 2 ** 64 && value >= -(2 ** 63)) ? "int64" : "float32";
 }
 
 export type TypedArray =

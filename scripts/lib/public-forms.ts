@@ -177,9 +177,8 @@ export class Kinds {
     switch (schema.kind) {
       case "any":
         return "true";
-      // True counts as 1, as in PyTorch.
       case "number":
-        return `(typeof ${v} === "number" || typeof ${v} === "boolean")`;
+        return `typeof ${v} === "number"`;
       case "tensor":
         return `isTensor(${v})`;
       case "null":

@@ -7,7 +7,8 @@ import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { isHalf, isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { demandHeld } from "../elements.ts";
+import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
@@ -328,6 +329,7 @@ export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
+  if (isInteger(x.dtype)) for (const [name, v] of Object.entries({ min, max })) demandHeld("hardtanh", name, "int64", v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
   // At the limits themselves PyTorch passes no gradient on, unlike clamp, and at NaN it does.
   return x.requiresGrad
@@ -379,7 +381,7 @@ export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
 export function threshold(x: Tensor, limit: number, value: number): Tensor {
   // The limit itself is not rounded to half precision.
   const compared = isHalf(x.dtype) ? noGrad(() => toDType(x, "float32")) : x;
-  return where(le(compared, limit), scalarTensor(x.device, x.dtype, value), x);
+  return where(le(compared, limit), heldScalar("threshold", "value", x.device, x.dtype, value), x);
 }
 const preluOp = formula("prelu", {
   emit: (f, [x, weight]) => f.where(f.gt(x!, 0), x!, f.mul(x!, weight!)),

@@ -3,6 +3,7 @@ import { addShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, resultType, type DType } from "../dtype.ts";
+import { holds } from "../elements.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -31,6 +32,14 @@ export function operands(operation: string, a: Arithmetic, b: Arithmetic): [Tens
   const dtype = typeof other === "number" && isFloat(anchor.dtype) ? anchor.dtype : resultType([anchor, other]);
   const number = scalarTensor(anchor.device, dtype, other);
   return a instanceof Tensor ? [a, number] : [number, b as Tensor];
+}
+
+/** The same for operations whose results are real numbers: a number beside integers is not one of their dtype. @package */
+export function realOperands(operation: string, a: Arithmetic, b: Arithmetic): [Tensor, Tensor] {
+  const isNumber = (v: Arithmetic): v is number | bigint => typeof v === "number" || typeof v === "bigint";
+  if (a instanceof Tensor && isNumber(b) && !isFloat(a.dtype)) return [a, scalarTensor(a.device, "float32", Number(b))];
+  if (b instanceof Tensor && isNumber(a) && !isFloat(b.dtype)) return [scalarTensor(b.device, "float32", Number(a)), b];
+  return operands(operation, a, b);
 }
 
 /** The inputs in one dtype, broadcast to the shape of the result. @package */
@@ -65,6 +74,11 @@ export function binary(name: string, options: BinaryOptions): Definition<undefin
     traits: { elementwise: true },
     infer: (inputs) => [{ shape: broadcastShapes(name, inputs[0]!.shape, inputs[1]!.shape), dtype: resultDType(inputs) }],
     lower: (g, inputs, _, [out]) => {
+      // Half precision times a number that lies outside it.
+      if (options.byNumber === true && out!.dtype === "float16") {
+        const [x, by] = aligned(g, inputs, "float32", out!.shape);
+        return [cast(g, options.emit(g, x!, by!), "float16")];
+      }
       const [a, b] = aligned(g, inputs, out!.dtype, out!.shape);
       if (options.operator === undefined || out!.dtype === "bool") return [options.emit(g, a!, b!)];
       return [widened(g, options.operator, [a!, b!], (x, y) => options.emit(g, x!, y!))];
@@ -103,7 +117,12 @@ const product: BinaryOptions = {
   saves: (needs) => [...(needs[1] ? [0] : []), ...(needs[0] ? [1] : [])],
 };
 const mulOp = binary("mul", product);
-const mulNumberOp = binary("mul", { ...product, byNumber: true });
+const mulNumberOp: Definition<undefined> = binary("mul", {
+  ...product,
+  byNumber: true,
+  grad: (dy, _, by) => [call(mulNumberOp, [dy, by], undefined), null],
+  saves: [1],
+});
 const quotient: BinaryOptions = {
   operator: "ELEMENT_WISE_DIVIDE",
   dtype: floating,
@@ -113,10 +132,19 @@ const quotient: BinaryOptions = {
   saves: (needs) => (needs[1] ? [0, 1] : [1]),
 };
 const divOp = binary("div", quotient);
-const divNumberOp = binary("div", { ...quotient, byNumber: true });
+const divNumberOp: Definition<undefined> = binary("div", {
+  ...quotient,
+  byNumber: true,
+  grad: (dy, _, by) => [call(divNumberOp, [dy, by], undefined), null],
+  saves: [1],
+});
 
-/** bfloat16 is multiplied and divided by numbers of float32's digits, as in PyTorch; for other operations they are rounded to bfloat16. */
-const keepsDigits = (x: Arithmetic, by: Arithmetic): x is Tensor => typeof by === "number" && x instanceof Tensor && x.dtype === "bfloat16";
+/**
+ * bfloat16 is multiplied and divided by numbers of float32's digits, as in PyTorch, and so is float16 by numbers that lie outside it; for
+ * other operations they are rounded to the tensor's dtype.
+ */
+const keepsDigits = (x: Arithmetic, by: Arithmetic): x is Tensor =>
+  typeof by === "number" && x instanceof Tensor && (x.dtype === "bfloat16" || (x.dtype === "float16" && !holds("float16", by)));
 const digits = (x: Tensor, by: Arithmetic): [Tensor, Tensor] => [x, scalarTensor(x.device, "float32", by as number)];
 
 /** a + b. Reference: torch.add. DirectML: ELEMENT_WISE_ADD. Shapes broadcast; dtypes promote; bool is OR. */
@@ -136,7 +164,7 @@ export function mul(a: Arithmetic, b: Arithmetic): Tensor {
 }
 /** a / b as real numbers: integers give float32. Reference: torch.div. DirectML: ELEMENT_WISE_DIVIDE. Shapes broadcast. @package */
 export const div = (a: Arithmetic, b: Arithmetic): Tensor =>
-  keepsDigits(a, b) ? call(divNumberOp, digits(a, b), undefined) : call(divOp, operands("div", a, b), undefined);
+  keepsDigits(a, b) ? call(divNumberOp, digits(a, b), undefined) : call(divOp, realOperands("div", a, b), undefined);
 
 export const methods = { add, sub, mul };
 export const inPlaceMethods = { add_: add, sub_: sub, mul_: mul };

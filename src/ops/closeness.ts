@@ -4,12 +4,11 @@ import { isFloat } from "../dtype.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { sameShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { add, mul, sub, type Arithmetic } from "./binary.ts";
+import { add, mul, operands, sub, type Arithmetic } from "./binary.ts";
 import { eq, isfinite, isnan, le, logicalAnd, logicalNot, logicalOr } from "./compare.ts";
 import { asFloat, item, itemSync } from "./data.ts";
 import { narrow, reshape, unsqueeze } from "./movement.ts";
 import { all, any } from "./reduce.ts";
-import { scalarTensor } from "../runtime/constants.ts";
 import { abs } from "./unary.ts";
 
 export interface CloseOptions {
@@ -65,7 +64,7 @@ const PAIRS = 1 << 24;
 export function isin(x: Arithmetic, values: Arithmetic, { invert = false }: { readonly invert?: boolean | undefined } = {}): Tensor {
   const anchor = x instanceof Tensor ? x : values instanceof Tensor ? values : null;
   if (anchor === null) throw new DTypeError("isin", "x or values", "a tensor", typeof x);
-  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(anchor.device, anchor.dtype, v));
+  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : operands("isin", anchor, v)[1]);
   const [a, list] = [made(x), made(values)];
   if (a.dtype === "bool" || list.dtype === "bool")
     throw new DTypeError("isin", "x and values", "numbers", `${a.describe()}, ${list.describe()}`);

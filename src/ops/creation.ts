@@ -4,7 +4,7 @@ import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from 
 import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { upload } from "../runtime/buffers.ts";
-import { elements } from "../elements.ts";
+import { demandHeld, element, elements, holds, notHeld } from "../elements.ts";
 import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { noteIntegers } from "../runtime/index-check.ts";
@@ -106,7 +106,7 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
     const list = data as unknown as ArrayLike<number | bigint>;
     shape = options.shape ?? [list.length];
     const raw = own === dtype || (own === "uint16" && (dtype === "float16" || dtype === "bfloat16"));
-    bytes = raw ? data : elements(dtype, Array.from(list));
+    bytes = raw ? data : elements(dtype, heldIn(dtype, Array.from(list)));
     if (sizeOf(checkedShape("tensor", shape)) !== list.length)
       throw new ShapeError("tensor", "shape", `of ${list.length} elements`, showShape(shape));
   } else {
@@ -118,16 +118,17 @@ export function tensor(data: TensorData, options: TensorOptions & { readonly sha
     for (const v of read.flat)
       if (typeof v !== "number" && typeof v !== "bigint" && typeof v !== "boolean")
         throw new DTypeError("tensor", "data", "numbers, bigints or booleans", typeof v === "object" ? v : typeof v);
-      else demandHeld("tensor", "data", dtype, v);
-    bytes = elements(dtype, read.flat);
+    bytes = elements(dtype, heldIn(dtype, read.flat));
   }
   return withGrad("tensor", fromBytes("tensor", chosenDevice(options), dtype, shape, bytes), options);
 }
 
-/** NaN and infinities are no whole numbers. */
-function demandHeld(operation: string, argument: string, dtype: DType, value: Scalar): void {
-  if (typeof value === "number" && !Number.isFinite(value) && isInteger(dtype))
-    throw new DTypeError(operation, argument, `a number that ${dtype} holds`, value);
+/** The data of a tensor, all of which an integer dtype must hold; what is too large for a floating one becomes infinite, as in PyTorch. */
+function heldIn(dtype: DType, values: readonly Scalar[]): readonly Scalar[] {
+  if (!isInteger(dtype)) return values;
+  const wrong = values.findIndex((v) => !holds(dtype, v));
+  if (wrong >= 0) throw notHeld("tensor", "data", dtype, values[wrong]);
+  return values;
 }
 
 /** A tensor of a shape whose elements are all `value`. DirectML: FILL_VALUE_CONSTANT. Reference: torch.full. */
@@ -136,7 +137,7 @@ export function full(shape: Shape, value: Scalar, options: TensorOptions = {}): 
   const dev = chosenDevice(options);
   demandHeld("full", "value", dtype, value);
   checkedShape("full", shape);
-  const held = typeof value === "number" && isInteger(dtype) ? Math.trunc(value) : value;
+  const held = dtype === "bool" ? element(dtype, value) === 1 : typeof value === "number" && isInteger(dtype) ? Math.trunc(value) : value;
   const t = sizeOf(shape) === 0 ? empty(shape, { dtype, device: dev }) : filled(dev, shape, dtype, held);
   return withGrad("full", t, options);
 }

@@ -16,7 +16,7 @@ import {
   type DType,
   type TypedArray,
 } from "../dtype.ts";
-import { DTypeError, ShapeError } from "../errors.ts";
+import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { readBytes, readBytesSync } from "../runtime/buffers.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { demandDevice, nativeDevice } from "../runtime/devices.ts";
@@ -164,16 +164,43 @@ function single(operation: string, x: Tensor): void {
   if (x.size !== 1) throw new ShapeError(operation, "tensor", "of one element", x.describe());
 }
 
-/** The one element as a number (bigints and booleans as numbers). Throws ShapeError for other sizes. */
-export async function item(x: Tensor): Promise<number> {
+/** What item() gives for a dtype that is named: a bigint for 64-bit integers, else a number. */
+export type ItemOf<D extends DType> = D extends "int64" | "uint64" ? bigint : number;
+
+/** The element as item() gives it: exactly, or not at all. */
+function itemOf(operation: string, value: number | bigint | boolean, dtype: DType | undefined): number | bigint {
+  if (typeof value !== "bigint") return Number(value);
+  if (dtype !== undefined) return value;
+  if (value >= -(2 ** 53) && value <= 2 ** 53) return Number(value);
+  throw new ValueError(
+    operation,
+    "tensor",
+    "of an integer that a number holds exactly (up to 2^53)",
+    value,
+    `${operation}("int64") gives a bigint.`,
+  );
+}
+
+/**
+ * The one element as a number (booleans as 0 and 1). dtype: the tensor's own, which types know the result by: item("int64") is a bigint.
+ * Throws ShapeError for other sizes, DTypeError for another dtype, and without a dtype ValueError for 64-bit integers beyond 2^53, of which
+ * a number has not all digits. Reference: torch.Tensor.item.
+ */
+export function item(x: Tensor): Promise<number>;
+export function item<D extends DType>(x: Tensor, dtype: D): Promise<ItemOf<D>>;
+export async function item(x: Tensor, dtype?: DType): Promise<number | bigint> {
+  demandOwn("item", x, dtype);
   single("item", x);
-  return Number(values(x.dtype, await readAs("item", x))[0]);
+  return itemOf("item", values(x.dtype, await readAs("item", x))[0]!, dtype);
 }
 
 /** item(), blocking. */
-export function itemSync(x: Tensor): number {
+export function itemSync(x: Tensor): number;
+export function itemSync<D extends DType>(x: Tensor, dtype: D): ItemOf<D>;
+export function itemSync(x: Tensor, dtype?: DType): number | bigint {
+  demandOwn("itemSync", x, dtype);
   single("itemSync", x);
-  return Number(values(x.dtype, readAsSync("itemSync", x))[0]);
+  return itemOf("itemSync", values(x.dtype, readAsSync("itemSync", x))[0]!, dtype);
 }
 
 /** The number of elements. Reference: torch.numel. */
@@ -204,10 +231,8 @@ export const methods = {
 
   toArray,
   toArraySync,
-  item,
-  itemSync,
 };
-export const overloaded = { data, dataSync };
+export const overloaded = { data, dataSync, item, itemSync };
 
 declare module "../tensor.ts" {
   interface Tensor {
@@ -221,5 +246,15 @@ declare module "../tensor.ts" {
     /** data(), blocking until the work queued before is done. */
     dataSync(): TypedArray;
     dataSync<D extends DType>(dtype: D): ArrayOf[D];
+    /**
+     * The one element as a number (booleans as 0 and 1). dtype: the tensor's own, which types know the result by: item("int64") is a bigint.
+     * Throws ShapeError for other sizes, DTypeError for another dtype, and without a dtype ValueError for 64-bit integers beyond 2^53, of
+     * which a number has not all digits. Reference: torch.Tensor.item.
+     */
+    item(): Promise<number>;
+    item<D extends DType>(dtype: D): Promise<ItemOf<D>>;
+    /** item(), blocking. */
+    itemSync(): number;
+    itemSync<D extends DType>(dtype: D): ItemOf<D>;
   }
 }

@@ -11,7 +11,7 @@ import { add, div, mul, sub } from "./binary.ts";
 import { ge, gt, le, logicalAnd, lt } from "./compare.ts";
 import { itemSync, toDType } from "./data.ts";
 import { unsqueeze } from "./movement.ts";
-import { draw, rand, randint, randn, type Generator, type RandomOptions } from "./random.ts";
+import { draw, rand, randint, randn, type Generator, type RandomOptions, demandDrawable } from "./random.ts";
 import { all, sum } from "./reduce.ts";
 import { cumsum } from "./scan.ts";
 import { topk } from "./sort.ts";
@@ -94,20 +94,18 @@ const RANGE: { readonly [K in DType]?: number } = {
  */
 export function random_(x: Tensor, low = 0, high: number | null = null, { generator }: DrawOptions = {}): Tensor {
   const end = high ?? (RANGE[x.dtype] ?? 2 ** 31 - 1) + 1;
+  demandDrawable("random_", x.dtype, low, end);
   return assign("random_", x, () =>
     toDType(randint(low, end, x.shape, { dtype: isInteger(x.dtype) ? x.dtype : "int64", device: x.device, generator }), x.dtype),
   );
 }
 /** randint() with the shape of x, and its dtype and device unless given. Reference: torch.randint_like. */
-export const randintLike = (x: Tensor, low: number, high: number, options: RandomOptions = {}): Tensor =>
-  toDType(
-    randint(low, high, x.shape, {
-      ...options,
-      dtype: isInteger(options.dtype ?? x.dtype) ? (options.dtype ?? x.dtype) : "int64",
-      device: options.device ?? x.device,
-    }),
-    options.dtype ?? x.dtype,
-  );
+export function randintLike(x: Tensor, low: number, high: number, options: RandomOptions = {}): Tensor {
+  const dtype = options.dtype ?? x.dtype;
+  demandDrawable("randintLike", dtype, low, high);
+  const drawn = { ...options, dtype: isInteger(dtype) ? dtype : "int64", device: options.device ?? x.device } as const;
+  return toDType(randint(low, high, x.shape, drawn), dtype);
+}
 
 /** What PyTorch refuses by looking at the numbers: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1. */
 function demandWeights(weights: Tensor, p: Tensor): void {

@@ -2,6 +2,7 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType, type TypedArray } from "../dtype.ts";
+import { demandHeld, elements } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { checksValues } from "../runtime/index-check.ts";
@@ -84,7 +85,7 @@ function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Exp
 /** floor(a / b) of real numbers, exact where the quotient is whole, as PyTorch (and Python) computes it. */
 function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
   const f = new Formula(g, a.dtype, a.sizes);
-  const rest = g.elementWiseModulusTruncate(a, b);
+  const rest = realRemainder(g, a, b, false);
   const plain = f.div(f.sub(a, rest), b);
   const below = f.and(f.not(f.eq(rest, 0)), f.xor(f.lt(b, 0), f.lt(rest, 0)));
   const exact = f.where(below, f.sub(plain, 1), plain);
@@ -165,6 +166,9 @@ export const floorDivide = (a: Arithmetic, b: Arithmetic): Tensor =>
   call(floorDivideOp, operands("floorDivide", a, divisor("floorDivide", a, b)), undefined);
 const holdsZero = (data: TypedArray): boolean =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.includes(0n) : data.includes(0);
+/** Whether a number is 0, or becomes it in the dtype of the integers that it divides: 256 beside uint8. */
+const isZeroIn = (a: Arithmetic, b: number | bigint | boolean): boolean =>
+  Number(b) === 0 || (a instanceof Tensor && isInteger(a.dtype) && Number.isInteger(Number(b)) && Number(elements(a.dtype, [b])[0]) === 0);
 /**
  * b, which is not 0 where whole numbers are divided: there is no such number, and PyTorch refuses it too. A tensor is read for it where
  * indices are: on `cpu`, elsewhere with DXTENSOR_CHECK_INDICES=1.
@@ -172,7 +176,7 @@ const holdsZero = (data: TypedArray): boolean =>
 function divisor(operation: string, a: Arithmetic, b: Arithmetic): Arithmetic {
   const isWhole = a instanceof Tensor ? !isFloat(a.dtype) : Number.isInteger(Number(a));
   if (!isWhole) return b;
-  const hasZero = b instanceof Tensor ? isInteger(b.dtype) && checksValues(b) && holdsZero(dataSync(b)) : Number(b) === 0;
+  const hasZero = b instanceof Tensor ? !isFloat(b.dtype) && checksValues(b) && holdsZero(dataSync(b)) : isZeroIn(a, b);
   if (hasZero) throw new ValueError(operation, "b", "other than 0 for integers", b instanceof Tensor ? b.describe() : b);
   return b;
 }
@@ -183,8 +187,10 @@ export const remainder = (a: Arithmetic, b: Arithmetic): Tensor =>
 /** a - b trunc(a / b): the remainder with the sign of a. Reference: torch.fmod. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
 export const fmod = (a: Arithmetic, b: Arithmetic): Tensor => call(fmodOp, operands("fmod", a, divisor("fmod", a, b)), undefined);
 /** b - alpha * a. Reference: torch.rsub. DirectML: ELEMENT_WISE_SUBTRACT. */
-export const rsub = (a: Tensor, b: Arithmetic, { alpha = 1 }: { readonly alpha?: number | undefined } = {}): Tensor =>
-  sub(b, alpha === 1 ? a : mul(a, alpha));
+export function rsub(a: Tensor, b: Arithmetic, { alpha = 1 }: { readonly alpha?: number | undefined } = {}): Tensor {
+  demandHeld("rsub", "alpha", a.dtype, alpha);
+  return sub(b, alpha === 1 ? a : mul(a, alpha));
+}
 /** a / b as real numbers. Reference: torch.true_divide. */
 export const trueDivide = (a: Arithmetic, b: Arithmetic): Tensor => quotient(a, b);
 

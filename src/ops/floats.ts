@@ -5,7 +5,7 @@ import { isFloat, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
-import { binary, div, mul, operands, type Arithmetic } from "./binary.ts";
+import { binary, div, mul, operands, realOperands, type Arithmetic } from "./binary.ts";
 import { eq } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
@@ -124,7 +124,7 @@ const frexpOp = define({
 /** Whether the sign bit is set (of -0 and NaN too). Reference: torch.signbit. DirectML: ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL. */
 export const signbit = (x: Tensor): Tensor => (x.dtype === "bool" ? toDType(mul(x, false), "bool") : call(signbitOp, [x], undefined));
 /** |a| with the sign of b. Integers give float32. Reference: torch.copysign. DirectML: ELEMENT_WISE_BIT_AND and BIT_OR. */
-export const copysign = (a: Arithmetic, b: Arithmetic): Tensor => call(copysignOp, operands("copysign", a, b), undefined);
+export const copysign = (a: Arithmetic, b: Arithmetic): Tensor => call(copysignOp, realOperands("copysign", a, b), undefined);
 /** The number next to a in the direction of b. Floating dtypes. Reference: torch.nextafter. DirectML: ELEMENT_WISE_ADD of the bits. */
 export const nextafter = (a: Arithmetic, b: Arithmetic): Tensor => call(nextafterOp, operands("nextafter", a, b), undefined);
 

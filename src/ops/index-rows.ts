@@ -1,7 +1,8 @@
 /** Writing whole parts along an axis by a 1-axis index: indexAdd, indexCopy, indexFill, indexReduce. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { demandHeld } from "../elements.ts";
+import { heldScalar } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { normalizeAxis, showShape, sizeOf, type Shape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
@@ -37,8 +38,9 @@ const spreadIndex = (index: Tensor, axis: number, shape: Shape): Tensor =>
  * x with alpha times source's parts added along an axis at the places of a 1-axis index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
  * with SCATTER. Reference: torch.index_add.
  */
-export function indexAdd(x: Tensor, axis: number, index: Tensor, source: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}): Tensor {
+export function indexAdd(x: Tensor, axis: number, index: Tensor, source: Tensor, { alpha = 1 }: { readonly alpha?: number | boolean } = {}): Tensor {
   const { a } = checkedRows("indexAdd", x, axis, index, source);
+  demandHeld("indexAdd", "alpha", x.dtype, alpha);
   if (source.size === 0) return clone(x);
   if (x.rank === 0) return add(x, alpha === 1 ? source : mul(source, alpha));
   const sums = asBool(x, sumRows(source, reshape(index, [index.size]), a, x.shape));
@@ -54,7 +56,7 @@ export function indexCopy(x: Tensor, axis: number, index: Tensor, source: Tensor
 /** x with a value at the places of a 1-axis index along an axis. value: a number or a tensor of rank 0. Reference: torch.index_fill. */
 export function indexFill(x: Tensor, axis: number, index: Tensor, value: Tensor | number | bigint | boolean): Tensor {
   const { a, wide } = checkedRows("indexFill", x, axis, index, null);
-  const fill = value instanceof Tensor ? toDType(value, x.dtype) : scalarTensor(x.device, x.dtype, value);
+  const fill = value instanceof Tensor ? toDType(value, x.dtype) : heldScalar("indexFill", "value", x.device, x.dtype, value);
   if (fill.rank !== 0) throw new ShapeError("indexFill", "value", "a number or a tensor of rank 0", fill.describe());
   if (sizeOf(wide) === 0) return clone(x);
   const places = spreadIndex(index, a, wide);

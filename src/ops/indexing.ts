@@ -3,7 +3,8 @@ import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, assign, call } from "../dispatch.ts";
 import { DTypeError, IndexError, ShapeError, ValueError } from "../errors.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { demandHeld } from "../elements.ts";
+import { heldScalar } from "../runtime/constants.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
@@ -206,6 +207,7 @@ const trimmed = (value: Tensor, rank: number): Tensor => (value.rank > rank ? re
  */
 export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor | TensorData): Tensor {
   const list: readonly Index[] = Array.isArray(indices) ? (indices as readonly Index[]) : [indices as Index];
+  if (typeof value === "number") demandHeld("set", "value", x.dtype, value);
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
   const only = list.length === 1 ? list[0]! : null;
   if (only !== null && isMask(only) && fitsMask(x, only, source)) return assign("set", x, () => maskedBy(x, only, source));
@@ -245,7 +247,7 @@ export function indexPut(
   values: Tensor | number,
   { accumulate = false }: { readonly accumulate?: boolean | undefined } = {},
 ): Tensor {
-  const source = values instanceof Tensor ? values : scalarTensor(x.device, x.dtype, values);
+  const source = values instanceof Tensor ? values : heldScalar("indexPut", "values", x.device, x.dtype, values);
   if (source.dtype !== x.dtype) throw new DTypeError("indexPut", "values", `of dtype ${x.dtype}, like x`, source.describe());
   if (!accumulate) return replaced("indexPut", x, indices, source);
   const masked = uncounted("indexPut", x, indices, source, add);

@@ -5,6 +5,7 @@ import { matmulShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType } from "../dtype.ts";
+import { demandHeld } from "../elements.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { broadcastShapes, isBroadcastableTo, sameShape, showShape, sizeOf, viewStrides, type Shape } from "../shape.ts";
@@ -270,6 +271,9 @@ function addProduct(
   demandInner(operation, a, b, b.shape.at(-2)!);
   const shape = [...a.shape.slice(0, -1), b.shape.at(-1)!];
   if (!isBroadcastableTo(c.shape, shape)) throw new ShapeError(operation, "c", `broadcastable to ${showShape(shape)}`, c.describe());
+  const scale = isInteger(a.dtype) ? a.dtype : "float32";
+  demandHeld(operation, "alpha", scale, alpha);
+  demandHeld(operation, "beta", scale, beta);
   if (isInteger(a.dtype) || sizeOf(shape) === 0 || a.shape.at(-1) === 0) {
     const product = matmul(a, b);
     const factor = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isInteger(x.dtype) ? Math.trunc(by) : by));

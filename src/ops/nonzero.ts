@@ -6,7 +6,7 @@
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError, TraceError, ValueError } from "../errors.ts";
 import { asResult, dispatch } from "../dispatch.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { broadcastShapes, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -157,7 +157,7 @@ export function maskedSelect(x: Tensor, mask: Tensor, options?: MaskedOptions): 
   if (options !== undefined) {
     const places = sized(picks, { size: options.size, fill: -1 });
     const at = reshape(places, [options.size]);
-    const fill = scalarTensor(x.device, x.dtype, options.fill ?? 0);
+    const fill = heldScalar("maskedSelect", "fill", x.device, x.dtype, options.fill ?? 0);
     if (line.size === 0) return broadcastTo(fill, [options.size]);
     return where(lt(at, 0), fill, indexSelect(line, 0, clampMin(at, 0)));
   }

@@ -2,7 +2,8 @@
 import { dataTypeName } from "../graph/describe.ts";
 import { tie } from "../autograd/tie.ts";
 import { call } from "../dispatch.ts";
-import { isFloat } from "../dtype.ts";
+import { DTYPES, isFloat, isInteger } from "../dtype.ts";
+import { demandHeld, element, notHeld } from "../elements.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { showShape } from "../shape.ts";
@@ -123,8 +124,9 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
 export function pad(
   x: Tensor,
   pads: readonly number[],
-  { mode = "constant", value = 0 }: { readonly mode?: PadMode; readonly value?: number } = {},
+  { mode = "constant", value: given = 0 }: { readonly mode?: PadMode; readonly value?: number | boolean } = {},
 ): Tensor {
+  const value = Number(given);
   if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p)))
     throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} whole numbers`, pads);
   const before = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i)] ?? 0);
@@ -143,8 +145,11 @@ export function pad(
   const core = isWhole ? x : sliceView(x, cutting);
   const [start, end] = [before.map((p) => Math.max(0, p)), after.map((p) => Math.max(0, p))];
   if (mode === "constant") {
+    // PyTorch takes it for a real number here, so that -1 is not 255.
+    if (value < 0 && isInteger(x.dtype) && !DTYPES[x.dtype].isSigned) throw notHeld("pad", "value", x.dtype, value);
+    demandHeld("pad", "value", x.dtype, value);
     if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x);
-    return call(padConstantOp, [core], { before: start, after: end, value });
+    return call(padConstantOp, [core], { before: start, after: end, value: x.dtype === "bool" ? Number(element("bool", value)) : value });
   }
   if (mode !== "reflect" && mode !== "replicate" && mode !== "circular")
     throw new ValueError("pad", "mode", '"constant", "reflect", "replicate" or "circular"', mode);

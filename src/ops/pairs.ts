@@ -3,9 +3,10 @@ import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, isHalf, resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { demandHeld } from "../elements.ts";
+import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { Tensor } from "../tensor.ts";
-import { add, binary, div, mul, operands, sub, type Arithmetic } from "./binary.ts";
+import { add, binary, div, mul, operands, realOperands, sub, type Arithmetic } from "./binary.ts";
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { extremeOf } from "./extreme-lower.ts";
@@ -118,17 +119,17 @@ const fmaxOp = extreme("fmax");
 const fminOp = extreme("fmin");
 
 /** The angle of the point (x, y) in (-π, π]; integers give float32. Reference: torch.atan2. DirectML: ELEMENT_WISE_ATAN_YX. */
-export const atan2 = (y: Arithmetic, x: Arithmetic): Tensor => call(atan2Op, operands("atan2", y, x), undefined);
+export const atan2 = (y: Arithmetic, x: Arithmetic): Tensor => call(atan2Op, realOperands("atan2", y, x), undefined);
 /** sqrt(a² + b²), without overflow. Reference: torch.hypot. DirectML: ELEMENT_WISE_SQRT. */
-export const hypot = (a: Arithmetic, b: Arithmetic): Tensor => call(hypotOp, operands("hypot", a, b), undefined);
+export const hypot = (a: Arithmetic, b: Arithmetic): Tensor => call(hypotOp, realOperands("hypot", a, b), undefined);
 /** ln(e^a + e^b). Reference: torch.logaddexp. DirectML: ELEMENT_WISE_EXP and LOG. */
-export const logaddexp = (a: Arithmetic, b: Arithmetic): Tensor => call(logaddexpOp, operands("logaddexp", a, b), undefined);
+export const logaddexp = (a: Arithmetic, b: Arithmetic): Tensor => call(logaddexpOp, realOperands("logaddexp", a, b), undefined);
 /** log2(2^a + 2^b). Reference: torch.logaddexp2. DirectML: ELEMENT_WISE_POW and LOG. */
-export const logaddexp2 = (a: Arithmetic, b: Arithmetic): Tensor => call(logaddexp2Op, operands("logaddexp2", a, b), undefined);
+export const logaddexp2 = (a: Arithmetic, b: Arithmetic): Tensor => call(logaddexp2Op, realOperands("logaddexp2", a, b), undefined);
 /** x ln(y), 0 where x is 0. Reference: torch.xlogy. DirectML: ELEMENT_WISE_LOG. */
-export const xlogy = (x: Arithmetic, y: Arithmetic): Tensor => call(xlogyOp, operands("xlogy", x, y), undefined);
+export const xlogy = (x: Arithmetic, y: Arithmetic): Tensor => call(xlogyOp, realOperands("xlogy", x, y), undefined);
 /** x ln(1 + y), 0 where x is 0. Reference: torch.special.xlog1py. DirectML: ELEMENT_WISE_LOG. */
-export const xlog1py = (x: Arithmetic, y: Arithmetic): Tensor => call(xlog1pyOp, operands("xlog1py", x, y), undefined);
+export const xlog1py = (x: Arithmetic, y: Arithmetic): Tensor => call(xlog1pyOp, realOperands("xlog1py", x, y), undefined);
 
 /** 0 for negative x, 1 for positive, `values` where x is 0. One dtype for both. No gradient, as in PyTorch. Reference: torch.heaviside. DirectML: ELEMENT_WISE_SIGN. */
 export function heaviside(x: Tensor, values: Tensor): Tensor {
@@ -151,9 +152,10 @@ const sameFloats = (name: string, promoted: DType): DType => {
   return computing(name, promoted);
 };
 /** A number beside half precision has float32's digits, as in PyTorch, but where it would take part in the promotion. */
-function factor(tensors: readonly Tensor[], value: number): Tensor {
-  const dtype = resultType(tensors);
-  return scalarTensor(tensors[0]!.device, isHalf(dtype) && tensors.some((t) => t.rank > 0) ? "float32" : dtype, value);
+function factor(operation: string, argument: string, tensors: readonly Tensor[], value: number | boolean): Tensor {
+  const promoted = resultType(tensors);
+  const dtype = isHalf(promoted) && tensors.some((t) => t.rank > 0) ? "float32" : promoted;
+  return heldScalar(operation, argument, tensors[0]!.device, dtype, value);
 }
 const lerpOp = formula("lerp", {
   // From the nearer end, as PyTorch does.
@@ -168,7 +170,7 @@ const lerpOp = formula("lerp", {
 /** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
 export function lerp(a: Tensor, b: Tensor, weight: Tensor | number): Tensor {
   if (a.dtype !== b.dtype) throw new DTypeError("lerp", "b", `of a's dtype ${a.dtype}`, b.describe());
-  const w = typeof weight === "number" ? factor([a, b], weight) : weight;
+  const w = typeof weight === "number" ? factor("lerp", "weight", [a, b], weight) : weight;
   if (weight instanceof Tensor && w.dtype !== a.dtype) throw new DTypeError("lerp", "weight", `of a's dtype ${a.dtype}`, w.describe());
   operands("lerp", a, b);
   operands("lerp", a, w);
@@ -177,7 +179,7 @@ export function lerp(a: Tensor, b: Tensor, weight: Tensor | number): Tensor {
 
 interface Scaled {
   /** Factor of the product or quotient. Default: 1. */
-  readonly value?: number | undefined;
+  readonly value?: number | boolean | undefined;
 }
 const addcmulOp = formula("addcmul", {
   emit: (f, [x, a, b, v]) => f.add(x!, f.mul(v!, f.mul(a!, b!))),
@@ -200,15 +202,16 @@ const addcdivOp = formula("addcdiv", {
 export function addcmul(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   const dtype = resultType([x, a, b]);
   demandSameDevice("addcmul", [x, a, b]);
-  if (!isFloat(dtype)) return add(x, value === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(value)));
-  return call(addcmulOp, [x, a, b, factor([x, a, b], value)], undefined);
+  if (!isFloat(dtype)) demandHeld("addcmul", "value", dtype, value);
+  if (!isFloat(dtype)) return add(x, Number(value) === 1 ? mul(a, b) : mul(mul(a, b), Math.trunc(Number(value))));
+  return call(addcmulOp, [x, a, b, factor("addcmul", "value", [x, a, b], value)], undefined);
 }
 /** x + value a / b. Floating dtypes. Reference: torch.addcdiv. DirectML: ELEMENT_WISE_DIVIDE and ADD. */
 export function addcdiv(x: Tensor, a: Tensor, b: Tensor, { value = 1 }: Scaled = {}): Tensor {
   demandSameDevice("addcdiv", [x, a, b]);
   if (!isFloat(a.dtype) && !isFloat(b.dtype))
     throw new DTypeError("addcdiv", "a or b", "of a floating dtype", `${a.describe()}, ${b.describe()}`);
-  return call(addcdivOp, [x, a, b, factor([x, a, b], value)], undefined);
+  return call(addcdivOp, [x, a, b, factor("addcdiv", "value", [x, a, b], value)], undefined);
 }
 
 export const methods = { atan2, hypot, logaddexp, logaddexp2, xlogy, heaviside, fmax, fmin, floatPower, lerp, addcmul, addcdiv };

@@ -1,7 +1,8 @@
 /** Powers. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
-import { DTYPES, isFloat, isInteger, scalarType } from "../dtype.ts";
+import { DTYPES, isFloat, isHalf, isInteger } from "../dtype.ts";
+import { demandHeld } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { scalarTensor } from "../runtime/constants.ts";
@@ -109,15 +110,17 @@ const negativePowOp = powerOf((g, a, b) => g.elementWiseRecip(g.elementWisePow(a
  * Throws ValueError for a negative number as the exponent of whole numbers; in a tensor it gives 0, but for 1 and -1. DirectML: ELEMENT_WISE_POW. Reference: torch.pow.
  */
 export function pow(a: Arithmetic, b: Arithmetic): Tensor {
-  if (a instanceof Tensor && typeof b === "number") {
-    if (isFloat(a.dtype)) {
+  if (a instanceof Tensor && (typeof b === "number" || typeof b === "bigint")) {
+    if (typeof b === "number" && isFloat(a.dtype)) {
+      if (isHalf(a.dtype)) demandHeld("pow", "b", a.dtype, b);
       if (b === 2) return square(a);
       if (isSimple(b)) return call(simplePowerOp, [a], { exponent: b });
       // Odd negative exponents tell zeros apart.
-      if (Number.isFinite(b) && b !== 0 && !(b < 0 && Math.abs(b % 2) === 1))
+      if (Number.isFinite(Math.fround(b)) && b !== 0 && !(b < 0 && Math.abs(b % 2) === 1))
         return call(b > 0 ? positivePowOp : negativePowOp, operands("pow", a, b), undefined);
-    } else if (b < 0 && scalarType(b) === "int32") {
-      throw new ValueError("pow", "b", "at least 0 for whole numbers", b, "Cast a to a floating dtype.");
+    } else if (!isFloat(a.dtype) && (typeof b === "bigint" || Number.isInteger(b))) {
+      if (b < 0) throw new ValueError("pow", "b", "at least 0 for whole numbers", b, "Cast a to a floating dtype.");
+      demandHeld("pow", "b", a.dtype, b);
     }
   }
   return call(powOp, operands("pow", a, b), undefined);

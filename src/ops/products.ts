@@ -1,4 +1,5 @@
 /** Products made of matrix products: chains, batches summed, Kronecker and cross products. */
+import { demandHeld } from "../elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isHalf, isFloat, resultType } from "../dtype.ts";
 import { isBroadcastableTo, normalizeAxis, showShape } from "../shape.ts";
@@ -20,6 +21,8 @@ const scaled = (x: Tensor, by: number): Tensor => (by === 1 ? x : mul(x, isFloat
 function added(operation: string, c: Tensor, product: Tensor, { alpha = 1, beta = 1 }: Scale): Tensor {
   if (!isBroadcastableTo(c.shape, product.shape))
     throw new ShapeError(operation, "c", `broadcastable to ${showShape(product.shape)}`, c.describe());
+  demandHeld(operation, "alpha", product.dtype, alpha);
+  demandHeld(operation, "beta", product.dtype, beta);
   const right = scaled(product, alpha);
   return beta === 0 ? right : add(scaled(c, beta), right);
 }

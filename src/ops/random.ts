@@ -4,6 +4,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, dispatch } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
 import { isFloat, isInteger, type DType } from "../dtype.ts";
+import { holds, notHeld, rangeOf } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
@@ -283,11 +284,19 @@ const inRangeOp: Definition<{ readonly low: number; readonly range: number; read
   grad: null,
 });
 
+/** Throws DTypeError unless a dtype holds the integers in [low, high). @package */
+export function demandDrawable(operation: string, dtype: DType, low: number, high: number): void {
+  const [least, most] = dtype === "bool" ? [0, 1] : isFloat(dtype) ? [-Infinity, Infinity] : rangeOf(dtype);
+  if (low < least || !holds(dtype, low)) throw notHeld(operation, "low", dtype, low);
+  if (high - 1 > most || !holds(dtype, high - 1)) throw notHeld(operation, "high", dtype, high);
+}
+
 /** Whole numbers in [low, high), at most 2^32 of them. Default dtype int64. Reference: torch.randint. DirectML: RANDOM_GENERATOR. */
 export function randint(low: number, high: number, shape: Shape, options: RandomOptions = {}): Tensor {
   if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || high <= low || high - low > 2 ** 32)
     throw new ValueError("randint", "high", `a whole number in (${low}, ${low} + 2^32]`, high);
   const dtype = computing("randint", options.dtype ?? "int64");
+  demandDrawable("randint", dtype, low, high);
   const dev = deviceIn(options);
   if (sizeOf(shapeIn("randint", shape)) === 0) return empty(shape, { dtype, device: dev });
   return withGrad(

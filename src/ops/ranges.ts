@@ -5,6 +5,7 @@ import { dataTypeName } from "../graph/describe.ts";
 import { asResult, call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
 import { isInteger, type DType } from "../dtype.ts";
+import { demandHeld, element } from "../elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { normalizeAxis, type Shape } from "../shape.ts";
@@ -53,11 +54,18 @@ export function arange(end: number, second?: number | RangeOptions, third?: numb
   if (![start, end, step].every(Number.isFinite))
     throw new ValueError("arange", "start, end and step", "finite numbers", [start, end, step]);
   if (step === 0 || (end - start) / step < 0) throw new ValueError("arange", "step", `a number that leads from ${start} to ${end}`, step);
-  const dtype = computing("arange", options.dtype ?? ([start, end, step].every(Number.isInteger) ? "int32" : "float32"));
+  const isWhole = [start, end, step].every(Number.isInteger);
+  // Indices are int32 by default; what that does not hold is int64.
+  const most = Math.max(Math.abs(start), Math.abs(end), Math.abs(step));
+  const dtype = computing("arange", options.dtype ?? (!isWhole ? "float32" : most < 2 ** 31 ? "int32" : "int64"));
+  if (dtype === "bool") throw new DTypeError("arange", "dtype", "a number's", dtype);
+  // Shorter integers wrap, as in PyTorch.
+  for (const [name, v] of Object.entries({ start, step })) demandHeld("arange", name, isInteger(dtype) ? "int64" : "float32", v);
+  if (isInteger(dtype)) demandHeld("arange", "end", "int64", end);
   const length = Math.ceil((end - start) / step);
   const dev = deviceIn(options);
   if (length === 0) return empty([0], { ...options, dtype });
-  const whole = (v: number): number => (isInteger(dtype) ? Math.trunc(v) : v);
+  const whole = (v: number): number | bigint => (isInteger(dtype) ? element(dtype, Math.trunc(v)) : v);
   return withGrad("arange", create(sequenceOp, dev, { length, start: whole(start), step: whole(step), dtype }), options);
 }
 
@@ -73,8 +81,11 @@ export function evenSteps(start: number, end: number, steps: number, options: Te
   const dtype = computing("linspace", options.dtype ?? "float32");
   if (steps === 0) return empty([0], { ...options, dtype });
   if (dtype === "bool") throw new DTypeError("linspace", "dtype", "a number's", dtype);
+  demandHeld("linspace", "start", dtype, start);
+  demandHeld("linspace", "end", dtype, end);
   if (isInteger(dtype)) {
-    const values = evenly(Math.trunc(start), Math.trunc(end), steps).map(Math.trunc);
+    const whole = (v: number): number => Number(element(dtype, Math.trunc(v)));
+    const values = evenly(whole(start), whole(end), steps).map(Math.trunc);
     return tensor(values, { ...options, dtype, shape: [steps] });
   }
   const step = steps === 1 ? 0 : (end - start) / (steps - 1);

@@ -1,6 +1,6 @@
 /** Writing single elements by index: scatter, and what reduces them with those that are there. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
@@ -152,7 +152,7 @@ export function scatter(
   source: Tensor | number | bigint | boolean,
   { reduce }: { readonly reduce?: "add" | "multiply" | undefined } = {},
 ): Tensor {
-  const updates = source instanceof Tensor ? source : expand(scalarTensor(x.device, x.dtype, source), index.shape);
+  const updates = source instanceof Tensor ? source : expand(heldScalar("scatter", "source", x.device, x.dtype, source), index.shape);
   if (reduce !== undefined && reduce !== "add" && reduce !== "multiply")
     throw new ValueError("scatter", "reduce", "add or multiply", reduce);
   if (reduce !== undefined) return scatterReduce(x, axis, index, updates, reduce === "add" ? "sum" : "prod", {}, "scatter");

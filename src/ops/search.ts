@@ -2,9 +2,10 @@
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isInteger, promoteTypes } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
+import { demandHeld } from "../elements.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import type { Tensor } from "../tensor.ts";
-import { add, div, mul, sub } from "./binary.ts";
+import { add, div, mul, operands, sub } from "./binary.ts";
 import { eq, ge, le, logicalAnd, lt } from "./compare.ts";
 import { ones, zeros } from "./creation.ts";
 import { toArraySync, toDType } from "./data.ts";
@@ -73,7 +74,7 @@ export function searchsorted(
   values: Tensor | number,
   { right = false, sorter = null, dtype = "int32" }: SearchOptions = {},
 ): Tensor {
-  const asked = typeof values === "number" ? scalarTensor(sorted.device, sorted.dtype, values) : values;
+  const asked = typeof values === "number" ? operands("searchsorted", sorted, values)[1] : values;
   demandSameDevice("searchsorted", [sorted, asked]);
   if (sorted.rank === 0) throw new ShapeError("searchsorted", "sorted", "of at least one axis", sorted.describe());
   if (sorted.rank > 1 && (asked.rank !== sorted.rank || asked.shape.slice(0, -1).some((d, i) => d !== sorted.shape[i])))
@@ -106,6 +107,8 @@ export function histc(x: Tensor, { bins = 100, min = 0, max = 0 }: HistogramOpti
   if (!Number.isInteger(bins) || bins < 1) throw new ValueError("histc", "bins", "a whole number of at least 1", bins);
   if (!Number.isFinite(min) || !Number.isFinite(max) || max < min)
     throw new ValueError("histc", "min and max", "finite, max at least min", [min, max]);
+  demandHeld("histc", "min", x.dtype, min);
+  demandHeld("histc", "max", x.dtype, max);
   if (x.size === 0) return zeros([bins], { dtype: x.dtype, device: x.device });
   const line = reshape(x, [-1]);
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);

@@ -10,13 +10,14 @@ function demandOne(operation: string, x: Tensor): void {
 /** Whether the only element of x is not 0; NaN is not. A promise of it. Reference: torch.is_nonzero. */
 export async function isNonzero(x: Tensor): Promise<boolean> {
   demandOne("isNonzero", x);
-  return Boolean(Number.isNaN(await item(x)) || (await item(x)));
+  const value = await item(x, x.dtype);
+  return Number.isNaN(value) || Boolean(value);
 }
 
 /** isNonzero(), blocking until the device is done. */
 export function isNonzeroSync(x: Tensor): boolean {
   demandOne("isNonzeroSync", x);
-  const value = itemSync(x);
+  const value = itemSync(x, x.dtype);
   return Number.isNaN(value) || Boolean(value);
 }
 

@@ -1,9 +1,11 @@
 /** Choices between values, element by element: where, limits, the larger and the smaller. */
 import { call, demandSameDevice } from "../dispatch.ts";
-import { isFloat, resultType, type DType } from "../dtype.ts";
+import type { Device } from "../device.ts";
+import { isFloat, isHalf, isInteger, resultType, type DType } from "../dtype.ts";
+import { demandOperand, notHeld, rangeOf } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
-import { scalarTensor } from "../runtime/constants.ts";
+import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
@@ -38,8 +40,14 @@ const whereOp = define({
 /** Both operands in one dtype; at least one of a, b and anchor is a tensor. */
 function pair(operation: string, a: Arithmetic, b: Arithmetic, anchor: Tensor): [Tensor, Tensor] {
   const dtype = resultType([a, b]);
-  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? toDType(v, dtype) : scalarTensor(anchor.device, dtype, v));
-  const both: [Tensor, Tensor] = [made(a), made(b)];
+  const made = (v: Arithmetic, argument: string): Tensor =>
+    v instanceof Tensor
+      ? toDType(v, dtype)
+      : // In half precision it becomes infinite, as in PyTorch.
+        isHalf(dtype)
+        ? scalarTensor(anchor.device, dtype, v)
+        : heldScalar(operation, argument, anchor.device, dtype, v);
+  const both: [Tensor, Tensor] = [made(a, "a"), made(b, "b")];
   demandSameDevice(operation, [anchor, ...both]);
   return both;
 }
@@ -57,10 +65,8 @@ export function where(condition: Tensor, a: Arithmetic, b: Arithmetic): Tensor {
 /** x with `value` where the mask holds. Reference: torch.Tensor.masked_fill. DirectML: ELEMENT_WISE_IF. */
 export function maskedFill(x: Tensor, mask: Tensor, value: Arithmetic): Tensor {
   if (mask.dtype !== "bool") throw new DTypeError("maskedFill", "mask", "of dtype bool", mask.describe());
-  const fill = value instanceof Tensor ? value : scalarTensor(x.device, x.dtype, value);
+  const fill = value instanceof Tensor ? value : heldScalar("maskedFill", "value", x.device, x.dtype, value);
   if (fill.rank !== 0) throw new DTypeError("maskedFill", "value", "a number or a tensor of rank 0", fill.describe());
-  if (!(value instanceof Tensor) && !isFloat(x.dtype) && typeof value === "number" && !Number.isInteger(value))
-    throw new DTypeError("maskedFill", "value", `one that ${x.dtype} holds`, value);
   return call(whereOp, [mask, toDType(fill, x.dtype), x], undefined);
 }
 
@@ -88,6 +94,15 @@ export const maximum = (a: Arithmetic, b: Arithmetic): Tensor => call(maximumOp,
 /** The smaller of a and b; NaN if one is. Shapes broadcast; dtypes promote. Reference: torch.minimum. DirectML: ELEMENT_WISE_MIN. */
 export const minimum = (a: Arithmetic, b: Arithmetic): Tensor => call(minimumOp, operands("minimum", a, b), undefined);
 
+/** A limit in the dtype of the result. One that lies outside an integer dtype limits nothing, or there is no number within it. */
+function edge(operation: string, argument: "min" | "max", device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
+  if (!isInteger(dtype) || typeof value === "boolean") return heldScalar(operation, argument, device, dtype, value);
+  demandOperand(dtype, value);
+  const [least, most] = rangeOf(dtype);
+  if (argument === "min" ? value > most : value < least) throw notHeld(operation, argument, dtype, value);
+  return scalarTensor(device, dtype, value < least ? least : value > most ? most : value);
+}
+
 type Limit = "clampMin" | "clampMax";
 /** x limited on one side. At the limit itself x has no gradient where that is a number, as in PyTorch 2.15, and all of it where it is a tensor. */
 const limit = (name: Limit, isNumber: boolean): ReturnType<typeof binary> =>
@@ -103,8 +118,11 @@ const limits = {
   clampMin: { number: limit("clampMin", true), tensor: limit("clampMin", false) },
   clampMax: { number: limit("clampMax", true), tensor: limit("clampMax", false) },
 };
-const limited = (name: Limit, x: Tensor, edge: Arithmetic): Tensor =>
-  call(limits[name][edge instanceof Tensor ? "tensor" : "number"], operands(name, x, edge), undefined);
+function limited(name: Limit, x: Tensor, by: Arithmetic): Tensor {
+  if (by instanceof Tensor) return call(limits[name].tensor, operands(name, x, by), undefined);
+  const number = edge(name, name === "clampMin" ? "min" : "max", x.device, resultType([x, by]), by);
+  return call(limits[name].number, [x, number], undefined);
+}
 
 /** x, but at least min. A number or a tensor that broadcasts. Reference: torch.clamp_min. DirectML: ELEMENT_WISE_MAX. */
 export const clampMin = (x: Tensor, min: Arithmetic): Tensor => limited("clampMin", x, min);
@@ -154,16 +172,16 @@ const clampToTensorsOp = clampBetween(false);
  * broadcast; dtypes promote; NaN stays. Throws ValueError without a limit. Reference: torch.clamp. DirectML: ELEMENT_WISE_MAX and MIN.
  */
 export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic | null = null): Tensor {
-  if (x.dtype === "bool") throw new DTypeError("clamp", "x", "a number", x.describe());
   if (min === null && max === null) throw new ValueError("clamp", "min or max", "given", "neither");
   if (max === null) return clampMin(x, min!);
   if (min === null) return clampMax(x, max);
+  // A limit that is no number makes all elements NaN.
+  if (Number.isNaN(min) || Number.isNaN(max)) return clampMax(clampMin(x, min), max);
   const dtype = resultType([x, min, max]);
-  const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : scalarTensor(x.device, dtype, v));
-  const inputs = [x, made(min), made(max)];
+  const made = (v: Arithmetic, argument: "min" | "max"): Tensor => (v instanceof Tensor ? v : edge("clamp", argument, x.device, dtype, v));
+  const inputs = [x, made(min, "min"), made(max, "max")];
   demandSameDevice("clamp", inputs);
-  const isNumber = (v: Arithmetic): boolean => !(v instanceof Tensor) && !Number.isNaN(v);
-  return call(isNumber(min) && isNumber(max) ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
+  return call(!(min instanceof Tensor) && !(max instanceof Tensor) ? clampToNumbersOp : clampToTensorsOp, inputs, undefined);
 }
 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */

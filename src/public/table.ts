@@ -34,8 +34,7 @@ type AnyFunction = (...args: never[]) => unknown;
 const simple = {
   any: (_: unknown) => true,
   tensor: isTensor,
-  // True counts as 1, as in PyTorch.
-  number: (v: unknown) => typeof v === "number" || typeof v === "boolean",
+  number: (v: unknown) => typeof v === "number",
   string: (v: unknown) => typeof v === "string",
   boolean: (v: unknown) => typeof v === "boolean",
   bigint: (v: unknown) => typeof v === "bigint",

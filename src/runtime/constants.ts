@@ -2,7 +2,7 @@
 import { asItIs } from "../padding.ts";
 import { dataTypeName } from "../graph/describe.ts";
 import { DTYPES, type DType } from "../dtype.ts";
-import { elements } from "../elements.ts";
+import { demandHeld, demandOperand, elements } from "../elements.ts";
 import type { Device } from "../device.ts";
 import { define } from "../definition.ts";
 import { keep } from "../scope.ts";
@@ -79,12 +79,16 @@ function letGo(t: Tensor): void {
 /** A rank-0 tensor of a number. Shared: never to be written or disposed of by the caller. */
 export function scalarTensor(device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
   const t = tracer();
-  if (t !== null) return t.scalar(device, dtype, value);
+  if (t !== null) {
+    demandOperand(dtype, value);
+    return t.scalar(device, dtype, value);
+  }
   const native = nativeDevice(device, "scalar");
   const numbers = numbersOf(native, dtype);
   const key = Object.is(value, -0) ? "-0" : value;
   let tensor = numbers.get(key);
   if (tensor === undefined) {
+    demandOperand(dtype, value);
     if (numbers.size >= KEPT) {
       const [oldest, old] = numbers.entries().next().value!;
       numbers.delete(oldest);
@@ -96,6 +100,12 @@ export function scalarTensor(device: Device, dtype: DType, value: number | bigin
     numbers.set(key, tensor);
   }
   return tensor;
+}
+
+/** The same, of a number that is stored as it is: DTypeError unless the dtype holds it. Its fraction is cut off in integer dtypes. */
+export function heldScalar(operation: string, argument: string, device: Device, dtype: DType, value: number | bigint | boolean): Tensor {
+  demandHeld(operation, argument, dtype, value);
+  return scalarTensor(device, dtype, typeof value === "number" && DTYPES[dtype].kind === "int" ? Math.trunc(value) : value);
 }
 
 /** @internal Frees the kept numbers, so that tests can count live buffers. */

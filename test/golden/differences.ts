@@ -22,11 +22,6 @@ export const differences: readonly Difference[] = [
     reason: "PyTorch's __rpow__ lets no gradient through to the base; here it flows, as in pow.",
     ids: ["__rpow__:f32:a36a900b0c", "__rpow__:f32:c9259b1343"],
   },
-  {
-    reason: "A whole JavaScript number counts as int32 beside bool, as int64 in PyTorch.",
-    ids: ["add:bool:7f13d8591f", "result_type:bool:327a2e86e1"],
-    example: { code: "dx.tensor([true, false]).add(2).dtype", here: "int32", pytorch: "int64" },
-  },
   { reason: "alpha is no parameter of add here: what is added is scaled by mul, which promotes.", ids: ["add:err:052ebd7b07"] },
   { reason: "Indices of any integer dtype are taken.", ids: ["gather:err:c0ea13d30f"] },
   {

@@ -82,7 +82,7 @@ refuses("mistakes with tensors", [
   ],
   ["x().squeeze(0, 1)", "ValueError", "squeeze: arguments must be no more than axis; received 1 after them."],
   ["x().transpose(0)", "ValueError", "transpose: axis1 must be a number; received undefined."],
-  ["x().item({ sync: true })", "ValueError", "item: arguments must be none; received { sync: true } after them."],
+  ["x().item({ sync: true })", "DTypeError", "item: dtype must be a dtype's name; received { sync: true }."],
   [
     'x().to("fp16")',
     "DTypeError",

@@ -105,7 +105,7 @@ eachMode("comparisons and choices", (device, mode) => {
         );
         expect(mode.run((m) => dx.where(m, 1, 0.5), mask).dtype).toBe("float32");
         expect(() => dx.where(dx.ones([2]), 1, 0)).toThrow("where: condition must be of dtype bool; received float32[2].");
-        expect(() => dx.maskedFill(dx.ones([2], { dtype: "int32" }), dx.tensor([T, F]), 0.5)).toThrow(dx.DTypeError);
+        expect(() => dx.maskedFill(dx.ones([2], { dtype: "int32" }), dx.tensor([T, F]), 2 ** 31)).toThrow(dx.DTypeError);
       },
       { collect: true },
     ));
