@@ -399,8 +399,9 @@ function inRegion<T extends readonly (Tensor | null)[] | void>(
 function store(walk: Walk, records: boolean): void {
   const growing = new Set<Storage>();
   if (!records) for (const leaf of walk.leaves.keys()) if (leaf.ownGrad !== null) growing.add(leaf.ownGrad.storage);
-  // What lies in a gradient that is about to grow is read before it does.
-  const sums = [...walk.leaves].map(([leaf, sum]) => ({
+  // What lies in a gradient that is about to grow is read before it does. A leaf that has been frozen since gets none.
+  const wanting = [...walk.leaves].filter(([leaf]) => leaf.leafRequiresGrad);
+  const sums = wanting.map(([leaf, sum]) => ({
     leaf,
     sum:
       growing.has(sum.storage) || (records && leaf.ownGrad === null)

@@ -15,6 +15,8 @@ export interface AssignOptions {
   readonly replaces?: boolean;
   /** Elements that share a place get the same value: all are equal, or what they were. Default: false. */
   readonly uniform?: boolean;
+  /** A second backward() through the write needs no retainGraph. Default: false. */
+  readonly isAgain?: boolean;
 }
 
 /**
@@ -33,14 +35,15 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
     demandWritable(operation, target);
   }
   const t = tracer();
-  const run = (): void => rewrite(operation, target, result, nodes, had && (options.replaces === true || result.node === null));
+  const replaces = had && (options.replaces === true || result.node === null);
+  const run = (): void => rewrite(operation, target, result, nodes, replaces, options.isAgain !== true);
   if (t === null) run();
   else t.rewrite(target, result, nodes, run);
   return target;
 }
 
 /** Writes, and gives target (or its base) the history of the value. */
-function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readonly TapeNode[], replaces: boolean): void {
+function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readonly TapeNode[], replaces: boolean, isOnce: boolean): void {
   // What the operation saved of the target is from before the write, what it saved of the value is the target afterwards.
   const targets = nodes.flatMap((n) => n.saving(target) ?? []);
   const values = nodes.flatMap((n) => n.savedIn(value.storage));
@@ -53,7 +56,7 @@ function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readon
   const view = target.viewOf;
   const node =
     view !== null
-      ? rebased(operation, view, target, value, replaces)
+      ? rebased(operation, view, target, value, replaces, isOnce)
       : replaces
         ? new TapeNode(operation, [target, value], [target.desc], [], ([dy]) => [arithmetic.zeros(dy!, target.desc), dy!])
         : value.node!;
@@ -69,7 +72,7 @@ function rewrite(operation: string, target: Tensor, value: Tensor, nodes: readon
 }
 
 /** The base's new node: the gradient of the part that was written goes to the value, that of the rest to what the base was. */
-function rebased(operation: string, view: View, target: Tensor, value: Tensor, replaces: boolean): TapeNode {
+function rebased(operation: string, view: View, target: Tensor, value: Tensor, replaces: boolean, isOnce: boolean): TapeNode {
   const { base } = view;
   const isWhole = target.size === base.size && hasOwnPlaces(target);
   const part = target.desc;
@@ -78,7 +81,7 @@ function rebased(operation: string, view: View, target: Tensor, value: Tensor, r
     const written = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy!, part))));
     return [arithmetic.without(dy!, written), arithmetic.clone(view.apply(dy!))];
   };
-  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], run, { isOnce: true });
+  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], run, { isOnce });
 }
 
 function setHistory(t: Tensor, node: TapeNode, output: number): void {

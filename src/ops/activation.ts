@@ -1,14 +1,14 @@
 /** Activations. Each takes float16 or float32 and keeps shape and dtype. @functional */
 import { swigluGradientShader, swigluShader, unaryShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
-import { tie } from "../autograd/tie.ts";
+import { chosenBy, tie } from "../autograd/tie.ts";
 import { call, dispatch } from "../dispatch.ts";
-import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
-import { isHalf, isInteger } from "../dtype.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { isFloat, isHalf, isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { demandHeld } from "../elements.ts";
-import { heldScalar, scalarTensor } from "../runtime/constants.ts";
+import { scalarTensor } from "../runtime/constants.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
@@ -16,10 +16,10 @@ import { ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { formula } from "./formula.ts";
+import { formula, Formula } from "./formula.ts";
 import { chunk } from "./join.ts";
 import { reshape } from "./movement.ts";
-import { BOOL, constant, demandFloat } from "./support.ts";
+import { BOOL, cast, constant, demandFloat } from "./support.ts";
 import { abs, erf, exp, square, tanh } from "./unary.ts";
 import { clamp, clampMax, where } from "./where.ts";
 import { half, sample, type Sample, real } from "../sample.ts";
@@ -83,7 +83,7 @@ const sigmoidOp = activation<undefined>("sigmoid", {
 });
 const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
   emit: (g, x, { slope }) => g.activationLeakyRelu(x, { alpha: slope }),
-  grad: (dy, x, _, { slope }) => tie(where(gt(x, 0), dy, mul(dy, slope)), x),
+  grad: (dy, x, _, { slope }) => chosenBy(dy, x, (d, v) => where(gt(v, 0), d, mul(d, slope))),
   saves: "input",
 });
 const eluOp = activation<{ readonly alpha: number }>("elu", {
@@ -326,19 +326,27 @@ export const mish = (x: Tensor): Tensor => floatOnly("mish", x, () => roundedOnc
 /** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
 export const softsign = (x: Tensor): Tensor => div(x, add(abs(x), 1));
 
-/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
+interface Limits {
+  readonly min: number;
+  readonly max: number;
+}
+const hardtanhOp = activation<Limits>("hardtanh", {
+  emit: (g, x, { min, max }) => {
+    // CLIP takes no limits that crossed, nor infinite ones.
+    if (Number.isFinite(min) && Number.isFinite(max) && min <= max) return withNaN(g, x, g.elementWiseClip(x, { min, max }));
+    const f = new Formula(g, x.dtype, x.sizes);
+    return withNaN(g, x, f.min(f.max(x, min), max));
+  },
+  // At the limits themselves PyTorch passes no gradient on, unlike clamp, and at NaN it does.
+  grad: (dy, x, _, { min, max }) => chosenBy(dy, x, (d, v) => where(logicalOr(le(v, min), ge(v, max)), zero(d), d)),
+  saves: "input",
+});
+/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
 export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   if (isInteger(x.dtype)) for (const [name, v] of Object.entries({ min, max })) demandHeld("hardtanh", name, "int64", v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
-  // At the limits themselves PyTorch passes no gradient on, unlike clamp, and at NaN it does.
-  return x.requiresGrad
-    ? where(
-        logicalOr(le(x, min), ge(x, max)),
-        noGrad(() => clamp(x, min, max)),
-        x,
-      )
-    : clamp(x, min, max);
+  return floatOnly("hardtanh", x, () => call(hardtanhOp, [x], { min, max }));
 }
 /** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
 export const relu6 = (x: Tensor): Tensor => hardtanh(x, { min: 0, max: 6 });
@@ -360,33 +368,65 @@ const hardSwishOp = activation<undefined>("hardSwish", {
 /** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
 export const hardSwish = (x: Tensor): Tensor => floatOnly("hardSwish", x, () => call(hardSwishOp, [x], undefined));
 
-/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. */
+/** Whether x lies in [-lambda, lambda]; NaN does not. */
+const isWithin = (f: Formula, x: Expr, lambda: number): Expr => f.and(f.ge(x, -lambda), f.le(x, lambda));
+
+const hardshrinkOp = activation<{ readonly lambda: number }>("hardshrink", {
+  emit: (g, x, { lambda }) => {
+    const f = new Formula(g, x.dtype, x.sizes);
+    return f.where(isWithin(f, x, lambda), 0, x);
+  },
+  grad: (dy, x, _, { lambda }) => shrunk(dy, x, lambda),
+  saves: "input",
+});
+/** Nothing where x lies in [-lambda, lambda]. */
+const shrunk = (dy: Tensor, x: Tensor, lambda: number): Tensor =>
+  chosenBy(dy, x, (d, v) => where(logicalAnd(ge(v, -lambda), le(v, lambda)), zero(d), d));
+
+/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
 export function hardshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
   demandFloat("hardshrink", x);
-  return where(logicalAnd(ge(x, -lambda), le(x, lambda)), zero(x), x);
+  return call(hardshrinkOp, [x], { lambda });
 }
-/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. */
+
+const softshrinkOp = activation<{ readonly lambda: number }>("softshrink", {
+  emit: (g, x, { lambda }) => {
+    const f = new Formula(g, x.dtype, x.sizes);
+    return f.cases([isWithin(f, x, lambda), 0], [f.gt(x, 0), f.sub(x, lambda)], f.add(x, lambda));
+  },
+  grad: (dy, x, _, { lambda }) => shrunk(dy, x, lambda),
+  saves: "input",
+});
+/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
 export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
   demandFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
-  return where(
-    logicalAnd(ge(x, -lambda), le(x, lambda)),
-    noGrad(() => mul(x, 0)),
-    where(gt(x, 0), sub(x, lambda), add(x, lambda)),
-  );
+  return call(softshrinkOp, [x], { lambda });
 }
 /** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
 export const tanhshrink = (x: Tensor): Tensor => sub(x, tanh(x));
-/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
+const thresholdOp = activation<{ readonly limit: number; readonly value: number }>("threshold", {
+  emit: (g, x, { limit, value }) => {
+    // The limit itself is not rounded to half precision.
+    const f = new Formula(g, "float32", x.sizes);
+    return g.elementWiseIf(f.le(cast(g, x, "float32"), limit), constant(g, x.dtype, value, x.sizes), x);
+  },
+  grad: (dy, x, _, { limit }) => chosenBy(dy, x, (d, v) => where(le(isHalf(v.dtype) ? toDType(v, "float32") : v, limit), zero(d), d)),
+  saves: "input",
+});
+/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. DirectML: ELEMENT_WISE_IF. */
 export function threshold(x: Tensor, limit: number, value: number): Tensor {
-  // The limit itself is not rounded to half precision.
-  const compared = isHalf(x.dtype) ? noGrad(() => toDType(x, "float32")) : x;
-  return where(le(compared, limit), heldScalar("threshold", "value", x.device, x.dtype, value), x);
+  demandHeld("threshold", "value", x.dtype, value);
+  if (!isFloat(x.dtype)) return where(le(x, limit), scalarTensor(x.device, x.dtype, value), x);
+  return floatOnly("threshold", x, () => call(thresholdOp, [x], { limit, value }));
 }
 const preluOp = formula("prelu", {
   emit: (f, [x, weight]) => f.where(f.gt(x!, 0), x!, f.mul(x!, weight!)),
   // Chosen, not multiplied: the other side may be infinite.
-  grad: [(dy, [x, weight]): Tensor => where(gt(x!, 0), dy, mul(dy, weight!)), (dy, [x]): Tensor => where(gt(x!, 0), zero(dy), mul(dy, x!))],
+  grad: [
+    (dy, [x, weight]): Tensor => tie(where(gt(x!, 0), dy, mul(dy, weight!)), x!),
+    (dy, [x, weight]): Tensor => tie(where(gt(x!, 0), zero(dy), mul(dy, x!)), weight!),
+  ],
 });
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export function prelu(x: Tensor, weight: Tensor): Tensor {
@@ -433,6 +473,12 @@ export const inPlaceMethods = { relu_: relu, sigmoid_: sigmoid };
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
   sample("exact", "relu", [real([2, 3, 4])], (x) => relu(x!)),
+  sample("exact", "activations that choose", [real([2, 3, 4])], (x) => [
+    hardtanh(x!, { min: -0.3, max: 0.4 }),
+    hardshrink(x!, { lambda: 0.3 }),
+    softshrink(x!, { lambda: 0.25 }),
+    threshold(x!, 0.1, 0.5),
+  ]),
   sample("composed", "swiglu", [real([2, 3, 4]), real([2, 3, 4])], (x, gate) => swiglu(x!, gate!)),
   sample("composed", "swiglu of float16", [half([2, 33]), half([2, 33])], (x, gate) => swiglu(x!, gate!)),
 ];

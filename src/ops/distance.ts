@@ -1,5 +1,6 @@
 /** Distances between vectors, and norms of matrices. */
 import { product } from "../padding.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isFloat, isHalf, resultType } from "../dtype.ts";
@@ -17,11 +18,11 @@ import { tensor } from "./creation.ts";
 import { indexSelect } from "./gather.ts";
 import { svdvals } from "./linalg/svd.ts";
 import { emitGemm, matmul } from "./matmul.ts";
-import { movedim, transpose, unsqueeze } from "./movement.ts";
+import { expand, movedim, transpose, unsqueeze } from "./movement.ts";
 import { emitReduce, sum, type Axes, type ReduceOptions } from "./reduce.ts";
 import { norm } from "./statistics.ts";
 import { constant, demandFloat, sumTo, turned } from "./support.ts";
-import { abs, square, sqrt } from "./unary.ts";
+import { abs } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 import { half, real, sample, type Sample } from "../sample.ts";
 
@@ -121,7 +122,7 @@ export interface PairwiseOptions {
 export interface SimilarityOptions {
   /** Default: 1. */
   readonly axis?: number | undefined;
-  /** Least product of the lengths. Default: 1e-8. */
+  /** Least length of each of the two. Default: 1e-8. */
   readonly epsilon?: number | undefined;
 }
 
@@ -132,7 +133,7 @@ export function pairwiseDistance(a: Tensor, b: Tensor, { p = 2, epsilon = 1e-6, 
 }
 
 /**
- * The cosine of the angle between a and b along an axis; each length counts at least sqrt(epsilon) towards their product.
+ * The cosine of the angle between a and b along an axis; each is divided by its length, or by epsilon where that is less.
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
  * @functional
  */
@@ -141,17 +142,22 @@ export function cosineSimilarity(a: Tensor, b: Tensor, { axis = 1, epsilon = 1e-
   const common = resultType([a, b]);
   // Squares of lengths overflow float16 soon.
   if (isHalf(common)) return toDType(cosineSimilarity(toDType(a, "float32"), toDType(b, "float32"), { axis, epsilon }), common);
-  const product = mul(a, b);
-  if (!isFloat(product.dtype)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
-  const [x, y] = [toDType(a, product.dtype), toDType(b, product.dtype)];
-  const along = normalizeAxis("cosineSimilarity", axis, product.rank) - product.rank;
-  // What is broadcast along the axis counts once for each of its places.
-  const squares = (v: Tensor): Tensor => {
-    const total = v.rank >= -along ? sum(square(v), along) : square(v);
-    const [length, own] = product.rank === 0 ? [1, 1] : [product.shape.at(along)!, v.shape.at(along) ?? 1];
-    return length === own ? total : mul(total, length);
+  if (!isFloat(common)) throw new DTypeError("cosineSimilarity", "a or b", "of a floating dtype", a.describe());
+  const shape = broadcastShapes("cosineSimilarity", a.shape, b.shape);
+  const along = normalizeAxis("cosineSimilarity", axis, shape.length);
+  // The length's own gradient flows on where it is replaced by epsilon, as in PyTorch.
+  const unit = (t: Tensor): Tensor => {
+    const v = expand(toDType(t, common), shape);
+    const length = norm(v, 2, along, { keepDims: true });
+    return div(
+      v,
+      add(
+        length,
+        noGrad(() => sub(clampMin(length, epsilon), length)),
+      ),
+    );
   };
-  return div(sum(product, along), sqrt(clampMin(mul(squares(x), squares(y)), epsilon * epsilon)));
+  return sum(mul(unit(a), unit(b)), along);
 }
 
 /** x divided by its p-norm along an axis, or by epsilon where that is less. Reference: torch.nn.functional.normalize. @functional */

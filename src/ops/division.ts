@@ -14,7 +14,7 @@ import { dataSync } from "./data.ts";
 import { Formula } from "./formula.ts";
 import { comparable } from "./int64.ts";
 import { BOOL, cast, computable, computing, constant } from "./support.ts";
-import { floor, neg, trunc } from "./unary.ts";
+import { neg } from "./unary.ts";
 import { sample, type Sample, real, whole as integers } from "../sample.ts";
 
 const whole = (g: GraphBuilder, like: Expr, v: number): Expr =>
@@ -82,6 +82,15 @@ function wholeQuotient(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Exp
   return cast(g, g.elementWiseIf(isAbove, g.elementWiseSubtract(quotient, whole(g, quotient, 1)), quotient), a.dtype);
 }
 
+/** The remainder of real numbers, with the sign of a or (floored) of b; a itself, or b, where b is infinite: a / b times b is no number then. */
+function realRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
+  const f = new Formula(g, a.dtype, a.sizes);
+  const rest = floored ? g.elementWiseModulusFloor(a, b) : g.elementWiseModulusTruncate(a, b);
+  const isEdge = f.and(f.isInfinite(b), f.lt(f.abs(a), Infinity));
+  const edge = floored ? f.where(f.and(f.not(f.eq(a, 0)), f.xor(f.lt(a, 0), f.lt(b, 0))), b, a) : a;
+  return f.where(isEdge, edge, rest);
+}
+
 /** floor(a / b) of real numbers, exact where the quotient is whole, as PyTorch (and Python) computes it. */
 function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
   const f = new Formula(g, a.dtype, a.sizes);
@@ -94,15 +103,6 @@ function floorQuotient(g: GraphBuilder, a: Expr, b: Expr): Expr {
   const ratio = f.div(a, b);
   // A quotient of zero has the sign of a / b; a division by zero is the plain one.
   return f.cases([f.eq(b, 0), ratio], [f.eq(exact, 0), f.mul(ratio, 0)], nearest);
-}
-
-/** The remainder of real numbers, with the sign of a or (floored) of b; a itself, or b, where b is infinite: a / b times b is no number then. */
-function realRemainder(g: GraphBuilder, a: Expr, b: Expr, floored: boolean): Expr {
-  const f = new Formula(g, a.dtype, a.sizes);
-  const rest = floored ? g.elementWiseModulusFloor(a, b) : g.elementWiseModulusTruncate(a, b);
-  const isEdge = f.and(f.isInfinite(b), f.lt(f.abs(a), Infinity));
-  const edge = floored ? f.where(f.and(f.not(f.eq(a, 0)), f.xor(f.lt(a, 0), f.lt(b, 0))), b, a) : a;
-  return f.where(isEdge, edge, rest);
 }
 
 const numbers = (name: string, promoted: DType): DType => {
@@ -135,14 +135,14 @@ const remainderOp = binary("remainder", {
   operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
   emit: (g, a, b) => (isFloat(a.dtype) ? realRemainder(g, a, b, true) : wholeRemainder(g, a, b, true)),
-  grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, floor(quotient(a, b)))) : null],
+  grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, call(floorOp, [a, b], undefined))) : null],
   saves: savedForDivisor,
 });
 const fmodOp = binary("fmod", {
   operator: "ELEMENT_WISE_SUBTRACT",
   dtype: numbers,
   emit: (g, a, b) => (isFloat(a.dtype) ? realRemainder(g, a, b, false) : wholeRemainder(g, a, b, false)),
-  grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, trunc(quotient(a, b)))) : null],
+  grad: (dy, a, b, needs) => [dy, needs[1] ? neg(mul(dy, call(truncOp, [a, b], undefined))) : null],
   saves: savedForDivisor,
 });
 

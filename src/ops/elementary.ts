@@ -9,7 +9,6 @@ import { div, mul, sub } from "./binary.ts";
 import { eq, ge, le, logicalAnd } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { type Formula, formula, unaryFormula } from "./formula.ts";
-import { sliceView, wholeSlice } from "./movement.ts";
 import { cos, sign, sin } from "./unary.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
@@ -73,10 +72,10 @@ export function logit(x: Tensor, { epsilon = null }: { readonly epsilon?: number
 
 /** sign(x), by PyTorch's other name for it. Reference: torch.sgn. */
 export const sgn = (x: Tensor): Tensor => sign(x);
-/** x itself. Reference: torch.positive. */
+/** x itself, the same tensor: what is written to one is seen in the other. Reference: torch.positive. */
 export function positive(x: Tensor): Tensor {
   if (x.dtype === "bool") throw new DTypeError("positive", "x", "a number", x.describe());
-  return sliceView(x, wholeSlice(x));
+  return x;
 }
 /** The angle of real numbers: 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
 export const angle = unaryFormula(

@@ -9,9 +9,9 @@ import { scalarTensor } from "../runtime/constants.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul } from "./binary.ts";
-import { eq } from "./compare.ts";
+import { eq, isnan, logicalAnd, logicalOr } from "./compare.ts";
 import { toDType } from "./data.ts";
-import { define, type Definition } from "../definition.ts";
+import { define, type Definition, type GradRule } from "../definition.ts";
 import { emitExtreme, firstInOrder, type Which } from "./extreme-lower.ts";
 import { comparable } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
@@ -36,20 +36,41 @@ const worst =
   (_g, [x], attrs, _outputs, p, lower) =>
     lower(axes(attrs).some((a) => p.isPadded(0, a)) ? [p.filled(0, extremeOf(x!.dtype, which === "max" ? "least" : "most"))] : [x!]);
 
-const overAxes = (name: string, which: Which): Definition<ReduceAttributes> =>
+/** Elements that are equally large share the gradient. Where one is NaN all of the line get NaN, as in PyTorch. */
+const sharedAlong: GradRule<ReduceAttributes> = (dy, { inputs: [x], outputs: [y], attrs }) => {
+  const hits = toDType(eq(x!, spread(y!, x!.shape, attrs)), dy.dtype);
+  return [mul(div(hits, sum(hits, attrs.axes, { keepDims: true })), spread(dy, x!.shape, attrs))];
+};
+
+/** dy shared by the elements of x that are `value`, NaN too; 0 for the others, whatever dy is. value and dy: one element. */
+function sharedByEqual(dy: Tensor, x: Tensor, value: Tensor): Tensor {
+  const hits = logicalOr(eq(x, value), logicalAnd(isnan(x), isnan(value)));
+  return where(hits, div(dy, toDType(sum(hits), dy.dtype)), scalarTensor(dy.device, dy.dtype, 0));
+}
+
+const overAxes = (name: string, which: Which, grad: GradRule<ReduceAttributes>): Definition<ReduceAttributes> =>
   define<ReduceAttributes>({
     name,
     infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: computing(name, x!.dtype) }],
     lower: (g, [x], { axes }) => [emitExtreme(g, which, x!, axes)],
     padded: worst(which, ({ axes }) => axes),
-    // Elements that are equally large share the gradient, as in PyTorch.
-    grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
-      const hits = toDType(eq(x!, spread(y!, x!.shape, attrs)), dy.dtype);
-      return [mul(div(hits, sum(hits, attrs.axes, { keepDims: true })), spread(dy, x!.shape, attrs))];
-    },
+    grad,
   });
-const amaxOp = overAxes("amax", "max");
-const aminOp = overAxes("amin", "min");
+const amaxOp = overAxes("amax", "max", sharedAlong);
+const aminOp = overAxes("amin", "min", sharedAlong);
+const overAll: GradRule<ReduceAttributes> = (dy, { inputs: [x], outputs: [y] }) => [sharedByEqual(dy, x!, y!)];
+const maxOfAllOp = overAxes("max", "max", overAll);
+const minOfAllOp = overAxes("min", "min", overAll);
+
+const chosenValueOp = define<undefined>({
+  name: "chosenValue",
+  infer: ([, value]) => [value!],
+  lower: (g, [, value]) => [g.elementWiseIdentity(value!)],
+  grad: (dy, { inputs: [x], outputs: [y] }) => [sharedByEqual(dy, x!, y!), null],
+  saves: { inputs: [0], outputs: true },
+});
+/** `value`, which elements of x are: they share its gradient. @package */
+export const chosenValue = (x: Tensor, value: Tensor): Tensor => call(chosenValueOp, [x, value], undefined);
 
 interface AxisAttributes {
   readonly axis: number;
@@ -167,7 +188,7 @@ export const amin = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}):
 export function max(x: Tensor): Tensor;
 export function max(x: Tensor, axis: number, options?: ArgOptions): Extremes;
 export function max(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor | Extremes {
-  if (axis === undefined) return over(amaxOp, x, null, {});
+  if (axis === undefined) return over(maxOfAllOp, x, null, {});
   const [values, indices] = along(maxOp, x, axis, options);
   return { values: values!, indices: indices! };
 }
@@ -176,7 +197,7 @@ export function max(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor 
 export function min(x: Tensor): Tensor;
 export function min(x: Tensor, axis: number, options?: ArgOptions): Extremes;
 export function min(x: Tensor, axis?: number, options: ArgOptions = {}): Tensor | Extremes {
-  if (axis === undefined) return over(aminOp, x, null, {});
+  if (axis === undefined) return over(minOfAllOp, x, null, {});
   const [values, indices] = along(minOp, x, axis, options);
   return { values: values!, indices: indices! };
 }
@@ -213,4 +234,5 @@ declare module "../tensor.ts" {
 /** Cases of `dxtensor verify`. */
 export const samples = (): readonly Sample[] => [
   sample("exact", "min with places", [distinct([3, 9])], (x) => Object.values(min(x!, 1)) as Tensor[]),
+  sample("exact", "extremes of all", [distinct([3, 9])], (x) => [max(x!), min(x!), chosenValue(x!, max(x!.detach()))]),
 ];

@@ -118,7 +118,7 @@ export function gather(x: Tensor, axis: number, index: Tensor): Tensor {
   demandIndex("gather", index);
   demandSameDevice("gather", [x, index]);
   const a = normalizeAxis("gather", axis, x.rank);
-  if (index.size === 0) return tie(empty(index.shape, { dtype: x.dtype, device: x.device }), x);
+  if (index.size === 0) return tie(empty(index.shape, { dtype: x.dtype, device: x.device }), x, "linear");
   if (Math.max(1, x.rank) !== Math.max(1, index.rank) || index.shape.some((d, i) => i !== a && d > (x.shape[i] ?? 1)))
     throw new ShapeError("gather", "index", `of ${x.rank} axes, not longer than ${x.describe()} but along axis ${a}`, index.describe());
   demandIndices("gather", index, { length: x.shape[a] ?? 1 });

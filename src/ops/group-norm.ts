@@ -11,7 +11,7 @@ import { add, mul, sub } from "./binary.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { reshape } from "./movement.ts";
-import { demandChannels, filler, normalizationGradient, normalizedGradient, tiedTo, type Epsilon } from "./norm.ts";
+import { demandChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./norm.ts";
 import { emitReduce, mean, sum } from "./reduce.ts";
 import { cast, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
@@ -52,14 +52,15 @@ const groupNormOp: Definition<GroupAttributes> = define<GroupAttributes>({
     const normal = mul(centered, r);
     const scaled = weight ? mul(given, reshape(toDType(weight, "float32"), [1, sizes[1], sizes[2], 1])) : given;
     const summed = (t: Tensor, i: number): Tensor => toDType(reshape(sum(t, [0, 3]), specs[i]!.shape), specs[i]!.dtype);
-    return tiedTo(
+    const tied = tiedTo(
       [x!, weight],
       [
         needs[0] ? toDType(reshape(normalizedGradient(scaled, normal, r, [2, 3]), x!.shape), x!.dtype) : null,
         needs[1] ? summed(mul(given, normal), 1) : null,
-        needs[2] ? summed(given, 2) : null,
       ],
     );
+    // The bias's is a sum of what comes in, and reads nothing else.
+    return [...tied, needs[2] ? summed(given, 2) : null];
   },
   saves: { inputs: [0, 1], outputs: false },
   padded: leading(1),
@@ -105,7 +106,7 @@ export function groupNorm(
     ["weight", weight],
     ["bias", bias],
   ]);
-  if (x.size === 0) return x;
+  if (x.size === 0) return ofNothing(x, weight, bias);
   const attrs = { groups, epsilon };
   if (weight === null && bias === null) return call(groupNormOp, [x], attrs);
   return call(groupNormOp, [x, weight ?? filler(x, c, 1), bias ?? filler(x, c, 0)], attrs);

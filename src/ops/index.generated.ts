@@ -122,7 +122,7 @@ export const logSigmoid = function ($0: never) { if (!(isTensor($0) && (argument
 export const mish = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("mish", "x:0", arguments); try { return $activation.mish($0); } catch (error) { throw under("mish", error); } } as unknown as typeof $activation.mish;
 /** x / (1 + |x|). Whole numbers give float32. Reference: torch.nn.functional.softsign. */
 export const softsign = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("softsign", "x:0", arguments); try { return $activation.softsign($0); } catch (error) { throw under("softsign", error); } } as unknown as typeof $activation.softsign;
-/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. */
+/** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
 export const hardtanh = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind12.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("hardtanh", "x:0 options:5", arguments); try { return $activation.hardtanh($0, $1); } catch (error) { throw under("hardtanh", error); } } as unknown as typeof $activation.hardtanh;
 /** x limited to [0, 6]. Reference: torch.nn.functional.relu6. */
 export const relu6 = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("relu6", "x:0", arguments); try { return $activation.relu6($0); } catch (error) { throw under("relu6", error); } } as unknown as typeof $activation.relu6;
@@ -130,13 +130,13 @@ export const relu6 = function ($0: never) { if (!(isTensor($0) && (arguments.len
 export const hardSigmoid = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("hardSigmoid", "x:0", arguments); try { return $activation.hardSigmoid($0); } catch (error) { throw under("hardSigmoid", error); } } as unknown as typeof $activation.hardSigmoid;
 /** x * hardSigmoid(x). DirectML: ACTIVATION_HARD_SIGMOID and MULTIPLY. Reference: torch.nn.functional.hardswish. */
 export const hardSwish = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("hardSwish", "x:0", arguments); try { return $activation.hardSwish($0); } catch (error) { throw under("hardSwish", error); } } as unknown as typeof $activation.hardSwish;
-/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. */
+/** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
 export const hardshrink = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind14.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("hardshrink", "x:0 options:6", arguments); try { return $activation.hardshrink($0, $1); } catch (error) { throw under("hardshrink", error); } } as unknown as typeof $activation.hardshrink;
-/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. */
+/** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
 export const softshrink = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind14.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("softshrink", "x:0 options:6", arguments); try { return $activation.softshrink($0, $1); } catch (error) { throw under("softshrink", error); } } as unknown as typeof $activation.softshrink;
 /** x - tanh(x). Reference: torch.nn.functional.tanhshrink. */
 export const tanhshrink = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("tanhshrink", "x:0", arguments); try { return $activation.tanhshrink($0); } catch (error) { throw under("tanhshrink", error); } } as unknown as typeof $activation.tanhshrink;
-/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. */
+/** x where x > threshold, value elsewhere. Reference: torch.nn.functional.threshold. DirectML: ELEMENT_WISE_IF. */
 export const threshold = function ($0: never, $1: never, $2: never) { if (!(isTensor($0) && kinds.kind1.is($1) && kinds.kind1.is($2) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("threshold", "x:0 limit:7 value:7", arguments); try { return $activation.threshold($0, $1, $2); } catch (error) { throw under("threshold", error); } } as unknown as typeof $activation.threshold;
 /** x where x > 0, weight * x elsewhere; weight has one element, or one for each place of axis 1. Reference: torch.nn.functional.prelu. */
 export const prelu = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("prelu", "x:0 weight:0", arguments); try { return $activation.prelu($0, $1); } catch (error) { throw under("prelu", error); } } as unknown as typeof $activation.prelu;
@@ -413,7 +413,7 @@ export const pdist = function ($0: never, $1: never = undefined as never) { if (
 /** The p-norm of a - b + epsilon along the last axis. Shapes broadcast. Reference: torch.nn.functional.pairwise_distance. @functional */
 export const pairwiseDistance = function ($0: never, $1: never, $2: never = undefined as never) { if (!(isTensor($0) && isTensor($1) && ($2 === undefined || kinds.kind77.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("pairwiseDistance", "a:0 b:0 options:40", arguments); try { return $distance.pairwiseDistance($0, $1, $2); } catch (error) { throw under("pairwiseDistance", error); } } as unknown as typeof $distance.pairwiseDistance;
 /**
- * The cosine of the angle between a and b along an axis; each length counts at least sqrt(epsilon) towards their product.
+ * The cosine of the angle between a and b along an axis; each is divided by its length, or by epsilon where that is less.
  * Shapes broadcast. Reference: torch.nn.functional.cosine_similarity.
  * @functional
  */
@@ -490,7 +490,7 @@ export const sinc = function ($0: never) { if (!(isTensor($0) && (arguments.leng
 export const logit = function ($0: never, $1: never = undefined as never) { if (!(isTensor($0) && ($1 === undefined || kinds.kind103.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("logit", "x:0 options:55", arguments); try { return $elementary.logit($0, $1); } catch (error) { throw under("logit", error); } } as unknown as typeof $elementary.logit;
 /** sign(x), by PyTorch's other name for it. Reference: torch.sgn. */
 export const sgn = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("sgn", "x:0", arguments); try { return $elementary.sgn($0); } catch (error) { throw under("sgn", error); } } as unknown as typeof $elementary.sgn;
-/** x itself. Reference: torch.positive. */
+/** x itself, the same tensor: what is written to one is seen in the other. Reference: torch.positive. */
 export const positive = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("positive", "x:0", arguments); try { return $elementary.positive($0); } catch (error) { throw under("positive", error); } } as unknown as typeof $elementary.positive;
 /** The angle of real numbers: 0, π for negative ones, NaN for NaN. Integers give float32. Reference: torch.angle. */
 export const angle = function ($0: never) { if (!(isTensor($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("angle", "x:0", arguments); try { return $elementary.angle($0); } catch (error) { throw under("angle", error); } } as unknown as typeof $elementary.angle;

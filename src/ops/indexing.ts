@@ -154,7 +154,7 @@ function replaced(operation: string, x: Tensor, indices: readonly Index[], value
   if (masked !== null) return masked;
   const target = placesOf(operation, x, indices);
   demandFits(operation, value, target);
-  if (target.size === 0) return tie(clone(x), value);
+  if (target.size === 0) return tie(clone(x), value, "linear");
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
   return reshape(call(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
 }
@@ -188,7 +188,7 @@ function uncounted(
   const shape = [...part.shape.slice(0, axis), count, ...tail];
   if (!isBroadcastableTo(values.shape, shape))
     throw new ShapeError(operation, "value", `one that broadcasts to ${showShape(shape)}`, value.describe());
-  if (part.size === 0 || count === 0) return tie(clone(x), value);
+  if (part.size === 0 || count === 0) return tie(clone(x), value, "linear");
   const holds = toDType(mask, "bool");
   const number = (): Tensor => clamp(sub(cumsum(toDType(flatten(holds), "int32"), 0), 1), 0, count - 1);
   const spread = count === 1 ? values : indexSelect(values, axis, number());
@@ -209,10 +209,16 @@ export function set(x: Tensor, indices: Index | readonly Index[], value: Tensor 
   const list: readonly Index[] = Array.isArray(indices) ? (indices as readonly Index[]) : [indices as Index];
   if (typeof value === "number") demandHeld("set", "value", x.dtype, value);
   const source = value instanceof Tensor ? to(value, x.device) : tensor(value, { dtype: x.dtype, device: x.device });
+  const isView = !list.some((i) => i instanceof Tensor || Array.isArray(i));
+  // A single number may be written to elements that share a place, as fill_() writes it.
+  if (isView && source.rank === 0 && x.shape.some((d, i) => d > 1 && x.strides[i] === 0)) {
+    const { part } = resolve("set", x, list);
+    if (part.size > 0) assign("set", part, () => broadcastTo(toDType(source, x.dtype), part.shape), { replaces: true, uniform: true });
+    return x;
+  }
   const only = list.length === 1 ? list[0]! : null;
   if (only !== null && isMask(only) && fitsMask(x, only, source)) return assign("set", x, () => maskedBy(x, only, source));
   // The index is resolved once only: a mask waits for the device each time.
-  const isView = !list.some((i) => i instanceof Tensor || Array.isArray(i));
   if (!isView || (isGradEnabled() && (x.requiresGrad || source.requiresGrad)))
     return assign("set", x, () => replaced("set", x, list, source));
   const { part } = resolve("set", x, list);
@@ -254,7 +260,7 @@ export function indexPut(
   if (masked !== null) return masked;
   const target = placesOf("indexPut", x, indices);
   demandFits("indexPut", source, target);
-  if (target.size === 0) return tie(clone(x), source);
+  if (target.size === 0) return tie(clone(x), source, "linear");
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
 }

@@ -1,5 +1,5 @@
 /** Normalisation of each channel of each sample. @functional */
-import { noGrad } from "../autograd/grad-mode.ts";
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { assign } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
@@ -8,6 +8,7 @@ import { toDType } from "./data.ts";
 import { groupNorm } from "./group-norm.ts";
 import { batchNorm } from "./norm.ts";
 import { mean } from "./reduce.ts";
+import { clone } from "./state.ts";
 import { variance } from "./statistics.ts";
 
 export interface InstanceNormOptions {
@@ -37,7 +38,9 @@ export function instanceNorm(
   if (!useInputStats) return batchNorm(x, runningMean, runningVariance, weight, bias, { epsilon });
   const spatial = x.shape.slice(2);
   if (spatial.every((d) => d === 1)) throw new ValueError("instanceNorm", "x", "of more than one spatial element", x.describe());
-  const y = groupNorm(x, x.shape[1]!, weight, bias, { epsilon });
+  // A copy of the weight is saved: the caller's own may change before backward(), as in PyTorch.
+  const saved = weight !== null && isGradEnabled() && (x.requiresGrad || weight.requiresGrad) ? clone(weight) : weight;
+  const y = groupNorm(x, x.shape[1]!, saved, bias, { epsilon });
   const move = (running: Tensor | null, value: () => Tensor): void => {
     if (running !== null)
       assign("instanceNorm", running, () =>

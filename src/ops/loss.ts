@@ -71,9 +71,18 @@ function warnOfShapes(operation: string, x: Tensor, target: Tensor): void {
   process.emitWarning(text, { type: "BroadcastWarning", code: "DXTENSOR_BROADCAST" });
 }
 
+const squaredOp = formula("squaredDifference", {
+  emit: (f, [x, t]) => f.square(f.sub(x!, t!)),
+  // Each gradient reads both: one that was changed in place since is refused, as in PyTorch.
+  grad: [(dy, [x, t]): Tensor => mul(dy, mul(sub(x!, t!), 2)), (dy, [x, t]): Tensor => mul(dy, mul(sub(x!, t!), -2))],
+});
+
 /** Mean of (x - target)^2. x and target broadcast. Reference: torch.nn.functional.mse_loss. */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  return reduceLoss("mseLoss", square(difference("mseLoss", x, target)), options);
+  comparable("mseLoss", x, target);
+  // Truth values have no difference, which sub() says.
+  const squares = [x.dtype, target.dtype].includes("bool") ? square(sub(x, target)) : call(squaredOp, [x, target], undefined);
+  return reduceLoss("mseLoss", squares, options);
 }
 
 /** Mean of |x - target|. Reference: torch.nn.functional.l1_loss. */

@@ -102,6 +102,10 @@ function momentsOf(
 export const tiedTo = (read: readonly (Tensor | null | undefined)[], grads: readonly (Tensor | null)[]): (Tensor | null)[] =>
   grads.map((g) => (g === null ? null : read.reduce<Tensor>((t, x) => (x ? tie(t, x, "none") : t), g)));
 
+/** The result for an x without elements, of which the gradients of weight and bias are zeros. @package */
+export const ofNothing = (x: Tensor, ...given: readonly (Tensor | null)[]): Tensor =>
+  given.reduce<Tensor>((y, t) => (t === null ? y : tie(y, t, "linear")), call(contiguousOp, [x], undefined));
+
 /** The gradient of x for normal = (x - mean) r, given that of normal. @package */
 export function normalizedGradient(dy: Tensor, normal: Tensor, r: Tensor, axes: readonly number[]): Tensor {
   const varying = sub(dy, mean(dy, axes, { keepDims: true }));
@@ -147,13 +151,16 @@ const batchNormOp = define<Epsilon>({
     const rank = x!.rank;
     const r = rsqrt(add(variance!, attrs.epsilon));
     const axes = allButChannels(x!);
-    return [
-      needs[0] ? mul(dy, channels(mul(weight!, r), rank)) : null,
-      null,
-      null,
-      needs[3] ? mul(sum(mul(dy, sub(x!, channels(average!, rank))), axes), r) : null,
-      needs[4] ? sum(dy, axes) : null,
-    ];
+    return tiedTo(
+      [x!, weight],
+      [
+        needs[0] ? mul(dy, channels(mul(weight!, r), rank)) : null,
+        null,
+        null,
+        needs[3] ? mul(sum(mul(dy, sub(x!, channels(average!, rank))), axes), r) : null,
+        needs[4] ? sum(dy, axes) : null,
+      ],
+    );
   },
   saves: { inputs: [0, 1, 2, 3], outputs: false },
   padded: beside(() => [1]),
@@ -231,7 +238,7 @@ export function batchNorm(
   }
   const count = sizeOf(x.shape.filter((_, i) => i !== 1));
   // A batch without samples says nothing of the running statistics.
-  if (count === 0) return call(contiguousOp, [x], undefined);
+  if (count === 0) return ofNothing(x, weight, bias);
   if (count === 1) throw new ValueError("batchNorm", "x", "of more than one value for each channel in training", x.describe());
   const [y, average, variance] = dispatch(batchNormTrainingOp, [x, w, b], { epsilon }) as [Tensor, Tensor, Tensor];
   noGrad(() => {

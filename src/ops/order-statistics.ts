@@ -6,10 +6,10 @@ import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul, sub } from "./binary.ts";
-import { eq, isnan, logicalOr, ne } from "./compare.ts";
+import { eq, isnan, ne } from "./compare.ts";
 import { tensor } from "./creation.ts";
 import { toDType } from "./data.ts";
-import { amax, argmax, type Extremes } from "./extrema.ts";
+import { argmax, chosenValue, type Extremes } from "./extrema.ts";
 import { gather } from "./gather.ts";
 import { clamp, where } from "./where.ts";
 import { expand, flatten, movedim, narrow, reshape, unsqueeze } from "./movement.ts";
@@ -48,9 +48,11 @@ function medianOf(operation: string, x: Tensor, axis: number | undefined, option
   if (axis === undefined) {
     if (x.size === 0) return scalarTensor(x.device, x.dtype, isFloat(x.dtype) ? NaN : 0);
     if (!x.requiresGrad || !isGradEnabled()) return withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN));
-    // Without an axis all elements that are equal to the median share its gradient, as in PyTorch: amax does that.
-    const found = noGrad(() => withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN)));
-    return amax(where(logicalOr(eq(x, found), isnan(found)), x, -Infinity));
+    // Without an axis all elements that are equal to the median share its gradient, as in PyTorch.
+    return chosenValue(
+      x,
+      noGrad(() => withoutPlaces(x, (flat) => middle(flat, 0, {}, skipNaN))),
+    );
   }
   const a = normalizeAxis(operation, axis, x.rank);
   demandElements(operation, x, a);

@@ -148,7 +148,7 @@ export function pad(
     // PyTorch takes it for a real number here, so that -1 is not 255.
     if (value < 0 && isInteger(x.dtype) && !DTYPES[x.dtype].isSigned) throw notHeld("pad", "value", x.dtype, value);
     demandHeld("pad", "value", x.dtype, value);
-    if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x);
+    if (core.size === 0) return tie(full(shape, value, { dtype: x.dtype, device: x.device }), x, "linear");
     return call(padConstantOp, [core], { before: start, after: end, value: x.dtype === "bool" ? Number(element("bool", value)) : value });
   }
   if (mode !== "reflect" && mode !== "replicate" && mode !== "circular")

@@ -11,9 +11,10 @@ import type { Padding } from "../padding.ts";
 import type { Tensor } from "../tensor.ts";
 import { asFloat, roundedOnce } from "./data.ts";
 import { define } from "../definition.ts";
+import { full } from "./creation.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { reshape } from "./movement.ts";
-import { withShared } from "./norm.ts";
+import { ofNothing, withShared } from "./norm.ts";
 import { pad } from "./pad.ts";
 import { avgPool2d } from "./pool.ts";
 import { pow } from "./power.ts";
@@ -51,7 +52,13 @@ const rmsNormOp = define<RmsAttributes>({
     return [whole(cast(g, line === null ? normal : g.elementWiseMultiply(normal, line), out!.dtype))];
   },
   grad: (dy, { inputs: [x, weight], specs, attrs, needs }) => {
-    if (!isGradEnabled()) return dispatch(rmsNormGradOp, weight ? [x!, dy, weight] : [x!, dy], attrs);
+    if (!isGradEnabled()) {
+      // Without x's own gradient any weight gives the weight's.
+      if (specs.length === 1) return dispatch(rmsNormGradOp, [x!, dy], attrs);
+      const given = weight ?? full(specs[1]!.shape, 1, { dtype: specs[1]!.dtype, device: x!.device });
+      const [dx, dw] = dispatch(rmsNormGradOp, [x!, dy, given], attrs);
+      return [needs[0] ? dx! : null, dw!];
+    }
     const sizes = [x!.size / attrs.width, attrs.width];
     const [rows, given] = [reshape(x!, sizes), reshape(dy, sizes)];
     const r = rsqrt(add(mean(square(rows), 1, { keepDims: true }), attrs.epsilon));
@@ -63,7 +70,8 @@ const rmsNormOp = define<RmsAttributes>({
       needs[1] ? reshape(sum(mul(given, normal), 0), specs[1]!.shape) : null,
     ];
   },
-  saves: { outputs: false },
+  // The weight is read for x's gradient only.
+  saves: { inputs: ([x]) => (x ? [0, 1] : [0]), outputs: false },
   padded: (_g, inputs, { width }, _outputs, p, lower) => (isPaddedAlong(inputs[0]!, width, p) ? null : lower(inputs)),
 });
 
@@ -115,7 +123,7 @@ export function rmsNorm(
     demandSameDevice("rmsNorm", [x, weight]);
     if (!sameShape(weight.shape, normalizedShape)) throw new ShapeError("rmsNorm", "weight", showShape(normalizedShape), weight.describe());
   }
-  if (x.size === 0) return x;
+  if (x.size === 0) return ofNothing(x, weight);
   const width = sizeOf(normalizedShape);
   const attrs = { epsilon: epsilon ?? EPSILON[x.dtype as keyof typeof EPSILON], width };
   if (weight === null) return call(rmsNormOp, [x], attrs);

@@ -2,6 +2,7 @@
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
+import { tie } from "../autograd/tie.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
@@ -114,7 +115,7 @@ function productGrad(
   const zero = scalarTensor(dy.device, dy.dtype, 0);
   const attrs = { axis, fold: "prod", includeSelf: true } as const;
   const others = call(scatterFoldOp, [onesLike(x), index, source], attrs);
-  const forSelf = includeSelf ? mul(dy, others) : ownGrad(zerosLike(dy), dy, index, axis);
+  const forSelf = tie(includeSelf ? mul(dy, others) : ownGrad(zerosLike(dy), dy, index, axis), x);
   const isZero = eq(source, 0);
   const zeros = gather(sumElements(toDType(isZero, dy.dtype), index, axis, x.shape), axis, index);
   const withoutZeros = call(scatterFoldOp, [includeSelf ? x : onesLike(x), index, where(isZero, one, source)], attrs);
@@ -157,7 +158,7 @@ export function scatter(
     throw new ValueError("scatter", "reduce", "add or multiply", reduce);
   if (reduce !== undefined) return scatterReduce(x, axis, index, updates, reduce === "add" ? "sum" : "prod", {}, "scatter");
   const { a, part } = checked("scatter", x, axis, index, updates);
-  return index.size === 0 ? clone(x) : call(scatterOp, [x, index, part], { axis: a });
+  return index.size === 0 ? tie(clone(x), part, "linear") : call(scatterOp, [x, index, part], { axis: a });
 }
 
 /** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */
@@ -190,7 +191,7 @@ export function scatterReduce(
 ): Tensor {
   if (!REDUCTIONS.includes(reduce)) throw new ValueError(operation, "reduce", `one of ${REDUCTIONS.join(", ")}`, reduce);
   const { a, part } = checked(operation, x, axis, index, source);
-  if (index.size === 0) return clone(x);
+  if (index.size === 0) return tie(clone(x), part, "linear");
   return reduced(x, a, index, part, reduce, includeSelf, (values) => asBool(x, sumElements(values, index, a, x.shape)));
 }
 

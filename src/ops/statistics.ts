@@ -1,12 +1,14 @@
 /** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
+import { arithmetic } from "../autograd/arithmetic.ts";
 import { neutral } from "../padding.ts";
 import { call } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 import { scalarTensor } from "../runtime/constants.ts";
+import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { div, mul, sub } from "./binary.ts";
-import { eq, logicalOr, ne } from "./compare.ts";
+import { eq, logicalOr } from "./compare.ts";
 import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { amax, amin } from "./extrema.ts";
@@ -87,13 +89,29 @@ const pNormOp = define<Order>({
     const total = axes.length === 0 ? powers : emitReduce(g, powers, "SUM", axes);
     return [cast(g, g.elementWiseConstantPow(total, { exponent: 1 / p }), out!.dtype)];
   },
-  // sign(x) (|x| / y)^(p - 1), 0 where x or y is.
+  // sign(x) (|x| / y)^(p - 1), 0 where x or y is, but where the norm is NaN.
   grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
     const length = spread(y!, x!.shape, attrs);
-    const none = logicalOr(eq(x!, 0), eq(length, 0));
-    const ratio = div(where(none, 1, abs(x!)), where(none, 1, length));
-    return [where(none, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
+    const isNone = eq(length, 0);
+    const ratio = div(where(logicalOr(eq(x!, 0), isNone), 1, abs(x!)), where(isNone, 1, length));
+    return [where(isNone, 0, mul(spread(dy, x!.shape, attrs), mul(sign(x!), pow(ratio, attrs.p - 1))))];
   },
+  padded: neutral(({ axes }) => axes, 0),
+  whenEmpty: 0,
+});
+
+/** The number of elements that are not 0: of a derivative that is 0 everywhere. */
+const countOp = define<ReduceAttributes>({
+  name: "norm",
+  infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+  lower: (g, [x], { axes }, [out]) => {
+    const number = (v: number): Expr => constant(g, "float32", v, x!.sizes);
+    const isZero = g.elementWiseLogicalEquals(x!, constant(g, x!.dtype, 0, x!.sizes), BOOL);
+    const ones = g.elementWiseIf(isZero, number(0), number(1));
+    return [cast(g, axes.length === 0 ? ones : emitReduce(g, ones, "SUM", axes), out!.dtype)];
+  },
+  grad: (dy, { specs: [x] }) => [arithmetic.zeros(dy, x!)],
+  saves: { inputs: [], outputs: false },
   padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
 });
@@ -111,7 +129,7 @@ export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions
   const reduce: ReduceOptions = { keepDims: attrs.keepDims };
   // Rank 0 has no axes to reduce; an empty list would mean all.
   const axes = source.rank === 0 ? null : attrs.axes;
-  if (p === 0) return sum(toDType(ne(source, 0), source.dtype), axes, reduce);
+  if (p === 0) return call(countOp, [source], attrs);
   if (p === 1) return sum(abs(source), axes, reduce);
   if (p === Infinity) return amax(abs(source), axes, reduce);
   if (p === -Infinity) return amin(abs(source), axes, reduce);

@@ -9,7 +9,7 @@ import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { broadcastShapes, sizeOf } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
-import { eq, ge, gt, isnan, le, logicalAnd, logicalOr, lt } from "./compare.ts";
+import { eq, gt, isnan, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition, type GradRule } from "../definition.ts";
 import { extremeOf, extremeOfNumbers } from "./extreme-lower.ts";
@@ -129,17 +129,23 @@ export const clampMin = (x: Tensor, min: Arithmetic): Tensor => limited("clampMi
 /** x, but at most max. A number or a tensor that broadcasts. Reference: torch.clamp_max. DirectML: ELEMENT_WISE_MIN. */
 export const clampMax = (x: Tensor, max: Arithmetic): Tensor => limited("clampMax", x, max);
 
-/** At limits that are numbers there is no gradient; at tensors x has it, as in clampMin. */
+/** At limits that are numbers there is no gradient; x and the tensor that it equals have half of it each. A limit that is NaN gets none. */
 const clampGradient =
   (isNumber: boolean): GradRule<undefined> =>
   (dy, { inputs: [x, min, max], specs, needs }) => {
     const zero = scalarTensor(dy.device, dy.dtype, 0);
     const give = (i: number, condition: () => Tensor): Tensor | null => (needs[i] ? sumTo(where(condition(), dy, zero), specs[i]!) : null);
     if (isNumber) return [give(0, () => logicalAnd(gt(x!, min!), lt(x!, max!))), null, null];
+    const isOpen = lt(min!, max!);
+    const share = (edge: Tensor): Tensor => where(logicalAnd(eq(x!, edge), isOpen), mul(dy, 0.5), zero);
+    const given = (i: number, t: () => Tensor): Tensor | null => (needs[i] ? sumTo(t(), specs[i]!) : null);
     return [
-      give(0, () => logicalAnd(ge(x!, min!), le(x!, max!))),
-      give(1, () => logicalAnd(lt(x!, min!), lt(min!, max!))),
-      give(2, () => logicalOr(gt(x!, max!), gt(min!, max!))),
+      given(0, () => {
+        const isTied = logicalAnd(logicalOr(eq(x!, min!), eq(x!, max!)), isOpen);
+        return where(logicalOr(lt(x!, min!), gt(x!, max!)), zero, where(isTied, mul(dy, 0.5), dy));
+      }),
+      given(1, () => where(logicalAnd(lt(x!, min!), le(min!, max!)), dy, share(min!))),
+      given(2, () => where(logicalOr(logicalAnd(gt(x!, max!), le(min!, max!)), gt(min!, max!)), dy, share(max!))),
     ];
   };
 

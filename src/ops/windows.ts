@@ -6,7 +6,7 @@ import { sameShape, showShape, sizeOf, type Shape } from "../shape.ts";
 import { DTYPES } from "../dtype.ts";
 import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
-import { toDType } from "./data.ts";
+import { contiguous, toDType } from "./data.ts";
 import { defineView, type ViewDefinition } from "../definition.ts";
 import { sumRows } from "./gather.ts";
 import { alias, diagonal, movedim, reshape, select, slice } from "./movement.ts";
@@ -65,6 +65,8 @@ interface StridedAttributes {
 const asStridedOp: ViewDefinition<StridedAttributes> = defineView({
   name: "asStrided",
   view: (_, { shape, strides, offset }) => ({ shape, strides, offset }),
+  // The places are those of a packed tensor.
+  apply: (x, attrs) => makeView(asStridedOp, contiguous(x), attrs),
   grad: (dy, { spec, attrs: { shape, strides, offset } }) => {
     const places = new Int32Array(sizeOf(shape));
     let at = 0;
@@ -114,7 +116,10 @@ function written(operation: string, x: Tensor, source: Tensor, part: (copy: Tens
     throw new ShapeError(operation, "source", `of shape ${showShape(target.shape)}`, source.describe());
   // What is assigned is given up: never the caller's own tensor.
   if (target.size > 0)
-    assign(operation, target, () => (source.dtype === x.dtype ? clone(source) : toDType(source, x.dtype)), { replaces: true });
+    assign(operation, target, () => (source.dtype === x.dtype ? clone(source) : toDType(source, x.dtype)), {
+      replaces: true,
+      isAgain: true,
+    });
   return copy;
 }
 

@@ -74,6 +74,72 @@ const KINKS: readonly Kink[] = [
     ]),
     of: (y, x) => dx.atan2(y, x),
   },
+  {
+    name: "clamp to two tensors",
+    inputs: [
+      [2, 0, 0, -1, 0, -1, 1, nan, nan, 0],
+      [0, 0, 0, 0, 1, 0, nan, 1, 0, -1],
+      [2, 2, 0, 0, 0, nan, 1, 0, 1, nan],
+    ],
+    of: (x, min, max) => dx.clamp(x, min, max),
+    gradients: [
+      [0.5, 0.5, 1, 0, 0, 0, 1, 1, 1, 1],
+      [0, 0.5, 0, 1, 0, 0, 0, 0, 0, 0],
+      [0.5, 0, 0, 0, 1, 0, 0, 1, 0, 0],
+    ],
+  },
+  ...(["max", "min", "median", "nanmedian"] as const).map((n): Kink => ({
+    name: `${n} of all, with NaN`,
+    inputs: [[1, nan, 2, nan]],
+    of: (x) => dx[n](x),
+    gradients: [n === "nanmedian" ? [1, 0, 0, 0] : [0, 0.5, 0, 0.5]],
+  })),
+  { name: "max of all, of an infinite gradient", inputs: [[1, 3, 3]], of: (x) => dx.max(x).mul(inf), gradients: [[0, inf, inf]] },
+  { name: "median of infinities", inputs: [[-inf, -inf, 1]], of: (x) => dx.median(x), gradients: [[0.5, 0.5, 0]] },
+  { name: "norm of order 0", inputs: [[1, 0, -2]], of: (x) => dx.norm(x, 0), gradients: [[0, 0, 0]] },
+  {
+    name: "a matrix to the power of 0",
+    inputs: [
+      [
+        [1, 2],
+        [3, nan],
+      ],
+    ],
+    of: (x) => dx.linalg.matrixPower(x, 0),
+    gradients: [[0, 0, 0, 0]],
+  },
+  {
+    name: "fmod of infinities",
+    ...limits([
+      [inf, 2, 1, -inf],
+      [5, inf, 1, 0],
+      [5, 2, 1, -2],
+      [-5, 2, 1, 2],
+    ]),
+    of: (a, b) => dx.fmod(a, b),
+  },
+  {
+    name: "remainder of infinities",
+    ...limits([
+      [5, inf, 1, 0],
+      [-5, inf, 1, 1],
+      [5, 2, 1, -2],
+      [-5, 2, 1, 3],
+    ]),
+    of: (a, b) => dx.remainder(a, b),
+  },
+  {
+    name: "cosineSimilarity of a short vector",
+    inputs: [
+      [1e-9, 0],
+      [1, 2],
+    ],
+    of: (a, b) => dx.cosineSimilarity(a, b, { axis: 0 }),
+    gradients: [
+      [40249224, 89442720],
+      [0.03577708, -0.01788854],
+    ],
+  },
   { name: "median of equal elements", inputs: [[1, 1, 0]], of: (x) => dx.median(x), gradients: [[0.5, 0.5, 0]] },
   { name: "nanmedian of equal elements", inputs: [[1, nan, 1, 0]], of: (x) => dx.nanmedian(x), gradients: [[0.5, 0, 0.5, 0]] },
   { name: "amax of equal elements", inputs: [[1, 1, 0]], of: (x) => dx.amax(x), gradients: [[0.5, 0.5, 0]] },

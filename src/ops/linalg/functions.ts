@@ -4,12 +4,13 @@ import { ShapeError, ValueError } from "../../errors.ts";
 import type { Tensor } from "../../tensor.ts";
 import { add, mul } from "../binary.ts";
 import { gt, isnan, logicalOr } from "../compare.ts";
+import { onesLike } from "../creation.ts";
 import { toDType } from "../data.ts";
 import { matrixNorm, type MatrixOrder } from "../distance.ts";
 import { div } from "../division.ts";
 import { amax } from "../extrema.ts";
 import { matmul } from "../matmul.ts";
-import { broadcastTo, select, unsqueeze } from "../movement.ts";
+import { select, unsqueeze } from "../movement.ts";
 import { sum, type Axes, type ReduceOptions } from "../reduce.ts";
 import { norm as vectorNorm } from "../statistics.ts";
 import { demandFloat } from "../support.ts";
@@ -30,7 +31,8 @@ function demandSquares(operation: string, x: Tensor): number {
 export function matrixPower(a: Tensor, n: number): Tensor {
   const order = demandSquares("linalg.matrixPower", a);
   if (!Number.isInteger(n)) throw new ValueError("linalg.matrixPower", "n", "a whole number", n);
-  if (n === 0) return broadcastTo(eyeLike(a, order), a.shape).clone();
+  // A derivative of zero, which is there.
+  if (n === 0) return where(onesLike(a, { dtype: "bool" }), eyeLike(a, order), a);
   let square = n < 0 ? inv(a) : a;
   let result: Tensor | null = null;
   for (let rest = Math.abs(n); rest > 0; rest = Math.floor(rest / 2)) {
