@@ -29,6 +29,8 @@ export interface Family {
   readonly classes: string[];
   /** The expressions behind the methods' names. */
   readonly methods: Map<string, ESTree.Expression>;
+  /** Comments beside the methods' names, where there are some. */
+  readonly methodDocs: Map<string, string>;
   hasSamples: boolean;
 }
 
@@ -44,11 +46,15 @@ const refuse = (file: string, what: string): never => {
 const tag = (comment: string, name: string): string | null => new RegExp(`@${name}\\b((?: +\\w+)*)`).exec(comment)?.[1]?.trim() ?? null;
 
 /** The keys of `export const methods = { … }`, each with the expression behind it. */
-function entriesOf(file: string, declaration: ESTree.Declaration, part: Part): readonly (readonly [string, ESTree.Expression])[] {
+function entriesOf(
+  file: string,
+  declaration: ESTree.Declaration,
+  part: Part,
+): readonly (readonly [name: string, value: ESTree.Expression, start: number])[] {
   const init = declaration.type === "VariableDeclaration" ? declaration.declarations[0]?.init : null;
   if (init?.type !== "ObjectExpression") return refuse(file, `${part} is an object with the methods' names.`);
   return init.properties.map((p) =>
-    p.type === "Property" && p.key.type === "Identifier" ? [p.key.name, p.value] : refuse(file, `${part} spreads.`),
+    p.type === "Property" && p.key.type === "Identifier" ? [p.key.name, p.value, p.start] : refuse(file, `${part} spreads.`),
   );
 }
 
@@ -71,6 +77,7 @@ export function readFamily(file: string, text: string): Family {
     docs: {},
     classes: [],
     methods: new Map(),
+    methodDocs: new Map(),
     hasSamples: false,
   };
   const isInner = family.namespace !== null || ofAll("package") !== null || ofAll("internal") !== null;
@@ -87,7 +94,11 @@ export function readFamily(file: string, text: string): Family {
       else if (isPart(name)) {
         const entries = entriesOf(file, declaration, name);
         family.parts[name] = entries.map(([method]) => method);
-        for (const [method, value] of entries) family.methods.set(method, value);
+        for (const [method, value, start] of entries) {
+          family.methods.set(method, value);
+          const own = docs.findLast((c) => c.end <= start && text.slice(c.end, start).trim() === "");
+          if (own !== undefined) family.methodDocs.set(method, `/*${own.value}*/`);
+        }
       } else if (!isInner && tag(doc, "package") === null && tag(doc, "internal") === null) {
         // The signatures of an overloaded function; the first has the tags.
         if (family.exports.some((e) => e.name === name)) continue;

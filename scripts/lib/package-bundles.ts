@@ -5,6 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
 import { at } from "../tools/project.ts";
+import { readFamilies } from "./families.ts";
+import { PublicTypes } from "./public-types.ts";
+import { roomIndices } from "./rooms.ts";
+import { docOfFile } from "./source.ts";
+import { tensorMembers } from "./tensor-types.ts";
+import { TypesFile } from "./types-file.ts";
 
 /** Of the kinds that a library without `types: ["node"]` or the DOM lacks. */
 const globals = {
@@ -70,6 +76,20 @@ function mend(text: string) {
   return own.join("") + mended.replaceAll("typeof 1e400", "typeof Infinity");
 }
 
+/** What the bundler calls the namespace of a file. */
+const spaceOf = (file: string): string => `${file.replace(/^.*\//, "").slice(0, -3).replaceAll(/[-.]/g, "_")}_d_exports`;
+
+/** The comments of namespaces, by the bundler's names: the first one of the file that lists what is in it. */
+const namespaceDocs = (): ReadonlyMap<string, string> =>
+  new Map([
+    ...roomIndices().map(([made, index]) => [spaceOf(made), docOfFile(index)] as const),
+    ...["dml.ts", "nn/functional.generated.ts"].map((file) => [spaceOf(file), docOfFile(file)] as const),
+  ]);
+
+/** The comments beside the methods' names in the families, by class. */
+const methodDocs = (): ReadonlyMap<string, ReadonlyMap<string, string>> =>
+  new Map([["Tensor", new Map(readFamilies().flatMap((f) => [...f.methodDocs]))]]);
+
 /** The types in one file, made of what tsc made of the sources. */
 export async function bundleTypes(file: string) {
   const { dts } = await import("rolldown-plugin-dts");
@@ -87,7 +107,9 @@ export async function bundleTypes(file: string) {
       },
       { file: made, format: "es", codeSplitting: false },
     );
-    writeFileSync(file, mend(readFileSync(made, "utf8")));
+    const docs = methodDocs();
+    const types = new PublicTypes(new TypesFile(mend(readFileSync(made, "utf8"))), namespaceDocs(), (t) => tensorMembers(t, docs));
+    writeFileSync(file, types.print());
   } finally {
     rmSync(work, { recursive: true });
   }

@@ -109,6 +109,10 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
   return `${header}${[...head, ...lines].join("\n")}\n`;
 }
 
+/** The generated file of each room, and the one that lists what is in it. */
+export const roomIndices = (): readonly (readonly [made: string, index: string])[] =>
+  rooms.map(([room, index]) => [fileOf(room).slice(4), index]);
+
 /** [file, text] of each room, and of the kinds that they share. */
 export function roomTexts(header: string): readonly Generated[] {
   const kinds = new KindRows();

@@ -87,3 +87,10 @@ export function commentOf(file: string, d: ESTree.Span): string {
   const start = text.slice(0, d.start).endsWith("export ") ? d.start - "export ".length : d.start;
   return comments.findLast((c) => c.end <= start && text.slice(c.end, start).trim() === "")?.value ?? "";
 }
+
+/** The first comment of a file, which says what is in it, or "". */
+export function docOfFile(file: string): string {
+  const { comments, text } = source(file);
+  const [first] = comments.filter((c) => c.type === "Block" && c.value.startsWith("*"));
+  return first === undefined || /\bimport\b|\bexport\b/.test(text.slice(0, first.start)) ? "" : `/*${first.value}*/`;
+}
