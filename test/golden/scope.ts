@@ -76,6 +76,16 @@ export function outOfScope(c: Case): string | null {
   return null;
 }
 
+/** Whether max_unpoolNd writes two values to one element: recorded ones are equal, those of a call with other data need not be. */
+function writesTwice(c: Case): boolean {
+  const spatial = /max_unpool([123])d$/.exec(c.op)?.[1];
+  const indices = [...c.args, ...Object.values(c.kwargs)].find((v) => isTensor(v) && /^[iu]\d/.test(v.t));
+  if (spatial === undefined || !isTensor(indices)) return false;
+  const plane = indices.shape.slice(-Number(spatial)).reduce((a, b) => a * b, 1);
+  const all = elementsOf(indices).map((index, i) => `${Math.floor(i / plane)} ${index}`);
+  return new Set(all).size < all.length;
+}
+
 const nonfinite = (c: Case): boolean => (c.tags ?? []).some((t) => t === "nonfinite" || t === "nonfinite-out" || t === "nonfinite-grad");
 
 /** What Microsoft's library computes otherwise, by its shaders or by what Direct3D says of them. */
@@ -90,10 +100,7 @@ export const microsoft: readonly { readonly reason: string; readonly applies: (c
   },
   {
     reason: "of writes to one place any one wins",
-    applies: (c) =>
-      ["as_strided_scatter:f32:f1f11a6abf", "as_strided_scatter:bf16:11b5a66983", "nn.functional.max_unpool3d:bf16:1db0c1c2ca"].includes(
-        c.id,
-      ),
+    applies: (c) => ["as_strided_scatter:f32:f1f11a6abf", "as_strided_scatter:bf16:11b5a66983"].includes(c.id) || writesTwice(c),
   },
   {
     reason: "averages are summed in another order, which may be another bfloat16",

@@ -13,18 +13,18 @@ export interface Region {
 }
 
 /** The nodes as a graph of their own, whose inputs are all values that come from elsewhere. */
-export function regionOf(graph: Graph, nodes: ReadonlySet<GraphNode>, results: readonly Value[]): Region {
+export function regionOf(graph: Graph, nodes: ReadonlySet<GraphNode>, results: readonly Value[], inputPerView: boolean): Region {
   const sub = withNodes(graph, [...nodes], (x) => x);
   const made = new Set([...nodes].flatMap((n) => n.outputs.flatMap((x) => (x === null ? [] : [x.value]))));
   sub.inputs = [...new Set([...nodes].flatMap((n) => n.inputs.flatMap((x) => (x === null || made.has(x.value) ? [] : [x.value]))))];
-  return { ...describeRegion(materializeParts(sub).nodes, results), results };
+  return { ...describeRegion(materializeParts(sub).nodes, results, inputPerView), results };
 }
 
 /**
  * The graph in layers: nodes that need no shader of their layer, as one node, and shaders behind them. Each layer needs the ones before. The nodes
  * that stand for others are the map's keys, and have the inputs and results of their regions.
  */
-export function contract(graph: Graph): { readonly graph: Graph; readonly regions: ReadonlyMap<GraphNode, Region> } {
+export function contract(graph: Graph, inputPerView: boolean): { readonly graph: Graph; readonly regions: ReadonlyMap<GraphNode, Region> } {
   const layers: { readonly nodes: GraphNode[]; readonly shaders: GraphNode[] }[] = [];
   const made = new Map<Value, { readonly layer: number; readonly byShader: boolean }>();
   for (const node of graph.nodes) {
@@ -46,7 +46,7 @@ export function contract(graph: Graph): { readonly graph: Graph; readonly region
     const needed = new Set<Value>(kept);
     for (const node of graph.nodes) if (!own.has(node)) for (const x of node.inputs) if (x !== null) needed.add(x.value);
     const outputs = layer.nodes.flatMap((node) => node.outputs.filter((x): x is Expr => x !== null && needed.has(x.value)));
-    const region = regionOf(graph, own, outputs.map((x) => x.value)); // prettier-ignore
+    const region = regionOf(graph, own, outputs.map((x) => x.value), inputPerView); // prettier-ignore
     const { id, origin } = layer.nodes[0]!;
     const whole = outputs.map((x) => packedExpr(x.value, "uint8", [x.value.sizeInBytes]));
     // Planned as a shader is: by its inputs and results alone.

@@ -69,7 +69,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
   const head = asGraph ? headOf(all, direct, joins) : new Set<GraphNode>();
   const nodes = all.filter((n) => !head.has(n));
   const results = resultsOf(head, nodes, joins.inside, graph);
-  const region = head.size === 0 ? null : regionOf(graph, head, results);
+  const region = head.size === 0 ? null : regionOf(graph, head, results, true);
   const groups = groupsOf(nodes, direct, joins.inside, graph, head);
   const order = nodes.map((node, i) => ({ node, i, group: groups[i]! })).sort((a, b) => a.group - b.group || a.i - b.i);
   const last = order.at(-1)?.group ?? 0;

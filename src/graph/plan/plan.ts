@@ -29,7 +29,7 @@ export function planGraph(graph: Graph, capabilities: Capabilities, name: string
   if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) {
     if (!graph.nodes.some((n) => n.operator === "SHADER"))
       return { ...planRegion(materializeParts(graph), name, capabilities.fusesGraphs), presets: [] };
-    const contracted = contract(graph);
+    const contracted = contract(graph, !capabilities.fusesGraphs);
     return planList(contracted.graph, name, false, contracted.regions);
   }
   return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");

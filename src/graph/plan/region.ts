@@ -3,14 +3,15 @@ import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } 
 import { Arena } from "../arena.ts";
 import { describeNode, type OperatorNode } from "../describe.ts";
 import type { Expr, Graph, GraphNode, Value } from "../graph.ts";
+import { sameData } from "../key.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
 /** Bytes that an input may begin behind the start of the output that lies over it. */
 const MOST_OFFSET = 0xffffffff;
 
 /**
- * One graph of all nodes. New values of state cells are written over the old ones where the device compiles graphs that do so (`overwrites`);
- * else they go to the arena and are copied into the cells afterwards.
+ * One graph of all nodes. New values of state cells are written over the old ones where the device compiles graphs that do so (`overwrites`:
+ * the software adapter); else they go to the arena and are copied into the cells afterwards.
  */
 export function planRegion(graph: Graph, name: string, overwrites: boolean): ProgramDescription {
   const slots = slotsOf(graph);
@@ -37,6 +38,7 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
   const region = describeRegion(
     graph.nodes,
     results.map((r) => r.value),
+    !overwrites,
   );
   const pairs = over.flatMap(({ output, cell }) =>
     region.inputs.flatMap((x, input) => (x.value === cell ? [[output, input, x.byteOffset] as const] : [])),
@@ -59,15 +61,22 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
   };
 }
 
+const hasSameView = (a: Expr, b: Expr): boolean => a.dtype === b.dtype && sameData(a.sizes, b.sizes) && sameData(a.strides, b.strides);
+
 export const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
 
 /**
  * A DirectML graph of nodes. Edges carry no offset, so an input that is read at several offsets becomes several graph inputs,
  * and every tensor on an edge is declared with the size of the whole value.
+ *
+ * inputPerView: an input that is read as tensors of several sizes, strides or dtypes becomes several graph inputs as well. Microsoft's
+ * library needs it: it drops an identity between a graph input and a graph output, and then copies only the elements that the input's
+ * first reader declares.
  */
 export function describeRegion(
   nodes: readonly GraphNode[],
   results: readonly Value[],
+  inputPerView: boolean,
 ): { graph: GraphDescription; inputs: Expr[]; origins: string[] } {
   const entries: Expr[] = [];
   const inputEdges: [number, number, number][] = [];
@@ -82,7 +91,7 @@ export function describeRegion(
         edges.push([from[0], from[1], n, k]);
         return;
       }
-      let entry = entries.findIndex((e) => e.value === x.value && e.byteOffset === x.byteOffset);
+      let entry = entries.findIndex((e) => e.value === x.value && e.byteOffset === x.byteOffset && (!inputPerView || hasSameView(e, x)));
       if (entry < 0) entry = entries.push(x) - 1;
       inputEdges.push([entry, n, k]);
     });

@@ -25,7 +25,7 @@ describe("what lies between shaders", () => {
     const first = folded(g, g.elementWiseExp(g.elementWiseSin(x)), places);
     const second = folded(g, g.elementWiseAbs(g.elementWiseSqrt(first)), places);
     graph.outputs = [g.elementWiseAdd(second, g.elementWiseCos(x))];
-    const { graph: contracted, regions } = contract(graph);
+    const { graph: contracted, regions } = contract(graph, false);
     const kinds = contracted.nodes.map((n) => regions.get(n)?.graph.nodes.length ?? n.operator);
     expect(kinds).toEqual([3, "SHADER", "SHADER", 2, "SHADER", "SHADER", "ELEMENT_WISE_ADD"]);
     // Of the first: what the shader takes, and the cosine for the last layer.

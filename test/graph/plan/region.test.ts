@@ -122,4 +122,39 @@ eachDevice("regions", (device) => {
     f.dispose();
     x.dispose();
   });
+
+  // Microsoft's library drops an identity from a graph's input to its output, and copies what the input's first reader declares.
+  const parts: Readonly<Record<string, (x: dx.Tensor) => dx.Tensor>> = {
+    "cast of the first half": (x) => x.slice(0, 0, 3).to("float16"),
+    "every other element": (x) => x.reshape([3, 2]).select(1, 0).abs(),
+    "the transpose": (x) => x.reshape([2, 3]).t().neg(),
+    "one element for all": (x) => x.slice(0, 0, 1).expand([5]).mul(2),
+    "a matrix of four elements": (x) =>
+      x
+        .slice(0, 0, 4)
+        .reshape([2, 2])
+        .matmul(x.slice(0, 0, 4).reshape([2, 2])),
+    "a sum of the second half": (x) => x.slice(0, 3, 6).sum(),
+  };
+  it.each(["whole", "head", "none"] as const)("copy all of a value that other nodes read in part: %s", (regions) => {
+    for (const [name, part] of Object.entries(parts))
+      for (const isCopiedFirst of [true, false]) {
+        const state = dx.zeros([6], { device });
+        const body = (x: dx.Tensor): dx.Tensor => {
+          if (isCopiedFirst) state.copy_(x);
+          const result = part(x);
+          if (!isCopiedFirst) state.copy_(x);
+          return result;
+        };
+        const f = dx.compile(body, { regions, lists: 2 });
+        for (let call = 0; call < 3; call++) {
+          const values = [1, 2, 3, 4, 5, 6].map((v) => v + call);
+          const x = dx.tensor(values, { device });
+          expect(numbers(f(x)), name).toEqual(numbers(part(x)));
+          expect(numbers(state), name).toEqual(values);
+        }
+        f.dispose();
+        state.dispose();
+      }
+  });
 });
