@@ -1,10 +1,12 @@
 /** Complex numbers of real ones, and back. */
 import { ComplexTensor } from "../complex-tensor.ts";
+import { tie } from "../autograd/tie.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import { mul } from "../ops/binary.ts";
 import { stack } from "../ops/join.ts";
 import { alias, broadcastTo, select } from "../ops/movement.ts";
+import { clone } from "../ops/state.ts";
 import { cos, neg, sin } from "../ops/unary.ts";
 import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
@@ -17,12 +19,16 @@ function demandParts(operation: string, names: readonly [string, string], a: Ten
   demandSameDevice(operation, [a, b]);
 }
 
-/** real + i imag: views of both, broadcast against each other. Both float32, or both float16. Reference: torch.complex. */
+/**
+ * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
+ * the arguments does. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
+ */
 export function complex(real: Tensor, imag: Tensor): ComplexTensor {
   demandParts("complex", ["real", "imag"], real, imag);
   const shape = broadcastShapes("complex", real.shape, imag.shape);
-  const seen = (t: Tensor): Tensor => alias(broadcastTo(t, shape));
-  return new ComplexTensor(seen(real), seen(imag));
+  const [re, im] = [clone(broadcastTo(real, shape)), clone(broadcastTo(imag, shape))];
+  if (re.requiresGrad === im.requiresGrad) return new ComplexTensor(re, im);
+  return re.requiresGrad ? new ComplexTensor(re, tie(im, re, "linear")) : new ComplexTensor(tie(re, im, "linear"), im);
 }
 
 /** length (cos angle + i sin angle). Both float32, or both float16. Reference: torch.polar. */

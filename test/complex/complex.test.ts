@@ -197,6 +197,54 @@ eachDevice("complex tensors", (device) => {
     });
   });
 
+  test("made of tensors are a copy of them", async () => {
+    await clean(
+      device,
+      () => {
+        for (const run of [(f: () => dx.Tensor[]) => f(), (f: () => dx.Tensor[]) => dx.compile(f)()]) {
+          const [a, b] = [dx.tensor([1, 2]), dx.tensor([3, 4])];
+          const read = run(() => {
+            const [own, packed, expanded] = [dx.complex(a, a), dx.complex(a, b), dx.complex(a, dx.tensor([7]))];
+            a.mul_(-1);
+            b.zero_();
+            return [own.real, own.imag, packed.imag, expanded.real, expanded.imag];
+          });
+          expect(read.map((t) => t.toArraySync())).toEqual([
+            [1, 2],
+            [1, 2],
+            [3, 4],
+            [1, 2],
+            [7, 7],
+          ]);
+          expect(a.toArraySync()).toEqual([-1, -2]);
+        }
+      },
+      { collect: true },
+    );
+  });
+
+  test("require a gradient in both parts where one argument does", async () => {
+    await clean(
+      device,
+      () => {
+        for (const which of [0, 1]) {
+          const parts = [dx.tensor([1, 2]), dx.tensor([3, 4])];
+          parts[which]!.requiresGrad_();
+          const z = dx.complex(parts[0]!, parts[1]!).mul(0.5);
+          // What does not depend on the leaf has zeros for its gradient, of the second order too.
+          const other = which === 0 ? z.imag : z.real;
+          const [first] = dx.grad(other.square().sum(), [parts[which]!], { createGraph: true });
+          expect(first!.toArraySync()).toEqual([0, 0]);
+          first!.square().sum().backward();
+          expect(parts[which]!.grad!.toArraySync()).toEqual([0, 0]);
+          const own = which === 0 ? dx.complex(parts[0]!, parts[1]!).real : dx.complex(parts[0]!, parts[1]!).imag;
+          expect(dx.grad(own.square().sum(), [parts[which]!])[0]!.toArraySync()).toEqual(which === 0 ? [2, 4] : [6, 8]);
+        }
+      },
+      { collect: true },
+    );
+  });
+
   test("parts, pairs and shapes", async () => {
     await clean(device, () => {
       const z = made(Z).reshape(2, 4);

@@ -62,7 +62,11 @@ eachMode("pow", (device, mode) => {
           // Denormals of float16, a unit of whose last place is 2^-24.
           expectClose(low, [256 ** -2, 300 ** -2], { rtol: 5e-3, atol: 2 ** -24 });
           // Microsoft's CAST gives the largest number for what lies beyond.
-          if (!isMicrosoft(device)) expectClose(mode.run((t) => dx.pow(t, -2), dx.tensor([1e-3], { dtype: "float16" })), [Infinity]);
+          if (!isMicrosoft(device))
+            expectClose(
+              mode.run((t) => dx.pow(t, -2), dx.tensor([1e-3], { dtype: "float16" })),
+              [Infinity],
+            );
           const half = mode.run((t) => dx.pow(t, exponent), dx.tensor([-2, 3], { dtype: "bfloat16" }));
           expectClose(half, values.slice(-2), { rtol: 1e-2, atol: 0 });
         }
