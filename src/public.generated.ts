@@ -49,7 +49,10 @@ export const grad = function ($0: never, $1: never, $2: never = undefined as nev
 export const gradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind146.is($0) && kinds.kind353.is($1) && ($2 === undefined || kinds.kind357.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gradcheck", "fn:156 inputs:184 options:186", arguments); return from3.gradcheck($0, $1, $2); } as unknown as typeof from3.gradcheck;
 /** gradcheck of the gradient of fn. gradients: one for each part of a complex result. Reference: torch.autograd.gradgradcheck. */
 export const gradgradcheck = function ($0: never, $1: never, $2: never = undefined as never) { if (!(kinds.kind146.is($0) && kinds.kind353.is($1) && ($2 === undefined || kinds.kind359.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("gradgradcheck", "fn:156 inputs:184 options:187", arguments); return from3.gradgradcheck($0, $1, $2); } as unknown as typeof from3.gradgradcheck;
-/** real + i imag: views of both, broadcast against each other. Both float32, or both float16. Reference: torch.complex. */
+/**
+ * real + i imag: a copy of both, broadcast against each other. Both float32, or both float16. Both parts require a gradient where one of
+ * the arguments does. Reference: torch.complex. DirectML: ELEMENT_WISE_IDENTITY.
+ */
 export const complex = function ($0: never, $1: never) { if (!(isTensor($0) && isTensor($1) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("complex", "real:0 imag:0", arguments); try { return from4.complex($0, $1); } catch (error) { throw under("complex", error); } } as unknown as typeof from4.complex;
 /** The imaginary parts. Throws DTypeError for a real tensor. Reference: torch.imag. */
 export const imag = function ($0: never) { if (!(kinds.kind340.is($0) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("imag", "x:178", arguments); try { return from4.imag($0); } catch (error) { throw under("imag", error); } } as unknown as typeof from4.imag;
