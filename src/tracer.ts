@@ -12,6 +12,9 @@ export interface Flow {
   readonly creates: boolean;
 }
 
+/** Where a gradient leaves the traced tape: for a node outside, or for a leaf whose hooks wait for what comes from outside. */
+export type FlowEnd = { readonly node: TapeNode; readonly output: number; readonly grad: Tensor } | { readonly leaf: Tensor; readonly grad: Tensor };
+
 export interface Tracer {
   /** An operation: returns its results as traced tensors, on the tape if `records`. */
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[];
@@ -39,11 +42,12 @@ export interface Tracer {
   custom(node: TapeNode, inputs: readonly Tensor[]): TapeNode;
   /** The walk of backward() passes a node, whose saved tensors it then frees or not. */
   visit(node: TapeNode, frees: boolean): void;
-  /** A gradient leaves the traced tape for a node outside: it flows on after the call. */
-  flowOut(node: TapeNode, output: number, grad: Tensor, flow: Flow): void;
-  /** Whether the gradient of an argument that has a history is to be kept in the argument's `grad`; `keepFlowing` does that. */
-  keeps(node: TapeNode, output: number): boolean;
-  keepFlowing(node: TapeNode, grad: Tensor, keep: (t: Tensor, grad: Tensor) => void): void;
+  /** Gradients of one pass leave the traced tape: they flow on after the call. keep: gives an argument its gradient where retainGrad() asked for it. */
+  flowOut(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void;
+  /** Whether what flows on from these ends comes to a leaf too. */
+  isReached(leaf: Tensor, ends: readonly FlowEnd[]): boolean;
+  /** grad() looks for the gradients of these inputs. */
+  searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void;
   /** Code asks for a tensor's gradient, or takes it away: an error where some of it has not come yet. */
   readGradient(t: Tensor): void;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */

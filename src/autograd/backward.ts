@@ -6,7 +6,7 @@ import { keep } from "../scope.ts";
 import { sameShape, showShape } from "../shape.ts";
 import { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
-import { tracer, type Flow } from "../tracer.ts";
+import { tracer, type Flow, type FlowEnd } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { PartialSum } from "./partial-sum.ts";
@@ -80,6 +80,8 @@ export interface Bounds {
   skips?(node: TapeNode, output: number): boolean;
   /** Whether the gradient of an output is kept where retainGrad() asked for it. Default: it is. */
   keeps?(node: TapeNode, output: number): boolean;
+  /** All nodes have been visited. Hooks of leaves have not run yet. */
+  drained?(walk: Walk): void;
 }
 
 /** @internal One pass from the results towards the leaves. */
@@ -123,6 +125,11 @@ export class Walk {
     this.#deliver(node, output, gradient);
   }
 
+  /** Begins with a gradient of a leaf too. */
+  fromLeaf(leaf: Tensor, gradient: Tensor): void {
+    this.#reach(leaf, gradient);
+  }
+
   /** Goes on until nothing waits. The leaves' hooks are left to finish(). */
   drain(retain: boolean): void {
     while (!this.#queue.isEmpty) this.#visit(this.#queue.pop(), retain);
@@ -137,6 +144,7 @@ export class Walk {
 
   finish(retain: boolean): void {
     this.drain(retain);
+    this.#bounds?.drained?.(this);
     for (const [leaf, grad] of this.leaves) this.leaves.set(leaf, this.#hooked(leaf.hooks, grad));
   }
 
@@ -330,7 +338,6 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
     const walk = new Walk(null, bounds);
     walk.run(roots, seeds("backward", roots, options), retains(options));
     store(walk, options.createGraph === true);
-    bounds?.end();
   };
   inRegion(backward, roots, options, [], () => {
     if (options.createGraph) enableGrad(run);
@@ -339,40 +346,69 @@ export function backward(root: Tensor | readonly Tensor[], options: BackwardOpti
 }
 
 /** Inside a function that is being compiled: what reaches a node outside flows on when the program has run. */
-function flowsOut(options: BackwardOptions): (Bounds & { end(): void }) | null {
+function flowsOut(options: BackwardOptions): Bounds | null {
   const t = tracer();
   if (t === null) return null;
   const flow = { retains: retains(options), creates: options.createGraph === true };
-  const sums = new Map<TapeNode, Tensor>();
+  const sums = new Map<TapeNode, Map<number, Tensor>>();
   return {
     takes: (node, output, grad) => {
       if (node.isTraced) return false;
-      t.visit(node, false);
-      t.flowOut(node, output, grad, flow);
-      if (t.keeps(node, output)) sums.set(node, sums.has(node) ? arithmetic.add(sums.get(node)!, grad) : grad);
+      let own = sums.get(node);
+      if (own === undefined) sums.set(node, (own = new Map<number, Tensor>()));
+      const before = own.get(output);
+      own.set(output, before === undefined ? grad : arithmetic.add(before, grad));
       return true;
     },
     ends: (node) => !node.isTraced,
-    end: () => {
-      for (const [node, sum] of sums) t.keepFlowing(node, sum, retainGradient);
+    drained: (walk) => {
+      if (sums.size === 0) return;
+      const ends: FlowEnd[] = [];
+      for (const [node, own] of sums)
+        for (const [output, sum] of own) {
+          t.visit(node, false);
+          // Memory of its own: a leaf that has the same gradient may be changed in place before the flow goes on.
+          ends.push({ node, output, grad: walk.owned(sum) });
+        }
+      // Hooks of a leaf see all of its gradient.
+      for (const [leaf, sum] of walk.leaves)
+        if (leaf.hooks !== null && leaf.hooks.length > 0 && t.isReached(leaf, ends)) {
+          ends.push({ leaf, grad: walk.owned(sum) });
+          walk.leaves.delete(leaf);
+        }
+      t.flowOut(ends, flow, retainGradient);
     },
   };
 }
 
-/** @internal Goes on where the gradient of a compiled function's argument leaves it. isKept: the argument has it in its `grad`. */
-export function continueBackward(node: TapeNode, output: number, gradient: Tensor, { retains, creates }: Flow, isKept: boolean): void {
+/** @internal Goes on where gradients leave a compiled function. isKept: the argument at this place has it in its `grad`. */
+export function continueBackward(ends: readonly (FlowEnd & { readonly isKept: boolean })[], { retains, creates }: Flow): void {
   const run = (): void => {
-    const walk = new Walk(null, {
-      takes: () => false,
-      ends: () => false,
-      keeps: (at, place) => !(isKept && at === node && place === output),
-    });
-    walk.from(node, output, gradient);
+    const isKept = (node: TapeNode, output: number): boolean =>
+      ends.some((e) => e.isKept && "node" in e && e.node === node && e.output === output);
+    const walk = new Walk(null, { takes: () => false, ends: () => false, keeps: (node, output) => !isKept(node, output) });
+    for (const e of ends)
+      if ("leaf" in e) walk.fromLeaf(e.leaf, e.grad);
+      else walk.from(e.node, e.output, e.grad);
     walk.finish(retains);
     store(walk, creates);
   };
   if (creates) enableGrad(run);
   else noGrad(run);
+}
+
+/**
+ * @internal The nodes that a pass from these goes through. Throws what the pass would: that something saved has been freed or changed.
+ * isChanged: of what else than by its version is known to be changed.
+ */
+export function demandPassable(from: Iterable<TapeNode>, isChanged: (storage: Storage) => boolean): Set<TapeNode> {
+  const seen = new Set(from);
+  for (const node of seen) {
+    node.demandPassable(isChanged);
+    // A rule of the user's may give no gradients.
+    if (!node.isForeign) for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
+  }
+  return seen;
 }
 
 /** Under a tracer a walk is a region of its own: what it depends on is said to it. */
@@ -442,6 +478,7 @@ export function grad(
     });
   };
   const allowsUnused = options.allowUnused === true;
+  tracer()?.searches(roots, inputs);
   const whole = (): (Tensor | null)[] => {
     if (options.createGraph) enableGrad(run);
     else noGrad(run);

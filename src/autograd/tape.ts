@@ -84,9 +84,10 @@ class Saved {
     return this.#storage === other.#storage && this.#desc === other.#desc && this.#offset === other.#offset;
   }
 
-  demandUnchanged(by: TapeNode): void {
-    if (this.#storage.version === this.#version || !this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#desc.extent))
-      return;
+  demandUnchanged(by: TapeNode, isChanged?: (storage: Storage) => boolean): void {
+    const { version } = this.#storage;
+    const isWritten = version !== this.#version && this.#storage.isChanged(this.#version, this.#offset, this.#offset + this.#desc.extent);
+    if (!isWritten && isChanged?.(this.#storage) !== true) return;
     throw new AutogradError({
       operation: "backward",
       argument: this.#tensor.describe(),
@@ -284,14 +285,8 @@ export class TapeNode {
             return "node" in edge && isWatched(edge.node, edge.output);
           });
     const parts = this.#saved === null ? null : (many?.parts(dys, stops) ?? null);
-    const isFreed = this.#isFreed || this.#passes?.some((p) => p.isOver) === true;
-    if (this.#saved === null || isFreed || (parts !== null && [...parts.walked].some((p) => many!.freed.has(p))))
-      throw new AutogradError({
-        operation: "backward",
-        received: `a second pass through ${this.name}, whose saved tensors have been freed`,
-        hint: "Pass retainGraph: true to the first backward().",
-      });
-    const needed = parts === null ? this.#saved : this.#saved.map((s, i) => (parts.saved.has(i) ? s : null));
+    if (this.#hasLetGo || (parts !== null && [...parts.walked].some((p) => many!.freed.has(p)))) this.refusePass();
+    const needed = parts === null ? this.#saved! : this.#saved!.map((s, i) => (parts.saved.has(i) ? s : null));
     for (const s of needed) s?.demandUnchanged(this);
     const given = this.#run(
       dys,
@@ -306,6 +301,25 @@ export class TapeNode {
       const grad = given[i] ?? null;
       return edge === null || grad === null ? null : fitted(this.name, `gradient ${i}`, grad, this.inputs[i]!);
     });
+  }
+
+  get #hasLetGo(): boolean {
+    return this.#saved === null || this.#isFreed || this.#passes?.some((p) => p.isOver) === true;
+  }
+
+  /** @internal */
+  refusePass(): never {
+    throw new AutogradError({
+      operation: "backward",
+      received: `a second pass through ${this.name}, whose saved tensors have been freed`,
+      hint: "Pass retainGraph: true to the first backward().",
+    });
+  }
+
+  /** @internal Throws where a pass would. What it needs of a compiled function's node is known by its gradients only: that is left to the pass. */
+  demandPassable(isChanged: (storage: Storage) => boolean): void {
+    if (this.#hasLetGo) this.refusePass();
+    if (this.#many === null) for (const s of this.#saved!) s?.demandUnchanged(this, isChanged);
   }
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */

@@ -65,6 +65,9 @@ export function commit(
     return t;
   };
 
+  /** Where the history of an argument ends as it was before the call. */
+  const before = (argument: number): Place => ({ node: given[argument]!.ownNode!, output: given[argument]!.outputIndex });
+
   const { behaviour, hooks, retained } = ending.left;
   const history =
     ending.backwards.length === 0
@@ -84,7 +87,7 @@ export function commit(
           end: (b) => {
             if ("leaf" in b) return real(b.leaf);
             const argument = ghosts.boundary(b.node);
-            return argument >= 0 ? given[argument]! : b;
+            return argument >= 0 ? before(argument) : b;
           },
         });
   const placeOf = (traced: Place): Place | null => history?.placeOf(traced.node, traced.output) ?? null;
@@ -103,6 +106,13 @@ export function commit(
         throw lack;
       });
   };
+
+  const flowing = ending.continuations.map((c) => {
+    if ("leaf" in c) return { leaf: real(c.leaf), grad: real(c.grad), isKept: false, flow: c.flow };
+    const argument = ghosts.boundary(c.node);
+    const from = argument < 0 ? { node: c.node, output: c.output } : before(argument);
+    return { ...from, grad: real(c.grad), isKept: c.isKept, flow: c.flow };
+  });
 
   for (const { tensor, grad, drops, node: next, outputIndex } of ending.effects) {
     const target = ending.outside.has(tensor) ? tensor : real(tensor);
@@ -123,13 +133,12 @@ export function commit(
     }
   }
   const returned = mapTensors(result, real);
-  const flowing = ending.continuations.map((c) => ({ ...c, grad: real(c.grad) }));
   for (const [ghost, t] of made) attach(ghost, t);
-  for (const { node: outer, output, grad, flow, isKept } of flowing) {
-    const argument = ghosts.boundary(outer);
-    const from = argument < 0 ? { node: outer, output } : { node: given[argument]!.node!, output: given[argument]!.outputIndex };
-    continueBackward(from.node, from.output, grad, flow, isKept);
-  }
+  for (const flow of new Set(flowing.map((f) => f.flow)))
+    continueBackward(
+      flowing.filter((f) => f.flow === flow),
+      flow,
+    );
   for (const s of storages)
     if (s.refs === 0 && s.handle !== 0) {
       s.retain();

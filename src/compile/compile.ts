@@ -3,7 +3,7 @@ import { defaultDevice, type Device } from "../device.ts";
 import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
-import { noteFallback } from "../runtime/fallback.ts";
+import { noteEager } from "../runtime/fallback.ts";
 import { demandReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Storage } from "../storage.ts";
@@ -177,9 +177,13 @@ class CompiledFunction {
         return this.#endingOf(root, run, result);
       });
       ending.leave();
+      if (!run.flows.isPassable) run.abandon("it changes what gradients that flow on from it need");
+      if (run.abandoned !== null) throw run.abandoned;
     } catch (error) {
       run.outside.undo(true);
-      throw error;
+      if (run.abandoned === null) throw error;
+      root.eager = run.abandoned.message;
+      return this.#eagerly(args, given, root.eager);
     }
     run.outside.undo();
     if (this.#fitting !== null) {
@@ -225,7 +229,7 @@ class CompiledFunction {
   }
 
   #eagerly(args: readonly unknown[], given: Given, reason: string): unknown {
-    noteFallback(this.#name, given.tensors, nativeDevice(given.tensors[0]?.device ?? defaultDevice(), this.#name), reason);
+    noteEager(this.#name, given.tensors, nativeDevice(given.tensors[0]?.device ?? defaultDevice(), this.#name), reason);
     return this.#fn(...(args as never[]));
   }
 

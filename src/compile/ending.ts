@@ -60,6 +60,9 @@ export interface ProgramOptions {
   readonly regions: Regions | undefined;
 }
 
+const isSameEnd = (a: Continuation, b: Continuation): boolean =>
+  a.grad === b.grad && a.isKept === b.isKept && ("leaf" in a ? "leaf" in b && a.leaf === b.leaf : "node" in b && a.node === b.node && a.output === b.output);
+
 /** Where a tensor is on the tape. A view whose base has moved on may have no place: it says so when it is asked for its gradient. */
 function historyOf(t: Tensor, lacks?: Map<Tensor, unknown>): TapeNode | null {
   try {
@@ -225,7 +228,7 @@ export class Ending {
         );
       }) &&
       continuations.length === this.continuations.length &&
-      continuations.every((c, i) => c.grad === this.continuations[i]!.grad && c.node === this.continuations[i]!.node) &&
+      continuations.every((c, i) => isSameEnd(c, this.continuations[i]!)) &&
       this.backwards.every((b) => b.isEnough)
     );
   }

@@ -1,20 +1,19 @@
 /** Gradients that flow on from a run into what lies before the function: histories outside, or those of arguments. */
+import { demandPassable } from "../autograd/backward.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { TraceError } from "../errors.ts";
 import { callerPlace } from "../place.ts";
+import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
-import type { Flow } from "../tracer.ts";
+import type { Flow, FlowEnd } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 
-/** A gradient that flows on into what lies before the function: a node outside, or an argument's history. */
-export interface Continuation {
-  readonly node: TapeNode;
-  readonly output: number;
-  readonly grad: Tensor;
+/** A gradient that flows on after the call. Those of one pass have the same flow, and go on together. */
+export type Continuation = FlowEnd & {
   readonly flow: Flow;
   /** The argument has it in its `grad` already. */
-  isKept: boolean;
-}
+  readonly isKept: boolean;
+};
 
 /** Whether a pass from a node outside reaches a tensor. */
 function leadsTo(from: TapeNode, t: Tensor): boolean {
@@ -31,8 +30,25 @@ function leadsTo(from: TapeNode, t: Tensor): boolean {
   return false;
 }
 
+/** Nodes outside by which the tape of a run begins, as seen from one of its nodes: its edges stay as they are. */
+const entries = new WeakMap<TapeNode, readonly TapeNode[]>();
+
+function entriesOf(root: TapeNode): readonly TapeNode[] {
+  if (!root.isTraced) return [root];
+  let found = entries.get(root);
+  if (found === undefined) {
+    const seen = new Set([root]);
+    for (const node of seen)
+      if (node.isTraced) for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
+    entries.set(root, (found = [...seen].filter((node) => !node.isTraced)));
+  }
+  return found;
+}
+
 export class Flows {
   readonly continuations: Continuation[] = [];
+  /** Nodes outside that a flow of this call will free. */
+  readonly #freed = new Set<TapeNode>();
   readonly #name: string;
   readonly #ghosts: Ghosts;
   readonly #tensors: readonly Tensor[];
@@ -44,12 +60,80 @@ export class Flows {
     this.#tensors = tensors;
   }
 
-  out(node: TapeNode, output: number, grad: Tensor, flow: Flow): void {
-    this.continuations.push({ node, output, grad, flow, isKept: false });
+  /** The node outside that a boundary of the traced tape stands for. */
+  outer(node: TapeNode): TapeNode {
+    const argument = this.#ghosts.boundary(node);
+    return argument < 0 ? node : this.#tensors[argument]!.ownNode!;
+  }
+
+  out(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void {
+    const next = ends.map((e) => ({ ...e, flow, isKept: "node" in e && this.#keeps(e.node, e.output) }));
+    this.add(next);
+    for (const e of next) if ("node" in e && e.isKept) keep(this.#ghosts.tensors[this.#ghosts.boundary(e.node)]!, e.grad);
+  }
+
+  /** What one or several passes hand on. Throws what a pass would throw on the way. */
+  add(next: readonly Continuation[]): void {
+    for (const flow of new Set(next.map((c) => c.flow))) {
+      const passed = demandPassable(this.#starts(next.filter((c) => c.flow === flow)), (s) => this.#isWritten(s));
+      for (const node of passed) {
+        // Which parts of a compiled function's node a pass frees is known when it passes.
+        if (!node.isFreeable || node.hasParts) continue;
+        if (this.#freed.has(node)) node.refusePass();
+        if (!flow.retains) this.#freed.add(node);
+      }
+    }
+    this.continuations.push(...next);
+  }
+
+  /** Whether what flows on still finds what it needs at the end of the call. */
+  get isPassable(): boolean {
+    try {
+      demandPassable(this.#starts(this.continuations), (s) => this.#isWritten(s));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #starts(continuations: readonly Continuation[]): Set<TapeNode> {
+    return new Set(continuations.flatMap((c) => ("node" in c ? [this.outer(c.node)] : [])));
+  }
+
+  /** Of an argument the run counts writes on what stands for it. */
+  #isWritten(storage: Storage): boolean {
+    return this.#tensors.some((t, i) => t.storage === storage && (this.#ghosts.tensors[i]?.storage.version ?? 0) > 0);
+  }
+
+  isReached(leaf: Tensor, ends: readonly FlowEnd[]): boolean {
+    const at = this.#ghosts.tensors.indexOf(leaf);
+    const real = at < 0 ? leaf : this.#tensors[at]!;
+    return ends.some((e) => "node" in e && leadsTo(this.outer(e.node), real));
+  }
+
+  /** Whether the way from results to inputs leads through a history that was made outside. */
+  leadOutside(roots: readonly Tensor[], inputs: readonly Tensor[]): boolean {
+    const from = new Set<TapeNode>();
+    for (const { node } of roots) if (node !== null) for (const entry of entriesOf(node)) from.add(this.outer(entry));
+    if (from.size === 0) return false;
+    const leaves = new Set<Tensor>();
+    const nodes = new Set<TapeNode>();
+    for (const t of inputs) {
+      const { node } = t;
+      if (node !== null) nodes.add(this.outer(node));
+      else leaves.add(this.#tensors[this.#ghosts.tensors.indexOf(t)] ?? t);
+    }
+    for (const node of from)
+      for (const edge of node.edges) {
+        if (edge === null) continue;
+        if ("leaf" in edge ? leaves.has(edge.leaf) : nodes.has(edge.node)) return true;
+        if ("node" in edge) from.add(edge.node);
+      }
+    return false;
   }
 
   /** Whether the gradient of an argument that has a history is to be kept in its `grad`. */
-  keeps(node: TapeNode, output: number): boolean {
+  #keeps(node: TapeNode, output: number): boolean {
     const index = this.#ghosts.boundary(node);
     if (index < 0 || node.retained?.has(output) !== true) return false;
     // Hooks of what lies outside run after the call.
@@ -57,21 +141,15 @@ export class Flows {
     return (node.hooks?.get(output) ?? ownNode?.hooks?.get(outputIndex) ?? []).length === 0;
   }
 
-  keep(node: TapeNode, grad: Tensor, keep: (t: Tensor, grad: Tensor) => void): void {
-    const flowing = this.continuations.filter((c) => c.node === node);
-    for (const c of flowing) c.isKept = true;
-    keep(this.#ghosts.tensors[this.#ghosts.boundary(node)]!, grad);
-  }
-
   /** Refuses the gradient of a tensor some of which has not come yet. */
   read(t: Tensor): void {
     if (this.continuations.length === 0) return;
     const at = this.#ghosts.tensors.indexOf(t);
     const real = at < 0 ? t : this.#tensors[at]!;
-    const isLate = this.continuations.some(({ node, isKept }) => {
-      const argument = this.#ghosts.boundary(node);
-      const from = argument < 0 ? node : this.#tensors[argument]!.ownNode!;
-      return (argument === at && at >= 0 && !isKept && node.retained !== null) || leadsTo(from, real);
+    const isLate = this.continuations.some((c) => {
+      if ("leaf" in c) return c.leaf === t;
+      const isOwn = this.#ghosts.boundary(c.node) === at && at >= 0;
+      return (isOwn && !c.isKept && c.node.retained !== null) || leadsTo(this.outer(c.node), real);
     });
     if (!isLate) return;
     throw new TraceError({

@@ -253,6 +253,8 @@ export class Lowering {
 
   #assign(given: Operand, value: Operand): void {
     if (given.desc.size === 0) return;
+    // A write of what is there counts, and changes nothing.
+    if (given.storage === value.storage && given.desc === value.desc && given.offset === value.offset) return;
     const target = { storage: given.storage, desc: alone(given.desc, given.desc), offset: given.offset };
     const cell = this.#cell(target.storage, target.desc.dtype);
     const source = this.#expr({ ...value, desc: alone(given.desc, value.desc) });

@@ -13,7 +13,7 @@ import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import type { Flow, Tracer } from "../tracer.ts";
+import type { Flow, FlowEnd, Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
@@ -51,6 +51,9 @@ export class Restart extends Error {
   }
 }
 
+/** Thrown when a run comes to what no program can do: the call is made eagerly. */
+export class Abandoned extends Error {}
+
 /** What all runs of one function share. */
 export interface Recorded {
   readonly name: string;
@@ -74,6 +77,8 @@ export class Run implements Tracer {
   at: Step;
   /** Why the run left the log; null while it follows it. */
   reason: string | null = null;
+  /** Why the call is made eagerly: whatever becomes of the error in the function's own code. */
+  abandoned: Abandoned | null = null;
   #values: Map<Event, Number | Uint8Array> | null = null;
   #varied: Set<Scalar> | null = null;
   readonly flows: Flows;
@@ -279,7 +284,6 @@ export class Run implements Tracer {
   }
 
   assign(target: Tensor, source: Tensor): void {
-    if (source.storage === target.storage && source.desc === target.desc && source.offset === target.offset) return;
     this.#touchTarget(target);
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
@@ -300,6 +304,7 @@ export class Run implements Tracer {
   rewrite(target: Tensor, value: Tensor, nodes: readonly TapeNode[], run: () => void): void {
     this.#touchTarget(target);
     if (target.viewOf !== null) this.#touchTarget(target.viewOf.base);
+    this.#demandOwnHistory(target);
     if (this.#inner !== null) {
       run();
       return;
@@ -341,6 +346,12 @@ export class Run implements Tracer {
     if (index !== undefined || target.storage.trace === null) this.outside.touch(target);
   }
 
+  /** An argument that is a view gives what it is a view of another history: it is written as it is. */
+  #demandOwnHistory(target: Tensor): void {
+    const given = this.#tensors[this.#ghosts.indices.get(target.storage) ?? -1];
+    if (given !== undefined && given.viewOf !== null) throw new Restart(given.storage, "an argument that is a view, and gets another history");
+  }
+
   read(operation: string, tensor: Tensor): never {
     throw new TraceError({
       operation,
@@ -377,16 +388,22 @@ export class Run implements Tracer {
     if (frees) this.#freed?.push(node);
   }
 
-  flowOut(node: TapeNode, output: number, grad: Tensor, flow: Flow): void {
-    this.flows.out(node, output, grad, flow);
+  flowOut(ends: readonly FlowEnd[], flow: Flow, keep: (t: Tensor, grad: Tensor) => void): void {
+    this.flows.out(ends, flow, keep);
   }
 
-  keeps(node: TapeNode, output: number): boolean {
-    return this.flows.keeps(node, output);
+  isReached(leaf: Tensor, ends: readonly FlowEnd[]): boolean {
+    return this.flows.isReached(leaf, ends);
   }
 
-  keepFlowing(node: TapeNode, grad: Tensor, keep: (t: Tensor, grad: Tensor) => void): void {
-    this.flows.keep(node, grad, keep);
+  searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void {
+    if (!this.flows.leadOutside(roots, inputs)) return;
+    this.abandon(`grad() leads through a history that was made outside ${callerPlace() ?? ""}`.trim());
+  }
+
+  /** Ends the run: the call is made eagerly. */
+  abandon(reason: string): never {
+    throw (this.abandoned = new Abandoned(reason));
   }
 
   readGradient(t: Tensor): void {
@@ -515,7 +532,7 @@ export class Run implements Tracer {
       this.#noteGradient(leaf);
       leaf.grad = after;
     }
-    this.flows.continuations.push(...region.continuations);
+    this.flows.add(region.continuations);
     finish(region.pass);
   }
 

@@ -43,6 +43,15 @@ export function setStrict(mode: boolean | null): void {
 
 /** @internal Counts a fallback and warns of the first of its kind; throws in strict mode. */
 export function noteFallback(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
+  note(operation, inputs, native, reason, `falls back: ${native.device} (${native.adapter.name}) lacks something.`);
+}
+
+/** @internal The same for a call of a compiled function that runs eagerly. */
+export function noteEager(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string): void {
+  note(operation, inputs, native, reason, "runs eagerly:");
+}
+
+function note(operation: string, inputs: readonly Tensor[], native: NativeDevice, reason: string, what: string): void {
   const described = inputs.map((t) => t.describe()).join(", ");
   if (isStrict())
     throw new UnsupportedError({
@@ -53,10 +62,7 @@ export function noteFallback(operation: string, inputs: readonly Tensor[], nativ
       hint: "Strict mode forbids running it elsewhere.",
     });
   const before = count("fallback", operation, described, native, reason);
-  if (before === undefined)
-    process.emitWarning(`${operation}(${described}) falls back: ${native.device} (${native.adapter.name}) lacks something. ${reason}`, {
-      type: "FallbackWarning",
-    });
+  if (before === undefined) process.emitWarning(`${operation}(${described}) ${what} ${reason}`, { type: "FallbackWarning" });
 }
 
 /** @internal What makes a function with a `host` operation run eagerly instead of compiled. where: the line that asked for it. */
