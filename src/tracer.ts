@@ -13,7 +13,8 @@ export interface Flow {
 }
 
 /** Where a gradient leaves the traced tape: for a node outside, or for a leaf whose hooks wait for what comes from outside. */
-export type FlowEnd = { readonly node: TapeNode; readonly output: number; readonly grad: Tensor } | { readonly leaf: Tensor; readonly grad: Tensor };
+export type FlowEnd =
+  { readonly node: TapeNode; readonly output: number; readonly grad: Tensor } | { readonly leaf: Tensor; readonly grad: Tensor };
 
 export interface Tracer {
   /** An operation: returns its results as traced tensors, on the tape if `records`. */
@@ -50,6 +51,8 @@ export interface Tracer {
   searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void;
   /** Code asks for a tensor's gradient, or takes it away: an error where some of it has not come yet. */
   readGradient(t: Tensor): void;
+  /** Something outside has been changed (hooks, whether a leaf requires a gradient): undo takes it back where the run comes to nothing. */
+  lost(undo: () => void): void;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
   runsCode(): void;
   /**

@@ -324,8 +324,9 @@ export class TapeNode {
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */
   free(): void {
-    if (!this.isFreeable) return;
     const many = this.#many;
+    // Parts that save nothing of the forward pass but numbers are freed all the same.
+    if (!this.isFreeable && (many === null || many.walked.size === 0)) return;
     for (const p of many?.walked ?? []) many!.freed.add(p);
     if (many !== null && many.passed.size < this.outputs.length) return;
     this.#isFreed = true;

@@ -100,7 +100,7 @@ export class Given {
       gradients.push(grad === null ? -1 : this.#add(grad));
     }
     for (let i = own; i < tensors.length; i++) gradients.push(-1);
-    for (const t of tensors) direct.push(isDirect(t));
+    for (const t of tensors) direct.push(isShown(t) || isDirect(t));
     this.key = like !== null && this.#isLike(like, args) ? like.key : this.#makeKey(args, numbers);
   }
 
@@ -123,8 +123,10 @@ export class Given {
 
   /** What autograd knows of a tensor, and how it gets into the function. */
   #kindOf(t: Tensor, i: number): string {
-    const history = t.node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : "";
-    const way = this.direct[i]! ? `${history}d` : history;
+    const isDirect = this.direct[i]!;
+    const node = isDirect ? t.ownNode : t.node;
+    const history = node !== null ? (isRetained(t) ? "r" : "n") : t.leafRequiresGrad ? "l" : "";
+    const way = isDirect ? `${history}d` : history;
     return this.gradients[i]! < 0 ? way : `${way}g${this.gradients[i]}`;
   }
 
@@ -154,6 +156,10 @@ export interface Likeness {
   readonly descs: readonly Desc[];
   readonly kinds: readonly string[];
 }
+
+/** A view without a history of its own of a tensor that has one: what may be done with it depends on what it is a view of. */
+const isShown = ({ viewOf, ownNode }: Tensor): boolean =>
+  viewOf !== null && viewOf.origin !== "recorded" && (ownNode !== null || viewOf.base.requiresGrad);
 
 /** Whether the gradient of a tensor with a history is kept in its `grad`. */
 const isRetained = (t: Tensor): boolean => t.ownNode?.retained?.get(t.outputIndex) === t;
@@ -189,6 +195,9 @@ export class Ghosts {
       ghost.revive();
       const boundary = this.#boundaries[i]!;
       boundary?.renew();
+      // What registers another one meets those that are there.
+      const hooks = boundary === null ? undefined : t.ownNode?.hooks?.get(t.outputIndex);
+      if (hooks !== undefined && hooks.length > 0) boundary!.hooks = new Map([[0, hooks]]);
       if (boundary !== null && isRetained(t)) boundary.retained = new Map([[0, ghost]]);
       ghost.leafRequiresGrad = t.leafRequiresGrad;
       ghost.node = boundary;
@@ -210,14 +219,15 @@ export class Ghosts {
       const t = given[i]!;
       if (ghost === null) continue;
       const boundary = this.#boundaries[i]!;
-      const { node } = t;
+      // Its history as it was before the call: what the function changed comes after this.
+      const node = t.ownNode;
       if (boundary !== null && node !== null) {
         const hooks = boundary.hooks?.get(0) ?? [];
         if (hooks.length > 0) {
           const own = (node.hooks ??= new Map<number, Hook[]>());
           const before = own.get(t.outputIndex);
           if (before === undefined) own.set(t.outputIndex, hooks);
-          else before.push(...hooks);
+          else if (before !== hooks) before.push(...hooks);
         }
         if (boundary.retained?.has(0) === true) (node.retained ??= new Map<number, Tensor>()).set(t.outputIndex, t);
         boundary.renew();

@@ -210,6 +210,11 @@ export class Backward {
     return this.hasCode || ![...changedNodes()].some((node) => this.#nodes.has(node) && this.#isHooked(node));
   }
 
+  /** Whether there are no gradients of all of them. */
+  get isRefused(): boolean {
+    return this.#error !== null;
+  }
+
   /** Which output of the node a place is, -1 for none. */
   outputAt(node: TapeNode, output: number): number {
     return this.places.findIndex((p) => isAt(p, node, output));

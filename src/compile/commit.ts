@@ -9,6 +9,9 @@ import type { Place } from "./backward.ts";
 import type { Ending } from "./ending.ts";
 import { History } from "./history.ts";
 
+/** A version that no storage has: the view looks at what its base has become. */
+const STALE = -1;
+
 /** t, with what the function set of the traced tensor that it stands for. */
 function marked(t: Tensor, ghost: Tensor): Tensor {
   t.leafRequiresGrad = ghost.leafRequiresGrad;
@@ -59,7 +62,10 @@ export function commit(
     if (t === undefined) {
       t = marked(placed(ghost), ghost);
       made.set(ghost, t);
-      if (ending.views.has(ghost)) t.viewOf = ghost.viewOf!.of(real(ghost.viewOf!.base));
+      if (ending.views.has(ghost)) {
+        t.viewOf = ghost.viewOf!.of(real(ghost.viewOf!.base));
+        if (ending.stale.has(ghost)) t.viewOf.version = STALE;
+      }
       if (ghost.grad !== null) t.grad = keep(real(ghost.grad));
     }
     return t;
@@ -92,6 +98,9 @@ export function commit(
         });
   const placeOf = (traced: Place): Place | null => history?.placeOf(traced.node, traced.output) ?? null;
   const put = (t: Tensor, ghost: Tensor, place: Place): void => {
+    const before = t.ownNode;
+    // The gradient that is to be kept is the new history's.
+    if (before?.retained?.get(t.outputIndex) === t) before.retained.delete(t.outputIndex);
     t.node = place.node;
     t.outputIndex = place.output;
     if (retained.has(ghost)) (place.node.retained ??= new Map<number, Tensor>()).set(place.output, t);

@@ -61,7 +61,9 @@ export interface ProgramOptions {
 }
 
 const isSameEnd = (a: Continuation, b: Continuation): boolean =>
-  a.grad === b.grad && a.isKept === b.isKept && ("leaf" in a ? "leaf" in b && a.leaf === b.leaf : "node" in b && a.node === b.node && a.output === b.output);
+  a.grad === b.grad &&
+  a.isKept === b.isKept &&
+  ("leaf" in a ? "leaf" in b && a.leaf === b.leaf : "node" in b && a.node === b.node && a.output === b.output);
 
 /** Where a tensor is on the tape. A view whose base has moved on may have no place: it says so when it is asked for its gradient. */
 function historyOf(t: Tensor, lacks?: Map<Tensor, unknown>): TapeNode | null {
@@ -110,6 +112,8 @@ export class Ending {
   readonly backwards: readonly Backward[];
   /** Views that outlive the call together with what they are views of, or that are not to be written to. */
   readonly views: ReadonlySet<Tensor>;
+  /** Those of them whose base was written after they were made, or last used. */
+  readonly stale: ReadonlySet<Tensor>;
   /** One tensor comes out, without a history, and nothing outside changes but bytes. */
   readonly isPlain: boolean;
   /** Whether passes through the history run code of the user's. */
@@ -159,6 +163,7 @@ export class Ending {
       (t) => run.isTraced(t) && !ghosts.indices.has(t.storage),
     );
     for (const t of this.views) hand(t.viewOf!.base);
+    this.stale = new Set([...this.views].filter((t) => t.viewOf!.version !== t.storage.version));
     const changed = effects.flatMap((e) => (e.node ? [e.tensor] : []));
     const places: Place[] = [];
     for (const t of new Set([...handed, ...changed])) {
@@ -169,7 +174,12 @@ export class Ending {
       this.#places.set(t, place);
     }
     const groups = inGroups(places);
-    this.backwards = groups.map((own, i) => new Backward(run.name, this.device!, own, groups.slice(0, i).flat(), this.#path));
+    this.backwards = groups.flatMap((own, i) => {
+      const make = (some: readonly Place[]): Backward => new Backward(run.name, this.device!, some, groups.slice(0, i).flat(), this.#path);
+      const whole = make(own);
+      // What one of them lacks is no business of the others.
+      return whole.isRefused && own.length > 1 ? own.map((p) => make([p])) : [whole];
+    });
     this.hasCode = this.backwards.some((b) => b.hasCode);
     const outputs = new Set<Storage>();
     for (const t of [...handed, ...this.backwards.flatMap((b) => b.saved)])

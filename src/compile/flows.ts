@@ -38,8 +38,7 @@ function entriesOf(root: TapeNode): readonly TapeNode[] {
   let found = entries.get(root);
   if (found === undefined) {
     const seen = new Set([root]);
-    for (const node of seen)
-      if (node.isTraced) for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
+    for (const node of seen) if (node.isTraced) for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
     entries.set(root, (found = [...seen].filter((node) => !node.isTraced)));
   }
   return found;

@@ -108,7 +108,7 @@ export interface Region {
   /** Nodes that it walks, with how many gradients each keeps. */
   readonly nodes: ReadonlyMap<TapeNode, number>;
   /** Where it leaves the function: the history of arguments. */
-  readonly ends: readonly { readonly node: TapeNode; readonly retains: number }[];
+  readonly ends: readonly { readonly node: TapeNode; readonly retains: number; readonly isHooked: boolean }[];
   /** Those that keep some. */
   readonly retaining: readonly TapeNode[];
   /** Frees the nodes that it frees. */

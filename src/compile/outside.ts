@@ -27,6 +27,9 @@ export class Outside {
   /** Storages outside that the run writes to, with their versions before. */
   #versions: Map<Storage, number> | null = null;
 
+  /** What takes back other changes of a run that comes to nothing. */
+  #reversals: (() => void)[] | null = null;
+
   /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
   get touched(): ReadonlyMap<Tensor, Before> {
     return this.#touched ?? NONE;
@@ -73,9 +76,16 @@ export class Outside {
         this.#note(view, { grad: view.grad, ...before });
   }
 
+  onLost(undo: () => void): void {
+    (this.#reversals ??= []).push(undo);
+  }
+
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
-    if (isLost && this.#versions !== null) for (const [storage, version] of this.#versions) storage.forgetWrites(version);
+    if (isLost) {
+      for (const [storage, version] of this.#versions ?? []) storage.forgetWrites(version);
+      for (const reverse of this.#reversals?.splice(0).reverse() ?? []) reverse();
+    }
     if (this.#renewed !== null) {
       for (const [view, { node, outputIndex, version }] of this.#renewed) {
         view.node = node;

@@ -349,7 +349,8 @@ export class Run implements Tracer {
   /** An argument that is a view gives what it is a view of another history: it is written as it is. */
   #demandOwnHistory(target: Tensor): void {
     const given = this.#tensors[this.#ghosts.indices.get(target.storage) ?? -1];
-    if (given !== undefined && given.viewOf !== null) throw new Restart(given.storage, "an argument that is a view, and gets another history");
+    if (given !== undefined && given.viewOf !== null)
+      throw new Restart(given.storage, "an argument that is a view, and gets another history");
   }
 
   read(operation: string, tensor: Tensor): never {
@@ -406,7 +407,18 @@ export class Run implements Tracer {
     throw (this.abandoned = new Abandoned(reason));
   }
 
+  lost(undo: () => void): void {
+    this.outside.onLost(undo);
+  }
+
+  /** An argument's gradient, asked for by the tensor outside: what stands for the argument has it. */
+  #demandOwnGradient(t: Tensor): void {
+    if (t.storage.trace === null && this.#givenStorages.has(t.storage))
+      throw new Restart(t.storage, "an argument that the function reaches otherwise too");
+  }
+
   readGradient(t: Tensor): void {
+    this.#demandOwnGradient(t);
     if (this.#inner === null) this.flows.read(t);
   }
 
@@ -477,7 +489,7 @@ export class Run implements Tracer {
         continuations: this.flows.continuations.slice(flowed),
         nodes,
         retaining: [...nodes.keys()].filter((node) => nodes.get(node)! > 0),
-        ends: [...nodes].flatMap(([node, retains]) => (node.isTraced ? [] : [{ node, retains }])),
+        ends: [...nodes].flatMap(([node, retains]) => (node.isTraced ? [] : [{ node, retains, isHooked: isHooked(node) }])),
         pass,
         seen: visibleOf(inner, named),
         written: writtenBy(inner),
@@ -517,7 +529,7 @@ export class Run implements Tracer {
     return (
       region.effects.every(({ leaf, before }) => isSameOrNull(before, leaf.grad) && (leaf.hooks === null || leaf.hooks.length === 0)) &&
       region.retaining.every((node) => node.retained?.size === region.nodes.get(node)) &&
-      region.ends.every(({ node, retains }) => (node.retained?.size ?? 0) === retains) &&
+      region.ends.every((e) => (e.node.retained?.size ?? 0) === e.retains && isHooked(e.node) === e.isHooked) &&
       [...changedNodes()].every((node) => {
         const retains = region.nodes.get(node);
         return retains === undefined || (node.hooks === null && (node.retained?.size ?? 0) === retains);
@@ -574,6 +586,8 @@ export class Run implements Tracer {
       throw new DeviceError(operation, "tensor", `on ${this.#device}, like the other tensors of ${this.#recorded.name}`, String(device));
   }
 }
+
+const isHooked = ({ hooks }: TapeNode): boolean => hooks !== null && [...hooks.values()].some((list) => list.length > 0);
 
 const made = (t: Tensor): Made => madeAs(t, true);
 

@@ -79,6 +79,10 @@ export function requiresGrad_(x: Tensor, requires = true): Tensor {
     });
   }
   if (requires && !isFloat(x.dtype)) throw new DTypeError("requiresGrad_", "x", "of a floating dtype", x.describe());
+  const before = x.leafRequiresGrad;
+  tracer()?.lost(() => {
+    x.leafRequiresGrad = before;
+  });
   x.leafRequiresGrad = requires;
   return x;
 }
@@ -110,12 +114,12 @@ export function registerHook(x: Tensor, fn: Hook): HookHandle {
     hooks.set(x.outputIndex, list);
   }
   list.push(fn);
-  return {
-    remove: () => {
-      const at = list.indexOf(fn);
-      if (at >= 0) list.splice(at, 1);
-    },
+  const remove = (): void => {
+    const at = list.indexOf(fn);
+    if (at >= 0) list.splice(at, 1);
   };
+  tracer()?.lost(remove);
+  return { remove };
 }
 
 /** backward() accumulates the gradient of x in x.grad, though x is no leaf. Reference: torch.Tensor.retain_grad. */
@@ -129,7 +133,12 @@ export function retainGrad(x: Tensor): Tensor {
     });
   const node = x.node;
   node?.change();
-  if (node !== null) (node.retained ??= new Map<number, Tensor>()).set(x.outputIndex, x);
+  if (node === null) return x;
+  const { outputIndex } = x;
+  const retained = (node.retained ??= new Map<number, Tensor>());
+  const before = retained.get(outputIndex);
+  retained.set(outputIndex, x);
+  if (before !== x) tracer()?.lost(() => (before === undefined ? retained.delete(outputIndex) : retained.set(outputIndex, before)));
   return x;
 }
 

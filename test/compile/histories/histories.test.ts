@@ -1,0 +1,52 @@
+/** Compiled functions whose arguments have a history: what they are eagerly, in three calls, and what PyTorch recorded of some (record.py). */
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import * as dx from "../../../src/index.ts";
+import { eachDevice } from "../../device.ts";
+import { difference, programOf, run, textOf, type Program, type Seen } from "./programs.ts";
+
+/** DXTENSOR_FUZZ_PROGRAMS: more of them, for a long run; DXTENSOR_FUZZ_SEED: the first one. */
+const PROGRAMS = Number(process.env.DXTENSOR_FUZZ_PROGRAMS ?? 200);
+const FIRST = Number(process.env.DXTENSOR_FUZZ_SEED ?? 1);
+const BATCH = 100;
+
+const recorded = JSON.parse(readFileSync(new URL("recorded.json", import.meta.url), "utf8")) as { program: Program; seen: Seen[] }[];
+
+/** Gradients that have not come yet are refused inside (docs/compile.md). */
+const isLate = (seen: Seen): boolean => "refused" in seen && String(seen.refused).startsWith("TraceError");
+
+/** Fails where a program does compiled what it does not eagerly. Gives whether it was compared to its end. */
+function compare(program: Program, want: readonly Seen[], device: string): boolean {
+  const got = dx.withDevice(device, () => dx.scope(() => run(program, true)));
+  const late = got.findIndex(isLate);
+  const found = difference(late < 0 ? want : want.slice(0, late), got);
+  if (found !== null) expect.fail(`seed ${program.seed}: ${found}\n${textOf(program)}`);
+  return late < 0;
+}
+
+eachDevice("functions of arguments with a history", (device) => {
+  for (let from = FIRST; from < FIRST + PROGRAMS; from += BATCH) {
+    const to = Math.min(from + BATCH, FIRST + PROGRAMS);
+    it(`do compiled what they do eagerly, random programs ${from} to ${to - 1}`, () => {
+      let whole = 0;
+      for (let seed = from; seed < to; seed++) {
+        const program = programOf(seed);
+        const want = dx.withDevice(device, () => dx.scope(() => run(program, false)));
+        if (compare(program, want, device)) whole++;
+      }
+      expect(whole).toBeGreaterThan((to - from) * 0.8);
+    });
+  }
+
+  it("do what PyTorch does, eagerly and compiled", () => {
+    expect(recorded.length).toBe(40);
+    for (const { program, seen } of recorded) {
+      const found = difference(
+        seen,
+        dx.withDevice(device, () => dx.scope(() => run(program, false))),
+      );
+      expect(found, `seed ${program.seed}, eagerly`).toBeNull();
+      compare(program, seen, device);
+    }
+  });
+});
