@@ -206,7 +206,7 @@ class CompiledFunction {
     let storages: Storage[];
     try {
       const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
-      const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions };
+      const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run?.notice ?? null };
       const fitted = ending.fitted ?? null;
       program = fitted === null ? ending.program(native, root.ghosts, options) : fitted.variant.program(native, options);
       this.recentProgram = program;

@@ -9,6 +9,7 @@ import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step }
 import { Lowering } from "./lower.ts";
 import { CompiledProgram } from "./program.ts";
 import type { Continuation } from "./flows.ts";
+import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
 import type { Run } from "./trace.ts";
 import type { Beginning } from "./pairing.ts";
@@ -58,6 +59,8 @@ export interface ProgramOptions {
   readonly name: string;
   readonly lists: number | undefined;
   readonly regions: Regions | undefined;
+  /** Of the run that recorded it. */
+  readonly notice?: Notice | null;
 }
 
 const isSameEnd = (a: Continuation, b: Continuation): boolean =>
@@ -269,6 +272,7 @@ export class Ending {
       options.name,
       options.lists,
       options.regions,
+      options.notice,
     );
     return this.#program;
   }

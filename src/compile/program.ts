@@ -12,6 +12,7 @@ import { Storage, type Desc } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Event } from "./log.ts";
 import type { LoweredInput } from "./lower.ts";
+import { Notice } from "./notice.ts";
 import { callerPlace } from "../place.ts";
 import type { Fit, Pieces } from "./variant.ts";
 
@@ -135,8 +136,9 @@ export class CompiledProgram {
   #disposed = false;
 
   /** lists: undefined leaves the choice between running and replaying to the program. */
-  constructor(native: NativeDevice, lowered: Lowered, name: string, lists?: number, regions?: Regions) {
+  constructor(native: NativeDevice, lowered: Lowered, name: string, lists?: number, regions?: Regions, notice: Notice | null = null) {
     this.native = native;
+    const said = notice ?? new Notice(name);
     this.written = lowered.written;
     const graph = optimize(lowered.graph, native.capabilities, isOneGraph(native.capabilities, regions));
     const distinct = [...new Map(graph.outputs.map((x) => [x.value, x])).values()];
@@ -166,6 +168,7 @@ export class CompiledProgram {
     abandoned.register(this, this.#held, this.#held);
     for (const { storage } of this.#cells) storage.retain();
     try {
+      said.compiles(graph.nodes.length);
       this.#make(name);
       if (lists === undefined && this.#hasFew) this.#slots = this.#ownSlots();
       this.#isSimple = this.#outputs.length === 1 && this.description.outputs.length === 1 && this.description.presets.length === 0;

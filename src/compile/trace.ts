@@ -17,6 +17,7 @@ import type { Flow, FlowEnd, Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
+import { Notice } from "./notice.ts";
 import {
   finish,
   follow,
@@ -79,6 +80,8 @@ export class Run implements Tracer {
   reason: string | null = null;
   /** Why the call is made eagerly: whatever becomes of the error in the function's own code. */
   abandoned: Abandoned | null = null;
+  /** Of a run that records. */
+  notice: Notice | null = null;
   #values: Map<Event, Number | Uint8Array> | null = null;
   #varied: Set<Scalar> | null = null;
   readonly flows: Flows;
@@ -553,10 +556,13 @@ export class Run implements Tracer {
   }
 
   #leave(what: string): void {
-    this.reason ??= `${what} ${callerPlace() ?? ""}`.trim();
+    if (this.reason !== null) return;
+    this.reason = `${what} ${callerPlace() ?? ""}`.trim();
+    this.notice = new Notice(this.name);
   }
 
   #push(event: Event): void {
+    if (event.kind === "operation") this.notice?.count();
     if (this.#inner !== null) {
       this.#inner.push(event);
       return;

@@ -27,7 +27,13 @@ export class Arena {
   }
 
   free(offset: number): void {
-    const i = this.#live.findIndex((r) => r.offset === offset);
-    if (i >= 0) this.#live.splice(i, 1);
+    const ranges = this.#live;
+    let [low, high] = [0, ranges.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ranges[middle]!.offset < offset) low = middle + 1;
+      else high = middle;
+    }
+    if (ranges[low]?.offset === offset) ranges.splice(low, 1);
   }
 }

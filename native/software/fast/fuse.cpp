@@ -231,13 +231,14 @@ class Fuser {
     for (size_t u = 0; u < groups_.size(); ++u)
       if (!groups_[u].nodes.empty()) left.push_back(static_cast<int>(u));
     std::vector<int> waits(groups_.size(), 0);  // for how many units
-    for (int unit : left)
-      for (int other : left) waits[static_cast<size_t>(unit)] += other != unit && units_.Needs(unit, other);
+    for (int unit : left) waits[static_cast<size_t>(unit)] = static_cast<int>(units_.Before(unit).size());
+    auto is_there = [&](int unit) {
+      for (int other : units_.After(unit)) --waits[static_cast<size_t>(other)];
+    };
     // What is made of nothing comes first: between units that share rows it would part them.
     for (int unit : left)
       if (MakesConstant(unit)) order.push_back({{unit}, std::nullopt});
-    for (const Chain& chain : order)
-      for (int other : left) waits[static_cast<size_t>(other)] -= units_.Needs(other, chain.units[0]);
+    for (const Chain& chain : order) is_there(chain.units[0]);
     left.erase(std::remove_if(left.begin(), left.end(), [&](int unit) { return MakesConstant(unit); }), left.end());
     while (!left.empty()) {
       size_t next = left.size();
@@ -254,7 +255,7 @@ class Fuser {
       if (joins) order.back().units.push_back(unit);
       else order.push_back({{unit}, RowsOfUnit(unit)});
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
-      for (int other : left) waits[static_cast<size_t>(other)] -= units_.Needs(other, unit);
+      is_there(unit);
     }
     return order;
   }

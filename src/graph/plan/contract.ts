@@ -39,12 +39,15 @@ export function contract(graph: Graph, inputPerView: boolean): { readonly graph:
     for (const x of node.outputs) if (x !== null) made.set(x.value, { layer, byShader });
   }
   const regions = new Map<GraphNode, Region>();
-  const kept = [...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)];
+  const needed = new Set<Value>([...graph.outputs.map((x) => x.value), ...graph.state.map((w) => w.value.value)]);
+  layers.forEach(({ nodes, shaders }, layer) => {
+    for (const node of [...nodes, ...shaders])
+      for (const x of node.inputs)
+        if (x !== null && (node.operator === "SHADER" || made.get(x.value)?.layer !== layer)) needed.add(x.value);
+  });
   const nodes = layers.flatMap((layer) => {
     if (layer.nodes.length < 2) return [...layer.nodes, ...layer.shaders];
     const own = new Set(layer.nodes);
-    const needed = new Set<Value>(kept);
-    for (const node of graph.nodes) if (!own.has(node)) for (const x of node.inputs) if (x !== null) needed.add(x.value);
     const outputs = layer.nodes.flatMap((node) => node.outputs.filter((x): x is Expr => x !== null && needed.has(x.value)));
     const region = regionOf(graph, own, outputs.map((x) => x.value), inputPerView); // prettier-ignore
     const { id, origin } = layer.nodes[0]!;

@@ -17,12 +17,20 @@ const mayWriteOver = (node: GraphNode): boolean =>
 function inPlaceWrites(graph: Graph): Map<Value, Value> {
   const index = new Map(graph.nodes.map((n, i) => [n, i]));
   const readers = new Map<Value, GraphNode[]>();
-  for (const node of graph.nodes)
-    for (const x of node.inputs) if (x !== null) readers.set(x.value, [...(readers.get(x.value) ?? []), node]);
+  const made = new Map<Value, GraphNode>();
+  for (const node of graph.nodes) {
+    for (const x of node.outputs) if (x !== null) made.set(x.value, node);
+    for (const x of node.inputs) {
+      if (x === null) continue;
+      const list = readers.get(x.value);
+      if (list === undefined) readers.set(x.value, [node]);
+      else list.push(node);
+    }
+  }
   const outputs = new Set(graph.outputs.map((x) => x.value));
   const direct = new Map<Value, Value>();
   for (const { cell, value } of graph.state) {
-    const node = graph.nodes.find((n) => n.outputs.some((x) => x !== null && x.value === value.value));
+    const node = made.get(value.value);
     if (node === undefined || outputs.has(value.value) || outputs.has(cell) || direct.has(value.value) || !isWhole(value)) continue;
     const reads = node.inputs.filter((x) => x !== null && x.value === cell);
     const out = node.outputs.find((x) => x !== null && x.value === value.value)!;
@@ -107,6 +115,12 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     ends.delete(whole);
     return { offset: place(whole)[1] + offset, bytes };
   });
+  /** By the group after which nobody reads them; without those of presets. */
+  const ending = Array.from({ length: last + 2 }, (): Value[] => []);
+  for (const [root, end] of ends) ending[end]!.push(root);
+  const release = (group: number): void => {
+    for (const root of ending[group]!) if (offsets.has(root)) arena.free(offsets.get(root)!);
+  };
   const range = (x: Expr | null): BindingRange => {
     if (x === null) return null;
     const [slot, at] = place(x.value);
@@ -130,7 +144,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
   };
   if (region !== null) {
     addRegion(region, 0);
-    if (order[0]?.group !== 0) for (const [root, end] of ends) if (end === 0 && offsets.has(root)) arena.free(offsets.get(root)!);
+    if (order[0]?.group !== 0) release(0);
   }
   const addNode = (node: GraphNode, group: number): void => {
     const key = nodeKey(node);
@@ -156,8 +170,7 @@ export function planList(graph: Graph, name: string, asGraph: boolean, regions: 
     const contracted = regions.get(node);
     if (contracted === undefined) addNode(node, group);
     else addRegion(contracted, group);
-    if (order[k + 1]?.group === group) return;
-    for (const [root, end] of ends) if (end === group && offsets.has(root)) arena.free(offsets.get(root)!);
+    if (order[k + 1]?.group !== group) release(group);
   });
   for (const { cell, value } of copied) {
     const [slot, at] = place(value.value);

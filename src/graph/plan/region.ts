@@ -3,7 +3,6 @@ import type { BindingRange, GraphDescription, ProgramDescription, ProgramStep } 
 import { Arena } from "../arena.ts";
 import { describeNode, type OperatorNode } from "../describe.ts";
 import type { Expr, Graph, GraphNode, Value } from "../graph.ts";
-import { sameData } from "../key.ts";
 import { sizesOf, slotsOf } from "./slots.ts";
 
 /** Bytes that an input may begin behind the start of the output that lies over it. */
@@ -40,9 +39,12 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
     results.map((r) => r.value),
     !overwrites,
   );
-  const pairs = over.flatMap(({ output, cell }) =>
-    region.inputs.flatMap((x, input) => (x.value === cell ? [[output, input, x.byteOffset] as const] : [])),
-  );
+  const outputOf = new Map(over.map(({ output, cell }) => [cell, output]));
+  const pairs = region.inputs.flatMap((x, input) => {
+    const output = outputOf.get(x.value);
+    return output === undefined ? [] : [[output, input, x.byteOffset] as const];
+  });
+  pairs.sort((a, b) => a[0] - b[0]);
   return {
     name,
     ...sizesOf(graph),
@@ -61,8 +63,6 @@ export function planRegion(graph: Graph, name: string, overwrites: boolean): Pro
   };
 }
 
-const hasSameView = (a: Expr, b: Expr): boolean => a.dtype === b.dtype && sameData(a.sizes, b.sizes) && sameData(a.strides, b.strides);
-
 export const regionBytes = (x: Expr): number => x.value.sizeInBytes - x.byteOffset;
 
 /**
@@ -79,6 +79,13 @@ export function describeRegion(
   inputPerView: boolean,
 ): { graph: GraphDescription; inputs: Expr[]; origins: string[] } {
   const entries: Expr[] = [];
+  const known = new Map<string, number>();
+  const places = new Map<Value, number[]>();
+  results.forEach((value, i) => {
+    const list = places.get(value);
+    if (list === undefined) places.set(value, [i]);
+    else list.push(i);
+  });
   const inputEdges: [number, number, number][] = [];
   const edges: [number, number, number, number][] = [];
   const outputEdges: [number, number, number][] = [];
@@ -91,16 +98,16 @@ export function describeRegion(
         edges.push([from[0], from[1], n, k]);
         return;
       }
-      let entry = entries.findIndex((e) => e.value === x.value && e.byteOffset === x.byteOffset && (!inputPerView || hasSameView(e, x)));
-      if (entry < 0) entry = entries.push(x) - 1;
+      const view = inputPerView ? `,${x.dtype},${x.sizes.join()},${x.strides.join()}` : "";
+      const key = `${x.value.id}+${x.byteOffset}${view}`;
+      let entry = known.get(key);
+      if (entry === undefined) known.set(key, (entry = entries.push(x) - 1));
       inputEdges.push([entry, n, k]);
     });
     node.outputs.forEach((x, k) => {
       if (x === null) return;
       where.set(x.value, [n, k]);
-      results.forEach((value, i) => {
-        if (value === x.value) outputEdges.push([n, k, i]);
-      });
+      for (const i of places.get(x.value) ?? []) outputEdges.push([n, k, i]);
     });
   });
   return {

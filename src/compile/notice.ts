@@ -1,0 +1,56 @@
+/**
+ * Says on a terminal that a call is recording and compiling, where that takes long: JavaScript waits, and the process would look as if it hung. Once
+ * for each call.
+ */
+import { isSwitchedOn } from "../environment.ts";
+
+/** After so long it is said. */
+const PATIENCE_MS = 2000;
+/** The device's compiler takes up to so many times what recording and planning took; nothing can be said while it works. */
+const COMPILER_SHARE = 2;
+/** Operations between two looks at the clock. */
+const STRIDE = 256;
+
+/** @internal What tests put in the place of the clock and the terminal. */
+export const terminal = {
+  now: (): number => performance.now(),
+  isTerminal: (): boolean => process.stderr.isTTY === true,
+  write: (line: string): void => void process.stderr.write(line),
+};
+
+/** DXTENSOR_PROGRESS: 0 for never, 1 for also where standard error is a file or a pipe. */
+const isWanted = (): boolean => (process.env.DXTENSOR_PROGRESS === undefined ? terminal.isTerminal() : isSwitchedOn("DXTENSOR_PROGRESS"));
+
+export class Notice {
+  readonly #name: string;
+  readonly #start = terminal.now();
+  #operations = 0;
+  #isSaid = false;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** One more operation was recorded. */
+  count(): void {
+    if (++this.#operations % STRIDE === 0) this.#say(1);
+  }
+
+  /** So many operations are given to the device's compiler. */
+  compiles(operations: number): void {
+    this.#operations = Math.max(this.#operations, operations);
+    this.#say(1 + COMPILER_SHARE);
+  }
+
+  #say(share: number): void {
+    if (this.#isSaid) return;
+    const elapsed = terminal.now() - this.#start;
+    if (elapsed * share < PATIENCE_MS) return;
+    this.#isSaid = true;
+    if (!isWanted()) return;
+    const count = this.#operations.toLocaleString("en-US");
+    terminal.write(
+      `dxtensor: compiling ${this.#name}: ${count} operations after ${(elapsed / 1000).toFixed(1)} s. Later calls replay them. DXTENSOR_PROGRESS=0 hides this.\n`,
+    );
+  }
+}
