@@ -1,6 +1,7 @@
 // Writes src/dml/operators.generated.ts (the operator table as data) and src/graph/builder.generated.ts (one typed method for each
 // DirectML operator) from native/schema/directml.json.
 import { writeGenerated } from "./lib/generated.ts";
+import { fieldText } from "./lib/field-texts.ts";
 import { dataTypesOf, functionsOf, levelOf, placesOf, table, valuesOf, type Field, type Operator } from "./lib/operator-table.ts";
 import type { OperatorRow } from "../src/dml/schema.ts";
 
@@ -84,9 +85,10 @@ function optionsOf(op: Operator): readonly string[] {
     .filter((f) => !counts.has(f.name) && !isPositional(f))
     .map((f) => {
       const [isSized, isTyped] = [sized.has(f.name), typed.has(f.name)];
-      if (f.kind === "output") return `${nameOf(f)}${f.optional || (isSized && isTyped) ? "?" : ""}: ${outputSpec(f, isSized, isTyped)}`;
+      const doc = `\n    /** ${fieldText(op, f)} */\n    `;
+      if (f.kind === "output") return `${doc}${nameOf(f)}${f.optional || (isSized && isTyped) ? "?" : ""}: ${outputSpec(f, isSized, isTyped)}`;
       const isOptional = f.optional || op.optionalByLevel?.[f.name] !== undefined;
-      return `${nameOf(f)}${isOptional ? "?" : ""}: ${typeOf(f)}${f.kind === "input" || isOptional ? " | null" : ""}`;
+      return `${doc}${nameOf(f)}${isOptional ? "?" : ""}: ${typeOf(f)}${f.kind === "input" || isOptional ? " | null" : ""}`;
     });
 }
 
@@ -94,7 +96,7 @@ function methodOf(op: Operator): string {
   const required = op.fields.filter(isPositional);
   const options = optionsOf(op);
   const parameters = required.map((f) => `${nameOf(f)}: ${typeOf(f)}`);
-  if (options.length > 0) parameters.push(`options: { ${options.join("; ")} }${options.some((o) => !/^\w+\?:/.test(o)) ? "" : " = {}"}`);
+  if (options.length > 0) parameters.push(`options: {${options.join(";")}\n  }${options.some((o) => !/\n *\w+\?:/.test(o)) ? "" : " = {}"}`);
   const given = [...required.map(nameOf), ...(options.length > 0 ? ["...options"] : [])];
   const call = `this.emit("${op.name}", { ${given.join(", ")} })`;
   const outputs = op.fields.filter((f) => f.kind === "output");
@@ -136,8 +138,8 @@ export function writeBuilder(isCheck: boolean): void {
     `${header}import type { OperatorTable } from "./schema.ts";`,
     `export const ENUMS = {\n${lines(enums.map((k) => `  ${k}: ${JSON.stringify(shortNames(k))},`))}\n} as const satisfies Record<string, Record<string, number>>;`,
     lines(enums.map((k) => `export type ${k} = keyof typeof ENUMS.${k};`)),
-    `export type OperatorName =\n${lines(operators.map((op) => `  | "${op.name}"`))};`,
-    `export const OPERATORS: OperatorTable<OperatorName> = {\n${lines(operators.map((op) => `  ${op.name}: ${JSON.stringify(rowOf(op))},`))}\n};\n`,
+    `/** DirectML's operators, by the names of DML_OPERATOR_TYPE without their prefix. */\nexport type OperatorName =\n${lines(operators.map((op) => `  | "${op.name}"`))};`,
+    `/** The operator table: type, feature level, fields and dtypes of each of DirectML's operators. */\nexport const OPERATORS: OperatorTable<OperatorName> = {\n${lines(operators.map((op) => `  ${op.name}: ${JSON.stringify(rowOf(op))},`))}\n};\n`,
   ];
   const named = enums.filter((k) => methods.some((m) => m.includes(k)));
   const builderText = [

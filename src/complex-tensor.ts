@@ -13,6 +13,7 @@ export type ComplexDType = "complex32" | "complex64";
 export const COMPLEX: { readonly [dtype: string]: ComplexDType | undefined } = { float16: "complex32", float32: "complex64" };
 export const REAL: { readonly [K in ComplexDType]: "float16" | "float32" } = { complex32: "float16", complex64: "float32" };
 
+/** A tensor of complex numbers: two tensors of one shape, dtype and device. Made by complex(), polar(), fft.fft() and the like. Reference: torch.complex64. */
 export class ComplexTensor {
   /** The real parts. */
   readonly real: Tensor;
@@ -48,10 +49,12 @@ export class ComplexTensor {
     return this.real.shape;
   }
 
+  /** "complex64", of float32 parts, or "complex32", of float16 parts. */
   get dtype(): ComplexDType {
     return COMPLEX[this.real.dtype]!;
   }
 
+  /** The device that holds both parts. */
   get device(): Device {
     return this.real.device;
   }
@@ -66,6 +69,7 @@ export class ComplexTensor {
     return this.real.size;
   }
 
+  /** Whether either part has been disposed of. */
   get isDisposed(): boolean {
     return this.real.isDisposed || this.imag.isDisposed;
   }
@@ -75,6 +79,7 @@ export class ComplexTensor {
     return this.real.requiresGrad || this.imag.requiresGrad;
   }
 
+  /** Whether both parts are leaves: made by the user, or without a gradient. Reference: torch.Tensor.is_leaf. */
   get isLeaf(): boolean {
     return this.real.isLeaf && this.imag.isLeaf;
   }

@@ -9,7 +9,9 @@ import type { Tensor } from "./tensor.ts";
 
 /** Shape and dtype of a tensor. */
 export interface TensorSpec {
+  /** Length of each axis. */
   readonly shape: Shape;
+  /** The dtype of the elements. */
   readonly dtype: DType;
 }
 
@@ -18,10 +20,13 @@ export type SavedInputs = readonly number[] | ((needs: readonly boolean[]) => re
 
 /** What a gradient rule may look at. inputs and outputs hold null where `saves` leaves one out. */
 export interface GradContext<A> {
+  /** The inputs that the definition saves; others may not be read. */
   readonly inputs: readonly Tensor[];
+  /** The outputs, where the definition saves them. */
   readonly outputs: readonly Tensor[];
   /** Shapes and dtypes of all inputs, saved or not. */
   readonly specs: readonly TensorSpec[];
+  /** The attributes of the call. */
   readonly attrs: A;
   /** The gradient of each output; null where none flowed in. The first one is `dy`, zeros if need be. */
   readonly dys: readonly (Tensor | null)[];

@@ -15,7 +15,9 @@ function refuseCopy(): never {
 
 /** A device's name; two with the same name are the same object. */
 export class Device {
+  /** "cpu", "dml" or "meta". */
   readonly type: string;
+  /** Number of the adapter; 0 where there is one only. */
   readonly index: number;
   /** Small number for cache keys. */
   readonly id: number;
@@ -41,6 +43,7 @@ export class Device {
     return this.#name;
   }
 
+  /** "cpu", "meta", "dml:0". */
   toString(): string {
     return this.#name;
   }

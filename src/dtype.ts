@@ -137,6 +137,7 @@ export function scalarType(value: number | bigint | boolean): DType {
   return typeof value === "bigint" || (Number.isInteger(value) && value < 2 ** 64 && value >= -(2 ** 63)) ? "int64" : "float32";
 }
 
+/** The typed arrays that tensors are made of and read into. */
 export type TypedArray =
   | Float32Array
   | Float64Array
@@ -156,18 +157,31 @@ interface ArrayClass {
 
 /** The typed array of each dtype, as arrayClass() gives it. */
 export interface ArrayOf {
+  /** The elements. */
   readonly float32: Float32Array;
+  /** The elements. */
   readonly float64: Float64Array;
+  /** The elements' 16 bits each. */
   readonly float16: Uint16Array;
+  /** The elements' 16 bits each. */
   readonly bfloat16: Uint16Array;
+  /** The elements. */
   readonly int8: Int8Array;
+  /** The elements. */
   readonly int16: Int16Array;
+  /** The elements. */
   readonly int32: Int32Array;
+  /** The elements as BigInts. */
   readonly int64: BigInt64Array;
+  /** The elements. */
   readonly uint8: Uint8Array;
+  /** The elements. */
   readonly uint16: Uint16Array;
+  /** The elements. */
   readonly uint32: Uint32Array;
+  /** The elements as BigInts. */
   readonly uint64: BigUint64Array;
+  /** 0 for false, 1 for true. */
   readonly bool: Uint8Array;
 }
 

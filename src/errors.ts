@@ -11,7 +11,9 @@ export interface ErrorData {
   readonly operation: string;
   /** Argument it is about: "b". */
   readonly argument?: string | undefined;
+  /** What reads behind "must be": "float32[3, N]". */
   readonly expected?: string | undefined;
+  /** What was given instead: "float32[4, 5]". */
   readonly received?: string | undefined;
   /** The way out, where there is one. */
   readonly hint?: string | undefined;
@@ -19,10 +21,15 @@ export interface ErrorData {
 
 /** Base of all errors of this library. */
 export class DxError extends Error {
+  /** The operation as the user called it: "matmul". */
   operation: string;
+  /** The argument that is wrong: "b"; undefined where it is none. */
   readonly argument: string | undefined;
+  /** What the argument must be. */
   readonly expected: string | undefined;
+  /** What was given instead. */
   readonly received: string | undefined;
+  /** The way out, where there is one. */
   readonly hint: string | undefined;
 
   constructor(data: ErrorData, options?: ErrorOptions) {
@@ -91,6 +98,7 @@ export class LinAlgError extends DxError {
 }
 /** A shader whose function breaks the language's rules: `place` is the line of it. */
 export class ShaderError extends DxError {
+  /** The line of the shader's function, "file:line:column"; "" where it is not known. */
   readonly place: string;
   constructor(shader: string, problem: string, place: string) {
     super({ operation: shader, received: problem });
@@ -127,21 +135,33 @@ export class DeviceIndexError extends DeviceError {
 
 /** Properties of what the addon throws; see native/binding.ts. */
 export interface NativeErrorData {
+  /** "load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid" or "internal". */
   readonly kind: string;
+  /** The failed call's HRESULT, "0x887A0005"; null where there is none. */
   readonly hresult: string | null;
+  /** Its name, "DXGI_ERROR_DEVICE_REMOVED"; null where it is not known. */
   readonly hresultName: string | null;
+  /** The native function that failed; null where it is not known. */
   readonly call: string | null;
+  /** The DirectML operator it was about, or of a removal the programs that ran; null for none. */
   readonly operator: string | null;
+  /** Of a removal: the adapter's own words, where it has any. */
   readonly reason?: string | null;
+  /** Of a removal: whether another thread's work did it. */
   readonly isElsewhere?: boolean;
 }
 
 /** A native call that failed: HRESULT, call and DirectML operator are properties. */
 export class NativeError extends DxError {
+  /** "load", "device", "removed", "timeout", "outOfMemory", "unsupported", "invalid" or "internal". */
   readonly kind: string;
+  /** The failed call's HRESULT, "0x887A0005"; null where there is none. */
   readonly hresult: string | null;
+  /** Its name, "DXGI_ERROR_DEVICE_REMOVED"; null where it is not known. */
   readonly hresultName: string | null;
+  /** The native function that failed; null where it is not known. */
   readonly call: string | null;
+  /** The DirectML operator it was about; null for none. */
   readonly operator: string | null;
 
   constructor(operation: string, message: string, data: NativeErrorData, options?: ErrorOptions) {
@@ -181,6 +201,7 @@ export class OutOfMemoryError extends NativeError {}
 
 /** The addon or a runtime's libraries could not be loaded: which, every path tried, and the remedy. */
 export class NativeLoadError extends DxError {
+  /** The paths that were tried, in order. */
   readonly tried: readonly string[];
   constructor(operation: string, problem: string, tried: readonly string[], hint: string) {
     super({ operation, received: problem, hint });

@@ -7,9 +7,13 @@ import type { Tensor } from "./tensor.ts";
 
 /** Digits after the point, elements beyond which a tensor is summarised, elements shown at each end then, characters of a line. */
 export interface PrintOptions {
+  /** Digits behind the point. Default: 4. */
   readonly precision?: number;
+  /** Elements above which a tensor is summarised. Default: 1000. */
   readonly threshold?: number;
+  /** Elements that are shown at each end of an axis then. Default: 3. */
   readonly edgeItems?: number;
+  /** Characters of a line. Default: 80. */
   readonly lineWidth?: number;
 }
 type Settings = Required<PrintOptions>;

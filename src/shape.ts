@@ -1,6 +1,7 @@
 /** Shape arithmetic: the only place that knows how shapes combine. */
 import { ShapeError, ValueError } from "./errors.ts";
 
+/** Length of each axis, the outermost first; [] for a scalar. */
 export type Shape = readonly number[];
 
 export function sizeOf(shape: Shape): number {

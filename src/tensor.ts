@@ -10,6 +10,7 @@ import { sameShape, showShape, type Shape } from "./shape.ts";
 import type { Desc, Storage } from "./storage.ts";
 import { tracer } from "./tracer.ts";
 
+/** An array of numbers of one dtype on a device: a view of memory that others may share. Made by tensor(), zeros() and the like; operations are its methods. Reference: torch.Tensor. */
 export class Tensor {
   /** @internal */ storage: Storage;
   /** @internal */ desc: Desc;
@@ -44,10 +45,12 @@ export class Tensor {
     return this.desc.shape;
   }
 
+  /** The dtype of the elements. */
   get dtype(): DType {
     return this.desc.dtype;
   }
 
+  /** The device that holds the elements. */
   get device(): Device {
     return this.desc.device;
   }
@@ -72,10 +75,12 @@ export class Tensor {
     return this.offset;
   }
 
+  /** Whether the elements lie in row-major order without gaps. Reference: torch.Tensor.is_contiguous. */
   get isContiguous(): boolean {
     return this.desc.isPacked;
   }
 
+  /** Whether dispose() has been called: any use is a DisposedError then. */
   get isDisposed(): boolean {
     return this.#disposed;
   }
@@ -85,6 +90,7 @@ export class Tensor {
     return this.viewOf === null ? this.ownNode : this.viewOf.nodeOf(this);
   }
 
+  /** @internal */
   set node(next: TapeNode | null) {
     if (next === this.ownNode) return;
     next?.retain();

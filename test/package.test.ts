@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { hovers } from "./types/hovers.ts";
 
 const platform = `${process.platform}-${process.arch}`;
 const npm = { env: { npm_config_loglevel: "error", npm_config_update_notifier: "false" } };
@@ -98,6 +99,12 @@ it("is one library, required or imported", async () => {
   expect(done.stderr).toBe("");
   expect(JSON.parse(done.stdout)).toEqual([[], "cpu", true, [2, 2]]);
 });
+
+it("shows a text for every name in an editor", () => {
+  const all = hovers(installed("dist", "bundle", "dxtensor.d.ts"));
+  expect(all.length).toBeGreaterThan(4000);
+  expect(all.filter((h) => h.documentation.trim() === "" || /\$\d|_d_exports/.test(h.display)).map((h) => h.name)).toEqual([]);
+}, 300_000);
 
 it.each([{ lib: ["es2022"] }, { lib: ["es2023", "esnext.disposable"] }, { lib: ["es2022", "dom"] }])(
   "has types that check in a strict project with $lib",

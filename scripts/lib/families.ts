@@ -96,8 +96,14 @@ export function readFamily(file: string, text: string): Family {
         family.parts[name] = entries.map(([method]) => method);
         for (const [method, value, start] of entries) {
           family.methods.set(method, value);
-          const own = docs.findLast((c) => c.end <= start && text.slice(c.end, start).trim() === "");
-          if (own !== undefined) family.methodDocs.set(method, `/*${own.value}*/`);
+          const before = (at: number): string => docs.findLast((c) => c.end <= at && text.slice(c.end, at).trim() === "")?.value ?? "";
+          // What is no export has its comment where it is declared.
+          const local =
+            value.type === "Identifier"
+              ? program.body.find((n) => n.type === "VariableDeclaration" && namesOf(n)[0] === value.name)
+              : undefined;
+          const own = before(start) || (local === undefined ? "" : before(local.start));
+          if (own !== "") family.methodDocs.set(method, `/*${own}*/`);
         }
       } else if (!isInner && tag(doc, "package") === null && tag(doc, "internal") === null) {
         // The signatures of an overloaded function; the first has the tags.

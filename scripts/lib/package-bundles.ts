@@ -15,7 +15,7 @@ import { TypesFile } from "./types-file.ts";
 /** Of the kinds that a library without `types: ["node"]` or the DOM lacks. */
 const globals = {
   AbortSignal: "{ readonly aborted: boolean; readonly reason: unknown }",
-  URL: "{ readonly href: string }",
+  URL: "{\n  /** The whole URL. */\n  readonly href: string;\n}",
 };
 
 async function write(options: InputOptions, output: OutputOptions) {
@@ -73,7 +73,13 @@ function mend(text: string) {
   // Libraries before esnext.disposable lack it; where they have it the two declarations are one.
   if (mended.includes("[Symbol.dispose]"))
     own.push("declare global {\n  interface SymbolConstructor {\n    readonly dispose: unique symbol;\n  }\n}\n");
-  return own.join("") + mended.replaceAll("typeof 1e400", "typeof Infinity");
+  return (
+    own.join("") +
+    mended
+      .replaceAll("typeof 1e400", "typeof Infinity")
+      // Behind a member a comment would be that one's.
+      .replaceAll(/([;,{]) *(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\s*/g, "$1\n$2\n")
+  );
 }
 
 /** What the bundler calls the namespace of a file. */

@@ -1,6 +1,7 @@
 // The published declarations: what a user's editor shows. Rolldown's one flat file has names such as `Linear$1` and
 // `nn_generated_d_exports`, and methods whose comments are lost; here namespaces hold their own declarations under their public names.
 import {
+  begun,
   listOf,
   membersText,
   nameOf,
@@ -79,7 +80,7 @@ export class PublicTypes {
     for (let space = waiting.shift(); space !== undefined; space = waiting.shift()) {
       for (const [name, local] of space.entries) {
         const target = this.resolve(local);
-        if (space.inner.has(name) || (!this.#isType(target) && (this.#homes.has(target) || reserved.has(name)))) continue;
+        if (space.inner.has(name) || (!this.#isType(target) && this.#homes.has(target))) continue;
         if (space === root && this.file.globals.has(name)) {
           // Declared here it would hide the global one.
           const apart: Space = {
@@ -92,7 +93,7 @@ export class PublicTypes {
           this.#apart.push(apart);
           this.#homes.set(target, { space: apart, name });
         } else if (!this.#homes.has(target)) {
-          this.#homes.set(target, { space, name });
+          this.#homes.set(target, { space, name: reserved.has(name) ? plain(target) : name });
           space.types.set(name, target);
         } else if (this.#homes.get(target)!.space !== space) space.types.set(name, target);
       }
@@ -193,15 +194,33 @@ export class PublicTypes {
   /** The comment of what a name stands for, or its own. */
   doc(local: string): string {
     const own = this.file.docOfItem(this.item(local));
-    if (own !== "") return own;
+    if (own !== "") return this.#expanded(own);
     const target = this.item(this.resolve(local));
     const there = this.file.docOfItem(target);
-    if (there !== "") return there;
+    if (there !== "") return this.#expanded(there);
     // What a function makes is what there is to say of it.
     const type = typeOfConst(target.nodes[0]!);
     const result = nodeOf(nodeOf(type?.returnType)?.typeAnnotation);
     const made = result?.type === "TSTypeReference" ? nameOf(result.typeName) : "";
     return this.file.items.has(made) && this.item(made).nodes[0]!.type === "ClassDeclaration" ? this.doc(made) : "";
+  }
+
+  /** The comment of what the package exports under a name, or "". */
+  docOfExport(name: string): string {
+    const local = this.#exportNamed(this.root, name);
+    return local === undefined ? "" : this.doc(local);
+  }
+
+  /** "relu. Reference: torch.nn.ReLU." with what relu() says: a comment that names a function alone says too little. */
+  #expanded(doc: string): string {
+    const [, name = "", reference = ""] = /^\/\*\*\s*(?:\*\s*)?(?:linalg\.)?(\w+)(?:\(\))?\. (Reference: [^*]*?)\s*\*\/$/.exec(doc) ?? [];
+    const local = this.#exportNamed(this.root, name) ?? this.#exportNamed(this.root.inner.get("linalg"), name);
+    const said = local === undefined ? "" : this.file.docOfItem(this.item(this.resolve(local)));
+    return said === "" || said === doc ? doc : begun(`${name}(), ${reference.replace("Reference: ", "as ")}`, said);
+  }
+
+  #exportNamed(space: Space | undefined, name: string): string | undefined {
+    return space?.entries.find(([n]) => n === name)?.[1];
   }
 
   #functionText(name: string, local: string, space: Space): string {
@@ -229,9 +248,9 @@ export class PublicTypes {
           edits.push({ start: this.file.text.lastIndexOf("extends", first!.start), end, text: "" });
           edits.push({ start: body.start + 1, end: body.start + 1, text: `\n${membersText(members, space)}` });
         }
-        const doc = this.file.docOf(node) || (i === 0 ? this.file.docOfItem(this.item(target)) : "");
-        const inherited = isOfClass ? nodesOf(node.extends).map((n) => [n.start, n.end] as const) : [];
-        const own = this.edits(node, space).filter((e) => !inherited.some(([start, end]) => e.start >= start && e.end <= end));
+        const doc = this.#expanded(this.file.docOf(node) || (i === 0 ? this.file.docOfItem(this.item(target)) : ""));
+        // What is taken over is written out: it is named nowhere.
+        const own = isOfClass ? this.edits(nodeOf(node.body)!, space) : this.edits(node, space);
         const text = this.file.edited(node.start, node.end, [...own, ...edits]).replace(/^declare /, "");
         return `${doc === "" ? "" : `${doc}\n`}${isExported ? "export " : ""}declare ${text}`;
       })
@@ -241,7 +260,7 @@ export class PublicTypes {
   /** Comments for members that have none: an overload has the first one's, a layer's forward() the class's. */
   #memberDocs(node: TypeNode): readonly Edit[] {
     const edits: Edit[] = [];
-    const docs = new Map<string, string>(node.type === "ClassDeclaration" ? [["forward", this.file.docOf(node)]] : []);
+    const docs = new Map<string, string>(node.type === "ClassDeclaration" ? [["forward", this.#expanded(this.file.docOf(node))]] : []);
     for (const member of nodesOf(nodeOf(node.body)?.body)) {
       const name = nameOf(member.key);
       if (name === "" || (member.type !== "TSMethodSignature" && member.type !== "MethodDefinition")) continue;

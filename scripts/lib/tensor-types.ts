@@ -1,6 +1,6 @@
 // The methods of tensors as members with comments: what the sources say as mapped types over objects of functions.
 import type { PublicTypes } from "./public-types.ts";
-import { nameOf, nodeOf, nodesOf, typeOfConst, type Member, type Members, type Space, type TypeNode } from "./types-file.ts";
+import { begun, nameOf, nodeOf, nodesOf, typeOfConst, type Member, type Members, type Space, type TypeNode } from "./types-file.ts";
 
 /** A signature without its first parameter, and with another result: "(other: Tensor): Tensor". */
 function methodText(
@@ -59,16 +59,6 @@ function listed(types: PublicTypes, type: TypeNode): readonly string[] {
   return nodesOf(inner?.elementTypes).map((t) => nameOf(t.literal));
 }
 
-const bodyOf = (doc: string): string =>
-  doc
-    .replace(/^\/\*\*\s*/, "")
-    .replace(/\s*\*\/$/, "")
-    .replaceAll(/\n\s*\* ?/g, "\n")
-    .trim();
-/** A comment that begins with a sentence of its own. */
-const begun = (sentence: string, doc: string): string =>
-  `/**\n * ${[sentence, ...bodyOf(doc).split("\n")].join("\n * ")}\n */`.replaceAll(/ +\n/g, "\n");
-
 /** The members that an interface takes over from what it extends. */
 function inherited(types: PublicTypes, node: TypeNode, docs: ReadonlyMap<string, string>, of: Members): Members {
   return nodesOf(node.extends).flatMap((base): Members => {
@@ -79,7 +69,13 @@ function inherited(types: PublicTypes, node: TypeNode, docs: ReadonlyMap<string,
       return literalMembers(types, nodeOf(constraint.typeAnnotation)!).map((member) => {
         const name = nameOf(member.key);
         const { doc: there, nodes } = functionsOf(types, member);
-        const known = docs.get(name) || there || docs.get(name.replace(/_$/, "")) || "";
+        const real = of.find((m) => m.name === name)?.doc ?? "";
+        const known =
+          docs.get(name) ||
+          there ||
+          docs.get(name.replace(/_$/, "")) ||
+          types.docOfExport(name.replace(/_$/, "")) ||
+          (real && begun("Of complex numbers:", real));
         const doc = alias.startsWith("InPlace")
           ? begun(
               `${name.slice(0, -1)}() in place: the tensor takes its value, which must have the tensor's shape and dtype. Returns the tensor.`,

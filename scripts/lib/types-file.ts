@@ -208,3 +208,14 @@ export const membersText = (members: Members, from: Space): string =>
       texts(from).map((text) => `${doc === "" ? "" : `  ${doc.replaceAll("\n", "\n  ")}\n`}  ${name}${text};\n`),
     )
     .join("");
+
+/** The text of a comment. */
+const bodyOf = (doc: string): string =>
+  doc
+    .replace(/^\/\*\*\s*/, "")
+    .replace(/\s*\*\/$/, "")
+    .replaceAll(/\n\s*\* ?/g, "\n")
+    .trim();
+/** A comment that begins with a sentence of its own. */
+export const begun = (sentence: string, doc: string): string =>
+  `/**\n * ${[sentence, ...bodyOf(doc).split("\n")].join("\n * ")}\n */`.replaceAll(/ +\n/g, "\n");

@@ -12,6 +12,7 @@ import { enableGrad, isGradEnabled, noGrad } from "./grad-mode.ts";
 import { PartialSum } from "./partial-sum.ts";
 import { fitted, type Gradients, type Hook, type TapeNode } from "./tape.ts";
 
+/** Options of backward(). Reference: torch.Tensor.backward. */
 export interface BackwardOptions {
   /** Gradient of each result; needed where a result has more than one element. */
   readonly gradient?: Tensor | readonly (Tensor | null)[];
@@ -461,7 +462,10 @@ function store(walk: Walk, records: boolean): void {
 export function grad(
   results: Tensor | readonly Tensor[],
   inputs: readonly Tensor[],
-  options: BackwardOptions & { readonly allowUnused?: boolean } = {},
+  options: BackwardOptions & {
+    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
+    readonly allowUnused?: boolean;
+  } = {},
 ): (Tensor | null)[] {
   const roots = Array.isArray(results) ? (results as readonly Tensor[]) : [results as Tensor];
   inputs.forEach((t, i) => {

@@ -20,6 +20,7 @@ export interface FunctionContext {
 
 type Given = Tensor | null | readonly (Tensor | null)[];
 
+/** What defineFunction() takes: the forward pass, and the gradients of its arguments. Reference: torch.autograd.Function. */
 export interface CustomFunction<Args extends readonly unknown[], Result extends Tensor | readonly Tensor[]> {
   /** Shown in errors and as the tensor's origin. */
   readonly name?: string;

@@ -3,6 +3,7 @@ import { Ambient } from "../ambient.ts";
 
 const mode = new Ambient(true);
 
+/** Whether operations are recorded for gradients now: false inside noGrad(). Reference: torch.is_grad_enabled. */
 export const isGradEnabled = (): boolean => mode.value;
 
 /**

@@ -5,11 +5,13 @@ import { Tensor } from "../tensor.ts";
 import { enableGrad, noGrad } from "./grad-mode.ts";
 import { grad as gradients } from "./backward.ts";
 
+/** Options of gradcheck(). Reference: torch.autograd.gradcheck. */
 export interface GradcheckOptions {
   /** Step of the differences. Default: 0.02, where float32's rounding and the formula's error are about equal. */
   readonly step?: number;
   /** Largest |difference| allowed: absolute + relative * |expected|. Defaults 2e-3 and 5e-3. */
   readonly absolute?: number;
+  /** Relative tolerance, as a fraction of the numerical gradient. */
   readonly relative?: number;
 }
 
@@ -103,6 +105,7 @@ export function gradcheck(
   return true;
 }
 
+/** Options of gradgradcheck(). Reference: torch.autograd.gradgradcheck. */
 export interface GradgradcheckOptions extends GradcheckOptions {
   /** Gradients of fn's results; the second derivative by those that require a gradient is checked too. Default: irregular numbers. */
   readonly gradients?: readonly Tensor[];

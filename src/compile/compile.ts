@@ -22,6 +22,7 @@ import { NO_VALUES, type CompiledProgram } from "./program.ts";
 import { Recordings } from "./recordings.ts";
 import { Restart, Run, type Recorded } from "./trace.ts";
 
+/** Options of compile(). */
 export interface CompileOptions {
   /** Name in errors, traces and explain(). Default: the function's own. */
   readonly name?: string;
@@ -348,4 +349,7 @@ export function compile<Args extends readonly unknown[], Result>(
 }
 
 /** The compiled function's program, readable: nodes, dispatches, barriers, bytes, and which line asked for what. */
-export const explain = (compiled: { explain(): Explanation }): Explanation => compiled.explain();
+export const explain = (compiled: {
+  /** What the compiled function has recorded. */
+  explain(): Explanation;
+}): Explanation => compiled.explain();

@@ -13,25 +13,37 @@ export interface ExplainedNode {
   readonly activation: string | null;
 }
 
+/** What a program that compile() made does: its dispatches, its memory. toString() is the whole text. */
 export interface Explanation {
+  /** The function's name. */
   readonly name: string;
+  /** The device it runs on, "cpu" or "dml:0". */
   readonly device: string;
+  /** The graph's operators, in the order in which they run. */
   readonly nodes: readonly ExplainedNode[];
   /** What the software adapter made of the nodes, in the order of execution; with times after `profileSync()`. Empty on other devices. */
   readonly kernels: readonly ExplainedKernel[];
   /** Compiled operators or graphs recorded in one list. */
   readonly dispatches: number;
+  /** Copies of buffers in one call. */
   readonly copies: number;
+  /** Barriers between dispatches of one call. */
   readonly barriers: number;
   /** Compiled once each. */
   readonly distinctOperators: number;
+  /** Memory of intermediates, in bytes. */
   readonly arenaInBytes: number;
+  /** Workspace that DirectML asks for, in bytes. */
   readonly temporaryInBytes: number;
+  /** Memory of the inputs, in bytes. */
   readonly inputsInBytes: number;
+  /** Memory of the outputs, in bytes. */
   readonly outputsInBytes: number;
+  /** Tensors outside of the function that it changes. */
   readonly stateCells: number;
   /** Why the function was recorded, once for each recording. */
   readonly recordings: readonly string[];
+  /** The explanation as text, one dispatch a line. */
   toString(): string;
 }
 

@@ -3,6 +3,7 @@ import { OPERATORS } from "../dml/operators.generated.ts";
 import type { KernelTime } from "../native/binding.ts";
 import type { CompiledProgram } from "./program.ts";
 
+/** A kernel of the program on devices that fuse: which operators it runs. */
 export interface ExplainedKernel {
   /** What it is: an operator, or several as one ("CONVOLUTION (fused)", "fused elementwise (7)"). */
   readonly kernel: string;

@@ -2,22 +2,28 @@
 import { kernelsOf, nodesText, operatorName, type ExplainedKernel } from "./kernels.ts";
 import type { CompiledProgram } from "./program.ts";
 
+/** A kernel with the time that it took. */
 export interface ProfiledKernel extends ExplainedKernel {
   readonly microseconds: number;
 }
 
+/** A dispatch of a program with the device's time for it. */
 export interface ProfiledDispatch {
   /** DirectML's operator; "graph of N nodes" where a region is compiled as a whole. */
   readonly operator: string;
   /** The operation and the line that asked for it; empty for a region. */
   readonly origin: string;
+  /** The device's time, in microseconds. */
   readonly microseconds: number;
   /** What ran inside a region on the software adapter, in the order of execution; empty for one operator, and on other devices. */
   readonly kernels: readonly ProfiledKernel[];
 }
 
+/** The device's time of one call of a compiled function, dispatch by dispatch. */
 export interface Profile {
+  /** The function's name. */
   readonly name: string;
+  /** The device that was measured. */
   readonly device: string;
   /** In the order of execution. */
   readonly dispatches: readonly ProfiledDispatch[];

@@ -13,6 +13,7 @@ import type { Tensor } from "../tensor.ts";
 type Any = Tensor | ComplexTensor;
 type Some<T> = T | readonly T[];
 
+/** Options of backward() of complex results. */
 export interface ComplexBackwardOptions extends Omit<BackwardOptions, "gradient"> {
   /** Gradient of each result; needed where a result is complex or has more than one element. */
   readonly gradient?: Some<Any | null> | undefined;
@@ -74,17 +75,26 @@ function rootsOf(
 export function grad(
   results: Some<Tensor>,
   inputs: readonly Tensor[],
-  options?: BackwardOptions & { readonly allowUnused?: boolean },
+  options?: BackwardOptions & {
+    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
+    readonly allowUnused?: boolean;
+  },
 ): (Tensor | null)[];
 export function grad<T extends readonly Any[]>(
   results: Some<Any>,
   inputs: T,
-  options?: ComplexBackwardOptions & { readonly allowUnused?: boolean },
+  options?: ComplexBackwardOptions & {
+    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
+    readonly allowUnused?: boolean;
+  },
 ): { -readonly [K in keyof T]: T[K] | null };
 export function grad(
   results: Some<Any>,
   inputs: readonly Any[],
-  options: ComplexBackwardOptions & { readonly allowUnused?: boolean } = {},
+  options: ComplexBackwardOptions & {
+    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
+    readonly allowUnused?: boolean;
+  } = {},
 ): (Any | null)[] {
   const all = listed(results);
   if (![...all, ...inputs].some((x) => x instanceof ComplexTensor))

@@ -52,6 +52,7 @@ const seen = (w: ComplexTensor | Tensor | number): { re: Tensor | number; im: Te
 /** Whether both parts are equal, element by element. */
 export const eq = (z: ComplexTensor, w: ComplexTensor | Tensor | number): Tensor =>
   logicalAnd(same(z.real, seen(w).re), same(z.imag, seen(w).im));
+/** Whether the elements differ, bool. Shapes broadcast. Reference: torch.ne. */
 export const ne = (z: ComplexTensor, w: ComplexTensor | Tensor | number): Tensor =>
   logicalOr(other(z.real, seen(w).re), other(z.imag, seen(w).im));
 /** Whether either part is NaN. */

@@ -58,12 +58,16 @@ export function sqrt(z: ComplexTensor): ComplexTensor {
   return new ComplexTensor(where(isZero, 0, real), where(isZero, z.imag, imag));
 }
 
+/** Sine of complex numbers. Reference: torch.sin. */
 export const sin = (z: ComplexTensor): ComplexTensor =>
   new ComplexTensor(times(unary.sin(z.real), unary.cosh(z.imag)), times(unary.cos(z.real), unary.sinh(z.imag)));
+/** Cosine of complex numbers. Reference: torch.cos. */
 export const cos = (z: ComplexTensor): ComplexTensor =>
   new ComplexTensor(times(unary.cos(z.real), unary.cosh(z.imag)), unary.neg(times(unary.sin(z.real), unary.sinh(z.imag))));
+/** Hyperbolic sine of complex numbers. Reference: torch.sinh. */
 export const sinh = (z: ComplexTensor): ComplexTensor =>
   new ComplexTensor(times(unary.sinh(z.real), unary.cos(z.imag)), times(unary.cosh(z.real), unary.sin(z.imag)));
+/** Hyperbolic cosine of complex numbers. Reference: torch.cosh. */
 export const cosh = (z: ComplexTensor): ComplexTensor =>
   new ComplexTensor(times(unary.cosh(z.real), unary.cos(z.imag)), times(unary.sinh(z.real), unary.sin(z.imag)));
 

@@ -56,6 +56,7 @@ export function imag(x: ComplexTensor): Tensor {
   return x.imag;
 }
 
+/** Whether x is a complex tensor. Reference: torch.is_complex. */
 export const isComplex = (x: unknown): x is ComplexTensor => x instanceof ComplexTensor;
 
 /** real - i imag; of a real tensor the tensor itself. Reference: torch.conj. */

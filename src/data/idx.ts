@@ -23,9 +23,13 @@ const CODES: { readonly [code: number]: DType } = {
   0x0e: "float64",
 };
 
+/** The content of an IDX file: elements with their dtype and shape. */
 export interface IdxData {
+  /** The elements' dtype, as the file states it. */
   readonly dtype: DType;
+  /** Length of each axis. */
   readonly shape: readonly number[];
+  /** The elements in row-major order. */
   readonly data: TypedArray;
 }
 
@@ -62,11 +66,13 @@ async function bytesOf(operation: string, path: string, hint?: string): Promise<
 /** Reads an IDX file. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
 export const readIdx = async (path: string): Promise<IdxData> => parseIdx(await bytesOf("readIdx", path), path);
 
+/** Options of mnist(). */
 export interface DigitsOptions {
   /** The 60,000 training digits, or the 10,000 test digits. Default: true. */
   readonly train?: boolean | undefined;
   /** Take the first so many. Default: all. */
   readonly limit?: number | undefined;
+  /** Where the tensors go. Default: the default device. */
   readonly device?: DeviceLike | undefined;
 }
 

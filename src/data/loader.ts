@@ -7,6 +7,7 @@ import { Tensor } from "../tensor.ts";
 import { collate, type Batch } from "./collate.ts";
 import { datasetOf, type BatchedDataset, type Dataset } from "./dataset.ts";
 
+/** Options of dataLoader(). Reference: torch.utils.data.DataLoader. */
 export interface DataLoaderOptions<S, B> {
   /** Samples in a batch. Default: 1. */
   readonly batchSize?: number | undefined;

@@ -35,6 +35,7 @@ export type DML_REDUCE_FUNCTION = keyof typeof ENUMS.DML_REDUCE_FUNCTION;
 export type DML_ROUNDING_MODE = keyof typeof ENUMS.DML_ROUNDING_MODE;
 export type DML_TENSOR_DATA_TYPE = keyof typeof ENUMS.DML_TENSOR_DATA_TYPE;
 
+/** DirectML's operators, by the names of DML_OPERATOR_TYPE without their prefix. */
 export type OperatorName =
   | "ELEMENT_WISE_IDENTITY"
   | "ELEMENT_WISE_ABS"
@@ -214,6 +215,7 @@ export type OperatorName =
   | "FOLD"
   | "UNFOLD";
 
+/** The operator table: type, feature level, fields and dtypes of each of DirectML's operators. */
 export const OPERATORS: OperatorTable<OperatorName> = {
   ELEMENT_WISE_IDENTITY: {"name":"ELEMENT_WISE_IDENTITY","type":1,"featureLevel":4096,"supportsInPlace":true,"fusable":false,"fields":[{"name":"input","kind":"input","type":"tensor","optional":false},{"name":"output","kind":"output","type":"tensor","optional":false},{"name":"scaleBias","kind":"attribute","type":"scaleBias","optional":true}],"support":[[16640,0,1,8,4094,0],[16640,1,1,8,4094,0],[12288,0,1,8,510,0],[12288,1,1,8,510,0],[8448,0,4,5,510,0],[8448,1,4,5,510,0],[4096,0,4,5,6,0],[4096,1,4,5,6,0]],"same":{"dataType":[[0,1]],"dimensionCount":[[0,1]],"sizes":[[0,1]]}},
   ELEMENT_WISE_ABS: {"name":"ELEMENT_WISE_ABS","type":2,"featureLevel":4096,"supportsInPlace":true,"fusable":false,"fields":[{"name":"input","kind":"input","type":"tensor","optional":false},{"name":"output","kind":"output","type":"tensor","optional":false},{"name":"scaleBias","kind":"attribute","type":"scaleBias","optional":true}],"support":[[16640,0,1,8,2502,0],[16640,1,1,8,2502,0],[12288,0,1,8,454,0],[12288,1,1,8,454,0],[8448,0,4,4,454,0],[8448,1,4,4,454,0],[4096,0,4,4,6,0],[4096,1,4,4,6,0]],"same":{"dataType":[[0,1]],"dimensionCount":[[0,1]],"sizes":[[0,1]]}},

@@ -8,6 +8,7 @@ import { normalizeAxes } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { lengthOf, type Numbers } from "./along.ts";
 
+/** Options of fft.fftshift() and fft.ifftshift(). */
 export interface ShiftOptions {
   /** Default: all. */
   readonly axes?: number | readonly number[] | undefined;
@@ -31,6 +32,7 @@ export const fftshift = <T extends Numbers>(x: T, options: ShiftOptions = {}): T
 export const ifftshift = <T extends Numbers>(x: T, options: ShiftOptions = {}): T =>
   shifted("ifftshift", x, options, (n) => Math.ceil(n / 2)) as T;
 
+/** Options of fft.fftfreq() and fft.rfftfreq(). */
 export interface FrequencyOptions extends TensorOptions {
   /** The distance of neighbours in time. Default: 1. */
   readonly d?: number | undefined;

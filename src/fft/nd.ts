@@ -8,6 +8,7 @@ import { complexResult, lengthOf, partsOf, realOf, realResult, type Direction, t
 import type { Parts } from "./dft.ts";
 import { fromHalf, toHalf, whole, wholeLength } from "./transforms.ts";
 
+/** Options of transforms along several axes: fft.fft2(), fft.fftn() and their inverses. */
 export interface FftnOptions {
   /** Places along each axis; -1: as many as there are. Default: as many as there are, of a half spectrum of m places 2 (m - 1). */
   readonly s?: readonly number[] | undefined;

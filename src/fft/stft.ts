@@ -35,6 +35,7 @@ interface WindowedOptions {
   readonly onesided?: boolean | undefined;
 }
 
+/** Options of stft(). Reference: torch.stft. */
 export interface StftOptions extends WindowedOptions {
   /** What is put before and behind the signal. Default: "reflect". */
   readonly padMode?: PadMode | undefined;
@@ -42,6 +43,7 @@ export interface StftOptions extends WindowedOptions {
   readonly returnComplex?: boolean | undefined;
 }
 
+/** Options of istft(). Reference: torch.istft. */
 export interface IstftOptions extends WindowedOptions {
   /** Of the signal: it is cut or followed by zeros. Default: what the pieces give. */
   readonly length?: number | undefined;
@@ -116,7 +118,14 @@ const eachPart = ([re, im]: Parts, fn: (t: Tensor) => Tensor): Parts => [fn(re),
  *
  * x: [L] or [B, L], real or complex. Throws ShapeError where x is shorter than a piece. DirectML: as fft. Reference: torch.stft.
  */
-export function stft(x: Numbers, nFft: number, options: StftOptions & { readonly returnComplex: false }): Tensor;
+export function stft(
+  x: Numbers,
+  nFft: number,
+  options: StftOptions & {
+    /** false: the result is real, with a last axis of real and imaginary parts. Default: true, a complex tensor. */
+    readonly returnComplex: false;
+  },
+): Tensor;
 export function stft(x: Numbers, nFft: number, options?: StftOptions): ComplexTensor;
 export function stft(x: Numbers, nFft: number, options: StftOptions = {}): ComplexTensor | Tensor {
   const { center = true, padMode = "reflect", onesided = !(x instanceof ComplexTensor), returnComplex = true } = options;
@@ -168,7 +177,14 @@ const LEAST_WEIGHT = 1e-11;
  *
  * z: [frequencies, pieces] or [B, frequencies, pieces]. DirectML: as ifft, PADDING. Reference: torch.istft.
  */
-export function istft(z: ComplexTensor, nFft: number, options: IstftOptions & { readonly returnComplex: true }): ComplexTensor;
+export function istft(
+  z: ComplexTensor,
+  nFft: number,
+  options: IstftOptions & {
+    /** true: the signal is complex, of a spectrum that is not one-sided. Default: false. */
+    readonly returnComplex: true;
+  },
+): ComplexTensor;
 export function istft(z: ComplexTensor, nFft: number, options?: IstftOptions): Tensor;
 export function istft(z: ComplexTensor, nFft: number, options: IstftOptions = {}): Tensor | ComplexTensor {
   const { center = true, length, returnComplex = false } = options;

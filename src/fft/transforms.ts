@@ -21,6 +21,7 @@ import {
 } from "./along.ts";
 import type { Parts } from "./dft.ts";
 
+/** Options of transforms along one axis: fft.fft(), fft.rfft() and their inverses. */
 export interface FftOptions {
   /** Places of the transform: x is cut or followed by zeros. Default: as many as x has, of a half spectrum of m places 2 (m - 1). */
   readonly n?: number | undefined;

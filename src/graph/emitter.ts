@@ -43,7 +43,9 @@ const MOST_SHADER_BYTES = 2 ** 29;
 type Named = { readonly [name: string]: unknown };
 
 export class Emitter {
+  /** The graph under construction. */
   readonly graph: Graph;
+  /** What the device supports. */
   readonly capabilities: Capabilities;
   /** Written into the nodes made from now on. */
   origin = "";
@@ -59,9 +61,13 @@ export class Emitter {
   reinterpret(
     x: Expr,
     view: {
+      /** Length of each axis. Default: x's. */
       readonly sizes?: readonly number[];
+      /** Distance of elements along each axis, in elements. Default: packed. */
       readonly strides?: readonly number[];
+      /** Default: x's. */
       readonly dtype?: DType;
+      /** Where the first element lies, in bytes. Default: x's. */
       readonly byteOffset?: number;
     },
   ): Expr {

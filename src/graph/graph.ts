@@ -22,8 +22,11 @@ export class Value {
 
 /** A value seen as a tensor. Rank 0 is seen as [1]. */
 export class Expr {
+  /** The buffer that holds it. */
   readonly value: Value;
+  /** The dtype of the elements. */
   readonly dtype: DType;
+  /** Length of each axis. */
   readonly sizes: readonly number[];
   /** In elements. */
   readonly strides: readonly number[];
@@ -41,7 +44,9 @@ export class Expr {
 
 /** A fused activation: an operator without tensors. */
 export interface Activation {
+  /** The activation's operator, "ACTIVATION_RELU". */
   readonly operator: OperatorName;
+  /** Its attributes by name, as the builder's method of the operator takes them. */
   readonly attributes: { readonly [name: string]: unknown };
 }
 

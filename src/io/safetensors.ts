@@ -12,11 +12,16 @@ import { Filling, Frozen, PIECE, bytesOf, piecesOf, readAt, type Piece } from ".
 import { dataStartOf, define, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
 import { writeWhole } from "./whole-file.ts";
 
+/** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
+/** Texts by name, as a safetensors file carries them. */
 export type Metadata = Readonly<Record<string, string>>;
 
+/** The content of a safetensors file. */
 export interface Loaded {
+  /** The tensors by name. */
   readonly tensors: Record<string, Tensor>;
+  /** The file's texts by name; empty where it has none. */
   readonly metadata: Record<string, string>;
 }
 
@@ -24,11 +29,13 @@ export interface Loaded {
 export interface Progress {
   /** Bytes of tensors done so far. */
   readonly bytes: number;
+  /** Bytes of all tensors. */
   readonly totalBytes: number;
   /** The tensor that the last of them belong to. */
   readonly name: string;
 }
 
+/** Options of what reads or writes a file: progress, and a signal that ends it. */
 export interface TransferOptions {
   /** Called after each piece of at most 16 MiB. What it throws ends the call. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -36,6 +43,7 @@ export interface TransferOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of safetensors.load(). */
 export interface LoadOptions extends TransferOptions {
   /** Where the tensors go. Default: the default device. */
   readonly device?: DeviceLike | undefined;

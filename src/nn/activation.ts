@@ -40,9 +40,15 @@ export class Tanh extends Module {
 
 /** leakyRelu. Reference: torch.nn.LeakyReLU. */
 export class LeakyReLU extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly slope?: number };
 
-  constructor(options: { readonly slope?: number } = {}) {
+  constructor(
+    options: {
+      /** Factor of numbers below 0. Default: 0.01. */
+      readonly slope?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -54,9 +60,15 @@ export class LeakyReLU extends Module {
 
 /** elu. Reference: torch.nn.ELU. */
 export class ELU extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly alpha?: number };
 
-  constructor(options: { readonly alpha?: number } = {}) {
+  constructor(
+    options: {
+      /** What the function tends to below 0, negated. Default: 1. */
+      readonly alpha?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -75,9 +87,15 @@ export class SELU extends Module {
 
 /** celu. Reference: torch.nn.CELU. */
 export class CELU extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly alpha?: number };
 
-  constructor(options: { readonly alpha?: number } = {}) {
+  constructor(
+    options: {
+      /** What the function tends to below 0, negated. Default: 1. */
+      readonly alpha?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -89,9 +107,15 @@ export class CELU extends Module {
 
 /** gelu. Reference: torch.nn.GELU. */
 export class GELU extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly approximate?: "none" | "tanh" };
 
-  constructor(options: { readonly approximate?: "none" | "tanh" } = {}) {
+  constructor(
+    options: {
+      /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+      readonly approximate?: "none" | "tanh";
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -117,9 +141,16 @@ export class Mish extends Module {
 
 /** softplus. Reference: torch.nn.Softplus. */
 export class Softplus extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly beta?: number; readonly threshold?: number };
 
-  constructor(options: { readonly beta?: number; readonly threshold?: number } = {}) {
+  constructor(
+    options: {
+      /** Factor of x inside. Default: 1. */
+      readonly beta?: number; /** From beta * x above it on the result is x itself. Default: 20. */
+      readonly threshold?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -145,9 +176,16 @@ export class LogSigmoid extends Module {
 
 /** hardtanh. Reference: torch.nn.Hardtanh. */
 export class Hardtanh extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly min?: number; readonly max?: number };
 
-  constructor(options: { readonly min?: number; readonly max?: number } = {}) {
+  constructor(
+    options: {
+      /** The lower limit. Default: -1. */
+      readonly min?: number; /** The upper limit. Default: 1. */
+      readonly max?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -180,6 +218,7 @@ export class Tanhshrink extends Module {
 
 /** softmax along an axis. Reference: torch.nn.Softmax. */
 export class Softmax extends Module {
+  /** The axis it works along. */
   readonly axis: number;
 
   constructor(axis: number) {
@@ -194,6 +233,7 @@ export class Softmax extends Module {
 
 /** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
 export class LogSoftmax extends Module {
+  /** The axis it works along. */
   readonly axis: number;
 
   constructor(axis: number) {
@@ -206,6 +246,7 @@ export class LogSoftmax extends Module {
   }
 }
 
+/** Options of prelu(). Reference: torch.nn.PReLU. */
 export interface PReLUOptions extends LayerOptions {
   /** One slope, or one for each channel. Default: 1. */
   readonly count?: number | undefined;
@@ -215,6 +256,7 @@ export interface PReLUOptions extends LayerOptions {
 
 /** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
 export class PReLU extends Module {
+  /** The slopes of numbers below 0: one, or one for each channel. */
   weight: Parameter;
 
   constructor(options: PReLUOptions = {}) {
@@ -231,6 +273,7 @@ export class PReLU extends Module {
 
 /** The first half along an axis times the sigmoid of the second. Reference: torch.nn.GLU. */
 export class GLU extends Module {
+  /** The axis it works along. */
   readonly axis: number;
 
   constructor(axis = -1) {
@@ -245,6 +288,7 @@ export class GLU extends Module {
 
 /** softmax of -x along an axis. Reference: torch.nn.Softmin. */
 export class Softmin extends Module {
+  /** The axis it works along. */
   readonly axis: number;
 
   constructor(axis: number) {
@@ -267,9 +311,15 @@ export class Softmax2d extends Module {
 
 /** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
 export class Hardshrink extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly lambda?: number };
 
-  constructor(options: { readonly lambda?: number } = {}) {
+  constructor(
+    options: {
+      /** Numbers of at most this size become 0. Default: 0.5. */
+      readonly lambda?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -281,9 +331,15 @@ export class Hardshrink extends Module {
 
 /** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
 export class Softshrink extends Module {
+  /** The options, as they were given. */
   readonly options: { readonly lambda?: number };
 
-  constructor(options: { readonly lambda?: number } = {}) {
+  constructor(
+    options: {
+      /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+      readonly lambda?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -295,7 +351,9 @@ export class Softshrink extends Module {
 
 /** x where x > limit, value elsewhere. Reference: torch.nn.Threshold. */
 export class Threshold extends Module {
+  /** Numbers above it pass. */
   readonly limit: number;
+  /** What takes the place of the others. */
   readonly value: number;
 
   constructor(limit: number, value: number) {
@@ -311,6 +369,7 @@ export class Threshold extends Module {
 
 /** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
 export class RReLU extends Module {
+  /** The options, as they were given. */
   readonly options: Omit<RReluOptions, "training">;
 
   constructor(options: Omit<RReluOptions, "training"> = {}) {
@@ -326,25 +385,68 @@ export class RReLU extends Module {
 export const glu = (axis = -1): GLU => new GLU(axis);
 export const softmin = (axis: number): Softmin => new Softmin(axis);
 export const softmax2d = (): Softmax2d => new Softmax2d();
-export const hardshrink = (options: { readonly lambda?: number } = {}): Hardshrink => new Hardshrink(options);
-export const softshrink = (options: { readonly lambda?: number } = {}): Softshrink => new Softshrink(options);
+export const hardshrink = (
+  options: {
+    /** Numbers of at most this size become 0. Default: 0.5. */
+    readonly lambda?: number;
+  } = {},
+): Hardshrink => new Hardshrink(options);
+export const softshrink = (
+  options: {
+    /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+    readonly lambda?: number;
+  } = {},
+): Softshrink => new Softshrink(options);
+/** From beta * x above it on the result is x itself. Default: 20. */
 export const threshold = (limit: number, value: number): Threshold => new Threshold(limit, value);
 export const rrelu = (options: Omit<RReluOptions, "training"> = {}): RReLU => new RReLU(options);
 export const relu = (): ReLU => new ReLU();
 export const relu6 = (): ReLU6 => new ReLU6();
 export const sigmoid = (): Sigmoid => new Sigmoid();
 export const tanh = (): Tanh => new Tanh();
-export const leakyRelu = (options: { readonly slope?: number } = {}): LeakyReLU => new LeakyReLU(options);
-export const elu = (options: { readonly alpha?: number } = {}): ELU => new ELU(options);
+export const leakyRelu = (
+  options: {
+    /** Factor of numbers below 0. Default: 0.01. */
+    readonly slope?: number;
+  } = {},
+): LeakyReLU => new LeakyReLU(options);
+export const elu = (
+  options: {
+    /** What the function tends to below 0, negated. Default: 1. */
+    readonly alpha?: number;
+  } = {},
+): ELU => new ELU(options);
 export const selu = (): SELU => new SELU();
-export const celu = (options: { readonly alpha?: number } = {}): CELU => new CELU(options);
-export const gelu = (options: { readonly approximate?: "none" | "tanh" } = {}): GELU => new GELU(options);
+export const celu = (
+  options: {
+    /** What the function tends to below 0, negated. Default: 1. */
+    readonly alpha?: number;
+  } = {},
+): CELU => new CELU(options);
+export const gelu = (
+  options: {
+    /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+    readonly approximate?: "none" | "tanh";
+  } = {},
+): GELU => new GELU(options);
 export const silu = (): SiLU => new SiLU();
 export const mish = (): Mish => new Mish();
-export const softplus = (options: { readonly beta?: number; readonly threshold?: number } = {}): Softplus => new Softplus(options);
+export const softplus = (
+  options: {
+    /** Factor of x inside. Default: 1. */
+    readonly beta?: number; /** From beta * x above it on the result is x itself. Default: 20. */
+    readonly threshold?: number;
+  } = {},
+): Softplus => new Softplus(options);
 export const softsign = (): Softsign => new Softsign();
 export const logSigmoid = (): LogSigmoid => new LogSigmoid();
-export const hardtanh = (options: { readonly min?: number; readonly max?: number } = {}): Hardtanh => new Hardtanh(options);
+export const hardtanh = (
+  options: {
+    /** The lower limit. Default: -1. */
+    readonly min?: number; /** The upper limit. Default: 1. */
+    readonly max?: number;
+  } = {},
+): Hardtanh => new Hardtanh(options);
 export const hardSigmoid = (): HardSigmoid => new HardSigmoid();
 export const hardSwish = (): HardSwish => new HardSwish();
 export const tanhshrink = (): Tanhshrink => new Tanhshrink();

@@ -20,6 +20,7 @@ import { demandCount, type LayerOptions } from "./options.ts";
 
 const NAME = "AdaptiveLogSoftmaxWithLoss";
 
+/** Options of adaptiveLogSoftmaxWithLoss(). Reference: torch.nn.AdaptiveLogSoftmaxWithLoss. */
 export interface AdaptiveOptions extends LayerOptions {
   /** Cluster i is computed through inputs / divisor^(i + 1) numbers. Default: 4. */
   readonly divisor?: number | undefined;
@@ -33,9 +34,13 @@ export interface AdaptiveOptions extends LayerOptions {
  * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
  */
 export class AdaptiveLogSoftmaxWithLoss extends Module {
+  /** Features of each input row. */
   readonly inputs: number;
+  /** Number of classes. */
   readonly classes: number;
+  /** The first class of each cluster, ascending. */
   readonly cutoffs: readonly number[];
+  /** By how much each cluster's projection is narrower than the one before. */
   readonly divisor: number;
   /** To cutoffs[0] classes and a place for each cluster. */
   head: Linear;

@@ -18,6 +18,7 @@ import { LayerNorm } from "./norm.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of multiheadAttention(). Reference: torch.nn.MultiheadAttention. */
 export interface MultiheadAttentionOptions extends LayerOptions {
   /** Probability with which a weight is left out in training. Default: 0. */
   readonly dropout?: number | undefined;
@@ -29,24 +30,37 @@ export interface MultiheadAttentionOptions extends LayerOptions {
   readonly addZeroAttention?: boolean | undefined;
   /** Widths of keys and values. Default: the layer's. */
   readonly keyWidth?: number | undefined;
+  /** Features of the values. Default: the width. */
   readonly valueWidth?: number | undefined;
   /** Whether sequences are [N, L, E], instead of [L, N, E]. Default: false. */
   readonly batchFirst?: boolean | undefined;
 }
+/** What one call of attention takes besides its inputs: masks, and whether weights are returned. */
 export type AttentionCall = Pick<MultiHeadOptions, "keyPaddingMask" | "mask" | "causal" | "weights">;
 
 /** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
 export class MultiheadAttention extends Module {
+  /** Features of queries and results, E. */
   readonly width: number;
+  /** Number of heads; divides the width. */
   readonly heads: number;
+  /** The options, as they were given. */
   readonly options: MultiheadAttentionOptions;
+  /** [3 E, E]: the projections of query, key and value, one below the other; null where widths differ. */
   in_proj_weight: Parameter | null = null;
+  /** [E, E]: the projection of queries; null where all three are in in_proj_weight. */
   q_proj_weight: Parameter | null = null;
+  /** [E, key width]: the projection of keys; null where all three are in in_proj_weight. */
   k_proj_weight: Parameter | null = null;
+  /** [E, value width]: the projection of values; null where all three are in in_proj_weight. */
   v_proj_weight: Parameter | null = null;
+  /** [3 E]: the biases of the three projections; null without bias. */
   in_proj_bias: Parameter | null = null;
+  /** [1, 1, E]: a key that is appended to all others; null without. */
   bias_k: Parameter | null = null;
+  /** [1, 1, E]: a value that is appended to all others; null without. */
   bias_v: Parameter | null = null;
+  /** The projection of the joined heads, [E] to [E]. */
   out_proj: Linear;
 
   constructor(width: number, heads: number, options: MultiheadAttentionOptions = {}) {
@@ -128,6 +142,7 @@ export class MultiheadAttention extends Module {
   }
 }
 
+/** Options of the layers of transformers. Reference: torch.nn.TransformerEncoderLayer. */
 export interface TransformerLayerOptions extends LayerOptions {
   /** Width of the inner linear layer. Default: 2048. */
   readonly feedforward?: number | undefined;
@@ -137,9 +152,11 @@ export interface TransformerLayerOptions extends LayerOptions {
   readonly activation?: "relu" | "gelu" | ((x: Tensor) => Tensor) | undefined;
   /** Added to variances. Default: 1e-5. */
   readonly epsilon?: number | undefined;
+  /** Whether inputs are [N, L, E] instead of [L, N, E]. Default: false. */
   readonly batchFirst?: boolean | undefined;
   /** Whether normalisation comes before attention and feedforward, instead of after. Default: false. */
   readonly normFirst?: boolean | undefined;
+  /** Whether linear layers and norms have biases. Default: true. */
   readonly bias?: boolean | undefined;
 }
 
@@ -153,11 +170,17 @@ const activationOf = (layer: string, given: TransformerLayerOptions["activation"
 /** What encoder and decoder layers share: attention to themselves, and two linear layers. */
 abstract class TransformerLayer extends Module {
   // Declared only: a field's place among the parameters is where it is first set, and an optimizer's state goes by places.
+  /** Attention of the input to itself. */
   declare self_attn: MultiheadAttention;
+  /** The feed-forward network's first layer, from the width to its own. */
   declare linear1: Linear;
+  /** The feed-forward network's second layer, back to the width. */
   declare linear2: Linear;
+  /** The norm of the first part, self-attention. */
   declare norm1: LayerNorm;
+  /** The norm of the second part. */
   declare norm2: LayerNorm;
+  /** Whether each part normalizes its input instead of its sum with the input. */
   readonly normFirst: boolean;
   protected readonly probability: number;
   readonly #activation: (x: Tensor) => Tensor;
@@ -211,17 +234,25 @@ export class TransformerEncoderLayer extends TransformerLayer {
   }
 }
 
+/** Masks of one call of a decoder. */
 export interface DecoderCall {
+  /** [L, L]: numbers that are added to the scores of self-attention, or bool, true where a position is left out. */
   readonly mask?: Tensor | null | undefined;
+  /** [L, S]: numbers that are added to the scores of attention to the memory, or bool, true where a position is left out. */
   readonly memoryMask?: Tensor | null | undefined;
+  /** [N, L], bool: true for positions of the input that are left out; or numbers that are added to the scores. */
   readonly keyPaddingMask?: Tensor | null | undefined;
+  /** [N, S], bool: true for positions of the memory that are left out; or numbers that are added to the scores. */
   readonly memoryKeyPaddingMask?: Tensor | null | undefined;
+  /** Whether a position attends only to itself and those before it. Default: false. */
   readonly causal?: boolean | undefined;
 }
 
 /** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
 export class TransformerDecoderLayer extends TransformerLayer {
+  /** Attention to the memory. */
   declare multihead_attn: MultiheadAttention;
+  /** The norm of the feed-forward network. */
   norm3: LayerNorm;
 
   constructor(width: number, heads: number, options: TransformerLayerOptions = {}) {
@@ -244,7 +275,9 @@ export class TransformerDecoderLayer extends TransformerLayer {
 
 /** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
 export class TransformerEncoder extends Module {
+  /** The layers, the first one first. */
   readonly layers: readonly TransformerEncoderLayer[];
+  /** The norm behind the last layer; null for none. */
   norm: LayerNorm | null;
 
   constructor(make: (index: number) => TransformerEncoderLayer, count: number, norm: LayerNorm | null = null) {
@@ -262,7 +295,9 @@ export class TransformerEncoder extends Module {
 
 /** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
 export class TransformerDecoder extends Module {
+  /** The layers, the first one first. */
   readonly layers: readonly TransformerDecoderLayer[];
+  /** The norm behind the last layer; null for none. */
   norm: LayerNorm | null;
 
   constructor(make: (index: number) => TransformerDecoderLayer, count: number, norm: LayerNorm | null = null) {
@@ -278,6 +313,7 @@ export class TransformerDecoder extends Module {
   }
 }
 
+/** Options of transformer(). Reference: torch.nn.Transformer. */
 export interface TransformerOptions extends TransformerLayerOptions {
   /** Default: 6. */
   readonly encoderLayers?: number | undefined;
@@ -286,7 +322,9 @@ export interface TransformerOptions extends TransformerLayerOptions {
 }
 /** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
 export class Transformer extends Module {
+  /** Its encoder. */
   encoder: TransformerEncoder;
+  /** Its decoder. */
   decoder: TransformerDecoder;
 
   constructor(width = 512, heads = 8, options: TransformerOptions = {}) {
@@ -301,7 +339,11 @@ export class Transformer extends Module {
   forward(
     source: Tensor,
     target: Tensor,
-    call: DecoderCall & { readonly sourceMask?: Tensor | null; readonly sourceKeyPaddingMask?: Tensor | null } = {},
+    call: DecoderCall & {
+      /** [S, S]: numbers that are added to the encoder's scores, or bool, true where a position is left out. */
+      readonly sourceMask?: Tensor | null; /** [N, S], bool: true for positions of the source that are left out; or numbers that are added to the scores. */
+      readonly sourceKeyPaddingMask?: Tensor | null;
+    } = {},
   ): Tensor {
     const { sourceMask, sourceKeyPaddingMask, ...rest } = call;
     const memory = this.encoder.forward(source, { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask });

@@ -9,11 +9,13 @@ import { norm } from "../ops/statistics.ts";
 import { clampMax } from "../ops/where.ts";
 import { Tensor } from "../tensor.ts";
 
+/** A tensor, or several. */
 export type TensorOrTensors = Tensor | Iterable<Tensor>;
 
 const listed = (tensors: TensorOrTensors): Tensor[] => (tensors instanceof Tensor ? [tensors] : [...tensors]);
 const gradientsOf = (parameters: TensorOrTensors): Tensor[] => listed(parameters).flatMap((p) => p.grad ?? []);
 
+/** Options of clipGradNorm_(). */
 export interface NormOptions {
   /** Order of the norm; Infinity for the largest element. Default 2. */
   readonly normType?: number | undefined;

@@ -13,10 +13,12 @@ export class Sequential extends Module {
     this.#layers = layers;
   }
 
+  /** The layers by number, "0", "1", … */
   override *members(): Generator<[string, Module]> {
     for (const [i, layer] of this.#layers.entries()) yield [`${i}`, layer];
   }
 
+  /** Number of layers. */
   override get length(): number {
     return this.#layers.length;
   }
@@ -28,6 +30,7 @@ export class Sequential extends Module {
     return layer;
   }
 
+  /** Adds a layer at the end. Returns the container. */
   append(layer: Layer): this {
     this.#layers.push(layer);
     return this;
@@ -45,10 +48,21 @@ export class Sequential extends Module {
 
 /** Axes `start` to `end` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
 export class Flatten extends Module {
+  /** The first axis that is merged. */
   readonly start: number;
+  /** The last axis that is merged; negative ones count from the end. */
   readonly end: number;
 
-  constructor(start: number | { readonly start?: number; readonly end?: number } = {}, end?: number) {
+  constructor(
+    start:
+      | number
+      | {
+          /** The first axis that is merged. Default: 1. */
+          readonly start?: number; /** The last axis that is merged. Default: -1. */
+          readonly end?: number;
+        } = {},
+    end?: number,
+  ) {
     super();
     const bounds = typeof start === "number" ? { start, end } : { end, ...start };
     this.start = bounds.start ?? 1;
@@ -62,7 +76,9 @@ export class Flatten extends Module {
 
 /** An axis split into several. Reference: torch.nn.Unflatten. */
 export class Unflatten extends Module {
+  /** The axis that is split. */
   readonly axis: number;
+  /** The axes that take its place; one may be -1. */
   readonly lengths: readonly number[];
 
   constructor(axis: number, lengths: readonly number[]) {
@@ -77,6 +93,14 @@ export class Unflatten extends Module {
 }
 
 export const sequential = (...layers: Layer[]): Sequential => new Sequential(...layers);
-export const flatten = (start: number | { readonly start?: number; readonly end?: number } = {}, end?: number): Flatten =>
-  new Flatten(start, end);
+export const flatten = (
+  start:
+    | number
+    | {
+        /** The first axis that is merged. Default: 1. */
+        readonly start?: number; /** The last axis that is merged. Default: -1. */
+        readonly end?: number;
+      } = {},
+  end?: number,
+): Flatten => new Flatten(start, end);
 export const unflatten = (axis: number, lengths: readonly number[]): Unflatten => new Unflatten(axis, lengths);

@@ -18,6 +18,7 @@ import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of convolution layers. Reference: torch.nn.Conv2d. */
 export interface ConvLayerOptions extends LayerOptions, ConvOptions {
   /** Whether there is a bias. Default: true. */
   readonly bias?: boolean | undefined;
@@ -25,17 +26,25 @@ export interface ConvLayerOptions extends LayerOptions, ConvOptions {
   readonly paddingMode?: "zeros" | "circular" | "reflect" | "replicate" | undefined;
 }
 
+/** Options of transposed convolution layers. Reference: torch.nn.ConvTranspose2d. */
 export interface ConvTransposeLayerOptions extends LayerOptions, ConvTransposeOptions {
+  /** Whether there is a bias. Default: true. */
   readonly bias?: boolean | undefined;
 }
 
 /** What all convolution layers have: a kernel and a bias that start uniform in ±1/sqrt(inputs of one output). */
 abstract class Convolution<Options extends ConvLayerOptions | ConvTransposeLayerOptions> extends Module {
+  /** Channels of the input, Ci. */
   readonly inputs: number;
+  /** Channels of the result, Co. */
   readonly outputs: number;
+  /** Length of the kernel along each spatial axis. */
   readonly kernelSize: readonly number[];
+  /** The options, as they were given. */
   readonly options: Options;
+  /** The kernels: [Co, Ci / groups, ...kernelSize], of a transposed convolution [Ci, Co / groups, ...kernelSize]. */
   weight: Parameter;
+  /** [Co]; null without bias. */
   bias: Parameter | null;
 
   constructor(spatial: number, transposed: boolean, inputs: number, outputs: number, kernelSize: PerAxis, options: Options) {

@@ -4,6 +4,7 @@ import { alphaDropout, demandProbability, dropout as dropoutOp, dropoutChannels,
 import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 
+/** Options of dropout layers. */
 export interface DropoutOptions {
   /** Default: the device's own. */
   readonly generator?: Generator | undefined;
@@ -11,7 +12,9 @@ export interface DropoutOptions {
 
 /** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export class Dropout extends Module {
+  /** Probability of an element to be zeroed. */
   readonly p: number;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator: Generator | undefined;
 
   constructor(p = 0.5, { generator }: DropoutOptions = {}) {

@@ -18,9 +18,13 @@ export interface EmbeddingOptions extends LayerOptions, TableOptions {}
 
 /** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
 export class Embedding extends Module {
+  /** Number of rows: indices are below it. */
   readonly rows: number;
+  /** Length of each row. */
   readonly width: number;
+  /** The row that gets no gradient; null for none. */
   readonly paddingIndex: number | null;
+  /** The options, as they were given. */
   readonly options: EmbeddingOptions;
   /** [rows, width] */
   weight: Parameter;
@@ -58,6 +62,7 @@ export class Embedding extends Module {
   }
 }
 
+/** Options of embeddingBag(). Reference: torch.nn.EmbeddingBag. */
 export interface EmbeddingBagOptions extends EmbeddingOptions, Pick<BagOptions, "mode" | "includeLastOffset"> {}
 
 /** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */

@@ -10,6 +10,7 @@ import { scope } from "../scope.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 
+/** What initializers that draw numbers take. */
 export interface InitOptions {
   /** Default: the device's own generator. */
   readonly generator?: Generator | undefined;
@@ -36,7 +37,9 @@ export const normal = (t: Tensor, mean = 0, std = 1, { generator }: InitOptions 
 export const constant = (t: Tensor, value: number): Tensor =>
   fill("constant", t, () => full(t.shape, value, { dtype: t.dtype, device: t.device }));
 
+/** Fills a tensor with 0. Returns it. Reference: torch.nn.init.zeros_. */
 export const zeros = (t: Tensor): Tensor => constant(t, 0);
+/** Fills a tensor with 1. Returns it. Reference: torch.nn.init.ones_. */
 export const ones = (t: Tensor): Tensor => constant(t, 1);
 
 /** The identity matrix, for a tensor [R, C]. Reference: torch.nn.init.eye_. */
@@ -52,6 +55,7 @@ export function fans(operation: string, t: Tensor): { readonly input: number; re
   return { input: t.shape[1]! * field, output: t.shape[0]! * field };
 }
 
+/** Functions of which gain() and kaimingUniform() know the gain. */
 export type Nonlinearity = "linear" | "sigmoid" | "tanh" | "relu" | "leakyRelu" | "selu";
 
 /** The factor by which a nonlinearity calls for larger weights. Reference: torch.nn.init.calculate_gain. */
@@ -73,11 +77,13 @@ export function gain(nonlinearity: Nonlinearity, slope = 0.01): number {
   }
 }
 
+/** Options of kaimingUniform() and kaimingNormal(). Reference: torch.nn.init.kaiming_uniform_. */
 export interface KaimingOptions extends InitOptions {
   /** Negative slope of leakyRelu. Default: 0. */
   readonly slope?: number | undefined;
   /** Whether the forward ("input") or the backward pass keeps its variance. Default: "input". */
   readonly fan?: "input" | "output" | undefined;
+  /** The function behind the layer. Default: "leakyRelu". */
   readonly nonlinearity?: Nonlinearity | undefined;
 }
 
@@ -95,6 +101,7 @@ export function kaimingUniform(t: Tensor, options: KaimingOptions = {}): Tensor 
 export const kaimingNormal = (t: Tensor, options: KaimingOptions = {}): Tensor =>
   normal(t, 0, kaimingStd("kaimingNormal", t, options), options);
 
+/** Options of xavierUniform() and xavierNormal(). Reference: torch.nn.init.xavier_uniform_. */
 export interface XavierOptions extends InitOptions {
   /** Default: 1. */
   readonly gain?: number | undefined;

@@ -12,6 +12,7 @@ import type { AffineOptions } from "./norm.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of instanceNorm1d() to instanceNorm3d(). Reference: torch.nn.InstanceNorm2d. */
 export interface InstanceNormLayerOptions extends AffineOptions {
   /** Whether there is a bias beside the weight. Default: true. */
   readonly bias?: boolean | undefined;
@@ -22,11 +23,17 @@ export interface InstanceNormLayerOptions extends AffineOptions {
 }
 
 abstract class InstanceNorm extends Module {
+  /** Number of channels, C. */
   readonly channels: number;
+  /** The options, as they were given. */
   readonly options: InstanceNormLayerOptions;
+  /** The factors, one for each channel; null without affine. */
   weight: Parameter | null = null;
+  /** The summands, one for each channel; null without. */
   bias: Parameter | null = null;
+  /** [C]: the running mean of each channel; null where none is tracked. */
   readonly runningMean: Tensor | null = null;
+  /** [C]: the running variance of each channel; null where none is tracked. */
   readonly runningVariance: Tensor | null = null;
   protected abstract readonly spatial: number;
 
@@ -49,6 +56,7 @@ abstract class InstanceNorm extends Module {
     this.registerBuffer("num_batches_tracked", count);
   }
 
+  /** x [N, C, ...] or [C, ...] normalized over the axes behind C, for each sample alone. Result: same shape. */
   forward(x: Tensor): Tensor {
     const single = x.rank === this.spatial + 1;
     if (!single && x.rank !== this.spatial + 2)
@@ -83,13 +91,20 @@ export class InstanceNorm3d extends InstanceNorm {
 
 /** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
 export class RMSNorm extends Module {
+  /** The last axes, which are normalized together. */
   readonly normalizedShape: readonly number[];
+  /** Added to the mean of squares; null for the dtype's own smallest difference from 1. */
   readonly epsilon: number | null;
+  /** The factors, of the normalized shape; null without affine. */
   weight: Parameter | null;
 
   constructor(
     normalizedShape: number | readonly number[],
-    options: LayerOptions & { readonly epsilon?: number | null | undefined; readonly affine?: boolean | undefined } = {},
+    options: LayerOptions & {
+      /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
+      readonly epsilon?: number | null | undefined; /** Whether there are weights. Default: true. */
+      readonly affine?: boolean | undefined;
+    } = {},
   ) {
     super();
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
@@ -115,5 +130,9 @@ export const instanceNorm3d = (channels: number, options: InstanceNormLayerOptio
   new InstanceNorm3d(channels, options);
 export const rmsNorm = (
   normalizedShape: number | readonly number[],
-  options: LayerOptions & { readonly epsilon?: number | null | undefined; readonly affine?: boolean | undefined } = {},
+  options: LayerOptions & {
+    /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
+    readonly epsilon?: number | null | undefined; /** Whether there are weights. Default: true. */
+    readonly affine?: boolean | undefined;
+  } = {},
 ): RMSNorm => new RMSNorm(normalizedShape, options);

@@ -6,6 +6,7 @@ import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of linear() and bilinear(). Reference: torch.nn.Linear. */
 export interface LinearOptions extends LayerOptions {
   /** Whether there is a bias. Default: true. */
   readonly bias?: boolean | undefined;
@@ -13,7 +14,9 @@ export interface LinearOptions extends LayerOptions {
 
 /** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
 export class Linear extends Module {
+  /** Length of the last axis of inputs. */
   readonly inputs: number;
+  /** Length of the last axis of results. */
   readonly outputs: number;
   /** [outputs, inputs] */
   weight: Parameter;

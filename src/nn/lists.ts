@@ -12,10 +12,12 @@ abstract class List<T extends Module | Parameter> extends Module {
     this.#items = [...items];
   }
 
+  /** The items by number, "0", "1", … */
   override *members(): Generator<[string, T]> {
     for (const [i, item] of this.#items.entries()) yield [`${i}`, item];
   }
 
+  /** Number of items. */
   override get length(): number {
     return this.#items.length;
   }
@@ -27,6 +29,7 @@ abstract class List<T extends Module | Parameter> extends Module {
     return item;
   }
 
+  /** Adds an item at the end. Returns the list. */
   append(item: T): this {
     this.#items.push(item);
     return this;
@@ -55,18 +58,22 @@ abstract class Dict<T extends Module | Parameter> extends Module {
     for (const [name, item] of Symbol.iterator in items ? items : Object.entries(items)) this.set(name, item);
   }
 
+  /** The items by name. */
   override *members(): Generator<[string, T]> {
     yield* this.#items;
   }
 
+  /** Number of items. */
   get size(): number {
     return this.#items.size;
   }
 
+  /** Whether there is an item of this name. */
   has(name: string): boolean {
     return this.#items.has(name);
   }
 
+  /** The item of a name. Throws ValueError where there is none. */
   get(name: string): T {
     const item = this.#items.get(name);
     if (item === undefined)
@@ -74,6 +81,7 @@ abstract class Dict<T extends Module | Parameter> extends Module {
     return item;
   }
 
+  /** Sets the item of a name. Returns the dictionary. Throws ValueError for an empty name or one with a dot. */
   set(name: string, item: T): this {
     if (name === "" || name.includes("."))
       throw new ValueError(`${this.constructor.name}.set`, "name", "not empty and without a dot", name);
@@ -81,10 +89,12 @@ abstract class Dict<T extends Module | Parameter> extends Module {
     return this;
   }
 
+  /** Removes an item. Returns whether there was one. */
   delete(name: string): boolean {
     return this.#items.delete(name);
   }
 
+  /** The items' names, in order. */
   keys(): string[] {
     return [...this.#items.keys()];
   }
@@ -93,6 +103,7 @@ abstract class Dict<T extends Module | Parameter> extends Module {
     return this.#items[Symbol.iterator]();
   }
 
+  /** Dictionaries are not called: throws ValueError. Call an item: `dict.get(name)(x)`. */
   forward(): never {
     throw new ValueError(this.constructor.name, "forward", "called on its items", "a call of the dictionary itself");
   }

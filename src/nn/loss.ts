@@ -8,6 +8,7 @@ import { kept } from "./kept.ts";
 
 /** mseLoss. Reference: torch.nn.MSELoss. */
 export class MSELoss extends Module {
+  /** The options, as they were given. */
   readonly options: LossOptions;
 
   constructor(options: LossOptions = {}) {
@@ -22,6 +23,7 @@ export class MSELoss extends Module {
 
 /** l1Loss. Reference: torch.nn.L1Loss. */
 export class L1Loss extends Module {
+  /** The options, as they were given. */
   readonly options: LossOptions;
 
   constructor(options: LossOptions = {}) {
@@ -36,9 +38,15 @@ export class L1Loss extends Module {
 
 /** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
 export class SmoothL1Loss extends Module {
+  /** The options, as they were given. */
   readonly options: LossOptions & { readonly beta?: number };
 
-  constructor(options: LossOptions & { readonly beta?: number } = {}) {
+  constructor(
+    options: LossOptions & {
+      /** Where the square becomes a line. Default: 1. */
+      readonly beta?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -50,9 +58,15 @@ export class SmoothL1Loss extends Module {
 
 /** huberLoss. Reference: torch.nn.HuberLoss. */
 export class HuberLoss extends Module {
+  /** The options, as they were given. */
   readonly options: LossOptions & { readonly delta?: number };
 
-  constructor(options: LossOptions & { readonly delta?: number } = {}) {
+  constructor(
+    options: LossOptions & {
+      /** Where the square becomes a line. Default: 1. */
+      readonly delta?: number;
+    } = {},
+  ) {
     super();
     this.options = options;
   }
@@ -64,6 +78,7 @@ export class HuberLoss extends Module {
 
 /** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
 export class BCELoss extends Module {
+  /** The options, as they were given. */
   readonly options: BinaryOptions;
 
   constructor(options: BinaryOptions = {}) {
@@ -78,6 +93,7 @@ export class BCELoss extends Module {
 
 /** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
 export class BCEWithLogitsLoss extends Module {
+  /** The options, as they were given. */
   readonly options: LogitsOptions;
 
   constructor(options: LogitsOptions = {}) {
@@ -92,6 +108,7 @@ export class BCEWithLogitsLoss extends Module {
 
 /** nllLoss. Reference: torch.nn.NLLLoss. */
 export class NLLLoss extends Module {
+  /** The options, as they were given. */
   readonly options: NllOptions;
 
   constructor(options: NllOptions = {}) {
@@ -106,6 +123,7 @@ export class NLLLoss extends Module {
 
 /** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
 export class CrossEntropyLoss extends Module {
+  /** The options, as they were given. */
   readonly options: CrossEntropyOptions;
 
   constructor(options: CrossEntropyOptions = {}) {
@@ -120,8 +138,18 @@ export class CrossEntropyLoss extends Module {
 
 export const mseLoss = (options: LossOptions = {}): MSELoss => new MSELoss(options);
 export const l1Loss = (options: LossOptions = {}): L1Loss => new L1Loss(options);
-export const smoothL1Loss = (options: LossOptions & { readonly beta?: number } = {}): SmoothL1Loss => new SmoothL1Loss(options);
-export const huberLoss = (options: LossOptions & { readonly delta?: number } = {}): HuberLoss => new HuberLoss(options);
+export const smoothL1Loss = (
+  options: LossOptions & {
+    /** Where the square becomes a line. Default: 1. */
+    readonly beta?: number;
+  } = {},
+): SmoothL1Loss => new SmoothL1Loss(options);
+export const huberLoss = (
+  options: LossOptions & {
+    /** Where the square becomes a line. Default: 1. */
+    readonly delta?: number;
+  } = {},
+): HuberLoss => new HuberLoss(options);
 export const binaryCrossEntropy = (options: BinaryOptions = {}): BCELoss => new BCELoss(options);
 export const binaryCrossEntropyWithLogits = (options: LogitsOptions = {}): BCEWithLogitsLoss => new BCEWithLogitsLoss(options);
 export const nllLoss = (options: NllOptions = {}): NLLLoss => new NLLLoss(options);

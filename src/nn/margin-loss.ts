@@ -9,6 +9,7 @@ import { kept } from "./kept.ts";
 
 /** A module that keeps the options of a loss. */
 abstract class Loss<Options extends object> extends Module {
+  /** The options, as they were given. */
   readonly options: Options;
 
   constructor(options: Options, names: { readonly [K in keyof Options]?: string } = {}) {
@@ -85,7 +86,12 @@ export class MultiLabelMarginLoss extends Loss<LossOptions> {
 
 /** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
 export class MultiLabelSoftMarginLoss extends Loss<LossOptions & { readonly weight?: Tensor | null | undefined }> {
-  constructor(options: LossOptions & { readonly weight?: Tensor | null | undefined } = {}) {
+  constructor(
+    options: LossOptions & {
+      /** A weight for each class: [C]. Default: 1 for each. */
+      readonly weight?: Tensor | null | undefined;
+    } = {},
+  ) {
     super(options, { weight: "weight" });
   }
 
@@ -127,7 +133,12 @@ export class GaussianNLLLoss extends Loss<GaussianOptions> {
   }
 }
 
-type KlOptions = { readonly reduction?: Reduction | "batchmean" | undefined; readonly logTarget?: boolean | undefined };
+type KlOptions = {
+  /** "mean" over all elements, "batchmean" over the first axis, "sum", or "none". Default: "mean". */
+  readonly reduction?: Reduction | "batchmean" | undefined;
+  /** Whether the target is in log space too. Default: false. */
+  readonly logTarget?: boolean | undefined;
+};
 /** klDiv. Reference: torch.nn.KLDivLoss. */
 export class KLDivLoss extends Loss<KlOptions> {
   constructor(options: KlOptions = {}) {
@@ -157,7 +168,10 @@ export const softMarginLoss = (options: LossOptions = {}): SoftMarginLoss => new
 export const multiMarginLoss = (options: MultiMarginOptions = {}): MultiMarginLoss => new MultiMarginLoss(options);
 export const multilabelMarginLoss = (options: LossOptions = {}): MultiLabelMarginLoss => new MultiLabelMarginLoss(options);
 export const multilabelSoftMarginLoss = (
-  options: LossOptions & { readonly weight?: Tensor | null | undefined } = {},
+  options: LossOptions & {
+    /** A weight for each class: [C]. Default: 1 for each. */
+    readonly weight?: Tensor | null | undefined;
+  } = {},
 ): MultiLabelSoftMarginLoss => new MultiLabelSoftMarginLoss(options);
 export const tripletMarginLoss = (options: TripletOptions = {}): TripletMarginLoss => new TripletMarginLoss(options);
 export const poissonNllLoss = (options: PoissonOptions = {}): PoissonNLLLoss => new PoissonNLLLoss(options);

@@ -51,6 +51,7 @@ function entriesIn(value: object, depth: number): Iterable<readonly [key: unknow
 /** Anything that maps one tensor to one. */
 export interface Layer extends Module {
   (x: Tensor): Tensor;
+  /** The layer's result for x: what a call of the layer runs. */
   forward(x: Tensor): Tensor;
 }
 
@@ -63,6 +64,7 @@ abstract class Callable {
     return Object.setPrototypeOf(self, new.target.prototype as object) as Callable;
   }
 
+  /** What the module computes of its inputs: what a call of it runs. Each class says what it takes. */
   abstract forward(...inputs: never[]): unknown;
 }
 
@@ -100,7 +102,16 @@ export abstract class Module extends Callable {
    * Makes a tensor part of the state: it moves with the module and, if persistent, is saved with it. `this[name]` is the tensor, and takes
    * another one. Returns it. Throws ValueError for a name that the module uses otherwise.
    */
-  registerBuffer(name: string, tensor: Tensor, { persistent = true }: { readonly persistent?: boolean } = {}): Tensor {
+  registerBuffer(
+    name: string,
+    tensor: Tensor,
+    {
+      persistent = true,
+    }: {
+      /** Whether it is part of stateDict(). Default: true. */
+      readonly persistent?: boolean;
+    } = {},
+  ): Tensor {
     if (name === "" || name.includes(".")) throw new ValueError("registerBuffer", "name", "not empty and without a dot", name);
     const before = (this as unknown as Record<string, unknown>)[name];
     if (before !== undefined && before !== null && before !== tensor && !this.#buffers.has(name))
@@ -123,6 +134,7 @@ export abstract class Module extends Callable {
     for (const [name, member] of this.members()) if (member instanceof Module) yield [name, member];
   }
 
+  /** The modules directly inside. Reference: torch.nn.Module.children. */
   children(): Module[] {
     return [...this.namedChildren()].map(([, m]) => m);
   }
@@ -135,6 +147,7 @@ export abstract class Module extends Callable {
     for (const [name, child] of this.namedChildren()) yield* child.namedModules(prefix === "" ? name : `${prefix}.${name}`, seen);
   }
 
+  /** This module and all inside it, each once. Reference: torch.nn.Module.modules. */
   modules(): Module[] {
     return [...this.namedModules()].map(([, m]) => m);
   }
@@ -151,6 +164,7 @@ export abstract class Module extends Callable {
     }
   }
 
+  /** All parameters of this module and of those inside, each once: what an optimizer takes. Reference: torch.nn.Module.parameters. */
   parameters(): Parameter[] {
     return [...this.namedParameters()].map(([, p]) => p);
   }
@@ -165,6 +179,7 @@ export abstract class Module extends Callable {
       for (const [name, buffer] of module.#buffers) yield [prefix === "" ? name : `${prefix}.${name}`, buffer];
   }
 
+  /** All buffers of this module and of those inside. Reference: torch.nn.Module.buffers. */
   buffers(): Tensor[] {
     return [...this.namedBuffers()].map(([, t]) => t);
   }
@@ -175,6 +190,7 @@ export abstract class Module extends Callable {
     return this;
   }
 
+  /** Sets the mode of use, train(false): dropout passes its input on, batch norm takes its running statistics. Returns the module. Reference: torch.nn.Module.eval. */
   eval(): this {
     return this.train(false);
   }
@@ -190,7 +206,12 @@ export abstract class Module extends Callable {
   }
 
   /** Takes the gradients away; with setToNull false fills them with zeros. */
-  zeroGrad({ setToNull = true }: { readonly setToNull?: boolean } = {}): void {
+  zeroGrad({
+    setToNull = true,
+  }: {
+    /** Whether gradients become null; false fills them with zeros. Default: true. */
+    readonly setToNull?: boolean;
+  } = {}): void {
     for (const p of this.parameters()) clearGradient(p, setToNull);
   }
 
@@ -267,7 +288,14 @@ export abstract class Module extends Callable {
    */
   loadStateDict(
     state: Readonly<StateDict>,
-    { strict = true, assign = false }: { readonly strict?: boolean; readonly assign?: boolean } = {},
+    {
+      strict = true,
+      assign = false,
+    }: {
+      /** Whether names that are missing or unknown are an error. Default: true. */
+      readonly strict?: boolean; /** Whether the module takes the tensors themselves instead of their values. Default: false. */
+      readonly assign?: boolean;
+    } = {},
   ): { readonly missing: string[]; readonly unexpected: string[] } {
     const own = new Map(this.#state());
     const missing = [...own.keys()].filter((name) => !Object.hasOwn(state, name));

@@ -15,6 +15,7 @@ import { Module } from "./module.ts";
 import { demandCount, parameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of batchNorm1d() to batchNorm3d(). Reference: torch.nn.BatchNorm2d. */
 export interface BatchNormLayerOptions extends LayerOptions {
   /** Added to the variance. Default: 1e-5. */
   readonly epsilon?: number | undefined;
@@ -29,13 +30,21 @@ export interface BatchNormLayerOptions extends LayerOptions {
 }
 
 abstract class BatchNorm extends Module {
+  /** Number of channels, C. */
   readonly channels: number;
+  /** Added to the variance, against a division by zero. */
   readonly epsilon: number;
+  /** How much of each batch's statistics the running ones take over; null for the average of all batches. */
   readonly momentum: number | null;
+  /** The factors, one for each channel; null without affine. */
   weight: Parameter | null;
+  /** The summands, one for each channel; null without. */
   bias: Parameter | null;
+  /** [C]: the running mean of each channel; null where none is tracked. */
   readonly runningMean: Tensor | null = null;
+  /** [C]: the running variance of each channel; null where none is tracked. */
   readonly runningVariance: Tensor | null = null;
+  /** int64: batches seen in training; null where none are tracked. */
   readonly batchesTracked: Tensor | null = null;
 
   constructor(channels: number, options: BatchNormLayerOptions = {}) {
@@ -69,6 +78,7 @@ abstract class BatchNorm extends Module {
 
   protected abstract demandShape(x: Tensor): void;
 
+  /** x [N, C, ...] normalized by the batch's statistics in training, by the running ones otherwise. Result: same shape. */
   forward(x: Tensor): Tensor {
     this.demandShape(x);
     const track = this.training && this.batchesTracked !== null;
@@ -111,7 +121,9 @@ export class BatchNorm3d extends BatchNorm {
   }
 }
 
+/** Options of norm layers with weights. Reference: torch.nn.LayerNorm. */
 export interface AffineOptions extends LayerOptions {
+  /** Added to the variance, against a division by zero. Default: 1e-5. */
   readonly epsilon?: number | undefined;
   /** Whether there are weight and bias. Default: true (InstanceNorm: false). */
   readonly affine?: boolean | undefined;
@@ -119,12 +131,22 @@ export interface AffineOptions extends LayerOptions {
 
 /** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
 export class LayerNorm extends Module {
+  /** The last axes, which are normalized together. */
   readonly normalizedShape: readonly number[];
+  /** Added to the variance, against a division by zero. */
   readonly epsilon: number;
+  /** The factors, of the normalized shape; null without affine. */
   weight: Parameter | null;
+  /** The summands, of the normalized shape; null without. */
   bias: Parameter | null;
 
-  constructor(normalizedShape: number | readonly number[], options: AffineOptions & { readonly bias?: boolean | undefined } = {}) {
+  constructor(
+    normalizedShape: number | readonly number[],
+    options: AffineOptions & {
+      /** Whether there is a bias. Default: true. */
+      readonly bias?: boolean | undefined;
+    } = {},
+  ) {
     super();
     this.normalizedShape = typeof normalizedShape === "number" ? [normalizedShape] : [...normalizedShape];
     for (const d of this.normalizedShape) demandCount("LayerNorm", "normalizedShape", d);
@@ -154,13 +176,25 @@ export class LayerNorm extends Module {
 
 /** groupNorm. Reference: torch.nn.GroupNorm. */
 export class GroupNorm extends Module {
+  /** Groups of channels that are normalized together. */
   readonly groups: number;
+  /** Number of channels, C. */
   readonly channels: number;
+  /** Added to the variance, against a division by zero. */
   readonly epsilon: number;
+  /** The factors, one for each channel; null without affine. */
   weight: Parameter | null;
+  /** The summands, one for each channel; null without. */
   bias: Parameter | null;
 
-  constructor(groups: number, channels: number, options: AffineOptions & { readonly bias?: boolean | undefined } = {}) {
+  constructor(
+    groups: number,
+    channels: number,
+    options: AffineOptions & {
+      /** The summands, one for each channel; null without. */
+      readonly bias?: boolean | undefined;
+    } = {},
+  ) {
     super();
     demandCount("GroupNorm", "groups", groups);
     demandCount("GroupNorm", "channels", channels);
@@ -195,7 +229,10 @@ export const batchNorm2d = (channels: number, options: BatchNormLayerOptions = {
 export const batchNorm3d = (channels: number, options: BatchNormLayerOptions = {}): BatchNorm3d => new BatchNorm3d(channels, options);
 export const layerNorm = (
   normalizedShape: number | readonly number[],
-  options: AffineOptions & { readonly bias?: boolean | undefined } = {},
+  options: AffineOptions & {
+    /** Whether there is a bias. Default: true. */
+    readonly bias?: boolean | undefined;
+  } = {},
 ): LayerNorm => new LayerNorm(normalizedShape, options);
 export const groupNorm = (groups: number, channels: number, options: AffineOptions = {}): GroupNorm =>
   new GroupNorm(groups, channels, options);

@@ -8,6 +8,7 @@ import { outsideScopes } from "../scope.ts";
 import { uniform } from "./init.ts";
 import { Parameter } from "./parameter.ts";
 
+/** Where a layer's parameters are made, and of which dtype. */
 export interface LayerOptions {
   /** Default: the default device. */
   readonly device?: DeviceLike | undefined;

@@ -6,8 +6,11 @@ import { Module } from "./module.ts";
 
 /** A padding of so many spatial axes by a mode. */
 class Pad extends Module {
+  /** Elements before and behind each axis, the last axis first. */
   readonly pads: readonly number[];
+  /** What padded elements are. */
   readonly mode: PadMode;
+  /** The value of padded elements, of mode "constant". */
   readonly value: number;
   readonly #spatial: number;
 

@@ -7,7 +7,15 @@ import { Tensor } from "../tensor.ts";
 
 /** A leaf that requires a gradient. Shares the storage of the tensor that it is made of; no scope disposes of it. */
 export class Parameter extends Tensor {
-  constructor(data: Tensor, { requiresGrad = true }: { readonly requiresGrad?: boolean | undefined } = {}) {
+  constructor(
+    data: Tensor,
+    {
+      requiresGrad = true,
+    }: {
+      /** Whether it requires a gradient. Default: true. */
+      readonly requiresGrad?: boolean | undefined;
+    } = {},
+  ) {
     data.demandLive("Parameter", "data");
     if (requiresGrad && !isFloat(data.dtype)) throw new DTypeError("Parameter", "data", "of a floating dtype", data.describe());
     super(data.storage, data.desc, data.offset);

@@ -16,6 +16,7 @@ import { Module } from "./module.ts";
 
 /** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export class Upsample extends Module {
+  /** The options, as they were given. */
   readonly options: InterpolateOptions;
 
   constructor(options: InterpolateOptions) {
@@ -30,6 +31,7 @@ export class Upsample extends Module {
 
 /** pixelShuffle. Reference: torch.nn.PixelShuffle. */
 export class PixelShuffle extends Module {
+  /** By how much height and width grow. */
   readonly factor: number;
 
   constructor(factor: number) {
@@ -43,6 +45,7 @@ export class PixelShuffle extends Module {
 }
 /** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
 export class PixelUnshuffle extends Module {
+  /** By how much height and width shrink. */
   readonly factor: number;
 
   constructor(factor: number) {
@@ -56,6 +59,7 @@ export class PixelUnshuffle extends Module {
 }
 /** channelShuffle. Reference: torch.nn.ChannelShuffle. */
 export class ChannelShuffle extends Module {
+  /** Groups of channels that are interleaved. */
   readonly groups: number;
 
   constructor(groups: number) {
@@ -70,7 +74,9 @@ export class ChannelShuffle extends Module {
 
 /** Windows as columns. Reference: torch.nn.Unfold. */
 export class Unfold extends Module {
+  /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
+  /** The options, as they were given. */
   readonly options: FoldOptions;
 
   constructor(kernelSize: PerAxis, options: FoldOptions = {}) {
@@ -85,8 +91,11 @@ export class Unfold extends Module {
 }
 /** Columns added into planes. Reference: torch.nn.Fold. */
 export class Fold extends Module {
+  /** Lengths of the result's spatial axes. */
   readonly outputSize: PerAxis;
+  /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
+  /** The options, as they were given. */
   readonly options: FoldOptions;
 
   constructor(outputSize: PerAxis, kernelSize: PerAxis, options: FoldOptions = {}) {
@@ -102,7 +111,9 @@ export class Fold extends Module {
 }
 
 abstract class MaxUnpool extends Module {
+  /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
+  /** The options, as they were given. */
   readonly options: UnpoolOptions;
 
   constructor(kernelSize: PerAxis, options: UnpoolOptions = {}) {
@@ -113,6 +124,7 @@ abstract class MaxUnpool extends Module {
 
   protected abstract readonly run: typeof unpool1d;
 
+  /** The elements of x at the positions that max pooling gave as indices, zeros elsewhere. outputSize: where the pooled size is not enough to tell. */
   forward(x: Tensor, indices: Tensor, outputSize: readonly number[] | null = null): Tensor {
     return this.run(x, indices, this.kernelSize, { ...this.options, outputSize: outputSize ?? this.options.outputSize });
   }
@@ -132,7 +144,9 @@ export class MaxUnpool3d extends MaxUnpool {
 
 /** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
 export class LocalResponseNorm extends Module {
+  /** Number of neighbouring channels. */
   readonly size: number;
+  /** The options, as they were given. */
   readonly options: LocalResponseOptions;
 
   constructor(size: number, options: LocalResponseOptions = {}) {
@@ -148,6 +162,7 @@ export class LocalResponseNorm extends Module {
 
 /** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
 export class CosineSimilarity extends Module {
+  /** The options, as they were given. */
   readonly options: SimilarityOptions;
 
   constructor(options: SimilarityOptions = {}) {
@@ -161,6 +176,7 @@ export class CosineSimilarity extends Module {
 }
 /** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
 export class PairwiseDistance extends Module {
+  /** The options, as they were given. */
   readonly options: PairwiseOptions;
 
   constructor(options: PairwiseOptions = {}) {

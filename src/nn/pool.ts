@@ -7,7 +7,9 @@ import type { Tensor } from "../tensor.ts";
 import { Module } from "./module.ts";
 
 abstract class Pool<Options> extends Module {
+  /** Length of the window along each spatial axis. */
   readonly kernelSize: PerAxis;
+  /** The options, as they were given. */
   readonly options: Options;
 
   constructor(kernelSize: PerAxis, options: Options = {} as Options) {
@@ -66,6 +68,7 @@ export class AvgPool3d extends Pool<pool.AvgPoolOptions> {
 type OutputSize = number | readonly (number | null)[];
 
 abstract class AdaptivePool extends Module {
+  /** Lengths of the result's spatial axes. */
   readonly outputSize: OutputSize;
 
   constructor(outputSize: OutputSize) {
@@ -121,6 +124,7 @@ export class AdaptiveMaxPool3d extends AdaptivePool {
 }
 
 abstract class LpPool extends Pool<unpool.LpOptions> {
+  /** Order of the norm. */
   readonly p: number;
 
   constructor(p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}) {

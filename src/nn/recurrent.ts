@@ -16,6 +16,7 @@ import { Module } from "./module.ts";
 import { demandCount, uniformParameter, type LayerOptions } from "./options.ts";
 import type { Parameter } from "./parameter.ts";
 
+/** Options of recurrent layers. Reference: torch.nn.RNN. */
 export interface RecurrentLayerOptions extends LayerOptions {
   /** Layers one upon the other. Default: 1. */
   readonly layers?: number | undefined;
@@ -25,12 +26,15 @@ export interface RecurrentLayerOptions extends LayerOptions {
   readonly batchFirst?: boolean | undefined;
   /** Probability with which elements between layers are left out in training. Default: 0. */
   readonly dropout?: number | undefined;
+  /** Whether a second layer runs from the end to the start. Default: false. */
   readonly bidirectional?: boolean | undefined;
 }
+/** Options of lstm(). Reference: torch.nn.LSTM. */
 export interface LSTMOptions extends RecurrentLayerOptions {
   /** Width to which hidden states are projected; 0: they are not. Default: 0. */
   readonly projection?: number | undefined;
 }
+/** Options of rnn(). Reference: torch.nn.RNN. */
 export interface RNNOptions extends RecurrentLayerOptions {
   /** Default: "tanh". */
   readonly nonlinearity?: "tanh" | "relu" | undefined;
@@ -40,9 +44,13 @@ export interface RNNOptions extends RecurrentLayerOptions {
 export type RecurrentCall = Pick<RecurrentOptions, "hidden" | "cell" | "lengths">;
 
 abstract class Recurrent extends Module {
+  /** Features of each input. */
   readonly inputs: number;
+  /** Features of the hidden state. */
   readonly width: number;
+  /** The options, as they were given. */
   readonly options: LSTMOptions & RNNOptions;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator: RandomGenerator | undefined;
   readonly #kind: RecurrentKind;
   readonly #parameters = new Map<string, Parameter>();
@@ -78,6 +86,7 @@ abstract class Recurrent extends Module {
       }
   }
 
+  /** The parameters by their names in the state, "weight_ih_l0". */
   override *members(): Generator<[string, Parameter]> {
     yield* this.#parameters;
   }
@@ -144,17 +153,24 @@ export class RNN extends Recurrent {
   }
 }
 
+/** Options of lstmCell(), gruCell() and rnnCell(). Reference: torch.nn.LSTMCell. */
 export interface CellOptions extends LayerOptions {
   /** Whether there are biases. Default: true. */
   readonly bias?: boolean | undefined;
 }
 
 abstract class Cell extends Module {
+  /** Features of each input. */
   readonly inputs: number;
+  /** Features of the hidden state. */
   readonly width: number;
+  /** [gates * width, inputs]: the weights of the input. */
   weight_ih: Parameter;
+  /** [gates * width, width]: the weights of the hidden state. */
   weight_hh: Parameter;
+  /** [gates * width]: the bias beside the input; null without bias. */
   bias_ih: Parameter | null;
+  /** [gates * width]: the bias beside the hidden state; null without bias. */
   bias_hh: Parameter | null;
   readonly #kind: RecurrentKind;
 
@@ -190,8 +206,19 @@ export class LSTMCell extends Cell {
 
   forward(
     x: Tensor,
-    { hidden = null, cell = null }: { readonly hidden?: Tensor | null; readonly cell?: Tensor | null } = {},
-  ): { readonly hidden: Tensor; readonly cell: Tensor } {
+    {
+      hidden = null,
+      cell = null,
+    }: {
+      /** The next hidden state. */
+      readonly hidden?: Tensor | null; /** The next cell state; null for kinds without one. */
+      readonly cell?: Tensor | null;
+    } = {},
+  ): {
+    /** The next hidden state. */
+    readonly hidden: Tensor; /** The next cell state; null for kinds without one. */
+    readonly cell: Tensor;
+  } {
     const next = this.next(x, hidden, cell);
     return { hidden: next.hidden, cell: next.cell! };
   }
@@ -211,7 +238,13 @@ export class RNNCell extends Cell {
   constructor(
     inputs: number,
     width: number,
-    { nonlinearity = "tanh", ...options }: CellOptions & { readonly nonlinearity?: "tanh" | "relu" } = {},
+    {
+      nonlinearity = "tanh",
+      ...options
+    }: CellOptions & {
+      /** The activation. Default: "tanh". */
+      readonly nonlinearity?: "tanh" | "relu";
+    } = {},
   ) {
     super(nonlinearity, inputs, width, options);
   }
@@ -226,5 +259,11 @@ export const gru = (inputs: number, width: number, options: RecurrentLayerOption
 export const rnn = (inputs: number, width: number, options: RNNOptions = {}): RNN => new RNN(inputs, width, options);
 export const lstmCell = (inputs: number, width: number, options: CellOptions = {}): LSTMCell => new LSTMCell(inputs, width, options);
 export const gruCell = (inputs: number, width: number, options: CellOptions = {}): GRUCell => new GRUCell(inputs, width, options);
-export const rnnCell = (inputs: number, width: number, options: CellOptions & { readonly nonlinearity?: "tanh" | "relu" } = {}): RNNCell =>
-  new RNNCell(inputs, width, options);
+export const rnnCell = (
+  inputs: number,
+  width: number,
+  options: CellOptions & {
+    /** The activation. Default: "tanh". */
+    readonly nonlinearity?: "tanh" | "relu";
+  } = {},
+): RNNCell => new RNNCell(inputs, width, options);

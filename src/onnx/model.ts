@@ -14,6 +14,7 @@ import { Constant, describe, dtypeOf, type Value } from "./value.ts";
 
 /** An input or output of a model. */
 export interface OnnxValue {
+  /** Its name in the graph. */
   readonly name: string;
   /** null for what is no tensor. */
   readonly dtype: DType | null;
@@ -41,9 +42,13 @@ function* graphsOf(graph: GraphMessage): Generator<GraphMessage> {
     }
 }
 
+/** An ONNX model on a device, made by onnx.load(). */
 export class OnnxModel {
+  /** The device that holds its weights. */
   readonly device: Device;
+  /** What call() takes, in the graph's order. */
   readonly inputs: readonly OnnxValue[];
+  /** What call() gives, in the graph's order. */
   readonly outputs: readonly OnnxValue[];
   /** Keys and texts that the file carries. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -142,6 +147,7 @@ function demandFits({ name, dtype, shape }: OnnxValue, t: Tensor, lengths: Map<s
   if (!fits) throw new ShapeError("onnx", `input ${name}`, `[${shape.map((d) => d ?? "?").join(", ")}]`, t.describe());
 }
 
+/** Options of onnx.load(). */
 export interface OnnxOptions {
   /** Where the model runs. Default: the default device. */
   readonly device?: DeviceLike | undefined;

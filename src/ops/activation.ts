@@ -279,13 +279,29 @@ export function sigmoid(x: Tensor): Tensor {
 }
 
 /** x where x > 0, slope * x elsewhere. slope: finite, default 0.01. DirectML: ACTIVATION_LEAKY_RELU. Reference: torch.nn.functional.leaky_relu. */
-export function leakyRelu(x: Tensor, { slope = 0.01 }: { readonly slope?: number } = {}): Tensor {
+export function leakyRelu(
+  x: Tensor,
+  {
+    slope = 0.01,
+  }: {
+    /** Factor of numbers below 0. Default: 0.01. */
+    readonly slope?: number;
+  } = {},
+): Tensor {
   finite("leakyRelu", "slope", slope);
   return floatOnly("leakyRelu", x, () => call(leakyReluOp, [x], { slope }));
 }
 
 /** x where x > 0, alpha * (e^x - 1) elsewhere. DirectML: ACTIVATION_ELU. Reference: torch.nn.functional.elu. */
-export function elu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}): Tensor {
+export function elu(
+  x: Tensor,
+  {
+    alpha = 1,
+  }: {
+    /** What the function tends to below 0, negated. Default: 1. */
+    readonly alpha?: number;
+  } = {},
+): Tensor {
   finite("elu", "alpha", alpha);
   return floatOnly("elu", x, () => call(eluOp, [x], { alpha }));
 }
@@ -294,7 +310,15 @@ export function elu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}):
 export const selu = (x: Tensor): Tensor => floatOnly("selu", x, () => call(seluOp, [x], undefined));
 
 /** max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)). DirectML: ACTIVATION_CELU. Reference: torch.nn.functional.celu. */
-export function celu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {}): Tensor {
+export function celu(
+  x: Tensor,
+  {
+    alpha = 1,
+  }: {
+    /** What the function tends to below 0, negated. Default: 1. */
+    readonly alpha?: number;
+  } = {},
+): Tensor {
   finite("celu", "alpha", alpha);
   if (alpha === 0) throw new ValueError("celu", "alpha", "not 0", alpha);
   return floatOnly("celu", x, () => call(celuOp, [x], { alpha }));
@@ -304,14 +328,32 @@ export function celu(x: Tensor, { alpha = 1 }: { readonly alpha?: number } = {})
 export const silu = (x: Tensor): Tensor => floatOnly("silu", x, () => call(siluOp, [x], undefined));
 
 /** x * Φ(x); approximate "tanh": 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). DirectML: ACTIVATION_GELU or ERF; SIGMOID. Reference: torch.nn.functional.gelu. */
-export function gelu(x: Tensor, { approximate = "none" }: { readonly approximate?: "none" | "tanh" } = {}): Tensor {
+export function gelu(
+  x: Tensor,
+  {
+    approximate = "none",
+  }: {
+    /** "tanh" for the formula with tanh, "none" for the exact one. Default: "none". */
+    readonly approximate?: "none" | "tanh";
+  } = {},
+): Tensor {
   if (approximate !== "none" && approximate !== "tanh") throw new ValueError("gelu", "approximate", '"none" or "tanh"', approximate);
   demandFloat("gelu", x);
   return call(approximate === "none" ? geluOp : geluTanhOp, [x], undefined);
 }
 
 /** ln(1 + e^(beta x)) / beta, and x where beta x > threshold. DirectML: EXP, LOG. Reference: torch.nn.functional.softplus. */
-export function softplus(x: Tensor, { beta = 1, threshold = 20 }: { readonly beta?: number; readonly threshold?: number } = {}): Tensor {
+export function softplus(
+  x: Tensor,
+  {
+    beta = 1,
+    threshold = 20,
+  }: {
+    /** Factor of x inside. Default: 1. */
+    readonly beta?: number; /** From beta * x above it on the result is x itself. Default: 20. */
+    readonly threshold?: number;
+  } = {},
+): Tensor {
   finite("softplus", "beta", beta);
   if (beta === 0) throw new ValueError("softplus", "beta", "not 0", beta);
   return floatOnly("softplus", x, () => call(softplusOp, [x], { beta, threshold }));
@@ -342,7 +384,17 @@ const hardtanhOp = activation<Limits>("hardtanh", {
   saves: "input",
 });
 /** x limited to [min, max]. Reference: torch.nn.functional.hardtanh. DirectML: ELEMENT_WISE_CLIP. */
-export function hardtanh(x: Tensor, { min = -1, max = 1 }: { readonly min?: number; readonly max?: number } = {}): Tensor {
+export function hardtanh(
+  x: Tensor,
+  {
+    min = -1,
+    max = 1,
+  }: {
+    /** The lower limit. Default: -1. */
+    readonly min?: number; /** The upper limit. Default: 1. */
+    readonly max?: number;
+  } = {},
+): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
   if (isInteger(x.dtype)) for (const [name, v] of Object.entries({ min, max })) demandHeld("hardtanh", name, "int64", v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
@@ -384,7 +436,15 @@ const shrunk = (dy: Tensor, x: Tensor, lambda: number): Tensor =>
   chosenBy(dy, x, (d, v) => where(logicalAnd(ge(v, -lambda), le(v, lambda)), zero(d), d));
 
 /** x beyond [-lambda, lambda], 0 within. Reference: torch.nn.functional.hardshrink. DirectML: ELEMENT_WISE_IF. */
-export function hardshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
+export function hardshrink(
+  x: Tensor,
+  {
+    lambda = 0.5,
+  }: {
+    /** Numbers of at most this size become 0. Default: 0.5. */
+    readonly lambda?: number;
+  } = {},
+): Tensor {
   demandFloat("hardshrink", x);
   return call(hardshrinkOp, [x], { lambda });
 }
@@ -398,7 +458,15 @@ const softshrinkOp = activation<{ readonly lambda: number }>("softshrink", {
   saves: "input",
 });
 /** x moved towards 0 by lambda, 0 within [-lambda, lambda]. Reference: torch.nn.functional.softshrink. DirectML: ELEMENT_WISE_IF. */
-export function softshrink(x: Tensor, { lambda = 0.5 }: { readonly lambda?: number } = {}): Tensor {
+export function softshrink(
+  x: Tensor,
+  {
+    lambda = 0.5,
+  }: {
+    /** Numbers of at most this size become 0; others come nearer to 0 by it. Default: 0.5. */
+    readonly lambda?: number;
+  } = {},
+): Tensor {
   demandFloat("softshrink", x);
   if (!(lambda >= 0)) throw new ValueError("softshrink", "lambda", "at least 0", lambda);
   return call(softshrinkOp, [x], { lambda });

@@ -126,6 +126,7 @@ export function probabilities(q: Tensor, k: Tensor, mask: Tensor | null, { scale
   return where(blind, 0, softmax(where(blind, 0, scores), -1));
 }
 
+/** Options of scaledDotProductAttention(). Reference: torch.nn.functional.scaled_dot_product_attention. */
 export interface AttentionOptions {
   /** true where a key counts (bool), or numbers that are added to the scores; broadcasts to [..., L, S]. */
   readonly mask?: Tensor | null | undefined;
@@ -137,6 +138,7 @@ export interface AttentionOptions {
   readonly scale?: number | undefined;
   /** Whether several heads of q share one of k and v: their number may be a multiple. Default: false. */
   readonly groupedHeads?: boolean | undefined;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
 

@@ -14,12 +14,15 @@ import { sum } from "./reduce.ts";
 import { cumprod, cumsum } from "./scan.ts";
 import { clone } from "./state.ts";
 
+/** Options of diff(). Reference: torch.diff. */
 export interface DiffOptions {
   /** How often. Default: 1. */
   readonly n?: number | undefined;
   /** Default: the last. */
   readonly axis?: number | undefined;
+  /** Joined before x along the axis. Default: null, nothing. */
   readonly prepend?: Tensor | null | undefined;
+  /** Joined behind x along the axis. Default: null, nothing. */
   readonly append?: Tensor | null | undefined;
 }
 
@@ -39,6 +42,7 @@ export function diff(x: Tensor, { n = 1, axis = -1, prepend = null, append = nul
   return result;
 }
 
+/** Options of trapezoid() and cumulativeTrapezoid(). Reference: torch.trapezoid. */
 export interface TrapezoidOptions {
   /** Where the values lie: of y's shape, or a vector along the axis. */
   readonly x?: Tensor | null | undefined;
@@ -84,6 +88,7 @@ export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): 
   return div(cumsum(areas, axis), 2);
 }
 
+/** Options of gradient(). Reference: torch.gradient. */
 export interface GradientOptions {
   /** The distance of neighbours: for all axes, or for each a number or the places as a vector. Default: 1. */
   readonly spacing?: number | readonly (number | Tensor)[] | undefined;
@@ -149,6 +154,7 @@ function evenSlope(at: (start: number, length: number) => Tensor, n: number, axi
   return cat([end(0, 1, 2, 1), ...parts, end(n - 1, n - 2, n - 3, -1)], axis);
 }
 
+/** Options of vander(). Reference: torch.vander. */
 export interface VanderOptions {
   /** Number of columns. Default: as many as x has elements. */
   readonly columns?: number | undefined;

@@ -11,6 +11,7 @@ import { narrow, reshape, unsqueeze } from "./movement.ts";
 import { all, any } from "./reduce.ts";
 import { abs } from "./unary.ts";
 
+/** Options of isclose() and allclose(). Reference: torch.isclose. */
 export interface CloseOptions {
   /** Allowed difference as a share of |b|. Default: 1e-5. */
   readonly rtol?: number | undefined;
@@ -61,7 +62,16 @@ export function equalSync(a: Tensor, b: Tensor): boolean {
 const PAIRS = 1 << 24;
 
 /** Whether each element of x is one of `values`; with invert, is none of them. Reference: torch.isin. DirectML: LOGICAL_EQUALS, REDUCE MAX. */
-export function isin(x: Arithmetic, values: Arithmetic, { invert = false }: { readonly invert?: boolean | undefined } = {}): Tensor {
+export function isin(
+  x: Arithmetic,
+  values: Arithmetic,
+  {
+    invert = false,
+  }: {
+    /** Whether the result is negated. Default: false. */
+    readonly invert?: boolean | undefined;
+  } = {},
+): Tensor {
   const anchor = x instanceof Tensor ? x : values instanceof Tensor ? values : null;
   if (anchor === null) throw new DTypeError("isin", "x or values", "a tensor", typeof x);
   const made = (v: Arithmetic): Tensor => (v instanceof Tensor ? v : operands("isin", anchor, v)[1]);

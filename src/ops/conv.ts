@@ -189,6 +189,7 @@ function batchAsChannels(g: GraphBuilder, x: Expr, groups: number): Expr {
   return g.reshape(split, [per, groups * n, ...spatial]);
 }
 
+/** Options of conv1d(), conv2d() and conv3d(). Reference: torch.nn.functional.conv2d. */
 export interface ConvOptions {
   /** Cells between neighbouring windows. Default: 1. */
   readonly stride?: PerAxis | undefined;
@@ -200,13 +201,17 @@ export interface ConvOptions {
   readonly groups?: number | undefined;
 }
 
+/** Options of convTranspose1d() to convTranspose3d(). Reference: torch.nn.functional.conv_transpose2d. */
 export interface ConvTransposeOptions {
+  /** Steps of the window along each spatial axis. Default: 1. */
   readonly stride?: PerAxis | undefined;
   /** Cells taken away on both sides of the result. Default: 0. */
   readonly padding?: PerAxis | undefined;
   /** Cells added at the end of the result, fewer than stride or dilation. Default: 0. */
   readonly outputPadding?: PerAxis | undefined;
+  /** Distance between the kernel's elements along each spatial axis. Default: 1. */
   readonly dilation?: PerAxis | undefined;
+  /** Groups into which channels are divided. Default: 1. */
   readonly groups?: number | undefined;
 }
 

@@ -13,7 +13,9 @@ import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 
+/** What functions that make tensors take: device, dtype, and whether gradients are wanted. */
 export interface TensorOptions {
+  /** The dtype of the elements. Default: that of the function's comment. */
   readonly dtype?: DType | undefined;
   /** Default: the default device. */
   readonly device?: DeviceLike | undefined;
@@ -24,6 +26,7 @@ export interface TensorOptions {
 type Scalar = number | bigint | boolean;
 /** @package */
 export type NestedArray = Scalar | readonly NestedArray[];
+/** What tensors are made of: a number, nested arrays of numbers, or a typed array. */
 export type TensorData = NestedArray | Exclude<ArrayBufferView, DataView>;
 
 const MOST_AXES = 8;
@@ -95,7 +98,13 @@ function inferred(flat: readonly Scalar[]): DType {
  * typed arrays; float16 and bfloat16 take numbers or a Uint16Array of raw words.
  * Throws ShapeError when the data are not rectangular or do not fill the shape. Reference: torch.tensor.
  */
-export function tensor(data: TensorData, options: TensorOptions & { readonly shape?: Shape | undefined } = {}): Tensor {
+export function tensor(
+  data: TensorData,
+  options: TensorOptions & {
+    /** Length of each axis, for a typed array or a flat list. Default: that of the nesting. */
+    readonly shape?: Shape | undefined;
+  } = {},
+): Tensor {
   let dtype: DType;
   let shape: Shape;
   let bytes: ArrayBufferView;
@@ -173,8 +182,11 @@ const like = (x: Tensor, options: TensorOptions): TensorOptions => ({
 
 /** full() with the shape of x, and its dtype and device unless given. */
 export const fullLike = (x: Tensor, value: Scalar, options: TensorOptions = {}): Tensor => full(x.shape, value, like(x, options));
+/** zeros() with the shape, dtype and device of x, unless given. Reference: torch.zeros_like. */
 export const zerosLike = (x: Tensor, options: TensorOptions = {}): Tensor => fullLike(x, 0, options);
+/** ones() with the shape, dtype and device of x, unless given. Reference: torch.ones_like. */
 export const onesLike = (x: Tensor, options: TensorOptions = {}): Tensor => fullLike(x, 1, options);
+/** empty() with the shape, dtype and device of x, unless given. Reference: torch.empty_like. */
 export const emptyLike = (x: Tensor, options: TensorOptions = {}): Tensor => empty(x.shape, like(x, options));
 
 export const methods = { fullLike, zerosLike, onesLike };

@@ -201,6 +201,7 @@ const crossEntropyGradOp = define<NllAttributes>({
   },
 });
 
+/** Options of nllLoss(). Reference: torch.nn.functional.nll_loss. */
 export interface NllOptions extends LossOptions {
   /** Factor of each class, [C]. */
   readonly weight?: Tensor | null | undefined;
@@ -275,6 +276,7 @@ function nothing(x: Tensor, reduction: Reduction): [Tensor, Tensor] {
 export const nllLoss = (x: Tensor, target: Tensor, options: NllOptions = {}): Tensor =>
   nll("nllLoss", x, target.dtype === "uint8" ? toDType(target, "int32") : target, options)[0];
 
+/** Options of crossEntropy(). Reference: torch.nn.functional.cross_entropy. */
 export interface CrossEntropyOptions extends NllOptions {
   /** Share of the target that is spread over all classes, in [0, 1]. Default: 0. */
   readonly labelSmoothing?: number | undefined;

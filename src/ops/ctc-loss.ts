@@ -25,6 +25,7 @@ import { clamp, clampMin, where } from "./where.ts";
 /** ln 0 that can be added to itself without becoming NaN. */
 const NEVER = -1e30;
 
+/** Options of ctcLoss(). Reference: torch.nn.functional.ctc_loss. */
 export interface CtcOptions extends LossOptions {
   /** The class that stands for no label. Default: 0. */
   readonly blank?: number | undefined;

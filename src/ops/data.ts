@@ -206,12 +206,17 @@ export function itemSync(x: Tensor, dtype?: DType): number | bigint {
 /** The number of elements. Reference: torch.numel. */
 const numel = (x: Tensor): number => x.size;
 
-/** The tensor in a dtype, as PyTorch's methods of these names give it. */
+/** The tensor in float32. Reference: torch.Tensor.float. */
 const float = (x: Tensor): Tensor => toDType(x, "float32");
+/** The tensor in float16. Reference: torch.Tensor.half. */
 const half = (x: Tensor): Tensor => toDType(x, "float16");
+/** The tensor in float64. Reference: torch.Tensor.double. */
 const double = (x: Tensor): Tensor => toDType(x, "float64");
+/** The tensor in int32. Reference: torch.Tensor.int. */
 const int = (x: Tensor): Tensor => toDType(x, "int32");
+/** The tensor in int64. Reference: torch.Tensor.long. */
 const long = (x: Tensor): Tensor => toDType(x, "int64");
+/** The tensor in bool. Reference: torch.Tensor.bool. */
 const bool = (x: Tensor): Tensor => toDType(x, "bool");
 /** The number of axes. */
 const dim = (x: Tensor): number => x.rank;

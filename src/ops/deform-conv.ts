@@ -12,6 +12,7 @@ import { demandFloat } from "./support.ts";
 import { floor } from "./unary.ts";
 import { extent, type PerAxis } from "./window.ts";
 
+/** Options of deformConv2d(). Reference: torchvision.ops.deform_conv2d. */
 export interface DeformConvOptions {
   /** Added to the result, [Co]. */
   readonly bias?: Tensor | null | undefined;

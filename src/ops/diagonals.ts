@@ -9,6 +9,7 @@ import { sum } from "./reduce.ts";
 import { embedDiagonal } from "./ranges.ts";
 import { zeros } from "./creation.ts";
 
+/** Options of diagEmbed() and others that take a diagonal's axes. Reference: torch.diag_embed. */
 export interface DiagonalOptions {
   /** Above the main diagonal if positive. Default: 0. */
   readonly offset?: number | undefined;

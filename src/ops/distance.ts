@@ -64,6 +64,7 @@ const pairedRows = (a: Shape, b: Shape): number[] => [...broadcastShapes("cdist"
 /** Rows beyond which the product is worth what it rounds, as in PyTorch. */
 const FEW_ROWS = 25;
 
+/** Options of cdist(). Reference: torch.cdist. */
 export interface CdistOptions {
   /** Order of the norm. Default: 2. */
   readonly p?: number | undefined;
@@ -112,13 +113,16 @@ export function pdist(x: Tensor, p = 2): Tensor {
   return norm(sub(rows(first), rows(second)), p, 1);
 }
 
+/** Options of pairwiseDistance(). Reference: torch.nn.functional.pairwise_distance. */
 export interface PairwiseOptions {
   /** Order of the norm. Default: 2. */
   readonly p?: number | undefined;
   /** Added to each difference. Default: 1e-6. */
   readonly epsilon?: number | undefined;
+  /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
 }
+/** Options of cosineSimilarity(). Reference: torch.nn.functional.cosine_similarity. */
 export interface SimilarityOptions {
   /** Default: 1. */
   readonly axis?: number | undefined;
@@ -167,7 +171,12 @@ export function normalize(
     p = 2,
     axis = 1,
     epsilon = 1e-12,
-  }: { readonly p?: number | undefined; readonly axis?: Axes | undefined; readonly epsilon?: number | undefined } = {},
+  }: {
+    /** Order of the norm. Default: 2. */
+    readonly p?: number | undefined; /** The axis, or axes, that the norm is taken along. Default: 1. */
+    readonly axis?: Axes | undefined; /** The least that is divided by. Default: 1e-12. */
+    readonly epsilon?: number | undefined;
+  } = {},
 ): Tensor {
   return div(x, clampMin(norm(x, p, axis, { keepDims: true }), epsilon));
 }

@@ -39,7 +39,10 @@ const fill = (operation: string, x: Tensor, options: DrawOptions, make: (u: Tens
 export function normal(
   mean: Tensor | number,
   std: Tensor | number = 1,
-  options: RandomOptions & { readonly shape?: Shape | undefined } = {},
+  options: RandomOptions & {
+    /** The shape of the result, where mean and standard deviation are numbers. */
+    readonly shape?: Shape | undefined;
+  } = {},
 ): Tensor {
   const tensors = [mean, std].filter((v): v is Tensor => v instanceof Tensor);
   if (typeof std === "number" && !(std >= 0)) throw new ValueError("normal", "std", "at least 0", std);
@@ -122,7 +125,13 @@ function demandWeights(weights: Tensor, p: Tensor): void {
 export function multinomial(
   weights: Tensor,
   count: number,
-  { replacement = false, generator }: DrawOptions & { readonly replacement?: boolean | undefined } = {},
+  {
+    replacement = false,
+    generator,
+  }: DrawOptions & {
+    /** Whether an index may be drawn again. Default: false. */
+    readonly replacement?: boolean | undefined;
+  } = {},
 ): Tensor {
   if (!isFloat(weights.dtype)) throw new DTypeError("multinomial", "weights", "of a floating dtype", weights.describe());
   const classes = weights.shape.at(-1) ?? 0;

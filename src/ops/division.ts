@@ -146,6 +146,7 @@ const fmodOp = binary("fmod", {
   saves: savedForDivisor,
 });
 
+/** Options of div(). Reference: torch.div. */
 export interface DivOptions {
   /** null (default): the real quotient; "trunc": rounded towards zero; "floor": downwards. Both keep whole dtypes. */
   readonly roundingMode?: "trunc" | "floor" | null | undefined;
@@ -187,7 +188,16 @@ export const remainder = (a: Arithmetic, b: Arithmetic): Tensor =>
 /** a - b trunc(a / b): the remainder with the sign of a. Reference: torch.fmod. DirectML: ELEMENT_WISE_MODULUS_TRUNCATE. */
 export const fmod = (a: Arithmetic, b: Arithmetic): Tensor => call(fmodOp, operands("fmod", a, divisor("fmod", a, b)), undefined);
 /** b - alpha * a. Reference: torch.rsub. DirectML: ELEMENT_WISE_SUBTRACT. */
-export function rsub(a: Tensor, b: Arithmetic, { alpha = 1 }: { readonly alpha?: number | undefined } = {}): Tensor {
+export function rsub(
+  a: Tensor,
+  b: Arithmetic,
+  {
+    alpha = 1,
+  }: {
+    /** Factor of the tensor that is subtracted. Default: 1. */
+    readonly alpha?: number | undefined;
+  } = {},
+): Tensor {
   demandHeld("rsub", "alpha", a.dtype, alpha);
   return sub(b, alpha === 1 ? a : mul(a, alpha));
 }

@@ -12,6 +12,7 @@ import { cast, constant, demandFloat } from "./support.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
+/** Options of dropout() and its kin. Reference: torch.nn.functional.dropout. */
 export interface DropoutOptions {
   /** Probability with which an element is left out, in [0, 1]. Default: 0.5. */
   readonly p?: number | undefined;

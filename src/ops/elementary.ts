@@ -64,7 +64,15 @@ const logitOp = formula<{ readonly epsilon: number | null }>("logit", {
   ],
 });
 /** ln(x / (1 - x)); with epsilon x is first limited to [epsilon, 1 - epsilon]. Reference: torch.logit. DirectML: ELEMENT_WISE_LOG. */
-export function logit(x: Tensor, { epsilon = null }: { readonly epsilon?: number | null | undefined } = {}): Tensor {
+export function logit(
+  x: Tensor,
+  {
+    epsilon = null,
+  }: {
+    /** x is clamped to [epsilon, 1 - epsilon] first. Default: null, not at all. */
+    readonly epsilon?: number | null | undefined;
+  } = {},
+): Tensor {
   if (epsilon !== null && !(typeof epsilon === "number" && !Number.isNaN(epsilon)))
     throw new ValueError("logit", "epsilon", "a number or null", epsilon);
   return call(logitOp, [x], { epsilon });

@@ -15,6 +15,7 @@ import { any } from "./reduce.ts";
 import { searchsorted } from "./search.ts";
 import { clamp, clampMin, where } from "./where.ts";
 
+/** Options of embeddingBag(). Reference: torch.nn.functional.embedding_bag. */
 export interface EmbeddingBagOptions extends EmbeddingOptions {
   /** Where each bag begins, where the indices have one axis. */
   readonly offsets?: Tensor | null | undefined;

@@ -46,6 +46,7 @@ function rowGradient(dy: Tensor, indices: Tensor, { rows, paddingIndex }: Embedd
   return sumRows(reshape(learns, [indices.size, width]), reshape(indices, [indices.size]), 0, [rows, width]);
 }
 
+/** Options of embedding(). Reference: torch.nn.functional.embedding. */
 export interface EmbeddingOptions {
   /** A row (from the end if negative) whose gradient stays zero. */
   readonly paddingIndex?: number | null | undefined;

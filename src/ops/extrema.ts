@@ -26,7 +26,9 @@ export type IndexDType = "int32" | "int64" | "uint32" | "uint64";
 
 /** The extremes along an axis, and their places on it. */
 export interface Extremes {
+  /** The largest or smallest elements, of x's dtype. */
   readonly values: Tensor;
+  /** Their positions along the axis: integers. */
   readonly indices: Tensor;
 }
 
@@ -173,7 +175,9 @@ function along(
   return dispatch(op, [x], attrs);
 }
 
+/** Options of argmax(), argmin(), max() and min() along an axis. */
 export interface ArgOptions {
+  /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
   /** The dtype of the places. Default: int32. */
   readonly dtype?: IndexDType | undefined;

@@ -55,11 +55,13 @@ export const newEmptyStrided = (x: Tensor, shape: Shape, strides: readonly numbe
 export const scalarTensor = (value: number | bigint | boolean, options: TensorOptions = {}): Tensor =>
   full([], value, { ...options, dtype: options.dtype ?? "float32" });
 
+/** Options of trilIndices() and triuIndices(). Reference: torch.tril_indices. */
 export interface TriangleOptions {
   /** Diagonal that bounds the triangle, 0 the main one. Default: 0. */
   readonly offset?: number | undefined;
   /** Default: int32. */
   readonly dtype?: "int32" | "int64" | undefined;
+  /** Where the result goes. Default: the default device. */
   readonly device?: TensorOptions["device"];
 }
 

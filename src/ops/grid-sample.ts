@@ -18,6 +18,7 @@ import { abs, floor, round } from "./unary.ts";
 import { clamp, where } from "./where.ts";
 import { stack } from "./join.ts";
 
+/** Options of gridSample(). Reference: torch.nn.functional.grid_sample. */
 export interface GridSampleOptions {
   /** Default: "bilinear", which is trilinear for volumes. */
   readonly mode?: "bilinear" | "nearest" | "bicubic" | undefined;
@@ -176,7 +177,12 @@ function bicubic(planes: Tensor, lengths: readonly number[], raw: readonly Tenso
 export function affineGrid(
   theta: Tensor,
   size: readonly number[],
-  { alignCorners = false }: { readonly alignCorners?: boolean | undefined } = {},
+  {
+    alignCorners = false,
+  }: {
+    /** Whether -1 and 1 are the centres of corner pixels instead of their outer edges. Default: false. */
+    readonly alignCorners?: boolean | undefined;
+  } = {},
 ): Tensor {
   demandFloat("affineGrid", theta, "theta");
   const spatial = size.length - 2;

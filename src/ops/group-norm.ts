@@ -94,7 +94,12 @@ export function groupNorm(
   groups: number,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
+  {
+    epsilon = 1e-5,
+  }: {
+    /** Added to the variance, against a division by zero. Default: 1e-5. */
+    readonly epsilon?: number | undefined;
+  } = {},
 ): Tensor {
   demandFloat("groupNorm", x);
   if (x.rank < 2) throw new ShapeError("groupNorm", "x", "[N, C, ...]", x.describe());

@@ -17,6 +17,7 @@ import { searchsorted } from "./search.ts";
 import { demandFloat } from "./support.ts";
 import { clamp, where } from "./where.ts";
 
+/** Options of histogram() and histogramdd(). Reference: torch.histogram. */
 export interface HistogramBinOptions {
   /** The least and the largest edge, where bins are counted. Default: those of the data, [0, 1] without any. */
   readonly range?: readonly number[] | null | undefined;
@@ -26,8 +27,11 @@ export interface HistogramBinOptions {
   readonly density?: boolean | undefined;
 }
 
+/** What histogram() gives. Reference: torch.histogram. */
 export interface Histogram {
+  /** [bins]: counts, or weights' sums, or a density. */
   readonly hist: Tensor;
+  /** [bins + 1]: the edges, ascending. */
   readonly binEdges: Tensor;
 }
 
@@ -104,8 +108,11 @@ export function histogram(x: Tensor, bins: number | Tensor, options: HistogramBi
   return { hist, binEdges: edges };
 }
 
+/** What histogramdd() gives. Reference: torch.histogramdd. */
 export interface HistogramDd {
+  /** Counts, with an axis for each dimension. */
   readonly hist: Tensor;
+  /** The edges of each dimension, ascending. */
   readonly binEdges: readonly Tensor[];
 }
 

@@ -38,7 +38,18 @@ const spreadIndex = (index: Tensor, axis: number, shape: Shape): Tensor =>
  * x with alpha times source's parts added along an axis at the places of a 1-axis index. DirectML: by size ONE_HOT and GEMM, or TOP_K1
  * with SCATTER. Reference: torch.index_add.
  */
-export function indexAdd(x: Tensor, axis: number, index: Tensor, source: Tensor, { alpha = 1 }: { readonly alpha?: number | boolean } = {}): Tensor {
+export function indexAdd(
+  x: Tensor,
+  axis: number,
+  index: Tensor,
+  source: Tensor,
+  {
+    alpha = 1,
+  }: {
+    /** Factor of what is added. Default: 1. */
+    readonly alpha?: number | boolean;
+  } = {},
+): Tensor {
   const { a } = checkedRows("indexAdd", x, axis, index, source);
   demandHeld("indexAdd", "alpha", x.dtype, alpha);
   if (source.size === 0) return clone(x);

@@ -23,8 +23,11 @@ import { clamp, where } from "./where.ts";
 
 /** Part of an axis: every step-th place from start on, before end; null leaves an end open; negative places count from the end. */
 export interface Slice {
+  /** The first element; negative ones count from the end. Default: the start. */
   readonly start?: number | null;
+  /** The first element that is left out; negative ones count from the end. Default: the end. */
   readonly end?: number | null;
+  /** Distance between elements, at least 1. Default: 1. */
   readonly step?: number;
 }
 
@@ -251,7 +254,12 @@ export function indexPut(
   x: Tensor,
   indices: readonly Index[],
   values: Tensor | number,
-  { accumulate = false }: { readonly accumulate?: boolean | undefined } = {},
+  {
+    accumulate = false,
+  }: {
+    /** Whether values are added instead of set, those of equal indices too. Default: false. */
+    readonly accumulate?: boolean | undefined;
+  } = {},
 ): Tensor {
   const source = values instanceof Tensor ? values : heldScalar("indexPut", "values", x.device, x.dtype, values);
   if (source.dtype !== x.dtype) throw new DTypeError("indexPut", "values", `of dtype ${x.dtype}, like x`, source.describe());

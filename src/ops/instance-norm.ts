@@ -11,11 +11,13 @@ import { mean } from "./reduce.ts";
 import { clone } from "./state.ts";
 import { variance } from "./statistics.ts";
 
+/** Options of instanceNorm(). Reference: torch.nn.functional.instance_norm. */
 export interface InstanceNormOptions {
   /** Added to the variance. Default: 1e-5. */
   readonly epsilon?: number | undefined;
   /** [C]: moved towards the mean of the samples' statistics, or used in their place. */
   readonly runningMean?: Tensor | null | undefined;
+  /** [C]: the running variance, which is read or brought up to date. Default: null. */
   readonly runningVariance?: Tensor | null | undefined;
   /** Whether x's own statistics are used, and the running ones moved. Default: true. */
   readonly useInputStats?: boolean | undefined;

@@ -6,6 +6,7 @@ import type { Expr } from "../graph/graph.ts";
 import type { Tensor } from "../tensor.ts";
 import { define, type GradRule, type TensorSpec } from "../definition.ts";
 
+/** What kernel() takes: shapes, the DirectML operators, and the gradient. */
 export interface KernelDefinition<A> {
   /** Name in errors, programs and traces. */
   readonly name: string;

@@ -21,6 +21,7 @@ import { clamp, clampMin, where } from "./where.ts";
 /** What becomes of the losses of all elements: their mean, their sum, or all of them. */
 export type Reduction = "mean" | "sum" | "none";
 
+/** What losses have in common. */
 export interface LossOptions {
   /** Default: "mean". */
   readonly reduction?: Reduction | undefined;
@@ -109,7 +110,14 @@ const kneeOp = formula<KneeAttributes>("kneeLoss", {
 const kneeSlope = (x: Tensor, t: Tensor, { knee, scale }: KneeAttributes): Tensor => mul(clamp(sub(x, t), -knee, knee), scale);
 
 /** Mean of d^2 / (2 beta) where d = |x - target| < beta, else of d - beta / 2. beta: default 1; 0 gives l1Loss. Reference: torch.nn.functional.smooth_l1_loss. */
-export function smoothL1Loss(x: Tensor, target: Tensor, options: LossOptions & { readonly beta?: number | undefined } = {}): Tensor {
+export function smoothL1Loss(
+  x: Tensor,
+  target: Tensor,
+  options: LossOptions & {
+    /** Where the square becomes a line. Default: 1. */
+    readonly beta?: number | undefined;
+  } = {},
+): Tensor {
   const { beta = 1 } = options;
   if (!(beta >= 0)) throw new ValueError("smoothL1Loss", "beta", "at least 0", beta);
   if (beta === 0) return l1Loss(x, target, options);
@@ -118,13 +126,21 @@ export function smoothL1Loss(x: Tensor, target: Tensor, options: LossOptions & {
 }
 
 /** Mean of d^2 / 2 where d = |x - target| < delta, else of delta (d - delta / 2). delta: default 1. Reference: torch.nn.functional.huber_loss. */
-export function huberLoss(x: Tensor, target: Tensor, options: LossOptions & { readonly delta?: number | undefined } = {}): Tensor {
+export function huberLoss(
+  x: Tensor,
+  target: Tensor,
+  options: LossOptions & {
+    /** Where the square becomes a line. Default: 1. */
+    readonly delta?: number | undefined;
+  } = {},
+): Tensor {
   const { delta = 1 } = options;
   if (!(delta > 0)) throw new ValueError("huberLoss", "delta", "above 0", delta);
   comparable("huberLoss", x, target);
   return reduceLoss("huberLoss", call(kneeOp, [x, target], { knee: delta, scale: 1 }), options);
 }
 
+/** Options of binaryCrossEntropy(). Reference: torch.nn.functional.binary_cross_entropy. */
 export interface BinaryOptions extends LossOptions {
   /** Factor of each element's loss; broadcasts. */
   readonly weight?: Tensor | null | undefined;
@@ -171,6 +187,7 @@ function demandProbabilities(x: Tensor): void {
     );
 }
 
+/** Options of binaryCrossEntropyWithLogits(). Reference: torch.nn.functional.binary_cross_entropy_with_logits. */
 export interface LogitsOptions extends BinaryOptions {
   /** Factor of the positive part, one for each class; broadcasts. */
   readonly posWeight?: Tensor | null | undefined;
@@ -196,7 +213,11 @@ export function binaryCrossEntropyWithLogits(x: Tensor, target: Tensor, options:
 export function klDiv(
   x: Tensor,
   target: Tensor,
-  options: { readonly reduction?: Reduction | "batchmean" | undefined; readonly logTarget?: boolean | undefined } = {},
+  options: {
+    /** "mean" over all elements, "batchmean" over the first axis, "sum", or "none". Default: "mean". */
+    readonly reduction?: Reduction | "batchmean" | undefined; /** Whether the target is in log space too. Default: false. */
+    readonly logTarget?: boolean | undefined;
+  } = {},
 ): Tensor {
   pair("klDiv", x, target);
   const { reduction = "mean", logTarget = false } = options;

@@ -26,6 +26,7 @@ function pair(operation: string, x: Tensor, target: Tensor): void {
   demandFloat(operation, x);
 }
 
+/** Options of losses with a margin. Reference: torch.nn.functional.margin_ranking_loss. */
 export interface MarginOptions extends LossOptions {
   /** By how much what is apart must be so at least. */
   readonly margin?: number | undefined;
@@ -78,6 +79,7 @@ export function softMarginLoss(x: Tensor, y: Tensor, options: LossOptions = {}):
   return reduceLoss("softMarginLoss", softplus(mul(neg(y), x), { threshold: Infinity }), options);
 }
 
+/** Options of multiMarginLoss(). Reference: torch.nn.functional.multi_margin_loss. */
 export interface MultiMarginOptions extends LossOptions {
   /** Power of each class's excess: 1 or 2. Default: 1. */
   readonly p?: 1 | 2 | undefined;
@@ -131,13 +133,17 @@ export function multilabelMarginLoss(x: Tensor, y: Tensor, options: LossOptions 
 export function multilabelSoftMarginLoss(
   x: Tensor,
   y: Tensor,
-  options: LossOptions & { readonly weight?: Tensor | null | undefined } = {},
+  options: LossOptions & {
+    /** A weight for each class: [C]. Default: 1 for each. */
+    readonly weight?: Tensor | null | undefined;
+  } = {},
 ): Tensor {
   pair("multilabelSoftMarginLoss", x, y);
   const all = neg(add(mul(y, logSigmoid(x)), mul(sub(1, y), logSigmoid(neg(x)))));
   return reduceLoss("multilabelSoftMarginLoss", mean(options.weight ? mul(all, options.weight) : all, -1), options);
 }
 
+/** Options of tripletMarginLoss(). Reference: torch.nn.functional.triplet_margin_loss. */
 export interface TripletOptions extends LossOptions {
   /** Default: 1. */
   readonly margin?: number | undefined;
@@ -168,6 +174,7 @@ export function tripletMarginLoss(anchor: Tensor, positive: Tensor, negative: Te
   return reduceLoss("tripletMarginLoss", clampMin(sub(add(near, options.margin ?? 1), far), 0), options);
 }
 
+/** Options of poissonNllLoss(). Reference: torch.nn.functional.poisson_nll_loss. */
 export interface PoissonOptions extends LossOptions {
   /** Whether x is the logarithm of the rate. Default: true. */
   readonly logInput?: boolean | undefined;
@@ -189,6 +196,7 @@ export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonOption
   return reduceLoss("poissonNllLoss", loss, options);
 }
 
+/** Options of gaussianNllLoss(). Reference: torch.nn.functional.gaussian_nll_loss. */
 export interface GaussianOptions extends LossOptions {
   /** Whether the constant is added. Default: false. */
   readonly full?: boolean | undefined;

@@ -23,6 +23,7 @@ import { clampMin, where } from "./where.ts";
 
 /** true (or not 0) where an element counts; broadcasts to x. Default: all count. */
 export interface MaskOption {
+  /** bool, broadcast to x: true for elements that count. Default: all. */
   readonly mask?: Tensor | null | undefined;
 }
 type Masked = ReduceOptions & MaskOption;
@@ -80,7 +81,9 @@ export function mean(x: Tensor, axis: Axes = null, { mask, keepDims, dtype }: Ma
   const y = real(x, dtype);
   return div(sum(y, axis, { mask, keepDims }), toDType(countOf(y, axis, mask, keepDims), y.dtype));
 }
+/** Options of masked.var() and masked.std(). */
 export interface MaskedVarianceOptions extends MaskOption {
+  /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
   /** Default: 1. */
   readonly correction?: number | undefined;
@@ -104,7 +107,13 @@ export const norm = (x: Tensor, p = 2, axis: Axes = null, { mask, ...options }: 
 export const median = (
   x: Tensor,
   axis: number,
-  { mask, keepDims }: MaskOption & { readonly keepDims?: boolean | undefined } = {},
+  {
+    mask,
+    keepDims,
+  }: MaskOption & {
+    /** Whether axes that are reduced stay, with length 1. Default: false. */
+    readonly keepDims?: boolean | undefined;
+  } = {},
 ): Tensor => nanmedian(filled("masked.median", real(x), mask, NaN), axis, { keepDims }).values;
 /** ln of the sum of e to what counts, in x's dtype. Reference: torch.masked.logsumexp. */
 export const logsumexp = (x: Tensor, axis: Axes, { mask, ...options }: Masked = {}): Tensor =>
@@ -116,29 +125,88 @@ export const logsumexp = (x: Tensor, axis: Axes, { mask, ...options }: Masked = 
 export const logaddexp = (
   a: Tensor,
   b: Tensor,
-  { mask, otherMask }: MaskOption & { readonly otherMask?: Tensor | null | undefined } = {},
+  {
+    mask,
+    otherMask,
+  }: MaskOption & {
+    /** The mask of the second operand. Default: all of its elements count. */
+    readonly otherMask?: Tensor | null | undefined;
+  } = {},
 ): Tensor => logaddexpOp(filled("masked.logaddexp", real(a), mask, -Infinity), filled("masked.logaddexp", real(b), otherMask, -Infinity));
 /** The running sum of what counts, in x's dtype. Reference: torch.masked.cumsum. */
-export const cumsum = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
-  cumsumOp(filled("masked.cumsum", x, mask, 0), axis, { dtype: dtype ?? x.dtype });
+export const cumsum = (
+  x: Tensor,
+  axis: number,
+  {
+    mask,
+    dtype,
+  }: MaskOption & {
+    /** x is converted to it first. Default: x's own dtype. */
+    readonly dtype?: DType | undefined;
+  } = {},
+): Tensor => cumsumOp(filled("masked.cumsum", x, mask, 0), axis, { dtype: dtype ?? x.dtype });
 /** The running product of what counts, in x's dtype. Reference: torch.masked.cumprod. */
-export const cumprod = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
-  cumprodOp(filled("masked.cumprod", x, mask, 1), axis, { dtype: dtype ?? x.dtype });
+export const cumprod = (
+  x: Tensor,
+  axis: number,
+  {
+    mask,
+    dtype,
+  }: MaskOption & {
+    /** x is converted to it first. Default: x's own dtype. */
+    readonly dtype?: DType | undefined;
+  } = {},
+): Tensor => cumprodOp(filled("masked.cumprod", x, mask, 1), axis, { dtype: dtype ?? x.dtype });
 /** softmax among what counts; 0 elsewhere. Reference: torch.masked.softmax. */
-export const softmax = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
-  softmaxOp(filled("masked.softmax", real(x, dtype), mask, -Infinity), axis);
+export const softmax = (
+  x: Tensor,
+  axis: number,
+  {
+    mask,
+    dtype,
+  }: MaskOption & {
+    /** x is converted to it first. Default: x's own dtype. */
+    readonly dtype?: DType | undefined;
+  } = {},
+): Tensor => softmaxOp(filled("masked.softmax", real(x, dtype), mask, -Infinity), axis);
 /** logSoftmax among what counts. Reference: torch.masked.log_softmax. */
-export const logSoftmax = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
-  logSoftmaxOp(filled("masked.logSoftmax", real(x, dtype), mask, -Infinity), axis);
+export const logSoftmax = (
+  x: Tensor,
+  axis: number,
+  {
+    mask,
+    dtype,
+  }: MaskOption & {
+    /** x is converted to it first. Default: x's own dtype. */
+    readonly dtype?: DType | undefined;
+  } = {},
+): Tensor => logSoftmaxOp(filled("masked.logSoftmax", real(x, dtype), mask, -Infinity), axis);
 /** softmax of -x among what counts. Reference: torch.masked.softmin. */
-export const softmin = (x: Tensor, axis: number, { mask, dtype }: MaskOption & { readonly dtype?: DType | undefined } = {}): Tensor =>
-  softmaxOp(neg(filled("masked.softmin", real(x, dtype), mask, Infinity)), axis);
+export const softmin = (
+  x: Tensor,
+  axis: number,
+  {
+    mask,
+    dtype,
+  }: MaskOption & {
+    /** x is converted to it first. Default: x's own dtype. */
+    readonly dtype?: DType | undefined;
+  } = {},
+): Tensor => softmaxOp(neg(filled("masked.softmin", real(x, dtype), mask, Infinity)), axis);
 /** What counts, divided by its p-norm along an axis (at least epsilon); 0 elsewhere. Reference: torch.masked.normalize. */
 export function normalize(
   x: Tensor,
   p: number,
   axis: number,
-  { mask, epsilon = 1e-12, dtype }: MaskOption & { readonly epsilon?: number | undefined; readonly dtype?: DType | undefined } = {},
+  {
+    mask,
+    epsilon = 1e-12,
+    dtype,
+  }: MaskOption & {
+    /** The least that is divided by. Default: 1e-12. */
+    readonly epsilon?: number | undefined; /** x is converted to it first. Default: x's own dtype. */
+    readonly dtype?: DType | undefined;
+  } = {},
 ): Tensor {
   const y = real(x, dtype);
   const length = clampMin(norm(y, p, axis, { mask, keepDims: true }), epsilon);

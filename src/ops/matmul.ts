@@ -286,14 +286,32 @@ function addProduct(
  * beta * c + alpha * a b. a: [M, K]; b: [K, N]; c: broadcastable to [M, N]. beta 0 leaves c out, whatever it holds.
  * DirectML: GEMM. Reference: torch.addmm.
  */
-export function addmm(c: Tensor, a: Tensor, b: Tensor, options: { readonly alpha?: number; readonly beta?: number } = {}): Tensor {
+export function addmm(
+  c: Tensor,
+  a: Tensor,
+  b: Tensor,
+  options: {
+    /** Factor of the product. Default: 1. */
+    readonly alpha?: number; /** Factor of what is added to it. Default: 1. */
+    readonly beta?: number;
+  } = {},
+): Tensor {
   demandRank("addmm", "a", a, 2);
   demandRank("addmm", "b", b, 2);
   return addProduct("addmm", c, a, b, options);
 }
 
 /** beta * c + alpha * a b for batches: a [B, M, K], b [B, K, N], c broadcastable to [B, M, N]. DirectML: GEMM. Reference: torch.baddbmm. */
-export function baddbmm(c: Tensor, a: Tensor, b: Tensor, options: { readonly alpha?: number; readonly beta?: number } = {}): Tensor {
+export function baddbmm(
+  c: Tensor,
+  a: Tensor,
+  b: Tensor,
+  options: {
+    /** Factor of the product. Default: 1. */
+    readonly alpha?: number; /** Factor of what is added to it. Default: 1. */
+    readonly beta?: number;
+  } = {},
+): Tensor {
   demandRank("baddbmm", "a", a, 3);
   demandRank("baddbmm", "b", b, 3);
   if (a.shape[0] !== b.shape[0]) throw new ShapeError("baddbmm", "b", `of a's batch (${a.shape[0]})`, b.describe());

@@ -35,7 +35,14 @@ export const countNonzero = (x: Tensor, axis: Axes = null): Tensor => sum(ne(x, 
 /** The smallest and the largest element over one axis, or all. Reference: torch.aminmax. DirectML: REDUCE MIN and MAX. */
 export function aminmax(
   x: Tensor,
-  { axis = null, keepDims = false }: { readonly axis?: number | null | undefined; readonly keepDims?: boolean | undefined } = {},
+  {
+    axis = null,
+    keepDims = false,
+  }: {
+    /** The axis that is reduced. Default: null, all. */
+    readonly axis?: number | null | undefined; /** Whether axes that are reduced stay, with length 1. Default: false. */
+    readonly keepDims?: boolean | undefined;
+  } = {},
 ): { readonly min: Tensor; readonly max: Tensor } {
   return { min: amin(x, axis, { keepDims }), max: amax(x, axis, { keepDims }) };
 }
@@ -66,6 +73,7 @@ export function renorm(x: Tensor, p: number, axis: number, maxNorm: number): Ten
   return mul(x, where(gt(length, maxNorm), div(maxNorm, add(length, 1e-7)), 1));
 }
 
+/** Options of cov(). Reference: torch.cov. */
 export interface CovarianceOptions {
   /** Subtracted from the number of observations. Default: 1. */
   readonly correction?: number | undefined;

@@ -173,7 +173,17 @@ export function view(x: Tensor, ...shape: number[] | [Shape]): Tensor {
 }
 
 /** Axes `start` to `end` (default 0 to the last), both included, as one: x itself where that is one axis. Reference: torch.flatten. */
-export function flatten(x: Tensor, start: number | { readonly start?: number; readonly end?: number } = {}, end?: number): Tensor {
+export function flatten(
+  x: Tensor,
+  start:
+    | number
+    | {
+        /** The first axis that is merged. Default: 0. */
+        readonly start?: number; /** The last axis that is merged. Default: -1. */
+        readonly end?: number;
+      } = {},
+  end?: number,
+): Tensor {
   const bounds = typeof start === "number" ? { start, end } : { end, ...start };
   const a = normalizeAxis("flatten", bounds.start ?? 0, x.rank, "start");
   const b = normalizeAxis("flatten", bounds.end ?? -1, x.rank, "end");
@@ -316,7 +326,16 @@ export function unbind(x: Tensor, axis = 0): Tensor[] {
 /** The main diagonal (or one above, for offset > 0, or below) of two axes, as a last axis. Reference: torch.diagonal. */
 export function diagonal(
   x: Tensor,
-  { offset = 0, axis0 = 0, axis1 = 1 }: { readonly offset?: number; readonly axis0?: number; readonly axis1?: number } = {},
+  {
+    offset = 0,
+    axis0 = 0,
+    axis1 = 1,
+  }: {
+    /** Above the main diagonal if positive, below it if negative. Default: 0. */
+    readonly offset?: number; /** The first axis of the matrices. Default: 0. */
+    readonly axis0?: number; /** The second axis of the matrices. Default: 1. */
+    readonly axis1?: number;
+  } = {},
 ): Tensor {
   const a = axisOf("diagonal", x, axis0);
   const b = axisOf("diagonal", x, axis1);

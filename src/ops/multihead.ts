@@ -19,25 +19,35 @@ import { where } from "./where.ts";
 export interface Projections {
   /** [3E, E], or null where query, key and value have weights of their own. */
   readonly inWeight: Tensor | null;
+  /** The weights of query, key and value where they are apart. */
   readonly separate?: readonly [query: Tensor, key: Tensor, value: Tensor] | undefined;
+  /** [3 E]: the biases of the three projections; null without. */
   readonly inBias: Tensor | null;
+  /** [E, E]: the weights of the last projection. */
   readonly outWeight: Tensor;
+  /** [E]: its bias; null without. */
   readonly outBias: Tensor | null;
   /** One more key and value for all, [1, 1, E]. */
   readonly keyBias?: Tensor | null | undefined;
+  /** [1, 1, E]: a value that is appended to all others. Default: null. */
   readonly valueBias?: Tensor | null | undefined;
 }
 
+/** Options of multiHeadAttention(). Reference: torch.nn.functional.multi_head_attention_forward. */
 export interface MultiHeadOptions {
   /** [B, S] bool: true where a key is left out; or numbers that are added. */
   readonly keyPaddingMask?: Tensor | null | undefined;
   /** [L, S] or [B * heads, L, S]; bool: true where attention is blocked (as in PyTorch's layer); or numbers that are added. */
   readonly mask?: Tensor | null | undefined;
+  /** Whether a position attends only to itself and those before it. Default: false. */
   readonly causal?: boolean | undefined;
+  /** Probability of a weight to be zeroed in training. Default: 0. */
   readonly dropout?: number | undefined;
+  /** Whether a key and a value of zeros are appended. Default: false. */
   readonly addZeroAttention?: boolean | undefined;
   /** Whether the weights are a result, averaged over the heads or not. Default: "average". */
   readonly weights?: "average" | "each" | "none" | undefined;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
 
@@ -112,7 +122,12 @@ export function rotaryEmbedding(
   x: Tensor,
   cosine: Tensor,
   sine: Tensor,
-  { interleaved = false }: { readonly interleaved?: boolean | undefined } = {},
+  {
+    interleaved = false,
+  }: {
+    /** Whether pairs lie next to each other instead of half the width apart. Default: false. */
+    readonly interleaved?: boolean | undefined;
+  } = {},
 ): Tensor {
   demandFloat("rotaryEmbedding", x);
   const width = x.shape.at(-1) ?? 0;

@@ -12,8 +12,11 @@ import { variance } from "./statistics.ts";
 import { rsqrt } from "./unary.ts";
 import { sizeOf } from "../shape.ts";
 
+/** What the norms' native forms give: the output, and the statistics. */
 export interface Normalized {
+  /** The normalized elements, of x's shape. */
   readonly output: Tensor;
+  /** The means that were subtracted. */
   readonly mean: Tensor;
   /** 1 / sqrt(variance + epsilon), of the population variance. */
   readonly rstd: Tensor;

@@ -19,6 +19,7 @@ import { log, neg } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 import { normalizeAxis } from "../shape.ts";
 
+/** Options of rrelu(). Reference: torch.nn.functional.rrelu. */
 export interface RReluOptions {
   /** Default: 1 / 8. */
   readonly lower?: number | undefined;
@@ -26,6 +27,7 @@ export interface RReluOptions {
   readonly upper?: number | undefined;
   /** Whether slopes are drawn, instead of their mean. Default: false. */
   readonly training?: boolean | undefined;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
 /** x where x > 0, a slope drawn uniformly from [lower, upper) times x elsewhere. Reference: torch.nn.functional.rrelu. */
@@ -37,6 +39,7 @@ export function rrelu(x: Tensor, { lower = 1 / 8, upper = 1 / 3, training = fals
   return where(gt(x, 0), x, mul(x, slopes));
 }
 
+/** Options of gumbelSoftmax(). Reference: torch.nn.functional.gumbel_softmax. */
 export interface GumbelOptions {
   /** Default: 1. */
   readonly tau?: number | undefined;
@@ -44,6 +47,7 @@ export interface GumbelOptions {
   readonly hard?: boolean | undefined;
   /** Default: -1. */
   readonly axis?: number | undefined;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
 /** softmax((x + Gumbel noise) / tau): a differentiable draw of a class. Reference: torch.nn.functional.gumbel_softmax. */

@@ -58,10 +58,12 @@ export function refuseTraced(operation: string, option: string | null = "size", 
   });
 }
 
+/** Options of nonzero(). Reference: torch.nonzero. */
 export interface NonzeroOptions {
   /** The dtype of the coordinates. Default: int32. */
   readonly dtype?: IndexDType | undefined;
 }
+/** A fixed number of rows, so that the result needs no wait: nonzero() with `size`. */
 export interface SizedOptions extends NonzeroOptions {
   /** So many rows: those behind the last nonzero element hold `fill`. */
   readonly size: number;
@@ -139,6 +141,7 @@ function masked(operation: string, x: Tensor, mask: Tensor): { line: Tensor; pic
   return { line: reshape(broadcastTo(x, shape), [-1]), picks: reshape(broadcastTo(mask, shape), [-1]) };
 }
 
+/** A fixed number of elements, so that the result needs no wait: maskedSelect() with `size`. */
 export interface MaskedOptions {
   /** So many elements: those behind the last one picked are `fill`. */
   readonly size: number;
@@ -233,7 +236,9 @@ declare module "../tensor.ts" {
     /** The coordinates of the nonzero elements: a promise, or with `size` that many rows. */
     nonzero(options: SizedOptions): Tensor;
     nonzero(options?: NonzeroOptions): Promise<Tensor>;
+    /** The coordinates of the nonzero elements, as nonzero(). Reference: torch.argwhere. */
     argwhere(options: SizedOptions): Tensor;
+    /** The coordinates of the nonzero elements, as nonzero(). Reference: torch.argwhere. */
     argwhere(options?: NonzeroOptions): Promise<Tensor>;
     /** The elements where a mask holds: a promise, or with `size` that many. */
     maskedSelect(mask: Tensor, options: MaskedOptions): Tensor;

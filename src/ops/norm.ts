@@ -166,6 +166,7 @@ const batchNormOp = define<Epsilon>({
   padded: beside(() => [1]),
 });
 
+/** Options of batchNorm(). Reference: torch.nn.functional.batch_norm. */
 export interface BatchNormOptions {
   /** Normalise by the batch's own statistics, and move the running ones towards them. Default: false. */
   readonly training?: boolean | undefined;
@@ -413,7 +414,12 @@ export function layerNorm(
   normalizedShape: Shape,
   weight: Tensor | null = null,
   bias: Tensor | null = null,
-  { epsilon = 1e-5 }: { readonly epsilon?: number | undefined } = {},
+  {
+    epsilon = 1e-5,
+  }: {
+    /** Added to the variance, against a division by zero. Default: 1e-5. */
+    readonly epsilon?: number | undefined;
+  } = {},
 ): Tensor {
   demandFloat("layerNorm", x);
   const axes = normalizedShape.length;

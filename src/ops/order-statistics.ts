@@ -101,11 +101,14 @@ export function mode(x: Tensor, axis = -1, { keepDims = false, dtype = "int32" }
   return picked(line, a, argmax(lengths, a, { keepDims: true }), keepDims);
 }
 
+/** What a quantile between two elements is. Reference: torch.quantile. */
 export type Interpolation = "linear" | "lower" | "higher" | "nearest" | "midpoint";
 
+/** Options of quantile() and nanquantile(). Reference: torch.quantile. */
 export interface QuantileOptions {
   /** Default: of all elements. */
   readonly axis?: number | null | undefined;
+  /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
   /** What lies between two elements. Default: linear. */
   readonly interpolation?: Interpolation | undefined;

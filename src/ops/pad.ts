@@ -17,6 +17,7 @@ import { beside } from "../padding.ts";
 import { sum } from "./reduce.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
+/** What padded elements are: a value, the input mirrored, its edge, or its other end. */
 export type PadMode = "constant" | "reflect" | "replicate" | "circular";
 
 interface ConstantAttributes {
@@ -124,7 +125,14 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
 export function pad(
   x: Tensor,
   pads: readonly number[],
-  { mode = "constant", value: given = 0 }: { readonly mode?: PadMode; readonly value?: number | boolean } = {},
+  {
+    mode = "constant",
+    value: given = 0,
+  }: {
+    /** What padded elements are. Default: "constant". */
+    readonly mode?: PadMode; /** The value of padded elements, of mode "constant". Default: 0. */
+    readonly value?: number | boolean;
+  } = {},
 ): Tensor {
   const value = Number(given);
   if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p)))

@@ -34,7 +34,14 @@ const scaledTanhOp: Definition<AlphaBeta> = define<AlphaBeta>({
 /** alpha * tanh(beta * x). x: floating; keeps shape and dtype. Default: 1, 0.5. DirectML: ACTIVATION_SCALED_TANH. Reference: ONNX ScaledTanh. */
 export function scaledTanh(
   x: Tensor,
-  { alpha = 1, beta = 0.5 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined } = {},
+  {
+    alpha = 1,
+    beta = 0.5,
+  }: {
+    /** Factor of the hyperbolic tangent. Default: 1. */
+    readonly alpha?: number | undefined; /** Factor of x inside. Default: 0.5. */
+    readonly beta?: number | undefined;
+  } = {},
 ): Tensor {
   demandFloat("scaledTanh", x);
   demandFinite("scaledTanh", { alpha, beta });
@@ -47,7 +54,14 @@ export function scaledTanh(
  */
 export function parametricSoftplus(
   x: Tensor,
-  { alpha = 1, beta = 1 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined } = {},
+  {
+    alpha = 1,
+    beta = 1,
+  }: {
+    /** Factor of the logarithm. Default: 1. */
+    readonly alpha?: number | undefined; /** Factor of x inside. Default: 1. */
+    readonly beta?: number | undefined;
+  } = {},
 ): Tensor {
   demandFloat("parametricSoftplus", x);
   demandFinite("parametricSoftplus", { alpha, beta });
@@ -67,7 +81,15 @@ const thresholdedReluOp: Definition<{ readonly alpha: number }> = define<{ reado
  * x where x > alpha, else 0. x: floating; keeps shape and dtype. Default: 1.
  * DirectML: ACTIVATION_THRESHOLDED_RELU. Reference: ONNX ThresholdedRelu.
  */
-export function thresholdedRelu(x: Tensor, { alpha = 1 }: { readonly alpha?: number | undefined } = {}): Tensor {
+export function thresholdedRelu(
+  x: Tensor,
+  {
+    alpha = 1,
+  }: {
+    /** Numbers above it pass. Default: 1. */
+    readonly alpha?: number | undefined;
+  } = {},
+): Tensor {
   demandFloat("thresholdedRelu", x);
   demandFinite("thresholdedRelu", { alpha });
   return call(thresholdedReluOp, [x], { alpha });
@@ -85,7 +107,14 @@ const affineOp: Definition<AlphaBeta> = define<AlphaBeta>({
 /** alpha * x + beta. x: floating; keeps shape and dtype. Default: 1, 0. DirectML: ACTIVATION_LINEAR. Reference: ONNX's activation Affine. */
 export function linearActivation(
   x: Tensor,
-  { alpha = 1, beta = 0 }: { readonly alpha?: number | undefined; readonly beta?: number | undefined } = {},
+  {
+    alpha = 1,
+    beta = 0,
+  }: {
+    /** Factor of x. Default: 1. */
+    readonly alpha?: number | undefined; /** What is added. Default: 0. */
+    readonly beta?: number | undefined;
+  } = {},
 ): Tensor {
   demandFloat("linearActivation", x);
   demandFinite("linearActivation", { alpha, beta });

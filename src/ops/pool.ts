@@ -124,6 +124,7 @@ const avgPoolGradOp: Definition<Mean> = define<Mean>({
   saves: { inputs: [], outputs: false },
 });
 
+/** What pooling takes besides the window. */
 export interface PoolOptions {
   /** Cells between neighbouring windows. Default: the window's size. */
   readonly stride?: PerAxis | undefined;
@@ -133,11 +134,13 @@ export interface PoolOptions {
   readonly ceilMode?: boolean | undefined;
 }
 
+/** Options of maxPool1d() to maxPool3d(). Reference: torch.nn.functional.max_pool2d. */
 export interface MaxPoolOptions extends PoolOptions {
   /** Distance of a window's cells. Default: 1. */
   readonly dilation?: PerAxis | undefined;
 }
 
+/** Options of avgPool1d() to avgPool3d(). Reference: torch.nn.functional.avg_pool2d. */
 export interface AvgPoolOptions extends PoolOptions {
   /** Whether padding counts in the divisor. Default: true. */
   readonly countIncludePad?: boolean | undefined;
@@ -186,6 +189,7 @@ function maxPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
 
 /** Values and places of the maxima. */
 export interface Pooled {
+  /** The largest element of each window. */
   readonly values: Tensor;
   /** int32: place within the plane of the spatial axes, in row-major order. */
   readonly indices: Tensor;

@@ -15,7 +15,12 @@ export function put(
   x: Tensor,
   index: Tensor,
   source: Tensor,
-  { accumulate = false }: { readonly accumulate?: boolean | undefined } = {},
+  {
+    accumulate = false,
+  }: {
+    /** Whether values are added instead of set, those of equal indices too. Default: false. */
+    readonly accumulate?: boolean | undefined;
+  } = {},
 ): Tensor {
   if (source.dtype !== x.dtype) throw new DTypeError("put", "source", `of dtype ${x.dtype}, like x`, source.describe());
   if (source.size !== index.size) throw new ShapeError("put", "source", `of ${index.size} elements, one for each place`, source.describe());

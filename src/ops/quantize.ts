@@ -55,6 +55,7 @@ function parameter(operation: string, name: string, x: Tensor, value: number | T
   );
 }
 
+/** Options of quantize(). */
 export interface QuantizeOptions {
   /** Default: uint8. */
   readonly dtype?: DType | undefined;
@@ -62,6 +63,7 @@ export interface QuantizeOptions {
   readonly axis?: number | null | undefined;
   /** Least and largest level. Default: those of the dtype. */
   readonly min?: number | undefined;
+  /** The largest quantized value. Default: the dtype's. */
   readonly max?: number | undefined;
 }
 
@@ -97,7 +99,9 @@ export function quantize(x: Tensor, scale: number | Tensor, zeroPoint: number | 
   return toDType(level.clamp(min, max), dtype);
 }
 
+/** Options of dequantize(). */
 export interface DequantizeOptions {
+  /** The axis that scales belong to. Default: null, one scale for all. */
   readonly axis?: number | null | undefined;
 }
 

@@ -143,6 +143,7 @@ function demandProduct(operation: string, a: Tensor, b: Tensor): void {
   if (b.rank < 2 || b.shape.at(-2) !== a.shape.at(-1)) throw new ShapeError(operation, "b", `[..., ${a.shape.at(-1)}, N]`, b.describe());
 }
 
+/** Zero points of the operands of intMm() and convInteger(). */
 export interface ZeroPoints {
   /** Of the first operand: one, or for a product one for each row. Default: 0. */
   readonly aZeroPoint?: number | Tensor | undefined;
@@ -189,6 +190,7 @@ function resultDType(operation: string, { dtype = "uint8" }: QuantizedResult): D
   return dtype;
 }
 
+/** Options of convInteger(). */
 export interface IntegerConvOptions {
   /** Cells between neighbouring windows. Default: 1. */
   readonly stride?: PerAxis | undefined;
@@ -414,6 +416,7 @@ const quantizedMeanOp = define<Averaging>({
   grad: null,
 });
 
+/** Options of qlinearAvgPool2d(). */
 export interface QuantizedPoolOptions {
   /** Cells between neighbouring windows. Default: the window's size. */
   readonly stride?: PerAxis | undefined;
@@ -444,6 +447,7 @@ export function qlinearAvgPool2d(x: Quantized, size: PerAxis, result: QuantizedR
   return call(quantizedMeanOp, inputs, { kernel, stride, padding, output, includePadding: options.countIncludePad ?? true, dtype });
 }
 
+/** What chooseQparams() gives: a scale and a zero point. */
 export interface QuantizationParameters {
   /** One float32 element. */
   readonly scale: Tensor;
@@ -462,7 +466,12 @@ export function chooseQparams(
     min = 0,
     max = 255,
     eps = 2 ** -23,
-  }: { readonly min?: number | undefined; readonly max?: number | undefined; readonly eps?: number | undefined } = {},
+  }: {
+    /** The least quantized value. Default: 0. */
+    readonly min?: number | undefined; /** The largest quantized value. Default: 255. */
+    readonly max?: number | undefined; /** The least scale. Default: 2 ** -23. */
+    readonly eps?: number | undefined;
+  } = {},
 ): QuantizationParameters {
   demandFloat("chooseQparams", x);
   if (!(Number.isInteger(min) && Number.isInteger(max) && min < max))

@@ -25,6 +25,7 @@ import { sample, type Sample, real } from "../sample.ts";
 
 /** Where a generator is: plain data, which JSON keeps as it is. */
 export interface GeneratorState {
+  /** The seed, in decimal digits. */
   readonly seed: string;
   /** The host's own state: whole numbers and permutations are drawn from it. */
   readonly host: string;
@@ -47,6 +48,7 @@ export class Generator {
     generators.add(new WeakRef(this));
   }
 
+  /** The seed that the numbers follow from. */
   get seed(): bigint {
     return this.#seed;
   }
@@ -223,6 +225,7 @@ export function draw(
   });
 }
 
+/** What functions that draw tensors take. */
 export interface RandomOptions extends TensorOptions {
   /** Default: the default generator. */
   readonly generator?: Generator | undefined;

@@ -111,7 +111,15 @@ export function blockDiag(...tensors: Tensor[]): Tensor {
 }
 
 /** Each of some vectors along an axis of its own, as views of one shape. indexing: "ij", or "xy", which exchanges the first two. Reference: torch.meshgrid. */
-export function meshgrid(tensors: readonly Tensor[], { indexing = "ij" }: { readonly indexing?: "ij" | "xy" | undefined } = {}): Tensor[] {
+export function meshgrid(
+  tensors: readonly Tensor[],
+  {
+    indexing = "ij",
+  }: {
+    /** "ij": the first axis follows the first vector; "xy": the second one does. Default: "ij". */
+    readonly indexing?: "ij" | "xy" | undefined;
+  } = {},
+): Tensor[] {
   demandSome("meshgrid", tensors);
   if (indexing !== "ij" && indexing !== "xy") throw new ValueError("meshgrid", "indexing", "ij or xy", indexing);
   for (const t of tensors) {
@@ -149,7 +157,12 @@ const MOST_PLACES = 2 ** 26;
 export function combinations(
   x: Tensor,
   r = 2,
-  { withReplacement = false }: { readonly withReplacement?: boolean | undefined } = {},
+  {
+    withReplacement = false,
+  }: {
+    /** Whether an element may be taken again. Default: false. */
+    readonly withReplacement?: boolean | undefined;
+  } = {},
 ): Tensor {
   if (x.rank !== 1) throw new ShapeError("combinations", "x", "of one axis", x.describe());
   if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "a whole number of at least 0", r);

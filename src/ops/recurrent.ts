@@ -20,6 +20,7 @@ import { demandFloat } from "./support.ts";
 import { tanh } from "./unary.ts";
 import { where } from "./where.ts";
 
+/** Which cell: "lstm", "gru", or a plain one with "tanh" or "relu". */
 export type RecurrentKind = "lstm" | "gru" | "tanh" | "relu";
 
 /** The weights of one layer in one direction, as PyTorch lays them out: LSTM's gates i, f, g, o; GRU's r, z, n. */
@@ -28,7 +29,9 @@ export interface RecurrentWeights {
   readonly input: Tensor;
   /** [gates * H, H], or of the projection's width. */
   readonly hidden: Tensor;
+  /** [gates * width]: the bias beside the input. Default: null. */
   readonly inputBias?: Tensor | null | undefined;
+  /** [gates * width]: the bias beside the hidden state. Default: null. */
   readonly hiddenBias?: Tensor | null | undefined;
   /** [P, H]: an LSTM's hidden states are projected by it. */
   readonly projection?: Tensor | null | undefined;
@@ -78,11 +81,13 @@ function direction(
   return { outputs: stack(outputs, 0), state };
 }
 
+/** Options of recurrent(). */
 export interface RecurrentOptions {
   /** Hidden states to start with, [layers * directions, N, H]. Default: zeros. */
   readonly hidden?: Tensor | null | undefined;
   /** An LSTM's cells to start with. Default: zeros. */
   readonly cell?: Tensor | null | undefined;
+  /** Whether a second layer runs from the end to the start. Default: false. */
   readonly bidirectional?: boolean | undefined;
   /** Whether x and the outputs are [N, T, …]. Default: false. */
   readonly batchFirst?: boolean | undefined;
@@ -92,9 +97,11 @@ export interface RecurrentOptions {
   readonly dropout?: number | undefined;
   /** Whether that happens. Default: false. */
   readonly training?: boolean | undefined;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
 
+/** What recurrent layers give. */
 export interface RecurrentResult {
   /** The last layer's hidden states, [T, N, directions * H]. */
   readonly output: Tensor;
@@ -246,8 +253,19 @@ export function recurrentCell(
   kind: RecurrentKind,
   x: Tensor,
   weights: RecurrentWeights,
-  { hidden = null, cell = null }: { readonly hidden?: Tensor | null | undefined; readonly cell?: Tensor | null | undefined } = {},
-): { readonly hidden: Tensor; readonly cell: Tensor | null } {
+  {
+    hidden = null,
+    cell = null,
+  }: {
+    /** The next hidden state. */
+    readonly hidden?: Tensor | null | undefined; /** The next cell state; null for kinds without one. */
+    readonly cell?: Tensor | null | undefined;
+  } = {},
+): {
+  /** The next hidden state. */
+  readonly hidden: Tensor; /** The next cell state; null for kinds without one. */
+  readonly cell: Tensor | null;
+} {
   demandFloat(kind, x);
   if (x.rank !== 2 && x.rank !== 1) throw new ShapeError(kind, "x", "[N, I] or [I]", x.describe());
   const rows = x.rank === 2 ? x : unsqueeze(x, 0);

@@ -26,6 +26,7 @@ export interface ReduceOptions {
   /** The result's dtype; the input is cast to it first. */
   readonly dtype?: DType | undefined;
 }
+/** One axis, several, or null for all. Negative ones count from the end. */
 export type Axes = number | readonly number[] | null;
 
 /** @package */

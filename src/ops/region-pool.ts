@@ -156,6 +156,7 @@ const FARTHEST = 2 ** 24;
 /** Rounded as C's round does: halves away from 0. */
 const rounded = (x: Tensor): Tensor => mul(sign(x), floor(add(abs(x), 0.5)));
 
+/** Options of roiPool(). Reference: torchvision.ops.roi_pool. */
 export interface RoiPoolOptions {
   /** Height and width of each result. */
   readonly outputSize: number | readonly number[];

@@ -63,6 +63,7 @@ const alignGradOp: Definition<Aligning> = define<Aligning>({
   saves: { inputs: [1, 2], outputs: false },
 });
 
+/** Options of roiAlign(). Reference: torchvision.ops.roi_align. */
 export interface RoiAlignOptions {
   /** Height and width of each result. */
   readonly outputSize: number | readonly number[];

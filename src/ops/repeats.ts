@@ -15,6 +15,7 @@ import { cumsum } from "./scan.ts";
 import { searchsorted } from "./search.ts";
 import { clampMax } from "./where.ts";
 
+/** Options of repeatInterleave(). Reference: torch.repeat_interleave. */
 export interface RepeatOptions {
   /** The length of the result along the axis: nothing has to be read. Rows that are missing repeat the last one. */
   readonly size: number;

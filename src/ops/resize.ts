@@ -16,8 +16,10 @@ import { computing } from "./support.ts";
 import { clamp } from "./where.ts";
 import { floor } from "./unary.ts";
 
+/** How interpolate() computes elements between others. */
 export type ResizeMode = "nearest" | "nearest-exact" | "linear" | "bilinear" | "trilinear" | "bicubic" | "area";
 
+/** Options of interpolate(). Reference: torch.nn.functional.interpolate. */
 export interface InterpolateOptions {
   /** Lengths of the result's spatial axes. This or scaleFactor is needed. */
   readonly size?: number | readonly number[] | null | undefined;

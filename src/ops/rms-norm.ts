@@ -113,7 +113,12 @@ export function rmsNorm(
   x: Tensor,
   normalizedShape: Shape,
   weight: Tensor | null = null,
-  { epsilon }: { readonly epsilon?: number | null | undefined } = {},
+  {
+    epsilon,
+  }: {
+    /** Added to the mean of squares. Default: the dtype's smallest difference from 1. */
+    readonly epsilon?: number | null | undefined;
+  } = {},
 ): Tensor {
   demandFloat("rmsNorm", x);
   const axes = normalizedShape.length;
@@ -131,6 +136,7 @@ export function rmsNorm(
   return roundedOnce([x, weight], (z, w) => mul(call(rmsNormOp, [z!], attrs), w!));
 }
 
+/** Options of localResponseNorm(). Reference: torch.nn.functional.local_response_norm. */
 export interface LocalResponseOptions {
   /** Default: 1e-4. */
   readonly alpha?: number | undefined;

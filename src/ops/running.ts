@@ -85,6 +85,7 @@ const runningOp = define<PlaceAttributes>({
   padded: asItIs,
 });
 
+/** Options of cummax() and cummin(). Reference: torch.cummax. */
 export interface RunningOptions {
   /** The dtype of the places. Default: int32. */
   readonly dtype?: IndexDType | undefined;

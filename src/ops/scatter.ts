@@ -151,7 +151,12 @@ export function scatter(
   axis: number,
   index: Tensor,
   source: Tensor | number | bigint | boolean,
-  { reduce }: { readonly reduce?: "add" | "multiply" | undefined } = {},
+  {
+    reduce,
+  }: {
+    /** Adds or multiplies instead of setting. Default: sets. */
+    readonly reduce?: "add" | "multiply" | undefined;
+  } = {},
 ): Tensor {
   const updates = source instanceof Tensor ? source : expand(heldScalar("scatter", "source", x.device, x.dtype, source), index.shape);
   if (reduce !== undefined && reduce !== "add" && reduce !== "multiply")
@@ -166,10 +171,12 @@ export function scatterAdd(x: Tensor, axis: number, index: Tensor, source: Tenso
   return scatterReduce(x, axis, index, source, "sum", {}, "scatterAdd");
 }
 
+/** How scatterReduce() joins elements of equal indices. */
 export type ScatterReduction = "sum" | "prod" | "mean" | "amax" | "amin";
 /** @internal */
 export const REDUCTIONS: readonly ScatterReduction[] = ["sum", "prod", "mean", "amax", "amin"];
 
+/** Options of scatterReduce(). Reference: torch.Tensor.scatter_reduce. */
 export interface ScatterReduceOptions {
   /** x's own element takes part. Default: true. */
   readonly includeSelf?: boolean | undefined;

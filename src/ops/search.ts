@@ -56,6 +56,7 @@ const searchOp = define<SearchAttributes>({
   },
 });
 
+/** Options of searchsorted() and bucketize(). Reference: torch.searchsorted. */
 export interface SearchOptions {
   /** Behind equal elements rather than before them. Default: false. */
   readonly right?: boolean | undefined;
@@ -93,11 +94,13 @@ export const bucketize = (values: Tensor | number, boundaries: Tensor, options: 
   return searchsorted(boundaries, values, options);
 };
 
+/** Options of histc(). Reference: torch.histc. */
 export interface HistogramOptions {
   /** Default: 100. */
   readonly bins?: number | undefined;
   /** min and max equal: those of the data. Default: 0. */
   readonly min?: number | undefined;
+  /** The upper end of the last bin. Default: 0: with min 0 too, the data's own ends. */
   readonly max?: number | undefined;
 }
 
@@ -125,6 +128,7 @@ export function histc(x: Tensor, { bins = 100, min = 0, max = 0 }: HistogramOpti
   return sumRows(toDType(inside, x.dtype), at, 0, [bins]);
 }
 
+/** Options of bincount(). Reference: torch.bincount. */
 export interface BincountOptions {
   /** One for each element of x: added instead of 1. */
   readonly weights?: Tensor | null | undefined;

@@ -19,8 +19,10 @@ import { clone } from "./state.ts";
 import { demandFloat } from "./support.ts";
 import { clampMin, where } from "./where.ts";
 
+/** How segmentReduce() joins the elements of a segment. */
 export type SegmentReduction = "sum" | "mean" | "max" | "min" | "prod";
 
+/** Options of segmentReduce(). Reference: torch.segment_reduce. */
 export interface SegmentOptions {
   /** Rows of each segment: [..., segments], with the axes of x before `axis` in front. Their sums are the axis' length. */
   readonly lengths?: Tensor | null | undefined;

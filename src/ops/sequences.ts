@@ -15,6 +15,7 @@ import { clone } from "./state.ts";
 import { demandFloat } from "./support.ts";
 import { where } from "./where.ts";
 
+/** Options of reverseSequence(). */
 export interface ReverseOptions {
   /** The axis along which sequences run. Default: 1. */
   readonly axis?: number | undefined;

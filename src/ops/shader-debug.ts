@@ -8,11 +8,13 @@ import { evaluateShader, type Fault } from "../shader/evaluate.ts";
 import { sizeOfElement, type Buffer } from "../shader/ir.ts";
 import { floatOfBits, floatOfHalf } from "../shader/operations.ts";
 
+/** Options of debug(). */
 export interface DebugOptions {
   /** Takes the lines that the shader prints. Default: they are gathered in the result only. */
   readonly print?: (line: string) => void;
 }
 
+/** What debug() saw of a shader's run. */
 export interface ShaderDebug {
   /** The outputs' elements, by name. */
   readonly outputs: { readonly [name: string]: number[] };

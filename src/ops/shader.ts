@@ -14,6 +14,7 @@ import { Scope, type Parameters } from "../shader/language.ts";
 import { printShader } from "../shader/print.ts";
 import { simplify } from "../shader/simplify.ts";
 
+/** Dtypes of a shader's buffers. */
 export type ShaderDType = "float32" | "float16" | "int32" | "uint32";
 /** The language's name of a dtype. float16 is stored only: it is read as a float of 32 bits and rounded when written. */
 export type ElementOf<D extends ShaderDType> = D extends "float32"
@@ -25,7 +26,9 @@ export type ElementOf<D extends ShaderDType> = D extends "float32"
       : "u32";
 const elementOf: { readonly [D in ShaderDType]: ElementOf<D> } = { float32: "f32", float16: "f16", int32: "i32", uint32: "u32" };
 
+/** The shape and dtype of a shader's output. */
 export interface ShaderOutput {
+  /** The dtype of the elements. */
   readonly dtype: ShaderDType;
   /** From the inputs' shapes and the numbers. Default: the shape of the first input. */
   readonly shape?: (shapes: { readonly [input: string]: Shape }, params: { readonly [name: string]: number }) => Shape;
@@ -43,9 +46,11 @@ type Tensors<T> = { readonly [K in keyof T]: Tensor };
 type NoParameters = { readonly [name in never]: "f32" };
 type Numbers<P> = { readonly [K in keyof P]: number };
 
+/** What shader() takes: buffers, numbers, groups, and the function that each group runs. */
 export interface ShaderSpec<I extends Inputs, O extends Outputs, P extends Parameters> {
   /** In errors, programs and profiles. Default: "shader". */
   readonly name?: string;
+  /** The dtypes of the inputs by name. */
   readonly inputs: I;
   /** Together with the inputs 8 at most. */
   readonly outputs: O;

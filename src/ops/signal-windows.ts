@@ -10,6 +10,7 @@ import { i0 } from "./special/bessel.ts";
 import { abs, cos, sqrt, square } from "./unary.ts";
 import { clampMin } from "./where.ts";
 
+/** What functions that make windows take. */
 export interface WindowOptions extends TensorOptions {
   /** Whether the window is one period, for transforms, instead of symmetric. Default: true. */
   readonly periodic?: boolean | undefined;
@@ -44,7 +45,11 @@ export const hammingWindow = (
     alpha = 0.54,
     beta = 0.46,
     ...options
-  }: WindowOptions & { readonly alpha?: number | undefined; readonly beta?: number | undefined } = {},
+  }: WindowOptions & {
+    /** The constant part. Default: 0.54. */
+    readonly alpha?: number | undefined; /** The factor of the cosine. Default: 0.46. */
+    readonly beta?: number | undefined;
+  } = {},
 ): Tensor => window("hammingWindow", length, options, (n, span) => cosines(n, span, alpha, beta));
 /** Blackman's window. Reference: torch.blackman_window. DirectML: ELEMENT_WISE_COS. */
 export const blackmanWindow = (length: number, options: WindowOptions = {}): Tensor =>
@@ -55,7 +60,13 @@ export const bartlettWindow = (length: number, options: WindowOptions = {}): Ten
 /** Kaiser's window: I0(beta sqrt(1 - t²)) / I0(beta). beta: default 12. Reference: torch.kaiser_window. DirectML: as i0. */
 export const kaiserWindow = (
   length: number,
-  { beta = 12, ...options }: WindowOptions & { readonly beta?: number | undefined } = {},
+  {
+    beta = 12,
+    ...options
+  }: WindowOptions & {
+    /** The window's shape: the larger, the narrower. Default: 12. */
+    readonly beta?: number | undefined;
+  } = {},
 ): Tensor =>
   window("kaiserWindow", length, options, (n, span) => {
     const t = sub(mul(n, 2 / span), 1);

@@ -100,6 +100,7 @@ const logSoftmaxGradOp = define<AxisAttribute>({
   padded: (_g, [y, dy], { axis }, _outputs, p, lower) => lower([y!, p.isPadded(1, axis) ? p.filled(1, 0) : dy!]),
 });
 
+/** Options of softmax(), logSoftmax() and softmin(). Reference: torch.nn.functional.softmax. */
 export interface SoftmaxOptions {
   /** x is cast to it first. */
   readonly dtype?: DType | undefined;

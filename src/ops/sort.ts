@@ -83,6 +83,7 @@ const placedOp: Definition<{ readonly axis: number; readonly shape: Shape }> = d
   whenEmpty: 0,
 });
 
+/** Options of sort() and argsort(). Reference: torch.sort. */
 export interface SortOptions {
   /** The largest first. Default: false. */
   readonly descending?: boolean | undefined;
@@ -92,6 +93,7 @@ export interface SortOptions {
   readonly dtype?: IndexDType | undefined;
 }
 
+/** Options of topk(). Reference: torch.topk. */
 export interface TopKOptions {
   /** The largest elements rather than the smallest. Default: true. */
   readonly largest?: boolean | undefined;
@@ -134,7 +136,9 @@ export function topk(x: Tensor, k: number, axis = -1, { largest = true, dtype = 
   return ordered(x, a, k, largest, dtype);
 }
 
+/** Options of kthvalue(), median(), nanmedian() and mode(). Reference: torch.kthvalue. */
 export interface KthOptions {
+  /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
   /** The dtype of the places. Default: int32. */
   readonly dtype?: IndexDType | undefined;

@@ -49,7 +49,13 @@ export function logspace(
   start: number | Tensor,
   end: number | Tensor,
   steps: number,
-  { base = 10, ...options }: TensorOptions & { readonly base?: number | undefined } = {},
+  {
+    base = 10,
+    ...options
+  }: TensorOptions & {
+    /** What is raised to the powers. Default: 10. */
+    readonly base?: number | undefined;
+  } = {},
 ): Tensor {
   const dtype = options.dtype ?? "float32";
   if (start instanceof Tensor || end instanceof Tensor)

@@ -89,6 +89,7 @@ export function requiresGrad_(x: Tensor, requires = true): Tensor {
 
 /** Takes a hook away again. */
 export interface HookHandle {
+  /** Takes the hook away. */
   remove(): void;
 }
 

@@ -28,7 +28,9 @@ import { BOOL, cast, constant, demandFloat } from "./support.ts";
 import { abs, exp, sign, square } from "./unary.ts";
 import { where } from "./where.ts";
 
+/** Options of var() and std(). Reference: torch.var. */
 export interface VarianceOptions {
+  /** Whether axes that are reduced stay, with length 1. Default: false. */
   readonly keepDims?: boolean | undefined;
   /** What is subtracted from the number of elements before dividing: 1 for a sample (default), 0 for a population. */
   readonly correction?: number | undefined;

@@ -220,7 +220,15 @@ export function frac(x: Tensor): Tensor {
  * The nearest whole number, halves to the even one; with `decimals`, so many digits after the point (before it, if negative).
  * Integers are kept. Reference: torch.round. DirectML: ELEMENT_WISE_ROUND.
  */
-export function round(x: Tensor, { decimals = 0 }: { readonly decimals?: number } = {}): Tensor {
+export function round(
+  x: Tensor,
+  {
+    decimals = 0,
+  }: {
+    /** Digits behind the point that are kept; negative ones before it. Default: 0. */
+    readonly decimals?: number;
+  } = {},
+): Tensor {
   numeric("round", x);
   if (!Number.isInteger(decimals)) throw new ValueError("round", "decimals", "a whole number", decimals);
   if (decimals === 0) return call(roundOp, [x], undefined);

@@ -16,12 +16,15 @@ import { scatter } from "./scatter.ts";
 import { argsort } from "./sort.ts";
 import { clone } from "./state.ts";
 
+/** Options of unique() and uniqueConsecutive(). Reference: torch.unique. */
 export interface UniqueOptions {
   /** Distinct parts along an axis. Default: distinct elements of all. */
   readonly axis?: number | null | undefined;
 }
 
+/** What unique() gives. */
 export interface Unique {
+  /** The elements, each once. */
   readonly values: Tensor;
   /** For each element the place of its value. */
   readonly inverse: Tensor;

@@ -40,9 +40,11 @@ const unpoolOp: Definition<{ readonly length: number }> = define<{ readonly leng
   whenEmpty: 0,
 });
 
+/** Options of maxUnpool1d() to maxUnpool3d(). Reference: torch.nn.functional.max_unpool2d. */
 export interface UnpoolOptions {
   /** Default: the window's size. */
   readonly stride?: PerAxis | undefined;
+  /** Elements added at both ends of each spatial axis. Default: 0. */
   readonly padding?: PerAxis | undefined;
   /** Lengths of the result's spatial axes, where the windows do not tell. */
   readonly outputSize?: readonly number[] | null | undefined;
@@ -95,6 +97,7 @@ export const lpPool2d = (x: Tensor, p: number, size: PerAxis, options: LpOptions
 export const lpPool3d = (x: Tensor, p: number, size: PerAxis, options: LpOptions = {}): Tensor =>
   lpPool(x, p, cells("lpPool3d", size, 3), (v) => avgPool3d(v, size, { ...options, padding: 0 }));
 
+/** Options of fractionalMaxPool2d() and fractionalMaxPool3d(). Reference: torch.nn.functional.fractional_max_pool2d. */
 export interface FractionalOptions {
   /** Lengths of the result's spatial axes; this or outputRatio is needed. */
   readonly outputSize?: PerAxis | null | undefined;
@@ -102,6 +105,7 @@ export interface FractionalOptions {
   readonly outputRatio?: number | readonly number[] | null | undefined;
   /** Uniform numbers [N, C, spatial axes] that place the windows. Default: drawn. */
   readonly samples?: Tensor | null | undefined;
+  /** The source of random numbers. Default: the device's default generator. */
   readonly generator?: Generator | undefined;
 }
 

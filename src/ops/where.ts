@@ -193,7 +193,16 @@ export function clamp(x: Tensor, min: Arithmetic | null = null, max: Arithmetic 
 /** x with NaN and infinities replaced: by `nan` (0), the dtype's largest number, its lowest. Reference: torch.nan_to_num. */
 export function nanToNum(
   x: Tensor,
-  { nan = 0, posinf, neginf }: { readonly nan?: number; readonly posinf?: number | undefined; readonly neginf?: number | undefined } = {},
+  {
+    nan = 0,
+    posinf,
+    neginf,
+  }: {
+    /** Takes the place of NaN. Default: 0. */
+    readonly nan?: number; /** Takes the place of infinity. Default: the dtype's largest number. */
+    readonly posinf?: number | undefined; /** Takes the place of -infinity. Default: the dtype's least number. */
+    readonly neginf?: number | undefined;
+  } = {},
 ): Tensor {
   if (!isFloat(x.dtype)) return call(contiguousOp, [x], undefined);
   const largest = LARGEST[x.dtype] ?? Number.MAX_VALUE;
@@ -205,6 +214,7 @@ export function nanToNum(
 const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504, bfloat16: 3.3895313892515355e38 };
 
 export const methods = {
+  /** x where the condition holds, other elsewhere. Shapes broadcast. Reference: torch.Tensor.where. */
   where: (x: Tensor, condition: Tensor, other: Arithmetic): Tensor => where(condition, x, other),
   maskedFill,
   maximum,

@@ -133,7 +133,12 @@ export const selectScatter = (x: Tensor, source: Tensor, axis: number, index: nu
 export const diagonalScatter = (
   x: Tensor,
   source: Tensor,
-  options: { readonly offset?: number; readonly axis0?: number; readonly axis1?: number } = {},
+  options: {
+    /** Above the main diagonal if positive, below it if negative. Default: 0. */
+    readonly offset?: number; /** The first axis of the matrices. Default: 0. */
+    readonly axis0?: number; /** The second axis of the matrices. Default: 1. */
+    readonly axis1?: number;
+  } = {},
 ): Tensor => written("diagonalScatter", x, source, (copy) => diagonal(copy, options));
 /** x with source in a view of its storage that no element is in twice. Reference: torch.as_strided_scatter. */
 export const asStridedScatter = (x: Tensor, source: Tensor, shape: Shape, strides: readonly number[], storageOffset = 0): Tensor =>

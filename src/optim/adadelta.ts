@@ -5,6 +5,7 @@ import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
 
+/** Options of adadelta(). Reference: torch.optim.Adadelta. */
 export interface AdadeltaOptions extends BaseOptions {
   /** Decay of both averages of squares. */
   rho: number;

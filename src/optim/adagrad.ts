@@ -4,6 +4,7 @@ import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
 
+/** Options of adagrad(). Reference: torch.optim.Adagrad. */
 export interface AdagradOptions extends BaseOptions {
   /** The rate of step t is lr / (1 + (t - 1) * lrDecay). */
   lrDecay: number;

@@ -5,11 +5,13 @@ import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, rule, type Rule } from "./rule.ts";
 
+/** Options of adam() and adamW(). Reference: torch.optim.Adam. */
 export interface AdamOptions extends BaseOptions {
   /** Decay of the averages of the gradient and of its square. The first may change from step to step, as schedules cycle it. */
   betas: readonly [number, number];
   /** Added to the root of the corrected average of squares. */
   eps: number;
+  /** Adam adds it times the parameter to the gradient, AdamW shrinks the parameter by lr times it. */
   weightDecay: number;
   /** Divide by the largest average of squares so far. */
   amsgrad: boolean;

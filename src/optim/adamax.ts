@@ -4,6 +4,7 @@ import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, rule, type Rule } from "./rule.ts";
 
+/** Options of adamax(). Reference: torch.optim.Adamax. */
 export interface AdamaxOptions extends BaseOptions {
   /** Decay of the average gradient, which may change from step to step, and of the largest one. */
   betas: readonly [number, number];

@@ -4,6 +4,7 @@ import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
 
+/** Options of asgd(). Reference: torch.optim.ASGD. */
 export interface ASGDOptions extends BaseOptions {
   /** Decay of the parameters, times the rate. */
   lambd: number;

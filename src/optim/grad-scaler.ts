@@ -16,6 +16,7 @@ import { cell } from "./clock.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { withDefaults } from "./options.ts";
 
+/** Options of gradScaler(). Reference: torch.amp.GradScaler. */
 export interface GradScalerOptions {
   /** Default: 65536. */
   readonly initScale: number;
@@ -29,11 +30,17 @@ export interface GradScalerOptions {
   readonly enabled: boolean;
 }
 
+/** What GradScaler.stateDict() gives: plain numbers. */
 export interface GradScalerState {
+  /** The factor of losses. */
   readonly scale: number;
+  /** By how much the scale grows. */
   readonly growthFactor: number;
+  /** By how much it shrinks. */
   readonly backoffFactor: number;
+  /** Steps without an infinite or NaN gradient until it grows. */
   readonly growthInterval: number;
+  /** Such steps so far. */
   readonly growthTracker: number;
 }
 
@@ -68,6 +75,7 @@ export function unscale(tensors: readonly Tensor[], factor: Tensor): Tensor {
  * Reference: torch.amp.GradScaler.
  */
 export class GradScaler {
+  /** The options, as they were given. */
   readonly options: GradScalerOptions;
   #scale: Tensor | null = null;
   #tracker: Tensor | null = null;
@@ -217,6 +225,7 @@ export class GradScaler {
     return { scale: this.getScaleSync(), growthFactor, backoffFactor, growthInterval, growthTracker };
   }
 
+  /** Takes over what stateDict() gave. */
   loadStateDict(state: GradScalerState): void {
     if (!(state.scale > 0)) throw new ValueError("GradScaler.loadStateDict", "scale", "above 0", state.scale);
     const { scale, growthTracker, growthFactor, backoffFactor, growthInterval } = state;

@@ -18,6 +18,7 @@ import { outsideScopes, scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
 import { checkAtLeast0, settingsText, withDefaults } from "./options.ts";
 
+/** Options of lbfgs(). Reference: torch.optim.LBFGS. */
 export interface LBFGSOptions {
   /** Default: 1. */
   lr: number;
@@ -141,7 +142,9 @@ interface Memory {
  * no part of a compiled function (the closure may call one). Reference: torch.optim.LBFGS.
  */
 export class LBFGS {
+  /** The parameters, in the order in which they were given. */
   readonly params: readonly Tensor[];
+  /** The options, as they were given. */
   readonly options: LBFGSOptions;
   #memory: Memory = LBFGS.#empty();
 
@@ -376,7 +379,12 @@ export class LBFGS {
   }
 
   /** Takes the gradients away, or fills them with zeros. */
-  zeroGrad({ setToNull = true }: { readonly setToNull?: boolean } = {}): void {
+  zeroGrad({
+    setToNull = true,
+  }: {
+    /** Whether gradients become null; false fills them with zeros. Default: true. */
+    readonly setToNull?: boolean;
+  } = {}): void {
     for (const p of this.params) clearGradient(p, setToNull);
   }
 

@@ -6,11 +6,13 @@ import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, rule, type Rule } from "./rule.ts";
 
+/** Options of nadam(). Reference: torch.optim.NAdam. */
 export interface NAdamOptions extends BaseOptions {
   /** Decay of the averages of the gradient and of its square. The first may change from step to step. */
   betas: readonly [number, number];
   /** Added to the root of the corrected average of squares. */
   eps: number;
+  /** Added to the gradient, times the parameter; with decoupledWeightDecay the parameter shrinks by lr times it. */
   weightDecay: number;
   /** How fast the momentum grows to beta1: it is beta1 * (1 - 0.96^(t * momentumDecay) / 2). */
   momentumDecay: number;

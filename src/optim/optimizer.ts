@@ -27,14 +27,19 @@ export interface BaseOptions {
 }
 
 /** Parameters with options of their own. */
-export type GroupInput<O extends BaseOptions> = { readonly params: Iterable<Tensor> } & { readonly [K in keyof O]?: O[K] | undefined };
+export type GroupInput<O extends BaseOptions> = {
+  /** The group's parameters. */
+  readonly params: Iterable<Tensor>;
+} & { readonly [K in keyof O]?: O[K] | undefined };
 
 /** Parameters, or groups of them. */
 export type ParametersInput<O extends BaseOptions> = Iterable<Tensor> | Iterable<GroupInput<O>>;
 
 /** State by number of the parameter and name, and the groups' options. */
 export interface OptimizerState {
+  /** State of each parameter, by its number among all groups. */
   readonly state: Readonly<Record<string, Readonly<Record<string, Tensor>>>>;
+  /** Options of each group, and the numbers of its parameters. */
   readonly paramGroups: readonly {
     readonly params: readonly number[];
     readonly options: Readonly<object>;
@@ -45,6 +50,7 @@ export interface OptimizerState {
 
 /** Parameters that share options. lr may be set at any time, also between calls of a compiled step. */
 export class ParamGroup<O extends BaseOptions> {
+  /** The group's parameters. */
   readonly params: readonly Tensor[];
   /** May be changed; a compiled step is then recorded anew, but for what schedules change: lr, momentum and the first of betas. */
   readonly options: O;
@@ -56,10 +62,12 @@ export class ParamGroup<O extends BaseOptions> {
     this.options = options;
   }
 
+  /** The learning rate. Throws ValueError below 0. */
   get lr(): number {
     return this.options.lr;
   }
 
+  /** The learning rate. Throws ValueError below 0. */
   set lr(value: number) {
     if (!(typeof value === "number" && value >= 0)) throw new ValueError("optimizer", "lr", "at least 0", value);
     this.options.lr = value;
@@ -95,6 +103,7 @@ interface Write {
   readonly value: Tensor;
 }
 
+/** The base of all optimizers: parameter groups, state, and steps. Reference: torch.optim.Optimizer. */
 export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   readonly #name: string;
   readonly #defaults: O;
@@ -139,6 +148,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
     return this.#defaults;
   }
 
+  /** The groups of parameters, each with its options. Reference: torch.optim.Optimizer.param_groups. */
   get paramGroups(): readonly ParamGroup<O>[] {
     return this.#groups;
   }
@@ -434,7 +444,12 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   }
 
   /** Takes the gradients away, or fills them with zeros. */
-  zeroGrad({ setToNull = true }: { readonly setToNull?: boolean } = {}): void {
+  zeroGrad({
+    setToNull = true,
+  }: {
+    /** Whether gradients become null; false fills them with zeros. Default: true. */
+    readonly setToNull?: boolean;
+  } = {}): void {
     for (const group of this.#groups) for (const p of group.params) clearGradient(p, setToNull);
   }
 

@@ -5,11 +5,13 @@ import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { decayed, descent, movedBy, rule, type Rule } from "./rule.ts";
 
+/** Options of radam(). Reference: torch.optim.RAdam. */
 export interface RAdamOptions extends BaseOptions {
   /** Decay of the averages of the gradient and of its square. The first may change from step to step. */
   betas: readonly [number, number];
   /** Added to the root of the average of squares. */
   eps: number;
+  /** Added to the gradient, times the parameter; with decoupledWeightDecay the parameter shrinks by lr times it. */
   weightDecay: number;
   /** Decay shrinks the parameter itself instead of being added to the gradient. */
   decoupledWeightDecay: boolean;

@@ -4,6 +4,7 @@ import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
 
+/** Options of rmsprop(). Reference: torch.optim.RMSprop. */
 export interface RMSpropOptions extends BaseOptions {
   /** Decay of the average of squares. */
   alpha: number;

@@ -5,6 +5,7 @@ import { withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { rule, type Rule } from "./rule.ts";
 
+/** Options of rprop(). Reference: torch.optim.Rprop. */
 export interface RpropOptions extends BaseOptions {
   /** Factors of the step size where the sign changed, and where it stayed. */
   etas: readonly [number, number];

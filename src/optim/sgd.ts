@@ -5,6 +5,7 @@ import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";
 import { descent, movedBy, rule, type Rule } from "./rule.ts";
 
+/** Options of sgd(). Reference: torch.optim.SGD. */
 export interface SGDOptions extends BaseOptions {
   /** May change from step to step, as schedules cycle it; 0 leaves the buffer out. */
   momentum: number;
@@ -12,6 +13,7 @@ export interface SGDOptions extends BaseOptions {
   dampening: number;
   /** Added to the gradient, times the parameter. */
   weightDecay: number;
+  /** Steps along the gradient plus momentum times the average. */
   nesterov: boolean;
   /** Climb instead of descending. */
   maximize: boolean;

@@ -8,7 +8,9 @@ export const uniform = checked($nnInit.uniform, "uniform", "t:4 low:1 high:1 opt
 export const normal = checked($nnInit.normal, "normal", "t:4 mean:1 std:1 options:89");
 /** All elements equal. Reference: torch.nn.init.constant_. */
 export const constant = checked($nnInit.constant, "constant", "t:4 value:5");
+/** Fills a tensor with 0. Returns it. Reference: torch.nn.init.zeros_. */
 export const zeros = checked($nnInit.zeros, "zeros", "t:4");
+/** Fills a tensor with 1. Returns it. Reference: torch.nn.init.ones_. */
 export const ones = checked($nnInit.ones, "ones", "t:4");
 /** The identity matrix, for a tensor [R, C]. Reference: torch.nn.init.eye_. */
 export const identity = checked($nnInit.identity, "identity", "t:4");

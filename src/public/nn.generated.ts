@@ -456,6 +456,7 @@ export const softmin = factory(Softmin, $nnActivation.softmin);
 export const softmax2d = factory(Softmax2d, $nnActivation.softmax2d);
 export const hardshrink = factory(Hardshrink, $nnActivation.hardshrink);
 export const softshrink = factory(Softshrink, $nnActivation.softshrink);
+/** From beta * x above it on the result is x itself. Default: 20. */
 export const threshold = factory(Threshold, $nnActivation.threshold);
 export const rrelu = factory(RReLU, $nnActivation.rrelu);
 export const relu = factory(ReLU, $nnActivation.relu);

@@ -81,6 +81,7 @@ export function deviceCount(): number {
 
 /** What is known of a device. */
 export interface DeviceInfo {
+  /** The adapter's name. */
   readonly name: string;
   /** "Direct3D 12", "Direct3D 12 over Vulkan", "Direct3D 12 in software". */
   readonly runtime: string;
@@ -88,8 +89,11 @@ export interface DeviceInfo {
   readonly isHardware: boolean;
   /** True for a simulated profile. */
   readonly isSimulated: boolean;
+  /** The driver's version, "31.0.15.3623". */
   readonly driverVersion: string;
+  /** The adapter's own memory, in bytes. */
   readonly dedicatedMemoryInBytes: number;
+  /** Memory that it shares with the processor, in bytes. */
   readonly sharedMemoryInBytes: number;
   /** "6.2": what the runtime's DirectML and the adapter can do together. */
   readonly featureLevel: string;

@@ -7,14 +7,19 @@ import type { Tensor } from "../tensor.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { transfer } from "./transfer.ts";
 
+/** An operation that ran on the software adapter because its device lacks it. */
 export interface FallbackRecord {
   /** fallback: the device lacks something. host: a decomposition or a solver, which runs on the host wherever its tensors are. */
   readonly kind: "fallback" | "host";
+  /** The operation's name. */
   readonly operation: string;
+  /** The device that lacks it. */
   readonly device: string;
   /** "float32[2, 3], float32[3]" of the first call. */
   readonly inputs: string;
+  /** Why it does. */
   readonly reason: string;
+  /** How often it has run so. */
   readonly calls: number;
 }
 
@@ -29,6 +34,7 @@ const isStrict = (): boolean => strict ?? isSwitchedOn("DXTENSOR_STRICT");
  */
 export const fallbackStats = (): readonly FallbackRecord[] => [...records.values()];
 
+/** Forgets what fallbackStats() has counted, so that operations warn anew. */
 export function resetFallbackStats(): void {
   records.clear();
 }

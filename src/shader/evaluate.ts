@@ -32,13 +32,17 @@ export interface Launch {
   readonly trips?: number;
 }
 
+/** A fault that debug() found: an access out of bounds, or a race. */
 export interface Fault {
   /** unguarded: an access outside that the shader said would be inside. */
   readonly kind: "outside" | "unguarded" | "race" | "unwritten" | "unaligned";
+  /** The name of the buffer or array. */
   readonly memory: string;
   /** The element, or the byte in a lowered shader. */
   readonly at: number;
+  /** The group in which it happened, from 0. */
   readonly group: number;
+  /** The thread in its group, from 0. */
   readonly thread: number;
   /** The line of the shader's function. */
   readonly place: string;

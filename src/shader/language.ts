@@ -143,21 +143,27 @@ export abstract class Elements<E extends Element> {
     if (this.memory.element === "f32") return this.#addFloat(uintValue(this.context, at), this.#own(value)) as TypedOf[ElementType<E>];
     return this.#atomic("add", at, this.#own(value), null);
   }
+  /** Bitwise and with an element, in one step for all threads. Returns what it was before. */
   atomicAnd(at: UintLike, value: LikeOf[ElementType<E>]): TypedOf[ElementType<E>] {
     return this.#atomic("and", at, this.#own(value), null);
   }
+  /** Bitwise or with an element, in one step for all threads. Returns what it was before. */
   atomicOr(at: UintLike, value: LikeOf[ElementType<E>]): TypedOf[ElementType<E>] {
     return this.#atomic("or", at, this.#own(value), null);
   }
+  /** Bitwise exclusive or with an element, in one step for all threads. Returns what it was before. */
   atomicXor(at: UintLike, value: LikeOf[ElementType<E>]): TypedOf[ElementType<E>] {
     return this.#atomic("xor", at, this.#own(value), null);
   }
+  /** The lesser of an element and a value, in one step for all threads. Returns what it was before. */
   atomicMin(at: UintLike, value: LikeOf[ElementType<E>]): TypedOf[ElementType<E>] {
     return this.#atomic("min", at, this.#own(value), null);
   }
+  /** The greater of an element and a value, in one step for all threads. Returns what it was before. */
   atomicMax(at: UintLike, value: LikeOf[ElementType<E>]): TypedOf[ElementType<E>] {
     return this.#atomic("max", at, this.#own(value), null);
   }
+  /** Sets an element, in one step for all threads. Returns what it was before. */
   atomicExchange(at: UintLike, value: LikeOf[ElementType<E>]): TypedOf[ElementType<E>] {
     return this.#atomic("exchange", at, this.#own(value), null);
   }
@@ -211,6 +217,7 @@ export class BufferElements<E extends Element> extends Elements<E> {
 
 /** Memory that the threads of a group share; its contents are undefined until written. */
 export class SharedElements<E extends Exclude<Element, "f16">> extends Elements<E> {
+  /** Number of elements. */
   get length(): number {
     return (this.memory as Shared).length;
   }
@@ -228,6 +235,7 @@ export class Var<T extends Scalar> {
     context.builder.add({ kind: "declare", variable: this.#variable, value: initial });
   }
 
+  /** The variable's value; may be set. */
   get value(): TypedOf[T] {
     const b = this.#context.builder;
     const result = b.value(this.#variable.type);
@@ -235,12 +243,14 @@ export class Var<T extends Scalar> {
     return wrap<T>(this.#context, result);
   }
 
+  /** The variable's value; may be set. */
   set value(x: LikeOf[T]) {
     const c = this.#context;
     c.builder.add({ kind: "assign", variable: this.#variable, value: valueAs(c, this.#variable.type, x) });
   }
 }
 
+/** Options of a shader's loop. */
 export interface ForOptions {
   /** Default: 1. */
   readonly step?: UintLike;
@@ -328,15 +338,19 @@ export class Scope<B extends { readonly [name: string]: Element }, P extends Par
     return this.group.mul(this.threads).add(this.local);
   }
 
+  /** A constant 32-bit float. */
   f32(x: number): Float {
     return new Float(this, valueAs(this, "f32", x));
   }
+  /** A constant 32-bit integer. */
   i32(x: number): Int {
     return new Int(this, valueAs(this, "i32", x));
   }
+  /** A constant unsigned 32-bit integer. */
   u32(x: number): Uint {
     return new Uint(this, valueAs(this, "u32", x));
   }
+  /** A constant truth value. */
   bool(x: boolean): Bool {
     return new Bool(this, valueAs(this, "bool", x));
   }

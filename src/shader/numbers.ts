@@ -13,8 +13,11 @@ export interface Context {
   place(): string;
 }
 
+/** A float of a shader, or a number. */
 export type FloatLike = Float | number;
+/** An integer of a shader, or a number. */
 export type IntLike = Int | number;
+/** An unsigned integer of a shader, or a number. */
 export type UintLike = Uint | number;
 
 /** An error that names the line of the shader's function. */
@@ -67,19 +70,24 @@ export const boolValue = (c: Context, x: Bool | boolean): Value =>
 
 /** True or false. */
 export class Bool extends Typed {
+  /** The type in shaders. */
   readonly type = "bool";
   #of(name: OperationName, ...args: readonly Value[]): Bool {
     return new Bool(this.context, operate(this.context, name, ...args));
   }
+  /** Whether both are true. */
   and(other: Bool): Bool {
     return this.#of("and.bool", this.value, boolValue(this.context, other));
   }
+  /** Whether one is true, or both. */
   or(other: Bool): Bool {
     return this.#of("or.bool", this.value, boolValue(this.context, other));
   }
+  /** Whether just one is true. */
   xor(other: Bool): Bool {
     return this.#of("xor.bool", this.value, boolValue(this.context, other));
   }
+  /** Whether this is false. */
   not(): Bool {
     return this.#of("not.bool", this.value);
   }
@@ -105,6 +113,7 @@ export class Bool extends Typed {
 
 /** A number of 32 bits. */
 export class Float extends Typed {
+  /** The type in shaders. */
   readonly type = "f32";
   #of(name: OperationName, ...others: readonly FloatLike[]): Float {
     return new Float(this.context, operate(this.context, name, this.value, ...others.map((x) => floatValue(this.context, x))));
@@ -112,15 +121,19 @@ export class Float extends Typed {
   #is(name: OperationName, other: FloatLike): Bool {
     return new Bool(this.context, operate(this.context, name, this.value, floatValue(this.context, other)));
   }
+  /** this + other. */
   add(other: FloatLike): Float {
     return this.#of("add.f32", other);
   }
+  /** this - other. */
   sub(other: FloatLike): Float {
     return this.#of("sub.f32", other);
   }
+  /** this * other. */
   mul(other: FloatLike): Float {
     return this.#of("mul.f32", other);
   }
+  /** this / other. */
   div(other: FloatLike): Float {
     return this.#of("div.f32", other);
   }
@@ -132,15 +145,19 @@ export class Float extends Typed {
   min(other: FloatLike): Float {
     return this.#of("min.f32", other);
   }
+  /** The greater one; the other one where one is NaN. */
   max(other: FloatLike): Float {
     return this.#of("max.f32", other);
   }
+  /** -this. */
   neg(): Float {
     return this.#of("neg.f32");
   }
+  /** |this|. */
   abs(): Float {
     return this.#of("abs.f32");
   }
+  /** The square root. */
   sqrt(): Float {
     return this.#of("sqrt.f32");
   }
@@ -148,24 +165,31 @@ export class Float extends Typed {
   rsqrt(): Float {
     return this.#of("rsqrt.f32");
   }
+  /** 2 to the power of this. */
   exp2(): Float {
     return this.#of("exp2.f32");
   }
+  /** e to the power of this. */
   exp(): Float {
     return this.mul(Math.LOG2E).exp2();
   }
+  /** The logarithm to base 2. */
   log2(): Float {
     return this.#of("log2.f32");
   }
+  /** The natural logarithm. */
   log(): Float {
     return this.log2().mul(Math.LN2);
   }
+  /** The largest integer that is not greater. */
   floor(): Float {
     return this.#of("floor.f32");
   }
+  /** The least integer that is not less. */
   ceil(): Float {
     return this.#of("ceil.f32");
   }
+  /** The integer part. */
   trunc(): Float {
     return this.#of("trunc.f32");
   }
@@ -173,6 +197,7 @@ export class Float extends Typed {
   round(): Float {
     return this.#of("round.f32");
   }
+  /** this * this. */
   square(): Float {
     return this.mul(this);
   }
@@ -216,27 +241,35 @@ export class Float extends Typed {
       .fma(this, this);
     return t.gt(0.927734375).select(this.lt(0).select(far.neg(), far), near);
   }
+  /** this between low and high. */
   clamp(low: FloatLike, high: FloatLike): Float {
     return this.max(low).min(high);
   }
+  /** this < other. */
   lt(other: FloatLike): Bool {
     return this.#is("lt.f32", other);
   }
+  /** this >= other. */
   ge(other: FloatLike): Bool {
     return this.#is("ge.f32", other);
   }
+  /** this > other. */
   gt(other: FloatLike): Bool {
     return new Float(this.context, floatValue(this.context, other)).lt(this);
   }
+  /** this <= other. */
   le(other: FloatLike): Bool {
     return new Float(this.context, floatValue(this.context, other)).ge(this);
   }
+  /** this = other. */
   eq(other: FloatLike): Bool {
     return this.#is("eq.f32", other);
   }
+  /** this ≠ other. */
   ne(other: FloatLike): Bool {
     return this.#is("ne.f32", other);
   }
+  /** Whether this is NaN. */
   isNaN(): Bool {
     return this.ne(this);
   }
@@ -244,6 +277,7 @@ export class Float extends Typed {
   toInt(): Int {
     return new Int(this.context, operate(this.context, "f32.to.i32", this.value));
   }
+  /** As an unsigned integer: the fraction is cut off. */
   toUint(): Uint {
     return new Uint(this.context, operate(this.context, "f32.to.u32", this.value));
   }
@@ -259,6 +293,7 @@ export class Float extends Typed {
 
 /** An integer of 32 bits with a sign; it wraps around. */
 export class Int extends Typed {
+  /** The type in shaders. */
   readonly type = "i32";
   #of(name: OperationName, ...others: readonly IntLike[]): Int {
     return new Int(this.context, operate(this.context, name, this.value, ...others.map((x) => intValue(this.context, x))));
@@ -266,27 +301,35 @@ export class Int extends Typed {
   #is(name: OperationName, other: IntLike): Bool {
     return new Bool(this.context, operate(this.context, name, this.value, intValue(this.context, other)));
   }
+  /** this + other. */
   add(other: IntLike): Int {
     return this.#of("add.i32", other);
   }
+  /** this - other. */
   sub(other: IntLike): Int {
     return this.#of("sub.i32", other);
   }
+  /** this * other. */
   mul(other: IntLike): Int {
     return this.#of("mul.i32", other);
   }
+  /** The lesser one. */
   min(other: IntLike): Int {
     return this.#of("min.i32", other);
   }
+  /** The greater one. */
   max(other: IntLike): Int {
     return this.#of("max.i32", other);
   }
+  /** Bitwise and. */
   and(other: IntLike): Int {
     return this.#of("and.i32", other);
   }
+  /** Bitwise or. */
   or(other: IntLike): Int {
     return this.#of("or.i32", other);
   }
+  /** Bitwise exclusive or. */
   xor(other: IntLike): Int {
     return this.#of("xor.i32", other);
   }
@@ -298,30 +341,39 @@ export class Int extends Typed {
   shiftRight(by: UintLike): Int {
     return new Int(this.context, operate(this.context, "shr.i32", this.value, uintValue(this.context, by)));
   }
+  /** -this. */
   neg(): Int {
     return this.#of("neg.i32");
   }
+  /** Every bit negated. */
   not(): Int {
     return this.#of("not.i32");
   }
+  /** this < other. */
   lt(other: IntLike): Bool {
     return this.#is("lt.i32", other);
   }
+  /** this >= other. */
   ge(other: IntLike): Bool {
     return this.#is("ge.i32", other);
   }
+  /** this > other. */
   gt(other: IntLike): Bool {
     return new Int(this.context, intValue(this.context, other)).lt(this);
   }
+  /** this <= other. */
   le(other: IntLike): Bool {
     return new Int(this.context, intValue(this.context, other)).ge(this);
   }
+  /** this = other. */
   eq(other: IntLike): Bool {
     return this.#is("eq.i32", other);
   }
+  /** this ≠ other. */
   ne(other: IntLike): Bool {
     return this.#is("ne.i32", other);
   }
+  /** As a float. */
   toFloat(): Float {
     return new Float(this.context, operate(this.context, "i32.to.f32", this.value));
   }
@@ -333,6 +385,7 @@ export class Int extends Typed {
 
 /** An integer of 32 bits without a sign; it wraps around. */
 export class Uint extends Typed {
+  /** The type in shaders. */
   readonly type = "u32";
   #of(name: OperationName, ...others: readonly UintLike[]): Uint {
     return new Uint(this.context, operate(this.context, name, this.value, ...others.map((x) => uintValue(this.context, x))));
@@ -340,12 +393,15 @@ export class Uint extends Typed {
   #is(name: OperationName, other: UintLike): Bool {
     return new Bool(this.context, operate(this.context, name, this.value, uintValue(this.context, other)));
   }
+  /** this + other. */
   add(other: UintLike): Uint {
     return this.#of("add.u32", other);
   }
+  /** this - other. */
   sub(other: UintLike): Uint {
     return this.#of("sub.u32", other);
   }
+  /** this * other. */
   mul(other: UintLike): Uint {
     return this.#of("mul.u32", other);
   }
@@ -353,21 +409,27 @@ export class Uint extends Typed {
   div(other: UintLike): Uint {
     return this.#of("div.u32", other);
   }
+  /** The remainder of this / other. */
   mod(other: UintLike): Uint {
     return this.#of("mod.u32", other);
   }
+  /** The lesser one. */
   min(other: UintLike): Uint {
     return this.#of("min.u32", other);
   }
+  /** The greater one. */
   max(other: UintLike): Uint {
     return this.#of("max.u32", other);
   }
+  /** Bitwise and. */
   and(other: UintLike): Uint {
     return this.#of("and.u32", other);
   }
+  /** Bitwise or. */
   or(other: UintLike): Uint {
     return this.#of("or.u32", other);
   }
+  /** Bitwise exclusive or. */
   xor(other: UintLike): Uint {
     return this.#of("xor.u32", other);
   }
@@ -375,9 +437,11 @@ export class Uint extends Typed {
   shiftLeft(by: UintLike): Uint {
     return this.#of("shl.u32", by);
   }
+  /** The bits moved to the right; zeros come in. */
   shiftRight(by: UintLike): Uint {
     return this.#of("shr.u32", by);
   }
+  /** Every bit negated. */
   not(): Uint {
     return this.#of("not.u32");
   }
@@ -389,24 +453,31 @@ export class Uint extends Typed {
   reverseBits(): Uint {
     return this.#of("reverse.u32");
   }
+  /** this < other. */
   lt(other: UintLike): Bool {
     return this.#is("lt.u32", other);
   }
+  /** this >= other. */
   ge(other: UintLike): Bool {
     return this.#is("ge.u32", other);
   }
+  /** this > other. */
   gt(other: UintLike): Bool {
     return new Uint(this.context, uintValue(this.context, other)).lt(this);
   }
+  /** this <= other. */
   le(other: UintLike): Bool {
     return new Uint(this.context, uintValue(this.context, other)).ge(this);
   }
+  /** this = other. */
   eq(other: UintLike): Bool {
     return this.#is("eq.u32", other);
   }
+  /** this ≠ other. */
   ne(other: UintLike): Bool {
     return this.#is("ne.u32", other);
   }
+  /** As a float. */
   toFloat(): Float {
     return new Float(this.context, operate(this.context, "u32.to.f32", this.value));
   }

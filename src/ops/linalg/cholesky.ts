@@ -66,6 +66,7 @@ const choleskyOp = defineHost<CholeskyAttributes>({
   saves: { inputs: [], outputs: [0] },
 });
 
+/** Options of linalg.cholesky(), choleskySolve() and choleskyInverse(). Reference: torch.linalg.cholesky. */
 export interface CholeskyOptions {
   /** The factor is U of U^T U, made from A's upper triangle. Default: false, L of L L^T from the lower one. */
   readonly upper?: boolean | undefined;
@@ -87,7 +88,13 @@ export function cholesky(a: Tensor, { upper = false }: CholeskyOptions = {}): Te
  */
 export function choleskyEx(
   a: Tensor,
-  { upper = false, checkErrors = false }: CholeskyOptions & { readonly checkErrors?: boolean | undefined } = {},
+  {
+    upper = false,
+    checkErrors = false,
+  }: CholeskyOptions & {
+    /** Whether a failure is a LinAlgError instead of a number in `info`. Default: false. */
+    readonly checkErrors?: boolean | undefined;
+  } = {},
 ): { readonly L: Tensor; readonly info: Tensor } {
   demandSquare("linalg.choleskyEx", a);
   const [L, info] = dispatch(choleskyOp, [a], { upper, check: checkErrors ? "linalg.choleskyEx" : null });

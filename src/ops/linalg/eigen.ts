@@ -48,6 +48,7 @@ function eighGradient(w: Tensor, v: Tensor, gw: Tensor | null, gv: Tensor | null
   return matmul(matmul(v, gw === null ? turned : add(turned, diagEmbed(gw))), mT(v));
 }
 
+/** Options of linalg.eigh() and linalg.eigvalsh(). Reference: torch.linalg.eigh. */
 export interface EighOptions {
   /** The triangle of A that is read. Default: "L". */
   readonly uplo?: "L" | "U" | undefined;
@@ -160,8 +161,11 @@ function eigGradient(l: ComplexPair, v: ComplexPair, gl: ComplexPair | null, gv:
   return solved(vh, product(middle, vh)).real;
 }
 
+/** What linalg.eig() gives. */
 export interface Eigen {
+  /** [..., N], complex. */
   readonly eigenvalues: ComplexTensor;
+  /** [..., N, N], complex: one in each column. */
   readonly eigenvectors: ComplexTensor;
 }
 

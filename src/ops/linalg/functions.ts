@@ -81,6 +81,7 @@ function polynomial(x: Tensor, n: number): Tensor {
   return [8, 4, 0].reduce((inner, from) => add(part(from), matmul(fourth, inner)), top);
 }
 
+/** Norms that linalg.cond() takes. */
 export type CondOrder = MatrixOrder | "nuc" | 2 | -2;
 
 /**

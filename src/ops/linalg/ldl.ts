@@ -45,7 +45,9 @@ const ldlOp = defineHost<{ readonly check: string | null }>({
 
 /** L D L^T in LAPACK's packed form (its lower triangle), and the pivots. */
 export interface LDLFactors {
+  /** [..., N, N]: L below the diagonal, D on it and beside it. */
   readonly LD: Tensor;
+  /** [..., N], int32: LAPACK's pivots, from 1; negative for blocks of 2. */
   readonly pivots: Tensor;
 }
 
@@ -62,7 +64,12 @@ export function ldlFactor(a: Tensor): LDLFactors {
 /** ldlFactor() that does not throw: info is the place of the first zero of D, or 0. Reference: torch.linalg.ldl_factor_ex. */
 export function ldlFactorEx(
   a: Tensor,
-  { checkErrors = false }: { readonly checkErrors?: boolean | undefined } = {},
+  {
+    checkErrors = false,
+  }: {
+    /** Whether a failure is a LinAlgError instead of a number in `info`. Default: false. */
+    readonly checkErrors?: boolean | undefined;
+  } = {},
 ): LDLFactors & { readonly info: Tensor } {
   demandSquare("linalg.ldlFactorEx", a);
   const [LD, pivots, info] = dispatch(ldlOp, [a], { check: checkErrors ? "linalg.ldlFactorEx" : null });

@@ -27,6 +27,7 @@ import {
 } from "./support.ts";
 import { pinv, pinvGradient } from "./svd.ts";
 
+/** LAPACK's drivers: "gelsy" by QR with pivoting, "gels" by QR, "gelsd" and "gelss" by SVD. */
 export type LstsqDriver = "gels" | "gelsy" | "gelsd" | "gelss";
 
 interface LstsqAttributes {
@@ -105,6 +106,7 @@ const lstsqOp = defineHost<LstsqAttributes>({
   saves: { outputs: [0] },
 });
 
+/** Options of linalg.lstsq(). Reference: torch.linalg.lstsq. */
 export interface LstsqOptions {
   /** Singular values up to rcond times the largest count as zero. Default: max(m, n) epsilon. gels takes every matrix as of full rank. */
   readonly rcond?: number | null | undefined;
@@ -112,7 +114,9 @@ export interface LstsqOptions {
   readonly driver?: LstsqDriver | null | undefined;
 }
 
+/** What linalg.lstsq() gives. */
 export interface LeastSquares {
+  /** [..., N, K]: the least squares solution. */
   readonly solution: Tensor;
   /** Sums of squares [..., k], with gradients, where m > n and A has full rank, but for gelsy; else empty. */
   readonly residuals: Tensor;

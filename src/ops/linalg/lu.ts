@@ -31,7 +31,9 @@ import {
 
 /** L in the lower triangle without its ones, U in the upper one; row exchanges, numbered from 1. */
 export interface LUFactors {
+  /** [..., M, N]: L below the diagonal, its ones left out; U on and above it. */
   readonly LU: Tensor;
+  /** [..., min(M, N)], int32: LAPACK's pivots, from 1. */
   readonly pivots: Tensor;
 }
 
@@ -132,6 +134,7 @@ const permutationOp = defineHost<PermutationAttributes>({
   grad: null,
 });
 
+/** Options of linalg.lu() and linalg.luFactor(). Reference: torch.linalg.lu. */
 export interface LUOptions {
   /** Whether rows are exchanged, so that no zero is divided by. false, as in PyTorch on CUDA: by plain elimination. Default: true. */
   readonly pivot?: boolean | undefined;
@@ -154,15 +157,25 @@ export function luFactor(a: Tensor, { pivot = true }: LUOptions = {}): LUFactors
 /** luFactor() that does not throw: info is the place of the first zero on U's diagonal, or 0. Reference: torch.linalg.lu_factor_ex. */
 export function luFactorEx(
   a: Tensor,
-  { pivot = true, checkErrors = false }: LUOptions & { readonly checkErrors?: boolean | undefined } = {},
+  {
+    pivot = true,
+    checkErrors = false,
+  }: LUOptions & {
+    /** Whether a failure is a LinAlgError instead of a number in `info`. Default: false. */
+    readonly checkErrors?: boolean | undefined;
+  } = {},
 ): LUFactors & { readonly info: Tensor } {
   const [LU, pivots, info] = factored("linalg.luFactorEx", a, pivot, checkErrors ? "linalg.luFactorEx" : null);
   return { LU: LU!, pivots: pivots!, info: info! };
 }
 
+/** What linalg.lu() gives: A = P L U. */
 export interface PLU {
+  /** [..., M, M]: the permutation; empty without pivots. */
   readonly P: Tensor;
+  /** [..., M, K]: lower triangular, with ones on the diagonal. */
   readonly L: Tensor;
+  /** [..., K, N]: upper triangular. */
   readonly U: Tensor;
 }
 
@@ -194,6 +207,7 @@ export function lu(a: Tensor, { pivot = true }: LUOptions = {}): PLU {
   return { P: pivot ? P : zeros([0], { dtype: a.dtype, device: a.device }), L, U };
 }
 
+/** Options of linalg.luSolve(). Reference: torch.linalg.lu_solve. */
 export interface LUSolveOptions {
   /** false: X A = B. Default: true. */
   readonly left?: boolean | undefined;

@@ -13,6 +13,7 @@ import { solveTriangular } from "./solve.ts";
 import { batchOf, columns, countOf, defineHost, demandLike, demandMatrices, eyeLike, mT, putColumns } from "./support.ts";
 import { broadcastShapes } from "../../shape.ts";
 
+/** Which parts linalg.qr() gives: the reduced ones, the complete ones, or R alone. */
 export type QRMode = "reduced" | "complete" | "r";
 
 /** Q, R */
@@ -87,7 +88,12 @@ function squareGradient(q: Tensor, r: Tensor, gq: Tensor | null, gr: Tensor | nu
  */
 export function qr(
   a: Tensor,
-  { mode = "reduced" }: { readonly mode?: QRMode | undefined } = {},
+  {
+    mode = "reduced",
+  }: {
+    /** Which parts are computed. Default: "reduced". */
+    readonly mode?: QRMode | undefined;
+  } = {},
 ): { readonly Q: Tensor; readonly R: Tensor } {
   demandMatrices("linalg.qr", a);
   if (mode !== "reduced" && mode !== "complete" && mode !== "r")
@@ -149,6 +155,7 @@ export function householderProduct(a: Tensor, tau: Tensor): Tensor {
   return sub(eyeLike(a, m, n), matmul(matmul(v, t), mT(narrow(v, -2, 0, n))));
 }
 
+/** Options of linalg.ormqr(). Reference: torch.ormqr. */
 export interface OrmqrOptions {
   /** false: other times Q. Default: true. */
   readonly left?: boolean | undefined;

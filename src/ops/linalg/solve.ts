@@ -32,7 +32,9 @@ interface Checked {
 
 /** A result, and where a matrix is singular: 0, or the place of the first zero on the diagonal of its factor, from 1. */
 export interface WithInfo {
+  /** The result, which is right where info is 0. */
   readonly result: Tensor;
+  /** int32, for each matrix of the batch: LAPACK's number, 0 where it went well. */
   readonly info: Tensor;
 }
 
@@ -89,7 +91,12 @@ export function inv(a: Tensor): Tensor {
 /** inv() that does not throw: a singular matrix gives NaN and its info. Reference: torch.linalg.inv_ex. */
 export function invEx(
   a: Tensor,
-  { checkErrors = false }: { readonly checkErrors?: boolean | undefined } = {},
+  {
+    checkErrors = false,
+  }: {
+    /** Whether a failure is a LinAlgError instead of a number in `info`. Default: false. */
+    readonly checkErrors?: boolean | undefined;
+  } = {},
 ): { readonly inverse: Tensor; readonly info: Tensor } {
   demandSquare("linalg.invEx", a);
   const [inverse, info] = dispatch(inverseOp, [a], { check: checkErrors ? "linalg.invEx" : null });
@@ -121,6 +128,7 @@ const solveOp: Definition<Checked> = defineHost<Checked>({
   saves: { inputs: [0], outputs: [0] },
 });
 
+/** Options of linalg.solve(). Reference: torch.linalg.solve. */
 export interface SolveOptions {
   /** false: X A = B instead of A X = B. Default: true. */
   readonly left?: boolean | undefined;
@@ -151,7 +159,13 @@ export const solve = (a: Tensor, b: Tensor, { left = true }: SolveOptions = {}):
 export const solveEx = (
   a: Tensor,
   b: Tensor,
-  { left = true, checkErrors = false }: SolveOptions & { readonly checkErrors?: boolean | undefined } = {},
+  {
+    left = true,
+    checkErrors = false,
+  }: SolveOptions & {
+    /** Whether a failure is a LinAlgError instead of a number in `info`. Default: false. */
+    readonly checkErrors?: boolean | undefined;
+  } = {},
 ): WithInfo => solved("linalg.solveEx", a, b, left, checkErrors);
 
 interface TriangleAttributes {
@@ -182,6 +196,7 @@ const triangularOp: Definition<TriangleAttributes> = defineHost<TriangleAttribut
   saves: { inputs: [0], outputs: [0] },
 });
 
+/** Options of linalg.solveTriangular(). Reference: torch.linalg.solve_triangular. */
 export interface TriangularOptions extends SolveOptions {
   /** Which triangle of A counts; the other one is not read. */
   readonly upper: boolean;
@@ -218,7 +233,16 @@ export function tensorinv(a: Tensor, ind = 2): Tensor {
 /**
  * X of tensordot(A, X, X's rank) = B. axes: those of A that are moved to its end before. Reference: torch.linalg.tensorsolve.
  */
-export function tensorsolve(a: Tensor, b: Tensor, { axes = [] }: { readonly axes?: readonly number[] | undefined } = {}): Tensor {
+export function tensorsolve(
+  a: Tensor,
+  b: Tensor,
+  {
+    axes = [],
+  }: {
+    /** Axes of a that are moved to its end first. Default: none. */
+    readonly axes?: readonly number[] | undefined;
+  } = {},
+): Tensor {
   const list = axes.map((axis) => normalizeAxis("linalg.tensorsolve", axis, a.rank));
   const moved =
     list.length === 0
@@ -244,7 +268,12 @@ export function triangularSolve(
     upper = true,
     transpose = false,
     unitriangular = false,
-  }: { readonly upper?: boolean | undefined; readonly transpose?: boolean | undefined; readonly unitriangular?: boolean | undefined } = {},
+  }: {
+    /** Whether a is upper triangular. Default: true. */
+    readonly upper?: boolean | undefined; /** Whether a is transposed first. Default: false. */
+    readonly transpose?: boolean | undefined; /** Whether a's diagonal counts as ones. Default: false. */
+    readonly unitriangular?: boolean | undefined;
+  } = {},
 ): { readonly solution: Tensor; readonly clonedCoefficient: Tensor } {
   const clonedCoefficient = spread("linalg.triangularSolve", a, b)[0];
   const solution = solveTriangular(transpose ? mT(a) : a, b, { upper: transpose ? !upper : upper, unitriangular });

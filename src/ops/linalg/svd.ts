@@ -101,9 +101,13 @@ function svdGradient(fullU: Tensor, s: Tensor, fullVh: Tensor, dU: Tensor | null
   return ga;
 }
 
+/** What linalg.svd() gives: A = U diag(S) Vh. */
 export interface SVD {
+  /** [..., M, K] or [..., M, M]: the left singular vectors, in columns. */
   readonly U: Tensor;
+  /** [..., K]: the singular values, descending. */
   readonly S: Tensor;
+  /** [..., K, N] or [..., N, N]: the right singular vectors, in rows. */
   readonly Vh: Tensor;
 }
 
@@ -112,7 +116,15 @@ export interface SVD {
  * without `fullMatrices`. Vectors are fixed up to their sign, or a rotation where values are equal, and so are their gradients. Throws
  * LinAlgError for infinities and NaN. Runs on the host: LAPACK gesdd. Reference: torch.linalg.svd.
  */
-export function svd(a: Tensor, { fullMatrices = true }: { readonly fullMatrices?: boolean | undefined } = {}): SVD {
+export function svd(
+  a: Tensor,
+  {
+    fullMatrices = true,
+  }: {
+    /** Whether U and Vh are square. Default: true. */
+    readonly fullMatrices?: boolean | undefined;
+  } = {},
+): SVD {
   demandMatrices("linalg.svd", a);
   const [S, U, Vh] = dispatch(svdOp, [a], { full: fullMatrices });
   return { U: U!, S: S!, Vh: Vh! };
@@ -121,6 +133,7 @@ export function svd(a: Tensor, { fullMatrices = true }: { readonly fullMatrices?
 /** The singular values [..., min(m, n)], falling. Gradient: U diag(G) Vh. Reference: torch.linalg.svdvals. */
 export const svdvals = (a: Tensor): Tensor => svd(a, { fullMatrices: false }).S;
 
+/** Options of linalg.matrixRank() and linalg.pinv(): which singular values count as zero. */
 export interface ToleranceOptions {
   /** What counts as zero, absolutely: a number, or a tensor with the batch's shape. Default: 0. */
   readonly atol?: number | Tensor | null | undefined;

@@ -176,7 +176,12 @@ const zetaOp = formula("zeta", {
 /** Hurwitz's ζ(s, q) for s > 1: the sum of (k + q)^-s. For negative q that are not whole NaN, unless s is. Reference: torch.special.zeta. */
 export const zeta = (s: Arithmetic, q: Arithmetic): Tensor => call(zetaOp, operands("zeta", s, q), undefined);
 
-export const methods = { lgamma, digamma, mvlgamma, polygamma: (x: Tensor, n: number): Tensor => polygamma(n, x) };
+export const methods = {
+  lgamma,
+  digamma,
+  mvlgamma /** The derivative of order n of digamma. Reference: torch.polygamma. */,
+  polygamma: (x: Tensor, n: number): Tensor => polygamma(n, x),
+};
 export const inPlaceMethods = { lgamma_: lgamma, digamma_: digamma, mvlgamma_: mvlgamma, polygamma_: methods.polygamma };
 
 /** Cases of `dxtensor verify`. */

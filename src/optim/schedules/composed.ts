@@ -4,6 +4,7 @@ import { ReduceLROnPlateau } from "./plateau.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleState } from "./scheduler.ts";
 
 abstract class Composed extends LRScheduler {
+  /** The schedules, in order. */
   readonly schedulers: readonly LRScheduler[];
   protected readonly remembered: readonly string[] = [];
 
@@ -22,6 +23,7 @@ abstract class Composed extends LRScheduler {
     throw new ValueError(this.name, "schedulers", "not sent to a step, as a part of another schedule", this.lastEpoch);
   }
 
+  /** Takes back the step that was made last. */
   override undo(): void {
     for (const s of this.schedulers) s.undo();
   }
@@ -30,6 +32,7 @@ abstract class Composed extends LRScheduler {
     return { ...super.stateDict(), schedulers: this.schedulers.map((s) => s.stateDict()) };
   }
 
+  /** Takes over what stateDict() gave, also of the schedules inside. */
   override loadStateDict(state: ScheduleState): void {
     const { schedulers, ...own } = state;
     if (!Array.isArray(schedulers) || schedulers.length !== this.schedulers.length)
@@ -41,7 +44,9 @@ abstract class Composed extends LRScheduler {
   }
 }
 
+/** Options of SequentialLR. Reference: torch.optim.lr_scheduler.SequentialLR. */
 export interface SequentialLROptions {
+  /** The schedules, one after the other. */
   readonly schedulers: readonly LRScheduler[];
   /** Steps at which the next schedule takes over: one less than there are schedules. */
   readonly milestones: readonly number[];
@@ -49,6 +54,7 @@ export interface SequentialLROptions {
 
 /** One schedule after the other. Reference: torch.optim.lr_scheduler.SequentialLR. */
 export class SequentialLR extends Composed {
+  /** The steps at which the next schedule begins. */
   milestones: readonly number[];
   protected override readonly remembered = ["milestones"];
 
@@ -78,7 +84,9 @@ export class SequentialLR extends Composed {
   }
 }
 
+/** Options of ChainedScheduler. Reference: torch.optim.lr_scheduler.ChainedScheduler. */
 export interface ChainedSchedulerOptions {
+  /** The schedules, all of which act in each step. */
   readonly schedulers: readonly LRScheduler[];
 }
 

@@ -1,6 +1,7 @@
 /** Rates that follow half a cosine, once or again and again. */
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
 
+/** Options of CosineAnnealingLR. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
 export interface CosineAnnealingLROptions extends ScheduleOptions {
   /** Steps from the first rate to the least one. */
   readonly tMax: number;
@@ -10,7 +11,9 @@ export interface CosineAnnealingLROptions extends ScheduleOptions {
 
 /** etaMin + (lr - etaMin) (1 + cos(π t / tMax)) / 2. Reference: torch.optim.lr_scheduler.CosineAnnealingLR. */
 export class CosineAnnealingLR extends LRScheduler {
+  /** Steps of half a period. */
   tMax: number;
+  /** The least rate. */
   etaMin: number;
   protected readonly remembered = ["tMax", "etaMin"];
 
@@ -38,6 +41,7 @@ export class CosineAnnealingLR extends LRScheduler {
   }
 }
 
+/** Options of CosineAnnealingWarmRestarts. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
 export interface CosineAnnealingWarmRestartsOptions extends ScheduleOptions {
   /** Steps of the first fall. */
   readonly t0: number;
@@ -49,11 +53,15 @@ export interface CosineAnnealingWarmRestartsOptions extends ScheduleOptions {
 
 /** Half a cosine that starts anew when it has ended. Reference: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts. */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
+  /** Steps of the first period. */
   t0: number;
+  /** By how much each period is longer than the one before. */
   tMult: number;
+  /** The least rate. */
   etaMin: number;
   /** Steps since the last start, and those of the present fall. */
   tCur: number;
+  /** Steps of the present period. */
   tI: number;
   protected readonly remembered = ["t0", "tMult", "etaMin", "tCur", "tI"];
 

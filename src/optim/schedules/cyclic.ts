@@ -3,10 +3,14 @@ import { ValueError } from "../../errors.ts";
 import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
 
+/** How cycles shrink: not, by half each, or by a power of gamma. */
 export type CyclicMode = "triangular" | "triangular2" | "exp_range";
 
+/** Options of CyclicLR. Reference: torch.optim.lr_scheduler.CyclicLR. */
 export interface CyclicLROptions extends ScheduleOptions {
+  /** The lower rate: one, or one for each group. */
   readonly baseLr: PerGroup;
+  /** The upper rate: one, or one for each group. */
   readonly maxLr: PerGroup;
   /** Steps of a rise. Default 2000. */
   readonly stepSizeUp?: number | undefined;
@@ -36,14 +40,23 @@ const modes: Readonly<Record<CyclicMode, (x: number, gamma: number) => number>> 
 
 /** baseLr + (maxLr - baseLr) * the height of a triangle; momentum against it. Reference: torch.optim.lr_scheduler.CyclicLR. */
 export class CyclicLR extends LRScheduler {
+  /** The upper rate of each group. */
   maxLrs: readonly number[];
+  /** Steps of one cycle. */
   totalSize: number;
+  /** The part of a cycle in which the rate grows. */
   stepRatio: number;
+  /** How cycles shrink. */
   mode: CyclicMode;
+  /** The base of mode "exp_range". */
   gamma: number;
+  /** Whether the amplitude follows the cycles or the steps. */
   scaleMode: "cycle" | "iterations";
+  /** Whether momentum moves against the rate. */
   cycleMomentum: boolean;
+  /** The lower momentum of each group. */
   baseMomentums: readonly number[];
+  /** The upper momentum of each group. */
   maxMomentums: readonly number[];
   readonly #scale: ((x: number) => number) | null;
   protected readonly remembered = [

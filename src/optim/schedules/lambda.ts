@@ -2,8 +2,10 @@
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
 
+/** The factor of an epoch's rate, by the epoch's number. */
 export type RateFunction = (epoch: number) => number;
 
+/** Options of LambdaLR and MultiplicativeLR. Reference: torch.optim.lr_scheduler.LambdaLR. */
 export interface LambdaLROptions extends ScheduleOptions {
   /** The factor of a step; not part of the state dict. */
   readonly lrLambda: PerGroup<RateFunction>;

@@ -3,11 +3,15 @@ import { ValueError } from "../../errors.ts";
 import { demandMomentum, setMomentum } from "./momentum.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup, type ScheduleOptions } from "./scheduler.ts";
 
+/** Options of OneCycleLR. Reference: torch.optim.lr_scheduler.OneCycleLR. */
 export interface OneCycleLROptions extends ScheduleOptions {
+  /** The upper rate: one, or one for each group. */
   readonly maxLr: PerGroup;
   /** Steps in all; or epochs and stepsPerEpoch. */
   readonly totalSteps?: number | undefined;
+  /** Epochs, where totalSteps is not given. */
   readonly epochs?: number | undefined;
+  /** Steps of each epoch, where totalSteps is not given. */
   readonly stepsPerEpoch?: number | undefined;
   /** Share of the steps in which the rates rise. Default 0.3. */
   readonly pctStart?: number | undefined;
@@ -45,13 +49,21 @@ const shapes = {
  * Reference: torch.optim.lr_scheduler.OneCycleLR.
  */
 export class OneCycleLR extends LRScheduler {
+  /** Steps of the whole cycle. */
   totalSteps: number;
+  /** The phases: up, down, and where there are three, further down. */
   phases: readonly Phase[];
+  /** Whether rates follow a cosine or a line. */
   annealStrategy: "cos" | "linear";
+  /** Whether momentum moves against the rate. */
   cycleMomentum: boolean;
+  /** The upper rate of each group. */
   maxLrs: readonly number[];
+  /** The last rate of each group. */
   minLrs: readonly number[];
+  /** The lower momentum of each group. */
   baseMomentums: readonly number[];
+  /** The upper momentum of each group. */
   maxMomentums: readonly number[];
   protected readonly remembered = [
     "totalSteps",

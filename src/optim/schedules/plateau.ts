@@ -2,6 +2,7 @@
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type PerGroup } from "./scheduler.ts";
 
+/** Options of ReduceLROnPlateau. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
 export interface ReduceLROnPlateauOptions {
   /** Whether less or more is better. Default "min". */
   readonly mode?: "min" | "max" | undefined;
@@ -23,16 +24,27 @@ export interface ReduceLROnPlateauOptions {
 
 /** The rates times factor after more than `patience` steps without an improvement. Reference: torch.optim.lr_scheduler.ReduceLROnPlateau. */
 export class ReduceLROnPlateau extends LRScheduler {
+  /** Whether less or more is better. */
   mode: "min" | "max";
+  /** By how much rates shrink. */
   factor: number;
+  /** Epochs without improvement that are let pass. */
   patience: number;
+  /** How much better counts as better. */
   threshold: number;
+  /** Whether the threshold is relative or absolute. */
   thresholdMode: "rel" | "abs";
+  /** Epochs after a change that do not count. */
   cooldown: number;
+  /** The least rate of each group. */
   minLrs: readonly number[];
+  /** Smaller changes are left out. */
   eps: number;
+  /** The best number so far. */
   best: number;
+  /** Epochs of the cooldown that are left. */
   cooldownCounter = 0;
+  /** Epochs without improvement so far. */
   numBadEpochs = 0;
   protected readonly remembered = [
     "mode",

@@ -2,6 +2,7 @@
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
 
+/** Options of ConstantLR. Reference: torch.optim.lr_scheduler.ConstantLR. */
 export interface ConstantLROptions extends ScheduleOptions {
   /** In [0, 1]. Default 1/3. */
   readonly factor?: number | undefined;
@@ -11,7 +12,9 @@ export interface ConstantLROptions extends ScheduleOptions {
 
 /** The rates times factor for totalIters steps, then whole. Reference: torch.optim.lr_scheduler.ConstantLR. */
 export class ConstantLR extends LRScheduler {
+  /** Factor of the rates at first. */
   factor: number;
+  /** Steps until it ends. */
   totalIters: number;
   protected readonly remembered = ["factor", "totalIters"];
 
@@ -34,6 +37,7 @@ export class ConstantLR extends LRScheduler {
   }
 }
 
+/** Options of LinearLR. Reference: torch.optim.lr_scheduler.LinearLR. */
 export interface LinearLROptions extends ScheduleOptions {
   /** In (0, 1]. Default 1/3. */
   readonly startFactor?: number | undefined;
@@ -45,8 +49,11 @@ export interface LinearLROptions extends ScheduleOptions {
 
 /** The rates times a factor that goes from startFactor to endFactor. Reference: torch.optim.lr_scheduler.LinearLR. */
 export class LinearLR extends LRScheduler {
+  /** Factor of the rates at first. */
   startFactor: number;
+  /** Factor of the rates at the end. */
   endFactor: number;
+  /** Steps until it ends. */
   totalIters: number;
   protected readonly remembered = ["startFactor", "endFactor", "totalIters"];
 
@@ -74,6 +81,7 @@ export class LinearLR extends LRScheduler {
   }
 }
 
+/** Options of PolynomialLR. Reference: torch.optim.lr_scheduler.PolynomialLR. */
 export interface PolynomialLROptions extends ScheduleOptions {
   /** Steps until the rates are 0. Default 5. */
   readonly totalIters?: number | undefined;
@@ -83,7 +91,9 @@ export interface PolynomialLROptions extends ScheduleOptions {
 
 /** The rates times (1 - t / totalIters)^power. Reference: torch.optim.lr_scheduler.PolynomialLR. */
 export class PolynomialLR extends LRScheduler {
+  /** Steps until it ends. */
   totalIters: number;
+  /** The polynomial's order. */
   power: number;
   protected readonly remembered = ["totalIters", "power"];
 

@@ -9,6 +9,7 @@ export type AnyGroup = ParamGroup<BaseOptions & { betas?: readonly [number, numb
 /** What a schedule has to remember, as plain data. */
 export type ScheduleState = Readonly<Record<string, unknown>>;
 
+/** What schedules have in common. */
 export interface ScheduleOptions {
   /** The last step that was taken, where a run goes on; -1 begins a new one. Default -1. */
   readonly lastEpoch?: number | undefined;
@@ -17,7 +18,9 @@ export interface ScheduleOptions {
 /** A number for all groups, or one for each. */
 export type PerGroup<T = number> = T | readonly T[];
 
+/** The base of all schedules, which set the learning rates of an optimizer's groups. Reference: torch.optim.lr_scheduler.LRScheduler. */
 export abstract class LRScheduler {
+  /** The optimizer whose rates it sets. */
   readonly optimizer: AnyOptimizer;
   /** The groups' rates before the schedule. */
   baseLrs: readonly number[];
@@ -125,6 +128,7 @@ export abstract class LRScheduler {
     });
   }
 
+  /** Takes over what stateDict() gave. */
   loadStateDict(state: ScheduleState): void {
     const { lastLr, ...fields } = structuredClone(state);
     for (const name of ["lastEpoch", "stepCount", "baseLrs", ...this.remembered])

@@ -2,6 +2,7 @@
 import { ValueError } from "../../errors.ts";
 import { LRScheduler, type AnyOptimizer, type ScheduleOptions } from "./scheduler.ts";
 
+/** Options of StepLR. Reference: torch.optim.lr_scheduler.StepLR. */
 export interface StepLROptions extends ScheduleOptions {
   /** Steps between two falls. */
   readonly stepSize: number;
@@ -11,7 +12,9 @@ export interface StepLROptions extends ScheduleOptions {
 
 /** Every stepSize steps the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.StepLR. */
 export class StepLR extends LRScheduler {
+  /** Steps between changes. */
   stepSize: number;
+  /** Factor of each change. */
   gamma: number;
   protected readonly remembered = ["stepSize", "gamma"];
 
@@ -32,6 +35,7 @@ export class StepLR extends LRScheduler {
   }
 }
 
+/** Options of MultiStepLR. Reference: torch.optim.lr_scheduler.MultiStepLR. */
 export interface MultiStepLROptions extends ScheduleOptions {
   /** Steps at which the rates fall; one that stands there twice counts twice. */
   readonly milestones: readonly number[];
@@ -41,7 +45,9 @@ export interface MultiStepLROptions extends ScheduleOptions {
 
 /** At each milestone the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.MultiStepLR. */
 export class MultiStepLR extends LRScheduler {
+  /** The steps at which rates change. */
   milestones: readonly number[];
+  /** Factor of each change. */
   gamma: number;
   protected readonly remembered = ["milestones", "gamma"];
 
@@ -65,12 +71,15 @@ export class MultiStepLR extends LRScheduler {
   }
 }
 
+/** Options of ExponentialLR. Reference: torch.optim.lr_scheduler.ExponentialLR. */
 export interface ExponentialLROptions extends ScheduleOptions {
+  /** Factor of each change. */
   readonly gamma: number;
 }
 
 /** At every step the rates are multiplied by gamma. Reference: torch.optim.lr_scheduler.ExponentialLR. */
 export class ExponentialLR extends LRScheduler {
+  /** Factor of each change. */
   gamma: number;
   protected readonly remembered = ["gamma"];
 
