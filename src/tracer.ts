@@ -51,8 +51,8 @@ export interface Tracer {
   searches(roots: readonly Tensor[], inputs: readonly Tensor[]): void;
   /** Code asks for a tensor's gradient, or takes it away: an error where some of it has not come yet. */
   readGradient(t: Tensor): void;
-  /** Something outside has been changed (hooks, whether a leaf requires a gradient): undo takes it back where the run comes to nothing. */
-  lost(undo: () => void): void;
+  /** Something outside has been changed (hooks, whether a leaf requires a gradient): undo takes it back where the run comes to nothing. always: at its end too. */
+  lost(undo: () => void, always?: boolean): void;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
   runsCode(): void;
   /**

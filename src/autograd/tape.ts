@@ -472,7 +472,10 @@ export function isSameEdge(a: Edge, b: Edge): boolean {
 /** retainGrad() follows the tensor to its new history. */
 export function moveRetained(t: Tensor, from: TapeNode, fromOutput: number, to: TapeNode, toOutput: number): void {
   if (from.retained?.get(fromOutput) !== t) return;
-  from.retained.delete(fromOutput);
+  const { retained } = from;
+  retained.delete(fromOutput);
+  // Where it goes after the call is decided then.
+  if (!from.isTraced) tracer()?.lost(() => retained.set(fromOutput, t), true);
   from.change();
   to.change();
   (to.retained ??= new Map<number, Tensor>()).set(toOutput, t);

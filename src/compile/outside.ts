@@ -27,8 +27,8 @@ export class Outside {
   /** Storages outside that the run writes to, with their versions before. */
   #versions: Map<Storage, number> | null = null;
 
-  /** What takes back other changes of a run that comes to nothing. */
-  #reversals: (() => void)[] | null = null;
+  /** What takes back other changes: of a run that comes to nothing, or of every run. */
+  #reversals: { readonly undo: () => void; readonly always: boolean }[] | null = null;
 
   /** Outer tensors and arguments whose gradient or history the run changes, as they were. */
   get touched(): ReadonlyMap<Tensor, Before> {
@@ -76,16 +76,17 @@ export class Outside {
         this.#note(view, { grad: view.grad, ...before });
   }
 
-  onLost(undo: () => void): void {
-    (this.#reversals ??= []).push(undo);
+  onUndo(undo: () => void, always: boolean): void {
+    (this.#reversals ??= []).push({ undo, always });
   }
 
   /** Puts gradients and histories outside back as they were before the run; `isLost`: nothing of it will be, so its writes neither. */
   undo(isLost = false): void {
-    if (isLost) {
-      for (const [storage, version] of this.#versions ?? []) storage.forgetWrites(version);
-      for (const reverse of this.#reversals?.splice(0).reverse() ?? []) reverse();
-    }
+    if (isLost) for (const [storage, version] of this.#versions ?? []) storage.forgetWrites(version);
+    // Once: a run may be lost after its end.
+    const reversals = this.#reversals?.reverse() ?? [];
+    for (const { undo, always } of reversals) if (isLost || always) undo();
+    this.#reversals = isLost ? null : reversals.filter((r) => !r.always).reverse();
     if (this.#renewed !== null) {
       for (const [view, { node, outputIndex, version }] of this.#renewed) {
         view.node = node;

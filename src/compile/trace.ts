@@ -410,8 +410,8 @@ export class Run implements Tracer {
     throw (this.abandoned = new Abandoned(reason));
   }
 
-  lost(undo: () => void): void {
-    this.outside.onLost(undo);
+  lost(undo: () => void, always = false): void {
+    this.outside.onUndo(undo, always);
   }
 
   /** An argument's gradient, asked for by the tensor outside: what stands for the argument has it. */
