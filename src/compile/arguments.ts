@@ -1,27 +1,70 @@
 /** A call's arguments: the tensors in them, what a recording must have in common with them, and what stands for them in it. */
 import { isForeign } from "../copies.ts";
 import { DTYPES } from "../dtype.ts";
-import { DTypeError } from "../errors.ts";
+import { DTypeError, ValueError } from "../errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { TapeNode, type Hook } from "../autograd/tape.ts";
 import { Storage, internDesc, type Desc } from "../storage.ts";
-import { PARTS, WITH_PARTS, isComposite } from "../structure.ts";
+import { PARTS, WITH_PARTS, isComposite, type Composite } from "../structure.ts";
 import { Tensor } from "../tensor.ts";
 
-/** Replaces the tensors in a structure of arrays, plain objects, Maps and composites. */
-export function mapTensors(value: unknown, fn: (t: Tensor) => unknown): unknown {
+/** What is looked into for tensors, beside composites. */
+export type Container = unknown[] | Map<unknown, unknown> | Record<string, unknown>;
+
+export const isContainer = (value: object): value is Container =>
+  Array.isArray(value) || value instanceof Map || Object.getPrototypeOf(value) === Object.prototype;
+
+export const partsOf = (value: Container | Composite): readonly unknown[] =>
+  Array.isArray(value)
+    ? value
+    : value instanceof Map
+      ? [...value.values()]
+      : isComposite(value)
+        ? value[PARTS]()
+        : Object.values(value as Record<string, unknown>);
+
+/** Levels of arrays and objects in each other: what holds more was hardly meant. */
+const MOST_LEVELS = 1000;
+
+export function demandDepth(depth: number): void {
+  if (depth > MOST_LEVELS)
+    throw new ValueError("compile", "arguments and results", `nested ${MOST_LEVELS} levels deep at most`, "deeper ones");
+}
+
+/** Replaces the tensors in a structure of arrays, plain objects, Maps and composites. What is there twice, or holds itself, is so afterwards too. */
+export function mapTensors(value: unknown, fn: (t: Tensor) => unknown, made: Map<unknown, unknown> = new Map(), depth = 1): unknown {
   if (value instanceof Tensor) return fn(value);
-  if (Array.isArray(value)) return value.map((v) => mapTensors(v, fn));
-  if (value instanceof Map) return new Map([...value].map(([k, v]) => [k, mapTensors(v, fn)]));
   if (typeof value !== "object" || value === null) return value;
+  const before = made.get(value);
+  if (before !== undefined) return before;
   if (isComposite(value)) {
-    const parts = value[PARTS]().map((v) => mapTensors(v, fn));
+    const parts = value[PARTS]().map((v) => mapTensors(v, fn, made, depth));
     // Who only looks gives no tensors back.
-    return parts.every((p) => p instanceof Tensor) ? value[WITH_PARTS](parts) : value;
+    const composite = parts.every((p) => p instanceof Tensor) ? value[WITH_PARTS](parts) : value;
+    made.set(value, composite);
+    return composite;
   }
-  if (Object.getPrototypeOf(value) === Object.prototype)
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, mapTensors(v, fn)]));
-  return value;
+  if (!isContainer(value)) return value;
+  demandDepth(depth);
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    made.set(value, list);
+    for (const v of value) list.push(mapTensors(v, fn, made, depth + 1));
+    return list;
+  }
+  if (value instanceof Map) {
+    const map = new Map<unknown, unknown>();
+    made.set(value, map);
+    for (const [k, v] of value) map.set(k, mapTensors(v, fn, made, depth + 1));
+    return map;
+  }
+  const object: Record<string, unknown> = {};
+  made.set(value, object);
+  for (const [k, v] of Object.entries(value))
+    if (k === "__proto__")
+      Object.defineProperty(object, k, { value: mapTensors(v, fn, made, depth + 1), enumerable: true, configurable: true, writable: true });
+    else object[k] = mapTensors(v, fn, made, depth + 1);
+  return object;
 }
 
 export function tensorsIn(value: unknown): Tensor[] {
@@ -37,7 +80,7 @@ const identity = new WeakMap<object, number>();
 type Numbers = "by value" | "any";
 
 /** Text that is equal for equal values: plain data by value, functions and other objects by identity. */
-function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbers): string {
+function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbers, seen: Map<object, number>): string {
   switch (typeof value) {
     case "number":
       return numbers === "any" ? "number" : Object.is(value, -0) ? "-0" : String(value);
@@ -54,20 +97,23 @@ function keyOfValue(value: unknown, index: (t: Tensor) => number, numbers: Numbe
   }
   if (value === null) return "null";
   if (value instanceof Tensor) return `#${index(value)}`;
-  if (Array.isArray(value)) return `[${value.map((v) => keyOfValue(v, index, numbers)).join()}]`;
+  const at = seen.get(value as object);
+  if (at !== undefined) return `^${at}`;
+  if (isContainer(value as object)) seen.set(value as object, seen.size);
+  if (Array.isArray(value)) return `[${value.map((v) => keyOfValue(v, index, numbers, seen)).join()}]`;
   if (ArrayBuffer.isView(value) && !(value instanceof DataView))
     return `${value.constructor.name}[${String(value as unknown as ArrayLike<number>)}]`;
   const object = value as object;
   if (isComposite(object))
     return `${object.constructor.name}(${object[PARTS]()
-      .map((v) => keyOfValue(v, index, numbers))
+      .map((v) => keyOfValue(v, index, numbers, seen))
       .join()})`;
   if (Object.getPrototypeOf(object) === Object.prototype)
     return `{${Object.entries(object)
-      .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index, numbers)}`)
+      .map(([k, v]) => `${JSON.stringify(k)}:${keyOfValue(v, index, numbers, seen)}`)
       .join()}}`;
   if (object instanceof Map)
-    return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index, numbers)}:${keyOfValue(v, index, numbers)}`).join()}]`;
+    return `map[${[...object].map(([k, v]) => `${keyOfValue(k, index, numbers, seen)}:${keyOfValue(v, index, numbers, seen)}`).join()}]`;
   if (isForeign(object)) throw new DTypeError("compile", "arguments", "of this copy of dxtensor", object);
   let id = identity.get(object);
   if (id === undefined) identity.set(object, (id = identities++));
@@ -132,7 +178,7 @@ export class Given {
 
   #makeKey(args: readonly unknown[], numbers: Numbers): string {
     const kinds = this.tensors.map((t, i) => `${t.desc.id}${this.#kindOf(t, i)}`);
-    return `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers)}`;
+    return `${isGradEnabled()}|${kinds.join()}|${keyOfValue(args, (t) => this.indexOf(t), numbers, new Map())}`;
   }
 
   #add(t: Tensor): number {

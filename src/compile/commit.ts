@@ -8,6 +8,7 @@ import { mapTensors, type Ghosts } from "./arguments.ts";
 import type { Place } from "./backward.ts";
 import type { Ending } from "./ending.ts";
 import { History } from "./history.ts";
+import type { Objects, Outcome } from "./objects.ts";
 
 /** A version that no storage has: the view looks at what its base has become. */
 const STALE = -1;
@@ -23,11 +24,13 @@ export function commit(
   name: string,
   ending: Ending,
   ghosts: Ghosts,
-  result: unknown,
+  outcome: Outcome,
+  objects: Objects | null,
   given: readonly Tensor[],
   storages: readonly Storage[],
 ): unknown {
-  if (ending.isPlain && result instanceof Tensor) {
+  const { result } = outcome;
+  if (ending.isPlain && outcome.changes.length === 0 && result instanceof Tensor) {
     const output = ending.outputOf.get(result.storage);
     if (output !== undefined && result.grad === null) return marked(new Tensor(storages[output]!, result.desc, result.offset), result);
   }
@@ -141,7 +144,7 @@ export function commit(
       target.outputIndex = outputIndex;
     }
   }
-  const returned = mapTensors(result, real);
+  const returned = objects === null ? mapTensors(result, real) : objects.give(outcome, real);
   for (const [ghost, t] of made) attach(ghost, t);
   for (const flow of new Set(flowing.map((f) => f.flow)))
     continueBackward(

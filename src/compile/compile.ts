@@ -17,6 +17,7 @@ import { explain as explainProgram, type Explanation } from "./explain.ts";
 import { Fitting } from "./fitting.ts";
 import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
+import { Objects, type Change, type Outcome } from "./objects.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
 import { NO_VALUES, type CompiledProgram } from "./program.ts";
 import { Recordings } from "./recordings.ts";
@@ -63,6 +64,8 @@ export interface Compiled<Args extends readonly unknown[], Result> {
   /** Frees all programs. */
   dispose(): void;
 }
+
+const NO_CHANGES: readonly Change[] = [];
 
 /** All paths for one kind of arguments. */
 interface Root {
@@ -161,26 +164,29 @@ class CompiledFunction {
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
       this.recent = root.recent;
-      return this.#finish(root, root.recent, root.recent.result, given, null, null);
+      return this.#finish(root, root.recent, root.recent.outcome, Objects.of(args), given, null, null);
     }
     const { ghosts } = root;
     renew();
     ghosts.begin(given.tensors);
     const run = new Run(this.#recorded, root.start, ghosts, given.tensors);
+    const objects = Objects.of(args);
     let ending: Ending;
-    let result: unknown;
+    let outcome: Outcome;
     try {
       const standIn = (t: Tensor): Tensor => ghosts.tensors[given.indexOf(t)] ?? t;
-      const inner = args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn))) as never[];
+      const inner = objects?.enter(args, standIn) ?? args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn)));
       ending = withTracer(run, () => {
-        result = outsideScopes(() => this.#fn(...inner));
+        const result: unknown = outsideScopes(() => this.#fn(...(inner as never[])));
         if (result instanceof Promise) this.#refusePromise(result);
-        return this.#endingOf(root, run, result);
+        outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.#name, result, (t) => run.isTraced(t));
+        return this.#endingOf(root, run, outcome);
       });
       ending.leave();
       if (!run.flows.isPassable) run.abandon("it changes what gradients that flow on from it need");
       if (run.abandoned !== null) throw run.abandoned;
     } catch (error) {
+      objects?.restore();
       run.outside.undo(true);
       if (run.abandoned === null) throw error;
       root.eager = run.abandoned.message;
@@ -198,11 +204,19 @@ class CompiledFunction {
     }
     this.recent = ending;
     root.recent = ending;
-    return this.#finish(root, ending, result, given, run, args);
+    return this.#finish(root, ending, outcome!, objects, given, run, args);
   }
 
   /** run: null where the function did not run, since its calls are not checked. */
-  #finish(root: Root, ending: Ending, result: unknown, given: Given, run: Run | null, args: readonly unknown[] | null): unknown {
+  #finish(
+    root: Root,
+    ending: Ending,
+    outcome: Outcome,
+    objects: Objects | null,
+    given: Given,
+    run: Run | null,
+    args: readonly unknown[] | null,
+  ): unknown {
     let program: CompiledProgram;
     let storages: Storage[];
     try {
@@ -226,7 +240,7 @@ class CompiledFunction {
     // A run has counted its writes itself, and set what it set of the arguments.
     if (args === null) for (const storage of program.state) storage.version++;
     else root.ghosts.end(given.tensors);
-    return commit(this.#name, ending, root.ghosts, result, given.tensors, storages);
+    return commit(this.#name, ending, root.ghosts, outcome, objects, given.tensors, storages);
   }
 
   #eagerly(args: readonly unknown[], given: Given, reason: string): unknown {
@@ -282,7 +296,7 @@ class CompiledFunction {
   }
 
   /** The ending of a path that is like this run's, or a new one. */
-  #endingOf(root: Root, run: Run, result: unknown): Ending {
+  #endingOf(root: Root, run: Run, outcome: Outcome): Ending {
     const effects = effectsOf(run);
     if (run.varied.size > 0) {
       // A number that was part of programs has become an input of them.
@@ -295,9 +309,9 @@ class CompiledFunction {
       root.recent = null;
       this.recordings.note("a number changed: it is an input from now on");
     }
-    const known = run.at.endings.find((e) => e.matches(result, effects, run.flows.continuations));
+    const known = run.at.endings.find((e) => e.matches(outcome, effects, run.flows.continuations));
     if (known !== undefined) return known;
-    const ending = new Ending(run, root.ghosts, result, effects);
+    const ending = new Ending(run, root.ghosts, outcome, effects);
     if (run.varied.size === 0 && this.#fitting === null)
       this.recordings.note(this.#restarted ?? (root.endings.length === 0 ? root.reason : (run.reason ?? "another result")));
     run.at.endings.push(ending);

@@ -7,6 +7,7 @@ import { tensorsIn, type Ghosts } from "./arguments.ts";
 import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import { Lowering } from "./lower.ts";
+import type { Outcome } from "./objects.ts";
 import { CompiledProgram } from "./program.ts";
 import type { Continuation } from "./flows.ts";
 import type { Notice } from "./notice.ts";
@@ -63,6 +64,12 @@ export interface ProgramOptions {
   readonly notice?: Notice | null;
 }
 
+/** The tensors that a run gave. */
+function tensorsOf({ result, changes }: Outcome): readonly Tensor[] {
+  if (changes.length === 0) return result instanceof Tensor ? [result] : tensorsIn(result);
+  return tensorsIn([result, changes.map((c) => c.values)]);
+}
+
 const isSameEnd = (a: Continuation, b: Continuation): boolean =>
   a.grad === b.grad &&
   a.isKept === b.isKept &&
@@ -104,8 +111,8 @@ export class Ending {
   readonly results: readonly Operand[];
   readonly effects: readonly Effect[];
   readonly continuations: readonly Continuation[];
-  /** What the function returned, in terms of traced tensors: for calls that are not checked. */
-  readonly result: unknown;
+  /** What the function returned and changed, in terms of traced tensors: for calls that are not checked. */
+  readonly outcome: Outcome;
   /** Traced storages whose last value the call hands out. */
   readonly outputs: readonly Storage[];
   readonly outputOf: ReadonlyMap<Storage, number>;
@@ -136,11 +143,11 @@ export class Ending {
   readonly #lacks = new Map<Tensor, unknown>();
   readonly #isTraced: (t: Tensor) => boolean;
 
-  constructor(run: Run, ghosts: Ghosts, result: unknown, effects: readonly Effect[]) {
+  constructor(run: Run, ghosts: Ghosts, outcome: Outcome, effects: readonly Effect[]) {
     this.step = run.at;
     this.#isTraced = (t) => run.isTraced(t);
     this.#ghosts = ghosts;
-    this.result = result;
+    this.outcome = outcome;
     this.effects = effects;
     this.continuations = [...run.flows.continuations];
     this.#path = pathTo(run.at);
@@ -149,7 +156,7 @@ export class Ending {
     this.#begins = this.#path
       .flatMap((event) => (event.kind === "region" ? event.effects : []))
       .filter(({ leaf }) => leaf.storage.trace === null && !seen.has(leaf) && seen.add(leaf));
-    const returned = tensorsIn(result);
+    const returned = tensorsOf(outcome);
     this.results = returned.map((t) => operand(t, !run.isTraced(t)));
     const handed = new Set<Tensor>();
     const hand = (t: Tensor): void => {
@@ -190,7 +197,8 @@ export class Ending {
     this.outputs = [...outputs];
     this.outputOf = new Map(this.outputs.map((s, i) => [s, i]));
     this.outside = new Set(effects.flatMap((e) => (run.isTraced(e.tensor) ? [] : [e.tensor])));
-    const changes = effects.length + this.continuations.length + this.backwards.length + this.views.size + this.#lacks.size;
+    const changes =
+      outcome.changes.length + effects.length + this.continuations.length + this.backwards.length + this.views.size + this.#lacks.size;
     this.isPlain = changes === 0 && returned.length === 1 && outputs.size === 1;
   }
 
@@ -224,8 +232,8 @@ export class Ending {
   }
 
   /** Whether another run of the same path ended alike. */
-  matches(result: unknown, effects: readonly Effect[], continuations: readonly Continuation[]): boolean {
-    const returned = result instanceof Tensor ? [result] : tensorsIn(result);
+  matches(outcome: Outcome, effects: readonly Effect[], continuations: readonly Continuation[]): boolean {
+    const returned = tensorsOf(outcome);
     return (
       returned.length === this.results.length &&
       returned.every((t, i) => t.ownNode === this.results[i]!.node && isSame(this.results[i]!, t)) &&

@@ -5,7 +5,7 @@ import { DxError } from "../errors.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
-import { Ghosts, Given, mapTensors } from "./arguments.ts";
+import { Ghosts, Given, mapTensors, tensorsIn } from "./arguments.ts";
 import { standIns, type Dynamic, type Sizes } from "./dynamic.ts";
 import { ENDINGS, Ending, effectsOf } from "./ending.ts";
 import { KINDS } from "./kinds.ts";
@@ -68,7 +68,11 @@ export class Fitting {
     ending.fitted = null;
     const sizes = this.#dynamic.sizesOf(args);
     if (sizes === null) return this.#recordings.note("sizes that are not padded");
-    const reason = restarted ?? unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
+    // Another run gets objects of its own.
+    const carried = ending.outcome.changes.some((c) => tensorsIn(c.values).length > 0)
+      ? "tensors that it puts into an argument's object"
+      : null;
+    const reason = restarted ?? carried ?? unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
     if (reason !== null) this.#recordings.noteUnfit(reason);
   }
 
@@ -145,9 +149,10 @@ export class Fitting {
         const effects = effectsOf(run);
         for (const e of run.varied) e.varies = true;
         if (run.varied.size > 0) for (const { variant } of bucket.variants) variant.drop();
-        const known = run.at.endings.find((e) => e.matches(result, effects, run.flows.continuations));
+        const outcome = { result, changes: [] };
+        const known = run.at.endings.find((e) => e.matches(outcome, effects, run.flows.continuations));
         if (known !== undefined) return known;
-        const ending = new Ending(run, ghosts, result, effects);
+        const ending = new Ending(run, ghosts, outcome, effects);
         run.at.endings.push(ending);
         endings.push(ending);
         return ending;
