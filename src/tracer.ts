@@ -17,6 +17,8 @@ export type FlowEnd =
   { readonly node: TapeNode; readonly output: number; readonly grad: Tensor } | { readonly leaf: Tensor; readonly grad: Tensor };
 
 export interface Tracer {
+  /** Of this call: no other has it. */
+  readonly id: number;
   /** An operation: returns its results as traced tensors, on the tape if `records`. */
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[];
   /** A view: `make` makes it, with its place on the tape. */
@@ -25,8 +27,14 @@ export interface Tracer {
   create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor;
   /** A one-element tensor of a JavaScript number. */
   scalar(device: Device, dtype: DType, value: number | bigint | boolean): Tensor;
-  /** A tensor made of data that JavaScript holds. */
-  constant(device: Device, dtype: DType, shape: readonly number[], bytes: ArrayBufferView): Tensor;
+  /** A tensor made of data that JavaScript holds. again: makes the data of a call in which the function does not run. */
+  constant(device: Device, dtype: DType, shape: readonly number[], bytes: ArrayBufferView, again?: () => ArrayBufferView): Tensor;
+  /** Numbers of the library's own, such as an optimizer's rates: float32 inputs of the program, read in every call. */
+  held(owner: object, device: Device, read: () => readonly number[]): Tensor[];
+  /** Runs a change of the library's own state on the host, which is made in every call, also where the function does not run. */
+  effect<T>(run: () => T): T;
+  /** `holds` tells whether a call in which the function does not run may follow the path, as far as it has come. */
+  guard(holds: () => boolean): void;
   /** target (all of it, any strides) takes the value of source, which has its shape and dtype. */
   assign(target: Tensor, source: Tensor): void;
   /** The same where histories change: `run` writes and gives target, or its base, the new one; `nodes` made the value. */
@@ -70,6 +78,9 @@ export interface Tracer {
 let current: Tracer | null = null;
 
 export const tracer = (): Tracer | null => current;
+
+/** Runs a change of the library's own state on the host; in a compiled function it is part of every call, checked or not. */
+export const effect = <T>(run: () => T): T => (current === null ? run() : current.effect(run));
 
 /** @internal Runs fn with a tracer in charge; null: outside of the one that is. */
 export function withTracer<T>(next: Tracer | null, fn: () => T): T {

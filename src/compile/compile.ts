@@ -1,6 +1,7 @@
 /** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
 import { defaultDevice, type Device } from "../device.ts";
 import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
+import { Journal, modes, withJournal } from "../journal.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose } from "../runtime/devices.ts";
 import { noteEager } from "../runtime/fallback.ts";
@@ -19,7 +20,7 @@ import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
 import { Objects, type Change, type Outcome } from "./objects.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
-import { NO_VALUES, type CompiledProgram } from "./program.ts";
+import type { CompiledProgram, Values } from "./program.ts";
 import { Recordings } from "./recordings.ts";
 import { Restart, Run, type Recorded } from "./trace.ts";
 
@@ -163,13 +164,18 @@ class CompiledFunction {
     const root = this.#rootOf(given, args);
     if (root.eager !== null) return this.#eagerly(args, given, root.eager);
     if (this.#options.check === false && root.recent !== null && root.recent.isApplicable) {
-      this.recent = root.recent;
-      return this.#finish(root, root.recent, root.recent.outcome, Objects.of(args), given, null, null);
+      const journal = new Journal();
+      const values = withJournal(journal, () => root.recent!.repeated());
+      if (values !== null) {
+        this.recent = root.recent;
+        return this.#finish(root, root.recent, root.recent.outcome, Objects.of(args), given, { journal, values }, null);
+      }
+      journal.swap();
     }
     const { ghosts } = root;
     renew();
     ghosts.begin(given.tensors);
-    const run = new Run(this.#recorded, root.start, ghosts, given.tensors);
+    const run = new Run(this.#recorded, root.start, ghosts, given.tensors, this.#options.check === false ? [] : null);
     const objects = Objects.of(args);
     let ending: Ending;
     let outcome: Outcome;
@@ -177,7 +183,7 @@ class CompiledFunction {
       const standIn = (t: Tensor): Tensor => ghosts.tensors[given.indexOf(t)] ?? t;
       const inner = objects?.enter(args, standIn) ?? args.map((a) => (a instanceof Tensor ? standIn(a) : mapTensors(a, standIn)));
       ending = withTracer(run, () => {
-        const result: unknown = outsideScopes(() => this.#fn(...(inner as never[])));
+        const result: unknown = withJournal(run.journal, () => outsideScopes(() => this.#fn(...(inner as never[]))));
         if (result instanceof Promise) this.#refusePromise(result);
         outcome = objects === null ? { result, changes: NO_CHANGES } : objects.leave(this.#name, result, (t) => run.isTraced(t));
         return this.#endingOf(root, run, outcome);
@@ -187,7 +193,7 @@ class CompiledFunction {
       if (run.abandoned !== null) throw run.abandoned;
     } catch (error) {
       objects?.restore();
-      run.outside.undo(true);
+      run.undo();
       if (run.abandoned === null) throw error;
       root.eager = run.abandoned.message;
       return this.#eagerly(args, given, root.eager);
@@ -196,42 +202,53 @@ class CompiledFunction {
     if (this.#fitting !== null) {
       ending.values = run.values;
       try {
-        this.#fitting.fit(ending, { given, args, isDirect, restarted: this.#restarted });
+        this.#fitting.fit(ending, { given, args, isDirect, restarted: this.#restarted, journal: run.journal });
       } catch (error) {
-        run.outside.undo(true);
+        run.undo();
         throw error;
       }
+    }
+    if (run.host !== null) {
+      ending.host = run.host;
+      ending.modes = modes.changes;
+      ending.values = run.values;
     }
     this.recent = ending;
     root.recent = ending;
     return this.#finish(root, ending, outcome!, objects, given, run, args);
   }
 
-  /** run: null where the function did not run, since its calls are not checked. */
+  /** run: of a function that did not run, since its calls are not checked, no more than its inputs. args: null for such. */
   #finish(
     root: Root,
     ending: Ending,
     outcome: Outcome,
     objects: Objects | null,
     given: Given,
-    run: Run | null,
+    run: Run | { readonly journal: Journal; readonly values: Values },
     args: readonly unknown[] | null,
   ): unknown {
     let program: CompiledProgram;
     let storages: Storage[];
     try {
       const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
-      const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run?.notice ?? null };
+      const options = {
+        name: this.#name,
+        lists: this.#options.lists,
+        regions: this.#options.regions,
+        notice: run instanceof Run ? run.notice : null,
+      };
       const fitted = ending.fitted ?? null;
       program = fitted === null ? ending.program(native, root.ghosts, options) : fitted.variant.program(native, options);
       this.recentProgram = program;
       storages =
         fitted === null
-          ? program.call(given.tensors, run?.values ?? NO_VALUES)
-          : program.call(given.tensors, fitted.variant.values(fitted.fit, run?.values ?? ending.values), fitted.fit);
+          ? program.call(given.tensors, run.values)
+          : program.call(given.tensors, fitted.variant.values(fitted.fit, run.values), fitted.fit);
     } catch (error) {
       // Nothing that the run has counted as written was.
-      run?.outside.undo(true);
+      if (run instanceof Run) run.undo();
+      else run.journal.swap();
       const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
       if (!lacks || args === null) throw error;
       root.eager = `compiled as a whole it needs what the device lacks: ${error.message}`;

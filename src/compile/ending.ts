@@ -1,14 +1,16 @@
 /** How a path ends: what the function returns and what it changed outside, and the program that computes both. */
 import { changedNodes, type Hook, type TapeNode } from "../autograd/tape.ts";
 import type { Device } from "../device.ts";
+import { modes } from "../journal.ts";
 import { Tensor } from "../tensor.ts";
 import type { Storage } from "../storage.ts";
 import { tensorsIn, type Ghosts } from "./arguments.ts";
 import { Backward, inGroups, type Behaviour, type Place } from "./backward.ts";
+import { repeat, type HostEvent } from "./host.ts";
 import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step } from "./log.ts";
 import { Lowering } from "./lower.ts";
 import type { Outcome } from "./objects.ts";
-import { CompiledProgram } from "./program.ts";
+import { CompiledProgram, NO_VALUES, type Values } from "./program.ts";
 import type { Continuation } from "./flows.ts";
 import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
@@ -132,6 +134,10 @@ export class Ending {
   fitted: { readonly variant: Variant; readonly fit: Fit } | null | undefined = undefined;
   /** What numbers and data were in the last run. */
   values: Run["values"] = new Map();
+  /** What the last run took from the library's own state. */
+  host: readonly HostEvent[] = [];
+  /** modes.changes of then. */
+  modes = 0;
   #program: CompiledProgram | null = null;
   readonly device: Device | null;
   readonly #path: readonly Event[];
@@ -283,6 +289,12 @@ export class Ending {
       options.notice,
     );
     return this.#program;
+  }
+
+  /** Inputs of a call in which the function does not run; null where it has to. */
+  repeated(): Values | null {
+    if (this.modes !== modes.changes) return null;
+    return repeat(this.host, this.fitted ? this.values : NO_VALUES);
   }
 
   /** Whether the gradients that the path begins with are there as they were: for calls that are not checked. */

@@ -2,6 +2,7 @@
 import { changedNodes } from "../autograd/tape.ts";
 import { defaultDevice } from "../device.ts";
 import { DxError } from "../errors.ts";
+import { withJournal, type Journal } from "../journal.ts";
 import { outsideScopes } from "../scope.ts";
 import type { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
@@ -22,6 +23,8 @@ export interface Call {
   readonly isDirect: (t: Tensor) => boolean;
   /** Why arguments of it were passed as they are; null: none were. */
   readonly restarted: string | null;
+  /** What it changed of the library's own state. */
+  readonly journal: Journal;
 }
 
 /** The paths for one choice of larger sizes, and what was made of them. */
@@ -63,7 +66,7 @@ export class Fitting {
   }
 
   /** Finds or makes a program of larger sizes for a call; where there can be none, the call has its own. */
-  fit(ending: Ending, { given, args, isDirect, restarted }: Call): void {
+  fit(ending: Ending, { given, args, isDirect, restarted, journal }: Call): void {
     if (ending.fitted !== undefined) return;
     ending.fitted = null;
     const sizes = this.#dynamic.sizesOf(args);
@@ -72,7 +75,14 @@ export class Fitting {
     const carried = ending.outcome.changes.some((c) => tensorsIn(c.values).length > 0)
       ? "tensors that it puts into an argument's object"
       : null;
-    const reason = restarted ?? carried ?? unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
+    // Other runs begin with what this one began with.
+    journal.swap();
+    let reason: string | null;
+    try {
+      reason = restarted ?? carried ?? unfit(ending, given, [...sizes.large.keys()]) ?? this.#fitTo(ending, sizes, args, isDirect);
+    } finally {
+      journal.swap();
+    }
     if (reason !== null) this.#recordings.noteUnfit(reason);
   }
 
@@ -144,7 +154,7 @@ export class Fitting {
     const run = new Run(this.#recorded, start, ghosts, given.tensors);
     try {
       const inner = mapTensors(replaced, (t) => ghosts.tensors[given.indexOf(t)] ?? t) as never[];
-      const result = outsideScopes(() => withTracer(run, () => this.#fn(...inner)));
+      const result = withJournal(run.journal, () => outsideScopes(() => withTracer(run, () => this.#fn(...inner))));
       return withTracer(run, () => {
         const effects = effectsOf(run);
         for (const e of run.varied) e.varies = true;
@@ -161,7 +171,7 @@ export class Fitting {
       if (error instanceof Restart || error instanceof DxError) return `what it says with other sizes: ${error.message}`;
       throw error;
     } finally {
-      run.outside.undo(true);
+      run.undo();
       renew();
     }
   }

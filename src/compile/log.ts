@@ -67,6 +67,8 @@ export interface Scalar {
   readonly value: number | bigint | boolean;
   /** The number differed between calls: it is an input. */
   varies: boolean;
+  /** Of the library's own numbers: whose it is, and which of them. Null for a number of the function's. */
+  readonly holder: { readonly owner: object; readonly index: number } | null;
   readonly output: Made;
 }
 

@@ -17,6 +17,7 @@ export const sizeEvent = (device: Device, value: number): Scalar => ({
   dtype: "uint32",
   value,
   varies: true,
+  holder: null,
   output: null as never,
 });
 

@@ -8,6 +8,7 @@ import type { Definition, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { DeviceError, ShapeError, TraceError } from "../errors.ts";
+import { Journal } from "../journal.ts";
 import { sameData } from "../graph/key.ts";
 import type { Target } from "../runtime/write.ts";
 import { sizeOf, type Shape } from "../shape.ts";
@@ -17,6 +18,7 @@ import type { Flow, FlowEnd, Tracer } from "../tracer.ts";
 import type { Ghosts } from "./arguments.ts";
 import type { Step } from "./log.ts";
 import { Flows } from "./flows.ts";
+import type { HostEvent } from "./host.ts";
 import { Notice } from "./notice.ts";
 import {
   finish,
@@ -28,6 +30,7 @@ import {
   visibleOf,
   writtenBy,
   wrote,
+  type Constant,
   type Event,
   type GradientEffect,
   type Made,
@@ -73,7 +76,10 @@ const copied = (attrs: unknown): unknown => {
   }
 };
 
+let runs = 0;
+
 export class Run implements Tracer {
+  readonly id = ++runs;
   /** The last event that was asked for. */
   at: Step;
   /** Why the run left the log; null while it follows it. */
@@ -86,6 +92,11 @@ export class Run implements Tracer {
   #varied: Set<Scalar> | null = null;
   readonly flows: Flows;
   readonly outside = new Outside();
+  /** What it changes of the library's own state. */
+  readonly journal = new Journal();
+  /** What it takes from there, for calls in which the function does not run; null where there are none. */
+  readonly host: HostEvent[] | null;
+  #isInEffect = false;
   readonly #recorded: Recorded;
   readonly #ghosts: Ghosts;
   /** Storages of the arguments that traced ones stand for, with how many do. */
@@ -102,8 +113,9 @@ export class Run implements Tracer {
   /** Gradients of leaves as they were before it. */
   #gradients: Map<Tensor, Tensor | null> | null = null;
 
-  constructor(recorded: Recorded, root: Step, ghosts: Ghosts, given: readonly Tensor[]) {
+  constructor(recorded: Recorded, root: Step, ghosts: Ghosts, given: readonly Tensor[], host: HostEvent[] | null = null) {
     this.#recorded = recorded;
+    this.host = host;
     this.at = root;
     this.#ghosts = ghosts;
     this.#tensors = given;
@@ -129,6 +141,12 @@ export class Run implements Tracer {
     });
     this.#given = storages;
     return storages;
+  }
+
+  /** Nothing of it was, or will be: all that it changed outside is as before. */
+  undo(): void {
+    this.outside.undo(true);
+    this.journal.swap();
   }
 
   get name(): string {
@@ -251,7 +269,7 @@ export class Run implements Tracer {
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
-        if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device) continue;
+        if (e.kind !== "scalar" || e.dtype !== dtype || e.device !== device || e.holder !== null) continue;
         const differs = !Object.is(e.value, value);
         if (differs && !e.varies) (this.#varied ??= new Set<Scalar>()).add(e);
         if (e.varies || differs || this.varied.has(e)) this.#note(e, value);
@@ -262,11 +280,52 @@ export class Run implements Tracer {
     }
     this.#demandDevice("scalar", device);
     const output = this.#ghost(device, { dtype, shape: [] });
-    this.#push({ kind: "scalar", device, dtype, value, varies: false, output: made(output) });
+    this.#push({ kind: "scalar", device, dtype, value, varies: false, holder: null, output: made(output) });
     return output;
   }
 
-  constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView): Tensor {
+  held(owner: object, device: Device, read: () => readonly number[]): Tensor[] {
+    const events = read().map((value, index) => this.#held(owner, index, device, value));
+    this.host?.push({ kind: "numbers", events, read });
+    return events.map((e) => e.output.tensor);
+  }
+
+  #held(owner: object, index: number, device: Device, value: number): Scalar {
+    if (this.#inner === null) {
+      for (let step = this.at.first; step !== null; step = step.sibling) {
+        const e = step.event!;
+        if (e.kind !== "scalar" || e.holder?.owner !== owner || e.holder.index !== index || e.device !== device) continue;
+        this.#note(e, value);
+        this.at = step;
+        this.#again(e.output);
+        return e;
+      }
+      this.#leave("a step of an optimizer");
+    }
+    this.#demandDevice("scalar", device);
+    const dtype = "float32";
+    const output = made(this.#ghost(device, { dtype, shape: [] }));
+    const event: Scalar = { kind: "scalar", device, dtype, value, varies: true, holder: { owner, index }, output };
+    this.#push(event);
+    return event;
+  }
+
+  effect<T>(run: () => T): T {
+    if (this.#isInEffect) return run();
+    this.#isInEffect = true;
+    try {
+      return run();
+    } finally {
+      this.#isInEffect = false;
+      this.host?.push({ kind: "effect", run });
+    }
+  }
+
+  guard(holds: () => boolean): void {
+    this.host?.push({ kind: "guard", holds });
+  }
+
+  constant(device: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView, again?: () => ArrayBufferView): Tensor {
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
@@ -274,6 +333,7 @@ export class Run implements Tracer {
         if (e.kind === "constant" && e.dtype === dtype && e.device === device && sameData(e.shape, shape)) {
           this.at = step;
           this.#note(e, data);
+          if (again !== undefined) this.host?.push({ kind: "data", event: e, read: again });
           return this.#again(e.output);
         }
       }
@@ -281,8 +341,9 @@ export class Run implements Tracer {
     }
     this.#demandDevice("tensor", device);
     const output = this.#ghost(device, { dtype, shape });
-    const event: Event = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
+    const event: Constant = { kind: "constant", device, dtype, shape: [...shape], bytes: data.slice(), output: made(output) };
     this.#push(event);
+    if (again !== undefined) this.host?.push({ kind: "data", event, read: again });
     return output;
   }
 

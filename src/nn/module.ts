@@ -5,6 +5,7 @@ import { device as deviceOf, type DeviceLike } from "../device.ts";
 import { dtypeNamed, isDType, isFloat, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
+import { modes } from "../journal.ts";
 import { copyInto } from "../ops/copy.ts";
 import { empty } from "../ops/creation.ts";
 import { to } from "../ops/data.ts";
@@ -186,7 +187,10 @@ export abstract class Module extends Callable {
 
   /** Sets the mode of this module and all inside. Returns the module. */
   train(mode = true): this {
-    for (const m of this.modules()) m.training = mode;
+    for (const m of this.modules()) {
+      if (m.training !== mode) modes.changes++;
+      m.training = mode;
+    }
     return this;
   }
 

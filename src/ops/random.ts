@@ -4,15 +4,16 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, dispatch } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device } from "../device.ts";
 import { isFloat, isInteger, type DType } from "../dtype.ts";
-import { holds, notHeld, rangeOf } from "../elements.ts";
+import { elements, holds, notHeld, rangeOf } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
+import { changing } from "../journal.ts";
 import { onClose } from "../runtime/devices.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { keep, outsideScopes } from "../scope.ts";
 import { sizeOf, type Shape } from "../shape.ts";
-import { withTracer } from "../tracer.ts";
+import { effect, tracer, withTracer } from "../tracer.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, mul } from "./binary.ts";
 import { empty, tensor, withGrad, type TensorOptions } from "./creation.ts";
@@ -55,8 +56,11 @@ export class Generator {
 
   /** Starts anew from a seed, on all devices. */
   manualSeed(seed: number | bigint): this {
-    this.#seed = checkedSeed(seed);
-    this.#host = this.#seed;
+    const checked = checkedSeed(seed);
+    effect(() => {
+      this.#changing();
+      this.#seed = this.#host = checked;
+    });
     for (const [dev, state] of this.#states) outsideScopes(() => noGrad(() => assign("manualSeed", state, () => initial(this.#seed, dev))));
     return this;
   }
@@ -72,7 +76,10 @@ export class Generator {
   setState(state: GeneratorState): this {
     const places = statesIn(state);
     this.manualSeed(BigInt(state.seed));
-    this.#host = BigInt(state.host);
+    const host = BigInt(state.host);
+    effect(() => {
+      this.#host = host;
+    });
     for (const [dev, words] of places)
       outsideScopes(() => noGrad(() => assign("setState", this.stateOn(dev), () => tensor(Uint32Array.from(words), { device: dev }))));
     return this;
@@ -98,9 +105,20 @@ export class Generator {
     }
   }
 
+  #changing(): void {
+    changing(this, () => {
+      const [seed, host] = [this.#seed, this.#host];
+      return () => {
+        this.#seed = seed;
+        this.#host = host;
+      };
+    });
+  }
+
   /** A whole number in [0, limit), drawn by the host (splitmix64): for permutations. */
   nextBelow(limit: number): number {
     const mask = 0xffffffffffffffffn;
+    this.#changing();
     this.#host = (this.#host + 0x9e3779b97f4a7c15n) & mask;
     let z = this.#host;
     z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & mask;
@@ -311,7 +329,11 @@ export function randint(low: number, high: number, shape: Shape, options: Random
 
 /** 0 to n - 1 in a random order, drawn by the host. Default dtype int32. Reference: torch.randperm. */
 export function randperm(n: number, options: RandomOptions = {}): Tensor {
-  return tensor(permutation(n, options.generator), { dtype: computing("randperm", options.dtype ?? "int32"), device: options.device });
+  const dtype = computing("randperm", options.dtype ?? "int32");
+  const t = tracer();
+  if (t === null || n === 0) return tensor(permutation(n, options.generator), { dtype, device: options.device });
+  const drawn = (): ArrayBufferView => elements(dtype, Array.from(permutation(n, options.generator)));
+  return withGrad("randperm", t.constant(deviceIn(options), dtype, [n], drawn(), drawn), options);
 }
 
 /** Of a permutation, which the host draws. */

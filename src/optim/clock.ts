@@ -3,16 +3,17 @@ import type { Device } from "../device.ts";
 import { dispatch, assign } from "../dispatch.ts";
 import { define } from "../definition.ts";
 import type { Expr } from "../graph/graph.ts";
+import { sameData } from "../graph/key.ts";
+import type { Restore } from "../journal.ts";
 import { Formula } from "../ops/formula.ts";
 import { emitExpm1, emitLog1p } from "../ops/unary.ts";
 import { assignEager } from "../runtime/assign.ts";
 import { upload } from "../runtime/buffers.ts";
 import { nativeDevice } from "../runtime/devices.ts";
-import { runEager } from "../runtime/eager.ts";
 import { outsideScopes } from "../scope.ts";
 import { internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { tracer, withTracer } from "../tracer.ts";
 import { atOnce } from "./flat.ts";
 
 /** A one-element float32 tensor that holds a JavaScript number. Made at once, also while tracing. */
@@ -78,7 +79,6 @@ export const cycledCorrection: Counter = {
 export interface ClockRule {
   readonly counters: (fixed: object) => readonly Counter[];
   readonly tick: (values: readonly Tensor[], rates: readonly Tensor[], fixed: object) => Tensor[];
-  /** At once, also while tracing. */
   readonly recount: (values: readonly Tensor[], rates: readonly Tensor[], fixed: object) => Tensor[];
 }
 
@@ -102,49 +102,85 @@ export function clockRule<F extends object>(name: string, counters: (fixed: F) =
   return {
     counters: (fixed) => counters(fixed as F),
     tick: (values, rates, fixed) => dispatch(tickOp, [...values, ...rates], fixed),
-    recount: (values, rates, fixed) => outsideScopes(() => runEager(recountOp, [...values, ...rates], fixed)),
+    recount: (values, rates, fixed) => dispatch(recountOp, [...values, ...rates], fixed),
   };
+}
+
+/** For which rates and options counters hold. */
+export interface Counted {
+  /** The first, the learning rate, does not matter. */
+  readonly rates: readonly number[];
+  readonly fixed: object;
 }
 
 /** The counters of parameters that have taken the same steps. */
 export class Clock {
   readonly values: readonly Tensor[];
+  counted: Counted;
+  /** The trace that has moved them on last: their buffers do not hold it before its program has run. 0: none. */
+  movedBy = 0;
 
-  private constructor(values: readonly Tensor[]) {
+  private constructor(values: readonly Tensor[], counted: Counted) {
     this.values = values;
+    this.counted = counted;
   }
 
   /** The counters after so many steps; `known`: values that do not follow from them. */
-  static start(
-    device: Device,
-    counters: readonly Counter[],
-    rates: readonly number[],
-    stepsTaken = 0,
-    known: Readonly<Record<string, number>> = {},
-  ): Clock {
-    return new Clock(counters.map((c) => cell(device, (c === steps ? undefined : known[c.name]) ?? c.start(stepsTaken, rates))));
+  static start(device: Device, rule: ClockRule, counted: Counted, stepsTaken = 0, known: Readonly<Record<string, number>> = {}): Clock {
+    const value = (c: Counter): number => (c === steps ? undefined : known[c.name]) ?? c.start(stepsTaken, counted.rates);
+    return new Clock(
+      rule.counters(counted.fixed).map((c) => cell(device, value(c))),
+      counted,
+    );
   }
 
   /** Another clock that shows the same now. */
   copy(): Clock {
-    if (tracer() === null) return new Clock(this.values.map((t) => atOnce.copy(t)));
+    if (tracer() === null)
+      return new Clock(
+        this.values.map((t) => atOnce.copy(t)),
+        this.counted,
+      );
     // In a function that is being compiled "now" is a point of its program.
-    return new Clock(this.values.map((t) => assign("optimizer", cell(t.device, 0), () => t)));
+    const next = new Clock(
+      this.values.map((t) => assign("optimizer", cell(t.device, 0), () => t)),
+      this.counted,
+    );
+    next.movedBy = tracer()!.id;
+    return next;
   }
 
-  /** The counters after one more step, in their order: whoever asks writes them. */
-  next(rule: ClockRule, rates: readonly Tensor[], fixed: object): Tensor[] {
-    return this.values.length === 0 ? [] : rule.tick(this.values, rates, fixed);
+  /** Whether some of the counters have to be counted anew, since rates or options are others than those that they hold for. */
+  isStale(rule: ClockRule, { rates, fixed }: Counted): boolean {
+    const { counted } = this;
+    let isSame = counted.rates.length === rates.length;
+    for (let i = 1; isSame && i < rates.length; i++) isSame = counted.rates[i] === rates[i];
+    if (isSame && sameData(counted.fixed, fixed)) return false;
+    return rule.counters(fixed).some((c) => c.recount !== undefined);
   }
 
-  /** Brings the counters to rates that have changed. */
-  recount(rule: ClockRule, rates: readonly Tensor[], fixed: object): void {
-    if (this.values.length === 0) return;
-    const next = rule.recount(this.values, rates, fixed);
+  /** Brings counters that are stale up to date, at once. */
+  settle(rule: ClockRule, rates: readonly Tensor[], counted: Counted): void {
+    const next = outsideScopes(() => withTracer(null, () => rule.recount(this.values, rates, counted.fixed)));
+    this.#take(next);
+    for (const t of next) t.dispose();
+    this.counted = counted;
+  }
+
+  #take(next: readonly Tensor[]): void {
     this.values.forEach((t, i) => {
       assignEager(t, next[i]!, false);
-      next[i]!.dispose();
     });
+  }
+
+  /** Remembers the counters as they are, bit for bit. */
+  save(): Restore {
+    const [values, counted] = [this.values.map((t) => atOnce.copy(t)), this.counted];
+    return () => {
+      this.#take(values);
+      for (const t of values) t.dispose();
+      this.counted = counted;
+    };
   }
 
   dispose(): void {

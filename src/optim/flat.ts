@@ -6,7 +6,7 @@ import { define } from "../definition.ts";
 import { constant } from "../ops/support.ts";
 import { joinFlat } from "../graph/flat-join.ts";
 import type { Expr } from "../graph/graph.ts";
-import { contiguousOp } from "../runtime/assign.ts";
+import { assignEager, contiguousOp } from "../runtime/assign.ts";
 import { fillOp } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { runCreation, runEager } from "../runtime/eager.ts";
@@ -79,7 +79,8 @@ export class Partition {
   /** The buffer of the parameters; null when all of them lie in another optimizer's. */
   data: Tensor | null = null;
   readonly state = new Map<string, Tensor>();
-  readonly #initial = new Map<string, number>();
+  /** What each parameter's part of a state was filled with last. */
+  readonly #initial = new Map<string, (number | null)[]>();
   readonly #owner: object;
 
   constructor(owner: object, parameters: readonly Tensor[]) {
@@ -140,17 +141,30 @@ export class Partition {
     if (t === undefined) {
       t = atOnce.full(this.device, this.dtype, this.total, initial);
       this.state.set(name, t);
-      this.#initial.set(name, initial);
+      this.#initial.set(
+        name,
+        this.parameters.map(() => initial),
+      );
     }
     return t;
   }
 
-  /** Brings a state that no step has changed to another first value. */
-  restart(name: string, initial: number): void {
-    if (this.#initial.get(name) === initial) return;
-    this.state.get(name)?.dispose();
-    this.state.delete(name);
+  /** A parameter without state gets one: fills its part with the first value. Done at once, also while a function is traced. */
+  begin(name: string, index: number, initial: number): void {
     this.stateOf(name, initial);
+    const known = this.#initial.get(name)!;
+    if (Object.is(known[index], initial)) return;
+    const target = this.stateView(name, index);
+    const value = atOnce.full(this.device, this.dtype, target.size, initial);
+    const flat = viewOf(target, 0, [target.size]);
+    assignEager(flat, value, false);
+    for (const t of [flat, value, target]) t.dispose();
+    known[index] = initial;
+  }
+
+  /** A parameter has no state from now on. */
+  end(index: number): void {
+    for (const known of this.#initial.values()) known[index] = null;
   }
 
   /** The part of a state that belongs to a parameter, in its shape. */

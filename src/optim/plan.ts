@@ -19,11 +19,11 @@ export interface Run {
   readonly padded: boolean;
 }
 
-/** Where a parameter lay and whether it had a gradient when the plan was made. */
+/** Where a parameter lay when the plan was made, and what counted its steps; null: it had no gradient. */
 interface Place {
   readonly storage: Storage;
   readonly offset: number;
-  readonly hadGradient: boolean;
+  readonly clock: Clock | null;
 }
 
 let plans = 0;
@@ -31,17 +31,23 @@ let plans = 0;
 export class Plan {
   readonly id = plans++;
   readonly runs: readonly Run[];
+  /** Those of the runs, each once. */
+  readonly clocks: readonly Clock[];
   /** Names of the state that the runs show. */
   readonly states: readonly string[];
   readonly #partition: Partition;
   readonly #places: readonly Place[];
   readonly #views: Tensor[] = [];
 
-  /** clocks[i] counts the steps of parameter i. */
-  constructor(partition: Partition, clocks: readonly Clock[], states: readonly string[]) {
+  /** clocks[i] counts the steps of parameter i, if it has a gradient. */
+  constructor(partition: Partition, clocks: readonly (Clock | null)[], states: readonly string[]) {
     this.#partition = partition;
     this.states = states;
-    this.#places = partition.parameters.map((p) => ({ storage: p.storage, offset: p.offset, hadGradient: p.grad !== null }));
+    this.#places = partition.parameters.map((p, i) => ({
+      storage: p.storage,
+      offset: p.offset,
+      clock: p.grad === null ? null : clocks[i]!,
+    }));
     const runs: number[][] = [];
     partition.parameters.forEach((p, i) => {
       if (p.grad === null || p.size === 0) return;
@@ -50,6 +56,7 @@ export class Plan {
       else runs.push([i]);
     });
     this.runs = runs.map((run) => this.#make(run, clocks[run[0]!]!, states));
+    this.clocks = [...new Set(this.runs.map((run) => run.clock))];
   }
 
   #follows(i: number, j: number): boolean {
@@ -78,12 +85,19 @@ export class Plan {
     };
   }
 
-  /** Whether the same parameters have gradients and lie where they lay. */
-  get isCurrent(): boolean {
-    return this.#partition.parameters.every((p, i) => {
-      const place = this.#places[i]!;
-      return p.storage === place.storage && p.offset === place.offset && (p.grad !== null) === place.hadGradient;
-    });
+  /** Whether the same parameters have gradients, by the same clocks, and lie where they lay. */
+  isCurrent(clocks: readonly (Clock | null)[]): boolean {
+    return this.#partition.parameters.every((p, i) => (p.grad !== null) === (this.#places[i]!.clock !== null)) && this.isInPlace(clocks);
+  }
+
+  /** Whether parameters lie where they lay and are counted by the same clocks, whatever gradients they have now. */
+  isInPlace(clocks: readonly (Clock | null)[]): boolean {
+    const { parameters } = this.#partition;
+    for (let i = 0; i < parameters.length; i++) {
+      const [p, { storage, offset, clock }] = [parameters[i]!, this.#places[i]!];
+      if (p.storage !== storage || p.offset !== offset || (clock !== null && clock !== clocks[i])) return false;
+    }
+    return true;
   }
 
   dispose(): void {

@@ -1,6 +1,7 @@
 // Made by npm run generate from the families in src/ops.
 import { checked, checkedClass, checkMethods, factory } from "./kinds.generated.ts";
 import * as $optimOptimizer from "../optim/optimizer.ts";
+import * as $optimGroup from "../optim/group.ts";
 import * as $optimSgd from "../optim/sgd.ts";
 import * as $optimAdam from "../optim/adam.ts";
 import * as $optimAdadelta from "../optim/adadelta.ts";
@@ -13,7 +14,7 @@ import * as $optimNadam from "../optim/nadam.ts";
 import * as $optimRadam from "../optim/radam.ts";
 import * as $optimRmsprop from "../optim/rmsprop.ts";
 import * as $optimRprop from "../optim/rprop.ts";
-export type { BaseOptions, GroupInput, OptimizerState, ParametersInput } from "../optim/optimizer.ts";
+export type { BaseOptions, GroupInput, OptimizerState, ParametersInput } from "../optim/group.ts";
 export type { SGDOptions } from "../optim/sgd.ts";
 export type { AdamOptions } from "../optim/adam.ts";
 export type { AdadeltaOptions } from "../optim/adadelta.ts";
@@ -28,9 +29,9 @@ export type { RMSpropOptions } from "../optim/rmsprop.ts";
 export type { RpropOptions } from "../optim/rprop.ts";
 export { Optimizer } from "../optim/optimizer.ts";
 checkMethods($optimOptimizer.Optimizer, "addParamGroup input:166;step closure:167;zeroGrad options:127;stateDict;loadStateDict saved:171;toString;dispose");
-/** Parameters that share options. lr may be set at any time, also between calls of a compiled step. */
-export const ParamGroup = checkedClass($optimOptimizer.ParamGroup, "params:55 options:172");
-export type ParamGroup<O extends $optimOptimizer.BaseOptions> = $optimOptimizer.ParamGroup<O>;
+/** Parameters that share options. lr may be set at any time, also between the steps of a compiled function. */
+export const ParamGroup = checkedClass($optimGroup.ParamGroup, "params:55 options:172");
+export type ParamGroup<O extends $optimGroup.BaseOptions> = $optimGroup.ParamGroup<O>;
 /**
  * p <- p - lr * d with d = gradient + weightDecay * p; with momentum, buffer <- momentum * buffer + (1 - dampening) * d takes d's
  * place, or d + momentum * buffer with nesterov. Reference: torch.optim.SGD.

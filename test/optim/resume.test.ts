@@ -57,3 +57,142 @@ describe.each(devices)("on %s", (device) => {
     expect(await losses(two, 10)).toEqual(await losses(one, 10));
   });
 });
+
+const { lrScheduler } = dx.optim;
+const hasMomentum = ({ defaults }: dx.optim.Optimizer): boolean =>
+  "betas" in defaults || ("momentum" in defaults && defaults.momentum !== 0);
+
+const schedules: Readonly<Record<string, (o: dx.optim.Optimizer) => dx.optim.lrScheduler.LRScheduler | null>> = {
+  none: () => null,
+  constant: (o) => new lrScheduler.ConstantLR(o, { factor: 0.5, totalIters: 2 }),
+  linear: (o) => new lrScheduler.LinearLR(o, { startFactor: 0.3, totalIters: 4 }),
+  polynomial: (o) => new lrScheduler.PolynomialLR(o, { totalIters: 5 }),
+  steps: (o) => new lrScheduler.StepLR(o, { stepSize: 2 }),
+  milestones: (o) => new lrScheduler.MultiStepLR(o, { milestones: [1, 3] }),
+  exponential: (o) => new lrScheduler.ExponentialLR(o, { gamma: 0.5 }),
+  lambda: (o) => new lrScheduler.LambdaLR(o, { lrLambda: (t) => 1 / (1 + t) }),
+  multiplicative: (o) => new lrScheduler.MultiplicativeLR(o, { lrLambda: () => 0.9 }),
+  cosine: (o) => new lrScheduler.CosineAnnealingLR(o, { tMax: 5 }),
+  "warm restarts": (o) => new lrScheduler.CosineAnnealingWarmRestarts(o, { t0: 2 }),
+  cyclic: (o) => new lrScheduler.CyclicLR(o, { baseLr: 0.01, maxLr: 0.2, stepSizeUp: 2, cycleMomentum: hasMomentum(o) }),
+  "one cycle": (o) => new lrScheduler.OneCycleLR(o, { maxLr: 0.2, totalSteps: 12, cycleMomentum: hasMomentum(o) }),
+  sequential: (o) =>
+    new lrScheduler.SequentialLR(o, {
+      schedulers: [new lrScheduler.ConstantLR(o, { factor: 0.5, totalIters: 2 }), new lrScheduler.ExponentialLR(o, { gamma: 0.9 })],
+      milestones: [3],
+    }),
+  chained: (o) =>
+    new lrScheduler.ChainedScheduler({
+      schedulers: [new lrScheduler.ConstantLR(o, { factor: 0.1, totalIters: 3 }), new lrScheduler.ExponentialLR(o, { gamma: 0.9 })],
+    }),
+};
+
+/** Where a state is saved: before the step of an optimizer, behind it, and behind that of its schedule. */
+const cuts = ["before", "between", "after"] as const;
+const STEPS = 6;
+
+describe.each(devices)("with every schedule, cut at every step, on %s", (device) => {
+  describe.each(Object.entries(optimizers))("%s", (_, make) => {
+    it.each(Object.entries(schedules))("%s", (__, schedule) => {
+      dx.withDevice(device, () => {
+        const [x, y] = [dx.tensor([[1, 2, -1], [0.5, -1, 2]]), dx.tensor([[0.3, 0.2], [-0.4, 1]])]; // prettier-ignore
+        const begin = () => {
+          const model = dx.nn.linear(3, 2, { generator: new dx.Generator(3) });
+          const optimizer = make(model.parameters());
+          const scheduler = schedule(optimizer);
+          const step = (): number => {
+            const loss = dx.mseLoss(model.forward(x), y);
+            loss.backward();
+            optimizer.step();
+            optimizer.zeroGrad();
+            return loss.itemSync();
+          };
+          const saved = () => {
+            const copies = (tensors: Readonly<Record<string, dx.Tensor>>): Record<string, dx.Tensor> =>
+              Object.fromEntries(Object.entries(tensors).map(([name, t]) => [name, t.detach().clone()]));
+            const { state, paramGroups } = optimizer.stateDict();
+            return {
+              model: copies(model.stateDict()),
+              state: Object.fromEntries(Object.entries(state).map(([i, slots]) => [i, copies(slots)])),
+              rest: JSON.stringify([paramGroups, scheduler?.stateDict() ?? null]),
+            };
+          };
+          return { model, optimizer, scheduler, step, saved };
+        };
+        const whole = begin();
+        const want = Array.from({ length: STEPS }, () => {
+          const loss = whole.step();
+          whole.scheduler?.step();
+          return loss;
+        });
+        for (const [i, cut] of Array.from({ length: STEPS }, (___, k) => [k, cuts[k % 3]!] as const)) {
+          const one = begin();
+          let state = one.saved();
+          for (let k = 0; k <= i; k++) {
+            if (k === i && cut === "before") state = one.saved();
+            expect(one.step()).toBe(want[k]);
+            if (k === i && cut === "between") state = one.saved();
+            one.scheduler?.step();
+            if (k === i && cut === "after") state = one.saved();
+          }
+          const two = begin();
+          const [paramGroups, scheduled] = JSON.parse(state.rest) as [dx.optim.OptimizerState["paramGroups"], object | null];
+          two.model.loadStateDict(state.model);
+          two.optimizer.loadStateDict({ state: state.state, paramGroups });
+          if (scheduled !== null) two.scheduler!.loadStateDict(scheduled as dx.optim.lrScheduler.ScheduleState);
+          if (cut === "between") two.scheduler?.step();
+          const got: number[] = [];
+          for (let k = cut === "before" ? i : i + 1; k < STEPS; k++) {
+            got.push(two.step());
+            two.scheduler?.step();
+          }
+          expect(got, `cut ${cut} step ${i}`).toEqual(want.slice(STEPS - got.length));
+        }
+      });
+    });
+  });
+});
+
+describe.each(devices)("state before the first step, on %s", (device) => {
+  const p = (): dx.Tensor => dx.tensor([1], { requiresGrad: true, device });
+
+  it.each(["asgd", "rprop"] as const)("%s takes the rate of its first step, loaded or not", (kind) => {
+    // PyTorch 2.15: 0.9.
+    for (const loads of [false, true]) {
+      const w = p();
+      const optimizer = dx.optim[kind]([w], { lr: 0.3 });
+      const warmUp = new lrScheduler.LinearLR(optimizer, { startFactor: 1 / 3, totalIters: 4 });
+      expect(optimizer.stateDict().state).toEqual({});
+      if (loads) optimizer.loadStateDict(optimizer.stateDict());
+      w.sum().backward();
+      optimizer.step();
+      expect(w.itemSync()).toBeCloseTo(0.9, 4);
+      expect(warmUp.getLastLr()[0]).toBeCloseTo(0.1, 6);
+    }
+  });
+
+  it("a parameter that gets its first gradient later begins with the rate of then, as in PyTorch", () => {
+    // PyTorch 2.15, rprop with lr 0.3, then 0.1: b moves by 0.1.
+    const [a, b] = [p(), p()];
+    const optimizer = dx.optim.rprop([a, b], { lr: 0.3 });
+    a.sum().backward();
+    optimizer.step();
+    optimizer.lr = 0.1;
+    b.sum().backward();
+    optimizer.step();
+    expect(b.itemSync()).toBeCloseTo(0.9, 5);
+  });
+
+  it("a state without a parameter takes its state away", () => {
+    const w = p();
+    const optimizer = dx.optim.rprop([w], { lr: 0.3 });
+    const empty = optimizer.stateDict();
+    w.sum().backward();
+    optimizer.step();
+    expect(Object.keys(optimizer.stateDict().state)).toEqual(["0"]);
+    optimizer.loadStateDict(empty);
+    expect(optimizer.stateDict().state).toEqual({});
+    optimizer.step();
+    expect(w.itemSync()).toBeCloseTo(0.4, 5);
+  });
+});

@@ -76,11 +76,13 @@ export class SequentialLR extends Composed {
   }
 
   override step(): void {
-    this.lastEpoch++;
-    const schedule = this.#current(this.lastEpoch);
-    if (this.milestones.includes(this.lastEpoch)) schedule.moveTo(0);
-    else schedule.step();
-    this.noteRates();
+    this.moving(() => {
+      this.lastEpoch++;
+      const schedule = this.#current(this.lastEpoch);
+      if (this.milestones.includes(this.lastEpoch)) schedule.moveTo(0);
+      else schedule.step();
+      this.noteRates();
+    });
   }
 }
 
@@ -98,7 +100,9 @@ export class ChainedScheduler extends Composed {
   }
 
   override step(): void {
-    for (const s of this.schedulers) s.step();
-    this.noteRates();
+    this.moving(() => {
+      for (const s of this.schedulers) s.step();
+      this.noteRates();
+    });
   }
 }

@@ -82,19 +82,21 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
 
   /** The next step's rates, or those of a given step, which may be a fraction. */
   override step(epoch?: number): void {
-    this.stepCount++;
-    if (epoch === undefined && this.lastEpoch >= 0) {
-      this.tCur++;
-      if (this.tCur >= this.tI) {
-        this.tCur %= this.tI;
-        this.tI *= this.tMult;
+    this.moving(() => {
+      this.stepCount++;
+      if (epoch === undefined && this.lastEpoch >= 0) {
+        this.tCur++;
+        if (this.tCur >= this.tI) {
+          this.tCur %= this.tI;
+          this.tI *= this.tMult;
+        }
+        this.lastEpoch++;
+      } else {
+        this.#locate(epoch ?? 0);
+        this.lastEpoch = Math.floor(epoch ?? 0);
       }
-      this.lastEpoch++;
-    } else {
-      this.#locate(epoch ?? 0);
-      this.lastEpoch = Math.floor(epoch ?? 0);
-    }
-    this.apply(this.next());
+      this.apply(this.next());
+    });
   }
 
   #locate(epoch: number): void {

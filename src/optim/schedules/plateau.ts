@@ -89,21 +89,23 @@ export class ReduceLROnPlateau extends LRScheduler {
   /** metric: the quantity after this step, for example `await loss.item()`. */
   override step(metric?: number): void {
     if (typeof metric !== "number") throw new ValueError("ReduceLROnPlateau", "metric", "a number", metric);
-    this.lastEpoch++;
-    if (this.#isBetter(metric)) {
-      this.best = metric;
-      this.numBadEpochs = 0;
-    } else this.numBadEpochs++;
-    if (this.cooldownCounter > 0) {
-      this.cooldownCounter--;
-      this.numBadEpochs = 0;
-    }
-    if (this.numBadEpochs > this.patience) {
-      this.apply(this.next());
-      this.cooldownCounter = this.cooldown;
-      this.numBadEpochs = 0;
-    }
-    this.noteRates();
+    this.moving(() => {
+      this.lastEpoch++;
+      if (this.#isBetter(metric)) {
+        this.best = metric;
+        this.numBadEpochs = 0;
+      } else this.numBadEpochs++;
+      if (this.cooldownCounter > 0) {
+        this.cooldownCounter--;
+        this.numBadEpochs = 0;
+      }
+      if (this.numBadEpochs > this.patience) {
+        this.apply(this.next());
+        this.cooldownCounter = this.cooldown;
+        this.numBadEpochs = 0;
+      }
+      this.noteRates();
+    });
   }
 
   #isBetter(metric: number): boolean {

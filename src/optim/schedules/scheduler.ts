@@ -1,5 +1,7 @@
 /** The base of all schedules: what sets the learning rates of an optimizer's groups from step to step. */
 import { ValueError } from "../../errors.ts";
+import { changing, type Restore } from "../../journal.ts";
+import { effect } from "../../tracer.ts";
 import type { BaseOptions, Optimizer, ParamGroup } from "../optimizer.ts";
 
 /** Any optimizer. */
@@ -65,25 +67,49 @@ export abstract class LRScheduler {
 
   /** @internal Sets the first rates. */
   begin(): void {
-    this.stepCount = 0;
-    this.isInitial = true;
-    try {
-      this.step();
-    } finally {
-      this.isInitial = false;
-    }
+    this.moving(() => {
+      this.stepCount = 0;
+      this.isInitial = true;
+      try {
+        this.step();
+      } finally {
+        this.isInitial = false;
+      }
+    });
   }
 
   /** The next step's rates: to be called after optimizer.step(). */
   step(): void {
-    this.stepCount++;
-    this.moveTo(null);
+    this.moving(() => {
+      this.stepCount++;
+      this.moveTo(null);
+    });
+  }
+
+  /** Runs what changes the schedule and its groups' rates: a part of every call of a compiled function, which may be taken back. */
+  protected moving(run: () => void): void {
+    effect(() => {
+      changing(this, () => this.#save());
+      for (const group of this.groups) group.changing();
+      run();
+    });
+  }
+
+  #save(): Restore {
+    const fields = { ...this };
+    const lastLr = this.#lastLr;
+    return () => {
+      Object.assign(this, fields);
+      this.#lastLr = lastLr;
+    };
   }
 
   /** @internal The rates of the next step, or of a given one. */
   moveTo(epoch: number | null): void {
-    this.lastEpoch = epoch ?? this.lastEpoch + 1;
-    this.apply((epoch === null ? null : this.closedForm()) ?? this.next());
+    this.moving(() => {
+      this.lastEpoch = epoch ?? this.lastEpoch + 1;
+      this.apply((epoch === null ? null : this.closedForm()) ?? this.next());
+    });
   }
 
   protected apply(rates: readonly number[]): void {

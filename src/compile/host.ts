@@ -1,0 +1,41 @@
+/**
+ * What a compiled function takes from the library's own state on the host: an optimizer's rates, a schedule's steps, what a generator draws
+ * there. A call in which the function's JavaScript does not run (`check: false`) takes it anew, in the same order.
+ */
+import type { Constant, Event, Scalar } from "./log.ts";
+import type { Values } from "./program.ts";
+
+export type HostEvent =
+  | { readonly kind: "numbers"; readonly events: readonly Scalar[]; readonly read: () => readonly number[] }
+  | { readonly kind: "data"; readonly event: Constant; readonly read: () => ArrayBufferView }
+  | { readonly kind: "effect"; readonly run: () => unknown }
+  | { readonly kind: "guard"; readonly holds: () => boolean };
+
+/** The inputs of one more call, after its changes of the library's state; null where the path does not hold any more. */
+export function repeat(host: readonly HostEvent[], before: Values): Values | null {
+  if (host.length === 0) return before;
+  const values = new Map<Event, number | bigint | boolean | Uint8Array>(before);
+  for (const event of host) {
+    switch (event.kind) {
+      case "numbers": {
+        const numbers = event.read();
+        event.events.forEach((e, i) => values.set(e, numbers[i]!));
+        break;
+      }
+      case "data": {
+        const { buffer, byteOffset, byteLength } = event.read();
+        values.set(event.event, new Uint8Array(buffer, byteOffset, byteLength));
+        break;
+      }
+      case "effect":
+        event.run();
+        break;
+      case "guard":
+        if (!event.holds()) return null;
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+  return values;
+}
