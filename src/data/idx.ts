@@ -1,5 +1,4 @@
 /** IDX files, the format of the MNIST digits: http://yann.lecun.com/exdb/mnist */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeviceLike } from "../device.ts";
 import { type DType, type TypedArray, DTYPES, arrayClass } from "../dtype.ts";
@@ -12,7 +11,7 @@ import { scope } from "../scope.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { TensorDataset } from "./dataset.ts";
-import { unreadable } from "../unreadable.ts";
+import { pathOf, readWhole, type FilePath } from "../io/source.ts";
 
 const CODES: { readonly [code: number]: DType } = {
   0x08: "uint8",
@@ -55,16 +54,14 @@ export function parseIdx(bytes: Uint8Array, source = "bytes"): IdxData {
   return { dtype, shape, data: new (arrayClass(dtype))(copy.buffer, 0, sizeOf(shape)) };
 }
 
-async function bytesOf(operation: string, path: string, hint?: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw unreadable(operation, path, error, hint);
-  }
-}
+/** What Node 20 holds in one list of bytes. */
+const MOST_BYTES = 2 ** 32 - 1;
 
-/** Reads an IDX file. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
-export const readIdx = async (path: string): Promise<IdxData> => parseIdx(await bytesOf("readIdx", path), path);
+/** Reads an IDX file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
+export async function readIdx(path: FilePath): Promise<IdxData> {
+  const source = pathOf("readIdx", "path", path);
+  return parseIdx(await readWhole("readIdx", source, MOST_BYTES), source);
+}
 
 /** Options of mnist(). */
 export interface DigitsOptions {
@@ -80,11 +77,14 @@ export interface DigitsOptions {
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
  */
-export async function mnist(folder: string, { train = true, limit, device }: DigitsOptions = {}): Promise<TensorDataset<[Tensor, Tensor]>> {
-  const prefix = join(folder, train ? "train" : "t10k");
+export async function mnist(
+  folder: FilePath,
+  { train = true, limit, device }: DigitsOptions = {},
+): Promise<TensorDataset<[Tensor, Tensor]>> {
+  const prefix = join(pathOf("mnist", "folder", folder), train ? "train" : "t10k");
   const [imagesPath, labelsPath] = [`${prefix}-images-idx3-ubyte`, `${prefix}-labels-idx1-ubyte`];
   const hint = "The folder holds the four files of MNIST, unpacked: train-images-idx3-ubyte, train-labels-idx1-ubyte, and those of t10k.";
-  const read = async (path: string): Promise<IdxData> => parseIdx(await bytesOf("mnist", path, hint), path);
+  const read = async (path: string): Promise<IdxData> => parseIdx(await readWhole("mnist", path, MOST_BYTES, hint), path);
   const images = await read(imagesPath);
   const labels = await read(labelsPath);
   const count = images.shape[0] ?? 0;

@@ -1,8 +1,8 @@
 /** The bytes of tensors in pieces, so that neither a file nor a tensor has to fit the host's memory. */
-import type { FileHandle } from "node:fs/promises";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
+import { truths } from "../elements.ts";
 import { contiguous } from "../ops/data.ts";
 import { allocate, readBytes, withMemory } from "../runtime/buffers.ts";
 import { nativeDevice, type NativeDevice } from "../runtime/devices.ts";
@@ -115,17 +115,7 @@ export class Filling {
   }
 
   write(offset: number, bytes: Uint8Array): void {
-    withMemory(this.#operation, () => this.#native.binding.write(this.tensor.storage.handle, offset, bytes));
+    const written = this.tensor.dtype === "bool" ? truths(bytes) : bytes;
+    withMemory(this.#operation, () => this.#native.binding.write(this.tensor.storage.handle, offset, written));
   }
-}
-
-/** Fills a buffer from a place in a file; fewer bytes than asked for where the file ends. */
-export async function readAt(file: FileHandle, buffer: Uint8Array, position: number): Promise<Uint8Array> {
-  let done = 0;
-  while (done < buffer.byteLength) {
-    const { bytesRead } = await file.read(buffer, done, buffer.byteLength - done, position + done);
-    if (bytesRead === 0) break;
-    done += bytesRead;
-  }
-  return buffer.subarray(0, done);
 }

@@ -78,10 +78,10 @@ export function dataStartOf(bytes: Uint8Array, total: number, source: string): n
   return dataStart;
 }
 
-/** The header of a file of `total` bytes, of which `bytes` holds at least the header. */
-export function parseHeader(bytes: Uint8Array, total = bytes.byteLength, source = "bytes"): Header {
+/** The header of a file of `total` bytes (null: of a pipe, which has no size), of which `bytes` holds at least the header. */
+export function parseHeader(bytes: Uint8Array, total: number | null = bytes.byteLength, source = "bytes"): Header {
   const bad = refusal(source);
-  const dataStart = dataStartOf(bytes, total, source);
+  const dataStart = dataStartOf(bytes, total ?? bytes.byteLength, source);
   let header: unknown;
   try {
     header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, dataStart)));
@@ -100,7 +100,7 @@ export function parseHeader(bytes: Uint8Array, total = bytes.byteLength, source 
       throw bad("with texts as metadata", JSON.stringify(value));
     }
   }
-  demandWhole(entries, total - dataStart, bad);
+  demandWhole(entries, total === null ? null : total - dataStart, bad);
   return { entries, metadata, dataStart };
 }
 
@@ -124,7 +124,7 @@ function parseEntry(name: string, value: unknown, bad: Bad): Entry {
 }
 
 /** The tensors must fill the data without holes and without sharing bytes. */
-function demandWhole(entries: readonly Entry[], available: number, bad: Bad): void {
+function demandWhole(entries: readonly Entry[], available: number | null, bad: Bad): void {
   let at = 0;
   for (const e of [...entries].sort((a, b) => a.start - b.start || a.end - b.end)) {
     if (e.start !== at)
@@ -134,6 +134,6 @@ function demandWhole(entries: readonly Entry[], available: number, bad: Bad): vo
       );
     at = e.end;
   }
-  if (at !== available)
+  if (available !== null && at !== available)
     throw bad(`with ${at} bytes of data, as its header says`, `${available}${available < at ? ": the file is cut off" : ""}`);
 }

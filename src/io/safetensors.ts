@@ -1,5 +1,5 @@
 /** safetensors files: named tensors and text metadata, without code. https://github.com/huggingface/safetensors */
-import { open, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
 import { DTYPES } from "../dtype.ts";
 import { DTypeError, ValueError, FormatError } from "../errors.ts";
@@ -7,9 +7,9 @@ import { fromBytes } from "../ops/creation.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
-import { unreadable } from "../unreadable.ts";
-import { Filling, Frozen, PIECE, bytesOf, piecesOf, readAt, type Piece } from "./pieces.ts";
+import { Filling, Frozen, PIECE, bytesOf, piecesOf, type Piece } from "./pieces.ts";
 import { dataStartOf, define, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
+import { openSource, pathOf, readAt, type FilePath } from "./source.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /** Tensors by name. */
@@ -121,12 +121,17 @@ export async function serialize(tensors: Tensors, metadata: Metadata = {}): Prom
  * Writes tensors by name (all dtypes, any strides, any size) into a file, which appears whole or not at all. They are read in
  * pieces: what is saved is the state of now, and a tensor that changes before its bytes were read is a ValueError; the first
  * 256 MiB are read at once.
+ *
+ * path: text or a file: URL. A file that is replaced keeps its mode and owner, a link stays one, and a device or FIFO is written to. A process
+ * that is killed leaves a hidden file (.dxtensor-….part), which the next save into the folder removes. Throws ValueError where the file cannot
+ * be written.
  */
-export async function save(path: string, tensors: Tensors, metadata: Metadata = {}, options: TransferOptions = {}): Promise<void> {
+export async function save(path: FilePath, tensors: Tensors, metadata: Metadata = {}, options: TransferOptions = {}): Promise<void> {
   options.signal?.throwIfAborted();
+  const target = pathOf("safetensors.save", "path", path);
   const plan = planOf("safetensors.save", tensors, metadata);
   await withPlan(plan, () =>
-    writeWhole(path, async (file) => {
+    writeWhole("safetensors.save", target, async (file) => {
       await file.writeFile(plan.head);
       await produce(plan, options, (bytes) => file.writeFile(bytes));
     }),
@@ -148,22 +153,21 @@ export function deserialize(bytes: Uint8Array, options: Pick<LoadOptions, "devic
 }
 
 /**
- * Reads a file written by save() or any other implementation, of any size: it goes to the device in pieces. Throws FormatError
- * when it is damaged.
+ * Reads a file written by save() or any other implementation, of any size, or a pipe: it goes to the device in pieces. path: text or a file: URL.
+ * Bytes of bools other than 0 and 1 are true. Throws FormatError when it is damaged, or neither a file nor a pipe.
  */
-export async function load(path: string, options: LoadOptions = {}): Promise<Loaded> {
+export async function load(path: FilePath, options: LoadOptions = {}): Promise<Loaded> {
   options.signal?.throwIfAborted();
+  const source = pathOf("safetensors.load", "path", path);
   const device = options.device === undefined ? defaultDevice() : deviceOf(options.device);
-  const file = await open(path, "r").catch((error: unknown) => {
-    throw unreadable("safetensors.load", path, error);
-  });
+  const { file, size } = await openSource("safetensors.load", source);
   try {
-    const stats = await file.stat();
-    // A pipe has no size and no places.
-    if (!stats.isFile()) return deserialize(await file.readFile(), { device }, path);
-    const start = dataStartOf(await readAt(file, new Uint8Array(8), 0), stats.size, path);
-    const header = parseHeader(await readAt(file, new Uint8Array(start), 0), stats.size, path);
-    return { tensors: await loadTensors(path, file, header, device, options), metadata: header.metadata };
+    const first = await readAt(file, new Uint8Array(8), size === null ? null : 0);
+    const head = new Uint8Array(dataStartOf(first, size ?? Infinity, source));
+    head.set(first);
+    const rest = await readAt(file, head.subarray(8), size === null ? null : 8);
+    const header = parseHeader(head.subarray(0, 8 + rest.byteLength), size, source);
+    return { tensors: await loadTensors(source, file, header, device, options, size === null), metadata: header.metadata };
   } finally {
     await file.close();
   }
@@ -190,6 +194,7 @@ async function loadTensors(
   { entries, dataStart }: Header,
   device: Device,
   options: LoadOptions,
+  isPipe: boolean,
 ): Promise<Record<string, Tensor>> {
   const native = nativeDevice(device, "safetensors.load");
   const totalBytes = entries.reduce((n, e) => n + e.end - e.start, 0);
@@ -198,12 +203,12 @@ async function loadTensors(
   const buffers = [new Uint8Array(largest), new Uint8Array(largest)] as const;
   const read = async ({ entry, start, size }: Place, turn: number): Promise<Uint8Array> => {
     const position = dataStart + entry.start + start;
-    const bytes = await readAt(file, buffers[turn % 2]!.subarray(0, size), position);
+    const bytes = await readAt(file, buffers[turn % 2]!.subarray(0, size), isPipe ? null : position);
     if (bytes.byteLength === size) return bytes;
     throw new FormatError(
       "safetensors.load",
       path,
-      "as long as it was when it was opened",
+      isPipe ? `with ${dataStart + totalBytes} bytes, as its header says` : "as long as it was when it was opened",
       `its end at byte ${position + bytes.byteLength}`,
     );
   };
@@ -223,6 +228,8 @@ async function loadTensors(
       bytes += piece.byteLength;
       options.onProgress?.({ bytes, totalBytes, name: entry.name });
     }
+    if (isPipe && (await readAt(file, new Uint8Array(1), null)).byteLength > 0)
+      throw new FormatError("safetensors.load", path, `with ${dataStart + totalBytes} bytes, as its header says`, "more");
     options.signal?.throwIfAborted();
   } catch (error) {
     for (const { tensor } of made.values()) tensor.dispose();

@@ -1,6 +1,10 @@
 /** Files that appear whole or not at all. */
-import { open, rename, rm, type FileHandle } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { constants } from "node:fs";
+import { access, open, readlink, realpath, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
+import type { Stats } from "node:fs";
+import { ValueError } from "../errors.ts";
+import { removeStale, unfinishedName } from "./unfinished.ts";
 
 /** Windows refuses to replace a file while another save replaces it: then again, a little later. */
 async function takePlace(unfinished: string, path: string): Promise<void> {
@@ -22,17 +26,72 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.close();
 }
 
-/**
- * Writes a file through a fresh one beside it, which takes its name once everything is on the disk. The fresh one has a name that
- * no other call has, and is never one that was there: neither another call's nor what a link leads to.
- */
-export async function writeWhole(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+/** As many links as Linux follows. */
+const MOST_LINKS = 40;
+
+/** The file that a path names when its last part is a link to what is not there yet. */
+async function targetOf(path: string): Promise<string> {
+  let target = path;
+  for (let i = 0; i < MOST_LINKS; i++) {
+    const link = await readlink(target).catch(() => null);
+    if (link === null) return target;
+    target = isAbsolute(link) ? link : join(await realpath(dirname(target)), link);
+  }
+  return target;
+}
+
+/** What is there: followed through links, null where nothing is. */
+async function statsOf(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** The real path of the same file; null for what has none, as /dev/stdout that leads to a pipe or to a deleted file. */
+async function realOf(path: string, stats: Stats): Promise<string | null> {
+  const real = await realpath(path).catch(() => null);
+  const found = real === null ? null : await statsOf(real);
+  return found !== null && found.dev === stats.dev && found.ino === stats.ino ? real : null;
+}
+
+type Write = (file: FileHandle) => Promise<void>;
+
+/** A device, a FIFO or a socket gets the bytes themselves, one after the other. */
+async function writeThrough(path: string, write: Write): Promise<void> {
+  const file = await open(path, constants.O_WRONLY);
+  try {
+    await write(file);
+    // Devices and pipes have nothing to sync.
+    await file.sync().catch(() => {});
+  } finally {
+    await file.close();
+  }
+}
+
+/** The mode and, where the process may, the owner of the file that is replaced. */
+async function takeRights(file: FileHandle, from: Stats): Promise<void> {
+  const own = await file.stat();
+  if (own.uid !== from.uid || own.gid !== from.gid)
+    // Who may not give files away may still keep the group.
+    await file.chown(from.uid, from.gid).catch(() => file.chown(own.uid, from.gid).catch(() => {}));
+  await file.chmod(from.mode & 0o7777);
+}
+
+/** Writes a fresh file beside `path`, which takes its name once everything is on the disk. */
+async function replace(path: string, before: Stats | null, write: Write): Promise<void> {
   const folder = dirname(path);
-  const unfinished = join(folder, `.${crypto.randomUUID()}.part`);
-  const file = await open(unfinished, "wx");
+  const unfinished = join(folder, unfinishedName());
+  // Until it has the mode of the file that it replaces, nobody else reads it.
+  const file = await open(unfinished, "wx", before === null ? 0o666 : 0o600);
   try {
     try {
       await write(file);
+      if (before !== null && process.platform !== "win32") await takeRights(file, before);
       await file.sync();
     } finally {
       await file.close();
@@ -43,4 +102,28 @@ export async function writeWhole(path: string, write: (file: FileHandle) => Prom
     throw error;
   }
   await syncFolder(folder);
+  await removeStale(folder);
+}
+
+/**
+ * Writes a file that is there whole or not at all, through a fresh one beside it. A link stays one: the file that it leads to is replaced, which
+ * keeps its mode and owner. What is no regular file (a device, a FIFO) is written to as it is. A file that the process may not write is
+ * refused, though its folder would let it be replaced.
+ */
+export async function writeWhole(operation: string, path: string, write: Write): Promise<void> {
+  try {
+    const before = await statsOf(path);
+    if (before === null) return await replace(await targetOf(path), null, write);
+    if (before.isDirectory()) throw Object.assign(new Error("EISDIR: it is a folder"), { syscall: "open" });
+    const real = before.isFile() ? await realOf(path, before) : null;
+    if (real === null) return await writeThrough(path, write);
+    await access(real, constants.W_OK);
+    return await replace(real, before, write);
+  } catch (error) {
+    // Not of the file system: what tensors, a signal or the caller's onProgress say.
+    if (!(error instanceof Error) || !("syscall" in error)) throw error;
+    const wrong = new ValueError(operation, path, "a file that can be written", error.message);
+    wrong.cause = error;
+    throw wrong;
+  }
 }

@@ -6,10 +6,13 @@ import { DTypeError, ShapeError, UnsupportedError, ValueError } from "../errors.
 import { to, values } from "../ops/data.ts";
 import { Tensor } from "../tensor.ts";
 import type { AttributeMessage, GraphMessage, NodeMessage } from "./proto.ts";
-import { constantOf } from "./tensor-message.ts";
+import type { Constants } from "./constants.ts";
 import { Constant, describe, isNumeric, Texts, type Value } from "./value.ts";
 
 const utf8 = new TextDecoder();
+
+/** Numbers that an operator makes in JavaScript. */
+const MOST_HOSTED = 2 ** 24;
 
 /** What a node's attributes of graphs run in. */
 export interface Body {
@@ -25,6 +28,7 @@ export class Call {
   readonly inputs: readonly Value[];
   readonly device: Device;
   readonly #attributes: ReadonlyMap<string, AttributeMessage>;
+  readonly #constants: Constants;
   readonly #body: (graph: GraphMessage) => Body;
 
   constructor(
@@ -32,7 +36,7 @@ export class Call {
     opset: number,
     inputs: readonly Value[],
     attributes: ReadonlyMap<string, AttributeMessage>,
-    device: Device,
+    { device, constants }: { readonly device: Device; readonly constants: Constants },
     body: (graph: GraphMessage) => Body,
   ) {
     this.node = node;
@@ -40,6 +44,7 @@ export class Call {
     this.inputs = inputs;
     this.#attributes = attributes;
     this.device = device;
+    this.#constants = constants;
     this.#body = body;
   }
 
@@ -164,7 +169,7 @@ export class Call {
 
   constant(name: string): Constant | Texts | null {
     const t = this.hasAttribute(name) ? this.#attribute(name).t : null;
-    return t === null ? null : constantOf(t);
+    return t === null ? null : this.#constants.of(t);
   }
 
   attribute(name: string): AttributeMessage | null {
@@ -175,6 +180,18 @@ export class Call {
     const { g } = this.#attribute(name);
     if (g === null) throw this.invalid(`attribute ${name}`, "a graph", "none");
     return this.#body(g);
+  }
+
+  /** A size that the model states: an integer from `least` on. */
+  size(value: number, argument: string, least = 0): number {
+    if (!Number.isSafeInteger(value) || value < least) throw this.invalid(argument, `a whole number of at least ${least}`, value);
+    return value;
+  }
+
+  /** So many numbers may be made on the host: what a model states must not take all memory. */
+  hosted(count: number, argument: string): number {
+    if (!(count <= MOST_HOSTED)) throw this.invalid(argument, `what asks for at most ${MOST_HOSTED} numbers on the host`, count);
+    return count;
   }
 
   /** A list that was an attribute in old versions and is an input now. */

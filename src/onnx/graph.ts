@@ -1,6 +1,6 @@
 /** Runs a graph: its nodes in order, each by an operator of the library, a function of the model, or a graph of its own. */
 import type { Device } from "../device.ts";
-import { DxError, UnsupportedError } from "../errors.ts";
+import { DxError, FormatError, UnsupportedError } from "../errors.ts";
 import { toDType } from "../ops/data.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { scope } from "../scope.ts";
@@ -9,11 +9,11 @@ import { withTracer } from "../tracer.ts";
 import { Call, type Body } from "./call.ts";
 import { operatorOf, type Operator } from "./operators/index.ts";
 import type { AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, OpsetMessage } from "./proto.ts";
-import { constantOf, denseOf, type External } from "./tensor-message.ts";
-import { Constant, type Value } from "./value.ts";
-
-/** Constants of so many elements or fewer are computed with when they are first met, not in every call. */
-const FOLDED = 4096;
+import type { Constants } from "./constants.ts";
+import { constantOf, denseOf, emptied, type External } from "./tensor-message.ts";
+import type { Budget } from "./limits.ts";
+import { domainOf, functionKey } from "./names.ts";
+import { Constant, KEPT, type Value } from "./value.ts";
 
 /** What a model's graphs share. */
 export interface Context {
@@ -24,11 +24,12 @@ export interface Context {
   readonly initializers: WeakMap<GraphMessage, ReadonlyMap<string, Value>>;
   readonly folded: WeakMap<NodeMessage, Map<string, readonly Constant[]>>;
   readonly external: External | null;
+  /** Tensors in nodes' attributes, read once. */
+  readonly constants: Constants;
+  /** Of the call that runs. */
+  budget: Budget;
 }
 
-export const functionKey = (domain: string, name: string, overload = ""): string => `${domain} ${name} ${overload}`;
-/** "ai.onnx" is another name of "". */
-export const domainOf = (domain: string): string => (domain === "ai.onnx" ? "" : domain);
 export const versions = (opsets: readonly OpsetMessage[]): Map<string, number> =>
   new Map(opsets.map(({ domain, version }) => [domainOf(domain), version]));
 
@@ -63,7 +64,7 @@ function attributesOf(node: NodeMessage, outer: Attributes): Attributes {
 
 /** Whether a node's results follow from its inputs alone, so that they are the same in every call. */
 const isFoldable = (operator: Operator, call: Call): boolean =>
-  operator.isPure && call.inputs.length > 0 && call.inputs.every((v) => v === null || (v instanceof Constant && v.size <= FOLDED));
+  operator.isPure && call.inputs.length > 0 && call.inputs.every((v) => v === null || (v instanceof Constant && v.size <= KEPT));
 
 const keyOf = (call: Call): string =>
   call.inputs.map((v) => (v instanceof Constant ? `${v.dtype}[${v.shape.join()}]${v.data.join()}` : "")).join(";");
@@ -116,10 +117,13 @@ function runNode(context: Context, node: NodeMessage, names: Names, outer: Attri
   const domain = domainOf(node.domain);
   const body = (graph: GraphMessage): Body => ({
     inputs: graph.inputs.map((i) => i.name),
-    run: (values) => runGraph(context, graph, values, names, outer),
+    run: (values) => {
+      context.budget.spend(`onnx.${node.type}`);
+      return runGraph(context, graph, values, names, outer);
+    },
   });
   const opset = context.opsets.get(domain) ?? 1;
-  const make = (given: readonly Value[]): Call => new Call(node, opset, given, attributes, context.device, body);
+  const make = (given: readonly Value[]): Call => new Call(node, opset, given, attributes, context, body);
   const call = make(inputs);
   const f = context.functions.get(functionKey(domain, node.type, node.overload));
   let results: readonly Value[];
@@ -141,7 +145,10 @@ export function initializersOf(context: Context, graph: GraphMessage): ReadonlyM
   let found = context.initializers.get(graph);
   if (found === undefined) {
     const made = new Map<string, Value>();
-    for (const t of graph.initializers) made.set(t.name, constantOf(t, context.external));
+    for (const t of graph.initializers) {
+      made.set(t.name, constantOf(t, context.external));
+      emptied(t);
+    }
     for (const s of graph.sparseInitializers) made.set(s.values?.name ?? "", denseOf(s));
     context.initializers.set(graph, (found = made));
   }
@@ -172,9 +179,16 @@ export function runGraph(
   return graph.outputs.map(({ name }) => named(names, name, "onnx"));
 }
 
-/** Which node an error comes from, said once. */
-function located(error: unknown, node: NodeMessage): unknown {
+/** Which node an error comes from, said once. Errors of JavaScript's own (an array that is too long) become ours: the model asks for them. */
+function located(thrown: unknown, node: NodeMessage): unknown {
+  const error = thrown instanceof RangeError || thrown instanceof TypeError || thrown instanceof SyntaxError ? typed(thrown, node) : thrown;
   if (error instanceof DxError && !error.message.includes(" In node "))
     error.message += ` In node ${node.name === "" ? `${node.type} that makes ${node.outputs[0] ?? "nothing"}` : `${node.name} (${node.type})`}.`;
   return error;
+}
+
+function typed(error: Error, node: NodeMessage): FormatError {
+  const wrong = new FormatError(`onnx.${node.type}`, "node", "one whose inputs and attributes fit the operator", error.message);
+  wrong.cause = error;
+  return wrong;
 }

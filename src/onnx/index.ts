@@ -1,47 +1,93 @@
 /** ONNX models as functions of tensors. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { dirname, isAbsolute, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
-import { DTypeError, FormatError } from "../errors.ts";
+import { closeSync, fstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { FormatError } from "../errors.ts";
+import { pathOf, readWhole, type FilePath } from "../io/source.ts";
 import { modelFrom, type OnnxModel, type OnnxOptions } from "./model.ts";
 import type { External } from "./tensor-message.ts";
 import { unreadable } from "../unreadable.ts";
 
-export { OnnxModel, type OnnxOptions, type OnnxValue } from "./model.ts";
+export { OnnxModel, type OnnxCallOptions, type OnnxOptions, type OnnxValue } from "./model.ts";
 export { operatorNames as operators } from "./operators/index.ts";
 
-/** Data in files beside the model; a name that leads out of its folder is refused. */
-const beside =
-  (folder: string): External =>
-  (location, offset, length) => {
-    const name = normalize(location);
-    if (isAbsolute(name) || name.startsWith("..")) throw new FormatError("onnx.load", "external data", "in the model's folder", location);
-    const file = openSync(join(folder, name), "r");
-    try {
-      const wanted = length ?? fstatSync(file).size - offset;
-      const bytes = new Uint8Array(Math.max(0, wanted));
-      if (readSync(file, bytes, 0, bytes.length, offset) !== wanted)
-        throw new FormatError("onnx.load", `file ${location}`, `of at least ${offset + wanted} bytes`, `${fstatSync(file).size}`);
-      return bytes;
-    } finally {
-      closeSync(file);
-    }
-  };
+/** Read and handed over at once. */
+const PIECE = 16 * 2 ** 20;
+
+/** Whether a path lies in a folder; both are real ones. */
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** The real file of a name in the model's folder. Names, and links, that lead out of all folders of the model are refused. */
+function besideModel(folders: readonly string[], location: string): string {
+  const outside = (received: string): FormatError => new FormatError("onnx.load", "external data", "in the model's folder", received);
+  const path = join(folders[0]!, location);
+  if (isAbsolute(location) || !isInside(folders[0]!, path)) throw outside(location);
+  let real: string;
+  try {
+    real = realpathSync(path);
+  } catch (error) {
+    throw unreadable("onnx.load", path, error);
+  }
+  if (!folders.some((folder) => isInside(folder, real))) throw outside(`${location}, a link to ${real}`);
+  return real;
+}
 
 /**
- * An ONNX model from a file or from its bytes, on a device: `model.call({ name: tensor })` gives its outputs by name. Operator sets 1 to 28,
- * functions, graphs inside nodes; weights in files beside the model when it is loaded by its path. `dx.compile((x) => model.call(x).y)` compiles it.
- *
- * Throws FormatError for what is no model, UnsupportedError (when called) for operators and element types that are not known.
+ * Data in files beside the model. folders: where it is, and where it really is when its name is a link, as in caches that keep files by their
+ * digest and link to them.
  */
-export async function load(source: string | URL | Uint8Array, options: OnnxOptions = {}): Promise<OnnxModel> {
+const beside =
+  (folders: readonly string[]): External =>
+  (location, offset, size) => {
+    const path = besideModel(folders, location);
+    const opened = (): number => {
+      try {
+        return openSync(path, "r");
+      } catch (error) {
+        throw unreadable("onnx.load", path, error);
+      }
+    };
+    const demandThere = (file: number): void => {
+      const stats = fstatSync(file);
+      if (!stats.isFile()) throw new FormatError("onnx.load", `file ${location}`, "a regular file", "another kind");
+      if (offset + size > stats.size)
+        throw new FormatError("onnx.load", `file ${location}`, `of at least ${offset + size} bytes`, String(stats.size));
+    };
+    return (take) => {
+      const file = opened();
+      try {
+        demandThere(file);
+        const buffer = new Uint8Array(Math.min(PIECE, size));
+        for (let at = 0; at < size;) {
+          const count = readSync(file, buffer, 0, Math.min(buffer.length, size - at), offset + at);
+          if (count === 0) throw new FormatError("onnx.load", `file ${location}`, "as long as it was when it was opened", `its end at ${offset + at}`); // prettier-ignore
+          take(at, buffer.subarray(0, count));
+          at += count;
+        }
+      } finally {
+        closeSync(file);
+      }
+    };
+  };
+
+/** protobuf's own limit. */
+const MOST_BYTES = 2 ** 31 - 1;
+
+/**
+ * An ONNX model from a file (a path or a file: URL) or from its bytes, on a device: `model.call({ name: tensor })` gives its outputs by name.
+ * Operator sets 1 to 28, functions, graphs inside nodes; weights in files beside the model, of any size, when it is loaded by its path.
+ * `dx.compile((x) => model.call(x).y)` compiles it. Its weights lie on the device alone, and the bytes are not needed any more.
+ *
+ * Throws FormatError for what is no model, or one that asks for more than it may (messages nested more than 100 deep, functions that make more than
+ * a million nodes of it); UnsupportedError (when called) for operators and element types that are not known.
+ */
+export async function load(source: FilePath | Uint8Array, options: OnnxOptions = {}): Promise<OnnxModel> {
   if (source instanceof Uint8Array) return modelFrom(source, options, null);
-  if (typeof source !== "string" && !(source instanceof URL))
-    throw new DTypeError("onnx.load", "source", "a path or a Uint8Array", typeof source);
-  const path = source instanceof URL ? fileURLToPath(source) : source;
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw unreadable("onnx.load", path, error);
-  });
-  return modelFrom(bytes, options, beside(dirname(path)));
+  const path = pathOf("onnx.load", "source", source);
+  const bytes = await readWhole("onnx.load", path, MOST_BYTES);
+  const real = await Promise.all([realpath(dirname(path)), realpath(path).then(dirname)]).catch(() => null);
+  return modelFrom(bytes, options, real === null ? null : beside(real));
 }

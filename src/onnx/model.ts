@@ -2,15 +2,20 @@
 import { demandDevice } from "../runtime/devices.ts";
 import { defaultDevice, type Device, type DeviceLike } from "../device.ts";
 import type { DType } from "../dtype.ts";
-import { DTypeError, FormatError, ShapeError, ValueError } from "../errors.ts";
+import { DisposedError, DTypeError, FormatError, ShapeError, ValueError } from "../errors.ts";
+import { define } from "../io/safetensors-header.ts";
 import { fromBytes } from "../ops/creation.ts";
 import { to } from "../ops/data.ts";
+import { clone } from "../ops/state.ts";
 import { scope } from "../scope.ts";
 import { Tensor } from "../tensor.ts";
-import { domainOf, functionKey, initializersOf, runGraph, versions, type Context } from "./graph.ts";
+import { Constants, UPLOADED } from "./constants.ts";
+import { initializersOf, runGraph, versions, type Context } from "./graph.ts";
+import { Budget, demandFinite, graphsOf, MOST_ITERATIONS } from "./limits.ts";
+import { domainOf, functionKey } from "./names.ts";
 import { readModel, type GraphMessage, type ModelMessage, type ValueInfoMessage } from "./proto.ts";
 import type { External } from "./tensor-message.ts";
-import { Constant, describe, dtypeOf, type Value } from "./value.ts";
+import { Constant, describe, dtypeOf, isWeight, type Value } from "./value.ts";
 
 /** An input or output of a model. */
 export interface OnnxValue {
@@ -22,24 +27,11 @@ export interface OnnxValue {
   readonly shape: readonly (number | string | null)[] | null;
 }
 
-/** Constants with as many elements go to the device when the model is loaded; smaller ones when they are used. */
-const UPLOADED = 16;
-
 const DTYPED = 1;
 
 function valueOf({ name, type }: ValueInfoMessage): OnnxValue {
   if (type === null || type.kind !== "tensor" || type.elementType < DTYPED) return { name, dtype: null, shape: null };
   return { name, dtype: dtypeOf(type.elementType, `onnx ${name}`), shape: type.dims };
-}
-
-/** A graph and those inside its nodes. */
-function* graphsOf(graph: GraphMessage): Generator<GraphMessage> {
-  yield graph;
-  for (const node of graph.nodes)
-    for (const a of node.attributes) {
-      if (a.g !== null) yield* graphsOf(a.g);
-      for (const g of a.graphs) yield* graphsOf(g);
-    }
 }
 
 /** An ONNX model on a device, made by onnx.load(). */
@@ -54,12 +46,18 @@ export class OnnxModel {
   readonly metadata: Readonly<Record<string, string>>;
   readonly #graph: GraphMessage;
   readonly #context: Context;
+  readonly #maxIterations: number;
+  #isDisposed = false;
 
   /** @internal Use load(). */
-  constructor(model: ModelMessage, graph: GraphMessage, device: Device, external: External | null) {
+  constructor(model: ModelMessage, graph: GraphMessage, device: Device, external: External | null, maxIterations: number) {
     this.device = device;
     this.#graph = graph;
     this.metadata = model.metadata;
+    this.#maxIterations = maxIterations;
+    demandFinite(model);
+    const constants = new Constants();
+    for (const { nodes } of [graph, ...model.functions]) constants.detach(nodes);
     this.#context = {
       device,
       opsets: versions(model.opsets),
@@ -67,13 +65,20 @@ export class OnnxModel {
       initializers: new WeakMap(),
       folded: new WeakMap(),
       external,
+      constants,
+      budget: new Budget(0, undefined),
     };
-    for (const g of graphsOf(graph))
-      for (const value of initializersOf(this.#context, g).values()) {
-        if (!(value instanceof Constant) || value.size < UPLOADED) continue;
-        value.isOwned = true;
-        value.on(device);
-      }
+    try {
+      for (const g of graphsOf(graph))
+        for (const value of initializersOf(this.#context, g).values()) {
+          if (!(value instanceof Constant) || value.size < UPLOADED) continue;
+          value.isOwned = true;
+          value.on(device);
+        }
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
     const given = new Set(initializersOf(this.#context, graph).keys());
     // Old files list initializers among the inputs, too.
     this.inputs = graph.inputs.filter((i) => !given.has(i.name)).map(valueOf);
@@ -82,9 +87,13 @@ export class OnnxModel {
 
   /**
    * The outputs for inputs by name (one tensor alone for a model of one input). Throws ValueError for a name that is not there or missing, DTypeError
-   * and ShapeError for tensors that do not fit, UnsupportedError for an operator that the importer does not know.
+   * and ShapeError for tensors that do not fit, UnsupportedError for an operator that the importer does not know, DisposedError after dispose().
+   * The outputs are the caller's own: none shares memory with an input, a weight or another output. signal: asked before the call and before each
+   * run of a graph inside a node (Loop, Scan, If); its reason is thrown.
    */
-  call(inputs: Tensor | Readonly<Record<string, Tensor>>): Record<string, Tensor> {
+  call(inputs: Tensor | Readonly<Record<string, Tensor>>, { signal }: OnnxCallOptions = {}): Record<string, Tensor> {
+    this.#demandLive();
+    signal?.throwIfAborted();
     const given = inputs instanceof Tensor ? { [this.#only()]: inputs } : inputs;
     const names = this.#graph.inputs.map((i) => i.name);
     for (const name of Object.keys(given))
@@ -96,14 +105,29 @@ export class OnnxModel {
       demandFits(i, t, lengths);
     }
     return scope(() => {
-      const results = this.run(names.map((name) => (given[name] === undefined ? undefined : to(given[name], this.device))));
-      return Object.fromEntries(results.map((v, i) => [this.outputs[i]!.name, this.#result(v, this.outputs[i]!.name)]));
+      const own = names.map((name) => (given[name] === undefined ? undefined : to(given[name], this.device)));
+      const results = this.run(own, signal);
+      const shared = new Set<object>(own.flatMap((t) => (t === undefined ? [] : [t.storage])));
+      const made: Record<string, Tensor> = {};
+      results.forEach((v, i) => define(made, this.outputs[i]!.name, this.#result(v, this.outputs[i]!.name, shared)));
+      return made;
     });
   }
 
   /** @internal Any kind of value, in the graph's order. */
-  run(inputs: readonly (Value | undefined)[]): Value[] {
-    return runGraph(this.#context, this.#graph, inputs);
+  run(inputs: readonly (Value | undefined)[], signal?: AbortSignal): Value[] {
+    this.#demandLive();
+    const before = this.#context.budget;
+    this.#context.budget = new Budget(this.#maxIterations, signal);
+    try {
+      return runGraph(this.#context, this.#graph, inputs);
+    } finally {
+      this.#context.budget = before;
+    }
+  }
+
+  #demandLive(): void {
+    if (this.#isDisposed) throw new DisposedError("onnx", "model", "one that is not disposed of", "a disposed one");
   }
 
   #only(): string {
@@ -112,17 +136,23 @@ export class OnnxModel {
     return this.inputs[0]!.name;
   }
 
-  /** A tensor that belongs to the caller. */
-  #result(v: Value, name: string): Tensor {
-    if (v instanceof Constant) return fromBytes("onnx", this.device, v.dtype, v.shape, v.data);
-    if (v instanceof Tensor) return v;
+  /** A tensor that belongs to the caller alone. shared: the storages of inputs and of outputs before. */
+  #result(v: Value, name: string, shared: Set<object>): Tensor {
+    if (v instanceof Constant) return v.isOwned ? clone(v.on(this.device)) : fromBytes("onnx", this.device, v.dtype, v.shape, v.data);
+    if (v instanceof Tensor) {
+      const made = shared.has(v.storage) || isWeight(v) ? clone(v) : v;
+      shared.add(made.storage);
+      return made;
+    }
     throw new DTypeError("onnx", `output ${name}`, "a tensor", describe(v));
   }
 
-  /** Frees the weights. */
+  /** Frees the weights: call() is a DisposedError from now on. What calls have given stays. */
   dispose(): void {
+    this.#isDisposed = true;
+    this.#context.constants.dispose();
     for (const g of graphsOf(this.#graph))
-      for (const value of initializersOf(this.#context, g).values()) if (value instanceof Constant) value.dispose();
+      for (const value of this.#context.initializers.get(g)?.values() ?? []) if (value instanceof Constant) value.dispose();
   }
 
   [Symbol.dispose](): void {
@@ -151,13 +181,24 @@ function demandFits({ name, dtype, shape }: OnnxValue, t: Tensor, lengths: Map<s
 export interface OnnxOptions {
   /** Where the model runs. Default: the default device. */
   readonly device?: DeviceLike | undefined;
+  /** How often graphs inside nodes (Loop, Scan, SequenceMap, If) may run in one call, all together. Default: 100,000. */
+  readonly maxIterations?: number | undefined;
+}
+
+export interface OnnxCallOptions {
+  /** Ends the call: asked before it, and before each run of a graph inside a node. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A model from a file's bytes. external: finds the data that lie in other files. */
 export function modelFrom(bytes: Uint8Array, options: OnnxOptions, external: External | null): OnnxModel {
   const device = demandDevice("onnx", options.device ?? defaultDevice());
-  const message = readModel(bytes);
+  const maxIterations = options.maxIterations ?? MOST_ITERATIONS;
+  if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
+    throw new ValueError("onnx.load", "maxIterations", "a whole number of at least 0", maxIterations);
+  // Text cannot be decoded from shared memory.
+  const message = readModel(bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes));
   if (message.graph === null) throw new FormatError("onnx", "file", "an ONNX model", "no graph");
   if (message.opsets.length === 0) throw new FormatError("onnx", "file", "a model that names its operator sets", "none");
-  return new OnnxModel(message, message.graph, device, external);
+  return new OnnxModel(message, message.graph, device, external, maxIterations);
 }

@@ -1,21 +1,22 @@
 /** TensorProto as constants. */
-import { arrayClass, DTYPES, type DType, type TypedArray } from "../dtype.ts";
+import { arrayClass, type DType, type TypedArray } from "../dtype.ts";
+import { truths } from "../elements.ts";
 import { FormatError } from "../errors.ts";
 import { sizeOf } from "../shape.ts";
 import type { SparseTensorMessage, TensorMessage } from "./proto.ts";
-import { byteLength, Constant, dtypeOf, STRING, Texts } from "./value.ts";
+import { byteLength, Constant, dtypeOf, KEPT, STRING, Texts, type Pieces } from "./value.ts";
 
-/** Gives the bytes of a tensor that lies in a file beside the model. */
-export type External = (location: string, offset: number, length: number | null) => Uint8Array;
+/** Hands over the bytes of a tensor that lies in a file beside the model: `size` of them from `offset` on. Throws FormatError where they are not there. */
+export type External = (location: string, offset: number, size: number) => Pieces;
 
 const utf8 = new TextDecoder();
 
-/** Little-endian bytes as a typed array, which must begin where its elements may. */
-function aligned(dtype: DType, bytes: Uint8Array, count: number): TypedArray {
-  const size = DTYPES[dtype].sizeInBytes;
-  if (bytes.byteOffset % size === 0) return new (arrayClass(dtype))(bytes.buffer as ArrayBuffer, bytes.byteOffset, count);
-  // A Buffer's own slice() copies nothing.
-  return new (arrayClass(dtype))(Uint8Array.from(bytes).buffer, 0, count);
+/** A copy of little-endian bytes as a typed array: the file's own bytes need not stay. */
+function copied(dtype: DType, bytes: Uint8Array, count: number): TypedArray {
+  const data = new (arrayClass(dtype))(count);
+  const own = new Uint8Array(data.buffer);
+  own.set(bytes);
+  return dtype === "bool" ? (truths(own) as TypedArray) : data;
 }
 
 /** The elements that lie in a field for their type. */
@@ -31,47 +32,95 @@ function listed(t: TensorMessage, dtype: DType, count: number): TypedArray {
   if (list.length !== count) throw new FormatError("onnx", `tensor ${t.name}`, `of ${count} elements`, String(list.length));
   const data = new (arrayClass(dtype))(count) as unknown as { [i: number]: number | bigint };
   const isWide = dtype === "int64" || dtype === "uint64";
-  list.forEach((v, i) => (data[i] = isWide ? v : Number(v)));
+  const isBool = dtype === "bool";
+  list.forEach((v, i) => (data[i] = isWide ? v : isBool ? Number(Number(v) !== 0) : Number(v)));
   return data as unknown as TypedArray;
+}
+
+/** A field of text that says where data lie. */
+function placeOf(t: TensorMessage, name: "offset" | "length"): number | null {
+  const text = t.external[name];
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new FormatError("onnx", `tensor ${t.name}`, `with a whole number as ${name}`, text);
+  return value;
+}
+
+/** Elements in another file: few are read now, many when they go to the device. */
+function elsewhere(t: TensorMessage, dtype: DType, size: number, external: External | null): TypedArray | Pieces {
+  const { location } = t.external;
+  if (external === null || location === undefined)
+    throw new FormatError("onnx", `tensor ${t.name}`, "in a file at hand", location ?? "no location", "Load the model by its path.");
+  const length = placeOf(t, "length");
+  if (length !== null && length < size) throw new FormatError("onnx", `tensor ${t.name}`, `of ${size} bytes`, String(length));
+  const pieces = external(location, placeOf(t, "offset") ?? 0, size);
+  if (sizeOf(t.dims) > KEPT) return pieces;
+  const bytes = new Uint8Array(size);
+  pieces((offset, piece) => bytes.set(piece, offset));
+  return copied(dtype, bytes, sizeOf(t.dims));
+}
+
+/** Lengths are integers of at least 0 whose product is one. */
+function demandShape(what: string, dims: readonly number[]): void {
+  if (dims.some((d) => !Number.isSafeInteger(d) || d < 0) || !Number.isSafeInteger(sizeOf(dims)))
+    throw new FormatError("onnx", what, "of lengths of at least 0", `[${dims.join(", ")}]`);
 }
 
 /** The value of a TensorProto. */
 export function constantOf(t: TensorMessage, external: External | null = null): Constant | Texts {
+  demandShape(`tensor ${t.name}`, t.dims);
   const count = sizeOf(t.dims);
-  if (t.dims.some((d) => d < 0)) throw new FormatError("onnx", `tensor ${t.name}`, "of lengths of at least 0", `[${t.dims.join(", ")}]`);
-  if (t.dataType === STRING)
+  if (t.dataType === STRING) {
+    if (t.strings.length !== count) throw new FormatError("onnx", `tensor ${t.name}`, `of ${count} elements`, String(t.strings.length));
     return new Texts(
       t.dims,
       t.strings.map((s) => utf8.decode(s)),
     );
-  const dtype = dtypeOf(t.dataType, `onnx tensor ${t.name}`);
-  let raw = t.raw;
-  if (t.isExternal) {
-    const { location, offset, length } = t.external;
-    if (external === null || location === undefined)
-      throw new FormatError("onnx", `tensor ${t.name}`, "in a file at hand", location ?? "no location", "Load the model by its path.");
-    raw = external(location, Number(offset ?? 0), length === undefined ? null : Number(length));
   }
+  const dtype = dtypeOf(t.dataType, `onnx tensor ${t.name}`);
+  const size = byteLength(dtype, t.dims);
+  if (t.isExternal) return new Constant(dtype, t.dims, elsewhere(t, dtype, size, external));
+  const { raw } = t;
   if (raw === null || (raw.byteLength === 0 && count > 0)) return new Constant(dtype, t.dims, listed(t, dtype, count));
-  if (raw.byteLength < byteLength(dtype, t.dims))
-    throw new FormatError("onnx", `tensor ${t.name}`, `of ${byteLength(dtype, t.dims)} bytes`, String(raw.byteLength));
-  return new Constant(dtype, t.dims, aligned(dtype, raw, count));
+  if (raw.byteLength !== size) throw new FormatError("onnx", `tensor ${t.name}`, `of ${size} bytes`, String(raw.byteLength));
+  return new Constant(dtype, t.dims, copied(dtype, raw, count));
 }
+
+/** Lets go of what a message holds, once it has been read. */
+export function emptied(t: TensorMessage): void {
+  t.raw = null;
+  for (const list of [t.floats, t.doubles, t.int32s, t.int64s, t.strings]) list.length = 0;
+}
+
+/** Elements of a sparse tensor that are made on the host: zeros among them take memory, too. */
+const MOST_DENSE = 2 ** 26;
 
 /** A sparse tensor's elements among zeros: places are flat, or rows of coordinates. */
 export function denseOf(s: SparseTensorMessage): Constant {
   const found = s.values === null ? null : constantOf(s.values);
   const places = s.indices === null ? null : constantOf(s.indices);
+  const name = `sparse tensor ${s.values?.name ?? ""}`;
   if (!(found instanceof Constant) || !(places instanceof Constant))
-    throw new FormatError("onnx", "sparse tensor", "of values and indices", "one without");
-  const data = new (arrayClass(found.dtype))(sizeOf(s.dims)) as unknown as { [i: number]: number | bigint };
-  const list = places.numbers();
+    throw new FormatError("onnx", name, "of values and indices", "one without");
+  demandShape(name, s.dims);
+  const size = sizeOf(s.dims);
+  if (size > MOST_DENSE) throw new FormatError("onnx", name, `of at most ${MOST_DENSE} elements`, String(size));
   const rank = places.shape.length === 2 ? s.dims.length : 1;
-  const lengths = rank === 1 ? [sizeOf(s.dims)] : s.dims;
+  if (places.size !== found.size * rank)
+    throw new FormatError("onnx", name, `with ${rank} indices for each of ${found.size} values`, `${places.size} indices`);
+  const data = new (arrayClass(found.dtype))(size) as unknown as { [i: number]: number | bigint };
+  const list = places.numbers();
+  const values = found.data;
+  const lengths = rank === 1 ? [size] : s.dims;
   for (let i = 0; i < found.size; i++) {
     let at = 0;
-    for (let axis = 0; axis < rank; axis++) at = at * lengths[axis]! + list[i * rank + axis]!;
-    data[at] = found.data[i]!;
+    for (let axis = 0; axis < rank; axis++) {
+      const index = list[i * rank + axis]!;
+      if (index < 0 || index >= lengths[axis]!)
+        throw new FormatError("onnx", name, `with indices in [0, ${lengths[axis]! - 1}] of axis ${axis}`, String(index));
+      at = at * lengths[axis]! + index;
+    }
+    data[at] = values[i]!;
   }
   return new Constant(found.dtype, s.dims, data as unknown as TypedArray);
 }

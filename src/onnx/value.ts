@@ -1,27 +1,41 @@
 /** What flows along a graph's edges: tensors, constants that JavaScript knows, sequences, and nothing. */
 import type { Device } from "../device.ts";
 import { arrayClass, DTYPES, type DType, type TypedArray } from "../dtype.ts";
-import { UnsupportedError } from "../errors.ts";
+import { DisposedError, UnsupportedError } from "../errors.ts";
+import { Filling } from "../io/pieces.ts";
 import { fromBytes } from "../ops/creation.ts";
 import { values } from "../ops/data.ts";
+import { nativeDevice } from "../runtime/devices.ts";
 import { outsideScopes } from "../scope.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
-import { tracer } from "../tracer.ts";
+import { tracer, withTracer } from "../tracer.ts";
+
+/** Constants of so many elements or fewer stay on the host: they are computed with when they are first met. */
+export const KEPT = 4096;
+
+/** Hands over elements that lie in a file, piece by piece: the offset in bytes, and the bytes. */
+export type Pieces = (take: (offset: number, bytes: Uint8Array) => void) => void;
+
+/** Where models' weights lie: what a call returns never shares them. */
+const weights = new WeakSet<object>();
+export const isWeight = (t: Tensor): boolean => weights.has(t.storage);
 
 /** Elements whose values are known without asking a device: initializers, constants, shapes. */
 export class Constant {
   readonly dtype: DType;
   readonly shape: Shape;
-  readonly data: TypedArray;
-  /** Whether it belongs to a model, and is disposed of with it. */
+  /** Whether it belongs to a model, and is disposed of with it. A larger one then lies on the device alone. */
   isOwned = false;
+  #data: TypedArray | null;
+  readonly #pieces: Pieces | null;
   readonly #tensors = new Map<Device, Tensor>();
 
-  constructor(dtype: DType, shape: Shape, data: TypedArray) {
+  constructor(dtype: DType, shape: Shape, data: TypedArray | Pieces) {
     this.dtype = dtype;
     this.shape = shape;
-    this.data = data;
+    this.#data = typeof data === "function" ? null : data;
+    this.#pieces = typeof data === "function" ? data : null;
   }
 
   /** Whole numbers as an int64 vector, as shapes are. */
@@ -43,19 +57,42 @@ export class Constant {
     return sizeOf(this.shape);
   }
 
+  /** The elements; of a large weight they are read back from the device, or from their file. */
+  get data(): TypedArray {
+    if (this.#data !== null) return this.#data;
+    for (const t of this.#tensors.values()) if (!t.isDisposed) return withTracer(null, () => t.dataSync());
+    if (this.#pieces === null) throw new DisposedError("onnx", "weight", "one of a model that is not disposed of", this.describe());
+    const bytes = new Uint8Array(byteLength(this.dtype, this.shape));
+    this.#pieces((offset, piece) => bytes.set(piece, offset));
+    return new (arrayClass(this.dtype))(bytes.buffer, 0, this.size);
+  }
+
   describe(): string {
     return `${this.dtype}[${this.shape.join(", ")}]`;
   }
 
-  /** On a device. Those of a model are kept there; others are as any tensor that a call makes. */
+  /** On a device. Those of a model are kept there, and large ones leave the host; others are as any tensor that a call makes. */
   on(device: Device): Tensor {
     const kept = this.#tensors.get(device);
     if (kept !== undefined && !kept.isDisposed) return kept;
-    const make = (): Tensor => fromBytes("onnx", device, this.dtype, this.shape, this.data);
-    if (!this.isOwned || tracer() !== null) return make();
-    const t = outsideScopes(make);
+    if (!this.isOwned || tracer() !== null) return fromBytes("onnx", device, this.dtype, this.shape, this.data);
+    const t = outsideScopes(() => this.#uploaded(device));
+    weights.add(t.storage);
     this.#tensors.set(device, t);
+    if (this.size > KEPT) this.#data = null;
     return t;
+  }
+
+  #uploaded(device: Device): Tensor {
+    if (this.#data !== null || this.#pieces === null) return fromBytes("onnx", device, this.dtype, this.shape, this.data);
+    const filling = new Filling("onnx", nativeDevice(device, "onnx"), this.dtype, this.shape);
+    try {
+      this.#pieces((offset, bytes) => filling.write(offset, bytes));
+    } catch (error) {
+      filling.tensor.dispose();
+      throw error;
+    }
+    return filling.tensor;
   }
 
   numbers(): number[] {

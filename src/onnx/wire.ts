@@ -9,7 +9,7 @@ const MOST_MESSAGES = 1_000_000;
 /** Messages in each other, as protobuf's own readers allow. */
 const MOST_LEVELS = 100;
 /** Numbers of 64 bits in lists: each is an object. */
-const MOST_LONGS = 2 ** 24;
+const MOST_LONGS = 2 ** 22;
 
 const utf8 = new TextDecoder();
 

@@ -4,7 +4,7 @@ import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from 
 import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { upload } from "../runtime/buffers.ts";
-import { demandHeld, element, elements, holds, notHeld } from "../elements.ts";
+import { demandHeld, element, elements, holds, notHeld, truths } from "../elements.ts";
 import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { noteIntegers } from "../runtime/index-check.ts";
@@ -55,7 +55,8 @@ export function withGrad(operation: string, t: Tensor, options: TensorOptions): 
 }
 
 /** @internal A tensor of packed bytes on a device. */
-export function fromBytes(operation: string, dev: Device, dtype: DType, shape: Shape, bytes: ArrayBufferView): Tensor {
+export function fromBytes(operation: string, dev: Device, dtype: DType, shape: Shape, given: ArrayBufferView): Tensor {
+  const bytes = dtype === "bool" ? truths(given) : given;
   const t = tracer();
   if (t !== null) return t.constant(dev, dtype, shape, bytes);
   const storage = upload(nativeDevice(dev, operation), bytes, operation);

@@ -24,11 +24,11 @@ export type TensorDataset<T extends readonly $tensor.Tensor[] = $tensor.Tensor[]
  * The MNIST digits of a folder with the four original files: images float32 [N, 1, 28, 28] in [0, 1], labels int32 [N].
  * Throws when a file is missing, damaged or not what its name says; nothing takes its place.
  */
-export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:100 options:217");
+export const mnist = guardedAsync($dataIdx.mnist, "mnist", "folder:166 options:217");
 /** The elements in the bytes of an IDX file. Throws FormatError for anything else, also when bytes are missing or left over. */
 export const parseIdx = guarded($dataIdx.parseIdx, "parseIdx", "bytes:166 source:176");
-/** Reads an IDX file. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
-export const readIdx = guardedAsync($dataIdx.readIdx, "readIdx", "path:100");
+/** Reads an IDX file, by path or file: URL. Throws FormatError when it is damaged or not there; the file system's error is its cause. */
+export const readIdx = guardedAsync($dataIdx.readIdx, "readIdx", "path:166");
 /**
  * `for await (const batch of loader)`; each loop is one pass over the data set. A batch has the structure of a sample, also to its type: pairs give
  * pairs of tensors. Batches live until they are disposed of. Reference: torch.utils.data.DataLoader.

@@ -8,12 +8,16 @@ export const serialize = guardedAsync($ioSafetensors.serialize, "safetensors.ser
  * Writes tensors by name (all dtypes, any strides, any size) into a file, which appears whole or not at all. They are read in
  * pieces: what is saved is the state of now, and a tensor that changes before its bytes were read is a ValueError; the first
  * 256 MiB are read at once.
+ *
+ * path: text or a file: URL. A file that is replaced keeps its mode and owner, a link stays one, and a device or FIFO is written to. A process
+ * that is killed leaves a hidden file (.dxtensor-….part), which the next save into the folder removes. Throws ValueError where the file cannot
+ * be written.
  */
-export const save = guardedAsync($ioSafetensors.save, "safetensors.save", "path:100 tensors:130 metadata:219 options:220");
+export const save = guardedAsync($ioSafetensors.save, "safetensors.save", "path:166 tensors:130 metadata:219 options:220");
 /** The tensors in the bytes of a safetensors file. Throws FormatError for anything else. */
 export const deserialize = guarded($ioSafetensors.deserialize, "safetensors.deserialize", "bytes:166 options:221 source:176");
 /**
- * Reads a file written by save() or any other implementation, of any size: it goes to the device in pieces. Throws FormatError
- * when it is damaged.
+ * Reads a file written by save() or any other implementation, of any size, or a pipe: it goes to the device in pieces. path: text or a file: URL.
+ * Bytes of bools other than 0 and 1 are true. Throws FormatError when it is damaged, or neither a file nor a pipe.
  */
-export const load = guardedAsync($ioSafetensors.load, "safetensors.load", "path:100 options:222");
+export const load = guardedAsync($ioSafetensors.load, "safetensors.load", "path:166 options:222");

@@ -208,20 +208,23 @@ eachDevice("io.safetensors", (device) => {
       for (const t of all) t.dispose();
     }));
 
-  test.skipIf(process.platform === "win32")("a link is replaced, and what it leads to stays", () =>
-    clean(device, async () => {
-      const victim = join(folder, "victim");
-      await writeFile(victim, "precious");
-      const path = join(folder, "linked.safetensors");
-      const names = [path, `${path}.${process.pid}.part`, `${path}.part`];
-      for (const name of names) await symlink(victim, name);
-      const t = dx.ones([3]);
-      await safetensors.save(path, { t });
-      expect(await readFile(victim, "utf8")).toBe("precious");
-      expect((await lstat(path)).isFile()).toBe(true);
-      for (const name of names.slice(1)) await rm(name);
-      t.dispose();
-    }),
+  test.skipIf(process.platform === "win32")(
+    "a link stays, what it leads to is replaced, and links under names of old unfinished files are left alone",
+    () =>
+      clean(device, async () => {
+        const victim = join(folder, "victim");
+        await writeFile(victim, "precious");
+        const path = join(folder, "linked.safetensors");
+        const names = [path, `${path}.${process.pid}.part`, `${path}.part`];
+        await symlink(join(folder, "target.safetensors"), path);
+        for (const name of names.slice(1)) await symlink(victim, name);
+        const t = dx.ones([3]);
+        await safetensors.save(path, { t });
+        expect(await readFile(victim, "utf8")).toBe("precious");
+        expect([(await lstat(path)).isSymbolicLink(), (await lstat(join(folder, "target.safetensors"))).isFile()]).toEqual([true, true]);
+        for (const name of names.slice(1)) await rm(name);
+        t.dispose();
+      }),
   );
 
   test("what is saved is the state of the call; a later change of what has not been read is an error", () =>

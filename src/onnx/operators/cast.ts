@@ -41,6 +41,9 @@ const reinterpreted = kernel<{ readonly dtype: DType }>({
 function bitCast(c: Call): Tensor {
   const x = c.x;
   const dtype = dtypeOf(c.int("to", 0), c.name);
+  // Bytes other than 0 and 1 are true, too.
+  if (dtype === "bool" && DTYPES[x.dtype].sizeInBytes === 1)
+    return ops.ne(x.dtype === "bool" ? x : reinterpreted([x], { dtype: "uint8" })[0]!, 0);
   if (DTYPES[dtype].sizeInBytes !== DTYPES[x.dtype].sizeInBytes) throw c.unsupported(`${x.describe()} as ${dtype}, which has another size`);
   return reinterpreted([x], { dtype })[0]!;
 }

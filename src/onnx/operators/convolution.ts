@@ -114,6 +114,7 @@ function deformConv(c: Call): Tensor {
   const [kh, kw] = w.kernel as [number, number];
   const [oh, ow] = offset.shape.slice(2) as [number, number];
   const [groups, offsetGroups] = [c.int("group", 1), c.int("offset_group", 1)];
+  c.hosted(kh * kw * Math.max(1, oh * ow), "attribute kernel_shape");
   const cells = kh * kw;
   // Offsets [N, offset groups, cells, (y, x), H, W].
   const moved = ops.reshape(offset, [n, offsetGroups, cells, 2, oh, ow]);
@@ -147,6 +148,8 @@ function deformConv(c: Call): Tensor {
 function col2im(c: Call): Tensor {
   const x = c.x;
   const [image, block] = [c.numbers(1), c.numbers(2)];
+  if (image.length !== block.length || x.rank !== 3)
+    throw c.invalid("block_shape", `${image.length} numbers, for an input of three axes`, block);
   const none = image.map(() => 0);
   const ones = image.map(() => 1);
   const [strides, dilations] = [c.ints("strides") ?? ones, c.ints("dilations") ?? ones];
@@ -155,6 +158,8 @@ function col2im(c: Call): Tensor {
   const total = image.map((d, i) => d + pads[i]! + pads[rank + i]!);
   const counts = total.map((d, i) => Math.floor((d - dilations[i]! * (block[i]! - 1) - 1) / strides[i]!) + 1);
   const [n, rows] = x.shape as [number, number];
+  for (const d of [...image, ...block, ...total, ...counts]) c.size(d, "sizes");
+  c.hosted(sizeOf(counts) * sizeOf(block), "sizes");
   const channels = rows / sizeOf(block);
   const laid = ops.reshape(x, [n, channels, sizeOf(block), ...counts]);
   // The flat place of each block's cell in the padded image.

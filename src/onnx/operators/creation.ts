@@ -31,9 +31,10 @@ function constant(c: Call): Value {
 const SMALL = 1024;
 
 function constantOfShape(c: Call): Value {
-  const shape = c.numbers(0);
+  const shape = c.numbers(0).map((d) => c.size(d, "shape"));
   const value = c.constant("value");
   const filler = value instanceof Constant ? value : Constant.scalar("float32", 0);
+  if (filler.size !== 1) throw c.invalid("attribute value", "of one element", filler.describe());
   if (sizeOf(shape) <= SMALL) {
     const data = new (arrayClass(filler.dtype))(sizeOf(shape));
     (data as unknown as { fill(v: number | bigint): void }).fill(filler.data[0]!);
@@ -45,6 +46,7 @@ function constantOfShape(c: Call): Value {
 function eyeLike(c: Call): Tensor {
   const x = c.numeric(0);
   const dtype = dtypeFrom(c, x.dtype);
+  if (x.shape.length !== 2) throw c.invalid("input", "a matrix", x.describe());
   const [rows, columns] = x.shape as [number, number];
   const k = c.int("k", 0);
   const row = ops.reshape(ops.arange(rows, { dtype: "int32", device: c.device }), [rows, 1]);
@@ -56,7 +58,8 @@ function eyeLike(c: Call): Tensor {
 function range(c: Call): Constant {
   const { dtype } = c.numeric(0);
   const [start, limit, step] = [c.number(0), c.number(1), c.number(2)];
-  const length = Math.max(0, Math.ceil((limit - start) / step));
+  if (!(Number.isFinite(step) && step !== 0)) throw c.invalid("delta", "a finite number other than 0", step);
+  const length = c.hosted(Math.max(0, Math.ceil((limit - start) / step)), "limits");
   return new Constant(
     dtype,
     [length],

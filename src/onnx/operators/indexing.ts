@@ -27,6 +27,8 @@ function gatherElements(c: Call): Tensor {
 
 /** Coordinates [..., k] of x's axes as places in x with those axes made one. */
 function flatPlaces(index: Tensor, lengths: readonly number[]): Tensor {
+  // Without coordinates there is one place.
+  if (lengths.length === 0) return ops.zeros(index.shape.slice(0, -1), { dtype: "int32", device: index.device });
   const parts = lengths.map((d, i) => fromFront(ops.select(index, -1, i), d));
   return parts.reduce((flat, part, i) => ops.add(ops.mul(flat, lengths[i]!), part));
 }
@@ -34,7 +36,9 @@ function flatPlaces(index: Tensor, lengths: readonly number[]): Tensor {
 function gatherNd(c: Call): Tensor {
   const [x, index] = [c.tensor(0), c.tensor(1)];
   const b = c.int("batch_dims", 0);
-  const k = index.shape.at(-1)!;
+  const k = index.shape.at(-1) ?? -1;
+  if (!(b >= 0 && b < index.rank && b + k <= x.rank && k >= 0))
+    throw c.invalid("indices", `with a last axis of at most ${x.rank - b} and more than ${b} axes`, index.describe());
   const [batch, named, rest] = [x.shape.slice(0, b), x.shape.slice(b, b + k), x.shape.slice(b + k)];
   let places = flatPlaces(index, named);
   const [count, stride] = [sizeOf(batch), sizeOf(named)];
@@ -59,7 +63,8 @@ function scatterElements(c: Call): Tensor {
 
 function scatterNd(c: Call): Tensor {
   const [x, index, updates] = [c.tensor(0), c.tensor(1), c.tensor(2)];
-  const k = index.shape.at(-1)!;
+  const k = index.shape.at(-1) ?? -1;
+  if (!(k >= 0 && k <= x.rank)) throw c.invalid("indices", `with a last axis of at most ${x.rank}`, index.describe());
   const [named, rest] = [x.shape.slice(0, k), x.shape.slice(k)];
   const width = sizeOf(rest);
   const lines = ops.reshape(x, [sizeOf(named), width]);
@@ -82,9 +87,9 @@ function compress(c: Call): Tensor {
 
 function oneHot(c: Call): Tensor {
   const [index, values] = [c.tensor(0), c.tensor(2)];
-  const depth = c.number(1);
+  const depth = c.size(Math.trunc(c.number(1)), "depth");
   const given = c.int("axis", -1);
-  const axis = given < 0 ? given + index.rank + 1 : given;
+  const axis = c.axis(given, index.rank + 1);
   const places = ops.unsqueeze(ops.to(index, "int32"), axis);
   const wrapped = ops.where(ops.lt(places, 0), ops.add(places, depth), places);
   const shape = new Array<number>(index.rank + 1).fill(1);

@@ -25,13 +25,19 @@ function windows(c: Call, x: Tensor): Windows {
     // A window must begin before the padding behind.
     return (count - 1) * w.strides[i]! >= d + w.before[i]! ? count - 1 : count;
   });
+  output.forEach((n, i) => c.size(n, `output ${i} of the windows`));
   const end = input.map((d, i) => Math.max(0, (output[i]! - 1) * w.strides[i]! + extent[i]! - d - w.before[i]!));
   return { input, output, kernel: w.kernel, stride: w.strides, dilation: w.dilations, start: w.before, end };
 }
 
+/** Elements of a window that are read one by one. */
+const MOST_CELLS = 4096;
+
 /** Sums of windows, padding being zero. */
-function windowSums(x: Tensor, w: Windows): Tensor {
+function windowSums(c: Call, x: Tensor, w: Windows): Tensor {
   const spatial = w.input.length;
+  if (sizeOf(w.kernel) > MOST_CELLS && !w.dilation.every((d) => d === 1))
+    throw c.invalid("attribute kernel_shape", `of at most ${MOST_CELLS} elements where windows are dilated`, w.kernel);
   if (w.dilation.every((d) => d === 1)) return ops.mul(meanOf(x, spatial, w), sizeOf(w.kernel));
   // One strided read for each cell of a window.
   const wide = padded(x, w.start, w.end);
@@ -71,9 +77,11 @@ function averagePool(c: Call): Tensor {
   const none = w.input.map(() => 0);
   const asked = windowOf(c, w.input, w.kernel);
   const [before, after] = c.flag("count_include_pad") ? [asked.before, asked.after] : [none, none];
+  c.hosted(sizeOf(w.output), "attribute pads");
+  w.output.forEach((n, i) => c.hosted(n * w.kernel[i]!, "attribute kernel_shape"));
   const factors = counts(w, before, after).map((n) => 1 / n);
-  if (factors.every((f) => f === factors[0])) return ops.mul(windowSums(x, w), factors[0]!);
-  return ops.mul(windowSums(x, w), c.make(factors, x.dtype, w.output));
+  if (factors.every((f) => f === factors[0])) return ops.mul(windowSums(c, x, w), factors[0]!);
+  return ops.mul(windowSums(c, x, w), c.make(factors, x.dtype, w.output));
 }
 
 function maxPool(c: Call): Tensor[] {
@@ -113,7 +121,7 @@ function lpPool(c: Call): Tensor {
   const x = c.x;
   const p = c.int("p", 2);
   const powers = p === 1 ? ops.abs(x) : p === 2 ? ops.mul(x, x) : ops.pow(ops.abs(x), p);
-  const sums = windowSums(powers, windows(c, x));
+  const sums = windowSums(c, powers, windows(c, x));
   return p === 1 ? sums : p === 2 ? ops.sqrt(sums) : ops.pow(sums, 1 / p);
 }
 

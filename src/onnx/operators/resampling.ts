@@ -81,7 +81,10 @@ interface Reading {
   readonly isAntialiased: boolean;
 }
 
-function tapsOf(axis: Axis, r: Reading): Taps {
+function tapsOf(c: Call, axis: Axis, r: Reading): Taps {
+  c.size(axis.output, "sizes");
+  if (!(axis.scale > 0 && Number.isFinite(axis.scale)) && axis.output > 0) throw c.invalid("scales", "finite and above 0", axis.scale);
+  c.hosted(axis.output, "sizes");
   const clamp = (i: number): number => Math.min(Math.max(i, 0), axis.input - 1);
   const places = Array.from({ length: axis.output }, (_, i) => source(i, axis));
   const isOutside = places.map((p) => axis.transform === "tf_crop_and_resize" && (p < 0 || p > axis.input - 1));
@@ -90,6 +93,7 @@ function tapsOf(axis: Axis, r: Reading): Taps {
   const wide = r.isAntialiased ? Math.max(1, 1 / axis.scale) : 1;
   const reach = (r.mode === "cubic" ? 2 : 1) * wide;
   const count = Math.ceil(2 * reach) + 1;
+  c.hosted(axis.output * count, "sizes");
   const kernel = (d: number): number => (r.mode === "cubic" ? cubic(d / wide, r.a) : Math.max(0, 1 - Math.abs(d / wide)));
   const taps = Array.from({ length: count }, (_, k) => places.map((p) => Math.floor(p - reach) + 1 + k));
   const raw = taps.map((list) => list.map((at, i) => (r.excludesOutside && (at < 0 || at >= axis.input) ? 0 : kernel(places[i]! - at))));
@@ -110,6 +114,7 @@ function applied(c: Call, x: Tensor, axis: number, { indices, weights }: Taps): 
   const read = (list: readonly number[]): Tensor => ops.indexSelect(x, axis, c.make(list, "int32"));
   if (weights.length === 0) return read(indices[0]!);
   if (indices.length > FEW) {
+    c.hosted(x.shape[axis]! * length, "sizes");
     const matrix = new Array<number>(x.shape[axis]! * length).fill(0);
     indices.forEach((list, k) => list.forEach((at, i) => (matrix[at * length + i]! += weights[k]![i]!)));
     const laid = c.make(matrix, x.dtype, [x.shape[axis]!, length]);
@@ -123,11 +128,13 @@ function applied(c: Call, x: Tensor, axis: number, { indices, weights }: Taps): 
 function sizes(c: Call, x: Tensor, axes: readonly number[]): { output: number[]; scales: number[]; exact: number[] } {
   const scalesAt = c.opset < 11 ? 1 : 2;
   const given = c.has(scalesAt) ? c.numbers(scalesAt) : [];
+  if (given.length > 0 && given.length !== axes.length) throw c.invalid("scales", `${axes.length} numbers`, given);
   if (given.length > 0) {
     const exact = axes.map((a, i) => x.shape[a]! * given[i]!);
     return { output: exact.map((e) => Math.floor(e + 1e-9)), scales: given, exact };
   }
   const asked = c.numbers(3);
+  if (asked.length !== axes.length) throw c.invalid("sizes", `${axes.length} numbers`, asked);
   const policy = c.oneOf("keep_aspect_ratio_policy", "stretch", ["stretch", "not_larger", "not_smaller"]);
   const ratios = asked.map((d, i) => d / x.shape[axes[i]!]!);
   if (policy === "stretch") return { output: asked, scales: ratios, exact: asked };
@@ -151,6 +158,7 @@ function resize(c: Call): Tensor {
     isAntialiased: c.flag("antialias"),
   };
   const roi = transform === "tf_crop_and_resize" ? c.numbers(1) : [];
+  if (roi.length > 0 && roi.length !== 2 * axes.length) throw c.invalid("roi", `${2 * axes.length} numbers`, roi);
   const beyond = c.float("extrapolation_value", 0);
   let y = mode !== "nearest" && x.dtype !== "float32" && isFloat(x.dtype) ? ops.to(x, "float32") : x;
   axes.forEach((axis, i) => {
@@ -158,7 +166,7 @@ function resize(c: Call): Tensor {
     const part = roi.length > 0 ? ([roi[i]!, roi[axes.length + i]!] as const) : ([0, 1] as const);
     const isWhole = part[0] === 0 && part[1] === 1;
     if (input === length && scales[i] === 1 && isWhole) return;
-    const taps = tapsOf({ input, output: length, scale: scales[i]!, transform, roi: part, exact: exact[i]! }, reading);
+    const taps = tapsOf(c, { input, output: length, scale: scales[i]!, transform, roi: part, exact: exact[i]! }, reading);
     y = applied(c, y, axis, taps);
     if (taps.isOutside.includes(true)) {
       const shape = y.shape.map((d, k) => (k === axis ? d : 1));
@@ -174,12 +182,13 @@ function upsample(c: Call): Tensor {
   const scales = c.opset < 9 ? [...(c.floats("scales") ?? [])] : c.numbers(1);
   const mode = c.oneOf<Interpolation>("mode", "nearest", ["nearest", "linear"]);
   const reading: Reading = { mode, rounding: "floor", a: -0.75, excludesOutside: false, isAntialiased: false };
+  if (scales.length !== x.rank) throw c.invalid("scales", `${x.rank} numbers`, scales);
   let y = x;
   scales.forEach((scale, axis) => {
     if (scale === 1) return;
     const input = x.shape[axis]!;
     const exact = input * scale;
-    const taps = tapsOf({ input, output: Math.floor(exact + 1e-9), scale, transform: "asymmetric", roi: [0, 1], exact }, reading);
+    const taps = tapsOf(c, { input, output: Math.floor(exact + 1e-9), scale, transform: "asymmetric", roi: [0, 1], exact }, reading);
     y = applied(c, y, axis, taps);
   });
   return y;

@@ -18,15 +18,21 @@ function at(c: Call): Value[] {
   return [list[i]!];
 }
 
+/** Tensors of a sequence. */
+const MOST_PARTS = 100_000;
+
 /** One part for each element along an axis, or parts of given lengths. */
 function splitToSequence(c: Call): Value[] {
   const x = c.x;
   const axis = c.axis(c.int("axis", 0), x.rank);
   if (!c.has(1)) {
+    if (x.shape[axis]! > MOST_PARTS) throw c.invalid("input", `of at most ${MOST_PARTS} parts`, x.describe());
     const parts = ops.unbind(x, axis);
     return [c.flag("keepdims", true) ? parts.map((p) => ops.unsqueeze(p, axis)) : parts];
   }
-  const lengths = c.numeric(1).shape.length === 0 ? c.number(1) : c.numbers(1);
+  const lengths = c.numeric(1).shape.length === 0 ? c.size(c.number(1), "split", 1) : c.numbers(1).map((d) => c.size(d, "split"));
+  if (typeof lengths === "number" && x.shape[axis]! > MOST_PARTS * lengths)
+    throw c.invalid("split", `into at most ${MOST_PARTS} parts`, lengths);
   return [ops.split(x, lengths, axis)];
 }
 

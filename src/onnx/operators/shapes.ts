@@ -3,7 +3,7 @@ import * as ops from "../../ops/index.ts";
 import { sizeOf } from "../../shape.ts";
 import type { Tensor } from "../../tensor.ts";
 import type { Call } from "../call.ts";
-import { Constant, isNumeric, type Value } from "../value.ts";
+import { Constant, isNumeric, KEPT, type Value } from "../value.ts";
 import { family, type Result } from "./operator.ts";
 
 function shapeOf(c: Call): Constant {
@@ -12,26 +12,32 @@ function shapeOf(c: Call): Constant {
   return Constant.integers(shape.slice(clip(c.int("start", 0)), clip(c.int("end", shape.length))));
 }
 
-/** A constant stays one: shapes are computed with constants. */
-const reshaped = (v: Tensor | Constant, shape: readonly number[]): Tensor | Constant =>
-  v instanceof Constant ? new Constant(v.dtype, shape, v.data) : ops.reshape(v, [...shape]);
+/** A small constant stays one: shapes are computed with constants. */
+const reshaped = (c: Call, v: Tensor | Constant, shape: readonly number[]): Tensor | Constant =>
+  v instanceof Constant && v.size <= KEPT ? new Constant(v.dtype, shape, v.data) : ops.reshape(c.asTensor(v), [...shape]);
 
 function reshape(c: Call): Value {
   const x = c.numeric(0);
   const asked = c.opset < 5 ? (c.ints("shape") ?? []) : c.numbers(1);
   const keepsZero = c.flag("allowzero");
+  if (
+    asked.some((d, i) => !Number.isSafeInteger(d) || d < -1 || (d === 0 && !keepsZero && i >= x.shape.length)) ||
+    asked.indexOf(-1) !== asked.lastIndexOf(-1)
+  )
+    throw c.invalid("shape", "of lengths of at least 0, one -1 at most", asked);
   const shape = asked.map((d, i) => (d === 0 && !keepsZero ? x.shape[i]! : d));
   const known = sizeOf(shape.filter((d) => d !== -1));
   const whole = shape.map((d) => (d === -1 ? (known === 0 ? 0 : sizeOf(x.shape) / known) : d));
   if (sizeOf(whole) !== sizeOf(x.shape)) throw c.invalid("shape", `of ${sizeOf(x.shape)} elements`, asked);
-  return reshaped(x, whole);
+  return reshaped(c, x, whole);
 }
 
 function flatten(c: Call): Value {
   const x = c.numeric(0);
   const axis = c.int("axis", 1);
   const at = axis < 0 ? axis + x.shape.length : axis;
-  return reshaped(x, [sizeOf(x.shape.slice(0, at)), sizeOf(x.shape.slice(at))]);
+  if (!(at >= 0 && at <= x.shape.length)) throw c.invalid("axis", `in [${-x.shape.length}, ${x.shape.length}]`, axis);
+  return reshaped(c, x, [sizeOf(x.shape.slice(0, at)), sizeOf(x.shape.slice(at))]);
 }
 
 function squeeze(c: Call): Value {
@@ -40,6 +46,7 @@ function squeeze(c: Call): Value {
   const axes = given === null ? x.shape.flatMap((d, i) => (d === 1 ? [i] : [])) : c.axes(given, x.shape.length);
   if (axes.some((a) => x.shape[a] !== 1)) throw c.invalid("axes", "of length 1", axes);
   return reshaped(
+    c,
     x,
     x.shape.filter((_, i) => !axes.includes(i)),
   );
@@ -51,6 +58,7 @@ function unsqueeze(c: Call): Value {
   const axes = c.axes(given, x.shape.length + given.length);
   const rest = [...x.shape];
   return reshaped(
+    c,
     x,
     Array.from({ length: x.shape.length + axes.length }, (_, i) => (axes.includes(i) ? 1 : rest.shift()!)),
   );
@@ -64,7 +72,7 @@ function transpose(c: Call): Tensor {
 /** Lengths of 1 on either side give way to the other's. */
 function expand(c: Call): Tensor {
   const x = c.x;
-  const asked = c.numbers(1);
+  const asked = c.numbers(1).map((d) => c.size(d, "shape"));
   const rank = Math.max(x.rank, asked.length);
   const own = [...new Array<number>(rank - x.rank).fill(1), ...x.shape];
   const other = [...new Array<number>(rank - asked.length).fill(1), ...asked];
@@ -93,6 +101,7 @@ function split(c: Call): Value[] {
   const given = c.list("split", 1);
   if (given !== null) return ops.split(x, given, axis);
   const count = c.int("num_outputs", c.node.outputs.length);
+  if (count !== c.node.outputs.length) throw c.invalid("attribute num_outputs", `${c.node.outputs.length}, the number of outputs`, count);
   const length = Math.ceil(x.shape[axis]! / count);
   const sizes = Array.from({ length: count }, (_, i) => Math.max(0, Math.min(length, x.shape[axis]! - i * length)));
   return ops.split(x, sizes, axis);
@@ -104,6 +113,8 @@ function slice(c: Call): Tensor {
   const [starts, ends] = [c.list("starts", 1) ?? [], c.list("ends", 2) ?? []];
   const axes = c.axes(c.list("axes", 3) ?? starts.map((_, i) => i), x.rank);
   const steps = c.has(4) ? c.numbers(4) : starts.map(() => 1);
+  if (starts.length !== ends.length || steps.length !== starts.length || axes.length !== starts.length || steps.includes(0))
+    throw c.invalid("starts, ends, axes and steps", "lists of one length, steps other than 0", [starts, ends, axes, steps]);
   axes.forEach((axis, i) => {
     x = sliced(x, axis, starts[i]!, ends[i]!, steps[i]!);
   });
@@ -130,6 +141,8 @@ function pad(c: Call): Tensor {
   const x = c.x;
   const given = c.list(c.opset < 2 ? "paddings" : "pads", 1) ?? [];
   const axes = c.has(3) ? c.axes(c.numbers(3), x.rank) : x.shape.map((_, i) => i);
+  if (given.length !== 2 * axes.length || !given.every(Number.isSafeInteger))
+    throw c.invalid("pads", `${2 * axes.length} whole numbers`, given);
   const mode = c.oneOf("mode", "constant", ["constant", "reflect", "edge", "wrap"]);
   const value = c.opset < 11 ? c.float("value", 0) : c.number(2, 0);
   const before = x.shape.map(() => 0);
@@ -138,17 +151,19 @@ function pad(c: Call): Tensor {
     before[axis] = given[i]!;
     after[axis] = given[axes.length + i]!;
   });
-  if (mode === "reflect" || mode === "wrap") return repeated(x, before, after, mode);
+  if (mode === "reflect" || mode === "wrap") return repeated(c, x, before, after, mode);
   const pads = x.shape.flatMap((_, i) => [before[x.rank - 1 - i]!, after[x.rank - 1 - i]!]);
   return ops.pad(x, pads, mode === "constant" ? { value } : { mode: MODES[mode] });
 }
 
 /** Reflection and wrapping may go round several times: each place is read where it comes from. */
-function repeated(x: Tensor, before: readonly number[], after: readonly number[], mode: "reflect" | "wrap"): Tensor {
+function repeated(c: Call, x: Tensor, before: readonly number[], after: readonly number[], mode: "reflect" | "wrap"): Tensor {
   let y = x;
   x.shape.forEach((length, axis) => {
     const [b, a] = [before[axis]!, after[axis]!];
     if (b === 0 && a === 0) return;
+    if (length === 0) throw c.invalid("input", `of lengths of at least 1 where it is padded by ${mode}`, x.describe());
+    c.hosted(length + b + a, "pads");
     const period = mode === "wrap" ? length : Math.max(1, 2 * (length - 1));
     const from = Int32Array.from({ length: length + b + a }, (_, i) => {
       const at = (((i - b) % period) + period) % period;
@@ -162,7 +177,7 @@ function repeated(x: Tensor, before: readonly number[], after: readonly number[]
 /** Cut or padded evenly to the asked lengths; an odd one more comes behind. */
 function centerCropPad(c: Call): Tensor {
   let x = c.x;
-  const lengths = c.numbers(1);
+  const lengths = c.numbers(1).map((d) => c.size(d, "shape"));
   const axes = c.axes(c.ints("axes") ?? x.shape.map((_, i) => i), x.rank);
   axes.forEach((axis, i) => {
     const [have, want] = [x.shape[axis]!, lengths[i]!];
@@ -180,9 +195,11 @@ function centerCropPad(c: Call): Tensor {
 
 function depthToSpace(c: Call): Tensor {
   const x = c.x;
+  if (x.rank !== 4) throw c.invalid("input", "[N, C, H, W]", x.describe());
   const [n, channels, h, w] = x.shape as [number, number, number, number];
-  const b = c.int("blocksize", 1);
+  const b = c.size(c.int("blocksize", 1), "attribute blocksize", 1);
   const rest = channels / (b * b);
+  if (!Number.isInteger(rest)) throw c.invalid("channels", `a multiple of ${b * b}`, channels);
   if (c.oneOf("mode", "DCR", ["DCR", "CRD"]) === "DCR")
     return ops.reshape(ops.permute(ops.reshape(x, [n, b, b, rest, h, w]), [0, 3, 4, 1, 5, 2]), [n, rest, h * b, w * b]);
   return ops.reshape(ops.permute(ops.reshape(x, [n, rest, b, b, h, w]), [0, 1, 4, 2, 5, 3]), [n, rest, h * b, w * b]);
@@ -190,8 +207,10 @@ function depthToSpace(c: Call): Tensor {
 
 function spaceToDepth(c: Call): Tensor {
   const x = c.x;
+  if (x.rank !== 4) throw c.invalid("input", "[N, C, H, W]", x.describe());
   const [n, channels, h, w] = x.shape as [number, number, number, number];
-  const b = c.int("blocksize", 1);
+  const b = c.size(c.int("blocksize", 1), "attribute blocksize", 1);
+  if (h % b !== 0 || w % b !== 0) throw c.invalid("input", `of height and width that are multiples of ${b}`, x.describe());
   const rest = channels * b * b;
   const split = ops.reshape(x, [n, channels, h / b, b, w / b, b]);
   const order = c.oneOf("mode", "DCR", ["DCR", "CRD"]) === "DCR" ? [0, 3, 5, 1, 2, 4] : [0, 1, 3, 5, 2, 4];
@@ -203,7 +222,12 @@ function reverseSequence(c: Call): Tensor {
   const x = c.x;
   const [time, batch] = [c.int("time_axis", 0), c.int("batch_axis", 1)];
   const lengths = c.numbers(1);
+  if (time + batch !== 1 || time * batch !== 0 || x.rank < 2)
+    throw c.invalid("axes", "0 and 1, of a tensor of two axes or more", [time, batch]);
   const [steps, count] = [x.shape[time]!, x.shape[batch]!];
+  if (lengths.length !== count || lengths.some((n) => !(n >= 0 && n <= steps)))
+    throw c.invalid("sequence_lens", `${count} numbers in [0, ${steps}]`, lengths);
+  c.hosted(steps * count, "input");
   const places = Array.from({ length: steps * count }, (_, i) => {
     const [t, length] = [Math.floor(i / count), lengths[i % count]!];
     return t < length ? length - 1 - t : t;

@@ -19,6 +19,7 @@ function waves(c: Call, t: Transform, dtype: Tensor["dtype"], weights: (k: numbe
   const cosines: number[] = [];
   const sines: number[] = [];
   const period = t.isInverse ? t.bins : t.length;
+  c.hosted(c.size(t.length, "length", 1) * c.size(t.bins, "length", 1), "length");
   for (let n = 0; n < t.length; n++)
     for (let k = 0; k < t.bins; k++) {
       const angle = (2 * Math.PI * ((n * k) % period)) / period;
@@ -96,7 +97,7 @@ function stft(c: Call): Tensor {
 const cosineWindow =
   (coefficients: readonly number[]): Run =>
   (c) => {
-    const size = c.number(0);
+    const size = c.hosted(c.size(c.number(0), "size"), "size");
     const dtype = dtypeOf(c.int("output_datatype", 1), c.name);
     const period = c.flag("periodic", true) ? size : size - 1;
     const list = Array.from({ length: size }, (_, n) =>
@@ -109,6 +110,9 @@ const cosineWindow =
 function melWeights(c: Call): Constant {
   const [bins, length, rate, low, high] = [0, 1, 2, 3, 4].map((i) => c.number(i)) as [number, number, number, number, number];
   const dtype = dtypeOf(c.int("output_datatype", 1), c.name);
+  c.hosted(c.size(bins, "num_mel_bins") * c.size(length, "dft_length", 1), "sizes");
+  if (!(rate > 0 && low >= 0 && high >= low && 2 * high <= rate))
+    throw c.invalid("frequencies", "such that 0 <= lower edge <= upper edge <= half the sample rate", [low, high, rate]);
   const mel = (f: number): number => 2595 * Math.log10(1 + f / 700);
   const step = (mel(high) - mel(low)) / (bins + 2);
   const edges = Array.from({ length: bins + 2 }, (_, i) => {

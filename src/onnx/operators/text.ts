@@ -12,6 +12,8 @@ function tfIdf(c: Call): Constant {
   const places = c.ints("ngram_indexes") ?? [];
   const starts = c.ints("ngram_counts") ?? [];
   const weights = c.floats("weights");
+  if (starts.some((from, i) => !(from >= (starts[i - 1] ?? 0) && from <= pool.length)))
+    throw c.invalid("attribute ngram_counts", `ascending places in [0, ${pool.length}]`, starts);
   // The n-gram of each length's part of the pool, with its number among all.
   const grams = new Map<string, number>();
   let number = 0;
@@ -24,12 +26,13 @@ function tfIdf(c: Call): Constant {
   const tokens = c.numbers(0);
   const [rows, length] = shape.length === 2 ? [shape[0]!, shape[1]!] : [1, tokens.length];
   const width = Math.max(-1, ...places) + 1;
-  const counts = new Float32Array(rows * width);
+  if (places.some((p) => !(p >= 0))) throw c.invalid("attribute ngram_indexes", "numbers of at least 0", places);
+  const counts = new Float32Array(c.hosted(rows * width, "attribute ngram_indexes"));
   for (let row = 0; row < rows; row++) {
     const line = tokens.slice(row * length, (row + 1) * length);
-    for (let n = least; n <= most; n++)
+    for (let n = Math.max(1, least); n <= Math.min(most, length); n++)
       // A single token has no neighbours to skip to.
-      for (let step = 1; step <= (n === 1 ? 1 : skips + 1); step++)
+      for (let step = 1; step <= (n === 1 ? 1 : Math.min(skips + 1, length)); step++)
         for (let at = 0; at + (n - 1) * step < length; at++) {
           const found = grams.get(Array.from({ length: n }, (_, k) => line[at + k * step]!).join());
           if (found === undefined) continue;

@@ -23,12 +23,22 @@ export interface Forest {
   readonly leaves: readonly { readonly target: number; readonly weight: number }[];
 }
 
-/** Steps from the roots to the farthest leaf. */
-function depthOf({ roots, whenTrue, whenFalse, features }: Forest): number {
+/** Steps from a root to a leaf: each is some operations over all samples. */
+const MOST_DEPTH = 1000;
+
+/** Steps from the roots to the farthest leaf. Each node is looked at once, however many lead to it. */
+function depthOf(c: Call, { roots, whenTrue, whenFalse, features, leaves }: Forest): number {
+  const last = features.length + leaves.length;
+  const known = new Map<number, number>();
   const deepest = (node: number, seen: number): number => {
+    if (!Number.isInteger(node) || node < 0 || node >= last) throw c.invalid("nodes", `numbers in [0, ${last - 1}]`, node);
     if (node >= features.length) return 0;
-    if (seen > features.length) throw new RangeError("a tree that never ends");
-    return 1 + Math.max(deepest(whenTrue[node]!, seen + 1), deepest(whenFalse[node]!, seen + 1));
+    if (seen > MOST_DEPTH) throw c.invalid("trees", `at most ${MOST_DEPTH} deep, and without cycles`, "a deeper one");
+    const found = known.get(node);
+    if (found !== undefined) return found;
+    const depth = 1 + Math.max(deepest(whenTrue[node]!, seen + 1), deepest(whenFalse[node]!, seen + 1));
+    known.set(node, depth);
+    return depth;
   };
   return Math.max(0, ...roots.map((r) => deepest(r, 0)));
 }
@@ -55,7 +65,7 @@ function leavesOf(c: Call, x: Tensor, f: Forest): Tensor {
   const used = new Set(f.modes);
   const at = (list: Tensor, places: Tensor): Tensor => ops.reshape(ops.indexSelect(list, 0, ops.reshape(places, [-1])), [n, trees]);
   let place = ops.contiguous(ops.expand(c.make(f.roots, "int32", [1, trees]), [n, trees]));
-  for (let step = depthOf(f); step > 0; step--) {
+  for (let step = depthOf(c, f); step > 0; step--) {
     const value = ops.gather(x, 1, at(features, place));
     const [split, mode] = [at(splits, place), at(modes, place)];
     const tests = [ops.le, ops.lt, ops.ge, ops.gt, ops.eq, ops.ne].map((test) => (): Tensor => test(value, split));
