@@ -80,7 +80,12 @@ export interface Definition<A> {
    */
   readonly grad: GradRule<A> | null;
   /** What grad reads: keeps no more alive, and in-place operations on the rest stay allowed. Default: all. */
-  readonly saves?: { readonly inputs?: SavedInputs; readonly outputs?: boolean | readonly number[] };
+  readonly saves?: {
+    readonly inputs?: SavedInputs;
+    readonly outputs?: boolean | readonly number[];
+    /** What is saved are numbers of the call: a second pass needs no retainGraph. Default: false. */
+    readonly keepsNumbers?: boolean;
+  };
   /** Value of the outputs' elements when an input is empty and an output is not (sum: 0). Default: that is an error. */
   readonly whenEmpty?: number;
   /**

@@ -81,7 +81,7 @@ function rebased(operation: string, view: View, target: Tensor, value: Tensor, r
     const written = noGrad(() => view.adjoint(arithmetic.onesLike(arithmetic.zeros(dy!, part))));
     return [arithmetic.without(dy!, written), arithmetic.clone(view.apply(dy!))];
   };
-  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], run, { isOnce });
+  return new TapeNode(`${operation} of a view`, [base, value], [base.desc], [], run, isOnce ? { isOnce } : {});
 }
 
 function setHistory(t: Tensor, node: TapeNode, output: number): void {

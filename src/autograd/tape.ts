@@ -194,8 +194,8 @@ interface NodeOptions {
   /** What is saved from this place on are the node's own outputs. */
   readonly outputsFrom?: number;
   readonly isForeign?: boolean;
-  /** A second pass needs retainGraph, though nothing is saved. */
-  readonly isOnce?: boolean;
+  /** Whether a second pass needs retainGraph. Default: where something is saved. */
+  readonly isOnce?: boolean | undefined;
   readonly standing?: Standing;
   readonly part?: PartRule | null;
 }
@@ -222,7 +222,7 @@ export class TapeNode {
   readonly part: PartRule | null;
   /** Made while a function was being compiled: later runs of it walk it again. */
   readonly isTraced = tracer() !== null;
-  readonly #isOnce: boolean;
+  readonly #isOnce: boolean | undefined;
   #refs = 0;
   #isFreed = false;
   #passes: Pass[] | null = null;
@@ -236,7 +236,7 @@ export class TapeNode {
     outputs: readonly TensorSpec[],
     saved: readonly (Tensor | null)[],
     run: Run,
-    { outputsFrom = Infinity, isForeign = false, isOnce = false, standing, part = null }: NodeOptions = {},
+    { outputsFrom = Infinity, isForeign = false, isOnce, standing, part = null }: NodeOptions = {},
   ) {
     this.name = name;
     this.edges = inputs.map(edgeOf);
@@ -346,7 +346,7 @@ export class TapeNode {
 
   /** @internal Whether a second pass needs retainGraph. */
   get isFreeable(): boolean {
-    return this.#saved !== null && (this.#isOnce || this.#saved.some((s) => s !== null));
+    return this.#saved !== null && (this.#isOnce ?? this.#saved.some((s) => s !== null));
   }
 
   /** @internal It is freed while the pass is over. */
@@ -520,7 +520,11 @@ export function record<A>(definition: Definition<A>, inputs: readonly Tensor[], 
     return grad(dys[0] as Tensor, context);
   };
   attach(
-    new TapeNode(definition.name, inputs, outSpecs, saved, run, { outputsFrom: count, isForeign: definition.traits.users === true }),
+    new TapeNode(definition.name, inputs, outSpecs, saved, run, {
+      outputsFrom: count,
+      isForeign: definition.traits.users === true,
+      isOnce: saves?.keepsNumbers === true ? false : undefined,
+    }),
     outputs,
   );
 }

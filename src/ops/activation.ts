@@ -12,7 +12,7 @@ import { scalarTensor } from "../runtime/constants.ts";
 import { sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
-import { ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
+import { eq, ge, gt, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
@@ -86,20 +86,27 @@ const leakyReluOp = activation<{ readonly slope: number }>("leakyRelu", {
   grad: (dy, x, _, { slope }) => chosenBy(dy, x, (d, v) => where(gt(v, 0), d, mul(d, slope))),
   saves: "input",
 });
+/** dy times low e^(x / width) below 0 and high above it. At 0 it is low and does not change: its own derivative is 0 there, as in PyTorch. */
+function eluGradient(dy: Tensor, x: Tensor, low: number, high: number, width: number): Tensor {
+  const below = mul(dy, mul(exp(width === 1 ? x : div(x, width)), low));
+  if (!isGradEnabled()) return where(le(x, 0), below, mul(dy, high));
+  return where(lt(x, 0), below, where(eq(x, 0), mul(dy, low), mul(dy, high)));
+}
+
 const eluOp = activation<{ readonly alpha: number }>("elu", {
   emit: (g, x, { alpha }) => g.activationElu(x, { alpha }),
-  grad: (dy, x, _, { alpha }) => where(le(x, 0), mul(dy, mul(exp(x), alpha)), dy),
+  grad: (dy, x, _, { alpha }) => eluGradient(dy, x, alpha, 1, 1),
   saves: "input",
 });
 const SELU = { alpha: 1.6732632423543772, gamma: 1.0507009873554805 };
 const seluOp = activation<undefined>("selu", {
   emit: (g, x) => g.activationScaledElu(x, SELU),
-  grad: (dy, x) => where(le(x, 0), mul(dy, mul(exp(x), SELU.alpha * SELU.gamma)), mul(dy, SELU.gamma)),
+  grad: (dy, x) => eluGradient(dy, x, SELU.alpha * SELU.gamma, SELU.gamma, 1),
   saves: "input",
 });
 const celuOp = activation<{ readonly alpha: number }>("celu", {
   emit: (g, x, { alpha }) => (alpha === 1 ? g.activationElu(x, { alpha }) : withNaN(g, x, g.activationCelu(x, { alpha }))),
-  grad: (dy, x, _, { alpha }) => where(le(x, 0), mul(dy, exp(div(x, alpha))), dy),
+  grad: (dy, x, _, { alpha }) => eluGradient(dy, x, 1, 1, alpha),
   saves: "input",
 });
 

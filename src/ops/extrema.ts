@@ -58,13 +58,23 @@ const overAxes = (name: string, which: Which, grad: GradRule<ReduceAttributes>):
     padded: worst(which, ({ axes }) => axes),
     grad,
   });
+/** The same, where NaN counts as one of them and the others get nothing: PyTorch's of norms. */
+const sharedWithNaN: GradRule<ReduceAttributes> = (dy, { inputs: [x], outputs: [y], attrs }) => {
+  const hits = toDType(logicalOr(eq(x!, spread(y!, x!.shape, attrs)), isnan(x!)), dy.dtype);
+  return [mul(div(spread(dy, x!.shape, attrs), sum(hits, attrs.axes, { keepDims: true })), hits)];
+};
+const normOps = { max: overAxes("amax", "max", sharedWithNaN), min: overAxes("amin", "min", sharedWithNaN) };
+/** The largest or the smallest of sizes, as a norm. @package */
+export const extremeSize = (which: Which, sizes: Tensor, axis: Axes, options: ReduceOptions): Tensor =>
+  over(normOps[which], sizes, axis, options);
+
 const amaxOp = overAxes("amax", "max", sharedAlong);
 const aminOp = overAxes("amin", "min", sharedAlong);
 const overAll: GradRule<ReduceAttributes> = (dy, { inputs: [x], outputs: [y] }) => [sharedByEqual(dy, x!, y!)];
 const maxOfAllOp = overAxes("max", "max", overAll);
 const minOfAllOp = overAxes("min", "min", overAll);
 
-const chosenValueOp = define<undefined>({
+const chosenValueOp = define({
   name: "chosenValue",
   infer: ([, value]) => [value!],
   lower: (g, [, value]) => [g.elementWiseIdentity(value!)],

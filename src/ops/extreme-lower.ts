@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { isFloat } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { comparable, compared } from "./int64.ts";
-import { emitReduce, merged } from "./reduce.ts";
+import { emitReduce, merged } from "./reduce-lower.ts";
 import { BOOL, constant } from "./support.ts";
 
 export type Which = "max" | "min";

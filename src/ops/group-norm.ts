@@ -12,7 +12,8 @@ import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { reshape } from "./movement.ts";
 import { demandChannels, filler, normalizationGradient, normalizedGradient, ofNothing, tiedTo, type Epsilon } from "./norm.ts";
-import { emitReduce, mean, sum } from "./reduce.ts";
+import { mean, sum } from "./reduce.ts";
+import { emitReduce } from "./reduce-lower.ts";
 import { cast, demandFloat } from "./support.ts";
 import { rsqrt, square } from "./unary.ts";
 

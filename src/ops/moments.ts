@@ -1,5 +1,6 @@
 /** Sums that leave NaN out, counts, pairs of statistics, covariances. */
-import { noGrad } from "../autograd/grad-mode.ts";
+import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
+import { call } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isFloat, isInteger, resultType } from "../dtype.ts";
 import { checksValues } from "../runtime/index-check.ts";
@@ -8,6 +9,7 @@ import type { Tensor } from "../tensor.ts";
 import { add, div, mul, sub } from "./binary.ts";
 import { gt, isnan, logicalNot, lt, ne } from "./compare.ts";
 import { asFloat, itemSync, toDType } from "./data.ts";
+import { formula } from "./formula.ts";
 import { diagonal, reshape, t as transposed, unsqueeze } from "./movement.ts";
 import { amax, amin } from "./extrema.ts";
 import { matmul } from "./matmul.ts";
@@ -17,8 +19,14 @@ import { normalizeAxis } from "../shape.ts";
 import { demandFloat } from "./support.ts";
 import { sqrt } from "./unary.ts";
 import { clamp, clampMin, where } from "./where.ts";
+import { sample, type Sample, real } from "../sample.ts";
 
-const known = (x: Tensor): Tensor => (isFloat(x.dtype) ? where(isnan(x), 0, x) : x);
+const knownOp = formula("withoutNan", {
+  emit: (f, [x]) => f.where(f.isNan(x!), 0, x!),
+  // A product, as in PyTorch: an infinite gradient of what was left out is NaN.
+  grad: [(dy, [x]): Tensor => mul(dy, toDType(logicalNot(isnan(x!)), dy.dtype))],
+});
+const known = (x: Tensor): Tensor => (isFloat(x.dtype) ? call(knownOp, [x], undefined) : x);
 
 /** The sum without NaN. Reference: torch.nansum. DirectML: IS_NAN, REDUCE SUM. */
 export const nansum = (x: Tensor, axis: Axes = null, options: ReduceOptions = {}): Tensor => sum(known(x), axis, options);
@@ -64,13 +72,17 @@ export function renorm(x: Tensor, p: number, axis: number, maxNorm: number): Ten
   if (!(maxNorm >= 0)) throw new ValueError("renorm", "maxNorm", "at least 0", maxNorm);
   if (x.rank < 2) throw new ShapeError("renorm", "x", "of at least two axes", x.describe());
   const kept = normalizeAxis("renorm", axis, x.rank);
-  const length = norm(
-    x,
-    p,
-    x.shape.flatMap((_, i) => (i === kept ? [] : [i])),
-    { keepDims: true },
-  );
-  return mul(x, where(gt(length, maxNorm), div(maxNorm, add(length, 1e-7)), 1));
+  const axes = x.shape.flatMap((_, i) => (i === kept ? [] : [i]));
+  const lengthOf = (t: Tensor): Tensor => norm(t, p, axes, { keepDims: true });
+  const shrunk = (t: Tensor, length: Tensor): Tensor => mul(t, div(maxNorm, add(length, 1e-7)));
+  if (!x.requiresGrad || !isGradEnabled()) {
+    const length = lengthOf(x);
+    return where(gt(length, maxNorm), shrunk(x, length), x);
+  }
+  // Slices that stay take no part in the lengths' gradients, which NaN would spoil.
+  const isOver = noGrad(() => gt(lengthOf(x), maxNorm));
+  const over = where(isOver, x, 1);
+  return where(isOver, shrunk(over, lengthOf(over)), x);
 }
 
 /** Options of cov(). Reference: torch.cov. */
@@ -122,3 +134,6 @@ export function corrcoef(x: Tensor): Tensor {
 }
 
 export const methods = { nansum, nanmean, countNonzero, aminmax, renorm, cov, corrcoef };
+
+/** Cases of `dxtensor verify`. */
+export const samples = (): readonly Sample[] => [sample("rounded", "nansum", [real([3, 5])], (x) => nansum(x!, 1))];

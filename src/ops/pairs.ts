@@ -5,6 +5,7 @@ import { DTypeError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
 import { demandHeld } from "../elements.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
+import { define, type Definition } from "../definition.ts";
 import { Tensor } from "../tensor.ts";
 import { add, binary, div, mul, operands, realOperands, sub, type Arithmetic } from "./binary.ts";
 import { eq, gt, isnan, le, logicalAnd, logicalNot, logicalOr, lt } from "./compare.ts";
@@ -13,7 +14,7 @@ import { extremeOf } from "./extreme-lower.ts";
 import { Formula, formula } from "./formula.ts";
 import { pow } from "./power.ts";
 import { cast, computing } from "./support.ts";
-import { emitLog1p, exp, exp2, log, log1p, neg, square } from "./unary.ts";
+import { emitLog1p, exp, exp2, neg, square } from "./unary.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
@@ -76,17 +77,17 @@ const logaddexp2Op = formula("logaddexp2", {
   grad: [(dy, [a, b]): Tensor => div(dy, add(exp2(sub(b!, a!)), 1)), (dy, [a, b]): Tensor => div(dy, add(exp2(sub(a!, b!)), 1))],
 });
 
-const xlogyOp = formula("xlogy", {
+const xlogyOp: Definition<undefined> = formula("xlogy", {
   emit: (f, [x, y]) => f.cases([f.isNan(y!), y!], [f.eq(x!, 0), 0], f.mul(x!, f.log(y!))),
   grad: [
-    (dy, [x, y]): Tensor => mul(dy, where(logicalAnd(eq(x!, 0), le(y!, 0)), zero(dy), log(y!))),
+    (dy, [x, y]): Tensor => where(logicalAnd(eq(x!, 0), le(y!, 0)), zero(dy), call(xlogyOp, [dy, y!], undefined)),
     (dy, [x, y]): Tensor => div(mul(dy, x!), y!),
   ],
 });
-const xlog1pyOp = formula("xlog1py", {
+const xlog1pyOp: Definition<undefined> = formula("xlog1py", {
   emit: (f, [x, y]) => f.cases([f.isNan(y!), y!], [f.eq(x!, 0), 0], f.mul(x!, emitLog1p(f.g, y!))),
   grad: [
-    (dy, [x, y]): Tensor => mul(dy, where(logicalAnd(eq(x!, 0), le(y!, -1)), zero(dy), log1p(y!))),
+    (dy, [x, y]): Tensor => where(logicalAnd(eq(x!, 0), le(y!, -1)), zero(dy), call(xlog1pyOp, [dy, y!], undefined)),
     (dy, [x, y]): Tensor => div(mul(dy, x!), add(y!, 1)),
   ],
 });
@@ -167,6 +168,8 @@ const lerpOp = formula("lerp", {
   saves: ([a, b, w]) => [...(w ? [0, 1] : []), ...(a || b ? [2] : [])],
   dtype: sameFloats,
 });
+/** The same by a number, which needs no retainGraph for a second pass. */
+const lerpByNumberOp: Definition<undefined> = define({ ...lerpOp, saves: { ...lerpOp.saves, keepsNumbers: true } });
 /** a + weight (b - a). weight: a number or a tensor. Floating dtypes. Reference: torch.lerp. DirectML: ELEMENT_WISE_MULTIPLY and ADD. */
 export function lerp(a: Tensor, b: Tensor, weight: Tensor | number): Tensor {
   if (a.dtype !== b.dtype) throw new DTypeError("lerp", "b", `of a's dtype ${a.dtype}`, b.describe());
@@ -174,7 +177,7 @@ export function lerp(a: Tensor, b: Tensor, weight: Tensor | number): Tensor {
   if (weight instanceof Tensor && w.dtype !== a.dtype) throw new DTypeError("lerp", "weight", `of a's dtype ${a.dtype}`, w.describe());
   operands("lerp", a, b);
   operands("lerp", a, w);
-  return call(lerpOp, [a, b, w], undefined);
+  return call(typeof weight === "number" ? lerpByNumberOp : lerpOp, [a, b, w], undefined);
 }
 
 interface Scaled {
@@ -184,7 +187,7 @@ interface Scaled {
 const addcmulOp = formula("addcmul", {
   emit: (f, [x, a, b, v]) => f.add(x!, f.mul(v!, f.mul(a!, b!))),
   grad: [(dy): Tensor => dy, (dy, [, , b, v]): Tensor => mul(dy, mul(b!, v!)), (dy, [, a, , v]): Tensor => mul(dy, mul(a!, v!)), null],
-  saves: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : []), 3],
+  saves: ([, a, b]) => [...(b ? [1] : []), ...(a ? [2] : []), ...(a || b ? [3] : [])],
   dtype: sameFloats,
 });
 const addcdivOp = formula("addcdiv", {

@@ -17,7 +17,9 @@ import { define, type Definition, type GradRule } from "../definition.ts";
 import { cat } from "./join.ts";
 import { expand, narrow, permute, reshape } from "./movement.ts";
 import { cumprodExclusive } from "./scan.ts";
+import { emitReduce } from "./reduce-lower.ts";
 import { cast, computing, demandFloat } from "./support.ts";
+import { where } from "./where.ts";
 
 /** Which axes, and whether they stay with length 1. */
 export interface ReduceOptions {
@@ -48,46 +50,6 @@ export function spread(dy: Tensor, shape: Shape, { axes, keepDims }: ReduceAttri
         shape.map((d, i) => (axes.includes(i) ? 1 : d)),
       );
   return expand(kept, shape);
-}
-
-/** Of a DirectML tensor. */
-const MOST_AXES = 8;
-
-/** x with at most MOST_AXES axes where neighbours that are reduced (or kept) alike lie densely behind each other. @package */
-export function merged(x: Expr, axes: readonly number[]): { sizes: number[]; strides: number[]; reduced: boolean[] } {
-  const sizes: number[] = [];
-  const strides: number[] = [];
-  const reduced: boolean[] = [];
-  x.sizes.forEach((d, i) => {
-    const last = sizes.length - 1;
-    if (last >= 0 && (d === 1 || (reduced[last] === axes.includes(i) && strides[last] === d * x.strides[i]!))) {
-      if (d === 1) return;
-      sizes[last]! *= d;
-      strides[last] = x.strides[i]!;
-    } else {
-      sizes.push(d);
-      strides.push(x.strides[i]!);
-      reduced.push(axes.includes(i));
-    }
-  });
-  return { sizes, strides, reduced };
-}
-
-const asItIs = (x: Expr, axes: readonly number[]): ReturnType<typeof merged> => ({
-  sizes: [...x.sizes],
-  strides: [...x.strides],
-  reduced: x.sizes.map((_, i) => axes.includes(i)),
-});
-
-/** REDUCE over axes: a packed result with length 1 along them. @package */
-export function emitReduce(g: GraphBuilder, x: Expr, fn: DML_REDUCE_FUNCTION, axes: readonly number[], dtype: DType = x.dtype): Expr {
-  // A device that fuses graphs sees what belongs together by its axes, and merges them itself.
-  const keeps = g.capabilities.fusesGraphs && x.sizes.length <= MOST_AXES;
-  const { sizes, strides, reduced } = keeps ? asItIs(x, axes) : merged(x, axes);
-  const list = reduced.flatMap((r, i) => (r ? [i] : []));
-  const seen = g.reinterpret(x, { sizes, strides });
-  const result = g.reduce(seen, { function: fn, output: { sizes: sizes.map((d, i) => (reduced[i] ? 1 : d)), dtype }, axes: list });
-  return g.reinterpret(result, { sizes: x.sizes.map((d, i) => (axes.includes(i) ? 1 : d)) });
 }
 
 /** SUM and MULTIPLY lack the small integers: those are reduced as int64, and wrap afterwards. */
@@ -154,6 +116,7 @@ const prodOp = reduction(
   "prod",
   "MULTIPLY",
   (dy, { inputs: [x], outputs: [y], attrs }) => {
+    if (x!.rank === 0) return [dy];
     const rest = x!.shape.filter((_, i) => !attrs.axes.includes(i));
     const order = [...x!.shape.map((_, i) => i).filter((i) => !attrs.axes.includes(i)), ...attrs.axes];
     const lines = reshape(permute(x!, order), [...rest, sizeOf(attrs.axes.map((i) => x!.shape[i]!))]);
@@ -167,8 +130,10 @@ const prodOp = reduction(
       order.map((_, i) => order.indexOf(i)),
     );
     const tied = tie(back, x!);
-    // Without zeros the gradient's own gradient flows through the result too, as in PyTorch.
-    const factor = isGradEnabled() ? add(arithmetic.without(tied, all(x!)), withoutZeros(x!, y!, attrs)) : tied;
+    // Without zeros it is the result by each factor, as in PyTorch: the gradient's own gradient flows through the result too, and NaN everywhere.
+    const factor = isGradEnabled()
+      ? add(arithmetic.without(tied, all(x!)), withoutZeros(x!, y!, attrs))
+      : where(any(eq(x!, 0)), back, div(spread(y!, x!.shape, attrs), x!));
     return [mul(spread(dy, x!.shape, attrs), factor)];
   },
   { inputs: [0], outputs: true },

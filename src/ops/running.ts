@@ -143,7 +143,8 @@ const logCumsumExpOp: Definition<LogSumAttributes> = define<LogSumAttributes>({
       { dtype: dy.dtype, device: dy.device },
     );
     const factors = exp(cat(reverse ? [none, steps] : [steps, none], axis));
-    return [mul(exp(apart(x!, y!)), recurrence(factors, dy, axis, !reverse))];
+    // Of an infinite element it is NaN, as in PyTorch.
+    return [mul(exp(sub(x!, y!)), recurrence(factors, dy, axis, !reverse))];
   },
 });
 

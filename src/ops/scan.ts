@@ -3,11 +3,15 @@ import { call } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
-import { mul } from "./binary.ts";
+import { isGradEnabled } from "../autograd/grad-mode.ts";
+import { div, mul } from "./binary.ts";
+import { eq, logicalAnd } from "./compare.ts";
+import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
 import { scanLinear } from "./scan-linear.ts";
 import { computing, widened } from "./support.ts";
+import { where } from "./where.ts";
 
 interface ScanAttributes {
   readonly axis: number;
@@ -40,14 +44,21 @@ const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
    * dx[k] is the product of what comes before k, times the sum over i of dy[i] and all that lies between k and i. No division: zeros
    * are factors like others.
    */
-  grad: (dy, { inputs: [x], attrs }) => {
+  grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
     const { axis, reverse, exclusive } = attrs;
+    if (x!.size <= 1 || x!.shape[axis] === 1) return [exclusive ? zerosLike(dy) : dy];
     const before = call(cumprodOp, [x!], { axis, reverse, exclusive: true });
-    const between = scanLinear(x!, dy, axis, { reverse: !reverse, exclusive });
-    return [mul(before, between)];
+    const between = (factors: Tensor, given: Tensor): Tensor => scanLinear(factors, given, axis, { reverse: !reverse, exclusive });
+    if (exclusive || isGradEnabled()) return [mul(before, between(x!, dy))];
+    // Up to the first zero by quotients, and nothing behind it, as in PyTorch: what is not finite is so in all of them.
+    const zeros = call(cumsumOp, [toDType(eq(x!, 0), "int32")], { axis, reverse, exclusive: false });
+    const [isFree, isWithin] = [eq(zeros, 0), eq(zeros, 1)];
+    const sums = call(cumsumOp, [where(isFree, mul(y!, dy), 0)], { axis, reverse: !reverse, exclusive: false });
+    const ofFirst = mul(before, between(where(isWithin, x!, 1), where(isWithin, dy, 0)));
+    return [where(isFree, div(sums, x!), where(logicalAnd(isWithin, eq(x!, 0)), ofFirst, 0))];
   },
   padded: (_g, inputs, { axis, reverse }, _outputs, p, lower) => lower(reverse && p.isPadded(0, axis) ? [p.filled(0, 1)] : inputs),
-  saves: { inputs: [0], outputs: false },
+  saves: { inputs: [0], outputs: true },
 });
 
 /** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. */

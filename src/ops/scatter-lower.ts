@@ -14,7 +14,7 @@ import { DTYPES, isFloat, type DType } from "../dtype.ts";
 import type { Expr } from "../graph/graph.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import { emitExtreme, extremeOf } from "./extreme-lower.ts";
-import { emitReduce } from "./reduce.ts";
+import { emitReduce } from "./reduce-lower.ts";
 import { choosesFoldRows, foldRowsShader } from "../shader/lowering.ts";
 import { asRows, byRegions, NONE, pieceBits, rowsFirst, type SumJob } from "./region-sums.ts";
 import { shifted } from "./scan-lower.ts";

@@ -114,8 +114,9 @@ function productGrad(
   const one = scalarTensor(dy.device, dy.dtype, 1);
   const zero = scalarTensor(dy.device, dy.dtype, 0);
   const attrs = { axis, fold: "prod", includeSelf: true } as const;
-  const others = call(scatterFoldOp, [onesLike(x), index, source], attrs);
-  const forSelf = tie(includeSelf ? mul(dy, others) : ownGrad(zerosLike(dy), dy, index, axis), x);
+  const own = where(eq(x, 0), one, x);
+  const quotients = div(mul(dy, call(scatterFoldOp, [own, index, source], { axis, fold: "prod", includeSelf })), own);
+  const forSelf = includeSelf ? quotients : call(scatterOp, [quotients, index, zerosLike(index, { dtype: dy.dtype })], { axis });
   const isZero = eq(source, 0);
   const zeros = gather(sumElements(toDType(isZero, dy.dtype), index, axis, x.shape), axis, index);
   const withoutZeros = call(scatterFoldOp, [includeSelf ? x : onesLike(x), index, where(isZero, one, source)], attrs);

@@ -1,5 +1,4 @@
 /** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
-import { arithmetic } from "../autograd/arithmetic.ts";
 import { neutral } from "../padding.ts";
 import { call } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";
@@ -11,21 +10,12 @@ import { div, mul, sub } from "./binary.ts";
 import { eq, logicalOr } from "./compare.ts";
 import { asFloat, roundedOnce, toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
-import { amax, amin } from "./extrema.ts";
+import { extremeSize } from "./extrema.ts";
 import { pow } from "./power.ts";
-import {
-  emitReduce,
-  mean,
-  reduceAttributes,
-  reducedShape,
-  spread,
-  sum,
-  type Axes,
-  type ReduceAttributes,
-  type ReduceOptions,
-} from "./reduce.ts";
+import { mean, reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
+import { emitReduce } from "./reduce-lower.ts";
 import { BOOL, cast, constant, demandFloat } from "./support.ts";
-import { abs, exp, sign, square } from "./unary.ts";
+import { abs, exp, sign } from "./unary.ts";
 import { where } from "./where.ts";
 
 /** Options of var() and std(). Reference: torch.var. */
@@ -36,6 +26,43 @@ export interface VarianceOptions {
   readonly correction?: number | undefined;
 }
 
+interface VarianceAttributes extends ReduceAttributes {
+  readonly correction: number;
+}
+const varOp: Definition<VarianceAttributes> = define<VarianceAttributes>({
+  name: "var",
+  infer: ([x], attrs) => [{ shape: reducedShape(x!.shape, attrs), dtype: x!.dtype }],
+  lower: (g, [x], { axes, correction }) => {
+    const count = axes.reduce((n, a) => n * x!.sizes[a]!, 1);
+    const reduced = (t: Expr, how: "AVERAGE" | "SUM"): Expr => (axes.length === 0 ? t : emitReduce(g, t, how, axes));
+    const centred = g.elementWiseSubtract(x!, g.expand(reduced(x!, "AVERAGE"), x!.sizes));
+    const total = reduced(g.elementWiseMultiply(centred, centred), "SUM");
+    return [g.elementWiseDivide(total, constant(g, total.dtype, Math.max(0, count - correction), total.sizes))];
+  },
+  grad: (dy, { inputs: [x], attrs }) => {
+    const freedom = attrs.axes.reduce((n, a) => n * x!.shape[a]!, 1) - attrs.correction;
+    const given = spread(dy, x!.shape, attrs);
+    const average = attrs.axes.length === 0 ? x! : mean(x!, attrs.axes, { keepDims: true });
+    if (freedom > 0) return [mul(mul(given, 2 / freedom), sub(x!, average))];
+    return [mul(given, where(eq(x!, average), NaN, Infinity))];
+  },
+  saves: { outputs: false },
+  padded: (g, [x], { axes, correction }, [out], p, lower) => {
+    if (!axes.some((a) => p.isPadded(0, a))) return lower([x!]);
+    const count = p.count(0, axes);
+    const total = (t: Expr): Expr => emitReduce(g, t, "SUM", axes);
+    const sums = total(p.filled(0, 0));
+    const spreadCount = g.expand(count, sums.sizes);
+    const centred = p.filled(0, 0, g.elementWiseSubtract(x!, g.expand(g.elementWiseDivide(sums, spreadCount), x!.sizes)));
+    const freedom = g.elementWiseMax(
+      g.elementWiseIdentity(spreadCount, { scaleBias: [1, -correction] }),
+      constant(g, sums.dtype, 0, sums.sizes),
+    );
+    return [g.reshape(g.elementWiseDivide(total(g.elementWiseMultiply(centred, centred)), freedom), out!.shape)];
+  },
+  whenEmpty: NaN,
+});
+
 /**
  * The variance over the axes (all of them by default). Floating dtypes. Reference: torch.var. DirectML: REDUCE AVERAGE and SUM.
  * @name var
@@ -44,10 +71,7 @@ export function variance(x: Tensor, axis: Axes = null, { keepDims = false, corre
   demandFloat("var", x);
   // The sum of squares of a float16 tensor soon leaves the range in which float16 is exact.
   if (isHalf(x.dtype)) return toDType(variance(toDType(x, "float32"), axis, { keepDims, correction }), x.dtype);
-  const { axes } = reduceAttributes("var", x, axis, {});
-  const count = axes.reduce((n, a) => n * x.shape[a]!, 1);
-  const centred = sub(x, mean(x, axes, { keepDims: true }));
-  return div(sum(square(centred), axes, { keepDims }), Math.max(0, count - correction));
+  return call(varOp, [x], { ...reduceAttributes("var", x, axis, { keepDims }), correction });
 }
 
 /** The square root, whose gradient is 0 where the variance is 0. */
@@ -112,7 +136,8 @@ const countOp = define<ReduceAttributes>({
     const ones = g.elementWiseIf(isZero, number(0), number(1));
     return [cast(g, axes.length === 0 ? ones : emitReduce(g, ones, "SUM", axes), out!.dtype)];
   },
-  grad: (dy, { specs: [x] }) => [arithmetic.zeros(dy, x!)],
+  // None flows on: backward() passes and leaves no gradient, as in PyTorch.
+  grad: () => [null],
   saves: { inputs: [], outputs: false },
   padded: neutral(({ axes }) => axes, 0),
   whenEmpty: 0,
@@ -133,8 +158,8 @@ export function norm(x: Tensor, p = 2, axis: Axes = null, options: ReduceOptions
   const axes = source.rank === 0 ? null : attrs.axes;
   if (p === 0) return call(countOp, [source], attrs);
   if (p === 1) return sum(abs(source), axes, reduce);
-  if (p === Infinity) return amax(abs(source), axes, reduce);
-  if (p === -Infinity) return amin(abs(source), axes, reduce);
+  if (p === Infinity) return extremeSize("max", abs(source), axes, reduce);
+  if (p === -Infinity) return extremeSize("min", abs(source), axes, reduce);
   return call(pNormOp, [source], { ...attrs, p });
 }
 

@@ -6,14 +6,15 @@ import { demandOperand, notHeld, rangeOf } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
-import { broadcastShapes, sizeOf } from "../shape.ts";
+import { broadcastShapes } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { aligned, binary, mul, operands, type Arithmetic } from "./binary.ts";
-import { eq, gt, isnan, le, logicalAnd, logicalOr, lt } from "./compare.ts";
+import { eq, gt, isfinite, le, logicalAnd, logicalOr, lt } from "./compare.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition, type GradRule } from "../definition.ts";
 import { extremeOf, extremeOfNumbers } from "./extreme-lower.ts";
-import { BOOL, cast, computable, computing, sumTo } from "./support.ts";
+import type { Expr } from "../graph/graph.ts";
+import { BOOL, cast, computable, computing, constant, sumTo } from "./support.ts";
 import { sample, type Sample, real } from "../sample.ts";
 
 const whereOp = define({
@@ -162,8 +163,8 @@ const clampBetween = (isNumber: boolean): Definition<undefined> =>
       const inner = computable(g, "ELEMENT_WISE_MAX", out!.dtype);
       const raised = extremeOfNumbers(g, "max", cast(g, x!, inner), cast(g, min!, inner));
       let result = cast(g, extremeOfNumbers(g, "min", raised, cast(g, max!, inner)), out!.dtype);
-      // NaN is kept; single limits are taken to be numbers.
-      const kept = [...inputs.flatMap((source, i) => (i > 0 && sizeOf(source.sizes) > 1 ? [i === 1 ? min! : max!] : [])), x!];
+      // NaN is kept; limits that are numbers are none.
+      const kept = isNumber ? [x!] : [min!, max!, x!];
       if (isFloat(out!.dtype)) for (const v of kept) result = g.elementWiseIf(g.elementWiseIsNan(v, BOOL), v, result);
       return [result];
     },
@@ -207,10 +208,23 @@ export function nanToNum(
   if (!isFloat(x.dtype)) return call(contiguousOp, [x], undefined);
   const largest = LARGEST[x.dtype] ?? Number.MAX_VALUE;
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
-  const clean = where(isnan(x), number(nan), x);
-  const high = where(eq(clean, Infinity), number(posinf ?? largest), clean);
-  return where(eq(high, -Infinity), number(neginf ?? -largest), high);
+  return call(nanToNumOp, [x, number(nan), number(posinf ?? largest), number(neginf ?? -largest)], undefined);
 }
+const nanToNumOp: Definition<undefined> = define({
+  name: "nanToNum",
+  traits: { elementwise: true, carries: true },
+  infer: ([x]) => [x!],
+  lower: (g, [x, nan, most, least]) => {
+    const seen = cast(g, x!, "float32");
+    const equals = (v: number): Expr => g.elementWiseLogicalEquals(seen, constant(g, "float32", v, x!.sizes), BOOL);
+    const [a, b, c] = [nan!, most!, least!].map((v) => g.expand(v, x!.sizes)) as [Expr, Expr, Expr];
+    const finite = g.elementWiseIf(equals(Infinity), b, g.elementWiseIf(equals(-Infinity), c, x!));
+    return [g.elementWiseIf(g.elementWiseIsNan(seen, BOOL), a, finite)];
+  },
+  // A product, as in PyTorch: an infinite gradient of what was replaced is NaN.
+  grad: (dy, { inputs: [x] }) => [mul(dy, toDType(isfinite(x!), dy.dtype)), null, null, null],
+  saves: { inputs: [0], outputs: false },
+});
 const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504, bfloat16: 3.3895313892515355e38 };
 
 export const methods = {

@@ -96,7 +96,93 @@ const KINKS: readonly Kink[] = [
   })),
   { name: "max of all, of an infinite gradient", inputs: [[1, 3, 3]], of: (x) => dx.max(x).mul(inf), gradients: [[0, inf, inf]] },
   { name: "median of infinities", inputs: [[-inf, -inf, 1]], of: (x) => dx.median(x), gradients: [[0.5, 0.5, 0]] },
-  { name: "norm of order 0", inputs: [[1, 0, -2]], of: (x) => dx.norm(x, 0), gradients: [[0, 0, 0]] },
+  { name: "prod with NaN", inputs: [[2, nan, 3]], of: (x) => dx.prod(x), gradients: [[nan, nan, nan]] },
+  { name: "prod with infinity", inputs: [[2, inf, 3]], of: (x) => dx.prod(x, 0), gradients: [[inf, nan, inf]] },
+  { name: "prod with NaN beside zero", inputs: [[0, nan, 3]], of: (x) => dx.prod(x, 0), gradients: [[nan, 0, nan]] },
+  {
+    name: "prod of rows, one of which has a zero",
+    inputs: [
+      [
+        [2, inf, 3],
+        [0, 2, 5],
+      ],
+    ],
+    of: (x) => dx.prod(x, 1),
+    gradients: [[inf, 6, inf, 10, 0, 0]],
+  },
+  { name: "cumprod with infinity", inputs: [[2, inf, 3]], of: (x) => dx.cumprod(x, 0), gradients: [[inf, nan, inf]] },
+  { name: "cumprod with NaN", inputs: [[2, nan, 3]], of: (x) => dx.cumprod(x, 0), gradients: [[nan, nan, nan]] },
+  { name: "cumprod with NaN behind zero", inputs: [[2, 0, nan]], of: (x) => dx.cumprod(x, 0), gradients: [[1, nan, 0]] },
+  { name: "cumprod with two zeros and infinity", inputs: [[2, 0, 3, 0, inf]], of: (x) => dx.cumprod(x, 0), gradients: [[1, 8, 0, 0, 0]] },
+  { name: "cumprod of one element", inputs: [[nan]], of: (x) => dx.cumprod(x, 0), gradients: [[1]] },
+  { name: "var with infinity", inputs: [[1, -inf, 2]], of: (x) => dx.var(x), gradients: [[inf, nan, inf]] },
+  { name: "var with NaN", inputs: [[1, nan, 2]], of: (x) => dx.var(x), gradients: [[nan, nan, nan]] },
+  { name: "var of one element", inputs: [[1]], of: (x) => dx.var(x), gradients: [[nan]] },
+  { name: "std with infinity", inputs: [[1, inf, 2]], of: (x) => dx.std(x), gradients: [[nan, nan, nan]] },
+  { name: "logcumsumexp with infinity", inputs: [[1, inf, 2]], of: (x) => dx.logcumsumexp(x, 0), gradients: [[1, nan, 0]] },
+  {
+    name: "logcumsumexp with negative infinity",
+    inputs: [[-inf, 1, -inf, 2]],
+    of: (x) => dx.logcumsumexp(x, 0),
+    gradients: [[nan, 2.2689414, 0, 0.731058538]],
+  },
+  {
+    name: "nanToNum",
+    inputs: [[inf, -inf, nan, 3]],
+    of: (x) => dx.nanToNum(x, { nan: 2 }).mul(dx.tensor([inf, 1, inf, 1], { device: x.device })),
+    gradients: [[nan, 0, nan, 1]],
+  },
+  { name: "nansum of an infinite gradient", inputs: [[nan, 1]], of: (x) => dx.nansum(x).mul(inf), gradients: [[nan, inf]] },
+  {
+    name: "xlogy of an infinite gradient and zero",
+    inputs: [
+      [0, 2, 0, 1],
+      [0, 0, 2, nan],
+    ],
+    of: (x, y) => dx.xlogy(x, y).mul(dx.tensor([inf, 0, 1, 0], { device: x.device })),
+    gradients: [
+      [0, 0, 0.693147182, nan],
+      [nan, nan, 0, nan],
+    ],
+  },
+  {
+    name: "xlog1py of zero gradients",
+    inputs: [
+      [0, 2, 0, 1],
+      [-1, -1, 2, nan],
+    ],
+    of: (x, y) => dx.xlog1py(x, y).mul(dx.tensor([inf, 0, 1, 0], { device: x.device })),
+    gradients: [
+      [0, 0, 1.09861231, nan],
+      [nan, nan, 0, nan],
+    ],
+  },
+  { name: "largest norm with NaN", inputs: [[1, nan, -3]], of: (x) => dx.norm(x, Infinity), gradients: [[0, 0, -0]] },
+  { name: "norm of order 3 with NaN and zero", inputs: [[0, nan, -3]], of: (x) => dx.norm(x, 3), gradients: [[nan, nan, nan]] },
+  { name: "norm of order 0.5 with infinity and zero", inputs: [[0, inf, -3]], of: (x) => dx.norm(x, 0.5), gradients: [[nan, nan, -inf]] },
+  {
+    name: "renorm beside NaN",
+    inputs: [
+      [
+        [nan, 1],
+        [3, 4],
+      ],
+    ],
+    of: (x) => dx.renorm(x, 2, 0, 1),
+    gradients: [[1, 1, 0.0320000015, -0.0239999946]],
+  },
+  {
+    name: "quotients rounded down of infinity",
+    inputs: [
+      [5, -5],
+      [inf, inf],
+    ],
+    of: (x, y) => dx.div(x, y, { roundingMode: "floor" }).mul(x),
+    gradients: [
+      [0, -1],
+      [0, 0],
+    ],
+  },
   {
     name: "a matrix to the power of 0",
     inputs: [
@@ -249,6 +335,35 @@ eachMode("gradients at corners, ties and poles", (device, mode) => {
           const isNear = want.every((w, k) => Object.is(got[k], w) || Math.abs(got[k]! - w) <= 1e-6 * Math.max(1, Math.abs(w)));
           if (!isNear || got.length !== want.length) expect(got).toEqual(want);
         });
+      },
+      { collect: true },
+    ),
+  );
+});
+
+eachMode("second derivatives at corners", (device, mode) => {
+  const twice = (f: (x: dx.Tensor) => dx.Tensor, x: dx.Tensor): dx.Tensor => {
+    const [g] = dx.grad(f(x).sum(), [x], { createGraph: true });
+    return dx.grad(g!.sum(), [x])[0]!;
+  };
+  const E = Math.exp(-1);
+  test.each([
+    ["elu", (x: dx.Tensor) => dx.elu(x), [0, E, 0]],
+    ["elu of another alpha", (x: dx.Tensor) => dx.elu(x, { alpha: 0.5 }), [0, 0.5 * E, 0]],
+    ["selu", dx.selu, [0, 0.6467686296, 0]],
+    ["celu", (x: dx.Tensor) => dx.celu(x, { alpha: 2 }), [0, 0.3032653332, 0]],
+    ["hardtanh", (x: dx.Tensor) => dx.hardtanh(x), [0, 0, 0]],
+    ["threshold", (x: dx.Tensor) => dx.threshold(x, 0, 3), [0, 0, 0]],
+    ["hardshrink", (x: dx.Tensor) => dx.hardshrink(x), [0, 0, 0]],
+    ["softshrink", (x: dx.Tensor) => dx.softshrink(x), [0, 0, 0]],
+    ["leakyRelu", (x: dx.Tensor) => dx.leakyRelu(x), [0, 0, 0]],
+  ] as const)("%s", (_name, f, want) =>
+    clean(
+      device,
+      () => {
+        const found = numbers(mode.run((x) => twice(f, x), dx.tensor([0, -1, 1], { device, requiresGrad: true })));
+        found.forEach((v, i) => expect(v).toBeCloseTo(want[i]!, 6));
+        expect(found.length).toBe(3);
       },
       { collect: true },
     ),

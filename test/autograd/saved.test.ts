@@ -85,6 +85,14 @@ eachDevice("between forward and backward", (device) => {
     expect(numbers(x.grad!)).toEqual([9, 0]);
   });
 
+  on("norm of order 0 requires a gradient, and gives none", () => {
+    const [x, m] = [leaf([1, 0, -2]), leaf([[0, 2]])];
+    const y = dx.norm(x.mul(2), 0).add(dx.norm(m, 0, 1).sum());
+    expect([y.requiresGrad, numbers(y)]).toEqual([true, [3]]);
+    y.backward();
+    expect([x.grad, m.grad]).toEqual([null, null]);
+  });
+
   on("positive(x) is x", () => {
     const x = leaf([1]);
     const y = dx.positive(x);

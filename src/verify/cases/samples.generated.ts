@@ -11,6 +11,7 @@ import { samples as $embedding } from "../../ops/embedding.ts";
 import { samples as $extrema } from "../../ops/extrema.ts";
 import { samples as $floats } from "../../ops/floats.ts";
 import { samples as $fold } from "../../ops/fold.ts";
+import { samples as $moments } from "../../ops/moments.ts";
 import { samples as $nonzero } from "../../ops/nonzero.ts";
 import { samples as $norm } from "../../ops/norm.ts";
 import { samples as $pad } from "../../ops/pad.ts";
@@ -47,6 +48,7 @@ export const samples = (): readonly Sample[] => [
   ...$extrema(),
   ...$floats(),
   ...$fold(),
+  ...$moments(),
   ...$nonzero(),
   ...$norm(),
   ...$pad(),
