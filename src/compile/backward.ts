@@ -9,7 +9,7 @@ import { TapeNode, changedNodes, type Edge, type Freed, type Gradients, type Par
 import type { TensorSpec } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { contiguousOp } from "../runtime/assign.ts";
-import { nativeDevice } from "../runtime/devices.ts";
+import { nativeDevice, type NativeDevice } from "../runtime/devices.ts";
 import { runEager } from "../runtime/eager.ts";
 import { outsideScopes } from "../scope.ts";
 import { Storage, internDesc } from "../storage.ts";
@@ -17,10 +17,11 @@ import { Tensor } from "../tensor.ts";
 import { withTracer } from "../tracer.ts";
 import { Ghosts } from "./arguments.ts";
 import { History } from "./history.ts";
+import { interpret, isMissing } from "./interpret.ts";
 import { Step, allEvents, madeOf, pathTo, renew, restore, type Event } from "./log.ts";
 import type { Operand } from "./operand.ts";
 import { Lowering } from "./lower.ts";
-import { CompiledProgram } from "./program.ts";
+import { CompiledProgram, type Values } from "./program.ts";
 import { Run, type Recorded } from "./trace.ts";
 import { pairPaths, type Beginning, type Pairing } from "./pairing.ts";
 import { Variant, type Fit, type Source } from "./variant.ts";
@@ -48,6 +49,8 @@ interface Traced {
   /** The gradients' own history, where it is recorded. */
   readonly histories: readonly Backward[];
   program: CompiledProgram | null;
+  /** There can be no program. */
+  isMissing: boolean;
   /** One that serves other sizes too. */
   variant: Variant | null;
   /** How it is served by one of larger sizes; undefined: not known yet. */
@@ -246,8 +249,7 @@ export class Backward {
       if (traced.fitted === undefined) traced.fitted = this.#fit(wish, traced);
       let outputs: Storage[];
       if (traced.fitted === null) {
-        traced.program ??= this.#compile(traced, wanted.length);
-        outputs = traced.program.call(all, values);
+        outputs = this.#call(traced, all, wanted.length, values);
       } else {
         const { variant, fit } = traced.fitted;
         const name = `${this.#name} backward`;
@@ -414,7 +416,10 @@ export class Backward {
     if (traced === undefined) {
       const path = pathTo(run.at);
       const histories = wish.records === null ? [] : this.#historiesOf(path, gradients);
-      choice.ends.set(run.at, (traced = { path, ghosts, gradients, walked, histories, program: null, variant: null, fitted: undefined }));
+      choice.ends.set(
+        run.at,
+        (traced = { path, ghosts, gradients, walked, histories, program: null, isMissing: false, variant: null, fitted: undefined }),
+      );
     }
     return { traced, values: run.values };
   }
@@ -482,12 +487,33 @@ export class Backward {
     return typeof fit === "string" ? null : { variant: whole.variant, fit };
   }
 
-  #compile(traced: Traced, count: number): CompiledProgram {
+  /** By a program; operation by operation where there can be none. all: gradients of results, `count` of them, and what was saved. */
+  #call(traced: Traced, all: readonly Tensor[], count: number, values: Values): Storage[] {
     const native = nativeDevice(this.#device, this.#name);
+    if (!traced.isMissing)
+      try {
+        traced.program ??= this.#compile(native, traced, count);
+        return traced.program.call(all, values);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        traced.isMissing = true;
+      }
+    const saved = this.#savedAt(count);
+    const argument = (storage: Storage): Tensor | null => all[traced.ghosts.indices.get(storage) ?? saved.get(storage) ?? -1] ?? null;
+    return interpret(native, `${this.#name} backward`, [...this.#cheap, ...traced.path], values, argument, outputsOf(traced));
+  }
+
+  /** Which of what a program is given lies in a traced storage that was saved. */
+  #savedAt(count: number): Map<Storage, number> {
     const saved = new Map<Storage, number>();
     this.saved.forEach((t, i) => {
       if (t.storage.trace !== null) saved.set(t.storage, count + i);
     });
+    return saved;
+  }
+
+  #compile(native: NativeDevice, traced: Traced, count: number): CompiledProgram {
+    const saved = this.#savedAt(count);
     const lowering = new Lowering(
       native,
       `${this.#name} backward`,

@@ -1,9 +1,9 @@
 /** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
 import { defaultDevice, type Device } from "../device.ts";
-import { NativeError, TraceError, UnsupportedError } from "../errors.ts";
+import { TraceError } from "../errors.ts";
 import { Journal, modes, withJournal } from "../journal.ts";
 import type { Regions } from "../graph/plan/plan.ts";
-import { nativeDevice, onClose } from "../runtime/devices.ts";
+import { nativeDevice, onClose, type NativeDevice } from "../runtime/devices.ts";
 import { noteEager } from "../runtime/fallback.ts";
 import { demandReal } from "../runtime/traced.ts";
 import { outsideScopes } from "../scope.ts";
@@ -16,8 +16,10 @@ import { ENDINGS, Ending, effectsOf } from "./ending.ts";
 import { Dynamic, type Buckets, type DynamicAxes } from "./dynamic.ts";
 import { explain as explainProgram, type Explanation } from "./explain.ts";
 import { Fitting } from "./fitting.ts";
+import { interpret, isMissing } from "./interpret.ts";
 import { KINDS } from "./kinds.ts";
 import { Step, renew } from "./log.ts";
+import type { Notice } from "./notice.ts";
 import { Objects, type Change, type Outcome } from "./objects.ts";
 import { profile as profileProgram, type Profile } from "./profile.ts";
 import type { CompiledProgram, Values } from "./program.ts";
@@ -228,36 +230,43 @@ class CompiledFunction {
     run: Run | { readonly journal: Journal; readonly values: Values },
     args: readonly unknown[] | null,
   ): unknown {
-    let program: CompiledProgram;
     let storages: Storage[];
     try {
       const native = nativeDevice(this.#deviceOf(given, ending), this.#name);
-      const options = {
-        name: this.#name,
-        lists: this.#options.lists,
-        regions: this.#options.regions,
-        notice: run instanceof Run ? run.notice : null,
-      };
-      const fitted = ending.fitted ?? null;
-      program = fitted === null ? ending.program(native, root.ghosts, options) : fitted.variant.program(native, options);
-      this.recentProgram = program;
-      storages =
-        fitted === null
-          ? program.call(given.tensors, run.values)
-          : program.call(given.tensors, fitted.variant.values(fitted.fit, run.values), fitted.fit);
+      try {
+        storages = this.#call(native, root, ending, given, run);
+      } catch (error) {
+        if (!isMissing(error) || args === null) throw error;
+        root.eager = `compiled as a whole it needs what the device lacks: ${(error as Error).message}`;
+        noteEager(this.#name, given.tensors, native, root.eager);
+        const argument = (storage: Storage): Tensor | null => given.tensors[root.ghosts.indices.get(storage) ?? -1] ?? null;
+        storages = interpret(native, this.#name, ending.source.path, run.values, argument, ending.outputs);
+      }
     } catch (error) {
       // Nothing that the run has counted as written was.
       if (run instanceof Run) run.undo();
       else run.journal.swap();
-      const lacks = error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
-      if (!lacks || args === null) throw error;
-      root.eager = `compiled as a whole it needs what the device lacks: ${error.message}`;
-      return this.#eagerly(args, given, root.eager);
+      throw error;
     }
     // A run has counted its writes itself, and set what it set of the arguments.
-    if (args === null) for (const storage of program.state) storage.version++;
+    if (args === null) for (const storage of this.recentProgram!.state) storage.version++;
     else root.ghosts.end(given.tensors);
     return commit(this.#name, ending, root.ghosts, outcome, objects, given.tensors, storages);
+  }
+
+  #call(
+    native: NativeDevice,
+    root: Root,
+    ending: Ending,
+    given: Given,
+    run: { readonly values: Values; readonly notice?: Notice | null },
+  ): Storage[] {
+    const options = { name: this.#name, lists: this.#options.lists, regions: this.#options.regions, notice: run.notice ?? null };
+    const fitted = ending.fitted ?? null;
+    const program = fitted === null ? ending.program(native, root.ghosts, options) : fitted.variant.program(native, options);
+    this.recentProgram = program;
+    if (fitted === null) return program.call(given.tensors, run.values);
+    return program.call(given.tensors, fitted.variant.values(fitted.fit, run.values), fitted.fit);
   }
 
   #eagerly(args: readonly unknown[], given: Given, reason: string): unknown {

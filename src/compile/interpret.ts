@@ -1,0 +1,164 @@
+/**
+ * A path that no program can hold, since an operation runs on the host or is missing on the device: its operations run one by one, as eager
+ * calls do. So the call in which that turns out does what the function asked for without running it again.
+ */
+import { noGrad } from "../autograd/grad-mode.ts";
+import { elements } from "../elements.ts";
+import { NativeError, UnsupportedError } from "../errors.ts";
+import { assignEager, contiguousOp } from "../runtime/assign.ts";
+import { upload } from "../runtime/buffers.ts";
+import type { NativeDevice } from "../runtime/devices.ts";
+import { runCreation, runEager } from "../runtime/eager.ts";
+import { flatDesc, type Target } from "../runtime/write.ts";
+import { outsideScopes } from "../scope.ts";
+import { Storage, type Desc } from "../storage.ts";
+import { Tensor } from "../tensor.ts";
+import { allEvents, type Event } from "./log.ts";
+import type { Values } from "./program.ts";
+
+/** Where a traced storage's elements are. */
+interface Place {
+  readonly storage: Storage;
+  /** In elements. */
+  readonly offset: number;
+}
+
+class Interpreter {
+  readonly #native: NativeDevice;
+  readonly #name: string;
+  readonly #argument: (storage: Storage) => Tensor | null;
+  readonly #places = new Map<Storage, Place>();
+  /** Storages outside that are written to: what they will hold, all of it at the end. A call that fails has changed nothing. */
+  readonly #shadows = new Map<Storage, { readonly target: Tensor; readonly value: Tensor; readonly isArgument: boolean }>();
+  readonly #made: Tensor[] = [];
+
+  constructor(native: NativeDevice, name: string, argument: (storage: Storage) => Tensor | null) {
+    this.#native = native;
+    this.#name = name;
+    this.#argument = argument;
+  }
+
+  run(path: Iterable<Event>, values: Values): void {
+    for (const e of allEvents(path)) {
+      switch (e.kind) {
+        case "operation": {
+          const inputs = e.inputs.map((o) => this.#tensor(o));
+          const outputs = runEager(e.definition, inputs, e.attrs as never);
+          for (const t of inputs) t.dispose();
+          outputs.forEach((t, i) => {
+            this.#define(e.outputs[i]!.tensor.storage, t);
+          });
+          break;
+        }
+        case "create":
+          this.#define(e.output.tensor.storage, runCreation(e.definition, this.#native, e.attrs as never)[0]!);
+          break;
+        case "scalar": {
+          const value = (values.get(e) ?? e.value) as number | bigint | boolean;
+          this.#upload(e.output.tensor, elements(e.dtype, [value]));
+          break;
+        }
+        case "constant":
+          this.#upload(e.output.tensor, (values.get(e) ?? e.bytes) as Uint8Array);
+          break;
+        case "assign": {
+          const source = this.#tensor(e.source);
+          this.#shadow(e.target);
+          const target = this.#tensor(e.target);
+          assignEager(target, source, false);
+          for (const t of [source, target]) t.dispose();
+          break;
+        }
+        case "view":
+        case "opening":
+        case "custom":
+          break;
+        default:
+          e satisfies never;
+      }
+    }
+  }
+
+  #upload({ storage, desc }: Tensor, bytes: ArrayBufferView): void {
+    const made = desc.size === 0 ? new Storage(this.#native.device, 0) : upload(this.#native, bytes, this.#name);
+    this.#define(storage, new Tensor(made, desc));
+  }
+
+  #define(traced: Storage, t: Tensor): void {
+    this.#made.push(t);
+    this.#places.set(traced, t);
+  }
+
+  /** The storage that an operand lies in, before any write of the path to it. */
+  #placeOf(storage: Storage): Place {
+    return this.#places.get(storage) ?? this.#argument(storage) ?? { storage, offset: 0 };
+  }
+
+  #tensor(o: { readonly storage: Storage; readonly desc: Desc; readonly offset: number }): Tensor {
+    const { storage, offset } = this.#placeOf(o.storage);
+    return new Tensor(this.#shadows.get(storage)?.value.storage ?? storage, o.desc, offset + o.offset);
+  }
+
+  #shadow({ storage: traced, desc }: Target): void {
+    const { storage } = this.#placeOf(traced);
+    if (this.#places.has(traced) || this.#shadows.has(storage) || desc.size === 0) return;
+    const target = new Tensor(storage, flatDesc({ storage, desc, offset: 0 }));
+    const isArgument = this.#argument(traced) !== null;
+    this.#shadows.set(storage, { target, value: runEager(contiguousOp, [target], undefined)[0]!, isArgument });
+  }
+
+  /** Writes what the path has changed outside. */
+  finish(): void {
+    for (const { target, value, isArgument } of this.#shadows.values()) {
+      const { version } = target.storage;
+      assignEager(target, value, false);
+      // The run has counted its writes to state itself.
+      if (!isArgument) target.storage.forgetWrites(version);
+    }
+  }
+
+  /** What lies in traced storages now, as storages that nobody refers to yet. */
+  take(outputs: readonly Storage[]): Storage[] {
+    return outputs.map((o) => {
+      const { storage } = this.#places.get(o)!;
+      // dispose() below lets go of the last reference to the others.
+      storage.refs++;
+      return storage;
+    });
+  }
+
+  dispose(outputs: readonly Storage[]): void {
+    for (const t of this.#made) t.dispose();
+    for (const { target, value } of this.#shadows.values()) for (const t of [target, value]) t.dispose();
+    for (const s of outputs) s.refs--;
+  }
+}
+
+/** Whether an error says that a program cannot have an operation. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof UnsupportedError || (error instanceof NativeError && error.kind === "unsupported");
+
+/** Runs a path. argument: the tensor that a traced storage stands for, if any. Gives fresh storages of the outputs. */
+export function interpret(
+  native: NativeDevice,
+  name: string,
+  path: Iterable<Event>,
+  values: Values,
+  argument: (storage: Storage) => Tensor | null,
+  outputs: readonly Storage[],
+): Storage[] {
+  return outsideScopes(() =>
+    noGrad(() => {
+      const interpreter = new Interpreter(native, name, argument);
+      let taken: Storage[] = [];
+      try {
+        interpreter.run(path, values);
+        taken = interpreter.take(outputs);
+        interpreter.finish();
+      } finally {
+        interpreter.dispose(taken);
+      }
+      return taken;
+    }),
+  );
+}
