@@ -71,6 +71,8 @@ export {
   resolveNeg,
   resultType,
   type ComplexBackwardOptions,
+  type GradOptions,
+  type Gradients,
   type ComplexDType,
   type ComplexNumber,
   type ComplexOperand,

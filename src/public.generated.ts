@@ -38,8 +38,11 @@ export const compile = function ($0: never, $1: never = undefined as never) { if
 /** Adds the gradient of the results, real or complex, to the `grad` of every leaf that requires one. Reference: torch.autograd.backward. */
 export const backward = function ($0: never, $1: never = undefined as never) { if (!((isTensor($0) || kinds.kind352.is($0)) && ($1 === undefined || kinds.kind344.is($1)) && (arguments.length <= 2 || isAll(arguments, 2)))) throw refused("backward", "result:183 options:179", arguments); return from3.backward($0, $1); } as unknown as typeof from3.backward;
 /**
- * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`. A tensor that the results
- * do not depend on is an error, or null with allowUnused. Reference: torch.autograd.grad.
+ * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`.
+ *
+ * results: one tensor or several, whose gradients are added. inputs: tensors that require a gradient. Result: for each input a tensor of its
+ * shape and dtype. Throws AutogradError for an input that the results do not depend on, or gives null for it with allowUnused.
+ * Reference: torch.autograd.grad.
  */
 export const grad = function ($0: never, $1: never, $2: never = undefined as never) { if (!((isTensor($0) || kinds.kind352.is($0)) && kinds.kind353.is($1) && ($2 === undefined || kinds.kind355.is($2)) && (arguments.length <= 3 || isAll(arguments, 3)))) throw refused("grad", "results:183 inputs:184 options:185", arguments); return from3.grad($0, $1, $2); } as unknown as typeof from3.grad;
 /**

@@ -1,6 +1,9 @@
-/** The examples of the pages for users, run as they stand: a page's blocks share their names, as one program. */
+/** The examples of the pages for users, checked by the compiler and run as they stand: a page's blocks share their names, as one program. */
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { execa } from "execa";
+import { transformSync } from "rolldown/utils";
 import { describe, expect, it } from "vitest";
 import * as dx from "../src/index.ts";
 
@@ -15,6 +18,47 @@ const textOf = (page: string): string => {
   const text = readFileSync(new URL(`../${page}`, import.meta.url), "utf8");
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((m) => m[1]!).join("\n");
 };
+
+/** The JavaScript of a page's program. */
+function withoutTypes(page: string, text: string): string {
+  const { code, errors } = transformSync(`${page}.ts`, text, { lang: "ts", target: "es2023", tsconfig: false });
+  expect(errors).toEqual([]);
+  return code;
+}
+
+/** What the compiler says of the pages' programs under strict, with the types of the package. */
+async function typeErrors(programs: Readonly<Record<string, string>>): Promise<string> {
+  mkdirSync("build", { recursive: true });
+  const folder = mkdtempSync(resolve("build", "docs-"));
+  try {
+    // An assertion of a promise always holds: its type refuses one.
+    const plain = "T extends PromiseLike<unknown> ? never : T";
+    writeFileSync(
+      join(folder, "assert.d.ts"),
+      `import assert from "node:assert";\ntype Strict = Omit<typeof assert.strict, never> & (<T>(value: ${plain}, message?: string) => void);\ndeclare const strict: Strict;\nexport default strict;\n`,
+    );
+    for (const [page, text] of Object.entries(programs)) {
+      const code = text.replace('"node:assert/strict"', '"./assert.js"');
+      writeFileSync(join(folder, `${page.replaceAll("/", "-")}.ts`), `${code}\nexport {};\n`);
+    }
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      module: "nodenext",
+      target: "es2023",
+      lib: ["es2023", "esnext.disposable"],
+      types: ["node"],
+      paths: { dxtensor: [resolve("dist", "index.d.ts")] },
+    };
+    writeFileSync(join(folder, "package.json"), `{ "type": "module" }`);
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    const { stdout } = await execa(resolve("node_modules", ".bin", "tsc"), ["-p", folder, "--pretty", "false"], { reject: false });
+    return stdout.replaceAll(/^.*[\\/](?=[^\\/]+\.ts\()/gm, "");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 /** What a page imports, by name: nothing else is there when it runs. */
 async function importsOf(text: string): Promise<Record<string, unknown>> {
@@ -32,10 +76,18 @@ async function importsOf(text: string): Promise<Record<string, unknown>> {
 }
 
 describe("examples of the documents", () => {
+  it("check under strict", async () => {
+    expect(await typeErrors(Object.fromEntries(pages.map((page) => [page, textOf(page)])))).toBe("");
+    const wrong = `import assert from "node:assert/strict";\nimport * as dx from "dxtensor";\nconst x = dx.ones([1]);\n`;
+    expect(await typeErrors({ wrong: `${wrong}assert(x.allclose(x));` })).toMatch(/^wrong\.ts\(4,8\): error TS2345: .*Promise/);
+    expect(await typeErrors({ wrong: `${wrong}x.ad(1);` })).toMatch(/^wrong\.ts\(4,3\): error TS2339: Property 'ad' does not exist/);
+    expect(await typeErrors({ right: `${wrong}assert(x.allcloseSync(x));\nassert.equal(x.rank, 1);` })).toBe("");
+  }, 120_000);
+
   it.each(pages)("%s", async (page) => {
     const text = textOf(page);
     const names = await importsOf(text);
-    const code = text.replaceAll(/^import .*$/gm, "");
+    const code = withoutTypes(page, text).replaceAll(/^import .*$/gm, "");
     // The README's program ends by what it tells.
     const claim = page === "README.md" ? "\nif (!(right > 0.99)) throw new Error(`only ${right} are right`);" : "";
     assert(claim !== "" || code.includes("assert"), "an example that asserts nothing is no test");

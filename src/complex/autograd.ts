@@ -68,33 +68,35 @@ function rootsOf(
   return { roots, options: gradient === undefined ? options : { ...options, gradient: seeds } };
 }
 
+/** Options of grad. */
+export interface GradOptions<AllowUnused extends boolean = boolean> extends ComplexBackwardOptions {
+  /** Whether an input that the results do not depend on has null for its gradient. Default false: it is an error. */
+  readonly allowUnused?: AllowUnused;
+}
+
+/** One gradient for each input, in their order: real or complex as the input is. null may stand among them with allowUnused. */
+export type Gradients<Inputs extends readonly Any[], AllowUnused extends boolean = false> = {
+  -readonly [K in keyof Inputs]:
+    | (Inputs[K] extends Tensor ? Tensor : Inputs[K] extends ComplexTensor ? ComplexTensor : Any)
+    | (true extends AllowUnused ? null : never);
+};
+
 /**
- * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`. A tensor that the results
- * do not depend on is an error, or null with allowUnused. Reference: torch.autograd.grad.
+ * Gradients of the results with respect to the given tensors, real or complex, without touching any `grad`.
+ *
+ * results: one tensor or several, whose gradients are added. inputs: tensors that require a gradient. Result: for each input a tensor of its
+ * shape and dtype. Throws AutogradError for an input that the results do not depend on, or gives null for it with allowUnused.
+ * Reference: torch.autograd.grad.
  */
-export function grad(
-  results: Some<Tensor>,
-  inputs: readonly Tensor[],
-  options?: BackwardOptions & {
-    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
-    readonly allowUnused?: boolean;
-  },
-): (Tensor | null)[];
-export function grad<T extends readonly Any[]>(
+export function grad<const Inputs extends readonly Any[], AllowUnused extends boolean = false>(
   results: Some<Any>,
-  inputs: T,
-  options?: ComplexBackwardOptions & {
-    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
-    readonly allowUnused?: boolean;
-  },
-): { -readonly [K in keyof T]: T[K] | null };
+  inputs: Inputs,
+  options?: GradOptions<AllowUnused>,
+): Gradients<Inputs, AllowUnused>;
 export function grad(
   results: Some<Any>,
   inputs: readonly Any[],
-  options: ComplexBackwardOptions & {
-    /** Whether an input that the results do not depend on gives null instead of an error. Default: false. */
-    readonly allowUnused?: boolean;
-  } = {},
+  options: GradOptions = {},
 ): (Any | null)[] {
   const all = listed(results);
   if (![...all, ...inputs].some((x) => x instanceof ComplexTensor))

@@ -359,7 +359,7 @@ export const kind350: Kind = { is: (v) => (hasFields(v, fields349) || v === unde
 export const kind351: Kind = { is: (v) => (isTensor(v) || v instanceof ComplexTensor), text: "a tensor or a complex tensor", isOfDTypes: true, fields: null };
 export const kind352: Kind = { is: (v) => (isTensor(v) || v instanceof ComplexTensor || (Array.isArray(v) && v.every(kind351.is))), text: "a tensor, a complex tensor or an array of tensors and complex tensors", isOfDTypes: true, fields: null };
 export const kind353: Kind = { is: (v) => (Array.isArray(v) && v.every(kind351.is)), text: "an array of tensors and complex tensors", isOfDTypes: true, fields: null };
-const fields354: Fields = { retainGraph: kind148, createGraph: kind148, gradient: kind342, allowUnused: kind148 };
+const fields354: Fields = { retainGraph: kind148, createGraph: kind148, gradient: kind342, allowUnused: anything };
 export const kind355: Kind = { is: (v) => (hasFields(v, fields354) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields354 };
 const fields356: Fields = { step: kind1, absolute: kind1, relative: kind1 };
 export const kind357: Kind = { is: (v) => (hasFields(v, fields356) || v === undefined), text: "an object of options", isOfDTypes: false, fields: fields356 };
