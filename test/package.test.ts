@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { hovers } from "./types/hovers.ts";
@@ -57,6 +57,17 @@ it("holds what a user needs and nothing else, in 10 MB at most", () => {
     "package.json",
   ]);
   expect(tarballs.map((file) => statSync(file).size).reduce((a, b) => a + b)).toBeLessThan(10 * 2 ** 20);
+});
+
+it("has pages whose links lead to files of the package, or to addresses", () => {
+  const pages = readdirSync(installed(), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+  const links = pages.flatMap((name) =>
+    [...readFileSync(installed(name), "utf8").matchAll(/\]\(([^()\s#]+)(#[^()\s]*)?\)/g)].map((m) => [name, m[1]!] as const),
+  );
+  const local = links.filter(([, to]) => !/^[a-z]+:/.test(to));
+  expect(local.length).toBeGreaterThan(50);
+  expect(local.filter(([name, to]) => to.startsWith("/") || !existsSync(join(dirname(installed(name)), to)))).toEqual([]);
+  expect(readFileSync(installed("docs", "errors.md"), "utf8")).toMatch(/^# Errors/);
 });
 
 it("brings no dependencies and runs nothing when it is installed", () => {

@@ -4,7 +4,9 @@ import { basename, join } from "node:path";
 import { execa } from "execa";
 import { ask } from "../tools/program.ts";
 import { ScriptError, at } from "../tools/project.ts";
+import { errors, errorsPage } from "../site/errors.ts";
 import { bundlePackage } from "./package-bundles.ts";
+import { packageLinks } from "./package-links.ts";
 import { pinnedDirectml } from "./directml.ts";
 import { ensureVkd3d, vkd3d } from "../vulkan/vkd3d.ts";
 
@@ -89,6 +91,12 @@ function start(name: string, made: object, readme: string, licence: string | nul
   return folder;
 }
 
+/** The address of a file of the repository at this version. */
+function addressOf(): ((path: string) => string) | null {
+  const url = typeof repository === "object" ? /^(?:git\+)?(https:.+?)(?:\.git)?$/.exec(repository.url)?.[1] : undefined;
+  return url === undefined ? null : (path) => `${url}/blob/v${version}/${path}`;
+}
+
 /** dxtensor: code, types, the command, and the pages for users. */
 export async function stageMain() {
   const folder = start("dxtensor", mainManifest(), readFileSync(at("README.md"), "utf8"));
@@ -97,7 +105,20 @@ export async function stageMain() {
   mkdirSync(join(folder, "docs"));
   for (const name of readdirSync(at("docs")))
     if (name.endsWith(".md") && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
+  // What the site makes of the sources; without its settings.
+  writeFileSync(join(folder, "docs", "errors.md"), errorsPage(errors()).replace(/^---\n[\s\S]*?\n---\n\s*/, ""));
+  relink(folder);
   return folder;
+}
+
+/** Links of all pages lead somewhere, as the package lies. */
+function relink(folder: string) {
+  const files = new Set(readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => name.replaceAll("\\", "/")));
+  for (const name of files) {
+    if (!name.endsWith(".md")) continue;
+    const file = join(folder, name);
+    writeFileSync(file, packageLinks(readFileSync(file, "utf8"), name, files, addressOf()));
+  }
 }
 
 /** Without symbols: the same code, a fraction of the size. */

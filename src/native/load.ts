@@ -52,6 +52,8 @@ export function nativeRemedy(where: Surroundings = surroundings()): string {
   if (exists(join(folder, "CMakeLists.txt"))) return "Run `npm run setup && npm run build:native`, or name the file in DXTENSOR_NATIVE.";
   const own = `@dxtensor/${platform}-${arch}`;
   const built = "build it there from the repository (npm run setup && npm run build:native) and name build/native/Release/dxtensor.node in DXTENSOR_NATIVE";
+  if (platform === "darwin")
+    return "dxtensor does not run on macOS, which has no DirectX 12 (docs/support.md): a virtual machine or a container of Linux computes on cpu.";
   if (!published.includes(`${platform}-${arch}`))
     return `There is no package for ${platform}-${arch}, only for ${published.join(", ")}: ${built}.`;
   if (isMusl()) return `${own} needs glibc, and this system has musl: take a Debian or Ubuntu image (node:24-slim), or ${built}.`;
