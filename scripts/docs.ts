@@ -48,6 +48,13 @@ const within = (text: string, folder: string, pages: ReadonlySet<string>) =>
     return `[${label}](/${page}${anchor === undefined ? "" : `#${anchor}`})`;
   });
 
+/** The files of an example, as a page shows them: what runs first, then what it imports. */
+function codeOf(name: string): string {
+  const files = readdirSync(at("examples", name)).filter((file) => file.endsWith(".ts"));
+  const ordered = files.toSorted((a, b) => Number(b === "main.ts") - Number(a === "main.ts") || (a < b ? -1 : 1));
+  return ordered.map((file) => `\n## ${file}\n\n\`\`\`ts\n${readFileSync(at("examples", name, file), "utf8")}\`\`\`\n`).join("");
+}
+
 /** Pages of wide tables. */
 const wide = "---\naside: false\npageClass: wide\n---\n\n";
 
@@ -76,7 +83,9 @@ function copyPages() {
   const pages = new Set([...sources.map(([, name]) => name), ...made]);
   for (const [file, name, folder] of sources) {
     mkdirSync(dirname(join(site, name)), { recursive: true });
-    writeFileSync(join(site, name), within(readFileSync(file, "utf8"), folder, pages));
+    const example = /^examples\/(?!index)(.*)\.md$/.exec(name)?.[1];
+    const code = example === undefined ? "" : codeOf(example);
+    writeFileSync(join(site, name), `${within(readFileSync(file, "utf8"), folder, pages)}${code}`);
   }
   copyFileSync(at("scripts", "site", "index.md"), join(site, "index.md"));
   writeFileSync(join(site, "operators.md"), `${wide}${readFileSync(join(site, "operators.md"), "utf8")}`);

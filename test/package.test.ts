@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
@@ -42,7 +53,7 @@ const run = (source: string, env: Record<string, string> = {}) => {
 };
 
 it("holds what a user needs and nothing else, in 10 MB at most", () => {
-  expect(readdirSync(installed()).toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "docs", "package.json"]);
+  expect(readdirSync(installed()).toSorted()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "docs", "examples", "package.json"]);
   const bundle = ["cli.js", "dxtensor.cjs", "dxtensor.d.cts", "dxtensor.d.ts", "dxtensor.js", "dxtensor.mjs"];
   expect(readdirSync(installed("dist"), { recursive: true }).map(String).toSorted()).toEqual([
     "bundle",
@@ -98,6 +109,22 @@ it("computes on cpu", async () => {
   expect(done.stderr).toBe("");
   expect(JSON.parse(done.stdout)).toMatchObject({ values: "2,3", array: [2, 3] });
 });
+
+it("has examples that run, with what else they use", async () => {
+  for (const name of ["commander", "cli-progress", "string-width", "strip-ansi", "ansi-regex", "emoji-regex", "is-fullwidth-code-point"])
+    if (existsSync(join("node_modules", name)))
+      symlinkSync(join(process.cwd(), "node_modules", name), join(app, "node_modules", name), "dir");
+  const names = readdirSync(installed("examples")).filter((name) => existsSync(installed("examples", name, "README.md")));
+  expect(names).toContain("lstm");
+  for (const name of names) {
+    const done = await execa(process.execPath, [installed("examples", name, "main.js"), "--help"], { cwd: app, reject: false });
+    expect(done, name).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(done.stdout).toContain("--device");
+    expect(existsSync(installed("examples", name, "main.ts"))).toBe(true);
+  }
+  const fn = await execa(process.execPath, [installed("examples", "custom-function", "main.js"), "--json"], { cwd: app, reject: false });
+  expect(fn).toMatchObject({ exitCode: 0 });
+}, 120_000);
 
 it("is one library, required or imported", async () => {
   const done = await run(`

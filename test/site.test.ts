@@ -52,6 +52,46 @@ describe("names", () => {
   });
 });
 
+describe("the home page", () => {
+  const text = readFileSync("scripts/site/index.md", "utf8");
+
+  it("says how to install", () => {
+    expect(text).toContain("npm install dxtensor");
+  });
+
+  it("has a program that runs and learns", async () => {
+    const program = /^```ts\n([\s\S]*?)^```$/m.exec(text)![1]!.replace('"dxtensor"', '"./src/index.ts"');
+    const { stdout } = await execa(process.execPath, [...typescript, "--input-type=module", "-e", `${program};`]);
+    const [loss, device] = stdout.split(" ");
+    expect(Number(loss)).toBeLessThan(0.05);
+    expect(device).toMatch(/^(cpu|dml:\d+)$/);
+  });
+});
+
+/** Titles of the API's pages are what people search for. */
+it("names each page of the API by a standard term", async () => {
+  const titles = await evaluate<Record<string, string>>('import { apiTitles } from "./scripts/site/api.ts"; const result = apiTitles()');
+  expect(titles).toMatchObject({
+    "nn-dropout": "Dropout",
+    "nn-embedding": "Embedding and EmbeddingBag",
+    "nn-linear": "Linear, Bilinear, Identity",
+    "nn-init": "init",
+    "nn-parameter": "Parameter",
+    "nn-recurrent": "LSTM, GRU, RNN and their cells",
+    "optim-sgd": "SGD",
+    "optim-adam": "Adam and AdamW",
+    "data-loader": "DataLoader",
+    resize: "Interpolate",
+    matmul: "Matrix multiplication",
+    softmax: "Softmax and log softmax",
+  });
+  const names = Object.values(titles);
+  expect(names.filter((title) => title.length > 70)).toEqual([]);
+  // Of two pages with one title nobody knows which to open; Dropout and Embedding are functions and layers, in groups of their own.
+  const twice = names.filter((title, i) => names.indexOf(title) !== i);
+  expect(twice).toEqual(["Dropout"]);
+});
+
 it("every page of docs is in the sidebar, or reached from one that is", () => {
   const config = readFileSync("scripts/site/config.mjs", "utf8");
   for (const page of [

@@ -1,6 +1,7 @@
 // The npm packages of a release: what each is called, what is in it, and how it is packed.
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { transformSync } from "rolldown/utils";
 import { execa } from "execa";
 import { ask } from "../tools/program.ts";
 import { ScriptError, at } from "../tools/project.ts";
@@ -97,7 +98,27 @@ function addressOf(): ((path: string) => string) | null {
   return url === undefined ? null : (path) => `${url}/blob/v${version}/${path}`;
 }
 
-/** dxtensor: code, types, the command, and the pages for users. */
+/** Examples that users run: each file of TypeScript, and beside it the JavaScript that any Node runs. */
+function stageExamples(folder: string) {
+  for (const name of readdirSync(at("examples"), { recursive: true, encoding: "utf8" })) {
+    const file = at("examples", name);
+    if (name === "tsconfig.json" || statSync(file).isDirectory()) continue;
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    copyFileSync(file, join(folder, name));
+    if (!name.endsWith(".ts")) continue;
+    const { code, errors } = transformSync(file, readFileSync(file, "utf8"), {
+      lang: "ts",
+      target: "es2023",
+      typescript: { onlyRemoveTypeImports: true },
+      tsconfig: false,
+    });
+    const [error] = errors;
+    if (error !== undefined) throw new ScriptError("EXAMPLE", `examples/${name}: ${error.message}`);
+    writeFileSync(join(folder, `${name.slice(0, -3)}.js`), code.replaceAll(/(from "\.[^"]*)\.ts"/g, '$1.js"'));
+  }
+}
+
+/** dxtensor: code, types, the command, the pages for users, and the examples. */
 export async function stageMain() {
   const folder = start("dxtensor", mainManifest(), readFileSync(at("README.md"), "utf8"));
   await bundlePackage(join(folder, "dist", "bundle"));
@@ -105,6 +126,7 @@ export async function stageMain() {
   mkdirSync(join(folder, "docs"));
   for (const name of readdirSync(at("docs")))
     if (name.endsWith(".md") && !internal.test(name)) copyFileSync(at("docs", name), join(folder, "docs", name));
+  stageExamples(join(folder, "examples"));
   // What the site makes of the sources; without its settings.
   writeFileSync(join(folder, "docs", "errors.md"), errorsPage(errors()).replace(/^---\n[\s\S]*?\n---\n\s*/, ""));
   relink(folder);

@@ -71,6 +71,12 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
     return `${form}(${own}, "${prefix}${name}", "${kinds.signature(found)}")`;
   };
 
+  /** What a function makes is what there is to say of it. */
+  const docOfMade = (file: string, local: string): string => {
+    const result = made(file, local);
+    return result !== null && exportsOf(file).some((e) => e.name === result && e.what === "class") ? docOf(file, result) : "";
+  };
+
   for (const { name, file, local, what } of exported) {
     const reexported = `export { ${local === name ? name : `${local} as ${name}`} } from "../${file}";`;
     if (what === "type") types.set(file, [...(types.get(file) ?? []), local === name ? name : `${local} as ${name}`]);
@@ -78,7 +84,8 @@ function roomText(kinds: KindRows, header: string, [room, index, prefix]: Room):
       const inner = rooms.find(([, from]) => from === file);
       lines.push(`export * as ${name} from "${inner === undefined ? `../${file}` : `./${inner[0]}.generated.ts`}";`);
     } else if (what === "value" || file === "errors.ts") lines.push(reexported);
-    else if (what === "function") lines.push(`${docOf(file, local)}export const ${name} = ${functionText(file, local, name)};`);
+    else if (what === "function")
+      lines.push(`${docOf(file, local) || docOfMade(file, local)}export const ${name} = ${functionText(file, local, name)};`);
     else {
       const found = classIn(file, local);
       const methods = methodsOf(kinds, exported, found);

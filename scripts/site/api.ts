@@ -35,7 +35,10 @@ interface Application {
 }
 
 /** What a sidebar has room for. */
-const brief = (title: string): string => title.replace(/[:,;] .*$/s, "");
+const brief = (title: string): string => {
+  const name = title.replace(/[:;] .*$/s, "");
+  return name.length > 48 ? name.replace(/, .*$/s, "") : name;
+};
 const firstComment = (file: string): string => firstSentence(readFileSync(at("src", file), "utf8"), basename(file, ".ts"));
 
 /**
@@ -61,8 +64,11 @@ function plainDeclarations(from: string, to: string): void {
     const text = readFileSync(join(to, name), "utf8");
     const functions = text.replaceAll(
       /^export declare const (\w+): ((?:<[^\n]*?>)?\([^\n]*\)) => ([^\n]+);$/gm,
-      (line, as: string, parameters: string, result: string) =>
-        isBalanced(parameters) && isBalanced(result) ? `export declare function ${as}${parameters}: ${result};` : line,
+      (line, as: string, parameters: string, result: string, at: number) => {
+        if (!isBalanced(parameters) || !isBalanced(result)) return line;
+        const doc = text.slice(0, at).trimEnd().endsWith("*/") ? "" : docOfClass(text, result);
+        return `${doc}export declare function ${as}${parameters}: ${result};`;
+      },
     );
     // A model is callable, and tensors have each function as a method: said once, not of every class.
     const plain = functions
@@ -71,6 +77,12 @@ function plainDeclarations(from: string, to: string): void {
     if (plain !== text) writeFileSync(join(to, name), plain);
   }
 }
+
+/** The comment of a class, for the function that makes it and has none; "" for what is no class of the file. */
+const docOfClass = (text: string, name: string): string =>
+  new RegExp(`(/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)export declare (?:abstract )?class ${/^\w+/.exec(name)?.[0] ?? "_"}\\b`).exec(
+    text,
+  )?.[1] ?? "";
 
 /** Whether every parenthesis that is opened is closed, so that the arrow behind is not one of a parameter. */
 function isBalanced(text: string): boolean {
@@ -144,6 +156,9 @@ function groups(): readonly Group[] {
   ];
 }
 
+/** The titles of the pages, by the pages' names. */
+export const apiTitles = (): Record<string, string> => Object.fromEntries(groups().flatMap((g) => g.entries.map((e) => [e.name, e.title])));
+
 /** Writes pages into `out`; the sidebar's groups. `work`: a folder with node_modules that has TypeDoc. */
 export async function apiPages(work: string, out: string): Promise<readonly Sidebar[]> {
   if (!existsSync(at("dist", "index.d.ts")))
@@ -216,7 +231,7 @@ export async function apiPages(work: string, out: string): Promise<readonly Side
     `\n## Methods that are functions\n\n\`x.relu()\` is \`dx.relu(x)\`, and a name that ends with \`_\` writes into the tensor. ${methods.join(", ")}\n`,
   );
 
-  const titles = Object.fromEntries(all.flatMap((g) => g.entries.map((e) => [e.name, e.title])));
+  const titles = apiTitles();
   const pages = readdirSync(out).filter((name) => name.endsWith(".md") && name !== "README.md");
   for (const page of pages) {
     const name = basename(page, ".md");

@@ -1,4 +1,4 @@
-/** From samples to a batch. */
+/** Collate: from samples to a batch. */
 import { ComplexTensor } from "../complex-tensor.ts";
 import type { TypedArray } from "../dtype.ts";
 import { DTypeError, ShapeError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Collections of samples. */
+/** Dataset, TensorDataset, Subset. */
 import { demandSameDevice } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { indexSelect } from "../ops/gather.ts";

@@ -1,4 +1,4 @@
-/** IDX files, the format of the MNIST digits: http://yann.lecun.com/exdb/mnist */
+/** IDX files and MNIST: http://yann.lecun.com/exdb/mnist */
 import { join } from "node:path";
 import type { DeviceLike } from "../device.ts";
 import { type DType, type TypedArray, DTYPES, arrayClass } from "../dtype.ts";

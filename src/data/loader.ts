@@ -1,4 +1,4 @@
-/** Batches of a data set, in order or shuffled, the next one prepared while the last one is used. */
+/** DataLoader: batches of a data set, in order or shuffled, the next one prepared while the last one is used. */
 import { ComplexTensor } from "../complex-tensor.ts";
 import { ValueError } from "../errors.ts";
 import { defaultGenerator, type Generator } from "../ops/random.ts";

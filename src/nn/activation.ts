@@ -1,4 +1,4 @@
-/** Activation layers: the functions of the same names. */
+/** Activation layers: ReLU, GELU, Softmax and their kin. */
 import * as functions from "../ops/activation.ts";
 import { ShapeError } from "../errors.ts";
 import { rrelu as rreluOp, type RReluOptions } from "../ops/noisy.ts";

@@ -1,4 +1,4 @@
-/** A softmax over very many classes: frequent ones at once, rare ones in clusters through narrower layers. */
+/** AdaptiveLogSoftmaxWithLoss: a softmax over very many classes. */
 import { ShapeError, ValueError } from "../errors.ts";
 import { add } from "../ops/binary.ts";
 import { ge } from "../ops/compare.ts";

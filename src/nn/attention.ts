@@ -1,4 +1,4 @@
-/** Multi-head attention and transformers. Names and layouts of the state are PyTorch's. */
+/** MultiheadAttention and Transformer. Names and layouts of the state are PyTorch's. */
 import { ShapeError, ValueError } from "../errors.ts";
 import { gelu, relu } from "../ops/activation.ts";
 import { add } from "../ops/binary.ts";

@@ -1,4 +1,4 @@
-/** Gradients kept from growing too large: by their norm over all parameters, or each element for itself. */
+/** Gradient clipping: by the norm over all parameters, or each element for itself. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { ValueError } from "../errors.ts";
 import { add, div } from "../ops/binary.ts";

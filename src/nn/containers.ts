@@ -1,4 +1,4 @@
-/** Modules made of modules, and those that only change shapes. */
+/** Sequential, Flatten, Unflatten. */
 import { ValueError } from "../errors.ts";
 import { flatten as flattenOp, unflatten as unflattenOp } from "../ops/movement.ts";
 import type { Tensor } from "../tensor.ts";

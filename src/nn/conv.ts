@@ -1,4 +1,4 @@
-/** Convolution layers. */
+/** Convolution layers: Conv1d to Conv3d, ConvTranspose1d to ConvTranspose3d. */
 import {
   conv1d as conv1dOp,
   conv2d as conv2dOp,

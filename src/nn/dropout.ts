@@ -1,4 +1,4 @@
-/** Layers that leave out elements at random in training. */
+/** Dropout: layers that zero elements at random in training. */
 import type { Generator } from "../ops/random.ts";
 import { alphaDropout, demandProbability, dropout as dropoutOp, dropoutChannels, featureAlphaDropout } from "../ops/dropout.ts";
 import type { Tensor } from "../tensor.ts";

@@ -1,4 +1,4 @@
-/** A learned table of vectors. */
+/** Embedding and EmbeddingBag: a learned table of vectors. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { ValueError } from "../errors.ts";
 import { copyInto } from "../ops/copy.ts";

@@ -1,4 +1,4 @@
-/** Starting values of parameters. Each function fills the tensor in place, without recording it, and returns it. */
+/** init: starting values of parameters. Each function fills the tensor in place, without recording it, and returns it. */
 import { ShapeError, ValueError } from "../errors.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { copyInto } from "../ops/copy.ts";

@@ -1,4 +1,4 @@
-/** Normalisation layers of single samples: instance norm and RMS norm. */
+/** InstanceNorm and RMSNorm: normalization of single samples. */
 import { ShapeError } from "../errors.ts";
 import { ones, zeros } from "../ops/creation.ts";
 import { instanceNorm } from "../ops/instance-norm.ts";

@@ -1,4 +1,4 @@
-/** Layers of matrix products. */
+/** Linear, Bilinear, Identity. */
 import { linear as linearOperation } from "../ops/matmul.ts";
 import { bilinear as bilinearOperation } from "../ops/noisy.ts";
 import type { Tensor } from "../tensor.ts";

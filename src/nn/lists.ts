@@ -1,4 +1,4 @@
-/** Modules and parameters by place or by name. */
+/** ModuleList, ModuleDict, ParameterList, ParameterDict. */
 import { ValueError } from "../errors.ts";
 import { Module } from "./module.ts";
 import type { Parameter } from "./parameter.ts";

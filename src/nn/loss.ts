@@ -1,4 +1,4 @@
-/** Losses as modules: the functions of the same names, with their options kept. */
+/** Losses: MSELoss, L1Loss, CrossEntropyLoss and their kin, with the options of the functions of the same names. */
 import { crossEntropy as crossEntropyOp, nllLoss as nllLossOp, type CrossEntropyOptions, type NllOptions } from "../ops/cross-entropy.ts";
 import * as functions from "../ops/loss.ts";
 import type { BinaryOptions, LogitsOptions, LossOptions } from "../ops/loss.ts";

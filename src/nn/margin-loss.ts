@@ -1,4 +1,4 @@
-/** Losses of margins, rankings and likelihoods as modules: the functions of the same names, with their options kept. */
+/** Margin, ranking and likelihood losses. */
 import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/ctc-loss.ts";
 import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss.ts";
 import * as functions from "../ops/margin-loss.ts";

@@ -1,4 +1,4 @@
-/** The base of all layers and models: finds its parameters, buffers and inner modules by itself. */
+/** Module: the base of all layers and models, which finds its parameters, buffers and submodules. */
 import { inspect } from "node:util";
 import { copyMark, isForeign, ownCopy, type Copy } from "../copies.ts";
 import { device as deviceOf, type DeviceLike } from "../device.ts";

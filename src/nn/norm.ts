@@ -1,4 +1,4 @@
-/** Normalisation layers. */
+/** BatchNorm, LayerNorm, GroupNorm. */
 import { ShapeError } from "../errors.ts";
 import { groupNorm as groupNormOp } from "../ops/group-norm.ts";
 import { batchNorm, layerNorm as layerNormOp } from "../ops/norm.ts";

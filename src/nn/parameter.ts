@@ -1,4 +1,4 @@
-/** A tensor that a module learns. */
+/** Parameter: a tensor that a module learns. */
 import { DTypeError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import { holdParameter } from "../holders.ts";

@@ -1,4 +1,4 @@
-/** Layers that move, resize and fold planes, and that compare vectors. */
+/** Vision layers: Upsample, PixelShuffle, Fold, Unfold, MaxUnpool and their kin. */
 import { fold as foldOp, unfoldWindows, type FoldOptions } from "../ops/fold.ts";
 import {
   cosineSimilarity as cosineOp,

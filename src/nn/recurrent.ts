@@ -1,4 +1,4 @@
-/** Recurrent layers and cells. Names and layouts of the state are PyTorch's. */
+/** LSTM, GRU, RNN and their cells. Names and layouts of the state are PyTorch's. */
 import { ValueError } from "../errors.ts";
 import type { Generator as RandomGenerator } from "../ops/random.ts";
 import {

@@ -1,4 +1,4 @@
-/** Activations. Each takes float16 or float32 and keeps shape and dtype. @functional */
+/** Activation functions. Each takes float16 or float32 and keeps shape and dtype. @functional */
 import { swigluGradientShader, swigluShader, unaryShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { chosenBy, tie } from "../autograd/tie.ts";

@@ -1,4 +1,4 @@
-/** Pooling to a given size: window i of O over I cells reaches from floor(i I / O) to ceil((i + 1) I / O). */
+/** Adaptive pooling: window i of O over I cells reaches from floor(i I / O) to ceil((i + 1) I / O). */
 import { isHalf } from "../dtype.ts";
 import { ShapeError } from "../errors.ts";
 import { expandList } from "../shape.ts";

@@ -1,4 +1,4 @@
-/** Operations by PyTorch's other names for them, and those that take the shape or dtype of another tensor. */
+/** Aliases: PyTorch's other names of operations, and those that take the shape or dtype of another tensor. */
 import type { Arithmetic } from "./binary.ts";
 import type { Tensor } from "../tensor.ts";
 import { to } from "./data.ts";

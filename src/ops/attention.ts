@@ -1,4 +1,4 @@
-/** Attention, by blocks of queries whose scores alone are kept in memory. @functional */
+/** Scaled dot-product attention: computed by blocks of queries, so that only their scores are in memory. @functional */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

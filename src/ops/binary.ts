@@ -1,4 +1,4 @@
-/** Arithmetic of two tensors, element by element, with broadcasting and PyTorch's promotion. */
+/** Elementwise arithmetic: add, sub, mul with broadcasting and PyTorch's type promotion. */
 import { addShader } from "../shader/lowering.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";

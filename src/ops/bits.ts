@@ -1,4 +1,4 @@
-/** Operations on the bits of whole numbers; on bool they are the logical ones. */
+/** Bitwise operations: on integers; on bool they are the logical ones. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, type DType } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Differences, integrals and slopes along an axis, and the powers of a vector. */
+/** Finite differences and numerical integration: diff, gradient, trapezoid, vander. */
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";

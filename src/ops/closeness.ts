@@ -1,4 +1,4 @@
-/** Whether tensors are equal, close, or among given values. */
+/** Closeness and equality: isclose, allclose, equal, isin. */
 import { DTypeError, ValueError } from "../errors.ts";
 import { isFloat } from "../dtype.ts";
 import { demandSameDevice } from "../dispatch.ts";

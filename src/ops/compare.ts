@@ -1,4 +1,4 @@
-/** Comparisons and logic, element by element: results are bool. */
+/** Comparison and logical operations: results are bool. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { isFloat, resultType } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Sums of products over named axes: einsum, tensordot and what they are made of. */
+/** Tensor contractions: einsum, tensordot, inner. */
 import { asResult, demandSameDevice } from "../dispatch.ts";
 import { resultType } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

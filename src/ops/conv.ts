@@ -1,4 +1,4 @@
-/** Convolutions and transposed convolutions over one to three spatial axes. @functional */
+/** Convolution and transposed convolution in one to three dimensions. @functional */
 import { leading, summing } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";

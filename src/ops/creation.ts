@@ -1,4 +1,4 @@
-/** Tensors from JavaScript data, and filled ones. */
+/** Creation: tensor, full, zeros, ones, empty. */
 import { call, create } from "../dispatch.ts";
 import { defaultDevice, device as deviceOf, type Device, type DeviceLike } from "../device.ts";
 import { DTYPES, dtypeOfArray, isDType, isFloat, isInteger, type DType } from "../dtype.ts";

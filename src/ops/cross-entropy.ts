@@ -1,4 +1,4 @@
-/** Losses of classification: the negative logarithm of the probability of the right class. @functional */
+/** Cross-entropy and negative log likelihood losses: the negative logarithm of the probability of the right class. @functional */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";

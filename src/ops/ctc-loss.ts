@@ -1,4 +1,4 @@
-/** Connectionist temporal classification: the likelihood of a sequence of labels over all its alignments. @functional */
+/** CTC loss: connectionist temporal classification. @functional */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** From tensors to JavaScript: reading elements, other dtypes, other devices. */
+/** Dtype and device conversion, reading elements. */
 import { castShader } from "../shader/lowering.ts";
 import { call } from "../dispatch.ts";
 import type { DeviceLike } from "../device.ts";

@@ -1,4 +1,4 @@
-/** Convolutions whose windows' cells are moved by what was learned. */
+/** Deformable convolution. */
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { expandList, sameShape, showShape } from "../shape.ts";

@@ -1,4 +1,4 @@
-/** Diagonals made and read: diag, diagEmbed, diagflat, trace. */
+/** Diagonals and trace. */
 import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";

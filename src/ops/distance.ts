@@ -1,4 +1,4 @@
-/** Distances between vectors, and norms of matrices. */
+/** Distances and normalization: cdist, pdist, cosineSimilarity, normalize. */
 import { product } from "../padding.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { call, demandSameDevice } from "../dispatch.ts";

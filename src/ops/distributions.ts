@@ -1,4 +1,4 @@
-/** Random numbers of other distributions than the uniform and the normal one. */
+/** Sampling from distributions: normal, randintLike, multinomial, poisson. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign, demandSameDevice } from "../dispatch.ts";
 import { isFloat, isInteger, type DType } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Division with rounding, its remainders, and the common divisors of whole numbers. */
+/** Division and remainders. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isInteger, type DType, type TypedArray } from "../dtype.ts";

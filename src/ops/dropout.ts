@@ -1,4 +1,4 @@
-/** Leaving out elements at random. */
+/** Dropout. */
 import { call } from "../dispatch.ts";
 import type { DType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Small functions of one tensor that are made of others: angles, odds, sinc, signs. */
+/** Elementary functions: angles, odds, sinc, signs. */
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";

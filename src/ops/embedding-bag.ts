@@ -1,4 +1,4 @@
-/** Sums, means and maxima of bags of a table's rows. @functional */
+/** Embedding bag. @functional */
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isHalf, isInteger, resultType } from "../dtype.ts";

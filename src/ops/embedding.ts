@@ -1,4 +1,4 @@
-/** Rows of a table by their numbers. @functional */
+/** Embedding. @functional */
 import { asItIs } from "../padding.ts";
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, demandSameDevice } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** The largest and smallest elements over axes, and where they are. */
+/** Maximum and minimum, argmax and argmin. */
 import { extremeOf, type PaddedRule } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Signs, exponents and neighbours of floating-point numbers: operations on their bits. */
+/** Floating-point representation: signbit, copysign, nextafter, frexp, ldexp. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Windows of a plane as columns, and columns added back into a plane. */
+/** Unfold (im2col) and fold (col2im). */
 import { call } from "../dispatch.ts";
 import { ShapeError } from "../errors.ts";
 import { expandList, showShape, sizeOf, packedStrides } from "../shape.ts";

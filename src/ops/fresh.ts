@@ -1,4 +1,4 @@
-/** New tensors like one that is there, and places of triangles. */
+/** New tensors like another, strided creation, triangular indices. */
 import { device as deviceOf, defaultDevice } from "../device.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";

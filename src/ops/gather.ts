@@ -1,4 +1,4 @@
-/** Elements by index: gather, indexSelect, and their adjoint, the sum by index. */
+/** Gather and index select, and their adjoint, the sum by index. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Reading planes at places that a grid names, and the grids of affine maps. @functional */
+/** Grid sample and affine grid. @functional */
 import { demandSameDevice } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Normalisation over groups of channels. @functional */
+/** Group normalization. @functional */
 import { leading, summing } from "../padding.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";

@@ -1,4 +1,4 @@
-/** Writing whole parts along an axis by a 1-axis index: indexAdd, indexCopy, indexFill, indexReduce. */
+/** Index add, copy, fill and reduce: writing slices along an axis by a 1-D index. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandHeld } from "../elements.ts";

@@ -1,4 +1,4 @@
-/** x.index(…) and x.set(…): parts of a tensor by whole numbers, slices, new axes and tensors of indices. */
+/** Indexing and slicing: x.index(…) and x.set(…). */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, assign, call } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Normalisation of each channel of each sample. @functional */
+/** Instance normalization. @functional */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { assign } from "../dispatch.ts";
 import { ShapeError, ValueError } from "../errors.ts";

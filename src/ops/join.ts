@@ -1,4 +1,4 @@
-/** Tensors put together and taken apart: cat, stack, split, chunk, repeat, roll, flip. */
+/** Concatenate, stack, split, chunk, repeat, roll, flip. */
 import { beside } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, demandSameDevice, together } from "../dispatch.ts";

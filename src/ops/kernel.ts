@@ -1,4 +1,4 @@
-/** Kernels of the user's own, written in TypeScript over the typed graph builder. */
+/** Custom kernels: written in TypeScript over the typed graph builder. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { create, dispatch, demandSameDevice } from "../dispatch.ts";
 import { device as deviceOf, defaultDevice, type DeviceLike } from "../device.ts";

@@ -1,4 +1,4 @@
-/** Losses that compare predictions with targets. @functional */
+/** Regression and binary classification losses. @functional */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { call, demandSameDevice } from "../dispatch.ts";

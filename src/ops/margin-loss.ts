@@ -1,4 +1,4 @@
-/** Losses of margins, rankings and likelihoods. @functional */
+/** Margin, ranking and likelihood losses. @functional */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { AutogradError, DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Products of matrices and vectors. Transposed and strided operands are read in place by DirectML's GEMM. */
+/** Matrix multiplication. Transposed and strided operands are read in place by DirectML's GEMM. */
 import { product } from "../padding.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { matmulShader } from "../shader/lowering.ts";

@@ -1,4 +1,4 @@
-/** Sums that leave NaN out, counts, pairs of statistics, covariances. */
+/** NaN-ignoring reductions, counts and covariance. */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { call } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

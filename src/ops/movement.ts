@@ -1,4 +1,4 @@
-/** Views: other shapes, orders and parts of the same elements. Nothing is computed unless a copy is unavoidable. */
+/** Views: reshape, permute, transpose, expand, squeeze. Nothing is computed unless a copy is unavoidable. */
 import { asResult, call, together, view as makeView } from "../dispatch.ts";
 import { IndexError, ShapeError, ValueError } from "../errors.ts";
 import {

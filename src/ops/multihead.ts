@@ -1,4 +1,4 @@
-/** Multi-head attention with its projections, and rotary position embedding. @functional */
+/** Multi-head attention and rotary position embedding. @functional */
 import { ShapeError, ValueError } from "../errors.ts";
 import { isBroadcastableTo, showShape, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";

@@ -1,4 +1,4 @@
-/** Normalisations that give the statistics they used, as PyTorch's inner functions do. */
+/** Normalization with its statistics: PyTorch's native_layer_norm and the like. */
 import { demandSameDevice } from "../dispatch.ts";
 import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";

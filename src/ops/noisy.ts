@@ -1,4 +1,4 @@
-/** Layers' functions that draw, and the bilinear one. @functional */
+/** Randomized ReLU, Gumbel softmax, bilinear. @functional */
 import { isHalf } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { demandSameDevice } from "../dispatch.ts";

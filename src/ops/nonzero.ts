@@ -1,5 +1,5 @@
 /**
- * What a mask or the nonzero elements pick out: results whose shape depends on data. Each has a form that waits for one count
+ * Nonzero and masked select: results whose shape depends on data. Each has a form that waits for one count
  * (`await nonzero(x)`), one that blocks for it (`nonzeroSync(x)`), and one of a fixed size, padded, that computes on the device alone and
  * so may be compiled (`nonzero(x, { size })`).
  */

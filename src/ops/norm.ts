@@ -1,4 +1,4 @@
-/** Normalisations: over the batch, over the last axes. @functional */
+/** Batch and layer normalization: over the batch, over the last axes. @functional */
 import { scalarTensor } from "../runtime/constants.ts";
 import { asItIs, beside, type Padding } from "../padding.ts";
 import { layerNormShader, normGradientShader } from "../shader/lowering.ts";

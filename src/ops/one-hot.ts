@@ -1,4 +1,4 @@
-/** Whole numbers as vectors with a single 1. */
+/** One-hot encoding. */
 import { isInteger, type DType } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import { demandIndices } from "../runtime/index-check.ts";

@@ -1,4 +1,4 @@
-/** Medians, quantiles and the most frequent element: places in the order of a line. */
+/** Median, mode and quantiles. */
 import { isGradEnabled, noGrad } from "../autograd/grad-mode.ts";
 import { scalarTensor } from "../runtime/constants.ts";
 import { isFloat } from "../dtype.ts";

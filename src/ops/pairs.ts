@@ -1,4 +1,4 @@
-/** Functions of two or three real numbers, element by element. */
+/** Elementwise functions of two or three operands. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isFloat, isHalf, resultType, type DType } from "../dtype.ts";
 import { DTypeError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Functions of elements that DirectML has and PyTorch names otherwise or not at all. */
+/** DirectML's own elementwise functions. */
 import { call } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";
 import { DTYPES } from "../dtype.ts";

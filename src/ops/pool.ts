@@ -1,4 +1,4 @@
-/** Maxima and means over windows of one to three spatial axes. @functional */
+/** Max and average pooling. @functional */
 import { leading } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, dispatch } from "../dispatch.ts";

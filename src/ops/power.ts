@@ -1,4 +1,4 @@
-/** Powers. */
+/** Power. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call } from "../dispatch.ts";
 import { DTYPES, isFloat, isHalf, isInteger } from "../dtype.ts";

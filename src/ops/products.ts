@@ -1,4 +1,4 @@
-/** Products made of matrix products: chains, batches summed, Kronecker and cross products. */
+/** Batched and chained matrix products: chains, batches summed, Kronecker and cross products. */
 import { demandHeld } from "../elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isHalf, isFloat, resultType } from "../dtype.ts";

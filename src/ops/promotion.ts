@@ -1,4 +1,4 @@
-/** PyTorch's rules of dtypes, as questions. */
+/** Type promotion. */
 import { DTYPES, resultType as resultOf, type DType } from "../dtype.ts";
 import type { Arithmetic } from "./binary.ts";
 

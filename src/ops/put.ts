@@ -1,4 +1,4 @@
-/** Writing at places of the flattened tensor. */
+/** Put: writing by flat index. */
 import { asResult } from "../dispatch.ts";
 import { DTypeError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";

@@ -1,5 +1,5 @@
 /**
- * Numbers in few bits: q = clamp(round(x / scale) + zeroPoint), ties to even. scale and zeroPoint: a number for all, or a vector of one
+ * Quantization: q = clamp(round(x / scale) + zeroPoint), ties to even. scale and zeroPoint: a number for all, or a vector of one
  * for each place of an axis.
  */
 import { call } from "../dispatch.ts";

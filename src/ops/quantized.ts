@@ -1,6 +1,6 @@
 /**
- * Arithmetic of whole numbers that stand for real ones, q = round(x / scale) + zeroPoint: products and convolutions that sum exactly in int32,
- * and those whose results are quantized again.
+ * Quantized arithmetic: integers that stand for real numbers, q = round(x / scale) + zeroPoint. Products and convolutions
+ * sum exactly in int32.
  */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, demandSameDevice } from "../dispatch.ts";

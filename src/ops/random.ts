@@ -1,4 +1,4 @@
-/** Random numbers: Philox on the device, from a seeded generator whose state is a tensor. */
+/** Random numbers and generators: Philox on the device, from a seeded generator whose state is a tensor. */
 import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { assign, dispatch } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Sequences, and what is made of the places of elements: arange, eye, triangles, oneHot. */
+/** Ranges, identity and triangular matrices: arange, eye, tril, triu. */
 import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { dataTypeName } from "../graph/describe.ts";

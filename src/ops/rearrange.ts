@@ -1,4 +1,4 @@
-/** Tensors stacked, split and laid out by the axes that they have: PyTorch's NumPy-like forms. All are views and JOINs. */
+/** Rearranging: hstack, vstack, dstack, meshgrid, rot90 and their kin. All are views and JOINs. */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { resultType } from "../dtype.ts";
 import { broadcastShapes, normalizeAxis } from "../shape.ts";

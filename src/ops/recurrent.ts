@@ -1,4 +1,4 @@
-/** Recurrent layers: sequences, step by step, over several layers and in both directions. */
+/** Recurrent networks: LSTM, GRU, RNN. */
 import { demandSameDevice } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isInteger } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Sums, means, products and tests over axes. */
+/** Reductions: sum, mean, prod, any, all. */
 import { neutral, type PaddedRule } from "../padding.ts";
 import type { DML_REDUCE_FUNCTION } from "../dml/operators.generated.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";

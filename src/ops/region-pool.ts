@@ -1,4 +1,4 @@
-/** Maxima of images inside rectangles of them, means over channels of their own for each place, and which rectangles to keep. */
+/** RoI pooling and non-maximum suppression. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";

@@ -1,4 +1,4 @@
-/** Values of images inside rectangles of them. */
+/** RoI align. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Elements so many times in a row: the same number for all, or one for each. */
+/** Repeat interleave: the same number for all, or one for each. */
 import { tie } from "../autograd/tie.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isInteger, type TypedArray } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Planes of another size: each axis is resized in turn, by a few weighted reads of each place. @functional */
+/** Interpolate: upsampling and downsampling. @functional */
 import { ShapeError, ValueError } from "../errors.ts";
 import { call } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";

@@ -1,4 +1,4 @@
-/** Normalisations without a mean: RMS norm, and local response normalisation. @functional */
+/** RMS normalization and local response normalization. @functional */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { normGradientShader, rmsNormShader } from "../shader/lowering.ts";
 import { call, demandSameDevice, dispatch } from "../dispatch.ts";

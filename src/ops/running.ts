@@ -1,4 +1,4 @@
-/** Running extremes and running sums of exponentials along an axis. */
+/** Cumulative maximum, minimum and logsumexp. */
 import { asItIs } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";

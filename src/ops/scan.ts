@@ -1,4 +1,4 @@
-/** Running sums and products along an axis. */
+/** Cumulative sum and product. */
 import { call } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { normalizeAxis } from "../shape.ts";

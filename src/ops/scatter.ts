@@ -1,4 +1,4 @@
-/** Writing single elements by index: scatter, and what reduces them with those that are there. */
+/** Scatter: writing single elements by index, set or reduced with those that are there. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";

@@ -1,4 +1,4 @@
-/** Places in sorted sequences, and counts of what falls where: searchsorted, bucketize, histc, bincount. */
+/** Searchsorted, bucketize, bincount, histc. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import { isInteger, promoteTypes } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

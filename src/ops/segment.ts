@@ -1,4 +1,4 @@
-/** Reductions of runs of rows: segments that lie behind each other along an axis. */
+/** Segment reduction: segments that lie behind each other along an axis. */
 import { demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Sequences of different lengths in one tensor, and vectors with a single 1 where the largest element is. */
+/** Reverse sequence and hardmax. */
 import { demandSameDevice } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Compute shaders of the user's own, written as a TypeScript function over typed values. See docs/shaders.md. */
+/** Custom compute shaders: written as a TypeScript function over typed values. See docs/shaders.md. */
 import { define, type TensorSpec } from "../definition.ts";
 import { create, demandSameDevice, dispatch } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";

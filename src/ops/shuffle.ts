@@ -1,4 +1,4 @@
-/** Channels to pixels and back, and channels in another order: movements only. @functional */
+/** Pixel shuffle, pixel unshuffle, channel shuffle: movements only. @functional */
 import { ShapeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { permute, reshape, transpose } from "./movement.ts";

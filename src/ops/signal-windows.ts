@@ -1,4 +1,4 @@
-/** Windows of signal processing. */
+/** Window functions of signal processing. */
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";

@@ -1,4 +1,4 @@
-/** Softmax and its logarithm along one axis. @functional */
+/** Softmax and log softmax. @functional */
 import { neutral } from "../padding.ts";
 import { softmaxGradientShader, softmaxShader } from "../shader/lowering.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";

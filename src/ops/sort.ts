@@ -1,4 +1,4 @@
-/** Elements in order: sort, argsort, topk, the k-th of them. All are TOP_K over keys that order as PyTorch does. */
+/** Sort, argsort, topk, kthvalue. All are TOP_K over keys that order as PyTorch does. */
 import { beside } from "../padding.ts";
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { call, dispatch } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Numbers evenly apart, or evenly in their logarithms, between two that are known or computed. */
+/** Linspace and logspace. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { isInteger } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** What a tensor is to autograd and to its storage: detach, clone, hooks, and writing into it. */
+/** Clone, detach, hooks, retained gradients, in-place writes. */
 import type { Hook } from "../autograd/tape.ts";
 import { defineView } from "../definition.ts";
 import { assign, call } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Variance, standard deviation, norms and the logarithm of a sum of exponentials. */
+/** Variance, standard deviation, norm, logsumexp. */
 import { neutral } from "../padding.ts";
 import { call } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Tensors that change their own shape: what they showed stays, in order, as far as it fits. */
+/** Resize: tensors that change their own shape. */
 import { AutogradError, TraceError, ValueError } from "../errors.ts";
 import { internDesc } from "../storage.ts";
 import { outsideScopes } from "../scope.ts";

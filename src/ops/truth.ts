@@ -1,4 +1,4 @@
-/** The truth of a single element. */
+/** Truth of a single element. */
 import { ShapeError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { item, itemSync } from "./data.ts";

@@ -1,4 +1,4 @@
-/** Functions of one tensor, element by element. */
+/** Elementwise functions of one tensor. */
 import type { GraphBuilder } from "../graph/builder.generated.ts";
 import type { OperatorName } from "../dml/operators.generated.ts";
 import { tie } from "../autograd/tie.ts";

@@ -1,4 +1,4 @@
-/** Distinct elements: unique and uniqueConsecutive. Their number depends on data, so they block until it is known. */
+/** Unique and unique consecutive. The number of results depends on data, so they block until it is known. */
 import { ShapeError } from "../errors.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";

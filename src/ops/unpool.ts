@@ -1,4 +1,4 @@
-/** Pooling's other forms: put back, by powers, and by windows at random places. @functional */
+/** Max unpooling, power-average and fractional pooling. @functional */
 import { call } from "../dispatch.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { isInteger } from "../dtype.ts";

@@ -1,4 +1,4 @@
-/** Weights as a direction and a length. */
+/** Weight normalization. */
 import { ShapeError } from "../errors.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";

@@ -1,4 +1,4 @@
-/** Choices between values, element by element: where, limits, the larger and the smaller. */
+/** Where, masked fill, clamp, maximum and minimum. */
 import { call, demandSameDevice } from "../dispatch.ts";
 import type { Device } from "../device.ts";
 import { isFloat, isHalf, isInteger, resultType, type DType } from "../dtype.ts";

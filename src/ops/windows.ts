@@ -1,4 +1,4 @@
-/** Other views of a storage, sliding windows, and writing through a view into a copy. */
+/** Strided views: unfold, asStrided, and scatter through a view. */
 import { assign, view as makeView } from "../dispatch.ts";
 import { AutogradError, ShapeError, ValueError } from "../errors.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";

@@ -1,4 +1,4 @@
-/** Adam, and AdamW with its decoupled weight decay. */
+/** Adam and AdamW. */
 import { adamShader } from "../shader/lowering.ts";
 import { correction, cycledCorrection, steps } from "./clock.ts";
 import { checkAtLeast0, checkBetas, withDefaults } from "./options.ts";

@@ -1,4 +1,4 @@
-/** Averaged gradient descent. */
+/** ASGD: averaged gradient descent. */
 import { steps, type Counter } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";
 import { Optimizer, type BaseOptions, type ParametersInput } from "./optimizer.ts";

@@ -1,4 +1,4 @@
-/** Losses scaled so that gradients in half precision neither vanish nor overflow, by a factor that follows what they do. */
+/** GradScaler: scales losses so that gradients in half precision neither vanish nor overflow. */
 import { noGrad } from "../autograd/grad-mode.ts";
 import { assign } from "../dispatch.ts";
 import { ValueError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Limited-memory BFGS: steps along directions that earlier gradients bend, with a line search if asked for. */
+/** LBFGS: limited-memory BFGS. */
 import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { AutogradError, DTypeError, ValueError } from "../errors.ts";

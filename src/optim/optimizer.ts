@@ -1,4 +1,4 @@
-/** The base of all optimizers: parameter groups, state, and what a step is. */
+/** Optimizer: the base of all optimizers, with parameter groups, state, and what a step is. */
 import { inspect } from "node:util";
 import { enableGrad, noGrad } from "../autograd/grad-mode.ts";
 import { assign, call, dispatch } from "../dispatch.ts";

@@ -1,4 +1,4 @@
-/** Gradient descent. */
+/** SGD: gradient descent. */
 import { ValueError } from "../errors.ts";
 import { steps } from "./clock.ts";
 import { checkAtLeast0, withDefaults } from "./options.ts";

@@ -451,138 +451,275 @@ export type RNNCell = $nnRecurrent.RNNCell;
 export * as functional from "../nn/functional.generated.ts";
 export * as init from "./init.generated.ts";
 export * as utils from "./utils.generated.ts";
+/** The first half along an axis times the sigmoid of the second. Reference: torch.nn.GLU. */
 export const glu = factory(GLU, $nnActivation.glu);
+/** softmax of -x along an axis. Reference: torch.nn.Softmin. */
 export const softmin = factory(Softmin, $nnActivation.softmin);
+/** softmax over the channels of [N, C, H, W] or [C, H, W]. Reference: torch.nn.Softmax2d. */
 export const softmax2d = factory(Softmax2d, $nnActivation.softmax2d);
+/** 0 where |x| is at most lambda, x elsewhere. Reference: torch.nn.Hardshrink. */
 export const hardshrink = factory(Hardshrink, $nnActivation.hardshrink);
+/** x moved towards 0 by lambda, at most to 0. Reference: torch.nn.Softshrink. */
 export const softshrink = factory(Softshrink, $nnActivation.softshrink);
 /** From beta * x above it on the result is x itself. Default: 20. */
 export const threshold = factory(Threshold, $nnActivation.threshold);
+/** leakyRelu with slopes drawn between lower and upper in training, their mean otherwise. Reference: torch.nn.RReLU. */
 export const rrelu = factory(RReLU, $nnActivation.rrelu);
+/** relu. Reference: torch.nn.ReLU. */
 export const relu = factory(ReLU, $nnActivation.relu);
+/** relu6. Reference: torch.nn.ReLU6. */
 export const relu6 = factory(ReLU6, $nnActivation.relu6);
+/** sigmoid. Reference: torch.nn.Sigmoid. */
 export const sigmoid = factory(Sigmoid, $nnActivation.sigmoid);
+/** tanh. Reference: torch.nn.Tanh. */
 export const tanh = factory(Tanh, $nnActivation.tanh);
+/** leakyRelu. Reference: torch.nn.LeakyReLU. */
 export const leakyRelu = factory(LeakyReLU, $nnActivation.leakyRelu);
+/** elu. Reference: torch.nn.ELU. */
 export const elu = factory(ELU, $nnActivation.elu);
+/** selu. Reference: torch.nn.SELU. */
 export const selu = factory(SELU, $nnActivation.selu);
+/** celu. Reference: torch.nn.CELU. */
 export const celu = factory(CELU, $nnActivation.celu);
+/** gelu. Reference: torch.nn.GELU. */
 export const gelu = factory(GELU, $nnActivation.gelu);
+/** silu. Reference: torch.nn.SiLU. */
 export const silu = factory(SiLU, $nnActivation.silu);
+/** mish. Reference: torch.nn.Mish. */
 export const mish = factory(Mish, $nnActivation.mish);
+/** softplus. Reference: torch.nn.Softplus. */
 export const softplus = factory(Softplus, $nnActivation.softplus);
+/** softsign. Reference: torch.nn.Softsign. */
 export const softsign = factory(Softsign, $nnActivation.softsign);
+/** logSigmoid. Reference: torch.nn.LogSigmoid. */
 export const logSigmoid = factory(LogSigmoid, $nnActivation.logSigmoid);
+/** hardtanh. Reference: torch.nn.Hardtanh. */
 export const hardtanh = factory(Hardtanh, $nnActivation.hardtanh);
+/** hardSigmoid. Reference: torch.nn.Hardsigmoid. */
 export const hardSigmoid = factory(HardSigmoid, $nnActivation.hardSigmoid);
+/** hardSwish. Reference: torch.nn.Hardswish. */
 export const hardSwish = factory(HardSwish, $nnActivation.hardSwish);
+/** tanhshrink. Reference: torch.nn.Tanhshrink. */
 export const tanhshrink = factory(Tanhshrink, $nnActivation.tanhshrink);
+/** softmax along an axis. Reference: torch.nn.Softmax. */
 export const softmax = factory(Softmax, $nnActivation.softmax);
+/** logSoftmax along an axis. Reference: torch.nn.LogSoftmax. */
 export const logSoftmax = factory(LogSoftmax, $nnActivation.logSoftmax);
+/** x where x > 0, a learned slope times x elsewhere. Reference: torch.nn.PReLU. */
 export const prelu = factory(PReLU, $nnActivation.prelu);
+/**
+ * log p(target | x) and its negative mean, where classes are sorted by frequency: those below cutoffs[0] have a place in the head, each
+ * later range has one for all together and its own softmax within. x is [N, inputs] and target [N], or [inputs] and []. All rows go
+ * through all clusters, since shapes do not depend on data. Reference: torch.nn.AdaptiveLogSoftmaxWithLoss.
+ */
 export const adaptiveLogSoftmaxWithLoss = factory(AdaptiveLogSoftmaxWithLoss, $nnAdaptiveSoftmax.adaptiveLogSoftmaxWithLoss);
+/** Attention of several heads. forward(query, key, value) gives {output, weights}. Reference: torch.nn.MultiheadAttention. */
 export const multiheadAttention = factory(MultiheadAttention, $nnAttention.multiheadAttention);
+/** Self-attention and feedforward, each with a residual and a layer norm. Reference: torch.nn.TransformerEncoderLayer. */
 export const transformerEncoderLayer = factory(TransformerEncoderLayer, $nnAttention.transformerEncoderLayer);
+/** As the encoder's layer, with attention to a memory between. Reference: torch.nn.TransformerDecoderLayer. */
 export const transformerDecoderLayer = factory(TransformerDecoderLayer, $nnAttention.transformerDecoderLayer);
+/** Encoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerEncoder. */
 export const transformerEncoder = factory(TransformerEncoder, $nnAttention.transformerEncoder);
+/** Decoder layers one after the other, made by a function, and a last norm. Reference: torch.nn.TransformerDecoder. */
 export const transformerDecoder = factory(TransformerDecoder, $nnAttention.transformerDecoder);
+/** An encoder and a decoder that attends to what it makes. Reference: torch.nn.Transformer. */
 export const transformer = factory(Transformer, $nnAttention.transformer);
+/** Layers one after the other, named "0", "1", … Reference: torch.nn.Sequential. */
 export const sequential = factory(Sequential, $nnContainers.sequential);
+/** Axes `start` to `end` (default 1 to the last) merged into one. Reference: torch.nn.Flatten. */
 export const flatten = factory(Flatten, $nnContainers.flatten);
+/** An axis split into several. Reference: torch.nn.Unflatten. */
 export const unflatten = factory(Unflatten, $nnContainers.unflatten);
+/** conv1d with a learned kernel. x: [N, inputs, W] or [inputs, W]. Reference: torch.nn.Conv1d. */
 export const conv1d = factory(Conv1d, $nnConv.conv1d);
+/** conv2d with a learned kernel. x: [N, inputs, H, W] or [inputs, H, W]. Reference: torch.nn.Conv2d. */
 export const conv2d = factory(Conv2d, $nnConv.conv2d);
+/** conv3d with a learned kernel. x: [N, inputs, D, H, W] or [inputs, D, H, W]. Reference: torch.nn.Conv3d. */
 export const conv3d = factory(Conv3d, $nnConv.conv3d);
+/** convTranspose1d with a learned kernel [inputs, outputs/groups, k]. Reference: torch.nn.ConvTranspose1d. */
 export const convTranspose1d = factory(ConvTranspose1d, $nnConv.convTranspose1d);
+/** convTranspose2d with a learned kernel [inputs, outputs/groups, kH, kW]. Reference: torch.nn.ConvTranspose2d. */
 export const convTranspose2d = factory(ConvTranspose2d, $nnConv.convTranspose2d);
+/** convTranspose3d with a learned kernel [inputs, outputs/groups, kD, kH, kW]. Reference: torch.nn.ConvTranspose3d. */
 export const convTranspose3d = factory(ConvTranspose3d, $nnConv.convTranspose3d);
+/** In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Reference: torch.nn.Dropout. */
 export const dropout = factory(Dropout, $nnDropout.dropout);
+/** Dropout of whole channels of [N, C, ...]. Reference: torch.nn.Dropout1d, Dropout2d, Dropout3d. */
 export const dropout2d = factory(DropoutChannels, $nnDropout.dropout2d);
+/** Sums, means or maxima of bags of a learned table's rows. Reference: torch.nn.EmbeddingBag. */
 export const embeddingBag = factory(EmbeddingBag, $nnEmbedding.embeddingBag);
+/** Rows of a learned table by their numbers: [...] to [..., width]. Starts normal. Reference: torch.nn.Embedding. */
 export const embedding = factory(Embedding, $nnEmbedding.embedding);
+/** instanceNorm over [N, C, W]. Reference: torch.nn.InstanceNorm1d. */
 export const instanceNorm1d = factory(InstanceNorm1d, $nnInstanceNorm.instanceNorm1d);
+/** instanceNorm over [N, C, H, W]. Reference: torch.nn.InstanceNorm2d. */
 export const instanceNorm2d = factory(InstanceNorm2d, $nnInstanceNorm.instanceNorm2d);
+/** instanceNorm over [N, C, D, H, W]. Reference: torch.nn.InstanceNorm3d. */
 export const instanceNorm3d = factory(InstanceNorm3d, $nnInstanceNorm.instanceNorm3d);
+/** rmsNorm over the last axes. Reference: torch.nn.RMSNorm. */
 export const rmsNorm = factory(RMSNorm, $nnInstanceNorm.rmsNorm);
+/** x W^T + bias, [..., inputs] to [..., outputs]. Both start uniform in ±1/sqrt(inputs). Reference: torch.nn.Linear. */
 export const linear = factory(Linear, $nnLinear.linear);
+/** a^T W b + bias for each of the outputs. Reference: torch.nn.Bilinear. */
 export const bilinear = factory(Bilinear, $nnLinear.bilinear);
+/** Gives its input back. Reference: torch.nn.Identity. */
 export const identity = factory(Identity, $nnLinear.identity);
+/** Modules by place. Reference: torch.nn.ModuleList. */
 export const moduleList = factory(ModuleList, $nnLists.moduleList);
+/** Parameters by place. Reference: torch.nn.ParameterList. */
 export const parameterList = factory(ParameterList, $nnLists.parameterList);
+/** Modules by name. Reference: torch.nn.ModuleDict. */
 export const moduleDict = factory(ModuleDict, $nnLists.moduleDict);
+/** Parameters by name. Reference: torch.nn.ParameterDict. */
 export const parameterDict = factory(ParameterDict, $nnLists.parameterDict);
+/** mseLoss. Reference: torch.nn.MSELoss. */
 export const mseLoss = factory(MSELoss, $nnLoss.mseLoss);
+/** l1Loss. Reference: torch.nn.L1Loss. */
 export const l1Loss = factory(L1Loss, $nnLoss.l1Loss);
+/** smoothL1Loss. Reference: torch.nn.SmoothL1Loss. */
 export const smoothL1Loss = factory(SmoothL1Loss, $nnLoss.smoothL1Loss);
+/** huberLoss. Reference: torch.nn.HuberLoss. */
 export const huberLoss = factory(HuberLoss, $nnLoss.huberLoss);
+/** binaryCrossEntropy. Reference: torch.nn.BCELoss. */
 export const binaryCrossEntropy = factory(BCELoss, $nnLoss.binaryCrossEntropy);
+/** binaryCrossEntropyWithLogits. Reference: torch.nn.BCEWithLogitsLoss. */
 export const binaryCrossEntropyWithLogits = factory(BCEWithLogitsLoss, $nnLoss.binaryCrossEntropyWithLogits);
+/** nllLoss. Reference: torch.nn.NLLLoss. */
 export const nllLoss = factory(NLLLoss, $nnLoss.nllLoss);
+/** crossEntropy. Reference: torch.nn.CrossEntropyLoss. */
 export const crossEntropy = factory(CrossEntropyLoss, $nnLoss.crossEntropy);
+/** marginRankingLoss. Reference: torch.nn.MarginRankingLoss. */
 export const marginRankingLoss = factory(MarginRankingLoss, $nnMarginLoss.marginRankingLoss);
+/** hingeEmbeddingLoss. Reference: torch.nn.HingeEmbeddingLoss. */
 export const hingeEmbeddingLoss = factory(HingeEmbeddingLoss, $nnMarginLoss.hingeEmbeddingLoss);
+/** cosineEmbeddingLoss. Reference: torch.nn.CosineEmbeddingLoss. */
 export const cosineEmbeddingLoss = factory(CosineEmbeddingLoss, $nnMarginLoss.cosineEmbeddingLoss);
+/** softMarginLoss. Reference: torch.nn.SoftMarginLoss. */
 export const softMarginLoss = factory(SoftMarginLoss, $nnMarginLoss.softMarginLoss);
+/** multiMarginLoss. Reference: torch.nn.MultiMarginLoss. */
 export const multiMarginLoss = factory(MultiMarginLoss, $nnMarginLoss.multiMarginLoss);
+/** multilabelMarginLoss. Reference: torch.nn.MultiLabelMarginLoss. */
 export const multilabelMarginLoss = factory(MultiLabelMarginLoss, $nnMarginLoss.multilabelMarginLoss);
+/** multilabelSoftMarginLoss. Reference: torch.nn.MultiLabelSoftMarginLoss. */
 export const multilabelSoftMarginLoss = factory(MultiLabelSoftMarginLoss, $nnMarginLoss.multilabelSoftMarginLoss);
+/** tripletMarginLoss. Reference: torch.nn.TripletMarginLoss, torch.nn.TripletMarginWithDistanceLoss. */
 export const tripletMarginLoss = factory(TripletMarginLoss, $nnMarginLoss.tripletMarginLoss);
+/** poissonNllLoss. Reference: torch.nn.PoissonNLLLoss. */
 export const poissonNllLoss = factory(PoissonNLLLoss, $nnMarginLoss.poissonNllLoss);
+/** gaussianNllLoss. Reference: torch.nn.GaussianNLLLoss. */
 export const gaussianNllLoss = factory(GaussianNLLLoss, $nnMarginLoss.gaussianNllLoss);
+/** klDiv. Reference: torch.nn.KLDivLoss. */
 export const klDiv = factory(KLDivLoss, $nnMarginLoss.klDiv);
+/** ctcLoss. Reference: torch.nn.CTCLoss. */
 export const ctcLoss = factory(CTCLoss, $nnMarginLoss.ctcLoss);
+/** batchNorm over [N, C] or [N, C, W]. Reference: torch.nn.BatchNorm1d. */
 export const batchNorm1d = factory(BatchNorm1d, $nnNorm.batchNorm1d);
+/** batchNorm over [N, C, H, W]. Reference: torch.nn.BatchNorm2d. */
 export const batchNorm2d = factory(BatchNorm2d, $nnNorm.batchNorm2d);
+/** batchNorm over [N, C, D, H, W]. Reference: torch.nn.BatchNorm3d. */
 export const batchNorm3d = factory(BatchNorm3d, $nnNorm.batchNorm3d);
+/** layerNorm over the last axes. Reference: torch.nn.LayerNorm. */
 export const layerNorm = factory(LayerNorm, $nnNorm.layerNorm);
+/** groupNorm. Reference: torch.nn.GroupNorm. */
 export const groupNorm = factory(GroupNorm, $nnNorm.groupNorm);
+/** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad1d. */
 export const constantPad1d = factory(ConstantPad1d, $nnPad.constantPad1d);
+/** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad2d. */
 export const constantPad2d = factory(ConstantPad2d, $nnPad.constantPad2d);
+/** Padding by a value: [before, behind] of the last axis, then of the one before it. Reference: torch.nn.ConstantPad3d. */
 export const constantPad3d = factory(ConstantPad3d, $nnPad.constantPad3d);
+/** Padding by zeros of the last axis. Reference: torch.nn.ZeroPad1d. */
 export const zeroPad1d = factory(ZeroPad1d, $nnPad.zeroPad1d);
+/** Padding by zeros of two axes. Reference: torch.nn.ZeroPad2d. */
 export const zeroPad2d = factory(ZeroPad2d, $nnPad.zeroPad2d);
+/** Padding by zeros of three axes. Reference: torch.nn.ZeroPad3d. */
 export const zeroPad3d = factory(ZeroPad3d, $nnPad.zeroPad3d);
+/** Padding of the last axis. Reference: torch.nn.ReflectionPad1d. */
 export const reflectionPad1d = factory(ReflectionPad1d, $nnPad.reflectionPad1d);
+/** Padding of two axes. Reference: torch.nn.ReflectionPad2d. */
 export const reflectionPad2d = factory(ReflectionPad2d, $nnPad.reflectionPad2d);
+/** Padding of three axes. Reference: torch.nn.ReflectionPad3d. */
 export const reflectionPad3d = factory(ReflectionPad3d, $nnPad.reflectionPad3d);
+/** Padding of the last axis. Reference: torch.nn.ReplicationPad1d. */
 export const replicationPad1d = factory(ReplicationPad1d, $nnPad.replicationPad1d);
+/** Padding of two axes. Reference: torch.nn.ReplicationPad2d. */
 export const replicationPad2d = factory(ReplicationPad2d, $nnPad.replicationPad2d);
+/** Padding of three axes. Reference: torch.nn.ReplicationPad3d. */
 export const replicationPad3d = factory(ReplicationPad3d, $nnPad.replicationPad3d);
+/** Padding of the last axis. Reference: torch.nn.CircularPad1d. */
 export const circularPad1d = factory(CircularPad1d, $nnPad.circularPad1d);
+/** Padding of two axes. Reference: torch.nn.CircularPad2d. */
 export const circularPad2d = factory(CircularPad2d, $nnPad.circularPad2d);
+/** Padding of three axes. Reference: torch.nn.CircularPad3d. */
 export const circularPad3d = factory(CircularPad3d, $nnPad.circularPad3d);
+/** interpolate with its options kept. Reference: torch.nn.Upsample. */
 export const upsample = factory(Upsample, $nnPlanes.upsample);
+/** pixelShuffle. Reference: torch.nn.PixelShuffle. */
 export const pixelShuffle = factory(PixelShuffle, $nnPlanes.pixelShuffle);
+/** pixelUnshuffle. Reference: torch.nn.PixelUnshuffle. */
 export const pixelUnshuffle = factory(PixelUnshuffle, $nnPlanes.pixelUnshuffle);
+/** channelShuffle. Reference: torch.nn.ChannelShuffle. */
 export const channelShuffle = factory(ChannelShuffle, $nnPlanes.channelShuffle);
+/** Windows as columns. Reference: torch.nn.Unfold. */
 export const unfold = factory(Unfold, $nnPlanes.unfold);
+/** Columns added into planes. Reference: torch.nn.Fold. */
 export const fold = factory(Fold, $nnPlanes.fold);
+/** maxUnpool1d. Reference: torch.nn.MaxUnpool1d. */
 export const maxUnpool1d = factory(MaxUnpool1d, $nnPlanes.maxUnpool1d);
+/** maxUnpool2d. Reference: torch.nn.MaxUnpool2d. */
 export const maxUnpool2d = factory(MaxUnpool2d, $nnPlanes.maxUnpool2d);
+/** maxUnpool3d. Reference: torch.nn.MaxUnpool3d. */
 export const maxUnpool3d = factory(MaxUnpool3d, $nnPlanes.maxUnpool3d);
+/** localResponseNorm. Reference: torch.nn.LocalResponseNorm. */
 export const localResponseNorm = factory(LocalResponseNorm, $nnPlanes.localResponseNorm);
+/** cosineSimilarity along an axis. Reference: torch.nn.CosineSimilarity. */
 export const cosineSimilarity = factory(CosineSimilarity, $nnPlanes.cosineSimilarity);
+/** pairwiseDistance. Reference: torch.nn.PairwiseDistance. */
 export const pairwiseDistance = factory(PairwiseDistance, $nnPlanes.pairwiseDistance);
+/** maxPool1d. Reference: torch.nn.MaxPool1d. */
 export const maxPool1d = factory(MaxPool1d, $nnPool.maxPool1d);
+/** maxPool2d. Reference: torch.nn.MaxPool2d. */
 export const maxPool2d = factory(MaxPool2d, $nnPool.maxPool2d);
+/** maxPool3d. Reference: torch.nn.MaxPool3d. */
 export const maxPool3d = factory(MaxPool3d, $nnPool.maxPool3d);
+/** avgPool1d. Reference: torch.nn.AvgPool1d. */
 export const avgPool1d = factory(AvgPool1d, $nnPool.avgPool1d);
+/** avgPool2d. Reference: torch.nn.AvgPool2d. */
 export const avgPool2d = factory(AvgPool2d, $nnPool.avgPool2d);
+/** avgPool3d. Reference: torch.nn.AvgPool3d. */
 export const avgPool3d = factory(AvgPool3d, $nnPool.avgPool3d);
+/** adaptiveAvgPool1d. Reference: torch.nn.AdaptiveAvgPool1d. */
 export const adaptiveAvgPool1d = factory(AdaptiveAvgPool1d, $nnPool.adaptiveAvgPool1d);
+/** adaptiveAvgPool2d. Reference: torch.nn.AdaptiveAvgPool2d. */
 export const adaptiveAvgPool2d = factory(AdaptiveAvgPool2d, $nnPool.adaptiveAvgPool2d);
+/** adaptiveAvgPool3d. Reference: torch.nn.AdaptiveAvgPool3d. */
 export const adaptiveAvgPool3d = factory(AdaptiveAvgPool3d, $nnPool.adaptiveAvgPool3d);
+/** adaptiveMaxPool1d. Reference: torch.nn.AdaptiveMaxPool1d. */
 export const adaptiveMaxPool1d = factory(AdaptiveMaxPool1d, $nnPool.adaptiveMaxPool1d);
+/** adaptiveMaxPool2d. Reference: torch.nn.AdaptiveMaxPool2d. */
 export const adaptiveMaxPool2d = factory(AdaptiveMaxPool2d, $nnPool.adaptiveMaxPool2d);
+/** adaptiveMaxPool3d. Reference: torch.nn.AdaptiveMaxPool3d. */
 export const adaptiveMaxPool3d = factory(AdaptiveMaxPool3d, $nnPool.adaptiveMaxPool3d);
+/** lpPool1d: the p-norm of each window. Reference: torch.nn.LPPool1d. */
 export const lpPool1d = factory(LPPool1d, $nnPool.lpPool1d);
+/** lpPool2d: the p-norm of each window. Reference: torch.nn.LPPool2d. */
 export const lpPool2d = factory(LPPool2d, $nnPool.lpPool2d);
+/** lpPool3d: the p-norm of each window. Reference: torch.nn.LPPool3d. */
 export const lpPool3d = factory(LPPool3d, $nnPool.lpPool3d);
+/** fractionalMaxPool2d. Reference: torch.nn.FractionalMaxPool2d. */
 export const fractionalMaxPool2d = factory(FractionalMaxPool2d, $nnPool.fractionalMaxPool2d);
+/** fractionalMaxPool3d. Reference: torch.nn.FractionalMaxPool3d. */
 export const fractionalMaxPool3d = factory(FractionalMaxPool3d, $nnPool.fractionalMaxPool3d);
+/** A long short-term memory network. forward gives {output, hidden, cell}. Reference: torch.nn.LSTM. */
 export const lstm = factory(LSTM, $nnRecurrent.lstm);
+/** A network of gated recurrent units. forward gives {output, hidden}. Reference: torch.nn.GRU. */
 export const gru = factory(GRU, $nnRecurrent.gru);
+/** Elman's network: h' = tanh (or relu) of the input's and the state's products. Reference: torch.nn.RNN. */
 export const rnn = factory(RNN, $nnRecurrent.rnn);
+/** One step of an LSTM: {hidden, cell}. Reference: torch.nn.LSTMCell. */
 export const lstmCell = factory(LSTMCell, $nnRecurrent.lstmCell);
+/** One step of a GRU: the hidden state. Reference: torch.nn.GRUCell. */
 export const gruCell = factory(GRUCell, $nnRecurrent.gruCell);
+/** One step of Elman's network: the hidden state. Reference: torch.nn.RNNCell. */
 export const rnnCell = factory(RNNCell, $nnRecurrent.rnnCell);

@@ -1,4 +1,4 @@
-/** The decompositions' names outside of torch.linalg. */
+/** Linear algebra under its names outside of torch.linalg. */
 import * as choleskys from "./cholesky.ts";
 import * as dets from "./det.ts";
 import * as functions from "./functions.ts";

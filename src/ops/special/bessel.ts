@@ -1,4 +1,4 @@
-/** Bessel functions of orders 0 and 1, modified ones too. */
+/** Bessel functions. */
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../tensor.ts";
 import { add, div, mul, sub } from "../binary.ts";

@@ -1,4 +1,4 @@
-/** The error function's relatives and the normal distribution. */
+/** Error functions and the normal distribution. */
 import type { Expr } from "../../graph/graph.ts";
 import { scalarTensor } from "../../runtime/constants.ts";
 import type { Tensor } from "../../tensor.ts";

@@ -1,4 +1,4 @@
-/** The logarithm of the gamma function, its derivatives, and Hurwitz's zeta function. */
+/** Gamma, digamma, polygamma and zeta functions. */
 import { call } from "../../dispatch.ts";
 import { ShapeError, ValueError } from "../../errors.ts";
 import type { Expr } from "../../graph/graph.ts";

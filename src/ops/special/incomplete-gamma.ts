@@ -1,4 +1,4 @@
-/** The regularized incomplete gamma functions. */
+/** Regularized incomplete gamma functions. */
 import { call } from "../../dispatch.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../tensor.ts";

@@ -1,4 +1,4 @@
-/** Orthogonal polynomials whose degree is a number, or a tensor that broadcasts with x. */
+/** Orthogonal polynomials: of a degree that is a number, or a tensor that broadcasts with x. */
 import { call } from "../../dispatch.ts";
 import { ValueError } from "../../errors.ts";
 import type { Expr } from "../../graph/graph.ts";

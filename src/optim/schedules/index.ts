@@ -1,4 +1,4 @@
-/** Schedules of learning rates, as torch.optim.lr_scheduler has them. Each changes the rates of its optimizer's groups. */
+/** Learning rate schedulers, as in torch.optim.lr_scheduler. Each changes the rates of its optimizer's groups. */
 export { LRScheduler, type PerGroup, type ScheduleOptions, type ScheduleState } from "./scheduler.ts";
 export { ExponentialLR, MultiStepLR, StepLR, type ExponentialLROptions, type MultiStepLROptions, type StepLROptions } from "./step.ts";
 export { ConstantLR, LinearLR, PolynomialLR, type ConstantLROptions, type LinearLROptions, type PolynomialLROptions } from "./ramp.ts";
