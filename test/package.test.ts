@@ -111,14 +111,13 @@ it("computes on cpu", async () => {
 });
 
 it("has examples that run, with what else they use", async () => {
-  for (const name of ["commander", "cli-progress", "string-width", "strip-ansi", "ansi-regex", "emoji-regex", "is-fullwidth-code-point"])
-    if (existsSync(join("node_modules", name)))
-      symlinkSync(join(process.cwd(), "node_modules", name), join(app, "node_modules", name), "dir");
+  for (const name of ["commander", "cli-progress"])
+    symlinkSync(join(process.cwd(), "node_modules", name), join(app, "node_modules", name), "dir");
   const names = readdirSync(installed("examples")).filter((name) => existsSync(installed("examples", name, "README.md")));
   expect(names).toContain("lstm");
   for (const name of names) {
     const done = await execa(process.execPath, [installed("examples", name, "main.js"), "--help"], { cwd: app, reject: false });
-    expect(done, name).toMatchObject({ exitCode: 0, stderr: "" });
+    expect({ name, exitCode: done.exitCode, stderr: done.stderr }).toEqual({ name, exitCode: 0, stderr: "" });
     expect(done.stdout).toContain("--device");
     expect(existsSync(installed("examples", name, "main.ts"))).toBe(true);
   }
