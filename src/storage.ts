@@ -32,6 +32,8 @@ export class Storage {
   /** Counts writes, so that autograd sees that a saved tensor was changed. */
   version = 0;
   refs = 0;
+  /** How many of these are programs that read or write it as state. */
+  programs = 0;
   /** The object that the addon knows as the buffer's owner, when the buffer was taken over from another storage. */
   owner: object | null = null;
   /** Its number in the order of making; -1 for those that are shared on purpose. */

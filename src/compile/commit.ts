@@ -20,6 +20,28 @@ function marked(t: Tensor, ghost: Tensor): Tensor {
   return t;
 }
 
+/** Where the gradient of a leaf lay that a call left last. */
+const places = new WeakMap<Tensor, Storage>();
+
+/**
+ * A leaf's new gradient lies where its last one lay, if only programs still know that storage: a call that adds to the gradient then finds
+ * the program that added to the last one.
+ */
+function settle(leaf: Tensor, grad: Tensor): void {
+  const [last, { storage }] = [places.get(leaf), grad];
+  const isFree = last !== undefined && last !== storage && last.programs > 0 && last.refs === last.programs;
+  if (!isFree || storage.refs !== 1 || storage.handle === 0 || last.contentInBytes !== storage.contentInBytes) {
+    places.set(leaf, storage);
+    return;
+  }
+  last.repoint(storage.handle, storage.owner ?? storage);
+  last.trace = storage.trace;
+  storage.handle = 0;
+  storage.refs--;
+  last.retain();
+  grad.storage = last;
+}
+
 export function commit(
   name: string,
   ending: Ending,
@@ -126,6 +148,8 @@ export function commit(
     return { ...from, grad: real(c.grad), isKept: c.isKept, flow: c.flow };
   });
 
+  /** Gradients that the call has made for leaves outside. */
+  const left: (readonly [Tensor, Tensor])[] = [];
   for (const { tensor, grad, drops, node: next, outputIndex } of ending.effects) {
     const target = ending.outside.has(tensor) ? tensor : real(tensor);
     if (grad !== undefined) {
@@ -134,6 +158,7 @@ export function commit(
       const before = target.ownGrad;
       target.grad = made;
       if (drops && before !== null && before !== made) before.dispose();
+      if (made !== null && made !== grad && target === tensor) left.push([target, made]);
     }
     if (next === undefined) continue;
     const traced = next?.isTraced === true ? ending.placeOf(tensor) : null;
@@ -151,6 +176,7 @@ export function commit(
       flowing.filter((f) => f.flow === flow),
       flow,
     );
+  for (const [leaf, grad] of left) if (leaf.ownGrad === grad) settle(leaf, grad);
   for (const s of storages)
     if (s.refs === 0 && s.handle !== 0) {
       s.retain();

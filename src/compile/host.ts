@@ -14,7 +14,7 @@ export type HostEvent =
 /** The inputs of one more call, after its changes of the library's state; null where the path does not hold any more. */
 export function repeat(host: readonly HostEvent[], before: Values): Values | null {
   if (host.length === 0) return before;
-  const values = new Map<Event, number | bigint | boolean | Uint8Array>(before);
+  const values = before.size === 0 ? new Map<Event, number | bigint | boolean | Uint8Array>() : new Map(before);
   for (const event of host) {
     switch (event.kind) {
       case "numbers": {

@@ -166,7 +166,10 @@ export class CompiledProgram {
     );
     this.#held = new Held(native);
     abandoned.register(this, this.#held, this.#held);
-    for (const { storage } of this.#cells) storage.retain();
+    for (const { storage } of this.#cells) {
+      storage.retain();
+      storage.programs++;
+    }
     try {
       said.compiles(graph.nodes.length);
       this.#make(name);
@@ -351,7 +354,10 @@ export class CompiledProgram {
     abandoned.unregister(this.#held);
     this.#held.release();
     for (const b of this.#buffers) b?.release();
-    for (const { storage } of this.#cells) storage.release();
+    for (const { storage } of this.#cells) {
+      storage.programs--;
+      storage.release();
+    }
   }
 
   /** Makes the program in the addon and the buffers that it works in. */

@@ -604,9 +604,10 @@ export class Run implements Tracer {
   #skip(region: Region): void {
     for (const m of region.seen) this.#again(m);
     for (const target of region.written) this.#wrote(target);
-    for (const { leaf, after } of region.effects) {
+    for (const { leaf, before, after } of region.effects) {
       this.#noteGradient(leaf);
-      leaf.grad = after;
+      // One that grew in its place is the tensor that lies there now.
+      if (before === null || before.tensor !== after) leaf.grad = after;
     }
     this.flows.add(region.continuations);
     finish(region.pass);

@@ -194,7 +194,7 @@ export abstract class Optimizer<O extends BaseOptions = BaseOptions> {
   /** A step of a function that is being compiled: each has rates of its own. */
   #trace(t: Tracer, works: readonly Work<O>[]): void {
     t.guard(() => works.every((work) => work.unit.goesOn(work)));
-    const rates = works.map(({ unit }) => t.held(unit, unit.partition.device, () => unit.counted.rates));
+    const rates = works.map(({ unit }) => t.held(unit, unit.partition.device, () => unit.rates));
     for (const work of works) work.unit.count(work);
     const guards = works.flatMap(({ plan, fixed, stale }) => [
       plan.id,

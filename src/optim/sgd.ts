@@ -71,8 +71,9 @@ export class SGD extends Optimizer<SGDOptions> {
     return momentum === 0 ? [lr] : [lr, momentum];
   }
 
-  protected fixed({ lr: _, momentum, ...o }: SGDOptions): Fixed {
-    return { ...o, hasMomentum: momentum !== 0 };
+  // Field by field, as Adam's.
+  protected fixed({ momentum, dampening, weightDecay, nesterov, maximize }: SGDOptions): Fixed {
+    return { dampening, weightDecay, nesterov, maximize, hasMomentum: momentum !== 0 };
   }
 }
 

@@ -63,6 +63,11 @@ export class Unit<O extends BaseOptions> {
     return this.#recipe.rule().clock;
   }
 
+  /** The group's rates now. */
+  get rates(): readonly number[] {
+    return this.#recipe.rates(this.group.options);
+  }
+
   get counted(): Counted {
     const { options } = this.group;
     return { rates: this.#recipe.rates(options), fixed: this.#recipe.fixed(options) };

@@ -1,7 +1,7 @@
 /** What stands in place of traced tensors after a call is to autograd what an eager call would have left. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, devices } from "../device.ts";
+import { clean, devices, eachDevice, numbers } from "../device.ts";
 import { agrees } from "./agrees.ts";
 
 describe.each(devices)("what a compiled function hands out on %s", (device) => {
@@ -184,4 +184,72 @@ describe.each(devices)("what a compiled function hands out on %s", (device) => {
       },
       { collect: true },
     ));
+});
+
+eachDevice("gradients that grow over several calls", (device) => {
+  const check = (name: string, body: () => void): void => {
+    test(name, () => clean(device, body, { collect: true }));
+  };
+
+  /** By call: d of the loss by w is x; every third call steps with the sum of three. */
+  const train = (options: dx.CompileOptions, step: "inside" | "outside", clear: "zeroGrad" | "null") => {
+    const w = dx.tensor([0, 0], { requiresGrad: true });
+    const optimizer = dx.optim.sgd([w], { lr: 1 });
+    const update = (): void => {
+      optimizer.step();
+      if (clear === "null") w.grad = null;
+      else optimizer.zeroGrad();
+    };
+    const call = dx.compile((x: dx.Tensor, isLast: boolean) => {
+      w.mul(x).sum().backward();
+      if (isLast && step === "inside") update();
+    }, options);
+    const [sum, want] = [
+      [0, 0],
+      [0, 0],
+    ];
+    for (let i = 0; i < 18; i++) {
+      const x = [i + 1, -2 * i - 1];
+      call(dx.tensor(x), i % 3 === 2);
+      x.forEach((v, k) => {
+        sum[k]! += v;
+      });
+      if (i % 3 < 2) expect(numbers(w.grad!)).toEqual(sum);
+      else {
+        if (step === "outside") update();
+        sum.forEach((v, k) => {
+          want[k]! -= v;
+          sum[k] = 0;
+        });
+        expect(w.grad).toBeNull();
+      }
+      expect(numbers(w)).toEqual(want.map((v) => v + 0));
+    }
+    return call.programs;
+  };
+
+  check("are added to by programs that are there already", () => {
+    for (const options of [{}, { lists: 3 }, { check: false }])
+      for (const step of ["inside", "outside"] as const) expect(train(options, step, "zeroGrad")).toBeLessThanOrEqual(3);
+  });
+
+  check("are right where the function takes them away itself", () => {
+    for (const step of ["inside", "outside"] as const) expect(train({}, step, "null")).toBeGreaterThan(0);
+  });
+
+  check("stay as they are for whoever holds them", () => {
+    const w = dx.tensor([1], { requiresGrad: true });
+    const call = dx.compile((x: dx.Tensor) => {
+      w.mul(x).sum().backward();
+    });
+    const held: dx.Tensor[] = [];
+    for (let i = 0; i < 4; i++) {
+      call(dx.tensor([i + 1]));
+      call(dx.tensor([10]));
+      held.push(w.grad!.detach());
+      w.grad!.dispose();
+      w.grad = null;
+    }
+    expect(held.map((t) => t.itemSync())).toEqual([11, 12, 13, 14]);
+  });
 });
