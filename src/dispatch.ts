@@ -1,5 +1,6 @@
 /** The only fork: run or trace, then record on the tape. */
 import { isGradEnabled } from "./autograd/grad-mode.ts";
+import { overwrite } from "./autograd/over.ts";
 import { record, recordView } from "./autograd/tape.ts";
 import { View } from "./autograd/view.ts";
 import { isFloat } from "./dtype.ts";
@@ -40,6 +41,13 @@ export function call<A>(definition: Definition<A>, inputs: readonly Tensor[], at
   if (tracer() !== null || isRecorded(definition.name, inputs)) return dispatch(definition, inputs, attrs)[0]!;
   return runOne(definition, inputs, attrs);
 }
+
+/**
+ * call for an operation whose value is what an in-place operation on its first input gives: where nobody asks for a gradient it writes what it changes
+ * into that input's own buffer, and no more.
+ */
+export const callOver = <A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): Tensor =>
+  overwrite(definition, inputs, attrs) ?? call(definition, inputs, attrs);
 
 /** An operation without inputs, on a device. */
 export function create<A>(definition: Definition<A>, device: Device, attrs: A): Tensor {

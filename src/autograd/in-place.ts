@@ -1,12 +1,13 @@
 /** In-place operations: what may be written to, and what the write does to the histories of the tensor, its base and their views. */
 import { isFloat, isInteger, type DType } from "../dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
-import { assignEager } from "../runtime/assign.ts";
+import { assignEager, noteWrite } from "../runtime/assign.ts";
 import { sameShape, showShape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
+import { writing } from "./over.ts";
 import { TapeNode, moveRetained, watching, type Gradients } from "./tape.ts";
 import type { View } from "./view.ts";
 
@@ -26,10 +27,22 @@ export interface AssignOptions {
 export function assign(operation: string, target: Tensor, compute: () => Tensor, options: AssignOptions = {}): Tensor {
   target.demandLive(operation);
   if (options.uniform !== true) demandOwnPlaces(operation, target);
-  if (!isGradEnabled()) return write(target, fitting(operation, target, compute()));
+  if (!isGradEnabled()) {
+    const { value, isDone } = writing(target, () => fitting(operation, target, compute()));
+    return isDone ? written(target) : write(target, value);
+  }
   const had = target.requiresGrad;
   if (had) demandWritable(operation, target);
-  const { result, nodes } = watching(() => withFreshNode(target, had, () => apart(target, fitting(operation, target, compute()))));
+  let isThere = false;
+  const { result, nodes } = watching(() =>
+    withFreshNode(target, had, () => {
+      if (had) return apart(target, fitting(operation, target, compute()));
+      const { value, isDone } = writing(target, () => fitting(operation, target, compute()));
+      isThere = isDone;
+      return isDone ? value : apart(target, value);
+    }),
+  );
+  if (isThere) return written(target);
   if (!had) {
     if (!result.requiresGrad) return write(target, result);
     demandWritable(operation, target);
@@ -122,6 +135,12 @@ function withFreshNode<T>(target: Tensor, had: boolean, fn: () => T): T {
 function snapshot(target: Tensor, value: Tensor): Tensor {
   const moves = tracer() === null && target.coversStorage && value.coversStorage && value.storage.refs === 1 && target.size > 0;
   return moves ? new Tensor(target.storage.split(), target.desc) : noGrad(() => arithmetic.clone(target));
+}
+
+/** The value lies in the target's buffer already. */
+function written(target: Tensor): Tensor {
+  noteWrite(target);
+  return target;
 }
 
 function write(target: Tensor, value: Tensor): Tensor {

@@ -1,7 +1,7 @@
 /** Indexing and slicing: x.index(…) and x.set(…). */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { tie } from "../autograd/tie.ts";
-import { asResult, assign, call } from "../dispatch.ts";
+import { asResult, assign, callOver } from "../dispatch.ts";
 import { DTypeError, IndexError, ShapeError, ValueError } from "../errors.ts";
 import { demandHeld } from "../elements.ts";
 import { heldScalar } from "../runtime/constants.ts";
@@ -12,6 +12,7 @@ import { add, mul, sub } from "./binary.ts";
 import { tensor, type TensorData } from "./creation.ts";
 import { to, toDType } from "./data.ts";
 import { indexSelect, sumRows } from "./gather.ts";
+import { addedInPlace } from "./index-rows.ts";
 import { alias, broadcastTo, flatten, movedim, narrow, permute, reshape, select, slice, unsqueeze } from "./movement.ts";
 
 import { nonzeroSync, wrapped } from "./nonzero.ts";
@@ -147,9 +148,36 @@ function pickedAt(part: Tensor, picks: readonly Pick[]): Tensor {
   );
 }
 
-/** The numbers of the elements that the index names: what it shows of all elements' numbers. */
-const placesOf = (operation: string, x: Tensor, indices: readonly Index[]): Tensor =>
-  shown(operation, reshape(arange(x.size, { device: x.device }), x.shape), indices);
+/** The numbers of the elements that the index names. */
+function placesOf(operation: string, x: Tensor, indices: readonly Index[]): Tensor {
+  const isPlace = (i: Index): boolean => i instanceof Tensor && i.rank === 0 && !isMask(i);
+  if (x.desc.isPacked && !indices.some(isPlace)) {
+    const { part, picks } = resolve(operation, x, indices);
+    if (part.size > 0 && picks.length > 0) return namedBy(part, picks, part.offset - x.offset);
+  }
+  // What the index shows of all elements' numbers.
+  return shown(operation, reshape(arange(x.size, { device: x.device }), x.shape), indices);
+}
+
+/** The same for a view of a packed tensor: of as many numbers as there are named, added up axis by axis. */
+function namedBy(part: Tensor, picks: readonly Pick[], offset: number): Tensor {
+  const shape = picks.reduce<readonly number[]>((s, p) => broadcastShapes("index", s, p.index.shape), []);
+  const axes = picks.map((p) => p.axis);
+  const rest = part.shape.map((_, i) => i).filter((i) => !axes.includes(i));
+  const isAdjacent = axes.every((a, i) => i === 0 || a === axes[i - 1]! + 1);
+  const before = isAdjacent ? axes[0]! : 0;
+  const numbers = (t: Tensor, axis: number): Tensor => mul(toDType(t, "int32"), part.strides[axis]!);
+  const picked = picks.map((p) => numbers(p.index, p.axis)).reduce((a, b) => add(a, b));
+  const lengths = [...rest.slice(0, before).map(() => 1), ...shape, ...rest.slice(before).map(() => 1)];
+  let named = reshape(add(broadcastTo(picked, shape), offset), lengths);
+  rest.forEach((axis, k) => {
+    if (part.shape[axis] === 1) return;
+    const at = k < before ? k : k + shape.length;
+    const line = numbers(arange(part.shape[axis]!, { dtype: "int32", device: part.device }), axis);
+    named = add(named, reshape(line, lengths.map((_, i) => (i === at ? part.shape[axis]! : 1)))); // prettier-ignore
+  });
+  return named;
+}
 
 /** x with the elements that the index names replaced: another tensor, through which gradients flow to x and to value. */
 function replaced(operation: string, x: Tensor, indices: readonly Index[], value: Tensor): Tensor {
@@ -159,7 +187,7 @@ function replaced(operation: string, x: Tensor, indices: readonly Index[], value
   demandFits(operation, value, target);
   if (target.size === 0) return tie(clone(x), value, "linear");
   const values = broadcastTo(toDType(trimmed(value, target.rank), x.dtype), target.shape);
-  return reshape(call(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
+  return reshape(callOver(scatterOp, [reshape(x, [-1]), reshape(target, [-1]), reshape(values, [-1])], { axis: 0 }), x.shape);
 }
 
 /**
@@ -270,6 +298,8 @@ export function indexPut(
   demandFits("indexPut", source, target);
   if (target.size === 0) return tie(clone(x), source, "linear");
   const added = flatten(broadcastTo(trimmed(source, target.rank), target.shape));
+  const few = addedInPlace(flatten(x), 0, flatten(target), added);
+  if (few !== null) return reshape(few, x.shape);
   return add(x, toDType(reshape(sumRows(added, flatten(target), 0, [x.size]), x.shape), x.dtype));
 }
 

@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../graph/builder.generated.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
 import { tie } from "../autograd/tie.ts";
-import { call, demandSameDevice } from "../dispatch.ts";
+import { call, callOver, demandSameDevice } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import type { Expr } from "../graph/graph.ts";
@@ -46,6 +46,7 @@ function emitScatter(g: GraphBuilder, x: Expr, index: Expr, updates: Expr, axis:
 /** @internal */
 export const scatterOp: Definition<ScatterAttributes> = define<ScatterAttributes>({
   name: "scatter",
+  traits: { carries: true },
   infer: ([x]) => [x!],
   lower: (g, [x, index, source], { axis }) => [emitScatter(g, x!, index!, source!, axis)],
   grad: (dy, { inputs: [, index], needs, attrs: { axis } }) => [
@@ -164,7 +165,7 @@ export function scatter(
     throw new ValueError("scatter", "reduce", "add or multiply", reduce);
   if (reduce !== undefined) return scatterReduce(x, axis, index, updates, reduce === "add" ? "sum" : "prod", {}, "scatter");
   const { a, part } = checked("scatter", x, axis, index, updates);
-  return index.size === 0 ? tie(clone(x), part, "linear") : call(scatterOp, [x, index, part], { axis: a });
+  return index.size === 0 ? tie(clone(x), part, "linear") : callOver(scatterOp, [x, index, part], { axis: a });
 }
 
 /** x with source's elements added at the places that the index names along an axis. Reference: torch.scatter_add. */

@@ -8,7 +8,7 @@ import { upload, withMemory } from "./buffers.ts";
 import { nativeDevice, type NativeDevice } from "./devices.ts";
 import { runEager } from "./eager.ts";
 import { demandReal } from "./traced.ts";
-import { alone, flatDesc, scatterFlatOp, wayOf, type Target } from "./write.ts";
+import { alone, flatDesc, runsOf, scatterFlatOp, wayOf, type Runs, type Target } from "./write.ts";
 
 /** The packed copy of a tensor. DirectML: ELEMENT_WISE_IDENTITY. */
 export const contiguousOp = define({
@@ -42,10 +42,22 @@ function scatter(native: NativeDevice, target: Tensor, packed: Tensor, places: I
   });
 }
 
+/** How many bytes of a storage take as long to be computed anew as one copy: on devices with a memory of their own, and on the processor. */
+const BYTES_OF_COPY = { device: 1 << 20, processor: 1 << 16 } as const;
+const RUNS = { least: 4, most: 64 } as const;
+
+/** The copies that write a part with gaps; null where computing the whole storage anew is faster. */
+function copiesOf(target: Target, native: NativeDevice): Runs | null {
+  if (target.desc.isPacked) return null;
+  const each = native.capabilities.fusesGraphs ? BYTES_OF_COPY.processor : BYTES_OF_COPY.device;
+  const most = Math.min(RUNS.most, Math.max(RUNS.least, Math.floor(target.storage.contentInBytes / each)));
+  return runsOf(target.desc, target.offset, most);
+}
+
 /**
  * target takes the value of source, of the same shape and dtype. `move`: source is given up, so its buffer may become
- * target's. A target that fills its storage is repointed; one that is a packed range is written by a copy; for any other the
- * whole storage is computed anew and repointed.
+ * target's. A target that fills its storage is repointed; one that is a packed range, or few dense runs, is written by copies; for any
+ * other the whole storage is computed anew and repointed.
  */
 export function assignEager(target: Tensor, source: Tensor, move: boolean): void {
   if (target.size === 0) return;
@@ -66,16 +78,25 @@ export function assignEager(target: Tensor, source: Tensor, move: boolean): void
   // A buffer is never read and written by one copy.
   const packed = source.desc.isPacked && !isSame ? source : outsideScopes(() => runEager(contiguousOp, [source], undefined)[0]!);
   const free = packed !== source || (move && source.storage.refs === 1);
+  const size = DTYPES[target.dtype].sizeInBytes;
+  const copy = (from: number, to: number, count: number): void =>
+    withMemory("assign", () =>
+      native.binding.copy(packed.storage.handle, (packed.offset + from) * size, target.storage.handle, to * size, count * size),
+    );
+  const runs = copiesOf(target, native);
+  if (runs !== null) {
+    runs.starts.forEach((start, i) => copy(i * runs.length, start, runs.length));
+    noteWrite(target);
+    if (packed !== source || move) packed.dispose();
+    return;
+  }
   const way = wayOf(target);
   if (way.kind === "whole" && free && packed.coversStorage) {
     take(target, packed);
   } else if (way.kind === "places") {
     scatter(native, target, packed, way.places);
   } else {
-    const size = DTYPES[target.dtype].sizeInBytes;
-    withMemory("assign", () =>
-      native.binding.copy(packed.storage.handle, packed.offset * size, target.storage.handle, target.offset * size, target.size * size),
-    );
+    copy(0, target.offset, target.size);
     noteWrite(target);
   }
   if (packed !== source || move) packed.dispose();

@@ -151,6 +151,33 @@ export function runOne<A>(definition: Definition<A>, inputs: readonly Tensor[], 
   return runKnown(definition, inputs, attrs) ?? runEager(definition, inputs, attrs)[0]!;
 }
 
+/**
+ * Runs an operation whose one result is written over its first input, a packed tensor that fills its storage, and tells whether it did: not where the
+ * device's compiler has no such graphs. The other inputs lie elsewhere.
+ */
+export function runOver<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): boolean {
+  const native = nativeDevice(inputs[0]!.device, definition.name);
+  if (!native.capabilities.fusesGraphs) return false;
+  relieve();
+  let key = `over ${attributesId(definition.cache, attrs)}`;
+  for (const t of inputs) key += `,${t.desc.id}${t.offset === 0 ? "" : `+${residueOf(t)}`}`;
+  const known = programs.get(definition.cache.id, key);
+  const program = known ?? programs.set(definition.cache.id, key, makeOver(native, definition, inputs, attrs));
+  demandReal(definition.name, inputs);
+  bind(program, inputs, [], definition.name);
+  return true;
+}
+
+function makeOver<A>(native: NativeDevice, definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {
+  const given = inputs.map((t) => ({ desc: t.desc, residue: residueOf(t) }));
+  const graph = lowerDefinition(native, definition, given, attrs, definition.infer(inputs.map((t) => t.desc), attrs)); // prettier-ignore
+  graph.state = [{ cell: graph.inputs[0]!, value: graph.outputs[0]! }];
+  graph.outputs = [];
+  observer?.(inputs.length, graph.nodes.map((n) => n.operator)); // prettier-ignore
+  const program = compileGraph(native, graph, definition.name, true);
+  return { native, outputs: [], isSimple: false, reason: "", fill: null, dropped: false, ...program };
+}
+
 /** After a failure: with memory freed, if that was missing, or for the error as users see it. */
 function runAgain(name: string, { id, native }: EagerProgram, inputs: readonly Tensor[], storage: Storage): void {
   demandReal(name, inputs);
@@ -176,23 +203,28 @@ function execute<A>(definition: Definition<A>, program: EagerProgram, inputs: re
   if (program.id < 0) return fallBack(definition, inputs, attrs, program.native, program.reason);
   const storages = program.outputs.map((d) => new Storage(program.native.device, d.sizeInBytes));
   if (program.id > 0) {
-    const count = inputs.length + storages.length + 1;
-    if (slots.length < 2 * count) slots = new Float64Array(4 * count);
     for (const t of inputs) if (t.storage.handle === 0) demandReal(definition.name, inputs);
-    withMemory(definition.name, () => {
-      slots.fill(0, 0, 2 * count);
-      inputs.forEach((t, i) => {
-        const at = t.offset * DTYPES[t.desc.dtype].sizeInBytes;
-        slots[2 * i] = t.storage.handle;
-        slots[2 * i + 1] = at - (at % 16);
-      });
-      program.native.binding.execute(program.id, slots.subarray(0, 2 * count), storages);
-    });
+    bind(program, inputs, storages, definition.name);
     storages.forEach((s, i) => {
       s.handle = slots[2 * (inputs.length + i)]!;
     });
   }
   return storages.map((s, i) => new Tensor(s, program.outputs[i]!));
+}
+
+/** Runs a program on inputs and into fresh buffers, whose handles are in `slots` afterwards. */
+function bind(program: EagerProgram, inputs: readonly Tensor[], storages: readonly Storage[], name: string): void {
+  const count = inputs.length + storages.length + 1;
+  if (slots.length < 2 * count) slots = new Float64Array(4 * count);
+  withMemory(name, () => {
+    slots.fill(0, 0, 2 * count);
+    inputs.forEach((t, i) => {
+      const at = t.offset * DTYPES[t.desc.dtype].sizeInBytes;
+      slots[2 * i] = t.storage.handle;
+      slots[2 * i + 1] = at - (at % 16);
+    });
+    program.native.binding.execute(program.id, slots.subarray(0, 2 * count), storages);
+  });
 }
 
 function make<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A): EagerProgram {

@@ -40,6 +40,23 @@ function placesOf({ size, shape, strides }: Desc, offset: number): Int32Array {
   return out;
 }
 
+/** Elements in dense runs of one length: where each starts, in row-major order. */
+export interface Runs {
+  readonly starts: readonly number[];
+  readonly length: number;
+}
+
+/** The runs of a description's elements, if there are at most so many; null otherwise. */
+export function runsOf({ size, shape, strides }: Desc, offset: number, most: number): Runs | null {
+  let length = 1;
+  let axis = shape.length;
+  for (; axis > 0 && (strides[axis - 1] === length || shape[axis - 1] === 1); axis--) length *= shape[axis - 1]!;
+  if (size === 0 || size > most * length) return null;
+  let starts = [offset];
+  for (let i = 0; i < axis; i++) starts = starts.flatMap((at) => Array.from({ length: shape[i]! }, (_, k) => at + k * strides[i]!));
+  return { starts, length };
+}
+
 /** `shown` without the axes along which the target's elements share a place: what is written there is the same. */
 export function alone(target: Desc, shown: Desc): Desc {
   if (target.isPacked || !target.strides.includes(0)) return shown;

@@ -179,18 +179,21 @@ Compute<T> FromUnion(const DML_SCALAR_UNION& value) {
 
 // A kernel from a function of its arguments; what the function captures is what it keeps.
 template <typename Body>
-KernelPointer KernelFrom(Body body, size_t scratch_bytes = 0) {
+KernelPointer KernelFrom(Body body, size_t scratch_bytes = 0, bool overwrites_first = false) {
   class Holder final : public Kernel {
    public:
-    Holder(Body&& body, size_t scratch_bytes) : body_(std::move(body)), scratch_bytes_(scratch_bytes) {}
+    Holder(Body&& body, size_t scratch_bytes, bool overwrites_first)
+        : body_(std::move(body)), scratch_bytes_(scratch_bytes), overwrites_first_(overwrites_first) {}
     size_t ScratchBytes() const override { return scratch_bytes_; }
     void Run(const KernelArguments& arguments) const override { body_(arguments); }
+    bool MayOverwrite(size_t input, size_t output) const override { return overwrites_first_ && input == 0 && output == 0; }
 
    private:
     Body body_;
     size_t scratch_bytes_;
+    bool overwrites_first_;
   };
-  return std::make_unique<Holder>(std::move(body), scratch_bytes);
+  return std::make_unique<Holder>(std::move(body), scratch_bytes, overwrites_first);
 }
 
 }  // namespace dxtensor::software

@@ -154,6 +154,11 @@ KernelPointer MakeGatherNd(const schema::OperatorDesc& desc) {
   });
 }
 
+// Whether a scatter may write into its input itself: then it writes the updates and nothing else.
+bool ScattersInPlace(const schema::TensorDesc& in, const schema::TensorDesc& out) {
+  return in.rank == out.rank && in.sizes == out.sizes && in.strides == out.strides;
+}
+
 KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
   const schema::TensorDesc &in = *desc.Inputs()[0], &indices = *desc.Inputs()[1], &updates = *desc.Inputs()[2], &out = *desc.Outputs()[0];
   const uint32_t axis = desc.UInt("Axis");
@@ -163,14 +168,17 @@ KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
   Walk<3> walk(indices.rank, SizesOf(indices), {BroadcastStrides(indices), BroadcastStrides(updates), to});
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([copy, walk, read = IndexReader{indices.data_type}, size = uint64_t{out.sizes[axis]},
-                       step = uint64_t{out.strides[axis]}](const KernelArguments& a) {
-      copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
-      walk([&](const Offsets<3>& at) {
-        int64_t index = read(a.inputs[1], at[0]);
-        if (Resolve(&index, size)) Store<T>(a.outputs[0], at[2] + static_cast<uint64_t>(index) * step, Load<T>(a.inputs[2], at[1]));
-      });
-    });
+    return KernelFrom(
+        [copy, walk, read = IndexReader{indices.data_type}, size = uint64_t{out.sizes[axis]},
+         step = uint64_t{out.strides[axis]}](const KernelArguments& a) {
+          if (a.inputs[0] != a.outputs[0])
+            copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
+          walk([&](const Offsets<3>& at) {
+            int64_t index = read(a.inputs[1], at[0]);
+            if (Resolve(&index, size)) Store<T>(a.outputs[0], at[2] + static_cast<uint64_t>(index) * step, Load<T>(a.inputs[2], at[1]));
+          });
+        },
+        0, ScattersInPlace(in, out));
   });
 }
 
@@ -180,13 +188,16 @@ KernelPointer MakeScatterNd(const schema::OperatorDesc& desc) {
   const TupleWalk w = TuplesOf(out, indices, updates, desc.UInt("InputDimensionCount"), desc.UInt("IndicesDimensionCount"), 0);
   return ByWidth(out.data_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return KernelFrom([copy, w](const KernelArguments& a) {
-      copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
-      w.walk([&](const Offsets<3>& at) {
-        uint64_t offset;
-        if (w.Offset(a.inputs[1], at[0], &offset)) Store<T>(a.outputs[0], at[1] + offset, Load<T>(a.inputs[2], at[2]));
-      });
-    });
+    return KernelFrom(
+        [copy, w](const KernelArguments& a) {
+          if (a.inputs[0] != a.outputs[0])
+            copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
+          w.walk([&](const Offsets<3>& at) {
+            uint64_t offset;
+            if (w.Offset(a.inputs[1], at[0], &offset)) Store<T>(a.outputs[0], at[1] + offset, Load<T>(a.inputs[2], at[2]));
+          });
+        },
+        0, ScattersInPlace(in, out));
   });
 }
 

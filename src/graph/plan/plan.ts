@@ -4,6 +4,7 @@
  * place.
  */
 import type { Capabilities } from "../../dml/capabilities.ts";
+import { OPERATORS } from "../../dml/operators.generated.ts";
 import type { Graph } from "../graph.ts";
 import { materializeParts } from "../passes/materialize-parts.ts";
 import { contract } from "./contract.ts";
@@ -26,13 +27,21 @@ export type Regions = "whole" | "head" | "none";
 const GRAPH_NODES = 128;
 
 export function planGraph(graph: Graph, capabilities: Capabilities, name: string, regions?: Regions): Plan {
-  if (isOneGraph(capabilities, regions) && graph.nodes.length > 1) {
+  if (isOneGraph(capabilities, regions) && (graph.nodes.length > 1 || writesPart(graph, capabilities))) {
     if (!graph.nodes.some((n) => n.operator === "SHADER"))
       return { ...planRegion(materializeParts(graph), name, capabilities.fusesGraphs), presets: [] };
     const contracted = contract(graph, !capabilities.fusesGraphs);
     return planList(contracted.graph, name, false, contracted.regions);
   }
   return planList(graph, name, (regions ?? (graph.nodes.length < GRAPH_NODES ? "none" : "head")) === "head");
+}
+
+/** Whether it is one node that updates state, which the device writes in place only as a graph: SCATTER. */
+function writesPart({ nodes, state }: Graph, capabilities: Capabilities): boolean {
+  const operator = nodes[0]?.operator;
+  return (
+    state.length > 0 && capabilities.fusesGraphs && operator !== undefined && operator !== "SHADER" && !OPERATORS[operator].supportsInPlace
+  );
 }
 
 /** Whether all nodes are to be one DirectML graph. */

@@ -1,0 +1,271 @@
+/**
+ * In-place writes of a part cost what they write: the rest of the storage stays where it is. What is right is said element by element; who read the old
+ * values, keeps them.
+ */
+import { describe, expect, it } from "vitest";
+import * as dx from "../../src/index.ts";
+import { eachDevice, modes } from "../device.ts";
+import { expectClose } from "../tolerance.ts";
+
+const { s } = dx;
+const shape = [3, 5, 4] as const;
+const count = 60;
+const base = (): number[] => Array.from({ length: count }, (_, i) => i + 1);
+const at = (i: number, j: number, k: number): number => (i * 5 + j) * 4 + k;
+
+/** What each element is afterwards: null where it stays. */
+type Expected = (i: number, j: number, k: number, old: number) => number | null;
+interface Case {
+  readonly write: (x: dx.Tensor, source: dx.Tensor) => unknown;
+  /** Of the source, whose elements are 100, 101, …. */
+  readonly source: readonly number[];
+  readonly expected: Expected;
+}
+
+const int = (...list: number[]): dx.Tensor => dx.tensor(list, { dtype: "int32" });
+const CASES: { readonly [name: string]: Case } = {
+  "indexCopy_ of rows": {
+    source: [3, 2, 4],
+    write: (x, v) => x.indexCopy_(1, int(4, 0), v),
+    expected: (i, j, k) => (j === 4 ? 100 + i * 8 + k : j === 0 ? 104 + i * 8 + k : null),
+  },
+  "indexCopy_ along the first axis": {
+    source: [1, 5, 4],
+    write: (x, v) => x.indexCopy_(0, int(1), v),
+    expected: (i, j, k) => (i === 1 ? 100 + j * 4 + k : null),
+  },
+  "indexCopy_ of nothing": {
+    source: [3, 0, 4],
+    write: (x, v) => x.indexCopy_(1, dx.zeros([0], { dtype: "int32" }), v),
+    expected: () => null,
+  },
+  "indexFill_ with a place named twice": {
+    source: [1],
+    write: (x) => x.indexFill_(2, int(3, 1, 3), -7),
+    expected: (_i, _j, k) => (k === 3 || k === 1 ? -7 : null),
+  },
+  "indexAdd_ of one row": {
+    source: [3, 1, 4],
+    write: (x, v) => x.indexAdd_(1, int(2), v),
+    expected: (i, j, k, old) => (j === 2 ? old + 100 + i * 4 + k : null),
+  },
+  "indexAdd_ with a place named twice, and alpha": {
+    source: [2, 5, 4],
+    write: (x, v) => x.indexAdd_(0, int(2, 2), v, { alpha: 2 }),
+    expected: (i, j, k, old) => (i === 2 ? old + 2 * (100 + j * 4 + k + 120 + j * 4 + k) : null),
+  },
+  scatter_: {
+    source: [1, 2, 4],
+    write: (x, v) => x.scatter_(1, dx.tensor([[[0, 1, 2, 3], [4, 4, 3, 2]]], { dtype: "int64" }), v), // prettier-ignore
+    expected: (i, j, k) => {
+      if (i !== 0) return null;
+      const row = [[0, 1, 2, 3][k], [4, 4, 3, 2][k]].indexOf(j);
+      return row < 0 ? null : 100 + row * 4 + k;
+    },
+  },
+  indexPut_: {
+    source: [2, 4],
+    write: (x, v) => x.indexPut_([int(0, 2), int(1, 3)], v),
+    expected: (i, j, k) => (i === 0 && j === 1 ? 100 + k : i === 2 && j === 3 ? 104 + k : null),
+  },
+  "indexPut_ that adds": {
+    source: [2, 4],
+    write: (x, v) => x.indexPut_([int(1, 1), int(3, 3)], v, { accumulate: true }),
+    expected: (i, j, k, old) => (i === 1 && j === 3 ? old + 204 + 2 * k : null),
+  },
+  put_: {
+    source: [3],
+    write: (x, v) => x.put_(int(0, 59, -2), v),
+    expected: (i, j, k) => ({ 0: 100, 59: 101, 58: 102 })[at(i, j, k)] ?? null,
+  },
+  "set by a list": { source: [1], write: (x) => x.set([":", [1, 3]], -1), expected: (_i, j) => (j === 1 || j === 3 ? -1 : null) },
+  "set by slices": { source: [1], write: (x) => x.set([":", s(1, 3)], -1), expected: (_i, j) => (j === 1 || j === 2 ? -1 : null) },
+  "set by a step": {
+    source: [1],
+    write: (x) => x.set([":", s(0, null, 2), s(1, 3)], -1),
+    expected: (_i, j, k) => (j % 2 === 0 && (k === 1 || k === 2) ? -1 : null),
+  },
+  "narrow and copy_": {
+    source: [3, 1, 4],
+    write: (x, v) => x.narrow(1, 3, 1).copy_(v),
+    expected: (i, j, k) => (j === 3 ? 100 + i * 4 + k : null),
+  },
+  "a packed range": {
+    source: [1, 5, 4],
+    write: (x, v) => x.narrow(0, 2, 1).copy_(v),
+    expected: (i, j, k) => (i === 2 ? 100 + j * 4 + k : null),
+  },
+  "select and fill_": { source: [1], write: (x) => x.select(1, 4).fill_(9), expected: (_i, j) => (j === 4 ? 9 : null) },
+  "a column": { source: [1], write: (x) => x.select(2, 0).fill_(9), expected: (_i, _j, k) => (k === 0 ? 9 : null) },
+  "a slice that changes by itself": {
+    source: [1],
+    write: (x) => x.select(1, 1).mul_(2),
+    expected: (_i, j, _k, old) => (j === 1 ? old * 2 : null),
+  },
+  "a transposed view": {
+    source: [4, 3],
+    write: (x, v) => x.select(1, 2).t().copy_(v),
+    expected: (i, j, k) => (j === 2 ? 100 + k * 3 + i : null),
+  },
+  "rows of a view": {
+    source: [3, 1, 2],
+    write: (x, v) => x.narrow(2, 1, 2).indexCopy_(1, int(4), v),
+    expected: (i, j, k) => (j === 4 && (k === 1 || k === 2) ? 100 + i * 2 + k - 1 : null),
+  },
+  "a source that lies in the target": {
+    source: [1],
+    write: (x) => x.indexCopy_(1, int(0), x.narrow(1, 4, 1)),
+    expected: (i, j, k) => (j === 0 ? at(i, 4, k) + 1 : null),
+  },
+  "a slice that moves by one": {
+    source: [1],
+    write: (x) => x.narrow(1, 1, 4).copy_(x.narrow(1, 0, 4)),
+    expected: (i, j, k) => (j > 0 ? at(i, j - 1, k) + 1 : null),
+  },
+  "two rows, one after the other": {
+    source: [3, 1, 4],
+    write: (x, v) => {
+      x.indexCopy_(1, int(1), v);
+      x.indexCopy_(1, int(3), v.mul(2));
+    },
+    expected: (i, j, k) => (j === 1 ? 100 + i * 4 + k : j === 3 ? 2 * (100 + i * 4 + k) : null),
+  },
+};
+
+const sourceOf = ({ source }: Case, dtype: dx.DType = "float32"): dx.Tensor => {
+  const size = source.reduce((n, d) => n * d, 1);
+  return dx
+    .arange(100, 100 + size, { dtype: "int32" })
+    .to(dtype)
+    .reshape(source);
+};
+const wanted = ({ expected }: Case, from: readonly number[] = base()): number[] =>
+  from.map((old, n) => expected(Math.floor(n / 20), Math.floor(n / 4) % 5, n % 4, old) ?? old);
+const made = (dtype: dx.DType = "float32"): dx.Tensor => dx.tensor(base(), { dtype }).reshape(shape);
+
+eachDevice("writes of a part", (device) => {
+  for (const [name, c] of Object.entries(CASES)) {
+    describe(name, () => {
+      for (const mode of modes)
+        it(`of an argument, ${mode.name}`, () => {
+          const result = mode.run(
+            (x, v) => {
+              const own = x.clone();
+              c.write(own, v);
+              return own;
+            },
+            made(),
+            sourceOf(c),
+          );
+          expectClose(result, wanted(c));
+        });
+
+      it("of state, eagerly and compiled: again and again, with what was read before", () => {
+        for (const compiled of [false, true]) {
+          const cache = made();
+          const view = cache.reshape(-1);
+          const body = (v: dx.Tensor): dx.Tensor => {
+            const before = cache.mul(1);
+            c.write(cache, v);
+            return before;
+          };
+          const f = compiled ? dx.compile(body) : body;
+          for (let call = 0; call < 4; call++) {
+            // What calls before left is not what this one is about.
+            dx.noGrad(() => cache.copy_(made().add(call)));
+            const old = cache.add(0);
+            const before = f(sourceOf(c));
+            const from = base().map((v) => v + call);
+            expectClose(old, from);
+            expectClose(before, from);
+            if (!name.includes("lies in") && !name.includes("moves by")) {
+              expectClose(cache, wanted(c, from));
+              expectClose(view, wanted(c, from));
+            }
+          }
+        }
+      });
+
+      it("of other dtypes", () => {
+        for (const dtype of ["float16", "bfloat16", "int32", "int64", "uint8"] as const) {
+          if (dtype === "uint8" && wanted(c).some((v) => v < 0 || v > 255)) continue;
+          if (dtype === "bfloat16" && wanted(c).some((v) => Math.abs(v) > 256)) continue;
+          const x = made(dtype);
+          c.write(x, sourceOf(c, dtype));
+          expectClose(x.to("float32"), wanted(c));
+        }
+      });
+    });
+  }
+
+  it("counts versions, so that a saved tensor that was changed is noticed", () => {
+    const w = dx.ones([4, 2], { requiresGrad: true });
+    for (const write of [
+      (x: dx.Tensor) => x.indexCopy_(0, int(1), dx.zeros([1, 2])),
+      (x: dx.Tensor) => x.narrow(1, 0, 1).fill_(0),
+      (x: dx.Tensor) => x.indexAdd_(0, int(1), dx.ones([1, 2])),
+    ]) {
+      const x = dx.ones([4, 2]);
+      const y = w.mul(x).sum();
+      write(x);
+      expect(() => y.backward()).toThrow(/in-place operation changed it/);
+    }
+  });
+
+  it("records gradients as before where somebody wants them", () => {
+    const x = dx.ones([3, 2], { requiresGrad: true });
+    const v = dx.full([1, 2], 5, { requiresGrad: true });
+    const y = x.mul(2);
+    y.indexCopy_(0, int(1), v);
+    y.mul(y).sum().backward();
+    expect(x.grad!.toArraySync()).toEqual([[8, 8], [0, 0], [8, 8]]); // prettier-ignore
+    expect(v.grad!.toArraySync()).toEqual([[10, 10]]);
+    const cache = dx.zeros([3, 2]);
+    cache.indexCopy_(0, int(2), v);
+    cache.mul(3).sum().backward();
+    expect(v.grad!.toArraySync()).toEqual([[13, 13]]);
+  });
+
+  it("a leaf changes inside noGrad, and its gradient stays", () => {
+    const x = dx.ones([3, 2], { requiresGrad: true });
+    x.sum().backward();
+    dx.noGrad(() => x.indexFill_(0, int(0), 4));
+    expect([x.toArraySync(), x.grad!.toArraySync(), x.requiresGrad]).toEqual([[[4, 4], [1, 1], [1, 1]], [[1, 1], [1, 1], [1, 1]], true]); // prettier-ignore
+  });
+
+  it("a refused write changes nothing", () => {
+    const x = dx.ones([3, 2]);
+    if (device === "cpu") expect(() => x.indexCopy_(0, int(3), dx.zeros([1, 2]))).toThrow(dx.IndexError);
+    expect(() => x.indexCopy_(0, int(1), dx.zeros([1, 3]))).toThrow(dx.ShapeError);
+    expect(x.toArraySync()).toEqual([[1, 1], [1, 1], [1, 1]]); // prettier-ignore
+  });
+
+  it("a row of a large tensor is written without a buffer for the whole", async () => {
+    const cache = dx.zeros([4096, 256]);
+    const row = dx.ones([1, 256]);
+    const index = int(7);
+    const writes: readonly (() => unknown)[] = [
+      () => cache.narrow(0, 3, 1).copy_(row),
+      () => cache.reshape(2, 2048, 256).select(1, 9).fill_(2),
+      ...(device === "cpu"
+        ? [
+            () => cache.indexCopy_(0, index, row),
+            () => cache.indexFill_(0, index, 3),
+            () => cache.set([[1, 2]], 5),
+            () => cache.scatter_(0, dx.full([1, 256], 8, { dtype: "int64" }), 6),
+            () => cache.indexPut_([int(9)], dx.tensor(2)),
+            () => cache.put_(int(-1), dx.ones([1])),
+            () => cache.indexAdd_(0, index, row),
+          ]
+        : []),
+    ];
+    for (const write of writes) {
+      write();
+      await dx.synchronize();
+      const before = (cache as unknown as { storage: { handle: number } }).storage.handle;
+      write();
+      expect((cache as unknown as { storage: { handle: number } }).storage.handle).toBe(before);
+    }
+    expect(cache.narrow(0, 0, 4).select(1, 0).toArraySync()).toEqual([0, 5, 5, 1]);
+  });
+});
