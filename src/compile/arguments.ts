@@ -32,9 +32,10 @@ export function demandDepth(depth: number): void {
 }
 
 /** Replaces the tensors in a structure of arrays, plain objects, Maps and composites. What is there twice, or holds itself, is so afterwards too. */
-export function mapTensors(value: unknown, fn: (t: Tensor) => unknown, made: Map<unknown, unknown> = new Map(), depth = 1): unknown {
+export function mapTensors(value: unknown, fn: (t: Tensor) => unknown, known?: Map<unknown, unknown>, depth = 1): unknown {
   if (value instanceof Tensor) return fn(value);
   if (typeof value !== "object" || value === null) return value;
+  const made = known ?? new Map<unknown, unknown>();
   const before = made.get(value);
   if (before !== undefined) return before;
   if (isComposite(value)) {
