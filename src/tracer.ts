@@ -61,6 +61,8 @@ export interface Tracer {
   readGradient(t: Tensor): void;
   /** Something outside has been changed (hooks, whether a leaf requires a gradient): undo takes it back where the run comes to nothing. always: at its end too. */
   lost(undo: () => void, always?: boolean): void;
+  /** The gradient to be kept of an output of a node outside is another node's from here on. */
+  movesRetained(node: TapeNode, output: number): void;
   /** User code (a hook, a function's own rule) runs inside a region: it has to run in every call. */
   runsCode(): void;
   /**

@@ -474,8 +474,11 @@ export function moveRetained(t: Tensor, from: TapeNode, fromOutput: number, to: 
   if (from.retained?.get(fromOutput) !== t) return;
   const { retained } = from;
   retained.delete(fromOutput);
-  // Where it goes after the call is decided then.
-  if (!from.isTraced) tracer()?.lost(() => retained.set(fromOutput, t), true);
+  if (!from.isTraced) {
+    tracer()?.movesRetained(from, fromOutput);
+    // Which passes of the call still meet it is decided after the call.
+    tracer()?.lost(() => retained.set(fromOutput, t), true);
+  }
   from.change();
   to.change();
   (to.retained ??= new Map<number, Tensor>()).set(toOutput, t);

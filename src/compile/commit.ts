@@ -7,6 +7,7 @@ import { Tensor } from "../tensor.ts";
 import { mapTensors, type Ghosts } from "./arguments.ts";
 import type { Place } from "./backward.ts";
 import type { Ending } from "./ending.ts";
+import { flowsOf } from "./flows.ts";
 import { History } from "./history.ts";
 import type { Objects, Outcome } from "./objects.ts";
 
@@ -123,9 +124,6 @@ export function commit(
         });
   const placeOf = (traced: Place): Place | null => history?.placeOf(traced.node, traced.output) ?? null;
   const put = (t: Tensor, ghost: Tensor, place: Place): void => {
-    const before = t.ownNode;
-    // The gradient that is to be kept is the new history's.
-    if (before?.retained?.get(t.outputIndex) === t) before.retained.delete(t.outputIndex);
     t.node = place.node;
     t.outputIndex = place.output;
     if (retained.has(ghost)) (place.node.retained ??= new Map<number, Tensor>()).set(place.output, t);
@@ -150,6 +148,14 @@ export function commit(
 
   /** Gradients that the call has made for leaves outside. */
   const left: (readonly [Tensor, Tensor])[] = [];
+  const moved = ending.moves.map(({ node, output, after }) => {
+    const argument = ghosts.boundary(node);
+    if (argument < 0) return { node, output, after };
+    const from = before(argument);
+    (from.node.retained ??= new Map<number, Tensor>()).set(from.output, given[argument]!);
+    return { ...from, after };
+  });
+
   for (const { tensor, grad, drops, node: next, outputIndex } of ending.effects) {
     const target = ending.outside.has(tensor) ? tensor : real(tensor);
     if (grad !== undefined) {
@@ -171,11 +177,15 @@ export function commit(
   }
   const returned = objects === null ? mapTensors(result, real) : objects.give(outcome, real);
   for (const [ghost, t] of made) attach(ghost, t);
-  for (const flow of new Set(flowing.map((f) => f.flow)))
+  for (const flow of flowsOf(flowing)) {
+    const first = flowing.findIndex((f) => f.flow === flow);
+    for (const m of moved) if (m.after <= first) m.node.retained?.delete(m.output);
     continueBackward(
       flowing.filter((f) => f.flow === flow),
       flow,
     );
+  }
+  for (const m of moved) m.node.retained?.delete(m.output);
   for (const [leaf, grad] of left) if (leaf.ownGrad === grad) settle(leaf, grad);
   for (const s of storages)
     if (s.refs === 0 && s.handle !== 0) {

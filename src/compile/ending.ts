@@ -11,7 +11,7 @@ import { allEvents, madeOf, pathTo, type Event, type GradientEffect, type Step }
 import { Lowering } from "./lower.ts";
 import type { Outcome } from "./objects.ts";
 import { CompiledProgram, NO_VALUES, type Values } from "./program.ts";
-import type { Continuation } from "./flows.ts";
+import type { Continuation, Move } from "./flows.ts";
 import type { Notice } from "./notice.ts";
 import { isSame, isSameOrNull, operand, type Operand } from "./operand.ts";
 import type { Run } from "./trace.ts";
@@ -113,6 +113,7 @@ export class Ending {
   readonly results: readonly Operand[];
   readonly effects: readonly Effect[];
   readonly continuations: readonly Continuation[];
+  readonly moves: readonly Move[];
   /** What the function returned and changed, in terms of traced tensors: for calls that are not checked. */
   readonly outcome: Outcome;
   /** Traced storages whose last value the call hands out. */
@@ -156,6 +157,7 @@ export class Ending {
     this.outcome = outcome;
     this.effects = effects;
     this.continuations = [...run.flows.continuations];
+    this.moves = [...run.flows.moves];
     this.#path = pathTo(run.at);
     this.device = run.device ?? deviceOf(this.#path);
     const seen = new Set<Tensor>(run.outside.replaced);

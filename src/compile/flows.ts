@@ -15,6 +15,13 @@ export type Continuation = FlowEnd & {
   readonly isKept: boolean;
 };
 
+/** From a place outside retainGrad() went with its tensor to another history: continuations from `after` on do not meet it. */
+export interface Move {
+  readonly node: TapeNode;
+  readonly output: number;
+  readonly after: number;
+}
+
 /** Whether a pass from a node outside reaches a tensor. */
 function leadsTo(from: TapeNode, t: Tensor): boolean {
   const seen = new Set([from]);
@@ -44,8 +51,13 @@ function entriesOf(root: TapeNode): readonly TapeNode[] {
   return found;
 }
 
+/** The passes that continuations are of. */
+export const flowsOf = (continuations: readonly { readonly flow: Flow }[]): Iterable<Flow> =>
+  continuations.length === 1 ? [continuations[0]!.flow] : new Set(continuations.map((c) => c.flow));
+
 export class Flows {
   readonly continuations: Continuation[] = [];
+  readonly moves: Move[] = [];
   /** Nodes outside that a flow of this call will free. */
   readonly #freed = new Set<TapeNode>();
   readonly #name: string;
@@ -73,7 +85,7 @@ export class Flows {
 
   /** What one or several passes hand on. Throws what a pass would throw on the way. */
   add(next: readonly Continuation[]): void {
-    for (const flow of new Set(next.map((c) => c.flow))) {
+    for (const flow of flowsOf(next)) {
       const passed = demandPassable(this.#starts(next.filter((c) => c.flow === flow)), (s) => this.#isWritten(s));
       for (const node of passed) {
         // Which parts of a compiled function's node a pass frees is known when it passes.
@@ -87,6 +99,7 @@ export class Flows {
 
   /** Whether what flows on still finds what it needs at the end of the call. */
   get isPassable(): boolean {
+    if (this.continuations.length === 0) return true;
     try {
       demandPassable(this.#starts(this.continuations), (s) => this.#isWritten(s));
       return true;

@@ -253,8 +253,8 @@ export class Lowering {
 
   #assign(given: Operand, value: Operand): void {
     if (given.desc.size === 0) return;
-    // A write of what is there counts, and changes nothing.
-    if (given.storage === value.storage && given.desc === value.desc && given.offset === value.offset) return;
+    const isItself = given.storage === value.storage && given.desc === value.desc && given.offset === value.offset;
+    if (isItself) return this.#rewritten(this.#cell(given.storage, given.desc.dtype));
     const target = { storage: given.storage, desc: alone(given.desc, given.desc), offset: given.offset };
     const cell = this.#cell(target.storage, target.desc.dtype);
     const source = this.#expr({ ...value, desc: alone(given.desc, value.desc) });
@@ -264,6 +264,13 @@ export class Lowering {
     else if (isWhole(source) && source.value.sizeInBytes === target.storage.sizeInBytes) cell.current = source.value;
     else cell.current = this.#copied(source).value;
     cell.patches = null;
+  }
+
+  /** A write of what is there changes nothing; an argument counts it. */
+  #rewritten(cell: Cell): void {
+    if (cell.source?.kind !== "argument") return;
+    const n = cell.storage.contentInBytes / DTYPES[cell.dtype].sizeInBytes;
+    cell.current = this.#copied(packedExpr(this.#settled(cell), cell.dtype, [n])).value;
   }
 
   /** The storage with elements at flat places replaced. */

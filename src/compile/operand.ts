@@ -1,4 +1,5 @@
 /** A tensor as an event of the log remembers it, and whether a later call asks for the same. */
+import { isGradEnabled } from "../autograd/grad-mode.ts";
 import type { TapeNode } from "../autograd/tape.ts";
 import { sameData } from "../graph/key.ts";
 import type { Desc, Storage } from "../storage.ts";
@@ -11,10 +12,23 @@ export interface Operand {
   readonly desc: Desc;
   readonly offset: number;
   readonly requiresGrad: boolean;
-  readonly node: TapeNode | null;
+  readonly node: TapeNode | null | undefined;
   readonly outputIndex: number;
   /** Lives outside the function: what it shows may differ at the next call. */
   readonly isOuter: boolean;
+}
+
+/**
+ * Its place on the tape: of a view, as it follows from what the view's base has become, where somebody will ask. undefined: it has none any more, which whoever
+ * uses it is told.
+ */
+function nodeOf(t: Tensor): TapeNode | null | undefined {
+  if (t.viewOf === null || !t.requiresGrad || !isGradEnabled()) return t.ownNode;
+  try {
+    return t.node;
+  } catch {
+    return undefined;
+  }
 }
 
 export const operand = (t: Tensor, isOuter = t.storage.trace === null): Operand => ({
@@ -23,7 +37,7 @@ export const operand = (t: Tensor, isOuter = t.storage.trace === null): Operand 
   desc: t.desc,
   offset: t.offset,
   requiresGrad: t.requiresGrad,
-  node: t.ownNode,
+  node: nodeOf(t),
   outputIndex: t.outputIndex,
   isOuter,
 });
@@ -36,7 +50,7 @@ export function isSame(o: Operand, t: Tensor): boolean {
     t.desc === o.desc &&
     t.offset === o.offset &&
     t.requiresGrad === o.requiresGrad &&
-    (!o.requiresGrad || (t.ownNode === o.node && t.outputIndex === o.outputIndex && (o.node !== null || t === o.tensor)))
+    (!o.requiresGrad || (nodeOf(t) === o.node && t.outputIndex === o.outputIndex && (o.node !== null || t === o.tensor)))
   );
 }
 

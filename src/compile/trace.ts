@@ -348,6 +348,7 @@ export class Run implements Tracer {
   }
 
   assign(target: Tensor, source: Tensor): void {
+    this.#demandShown(target);
     this.#touchTarget(target);
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
@@ -375,7 +376,7 @@ export class Run implements Tracer {
     }
     for (let step = this.at.first; step !== null; step = step.sibling) {
       const e = step.event!;
-      if (e.kind === "rewrite" && isSame(e.target, target) && isSame(e.value, value)) {
+      if (e.kind === "rewrite" && (!e.target.isOuter || e.target.tensor === target) && isSame(e.target, target) && isSame(e.value, value)) {
         this.at = step;
         follow(e, (written) => this.#wrote(written));
         return;
@@ -408,6 +409,13 @@ export class Run implements Tracer {
       if (this.#givenStorages.get(storage)! > 1) throw new Restart(storage, "arguments that share memory, one of which is written");
     }
     if (index !== undefined || target.storage.trace === null) this.outside.touch(target);
+  }
+
+  /** What an argument that is a view is to autograd after a write depends on what it is a view of. */
+  #demandShown(target: Tensor): void {
+    const given = this.#tensors[this.#ghosts.indices.get(target.storage) ?? -1];
+    if (given !== undefined && given.viewOf !== null && given.requiresGrad)
+      throw new Restart(given.storage, "an argument that is a view, and is written");
   }
 
   /** An argument that is a view gives what it is a view of another history: it is written as it is. */
@@ -473,6 +481,10 @@ export class Run implements Tracer {
 
   lost(undo: () => void, always = false): void {
     this.outside.onUndo(undo, always);
+  }
+
+  movesRetained(node: TapeNode, output: number): void {
+    this.flows.moves.push({ node, output, after: this.flows.continuations.length });
   }
 
   /** An argument's gradient, asked for by the tensor outside: what stands for the argument has it. */
