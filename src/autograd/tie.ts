@@ -22,6 +22,16 @@ export function tie(value: Tensor, x: Tensor, derivative: "zero" | "none" | "lin
 }
 
 /**
+ * y, made of x by a function whose derivative does not depend on x, though PyTorch's reads it: the gradients of the gradient are there, and zero.
+ */
+export function reading(y: Tensor, x: Tensor): Tensor {
+  if (!isGradEnabled() || !x.requiresGrad || y.node === null) return y;
+  const same = new Tensor(y.storage, y.desc, y.offset);
+  same.node = new TapeNode(y.node.name, [y], [y.desc], [x], ([dy], [saved]) => [tie(dy!, saved!)]);
+  return same;
+}
+
+/**
  * choose(dy, x), where x only decides which elements of dy are taken, and by which factor: linear in dy, element by element, and so its own
  * adjoint. The gradient of a step function's operation: it and all its gradients depend on x, and their derivatives by x are zero.
  */

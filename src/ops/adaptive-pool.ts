@@ -1,4 +1,5 @@
 /** Adaptive pooling: window i of O over I cells reaches from floor(i I / O) to ceil((i + 1) I / O). */
+import { reading } from "../autograd/tie.ts";
 import { isHalf } from "../dtype.ts";
 import { ShapeError } from "../errors.ts";
 import { expandList } from "../shape.ts";
@@ -37,7 +38,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return meanOf(x, spatial, evenWindows(input, output));
   // A window's mean is a mean along each axis in turn: a product with a matrix of weights.
-  return roundedOnce([x], (z) => {
+  const pooled = roundedOnce([x], (z) => {
     let y = isHalf(z!.dtype) ? toDType(z!, "float32") : z!;
     output.forEach((o, i) => {
       const axis = x.rank - spatial + i;
@@ -51,6 +52,7 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
     });
     return toDType(y, z!.dtype);
   });
+  return reading(pooled, x);
 }
 
 /** For each window the places of its cells; shorter windows repeat their last one, so that all have one length. */

@@ -1,4 +1,5 @@
 /** Grid sample and affine grid. @functional */
+import { tie } from "../autograd/tie.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import { isHalf } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
@@ -119,16 +120,16 @@ export function gridSample(
   const shape = [n, c, ...grid.shape.slice(1, -1)];
   if (mode === "bicubic") return reshape(bicubic(planes, lengths, raw, paddingMode, alignCorners), shape);
   const places = raw.map((v, i) => bounded(v, lengths[i]!, paddingMode, alignCorners));
-  if (mode === "nearest")
-    return reshape(
-      readPlaces(
-        planes,
-        lengths,
-        places.map((p) => round(p)),
-        zeros,
-      ),
-      shape,
+  if (mode === "nearest") {
+    const found = readPlaces(
+      planes,
+      lengths,
+      places.map((p) => round(p)),
+      zeros,
     );
+    // By the grid it is a step function.
+    return tie(reshape(found, shape), grid);
+  }
   const low = places.map((p) => floor(p));
   const rest = places.map((p, i) => sub(p, low[i]!));
   let sum: Tensor | null = null;

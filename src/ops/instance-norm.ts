@@ -41,7 +41,8 @@ export function instanceNorm(
   const spatial = x.shape.slice(2);
   if (spatial.every((d) => d === 1)) throw new ValueError("instanceNorm", "x", "of more than one spatial element", x.describe());
   // A copy of the weight is saved: the caller's own may change before backward(), as in PyTorch.
-  const saved = weight !== null && isGradEnabled() && (x.requiresGrad || weight.requiresGrad) ? clone(weight) : weight;
+  const isSaved = isGradEnabled() && [x, weight, bias].some((t) => t?.requiresGrad === true);
+  const saved = weight !== null && isSaved ? clone(weight) : weight;
   const y = groupNorm(x, x.shape[1]!, saved, bias, { epsilon });
   const move = (running: Tensor | null, value: () => Tensor): void => {
     if (running !== null)

@@ -56,7 +56,7 @@ export function cat(tensors: readonly Tensor[], axis = 0): Tensor {
   const shape = first.shape.map((d, i) => (i === a ? shaped.reduce((n, t) => n + t.shape[a]!, 0) : d));
   const joined = full.length === 0 ? empty(shape, { dtype, device: first.device }) : call(catOp, full, { axis: a });
   // Empty ones take no part, but have a gradient.
-  return tensors.reduce((result, t) => (t.size === 0 ? tie(result, t, "linear") : result), joined);
+  return tensors.reduce((result, t) => (t.size === 0 ? tie(result, t, shaped.includes(t) ? "linear" : "zero") : result), joined);
 }
 
 /** Tensors of one shape as parts along a new axis. Reference: torch.stack. DirectML: JOIN. */
@@ -113,7 +113,7 @@ export function repeat(x: Tensor, ...times: number[] | [Shape]): Tensor {
     throw new ValueError("repeat", "times", `at least ${x.rank} whole numbers of at least 0`, list);
   const shape = [...new Array<number>(list.length - x.rank).fill(1), ...x.shape];
   const target = shape.map((d, i) => d * list[i]!);
-  if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x, "linear");
+  if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x, x.size === 0 ? "linear" : "zero");
   // Each repeated axis of more than one element is seen as two, of which the first is broadcast.
   const from: number[] = [];
   const to: number[] = [];
@@ -146,7 +146,7 @@ export function repeatEach(x: Tensor, times: number, axis: number | null = null)
   if (axis === null) return repeatEach(flatten(x), times, 0);
   const a = existingAxis("repeatInterleave", x, axis);
   const target = x.shape.map((d, i) => (i === a ? d * times : d));
-  if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x, "linear");
+  if (sizeOf(target) === 0) return tie(empty(target, { dtype: x.dtype, device: x.device }), x, x.size === 0 ? "linear" : "zero");
   const wide = unsqueeze(x, a + 1);
   const repeated = expand(
     wide,

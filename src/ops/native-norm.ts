@@ -1,4 +1,5 @@
 /** Normalization with its statistics: PyTorch's native_layer_norm and the like. */
+import { noGrad } from "../autograd/grad-mode.ts";
 import { demandSameDevice } from "../dispatch.ts";
 import type { Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
@@ -26,10 +27,12 @@ interface Epsilon {
   readonly epsilon?: number | undefined;
 }
 
-const statistics = (x: Tensor, axes: readonly number[], epsilon: number, keepDims: boolean): { mean: Tensor; rstd: Tensor } => ({
-  mean: mean(x, axes, { keepDims }),
-  rstd: rsqrt(add(variance(x, axes, { keepDims, correction: 0 }), epsilon)),
-});
+/** No gradient flows through them, as in PyTorch. */
+const statistics = (x: Tensor, axes: readonly number[], epsilon: number, keepDims: boolean): { mean: Tensor; rstd: Tensor } =>
+  noGrad(() => ({
+    mean: mean(x, axes, { keepDims }),
+    rstd: rsqrt(add(variance(x, axes, { keepDims, correction: 0 }), epsilon)),
+  }));
 
 /** layerNorm() with its statistics, which have length 1 along the normalised axes. Reference: torch.native_layer_norm. */
 export function nativeLayerNorm(

@@ -106,13 +106,16 @@ const padEdgeOp: Definition<EdgeAttributes> = define<EdgeAttributes>({
     }),
   ],
   padded: beside(({ before, after }) => before.flatMap((p, i) => (p > 0 || after[i]! > 0 ? [i] : []))),
-  grad: (dy, { specs: [x], attrs: { before, after, mode } }) => [
-    x!.shape.reduce(
-      (result, n, i) => (before[i]! > 0 || after[i]! > 0 ? edgeGradient(result, i, n, before[i]!, after[i]!, mode) : result),
-      dy,
+  grad: (dy, { inputs: [x], attrs: { before, after, mode } }) => [
+    tie(
+      x!.shape.reduce(
+        (result, n, i) => (before[i]! > 0 || after[i]! > 0 ? edgeGradient(result, i, n, before[i]!, after[i]!, mode) : result),
+        dy,
+      ),
+      x!,
     ),
   ],
-  saves: { inputs: [], outputs: false },
+  saves: { outputs: false },
 });
 
 /**

@@ -98,6 +98,7 @@ interface Mean extends Windows {
   readonly includePadding: boolean;
 }
 
+/** Means of windows: each result's gradient reads x, as PyTorch's does, but that of the mean of all. */
 const avgPoolOp: Definition<Mean> = define<Mean>({
   name: "avgPool",
   infer: ([x], w) => [pooled(x!, w)],
@@ -107,6 +108,11 @@ const avgPoolOp: Definition<Mean> = define<Mean>({
   padded: leading(2),
   grad: (dy, { inputs: [x], attrs }) => [tie(call(avgPoolGradOp, [dy], attrs), x!)],
   saves: { outputs: false },
+});
+const meanOfAllOp: Definition<Mean> = define<Mean>({
+  ...avgPoolOp,
+  grad: (dy, { attrs }) => [call(avgPoolGradOp, [dy], attrs)],
+  saves: { inputs: [], outputs: false },
 });
 
 const avgPoolGradOp: Definition<Mean> = define<Mean>({
@@ -299,7 +305,9 @@ export const evenWindows = (input: readonly number[], output: readonly number[])
 };
 /** @internal */
 export const meanOf = (x: Tensor, spatial: number, w: Windows): Tensor =>
-  batched("adaptiveAvgPool", x, spatial, (b) => call(avgPoolOp, [b], { ...w, includePadding: true }));
+  batched("adaptiveAvgPool", x, spatial, (b) =>
+    call(w.output.every((d) => d === 1) ? meanOfAllOp : avgPoolOp, [b], { ...w, includePadding: true }),
+  );
 /** @internal */
 export const maximumOf = (x: Tensor, spatial: number, w: Windows): Pooled => poolWithIndices(x, spatial, w);
 /** @internal */

@@ -41,7 +41,8 @@ function checked(operation: string, x: Tensor, times: Tensor, axis: number | nul
 /** total: the sum of times, or a length that is wished for. */
 function spread({ x, axis, times }: Counted, total: number): Tensor {
   const shape = x.shape.map((d, i) => (i === axis ? total : d));
-  if (shape.includes(0) || x.size === 0) return tie(empty(shape, { dtype: x.dtype, device: x.device }), x, "linear");
+  if (shape.includes(0) || x.size === 0)
+    return tie(empty(shape, { dtype: x.dtype, device: x.device }), x, x.size === 0 ? "linear" : "zero");
   const from = searchsorted(cumsum(times, 0, { dtype: "int32" }), arange(total, { dtype: "int32", device: x.device }), { right: true });
   return indexSelect(x, axis, clampMax(from, x.shape[axis]! - 1));
 }

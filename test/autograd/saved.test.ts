@@ -7,127 +7,154 @@ const leaf = (data: dx.TensorData): dx.Tensor => dx.tensor(data, { requiresGrad:
 const bump = (t: dx.Tensor): dx.Tensor => dx.noGrad(() => t.add_(1));
 
 eachDevice("between forward and backward", (device) => {
-  const on = (name: string, body: () => void): void => test(name, () => clean(device, body, { collect: true }));
+  const alone = (body: () => void) => (): Promise<void> => clean(device, body, { collect: true });
 
-  on("a leaf that is frozen in between gets no gradient, one that is not does", () => {
-    const [w, v] = [leaf([1, 2]), leaf([3, 4])];
-    const y = w.mul(v).sum();
-    w.requiresGrad_(false);
-    y.backward();
-    expect(w.grad).toBeNull();
-    expect(numbers(v.grad!)).toEqual([1, 2]);
-  });
+  test(
+    "a leaf that is frozen in between gets no gradient, one that is not does",
+    alone(() => {
+      const [w, v] = [leaf([1, 2]), leaf([3, 4])];
+      const y = w.mul(v).sum();
+      w.requiresGrad_(false);
+      y.backward();
+      expect(w.grad).toBeNull();
+      expect(numbers(v.grad!)).toEqual([1, 2]);
+    }),
+  );
 
-  on("rmsNorm reads its weight for x's gradient only", () => {
-    const x = dx.tensor([[1, 2, 4]]);
-    const w = leaf([1, 2, 3]);
-    const y = dx.rmsNorm(x, [3], w, { epsilon: 0 }).sum();
-    bump(w);
-    y.backward();
-    const length = Math.sqrt(7);
-    numbers(w.grad!).forEach((g, i) => expect(g).toBeCloseTo([1, 2, 4][i]! / length, 5));
-    const z = dx.rmsNorm(leaf([[1, 2, 4]]), [3], w).sum();
-    bump(w);
-    expect(() => z.backward()).toThrow(/in-place operation changed it/);
-  });
+  test(
+    "rmsNorm reads its weight for x's gradient only",
+    alone(() => {
+      const x = dx.tensor([[1, 2, 4]]);
+      const w = leaf([1, 2, 3]);
+      const y = dx.rmsNorm(x, [3], w, { epsilon: 0 }).sum();
+      bump(w);
+      y.backward();
+      const length = Math.sqrt(7);
+      numbers(w.grad!).forEach((g, i) => expect(g).toBeCloseTo([1, 2, 4][i]! / length, 5));
+      const z = dx.rmsNorm(leaf([[1, 2, 4]]), [3], w).sum();
+      bump(w);
+      expect(() => z.backward()).toThrow(/in-place operation changed it/);
+    }),
+  );
 
-  on("instanceNorm saves a copy of its weight", () => {
-    const [x, w] = [leaf([[[1, 2, 4]]]), leaf([2])];
-    const y = dx.instanceNorm(x, w, null, { epsilon: 0 });
-    bump(w);
-    y.mul(dx.tensor([1, 0, 0]))
-      .sum()
-      .backward();
-    // Of the weight 2 that was there: twice (1 - 1/3 - n0²/3) r and so on.
-    const r = 1 / Math.sqrt(14 / 9);
-    const n = [1, 2, 4].map((v) => (v - 7 / 3) * r);
-    numbers(x.grad!).forEach((g, i) => expect(g).toBeCloseTo(2 * r * ((i === 0 ? 1 : 0) - 1 / 3 - (n[0]! * n[i]!) / 3), 4));
-  });
+  test(
+    "instanceNorm saves a copy of its weight",
+    alone(() => {
+      const [x, w] = [leaf([[[1, 2, 4]]]), leaf([2])];
+      const y = dx.instanceNorm(x, w, null, { epsilon: 0 });
+      bump(w);
+      y.mul(dx.tensor([1, 0, 0]))
+        .sum()
+        .backward();
+      // Of the weight 2 that was there: twice (1 - 1/3 - n0²/3) r and so on.
+      const r = 1 / Math.sqrt(14 / 9);
+      const n = [1, 2, 4].map((v) => (v - 7 / 3) * r);
+      numbers(x.grad!).forEach((g, i) => expect(g).toBeCloseTo(2 * r * ((i === 0 ? 1 : 0) - 1 / 3 - (n[0]! * n[i]!) / 3), 4));
+    }),
+  );
 
-  on("mseLoss reads both operands", () => {
-    for (const place of [0, 1]) {
-      const both = [leaf([1, 2]), leaf([3, 5])] as const;
-      const y = dx.mseLoss(...both);
-      bump(both[place]!);
-      expect(() => y.backward()).toThrow(/in-place operation changed it/);
-    }
-  });
+  test(
+    "mseLoss reads both operands",
+    alone(() => {
+      for (const place of [0, 1]) {
+        const both = [leaf([1, 2]), leaf([3, 5])] as const;
+        const y = dx.mseLoss(...both);
+        bump(both[place]!);
+        expect(() => y.backward()).toThrow(/in-place operation changed it/);
+      }
+    }),
+  );
 
-  on("scatters into slices save nothing: a second pass is right", () => {
-    const source = leaf([5]);
-    const x = leaf([[1, 2]]);
-    const results = [
-      dx.selectScatter(x, source, 1, 0),
-      dx.sliceScatter(x, source.reshape(1, 1), 1, 1, 2),
-      dx.diagonalScatter(x, source),
-      dx.asStridedScatter(x, source, [1], [1], 1),
-    ];
-    for (const y of results) {
-      x.grad = null;
-      source.grad = null;
+  test(
+    "scatters into slices save nothing: a second pass is right",
+    alone(() => {
+      const source = leaf([5]);
+      const x = leaf([[1, 2]]);
+      const results = [
+        dx.selectScatter(x, source, 1, 0),
+        dx.sliceScatter(x, source.reshape(1, 1), 1, 1, 2),
+        dx.diagonalScatter(x, source),
+        dx.asStridedScatter(x, source, [1], [1], 1),
+      ];
+      for (const y of results) {
+        x.grad = null;
+        source.grad = null;
+        y.sum().backward();
+        y.sum().backward();
+        expect(numbers(source.grad!)).toEqual([2]);
+        expect(numbers(x.grad!).toSorted((a, b) => a - b)).toEqual([0, 2]);
+      }
+    }),
+  );
+
+  test(
+    "a number written into an expanded tensor, with and without a gradient",
+    alone(() => {
+      const e = dx.ones([2]).expand(3, 2);
+      e.set([":", { start: 0, end: 1 }], -1.5);
+      expect(numbers(e)).toEqual([-1.5, 1, -1.5, 1, -1.5, 1]);
+      expect(() => e.set([":", { start: 0, end: 1 }], dx.tensor([[1], [2], [3]]))).toThrow(dx.ShapeError);
+      const x = leaf([1, 2]);
+      const y = x.mul(3).expand(3, 2);
+      y.set([0, 1], 7);
+      expect(numbers(y)).toEqual([3, 7, 3, 7, 3, 7]);
       y.sum().backward();
-      y.sum().backward();
-      expect(numbers(source.grad!)).toEqual([2]);
-      expect(numbers(x.grad!).toSorted((a, b) => a - b)).toEqual([0, 2]);
-    }
-  });
+      expect(numbers(x.grad!)).toEqual([9, 0]);
+    }),
+  );
 
-  on("a number written into an expanded tensor, with and without a gradient", () => {
-    const e = dx.ones([2]).expand(3, 2);
-    e.set([":", { start: 0, end: 1 }], -1.5);
-    expect(numbers(e)).toEqual([-1.5, 1, -1.5, 1, -1.5, 1]);
-    expect(() => e.set([":", { start: 0, end: 1 }], dx.tensor([[1], [2], [3]]))).toThrow(dx.ShapeError);
-    const x = leaf([1, 2]);
-    const y = x.mul(3).expand(3, 2);
-    y.set([0, 1], 7);
-    expect(numbers(y)).toEqual([3, 7, 3, 7, 3, 7]);
-    y.sum().backward();
-    expect(numbers(x.grad!)).toEqual([9, 0]);
-  });
+  test(
+    "norm of order 0 requires a gradient, and gives none",
+    alone(() => {
+      const [x, m] = [leaf([1, 0, -2]), leaf([[0, 2]])];
+      const y = dx.norm(x.mul(2), 0).add(dx.norm(m, 0, 1).sum());
+      expect([y.requiresGrad, numbers(y)]).toEqual([true, [3]]);
+      y.backward();
+      expect([x.grad, m.grad]).toEqual([null, null]);
+    }),
+  );
 
-  on("norm of order 0 requires a gradient, and gives none", () => {
-    const [x, m] = [leaf([1, 0, -2]), leaf([[0, 2]])];
-    const y = dx.norm(x.mul(2), 0).add(dx.norm(m, 0, 1).sum());
-    expect([y.requiresGrad, numbers(y)]).toEqual([true, [3]]);
-    y.backward();
-    expect([x.grad, m.grad]).toEqual([null, null]);
-  });
+  test(
+    "positive(x) is x",
+    alone(() => {
+      const x = leaf([1]);
+      const y = dx.positive(x);
+      x.mul(2).backward();
+      expect(y).toBe(x);
+      expect(() => dx.positive(dx.tensor([true]))).toThrow(dx.DTypeError);
+    }),
+  );
 
-  on("positive(x) is x", () => {
-    const x = leaf([1]);
-    const y = dx.positive(x);
-    x.mul(2).backward();
-    expect(y).toBe(x);
-    expect(() => dx.positive(dx.tensor([true]))).toThrow(dx.DTypeError);
-  });
-
-  on("what takes no element has a gradient of zeros", () => {
-    const x = leaf([1, 2]);
-    const none = dx.zeros([0], { dtype: "int64" });
-    const s = leaf([]);
-    dx.scatterAdd(x, 0, none, s).sum().backward();
-    expect([s.grad!.shape, numbers(x.grad!)]).toEqual([[0], [1, 1]]);
-    const [w, b] = [leaf([1, 2]), leaf([3, 4])];
-    const empty = dx.zeros([0, 2, 3], { requiresGrad: true });
-    for (const norm of [
-      () => dx.groupNorm(empty, 1, w, b),
-      () => dx.instanceNorm(empty, w, b),
-      () => dx.batchNorm(empty, null, null, w, b, { training: true }),
-    ]) {
-      for (const t of [w, b, empty]) t.grad = null;
-      const y = norm();
-      expect(y).not.toBe(empty);
-      y.sum().backward();
-      expect([numbers(w.grad!), numbers(b.grad!), empty.grad!.shape]).toEqual([
-        [0, 0],
-        [0, 0],
-        [0, 2, 3],
-      ]);
-    }
-    const scale = leaf([1, 2, 3]);
-    dx.rmsNorm(dx.zeros([0, 3]), [3], scale)
-      .sum()
-      .backward();
-    expect(numbers(scale.grad!)).toEqual([0, 0, 0]);
-  });
+  test(
+    "what takes no element has a gradient of zeros",
+    alone(() => {
+      const x = leaf([1, 2]);
+      const none = dx.zeros([0], { dtype: "int64" });
+      const s = leaf([]);
+      dx.scatterAdd(x, 0, none, s).sum().backward();
+      expect([s.grad!.shape, numbers(x.grad!)]).toEqual([[0], [1, 1]]);
+      const [w, b] = [leaf([1, 2]), leaf([3, 4])];
+      const empty = dx.zeros([0, 2, 3], { requiresGrad: true });
+      for (const norm of [
+        () => dx.groupNorm(empty, 1, w, b),
+        () => dx.instanceNorm(empty, w, b),
+        () => dx.batchNorm(empty, null, null, w, b, { training: true }),
+      ]) {
+        for (const t of [w, b, empty]) t.grad = null;
+        const y = norm();
+        expect(y).not.toBe(empty);
+        y.sum().backward();
+        expect([numbers(w.grad!), numbers(b.grad!), empty.grad!.shape]).toEqual([
+          [0, 0],
+          [0, 0],
+          [0, 2, 3],
+        ]);
+      }
+      const scale = leaf([1, 2, 3]);
+      dx.rmsNorm(dx.zeros([0, 3]), [3], scale)
+        .sum()
+        .backward();
+      expect(numbers(scale.grad!)).toEqual([0, 0, 0]);
+    }),
+  );
 });

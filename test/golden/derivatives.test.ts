@@ -1,0 +1,67 @@
+/**
+ * What depends on what (graph), what may change before backward() (saved), and values and gradients at NaN, infinities, zeros, ties and
+ * denormals (special): all differentiable operations beside PyTorch 2.15. derivatives/known.json lists what differs, exactly.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { clean, devices, isMicrosoft } from "../device.ts";
+import { judge, type Record } from "./derivatives/judge.ts";
+import { readRecorded } from "./derivatives/recorded.ts";
+import { goldenFolder } from "./folder.ts";
+
+interface Known {
+  readonly reason: string;
+  /** How many questions differ, by operation. */
+  readonly operations: { readonly [op: string]: number };
+}
+const file = join(goldenFolder, "derivatives", "known.json");
+const known = JSON.parse(readFileSync(file, "utf8")) as { readonly [K in Record]: readonly Known[] };
+/** Least questions that are asked, and most that may differ. */
+const BOUNDS: { readonly [K in Record]: readonly [asked: number, different: number] } = {
+  graph: [6000, 180],
+  saved: [2600, 450],
+  special: [5400, 310],
+};
+
+test("each record asks about hundreds of operations", () => {
+  for (const name of ["graph", "saved", "special"] as const) {
+    const ops = new Set(readRecorded<{ readonly id: string }>(`${name}.jsonl.gz`).map(({ id }) => id.split(":")[0]));
+    expect(ops.size).toBeGreaterThan(250);
+  }
+});
+
+// Microsoft's library flushes denormals and takes some special values otherwise: what it computes is judged by verify.
+describe.each(devices.filter((device) => !isMicrosoft(device)))("derivatives on %s", (device) => {
+  test.each(["graph", "saved", "special"] as const)("%s", { timeout: 600_000 }, (record) =>
+    clean(
+      device,
+      () => {
+        const { asked, differences } = judge(record);
+        const listed = Object.assign({}, ...known[record].map((k) => k.operations)) as { readonly [op: string]: number };
+        if (process.env.DXTENSOR_UPDATE === "1") update(record, differences);
+        const surprising = [...differences].filter(([op, list]) => list.length !== listed[op]).flatMap(([, list]) => list.slice(0, 3));
+        expect(surprising).toEqual([]);
+        // What does not differ any more leaves the list.
+        expect(Object.keys(listed).filter((op) => !differences.has(op))).toEqual([]);
+        const different = [...differences.values()].reduce((n, list) => n + list.length, 0);
+        expect(asked).toBeGreaterThanOrEqual(BOUNDS[record][0]);
+        expect(different).toBeLessThanOrEqual(BOUNDS[record][1]);
+      },
+      { collect: true },
+    ),
+  );
+});
+
+/** DXTENSOR_UPDATE=1 writes the counts anew; an operation that is new in the list comes to the last reason. */
+function update(record: Record, differences: ReadonlyMap<string, readonly string[]>): void {
+  const all = JSON.parse(readFileSync(file, "utf8")) as { [K in Record]: Known[] };
+  const old = all[record];
+  all[record] = old.map(({ reason, operations }, i) => {
+    const isLast = i === old.length - 1;
+    const own = [...differences].filter(([op]) => op in operations || (isLast && !old.some((k) => op in k.operations)));
+    return { reason, operations: Object.fromEntries(own.map(([op, list]) => [op, list.length])) };
+  });
+  writeFileSync(file, `${JSON.stringify(all, null, 1)}\n`);
+  for (const list of differences.values()) for (const text of list) console.log(text);
+}
