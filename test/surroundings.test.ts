@@ -142,9 +142,9 @@ describe("environment variables", () => {
   test("that mean nothing are refused at the first device call, by name", () => {
     for (const [name, kind] of Object.entries(VARIABLES)) {
       if (kind === "text") continue;
-      expect(() => checkEnvironment({ [name]: "garbage" }), name).toThrow(dx.ValueError);
-      expect(() => checkEnvironment({ [name]: "garbage" }), name).toThrow(`${name} must be`);
-      expect(() => checkEnvironment({ [name]: "" }), name).not.toThrow();
+      expect(() => checkEnvironment({ [name]: "garbage" })).toThrow(dx.ValueError);
+      expect(() => checkEnvironment({ [name]: "garbage" })).toThrow(`${name} must be`);
+      expect(() => checkEnvironment({ [name]: "" })).not.toThrow();
     }
     expect(run(works, { env: { DXTENSOR_STRICT: "garbage" } }).stdout).toMatch(
       /^typed ValueError ones: DXTENSOR_STRICT must be "1" or "0"; received garbage/,

@@ -176,10 +176,8 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
 
 void Device::SetMemoryLimit(uint64_t bytes) {
   // Who sets a limit means it, whatever the driver says.
-  if (bytes)
-    pool_->SetBudget({});
-  else
-    pool_->SetBudget([this] { return MemoryLeft(adapter_); });
+  if (bytes) pool_->SetBudget({});
+  else pool_->SetBudget([this] { return MemoryLeft(adapter_); });
   pool_->SetLimit(bytes ? bytes : context_->memory_in_bytes ? context_->memory_in_bytes : kUnknownMemory);
 }
 

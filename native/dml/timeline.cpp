@@ -102,8 +102,8 @@ Failure Timeline::WhyNot(Waited waited) const {
   if (waited == Waited::Removed) return Failure(FailureKind::Device, "waiting for the device failed");
   if (Now() >= give_up_at_.load(std::memory_order_acquire))
     return Failure(FailureKind::Timeout, "the device was closed while it still worked");
-  return Failure(FailureKind::Timeout,
-                 "the device did not answer: it has finished nothing for " + std::to_string(patience_ms_.load(std::memory_order_relaxed)) + " ms and has work to do");
+  return Failure(FailureKind::Timeout, "the device did not answer: it has finished nothing for " +
+                                           std::to_string(patience_ms_.load(std::memory_order_relaxed)) + " ms and has work to do");
 }
 
 }  // namespace dxtensor::dml

@@ -117,10 +117,10 @@ describe.skipIf(!isPosix)("what is there keeps what it is (POSIX)", () => {
 });
 
 test("what cannot be written is a typed error with the file system's as its cause, and nothing is left", async () => {
-  for (const path of [folder, at("none", "file"), at(`${"x".repeat(300)}`), at("file", "below")]) {
+  for (const path of [folder, at("none", "file"), at("x".repeat(300)), at("file", "below")]) {
     writeFileSync(at("file"), "");
     const error: unknown = await dx.io.safetensors.save(path, { a: dx.ones([2], { device: "cpu" }) }).catch((e: unknown) => e);
-    expect(error, path).toBeInstanceOf(dx.ValueError);
+    expect([path, error instanceof dx.ValueError]).toEqual([path, true]);
     expect(error).toMatchObject({ operation: "safetensors.save", expected: "a file that can be written" });
   }
   await expect(

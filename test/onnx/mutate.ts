@@ -42,8 +42,9 @@ function mutateAttribute(a: AttributeMessage, random: () => number): void {
   else if (a.floats.length > 0) a.floats[Math.floor(random() * a.floats.length)] = pick(FLOATS, random);
   else if (a.type === 1) a.f = pick(FLOATS, random);
   else a.i = pick(INTEGERS, random);
-  if (random() < 0.2) a.ints.push(pick(INTEGERS, random));
-  else if (random() < 0.2) a.ints.pop();
+  const turn = random();
+  if (turn < 0.2) a.ints.push(pick(INTEGERS, random));
+  else if (turn < 0.36) a.ints.pop();
 }
 
 function mutateValue(v: Value, random: () => number): Value {

@@ -75,15 +75,16 @@ eachMode("bools", (device, mode) => {
           "a cast": dx.tensor(BYTES).to("bool"),
         };
         for (const [name, t] of Object.entries(sources)) {
-          expect(t.dtype, name).toBe("bool");
-          expect([...(t.dataSync() as Uint8Array)], name).toEqual(TRUTH.map(Number));
+          expect([name, t.dtype]).toEqual([name, "bool"]);
+          expect([name, ...(t.dataSync() as Uint8Array)]).toEqual([name, ...TRUTH.map(Number)]);
           const wanted = dx.tensor(TRUTH);
           const [sum, twice, same, other] = mode.run(
             (x, w) => [x!.sum(), x!.logicalNot().logicalNot(), x!.eq(w!), x!.mul(3)] as const,
             t,
             wanted,
           );
-          expect([Number(sum.itemSync()), twice.toArraySync(), same.toArraySync(), other.sum().itemSync()], name).toEqual([
+          expect([name, Number(sum.itemSync()), twice.toArraySync(), same.toArraySync(), other.sum().itemSync()]).toEqual([
+            name,
             4,
             TRUTH,
             TRUTH.map(() => true),
