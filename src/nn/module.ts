@@ -412,7 +412,7 @@ export function clearGradient(p: Tensor, setToNull: boolean): void {
 }
 
 /** What a forward() takes; anything for a value of which no more is known than that it is a module, since a subclass may take anything. */
-type Inputs<F extends (...inputs: never[]) => unknown> = [Parameters<F>[number]] extends [never]
+type ForwardInputs<F extends (...inputs: never[]) => unknown> = [Parameters<F>[number]] extends [never]
   ? number extends Parameters<F>["length"]
     ? // oxlint-disable-next-line typescript/no-explicit-any -- unknown[] would make no subclass a Module
       any[]
@@ -421,5 +421,5 @@ type Inputs<F extends (...inputs: never[]) => unknown> = [Parameters<F>[number]]
 
 export interface Module {
   /** Runs forward(): takes what it takes, and gives what it gives. */
-  (...inputs: Inputs<this["forward"]>): ReturnType<this["forward"]>;
+  (...inputs: ForwardInputs<this["forward"]>): ReturnType<this["forward"]>;
 }

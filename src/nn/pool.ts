@@ -65,13 +65,13 @@ export class AvgPool3d extends Pool<pool.AvgPoolOptions> {
   }
 }
 
-type OutputSize = number | readonly (number | null)[];
+type PooledSize = number | readonly (number | null)[];
 
 abstract class AdaptivePool extends Module {
   /** Lengths of the result's spatial axes. */
-  readonly outputSize: OutputSize;
+  readonly outputSize: PooledSize;
 
-  constructor(outputSize: OutputSize) {
+  constructor(outputSize: PooledSize) {
     super();
     this.outputSize = outputSize;
   }
@@ -181,12 +181,12 @@ export const maxPool3d = (kernelSize: PerAxis, options: pool.MaxPoolOptions = {}
 export const avgPool1d = (kernelSize: PerAxis, options: pool.AvgPoolOptions = {}): AvgPool1d => new AvgPool1d(kernelSize, options);
 export const avgPool2d = (kernelSize: PerAxis, options: pool.AvgPoolOptions = {}): AvgPool2d => new AvgPool2d(kernelSize, options);
 export const avgPool3d = (kernelSize: PerAxis, options: pool.AvgPoolOptions = {}): AvgPool3d => new AvgPool3d(kernelSize, options);
-export const adaptiveAvgPool1d = (outputSize: OutputSize): AdaptiveAvgPool1d => new AdaptiveAvgPool1d(outputSize);
-export const adaptiveAvgPool2d = (outputSize: OutputSize): AdaptiveAvgPool2d => new AdaptiveAvgPool2d(outputSize);
-export const adaptiveAvgPool3d = (outputSize: OutputSize): AdaptiveAvgPool3d => new AdaptiveAvgPool3d(outputSize);
-export const adaptiveMaxPool1d = (outputSize: OutputSize): AdaptiveMaxPool1d => new AdaptiveMaxPool1d(outputSize);
-export const adaptiveMaxPool2d = (outputSize: OutputSize): AdaptiveMaxPool2d => new AdaptiveMaxPool2d(outputSize);
-export const adaptiveMaxPool3d = (outputSize: OutputSize): AdaptiveMaxPool3d => new AdaptiveMaxPool3d(outputSize);
+export const adaptiveAvgPool1d = (outputSize: PooledSize): AdaptiveAvgPool1d => new AdaptiveAvgPool1d(outputSize);
+export const adaptiveAvgPool2d = (outputSize: PooledSize): AdaptiveAvgPool2d => new AdaptiveAvgPool2d(outputSize);
+export const adaptiveAvgPool3d = (outputSize: PooledSize): AdaptiveAvgPool3d => new AdaptiveAvgPool3d(outputSize);
+export const adaptiveMaxPool1d = (outputSize: PooledSize): AdaptiveMaxPool1d => new AdaptiveMaxPool1d(outputSize);
+export const adaptiveMaxPool2d = (outputSize: PooledSize): AdaptiveMaxPool2d => new AdaptiveMaxPool2d(outputSize);
+export const adaptiveMaxPool3d = (outputSize: PooledSize): AdaptiveMaxPool3d => new AdaptiveMaxPool3d(outputSize);
 export const lpPool1d = (p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}): LPPool1d => new LPPool1d(p, kernelSize, options);
 export const lpPool2d = (p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}): LPPool2d => new LPPool2d(p, kernelSize, options);
 export const lpPool3d = (p: number, kernelSize: PerAxis, options: unpool.LpOptions = {}): LPPool3d => new LPPool3d(p, kernelSize, options);

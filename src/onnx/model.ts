@@ -185,6 +185,7 @@ export interface OnnxOptions {
   readonly maxIterations?: number | undefined;
 }
 
+/** Options of OnnxModel.call(). */
 export interface OnnxCallOptions {
   /** Ends the call: asked before it, and before each run of a graph inside a node. */
   readonly signal?: AbortSignal | undefined;

@@ -19,7 +19,7 @@ import { igammac } from "./special/incomplete-gamma.ts";
 import { ceil, exp, floor, log, neg, sqrt, tan } from "./unary.ts";
 import { clampMin, where } from "./where.ts";
 
-interface DrawOptions {
+interface SampleOptions {
   /** Default: the default generator. */
   readonly generator?: Generator | undefined;
 }
@@ -28,8 +28,8 @@ function filled(operation: string, x: Tensor): void {
   if (!isFloat(x.dtype)) throw new DTypeError(operation, "x", "of a floating dtype", x.describe());
 }
 /** Uniform numbers in [0, 1) with x's shape, float32. */
-const uniform = (x: Tensor, { generator }: DrawOptions): Tensor => draw("uniform", x.shape, "float32", x.device, generator);
-const fill = (operation: string, x: Tensor, options: DrawOptions, make: (u: Tensor) => Tensor): Tensor =>
+const uniform = (x: Tensor, { generator }: SampleOptions): Tensor => draw("uniform", x.shape, "float32", x.device, generator);
+const fill = (operation: string, x: Tensor, options: SampleOptions, make: (u: Tensor) => Tensor): Tensor =>
   assign(operation, x, () => noGrad(() => toDType(make(uniform(x, options)), x.dtype)));
 
 /**
@@ -57,25 +57,25 @@ export function normal(
 }
 
 /** x is filled with numbers of density rate e^(-rate x). Reference: torch.Tensor.exponential_. @package */
-export function exponential_(x: Tensor, rate = 1, options: DrawOptions = {}): Tensor {
+export function exponential_(x: Tensor, rate = 1, options: SampleOptions = {}): Tensor {
   filled("exponential_", x);
   if (!(rate > 0)) throw new ValueError("exponential_", "rate", "above 0", rate);
   return fill("exponential_", x, options, (u) => mul(log(sub(1, u)), -1 / rate));
 }
 /** x is filled with numbers of Cauchy's distribution. Reference: torch.Tensor.cauchy_. @package */
-export function cauchy_(x: Tensor, median = 0, sigma = 1, options: DrawOptions = {}): Tensor {
+export function cauchy_(x: Tensor, median = 0, sigma = 1, options: SampleOptions = {}): Tensor {
   filled("cauchy_", x);
   if (!(sigma > 0)) throw new ValueError("cauchy_", "sigma", "above 0", sigma);
   return fill("cauchy_", x, options, (u) => add(mul(tan(mul(sub(u, 0.5), Math.PI)), sigma), median));
 }
 /** x is filled with the number of trials up to the first success of probability p: 1, 2, … Reference: torch.Tensor.geometric_. @package */
-export function geometric_(x: Tensor, p: number, options: DrawOptions = {}): Tensor {
+export function geometric_(x: Tensor, p: number, options: SampleOptions = {}): Tensor {
   if (x.dtype === "bool") throw new DTypeError("geometric_", "x", "a number", x.describe());
   if (!(p > 0 && p < 1)) throw new ValueError("geometric_", "p", "in (0, 1)", p);
   return fill("geometric_", x, options, (u) => clampMin(ceil(mul(log(sub(1, u)), 1 / Math.log1p(-p))), 1));
 }
 /** x is filled with e to the power of normal numbers. Reference: torch.Tensor.log_normal_. @package */
-export function logNormal_(x: Tensor, mean = 1, std = 2, { generator }: DrawOptions = {}): Tensor {
+export function logNormal_(x: Tensor, mean = 1, std = 2, { generator }: SampleOptions = {}): Tensor {
   filled("logNormal_", x);
   if (!(std > 0)) throw new ValueError("logNormal_", "std", "above 0", std);
   return assign("logNormal_", x, () => toDType(exp(add(mul(draw("normal", x.shape, "float32", x.device, generator), std), mean)), x.dtype));
@@ -95,7 +95,7 @@ const RANGE: { readonly [K in DType]?: number } = {
  * x is filled with whole numbers in [low, high); by default all that its dtype holds, from 0 (at most 2^31). Reference: torch.Tensor.random_.
  * @package
  */
-export function random_(x: Tensor, low = 0, high: number | null = null, { generator }: DrawOptions = {}): Tensor {
+export function random_(x: Tensor, low = 0, high: number | null = null, { generator }: SampleOptions = {}): Tensor {
   const end = high ?? (RANGE[x.dtype] ?? 2 ** 31 - 1) + 1;
   demandDrawable("random_", x.dtype, low, end);
   return assign("random_", x, () =>
@@ -128,7 +128,7 @@ export function multinomial(
   {
     replacement = false,
     generator,
-  }: DrawOptions & {
+  }: SampleOptions & {
     /** Whether an index may be drawn again. Default: false. */
     readonly replacement?: boolean | undefined;
   } = {},
@@ -165,7 +165,7 @@ const STEPS = 26;
  * Poisson numbers of the given rates, in their dtype: the inverse of the distribution function Q(k + 1, rate) at uniform numbers,
  * by bisection. DirectML: RANDOM_GENERATOR and igammac's. Reference: torch.poisson.
  */
-export function poisson(rate: Tensor, options: DrawOptions = {}): Tensor {
+export function poisson(rate: Tensor, options: SampleOptions = {}): Tensor {
   if (!isFloat(rate.dtype)) throw new DTypeError("poisson", "rate", "of a floating dtype", rate.describe());
   return noGrad(() => {
     const mean = toDType(rate, "float32");
