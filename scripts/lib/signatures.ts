@@ -191,7 +191,8 @@ export function classOf(file: string, name: string, args: readonly Schema[] = []
     return from === undefined || !existsSync(at("src", from[0])) ? null : classOf(...from, args);
   }
   // What a type parameter extends is what an argument is at least.
-  const bound = new Map((d.typeParameters?.params ?? []).map((p, i) => [p.name.name, args[i] ?? schema(file, p.constraint)]));
+  const widest = new Map((d.typeParameters?.params ?? []).map((p) => [p.name.name, schema(file, p.constraint)]));
+  const bound = new Map([...widest].map(([name, most], i) => [name, args[i] ?? most]));
   return within(bound, () => {
     const inner = (d.superTypeArguments?.params ?? []).map((t) => schema(file, t));
     const base = d.superClass?.type === "Identifier" ? classOf(file, d.superClass.name, inner) : null;
@@ -203,7 +204,8 @@ export function classOf(file: string, name: string, args: readonly Schema[] = []
       isAbstract: d.abstract === true,
       parameters: own === undefined ? (base?.parameters ?? []) : signatureOf(file, own.value).parameters,
       base,
-      methods: methods.flatMap((m) => methodOf(file, m) ?? []),
+      // All classes that extend this one share them.
+      methods: within(widest, () => methods.flatMap((m) => methodOf(file, m) ?? [])),
     };
   });
 }

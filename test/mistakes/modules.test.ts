@@ -64,7 +64,7 @@ refuses("mistakes with modules", [
   [
     "nn.moduleList(nn.relu(), nn.relu())",
     "ValueError",
-    "ModuleList: items must be an iterable; received a ReLU. Write a list: [first, second].",
+    "ModuleList: items must be an iterable of modules; received a ReLU. Write a list: [first, second].",
   ],
   ['nn.crossEntropy({ reduction: "avg" })', "ValueError", 'CrossEntropyLoss: reduction must be "mean", "sum" or "none"; received avg.'],
   [
