@@ -36,7 +36,7 @@ describe("bundled tests", () => {
     });
 
   it("hold what tests the library, and name what tests the repository", () => {
-    expect(manifest.files).toContain("test/golden/eager.test.mjs");
+    expect(manifest.files).toContain("test/golden/eager-1.test.mjs");
     expect(manifest.leftOut).toContainEqual({ file: "test/bundle-tests.test.ts", reason: "reads scripts/run.mjs" });
     expect(manifest.leftOut.map(({ file }) => file)).not.toContain("test/tensor.test.ts");
   });
@@ -57,7 +57,7 @@ describe("bundled tests", () => {
   });
 
   it("count a file that takes too long, and one that ends early, as failed", async () => {
-    const late = await run(["--filter", "test/golden/eager.test", "--timeout", "0.5", "--json"]);
+    const late = await run(["--filter", "test/golden/eager-1.test", "--timeout", "0.5", "--json"]);
     expect(late.exitCode).toBe(1);
     expect((JSON.parse(late.stdout) as Report).results.tests.at(-1)?.message).toContain("stopped after 0.5 s");
     const early = await run(["--filter", "test/print", "--json"], { NODE_OPTIONS: "--stack-size=invalid" });

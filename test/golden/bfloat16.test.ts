@@ -1,57 +1,13 @@
-/** What PyTorch's CPU gives in bfloat16 (bfloat16/record.py): nearly all of it bit by bit, the rest within a unit of the last place. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { clean, devices, isMicrosoft } from "../device.ts";
-import { readCases, readIndex } from "./cases.ts";
-import { bfloat16Differences } from "./differences.ts";
-import { goldenFolder } from "./folder.ts";
-import { bfloat16Counts } from "./operations.ts";
-import { runFolder } from "./report.ts";
-import { microsoft, outOfScope } from "./scope.ts";
+/** What PyTorch's CPU gives in bfloat16, eagerly; and what was recorded. */
+import { expect, test } from "vitest";
+import { bfloat16Cases, bfloat16Known, bfloat16Tests } from "./bfloat16-suite.ts";
+import { outOfScope } from "./scope.ts";
 
-const folder = join(goldenFolder, "bfloat16");
-/** Bundled for another machine the tests travel without the documentation. */
-const table = join(goldenFolder, "..", "..", "docs", "operators.json");
-interface Table {
-  readonly families: readonly { readonly operations: readonly { readonly name: string; readonly bfloat16?: number }[] }[];
-}
-const known = new Set(bfloat16Differences.flatMap((d) => d.ids));
-
-describe("recorded in bfloat16", () => {
-  const cases = readIndex(folder).flatMap(({ file }) => readCases(join(folder, file)));
-  const inScope = cases.filter((c) => outOfScope(c) === null && !known.has(c.id));
-
-  test("nearly all results are the rounded ones of float32, with no bit of tolerance", () => {
-    expect(inScope.length).toBeGreaterThan(1000);
-    expect(inScope.filter((c) => c.compare!.every((how) => how === "exact")).length / inScope.length).toBeGreaterThan(0.92);
-    expect(inScope.filter((c) => c.grads !== undefined).length).toBeGreaterThan(750);
-  });
-
-  for (const device of devices)
-    test.each([{}, { compiled: true }, { strided: true }])(
-      `on ${device}, %j`,
-      async (mode) => {
-        await clean(
-          device,
-          () => {
-            const elsewhere = new Set(isMicrosoft(device) ? cases.filter((c) => microsoft.some((m) => m.applies(c))).map((c) => c.id) : []);
-            const outcomes = runFolder(folder, mode).filter((o) => !elsewhere.has(o.id));
-            const failed = outcomes.filter((o) => o.result === "failed" || o.result === "missing");
-            expect(failed.filter((o) => !known.has(o.id)).map((o) => `${o.id}: ${o.reason}`)).toEqual([]);
-            if (device === "cpu" && Object.keys(mode).length === 0 && existsSync(table)) {
-              const rows = (JSON.parse(readFileSync(table, "utf8")) as Table).families.flatMap((f) => f.operations);
-              const listed = Object.fromEntries(rows.flatMap((o) => (o.bfloat16 === undefined ? [] : [[o.name, o.bfloat16]])));
-              const names = new Set(rows.map((o) => o.name));
-              // npm run operators makes it anew.
-              expect(listed).toEqual(Object.fromEntries(Object.entries(bfloat16Counts(outcomes)).filter(([name]) => names.has(name))));
-            }
-            if (!isMicrosoft(device)) expect(failed.map((o) => o.id).toSorted()).toEqual([...known].toSorted());
-          },
-          { collect: true },
-        );
-        // On a GPU each form of an operation is a shader to compile.
-      },
-      300_000,
-    );
+test("nearly all results in bfloat16 are the rounded ones of float32, with no bit of tolerance", () => {
+  const inScope = bfloat16Cases.filter((c) => outOfScope(c) === null && !bfloat16Known.has(c.id));
+  expect(inScope.length).toBeGreaterThan(1000);
+  expect(inScope.filter((c) => c.compare!.every((how) => how === "exact")).length / inScope.length).toBeGreaterThan(0.92);
+  expect(inScope.filter((c) => c.grads !== undefined).length).toBeGreaterThan(750);
 });
+
+bfloat16Tests({});

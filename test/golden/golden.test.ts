@@ -1,5 +1,5 @@
 /** The harness itself: its command's report, and the page of differences. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
@@ -9,6 +9,7 @@ import { differences, differencesPage } from "./differences.ts";
 import { reportOf, runFolder } from "./report.ts";
 import { runCase } from "./run.ts";
 import { goldenFolder } from "./folder.ts";
+import { PARTS, goldenParts } from "./suite.ts";
 import { derivedEntry } from "./table/derived.ts";
 
 const device = devices.find((d) => !isMicrosoft(d)) ?? devices[0]!;
@@ -70,6 +71,20 @@ test("spread operands hold the recorded elements in views with gaps", () => {
       }
     }),
   );
+});
+
+test("each recorded operation is in one of the parts, which are about as large as each other", () => {
+  const index = readIndex(goldenFolder);
+  const parts = goldenParts();
+  expect(parts).toHaveLength(PARTS);
+  expect(
+    parts
+      .flat()
+      .map((e) => e.op)
+      .toSorted(),
+  ).toEqual(index.map((e) => e.op).toSorted());
+  const sizeOf = (entries: typeof index): number => entries.reduce((sum, e) => sum + statSync(join(goldenFolder, e.file)).size, 0);
+  for (const part of parts) expect(sizeOf(part)).toBeLessThan(1.05 * (sizeOf(index) / PARTS));
 });
 
 test("differences are recorded cases, each listed once", () => {

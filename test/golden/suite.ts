@@ -1,10 +1,10 @@
 /** The recorded cases of this folder as tests: one for each operation, on each device, in one mode. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkIndices, clean, devices, isMicrosoft } from "../device.ts";
-import { readIndex, readCases, type Case } from "./cases.ts";
+import { readIndex, readCases, type Case, type OpEntry } from "./cases.ts";
 import { differences } from "./differences.ts";
 import { goldenFolder } from "./folder.ts";
 import { factsOf, nameOf, type Facts } from "./operations.ts";
@@ -18,10 +18,29 @@ interface Operations {
   readonly families: readonly { readonly operations: readonly ({ readonly name: string } & Facts)[] }[];
 }
 
+/** Test files for each mode: one that compiles every operation for a GPU takes too long for a file's limit there (docs/gpu.md). */
+export const PARTS = 4;
+
+/** The recorded operations in parts of about equal size. Those of one name in docs/operators.json are in one part, which counts them. */
+export function goldenParts(): readonly (readonly OpEntry[])[] {
+  const names = new Map<string, { entries: OpEntry[]; size: number }>();
+  for (const entry of readIndex(goldenFolder)) {
+    const { entries, size } = names.get(nameOf(entry.op)) ?? { entries: [], size: 0 };
+    names.set(nameOf(entry.op), { entries: [...entries, entry], size: size + statSync(join(goldenFolder, entry.file)).size });
+  }
+  const parts = Array.from({ length: PARTS }, () => ({ entries: [] as OpEntry[], size: 0 }));
+  for (const { entries, size } of [...names.values()].toSorted((a, b) => b.size - a.size)) {
+    const least = parts.reduce((a, b) => (b.size < a.size ? b : a));
+    least.entries.push(...entries);
+    least.size += size;
+  }
+  return parts.map((part) => part.entries);
+}
+
 const said = (o: Outcome): string => `${o.id}: ${o.reason}`;
 
-/** Declares the tests. least: cases that pass at least, so that none goes missing in silence. */
-export function goldenTests(mode: Mode, least: number): void {
+/** Declares the tests of a part, from 1. least: cases that pass at least, so that none goes missing in silence. */
+export function goldenTests(mode: Mode, part: number, least: number): void {
   const isPlain = Object.keys(mode).length === 0;
   const known = new Set(differences.flatMap((d) => d.ids));
   for (const device of devices) {
@@ -30,7 +49,7 @@ export function goldenTests(mode: Mode, least: number): void {
     const elsewhere = isMicrosoft(device) ? microsoft : [];
     describe(`golden cases on ${device}`, () => {
       beforeAll(() => checkIndices());
-      for (const { op, file } of readIndex(goldenFolder)) {
+      for (const { op, file } of goldenParts()[part - 1]!) {
         test(op, async () => {
           await clean(
             device,
@@ -85,7 +104,7 @@ export function goldenTests(mode: Mode, least: number): void {
     afterAll(() => {
       const r = reportOf(all, mode);
       console.log(
-        `golden on ${device} ${JSON.stringify(mode)}: ${r.passed} passed (${r.gradients} with gradients, ${r.inPlace} in place), ${r.failed} failed, ${r.missing} missing, ${r.outOfScope} out of scope`,
+        `golden on ${device} ${JSON.stringify(mode)}, part ${part}: ${r.passed} passed (${r.gradients} with gradients, ${r.inPlace} in place), ${r.failed} failed, ${r.missing} missing, ${r.outOfScope} out of scope`,
       );
     });
   }

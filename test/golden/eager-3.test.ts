@@ -1,0 +1,4 @@
+/** PyTorch's recorded results: values, views, gradients, in-place forms and refusals of every operation. Part 3 of 4. */
+import { goldenTests } from "./suite.ts";
+
+goldenTests({}, 3, 1000);

@@ -1,0 +1,4 @@
+/** PyTorch's recorded results, with operands that are views with an offset and gaps. Part 4 of 4. */
+import { goldenTests } from "./suite.ts";
+
+goldenTests({ strided: true }, 4, 1000);
