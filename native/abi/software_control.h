@@ -29,6 +29,10 @@ constexpr GUID kIidRefusal = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2
 // begins to take their times (the least of the runs since then), to 0 ends it.
 constexpr GUID kIidKernels = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x13}};
 
+// {8f6d1c52-3a57-4c0e-9b1d-6e2a4d7c9f15}: set on a command queue of the adapter, with any data, it abandons the queue's work: what runs is
+// left unfinished, what is submitted is not begun, and fences are signalled all the same, so that what the work used may go. For ever.
+constexpr GUID kIidAbandon = {0x8f6d1c52, 0x3a57, 0x4c0e, {0x9b, 0x1d, 0x6e, 0x2a, 0x4d, 0x7c, 0x9f, 0x15}};
+
 struct IDxtensorSoftware : public IUnknown {
   virtual HRESULT STDMETHODCALLTYPE InjectFault(UINT fault) = 0;
   virtual UINT STDMETHODCALLTYPE Traits() = 0;

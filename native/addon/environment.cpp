@@ -48,7 +48,9 @@ OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, const dml
   auto device = std::make_unique<OpenDevice>();
   device->kind = kind;
   device->adapter = adapter;
-  device->device = dml::Device::Open(kind, adapter, options);
+  dml::Device::Options with_look = options;
+  with_look.look = [env = env_] { js::CheckRunning(env); };
+  device->device = dml::Device::Open(kind, adapter, with_look);
   device->id = static_cast<uint32_t>(devices_.size());
   // process.exit() runs no clean-up hooks of the main thread. Registered once for each runtime, after its libraries have registered
   // their own handlers, so that it runs before those.

@@ -20,6 +20,16 @@ void ThrowStatus(napi_env env, napi_status status) {
   throw dml::Failure(dml::FailureKind::Internal, "N-API answered with status " + std::to_string(static_cast<int>(status)));
 }
 
+// Node forbids calls that could run JavaScript as soon as a worker is told to end: this one runs none, and is refused all the same.
+void CheckRunning(napi_env env) {
+  napi_handle_scope scope = nullptr;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) throw Interrupted();
+  napi_value truth = nullptr;
+  const bool runs = napi_get_boolean(env, true, &truth) == napi_ok && napi_coerce_to_bool(env, truth, &truth) == napi_ok;
+  napi_close_handle_scope(env, scope);
+  if (!runs) throw Interrupted();
+}
+
 napi_valuetype Value::Type() const {
   napi_valuetype type = napi_undefined;
   Check(env_, napi_typeof(env_, value_, &type));

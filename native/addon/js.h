@@ -14,6 +14,8 @@ namespace dxtensor::addon::js {
 // JavaScript has an exception pending, or runs no more: the only thing to do is to return to it.
 struct Interrupted {};
 
+// Throws Interrupted where the environment is being ended. For threads that wait: no JavaScript runs, so nothing else tells them.
+void CheckRunning(napi_env env);
 // Throws Interrupted, or dml::Failure for a status that means a mistake of ours.
 [[noreturn]] void ThrowStatus(napi_env env, napi_status status);
 inline void Check(napi_env env, napi_status status) {

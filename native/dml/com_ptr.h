@@ -24,6 +24,8 @@ class ComPtr {
   void Reset() {
     if (T* object = std::exchange(object_, nullptr)) object->Release();
   }
+  // Without its reference, which stays for ever.
+  void Leak() { object_ = nullptr; }
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }

@@ -70,7 +70,7 @@ class CallCompletion : public Completion {
   std::function<void(const Failure*)> done_;
 };
 
-// What a device that never answered had: kept for it until it is removed.
+// What a device that did not answer in time had: kept for it until it does, or is removed.
 struct Lost {
   std::unique_ptr<Context> context;
   std::unique_ptr<HeapPool> pool;
@@ -83,6 +83,7 @@ struct Lost {
   std::unordered_set<Program*> programs;
   std::unordered_set<Recording*> recordings;
 
+  bool IsLeft() const { return queue->IsLeft() || FAILED(context->RemovedReason()); }
   void Destroy() {
     for (Recording* recording : recordings) delete recording;
     for (Program* program : programs) delete program;
@@ -95,10 +96,11 @@ std::vector<Lost>& TheLost() {
   return *lost;
 }
 
-void DestroyRemovedLost() {
+// Under g_open_mutex.
+void DestroyLost() {
   std::vector<Lost>& all = TheLost();
   for (size_t i = 0; i < all.size();) {
-    if (SUCCEEDED(all[i].context->RemovedReason())) {
+    if (!all[i].IsLeft()) {
       ++i;
       continue;
     }
@@ -125,6 +127,10 @@ std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t index, const Opt
     throw Failure(FailureKind::Invalid,
                   "openDevice: adapter " + std::to_string(index) + " is not there; the runtime has " + std::to_string(adapters.size()));
   const Adapter& adapter = adapters[index];
+  {
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    DestroyLost();
+  }
   // A device that is being opened or closed by another thread holds the removed one as well, for a while.
   for (int tries = 0;; ++tries) {
     try {
@@ -133,7 +139,7 @@ std::unique_ptr<Device> Device::Open(RuntimeKind kind, uint32_t index, const Opt
       if (failure.kind() != FailureKind::Removed || tries == kOpenTries) throw;
     }
     std::unique_lock<std::mutex> lock(g_open_mutex);
-    DestroyRemovedLost();
+    DestroyLost();
     if (g_open)
       for (Device* other : *g_open)
         if (other->IsRemovedOf(kind, adapter)) other->LetGo();
@@ -153,6 +159,7 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
       luid_(adapter.luid),
       adapter_(adapter),
       patience_ms_(options.patience_ms),
+      look_(options.look),
       context_(std::make_unique<Context>(runtime, adapter)) {
   pool_ = std::make_unique<HeapPool>(*context_, gate_, faults_, 0, [this] {
     if (queue_->held()) return false;
@@ -166,7 +173,7 @@ Device::Device(const Runtime& runtime, const Adapter& adapter, const Options& op
   uploads_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_UPLOAD, faults_, completed, make_room);
   readbacks_ = std::make_unique<StagingPool>(*context_, D3D12_HEAP_TYPE_READBACK, faults_, completed, make_room);
   copy_staging_ = context_->CreateBuffer(D3D12_HEAP_TYPE_DEFAULT, kCopyStaging);
-  queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_);
+  queue_ = std::make_unique<Queue>(*context_, *pool_, *heaps_, counters_, copy_staging_.get(), kCopyStaging, patience_ms_, look_);
   recorder_ = std::make_unique<ListRecorder>(*context_, *pool_, copy_staging_.get(), kCopyStaging);
   shaders_ = std::make_unique<ShaderCache>(*context_, counters_);
   std::lock_guard<std::mutex> lock(g_open_mutex);
@@ -241,7 +248,7 @@ Device::~Device() {
     g_open->erase(this);
   }
   if (!finished) {
-    // The device still works on these after a long wait: they are kept rather than pulled away from it.
+    // The device still works on these: they are kept rather than pulled away from it.
     std::lock_guard<std::mutex> lock(g_open_mutex);
     TheLost().push_back({std::move(context_), std::move(pool_), std::move(heaps_), std::move(uploads_), std::move(readbacks_),
                          std::move(copy_staging_), std::move(queue_), std::move(recorder_), std::move(shaders_), std::move(programs_),
@@ -254,7 +261,7 @@ Device::~Device() {
 }
 
 void Device::Finish() {
-  queue_->GiveUpAt(Timeline::Clock::now() + std::chrono::milliseconds(kExitMs));
+  queue_->GiveUpAt(Timeline::Clock::now() + std::chrono::milliseconds(kFinishMs));
   try {
     if (!queue_->failed()) Wait();
   } catch (const Failure&) {
@@ -414,7 +421,7 @@ ProfileTimes Device::Profile(const Recording& recording) {
   return WithInterfaces([&]() -> ProfileTimes {
     CheckAlive();
     queue_->Wait();
-    return ProfileRecording(*context_, *recorder_, recording, patience_ms_);
+    return ProfileRecording(*context_, *recorder_, recording, patience_ms_, look_);
   });
 }
 

@@ -23,11 +23,12 @@ class Device {
   struct Options {
     uint64_t limit_in_bytes = 0;     // 0: what the adapter has
     uint32_t patience_ms = 600'000;  // how long the device may finish nothing while it has work; see timeline.h
+    Look look;                       // called every so often where this thread waits; what it throws ends the wait, and goes on from there
   };
   static std::unique_ptr<Device> Open(RuntimeKind kind, uint32_t adapter, const Options& options);
   // Other limits from now on.
   void SetOptions(const Options& options);
-  // Waits for the device, but not longer than kExitMs; work not begun is dropped.
+  // Work not begun is dropped, what the device has is abandoned, where it can be; waits for the rest, but not longer than kExitMs.
   ~Device();
 
   const Context& context() const { return *context_; }
@@ -68,13 +69,15 @@ class Device {
   // See AllocationFaults::Plan.
   uint64_t FailAllocationsForTest(uint64_t succeed, uint64_t fail);
 
-  // How long the end of a process, of a thread or of a device waits for work that was submitted.
-  static constexpr uint32_t kExitMs = 5'000;
+  // How long the end of a process or of a thread waits for what was submitted.
+  static constexpr uint32_t kExitMs = 750;
+  // The same for Finish.
+  static constexpr uint32_t kFinishMs = 5'000;
   // Any thread: all waits for the device end then.
   void GiveUpAt(Timeline::Clock::time_point time) { queue_->GiveUpAt(time); }
-  // Any thread: stops the device's threads; the device can only be destroyed after that. For the end of the process.
+  // Any thread: stops the device's threads, and abandons its work; it can only be destroyed after that. For the end of the process.
   void Quiesce() { queue_->Stop(true); }
-  // Runs what is queued, but not longer than kExitMs, then stops.
+  // Runs what is queued, but not longer than kFinishMs, then stops.
   void Finish();
 
  private:
@@ -100,6 +103,7 @@ class Device {
   const uint64_t luid_;
   const Adapter& adapter_;
   uint32_t patience_ms_;
+  const Look look_;
   Gate gate_;
   AllocationFaults faults_;
   std::unique_ptr<Context> context_;

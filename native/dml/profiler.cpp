@@ -39,7 +39,8 @@ class KernelClock {
 
 }  // namespace
 
-ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms) {
+ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms,
+                              const Look& look) {
   const auto count = static_cast<UINT>(recording.program().dispatches.size());
   std::vector<double> seconds(count, std::numeric_limits<double>::infinity());
   if (!count) return {};
@@ -71,7 +72,13 @@ ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, co
     if (round == 1) clock.Begin();
     ID3D12CommandList* lists[] = {list.get()};
     context.queue->ExecuteCommandLists(1, lists);
-    timeline.WaitOrThrow(timeline.Signal(), event);
+    try {
+      timeline.WaitOrThrow(timeline.Signal(), event, look);
+    } catch (...) {
+      // The device still uses them.
+      if (!timeline.IsLeft()) list.Leak(), allocator.Leak(), results.Leak(), stamps.Leak();
+      throw;
+    }
     void* memory = nullptr;
     Check(results->Map(0, nullptr, &memory), "ID3D12Resource::Map");
     const auto* ticks = static_cast<const UINT64*>(memory);

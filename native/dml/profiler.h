@@ -8,6 +8,7 @@
 
 #include "kernels.h"
 #include "recording.h"
+#include "timeline.h"
 
 namespace dxtensor::dml {
 
@@ -18,7 +19,9 @@ struct ProfileTimes {
   std::vector<std::vector<KernelTime>> kernels;
 };
 
-// The least of a few rounds, the first of which does not count. Throws Failure when the device has no timestamps or fails.
-ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms);
+// The least of a few rounds, the first of which does not count. Throws Failure when the device has no timestamps or fails, and what
+// `look` throws while it waits.
+ProfileTimes ProfileRecording(const Context& context, ListRecorder& recorder, const Recording& recording, uint32_t patience_ms,
+                              const Look& look);
 
 }  // namespace dxtensor::dml

@@ -12,6 +12,9 @@ namespace {
 
 // After the first number of polls a batch is submitted, after the second the thread sleeps.
 constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100;
+// What the JavaScript thread looks at while it waits: so often, and after so many tries for a place in the ring.
+constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr uint32_t kTriesPerLook = 1024;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.
 constexpr uint32_t kFirstBatch = 16, kLargestBatch = 256;
 // Programs that a message names.
@@ -20,11 +23,12 @@ constexpr size_t kMostNames = 4;
 }  // namespace
 
 Queue::Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heaps, Counters& counters, ID3D12Resource* staging,
-             uint64_t staging_size, uint32_t patience_ms)
+             uint64_t staging_size, uint32_t patience_ms, Look look)
     : context_(context),
       pool_(pool),
       heaps_(heaps),
       counters_(counters),
+      look_(std::move(look)),
       timeline_(context, patience_ms),
       completions_(timeline_),
       recorder_(context, pool, staging, staging_size),
@@ -50,6 +54,7 @@ Task& Queue::Next() {
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
+    if (tries % kTriesPerLook == 0 && look_) look_();
   }
   return *task;
 }
@@ -69,14 +74,20 @@ void Queue::Wait() {
   Commit();
   uint64_t wanted = ring_.pushed();
   for (int i = 0; i < 16 && submitted_task_.load(std::memory_order_acquire) < wanted; ++i) PausePoll();
-  if (submitted_task_.load(std::memory_order_acquire) < wanted) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    waiting_.store(true, std::memory_order_seq_cst);
-    submitted_.wait(lock, [&] { return submitted_task_.load(std::memory_order_seq_cst) >= wanted; });
-    waiting_.store(false, std::memory_order_relaxed);
+  while (submitted_task_.load(std::memory_order_acquire) < wanted) {
+    if (!WaitUntilSubmitted(wanted) && look_) look_();
   }
   CheckAlive();
-  timeline_.WaitOrThrow(timeline_.submitted(), wait_event_);
+  timeline_.WaitOrThrow(timeline_.submitted(), wait_event_, look_);
+}
+
+// False when it is time to look first.
+bool Queue::WaitUntilSubmitted(uint64_t task) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  waiting_.store(true, std::memory_order_seq_cst);
+  const bool submitted = submitted_.wait_for(lock, kLook, [&] { return submitted_task_.load(std::memory_order_seq_cst) >= task; });
+  waiting_.store(false, std::memory_order_relaxed);
+  return submitted;
 }
 
 bool Queue::DoneWithin(std::chrono::milliseconds time) {
@@ -113,13 +124,16 @@ bool Queue::Stop(bool drop_tasks) {
   std::lock_guard<std::mutex> lock(stop_mutex_);
   if (stopped_) return finished_;
   stopped_ = true;
-  if (drop_tasks) drop_.store(true);
+  if (drop_tasks) {
+    drop_.store(true);
+    timeline_.Abandon();
+  }
   held_.store(false);
   stopping_.store(true);
   ring_.Wake();
   if (thread_.joinable()) thread_.join();
   completions_.Stop();
-  finished_ = failed() || timeline_.Wait(timeline_.submitted(), stop_event_) != Waited::TimedOut;
+  finished_ = timeline_.WaitUntilLeft(stop_event_);
   // What the device still uses is not pulled away.
   if (finished_) dead_.clear();
   SetFailure(Failure(FailureKind::Device, "the device was closed before this was done"));

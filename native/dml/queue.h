@@ -79,12 +79,12 @@ struct Task {
 
 class Queue {
  public:
-  // patience_ms: see timeline.h.
+  // patience_ms: see timeline.h. look: the JavaScript thread's, wherever it waits.
   Queue(const Context& context, const HeapPool& pool, DescriptorHeaps& heaps, Counters& counters, ID3D12Resource* staging,
-        uint64_t staging_size, uint32_t patience_ms);
+        uint64_t staging_size, uint32_t patience_ms, Look look);
   ~Queue();
 
-  // A task to fill; then Commit. Throws Failure when the device has failed, or is held with a full ring.
+  // A task to fill; then Commit. Throws Failure when the device has failed, or is held with a full ring; what `look` throws.
   Task& Next();
   void Commit() {
     ring_.Commit();
@@ -99,7 +99,7 @@ class Queue {
     if (failed()) ThrowFailure();
   }
   void Flush();
-  // Returns when everything committed so far is done. Throws Failure when the device fails, or is held.
+  // Returns when everything committed so far is done. Throws Failure when the device fails, or is held; what `look` throws.
   void Wait();
   // The same, but gives up after so long, and says whether it is. Never throws: a device that failed or is held finishes nothing.
   bool DoneWithin(std::chrono::milliseconds time);
@@ -110,9 +110,11 @@ class Queue {
   // Any thread: all waits for the device end then, see Timeline.
   void GiveUpAt(Timeline::Clock::time_point time) { timeline_.GiveUpAt(time); }
   void SetPatience(uint32_t patience_ms) { timeline_.SetPatience(patience_ms); }
-  // Any thread, several times: ends both threads. drop_tasks: those not begun are not run. Waits for what was submitted until the
-  // time of GiveUpAt; false when the device has not finished it by then.
+  // Any thread, several times: ends both threads. drop_tasks: those not begun are not run, and those that the device has are abandoned.
+  // Waits until the device has left what was submitted, or the time of GiveUpAt; false when it has not by then.
   bool Stop(bool drop_tasks);
+  // Of a stopped one: whether the device has left what was submitted by now.
+  bool IsLeft() const { return timeline_.IsLeft(); }
   // Any thread, of a removed device: its work ends with this failure.
   void Abort(const Failure& why);
   // After Abort; see Context::LetGo.
@@ -126,6 +128,7 @@ class Queue {
     std::unique_ptr<InitialiseWork> initialise;
   };
 
+  bool WaitUntilSubmitted(uint64_t task);
   void Run();
   void Idle(uint32_t& polls);
   void Process(Task& task);
@@ -156,6 +159,7 @@ class Queue {
   const HeapPool& pool_;
   DescriptorHeaps& heaps_;
   Counters& counters_;
+  const Look look_;
 
   TaskRing<Task, 4096> ring_;
   Timeline timeline_;

@@ -1,5 +1,8 @@
 #include "timeline.h"
 
+#include <algorithm>
+
+#include "../abi/software_control.h"
 #include "pause.h"
 
 namespace dxtensor::dml {
@@ -7,6 +10,9 @@ namespace dxtensor::dml {
 namespace {
 
 constexpr int kPolls = 64, kLookMs = 100;
+// How long an adapter may take to leave what was abandoned: the longest piece of a kernel.
+constexpr auto kLeave = std::chrono::milliseconds(500);
+constexpr int kLeaveLookMs = 20;
 
 Timeline::Clock::rep Now() { return Timeline::Clock::now().time_since_epoch().count(); }
 
@@ -63,6 +69,18 @@ void Timeline::GiveUpAt(Clock::time_point time) {
   }
 }
 
+void Timeline::Abandon() {
+  if (!context_.software || IsAbandoned()) return;
+  valid_.store(Completed());
+  constexpr UINT kYes = 1;
+  context_.queue->SetPrivateData(kIidAbandon, sizeof kYes, &kYes);
+}
+
+int Timeline::LookMs() const {
+  const Clock::duration left(give_up_at_.load(std::memory_order_acquire) - Now());
+  return static_cast<int>(std::clamp<int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1, 0, kLookMs));
+}
+
 bool Timeline::IsPastPatience() const {
   Clock::rep now = Now();
   if (now >= give_up_at_.load(std::memory_order_acquire)) return true;
@@ -72,7 +90,9 @@ bool Timeline::IsPastPatience() const {
   return Clock::duration(now - seen_at_.load(std::memory_order_relaxed)) >= patience;
 }
 
-Waited Timeline::Wait(uint64_t value, Event& event) const {
+Waited Timeline::Wait(uint64_t value, Event& event, const Look& look) const {
+  // To be asked after the fence, which reaches such a value later than it becomes one.
+  auto is_abandoned = [&] { return value > valid_.load(); };
   auto is_done = [&](uint64_t done) {
     if (done < value) return false;
     KnowDone(done);
@@ -81,26 +101,39 @@ Waited Timeline::Wait(uint64_t value, Event& event) const {
   for (int i = 0; i < kPolls; ++i) {
     uint64_t done = Completed();
     if (done == UINT64_MAX) return Waited::Removed;
+    if (is_abandoned()) return Waited::TimedOut;
     if (is_done(done)) return Waited::Done;
     PausePoll();
   }
   if (FAILED(fence_->SetEventOnCompletion(value, event.handle()))) return Waited::Removed;
   for (;;) {
-    bool signalled = event.Wait(kLookMs);
+    bool signalled = event.Wait(LookMs());
     uint64_t done = Completed();
     if (done == UINT64_MAX) return Waited::Removed;
+    if (is_abandoned()) return Waited::TimedOut;
     if (is_done(done)) return Waited::Done;
     // An event may be late from an earlier wait; and a removed device may never signal.
     if (signalled) continue;
     if (FAILED(context_.RemovedReason())) return Waited::Removed;
     if (IsPastPatience()) return Waited::TimedOut;
+    if (look) look();
   }
+}
+
+bool Timeline::WaitUntilLeft(Event& event) const {
+  const Clock::time_point end = Clock::now() + kLeave;
+  if (!IsLeft() && FAILED(fence_->SetEventOnCompletion(submitted(), event.handle()))) return true;
+  while (!IsLeft() && SUCCEEDED(context_.RemovedReason())) {
+    if (IsAbandoned() ? Clock::now() >= end : IsPastPatience()) return false;
+    event.Wait(kLeaveLookMs);
+  }
+  return true;
 }
 
 Failure Timeline::WhyNot(Waited waited) const {
   if (FAILED(context_.RemovedReason())) return context_.Removal(Unfinished());
   if (waited == Waited::Removed) return Failure(FailureKind::Device, "waiting for the device failed");
-  if (Now() >= give_up_at_.load(std::memory_order_acquire))
+  if (Now() >= give_up_at_.load(std::memory_order_acquire) || IsAbandoned())
     return Failure(FailureKind::Timeout, "the device was closed while it still worked");
   return Failure(FailureKind::Timeout, "the device did not answer: it has finished nothing for " +
                                            std::to_string(patience_ms_.load(std::memory_order_relaxed)) + " ms and has work to do");

@@ -1,12 +1,13 @@
 // The device's fence: what has been submitted, and what is done. Any thread.
 //
 // No wait is for ever: it ends when the device is removed, when the device has reached no further value for as long as
-// `patience_ms`, or at the time of GiveUpAt.
+// `patience_ms`, at the time of GiveUpAt, or when the waiter's `look` throws.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -16,6 +17,9 @@
 namespace dxtensor::dml {
 
 enum class Waited : uint8_t { Done, Removed, TimedOut };
+
+// Called every so often by a thread that waits; what it throws ends the wait. Empty: there is nothing to look at.
+using Look = std::function<void()>;
 
 class Timeline {
  public:
@@ -30,17 +34,23 @@ class Timeline {
   // The queue thread's: a value that the device reaches after all work so far. programs: the names of what was submitted with it.
   uint64_t Signal(const std::string& programs = {});
   // `event` is the waiter's own.
-  Waited Wait(uint64_t value, Event& event) const;
+  Waited Wait(uint64_t value, Event& event, const Look& look = {}) const;
   // The same, but for Failure instead of an answer.
-  void WaitOrThrow(uint64_t value, Event& event) const {
-    if (Waited waited = Wait(value, event); waited != Waited::Done) throw WhyNot(waited);
+  void WaitOrThrow(uint64_t value, Event& event, const Look& look = {}) const {
+    if (Waited waited = Wait(value, event, look); waited != Waited::Done) throw WhyNot(waited);
   }
+  // Whether the device has left all that was submitted, done or abandoned.
+  bool IsLeft() const { return Completed() >= submitted(); }
+  // Whether it has when the wait ends. What was abandoned is waited for beyond the time of GiveUpAt, since it takes no time.
+  bool WaitUntilLeft(Event& event) const;
   Failure WhyNot(Waited waited) const;
   // Names of the latest programs that the device was not known to have done when more was submitted: what a removal met.
   std::string Unfinished() const;
   // Every wait that goes on then ends as timed out, later ones too. A later time than was said before changes nothing.
   void GiveUpAt(Clock::time_point time);
   void SetPatience(uint32_t patience_ms) { patience_ms_.store(patience_ms, std::memory_order_relaxed); }
+  // Any thread. Where the adapter can leave work unfinished, it does; waits for that work time out.
+  void Abandon();
   // See Context::LetGo.
   void LetGo() { fence_.Reset(); }
 
@@ -51,7 +61,10 @@ class Timeline {
   };
   static constexpr size_t kWorksKept = 4;
 
+  bool IsAbandoned() const { return valid_.load() != UINT64_MAX; }
   bool IsPastPatience() const;
+  // How long to wait for an event before the next look.
+  int LookMs() const;
   void KnowDone(uint64_t done) const;
 
   const Context& context_;
@@ -59,6 +72,7 @@ class Timeline {
   ComPtr<ID3D12Fence> fence_;
   std::atomic<uint64_t> submitted_{0};
   std::atomic<Clock::rep> give_up_at_{Clock::time_point::max().time_since_epoch().count()};
+  std::atomic<uint64_t> valid_{UINT64_MAX};  // the fence comes to values above it though the work was abandoned
   // What the device had done when somebody looked last, and when it had come to that.
   mutable std::atomic<uint64_t> seen_{0};
   mutable std::atomic<Clock::rep> seen_at_{0};

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "fast/thread_pool.h"
+#include "kernels/abandon.h"
 #include "overwrites.h"
 #include "prepared_inputs.h"
 
@@ -40,6 +41,7 @@ class BoundProgram final : public BoundDispatch {
     if (program_->times.wanted()) return RunTimed();
     const std::vector<size_t>& groups = program_->groups;
     for (size_t g = 0; g + 1 < groups.size(); ++g) {
+      CheckAbandoned();
       if (groups[g + 1] - groups[g] == 1) RunStep(steps_[groups[g]]);
       else RunSideBySide(groups[g], groups[g + 1]);
     }
@@ -60,6 +62,7 @@ class BoundProgram final : public BoundDispatch {
     std::vector<uint64_t> run;
     Clock::time_point before = Clock::now();
     for (const Step& step : steps_) {
+      CheckAbandoned();
       RunStep(step);
       const Clock::time_point after = Clock::now();
       run.push_back(static_cast<uint64_t>(std::chrono::nanoseconds(after - before).count()));

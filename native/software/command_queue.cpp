@@ -1,5 +1,6 @@
 #include "command_queue.h"
 
+#include "kernels/abandon.h"
 #include "prepared_inputs.h"
 #include "trace.h"
 
@@ -53,6 +54,7 @@ CommandQueue::~CommandQueue() { device().ReleaseProgress(index_); }
 
 void CommandQueue::OnReleased() {
   stop_.store(true);
+  ends_waits_.store(true);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     wake_.notify_all();
@@ -154,6 +156,13 @@ HRESULT CommandQueue::Wait(ID3D12Fence* fence, UINT64 value) {
   });
 }
 
+HRESULT CommandQueue::SetPrivateData(REFGUID guid, UINT size, const void* data) {
+  if (!(guid == kIidAbandon)) return DeviceChild::SetPrivateData(guid, size, data);
+  abandoned_.store(true);
+  ends_waits_.store(true);
+  return S_OK;
+}
+
 HRESULT CommandQueue::GetTimestampFrequency(UINT64* frequency) {
   if (!frequency) return E_INVALIDARG;
   *frequency = 1000000000;
@@ -179,6 +188,7 @@ void CommandQueue::Wake() {
 
 void CommandQueue::ThreadMain() {
   std::vector<Task> tasks;
+  const AbandonScope scope(&abandoned_, true);
   for (;;) {
     for (int i = 0; i < kSpins && !has_work_.load(std::memory_order_relaxed) && !stop_.load(std::memory_order_relaxed); ++i) Pause();
     {
@@ -201,12 +211,14 @@ void CommandQueue::RunTask(Task& task) {
   bool removed = FAILED(device().removed());
   switch (task.kind) {
     case Task::Kind::Execute:
-      if (!removed) {
+      if (!removed && !abandoned_.load(std::memory_order_relaxed)) {
         HRESULT ran = Guard([&]() -> HRESULT {
           try {
             RunCommands(*task.recording);
           } catch (const DeviceFault& fault) {
             Remove(DXGI_ERROR_DEVICE_HUNG, fault.why);
+          } catch (const Abandoned&) {
+            // Nobody reads its results.
           }
           return S_OK;
         });
@@ -221,7 +233,7 @@ void CommandQueue::RunTask(Task& task) {
       task.fence = {};
       break;
     case Task::Kind::Wait:
-      task.fence->Wait(task.value, &stop_);
+      task.fence->Wait(task.value, &ends_waits_);
       task.fence = {};
       break;
   }
@@ -229,6 +241,7 @@ void CommandQueue::RunTask(Task& task) {
 
 void CommandQueue::RunCommands(const Recording& recording) {
   for (const Command& command : recording.commands) {
+    CheckAbandoned();
     NoteWrites(command);
     switch (command.kind) {
       case Command::Kind::Dispatch: command.dispatch->Run(); break;

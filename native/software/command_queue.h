@@ -1,7 +1,8 @@
 // Command queues: each runs its lists, signals and waits in order on a thread of its own.
 //
 // The caller only hands work over; fences are set by the thread, later. The queue lives until its last reference goes and its
-// work is done; waits that nothing will ever end are given up then. Any thread may call.
+// work is done; waits that nothing will ever end are given up then. Setting kIidAbandon ends its work as well: what runs is left where it
+// is, and fences are signalled as if it were done. Any thread may call.
 #pragma once
 
 #include <condition_variable>
@@ -28,6 +29,7 @@ class CommandQueue final : public DeviceChild<ID3D12CommandQueue, ID3D12Pageable
   void STDMETHODCALLTYPE EndEvent() override {}
   HRESULT STDMETHODCALLTYPE Signal(ID3D12Fence* fence, UINT64 value) override;
   HRESULT STDMETHODCALLTYPE Wait(ID3D12Fence* fence, UINT64 value) override;
+  HRESULT STDMETHODCALLTYPE SetPrivateData(REFGUID guid, UINT size, const void* data) override;
   HRESULT STDMETHODCALLTYPE GetTimestampFrequency(UINT64* frequency) override;
   HRESULT STDMETHODCALLTYPE GetClockCalibration(UINT64* gpu, UINT64* cpu) override;
   DXT_STRUCT_METHOD(D3D12_COMMAND_QUEUE_DESC, GetDesc) override { DXT_RETURN_STRUCT(desc_); }
@@ -63,6 +65,8 @@ class CommandQueue final : public DeviceChild<ID3D12CommandQueue, ID3D12Pageable
   bool sleeping_ = false;
   std::atomic<bool> stop_{false};
   std::atomic<bool> has_work_{false};
+  std::atomic<bool> abandoned_{false};   // never unset
+  std::atomic<bool> ends_waits_{false};  // abandoned or stopped
   std::thread thread_;
 };
 

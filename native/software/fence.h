@@ -35,7 +35,7 @@ class Fence final : public DeviceChild<ID3D12Fence1, ID3D12Pageable, ID3D12Fence
   static HRESULT Create(Device* device, UINT64 value, D3D12_FENCE_FLAGS flags, REFIID iid, void** out);
 
   void Set(uint64_t value);
-  // Until the value is reached, or *stop is set (looked at now and then).
+  // Until the value is reached, or *stop is set (looked at now and then); null: nothing stops it.
   void Wait(uint64_t value, const std::atomic<bool>* stop);
 
   UINT64 STDMETHODCALLTYPE GetCompletedValue() override { return value_.load(std::memory_order_acquire); }

@@ -309,6 +309,44 @@ void Hang() {
   CHECK(Get(*device, Put(*device, Count(16)), 16) == Count(16));
 }
 
+// What a thread looks at while it waits ends each of its waits, and the device goes on.
+void LookEndsWaits() {
+  struct Ended {};
+  std::atomic<bool> ends{false};
+  dml::Device::Options options;
+  options.limit_in_bytes = 1u << 30;
+  options.look = [&] {
+    if (ends) throw Ended();
+  };
+  auto device = dml::Device::Open(dml::RuntimeKind::Software, 0, options);
+  dml::Address at = Put(*device, Count(16)), other = Take(*device, 64);
+  device->Wait();
+  std::atomic<int> told{0};
+  device->HangForTest();
+  device->Copy(at, other, 64);
+  device->Synchronize([&](const dml::Failure* failure) { told += failure != nullptr; });
+  ends = true;
+  auto ended_by = [&](auto&& call) {
+    try {
+      call();
+    } catch (const Ended&) {
+      return true;
+    }
+    return false;
+  };
+  Floats bytes(16);
+  CHECK(ended_by([&] { device->Wait(); }));
+  CHECK(ended_by([&] { device->ReadAndWait(at, bytes.data(), 64); }));
+  CHECK(ended_by([&] { device->Finish(); }));
+  CHECK(ended_by([&] {
+    for (;;) device->Copy(at, other, 64), device->Flush();
+  }));
+  const auto begin = std::chrono::steady_clock::now();
+  device.reset();
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
+  CHECK_EQ(told.load(), 1);
+}
+
 void Loading() {
   CHECK(dml::LoadedRuntime(dml::RuntimeKind::Gpu) == nullptr);
   CHECK(dml::Adapters(dml::RuntimeKind::Gpu).empty());
@@ -344,6 +382,7 @@ std::vector<std::pair<std::string, std::function<void()>>> Calls() {
           {"removal", Removal},
           {"hang", Hang},
           {"finish of a hang", FinishOfAHang},
+          {"a look ends waits", LookEndsWaits},
           {"loading", Loading},
           {"words", Words}};
 }

@@ -1,12 +1,16 @@
 // Sizes at which fast kernels divide their work: blocks of a matrix product, parts for threads, tiles of a convolution. The random
 // descriptions are too small for that.
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <limits>
 #include <random>
+#include <thread>
 
+#include "../software/kernels/abandon.h"
 #include "cases/operators.h"
 #include "describe.h"
+#include "kernel_run.h"
 #include "kernel_test.h"
 
 namespace dxtensor::test {
@@ -330,6 +334,44 @@ void LargeSizes(Suite& suite) {
   }
 }
 
+// Whether the kernel was left before its end. after: microseconds until its work is abandoned, from which point any thread may leave it.
+bool IsLeft(const software::Kernel& kernel, const schema::OperatorDesc& desc, const std::vector<Bytes>& inputs, int after) {
+  std::atomic<bool> is_abandoned{after == 0};
+  std::thread other([&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(after);
+    while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    is_abandoned = true;
+  });
+  bool is_left = false;
+  try {
+    const software::AbandonScope scope(&is_abandoned, true);
+    RunKernel(kernel, desc, inputs);
+  } catch (const software::Abandoned&) {
+    is_left = true;
+  }
+  other.join();
+  return is_left;
+}
+
+// Work that is abandoned ends at once, at any moment, and leaves nothing behind: the next run is right.
+void AbandonedWork(Suite& suite) {
+  unsigned plain_left = 0, fast_left = 0, count = 0;
+  for (const std::string& text : Descriptions()) {
+    const schema::OperatorDesc desc = Parse(text);
+    const std::vector<Bytes> inputs = InputsFor(desc, suite.seed);
+    const auto plain = software::MakePlainKernel(desc), fast = software::MakeFastKernel(desc);
+    const std::vector<Bytes> expected = RunKernel(*fast, desc, inputs);
+    plain_left += IsLeft(*plain, desc, inputs, 0);
+    fast_left += IsLeft(*fast, desc, inputs, 0);
+    for (const int after : {20, 200}) IsLeft(*fast, desc, inputs, after);
+    if (RunKernel(*fast, desc, inputs) != expected) throw Failure{"after work that was abandoned it gives something else: " + text};
+    ++count;
+  }
+  std::printf("abandoned at once: %u of %u plain kernels and %u fast ones end before they are done\n", plain_left, count, fast_left);
+  CHECK(plain_left > count * 3 / 4);
+  CHECK(fast_left > count / 2);
+}
+
 // What is infinite is in the sums that read it, and in no other, although planes are multiplied across the ends of their lines.
 void InfiniteCells(Suite& suite) {
   const schema::OperatorDesc desc = Parse(
@@ -390,6 +432,7 @@ const bool kRegistered = [] {
   Register("fast against plain: indices out of range", IndicesOutOfRange);
   Register("fast against plain: sizes that are divided", LargeSizes);
   Register("fast against plain: infinite cells of planes", InfiniteCells);
+  Register("work that is abandoned", AbandonedWork);
   return true;
 }();
 

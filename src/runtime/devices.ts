@@ -241,8 +241,8 @@ export function setMemoryLimit(bytes: number | undefined): void {
 
 /**
  * How long a device of this thread, open ones too, may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
- * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. The end of a process, of a worker and closeDevice()
- * wait for submitted work as well, but not longer than five seconds.
+ * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. closeDevice() waits as well, but not longer than five
+ * seconds; the end of a process or of a worker abandons the device's work.
  */
 export function setDeviceTimeout(ms: number | undefined): void {
   if (ms !== undefined && !(Number.isInteger(ms) && ms >= 1 && ms <= 0x7fffffff))

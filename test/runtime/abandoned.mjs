@@ -7,7 +7,7 @@ const [module, work, wait, end] = isMainThread ? process.argv.slice(2) : workerD
 const dx = await import(module);
 dx.setDefaultDevice("cpu");
 
-/** Minutes of work, from which `wait` gets its tensor. */
+/** Much work, from which `wait` gets its tensor. */
 const works = {
   /** One kernel that never ends by itself. */
   shader() {
@@ -35,10 +35,15 @@ const works = {
     for (let i = 0; i < 60; i++) y = many(y);
     return y;
   },
-  /** One kernel in plain loops: these have no pieces. */
-  plain() {
-    const x = dx.ones([96, 64, 64, 64], { dtype: "int8" });
-    return dx.cat([x, x, x, x, x, x, x, x], 1).cumsum(0).sum([1, 2, 3]);
+  /** Many lists of many kernels, nearly as many as the queue takes. */
+  additions() {
+    let y = dx.ones([1 << 22]);
+    for (let i = 0; i < 4000; i++) {
+      const next = y.add(1);
+      y.dispose();
+      y = next;
+    }
+    return y;
   },
 };
 const waits = {

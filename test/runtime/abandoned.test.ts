@@ -12,7 +12,7 @@ const program = fileURLToPath(new URL("./abandoned.mjs", import.meta.url));
 const end = async <T>(...args: string[]): Promise<T> =>
   JSON.parse((await promisify(execFile)(process.execPath, [program, module, ...args], { timeout: 120_000 })).stdout) as T;
 
-const works = ["shader", "products", "plain"];
+const works = ["shader", "products", "additions"];
 const waits = ["dataSync", "data", "synchronize", "closeDevice", "full queue"];
 
 it.each(works.flatMap((work) => waits.map((wait) => [work, wait])))(

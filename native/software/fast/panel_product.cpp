@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../kernels/abandon.h"
 #include "isa_table.h"
 #include "round.h"
 #include "thread_pool.h"
@@ -161,7 +162,7 @@ void PanelProduct::RunTask(const PanelSource& source, int64_t task, const float*
   const bool narrow = columns_of_block <= kNarrow * width_ || table.tile_rows < kFewRows;
   alignas(64) float local[kMostTileFloats];
 
-  for (int64_t k = k_first; k < k_last; k += k_block_) {
+  for (int64_t k = k_first; k < k_last && !IsAbandoned(); k += k_block_) {
     const int64_t count = std::min(k_block_, k_last - k);
     const bool first = k == k_first, last = k + count == k_last;
     const float* shared_a = shared ? shared + ((same_a_ ? 0 : batch) * k_ + k) * m_ : nullptr;

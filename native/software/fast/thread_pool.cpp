@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "../kernels/abandon.h"
 #include "processors.h"
 #ifdef __linux__
 #include <sched.h>
@@ -107,10 +108,11 @@ void ThreadPool::Start() {
 // Its own part first: what a thread read or wrote in the call before lies in its cache. Then what is left of the others'.
 void ThreadPool::TakePieces(int slot) {
   const Work& work = state_->work;
+  const AbandonScope scope(work.abandoned, false);
   is_inside = true;
   for (int i = 0; i < size_; ++i) {
     State::Part& part = state_->parts[(slot + i) % size_];
-    while (part.next.load(std::memory_order_relaxed) < part.end) {
+    while (part.next.load(std::memory_order_relaxed) < part.end && !IsAbandoned()) {
       const int64_t first = part.next.fetch_add(work.grain, std::memory_order_relaxed);
       if (first >= part.end) break;
       work.call(work.context, first, std::min(part.end, first + work.grain), slot);
@@ -119,15 +121,19 @@ void ThreadPool::TakePieces(int slot) {
   is_inside = false;
 }
 
-void ThreadPool::Run(const Work& work) {
+void ThreadPool::RunAlone(const Work& work) {
+  for (int64_t first = work.begin; first < work.end; first += work.grain) {
+    CheckAbandoned();
+    work.call(work.context, first, std::min(work.end, first + work.grain), 0);
+  }
+}
+
+void ThreadPool::Run(Work work) {
   State& s = *state_;
   std::unique_lock<std::mutex> owner;
-  if (!is_inside) owner = std::unique_lock<std::mutex>(s.owner, std::try_to_lock);
-  if (!owner) {
-    for (int64_t first = work.begin; first < work.end; first += work.grain)
-      work.call(work.context, first, std::min(work.end, first + work.grain), 0);
-    return;
-  }
+  if (!is_inside && size_ > 1) owner = std::unique_lock<std::mutex>(s.owner, std::try_to_lock);
+  if (!owner) return RunAlone(work);
+  work.abandoned = AbandonFlag();
   if (!s.started) Start();
   s.work = work;
   const int64_t count = work.end - work.begin, parts = std::min<int64_t>((count + work.grain - 1) / work.grain, size_);
@@ -149,6 +155,8 @@ void ThreadPool::Run(const Work& work) {
     if (spins < kSpins) Pause();
     else std::this_thread::yield();
   }
+  // Pieces may have been left out: nothing of what follows may read their results.
+  CheckAbandoned();
 }
 
 // A busy system wakes a thread where its waker runs, and the caller waits there until this one sleeps.

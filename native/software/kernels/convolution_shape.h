@@ -95,10 +95,12 @@ struct ConvolutionShape {
       for (uint64_t co = 0; co < out.c; ++co) {
         Place p;
         for (p[0] = 0; p[0] < out.size[0]; ++p[0])
-          for (p[1] = 0; p[1] < out.size[1]; ++p[1])
+          for (p[1] = 0; p[1] < out.size[1]; ++p[1]) {
+            CheckAbandoned();
             for (p[2] = 0; p[2] < out.size[2]; ++p[2])
               visit(n, co, static_cast<const Place&>(p),
                     out.At(n, co) + p[0] * out.stride[0] + p[1] * out.stride[1] + p[2] * out.stride[2]);
+          }
       }
   }
 };

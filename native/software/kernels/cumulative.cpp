@@ -17,6 +17,7 @@ KernelPointer MakeCumulative(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom([=](const KernelArguments& a) {
       lines([&](const Offsets<2>& at) {
+        CheckAbandoned();
         Sum<T> total = product ? 1 : 0;
         for (uint64_t i = 0; i < size; ++i) {
           const uint64_t j = descending ? size - 1 - i : i;

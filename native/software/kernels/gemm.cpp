@@ -74,6 +74,7 @@ KernelPointer MakeGemm(const schema::OperatorDesc& desc) {
     return KernelFrom([g, batch, softmax, lines, elements](const KernelArguments& args) {
       batch([&](const Offsets<4>& at) {
         for (uint64_t i = 0; i < g.m; ++i) {
+          CheckAbandoned();
           for (uint64_t j = 0; j < g.n; ++j) {
             double sum = 0;
             uint64_t from_a = at[0] + i * g.a.row, from_b = at[1] + j * g.b.column;

@@ -2,6 +2,8 @@
 //
 // A Walk<N> visits a box of coordinates in row-major order and gives, for each of N operands, the element offset there.
 // Dimensions that lie one in the other for every operand are merged, so the inner loop is as long as possible. Immutable.
+//
+// Loops end early, by CheckAbandoned, where a queue was told to abandon its work.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +12,11 @@
 #include <vector>
 
 #include "../../schema/schema.h"
+#include "abandon.h"
 
 namespace dxtensor::software {
+
+constexpr uint64_t kVisitsPerCheck = 1024;
 
 using Dimensions = std::array<uint64_t, schema::kMaxRank>;  // sizes or strides
 
@@ -67,11 +72,19 @@ class Walk {
   void operator()(F&& visit, Offsets<N> start = {}) const {
     std::array<uint64_t, schema::kMaxRank> index{};
     const uint32_t last = rank_ - 1;
+    uint64_t unchecked = kVisitsPerCheck;
     for (;;) {
       Offsets<N> at = start;
-      for (uint64_t i = 0; i < sizes_[last]; ++i) {
-        visit(static_cast<const Offsets<N>&>(at));
-        for (size_t n = 0; n < N; ++n) at[n] += steps_[last][n];
+      for (uint64_t i = 0; i < sizes_[last];) {
+        const uint64_t end = std::min(sizes_[last], i + unchecked);
+        unchecked -= end - i;
+        for (; i < end; ++i) {
+          visit(static_cast<const Offsets<N>&>(at));
+          for (size_t n = 0; n < N; ++n) at[n] += steps_[last][n];
+        }
+        if (unchecked) continue;
+        CheckAbandoned();
+        unchecked = kVisitsPerCheck;
       }
       uint32_t d = last;
       for (;;) {
@@ -100,8 +113,9 @@ class Walk {
 template <typename F>
 void ForEachPlace(uint32_t rank, const Dimensions& sizes, F&& visit) {
   Dimensions at{};
-  for (;;) {
+  for (uint64_t visits = 1;; ++visits) {
     visit(static_cast<const Dimensions&>(at));
+    if (visits % kVisitsPerCheck == 0) CheckAbandoned();
     uint32_t d = rank;
     for (;;) {
       if (d-- == 0) return;

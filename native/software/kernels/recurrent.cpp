@@ -126,6 +126,7 @@ class Pass {
     r_.over_step->Keep(recurrence, s_.kept_step);
     if (r_.over_reset) r_.over_reset->Keep(OfReset(recurrence), s_.kept_reset);
     for (uint64_t t = 0; t < r_.steps; ++t) {
+      CheckAbandoned();
       r_.over_step->Run(s_.hidden, recurrence, s_.kept_step, s_.from_state, s_.product);
       if (r_.over_reset) Reset(t, recurrence);
       ForBatch([&](uint64_t b) { Step(t, b); });

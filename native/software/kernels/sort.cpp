@@ -36,6 +36,7 @@ KernelPointer MakeTopK(const schema::OperatorDesc& desc) {
           auto* order = reinterpret_cast<uint32_t*>(a.scratch);
           lines([&](const Offsets<3>& at) {
             auto value = [&](uint32_t i) { return Load<T>(a.inputs[0], at[0] + i * in_step); };
+            CheckAbandoned();
             std::iota(order, order + size, 0u);
             std::partial_sort(order, order + k, order + size, [&](uint32_t i, uint32_t j) {
               const Compute<T> x = value(i), y = value(j);

@@ -82,8 +82,10 @@ void ForEach(const Grid& grid, F&& visit) {
     for (uint64_t c = 0; c < grid.c; ++c) {
       Position p;
       for (p[0] = 0; p[0] < grid.size[0]; ++p[0])
-        for (p[1] = 0; p[1] < grid.size[1]; ++p[1])
+        for (p[1] = 0; p[1] < grid.size[1]; ++p[1]) {
+          CheckAbandoned();
           for (p[2] = 0; p[2] < grid.size[2]; ++p[2]) visit(n, c, static_cast<const Position&>(p));
+        }
     }
 }
 

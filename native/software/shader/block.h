@@ -2,6 +2,8 @@
 // the instruction sets' run_shader_block changes it.
 #pragma once
 
+#include <atomic>
+
 #include "shader_program.h"
 
 namespace dxtensor::software::shader {
@@ -31,6 +33,7 @@ struct Block {
   int32_t *if_saved, *if_taken;                       // a mask for each level
   int32_t *loop_entered, *loop_running, *loop_round;  // a mask for each level
   uint32_t* scratch[4];
+  const std::atomic<bool>* abandoned;  // loops end when it is set; null: they do not
 };
 
 // Of ifs, and of loops.

@@ -607,6 +607,7 @@ static const char* RunShaderBlock(const Block& block) {
         state = StateOf(active, n);
         if (state.any) {
           if (++rounds > shader::kMostRounds) return "a shader's loop goes on for ever";
+          if (block.abandoned && block.abandoned->load(std::memory_order_relaxed)) return "a shader's loop was left";
           CopyMask(level(block.loop_round, in.level), active, n);
           at = in.target - 1;
           break;

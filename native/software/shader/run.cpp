@@ -8,6 +8,7 @@
 
 #include "../fast/isa_table.h"
 #include "../fast/thread_pool.h"
+#include "../kernels/abandon.h"
 #include "block.h"
 
 namespace dxtensor::software::shader {
@@ -100,6 +101,7 @@ class Worker {
     const int64_t first = index * dispatch_.groups_per_block, count = std::min(dispatch_.groups_per_block, dispatch_.groups - first);
     SetGroups(first, count);
     if (dispatch_.program.shared_size) std::memset(shared_, kUndefined, dispatch_.program.shared_size);
+    block_.abandoned = AbandonFlag();
     return fast::Table().run_shader_block(block_);
   }
 
@@ -196,6 +198,8 @@ const char* Run(const Program& program, const Arguments& arguments) {
     for (int64_t i = first; i < last && !fault.load(std::memory_order_relaxed); ++i)
       if (const char* wrong = workers[static_cast<size_t>(slot)]->RunBlock(i)) fault.store(wrong, std::memory_order_relaxed);
   });
+  // A loop that was left is no fault.
+  CheckAbandoned();
   return fault.load();
 }
 
