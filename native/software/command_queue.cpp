@@ -1,6 +1,7 @@
 #include "command_queue.h"
 
 #include "kernels/abandon.h"
+#include "kernels/denormals.h"
 #include "prepared_inputs.h"
 #include "trace.h"
 
@@ -187,6 +188,7 @@ void CommandQueue::Wake() {
 }
 
 void CommandQueue::ThreadMain() {
+  FlushDenormals();
   std::vector<Task> tasks;
   const AbandonScope scope(&abandoned_, true);
   for (;;) {

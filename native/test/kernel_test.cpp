@@ -12,6 +12,7 @@
 
 #include "../software/fast/cpu.h"
 #include "../software/fast/isa_table.h"
+#include "../software/kernels/denormals.h"
 #include "../software/preparing_kernel.h"
 #include "../software/validate.h"
 #include "cases/operators.h"
@@ -119,6 +120,7 @@ const bool kRegistered = [] {
 }();
 
 int Main(int argc, char** argv) {
+  software::FlushDenormals();  // as the queue's thread does, which calls kernels: the pool's threads do
   Suite suite;
   std::string only;
   for (int i = 1; i + 1 < argc; ++i) {

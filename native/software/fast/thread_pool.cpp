@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "../kernels/abandon.h"
+#include "../kernels/denormals.h"
 #include "processors.h"
 #ifdef __linux__
 #include <sched.h>
@@ -166,6 +167,7 @@ bool ThreadPool::IsInTheWay() const {
 }
 
 void ThreadPool::Worker(int slot) {
+  FlushDenormals();
   State& s = *state_;
   uint64_t done = 0;  // the last call that this worker took part in
   for (;;) {
