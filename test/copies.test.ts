@@ -108,3 +108,38 @@ it("what is of one copy says nothing of copies", async () => {
   expect(text).toMatch(/^ShapeError matmul/);
   expect(text).not.toContain("copy");
 });
+
+const closing = [
+  "mine.add(1).dataSync().join()",
+  "dx.closeDevice('cpu')",
+  "t.add(1).dataSync().join()",
+  "compiled(t).dataSync().join()",
+  "model(other.ones([1, 2])).dataSync().length",
+  "mine.add(1)",
+  "dx.ones([2]).add(2).dataSync().join()",
+  "other.closeDevice('cpu')",
+  "t.add(1)",
+  "dx.ones([2]).add(3).dataSync().join()",
+  "other.ones([2]).add(4).dataSync().join()",
+];
+
+it.each([
+  ["two files", "0.1.0", "0.0.9"],
+  ["one folder", "0.1.0", "0.1.0"],
+])("a copy closes its own device, and the other's tensors and programs go on: %s", async (_, first, second) => {
+  const program = `
+const dx = await import(${JSON.stringify(file(first))}), other = await import(${JSON.stringify(`${file(second)}?second`)});
+dx.setDefaultDevice("cpu"), other.setDefaultDevice("cpu");
+const mine = dx.ones([2]), t = other.ones([2]), model = other.nn.linear(2, 2), compiled = other.compile((x) => x.mul(3));
+compiled(t);
+const texts = [];
+for (const call of [${closing.map((call) => `() => ${call}`).join(", ")}]) {
+  try { texts.push(String(await call())); } catch (error) { texts.push(error.name); }
+}
+console.log(JSON.stringify(texts));
+`;
+  const env = { DXTENSOR_NATIVE: resolve("build/native/Release/dxtensor.node") };
+  const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", program], { env });
+  const texts = JSON.parse(stdout) as string[];
+  expect(texts).toEqual(["2,2", "undefined", "2,2", "3,3", "2", "NativeError", "3,3", "undefined", "NativeError", "4,4", "5,5"]);
+});

@@ -95,7 +95,11 @@ dml::Device::Options ToOptions(const js::Value& value) {
 }
 
 napi_value SetDeviceOptions(Environment& environment, Arguments in) {
-  environment.Device(ToId(in[0], "setDeviceOptions: device")).device->SetOptions(ToOptions(in[1]));
+  OpenDevice& open = environment.Device(ToId(in[0], "setDeviceOptions: device"));
+  const dml::Device::Options options = ToOptions(in[1]);
+  open.device->SetOptions(options);
+  open.limit_in_bytes = options.limit_in_bytes;
+  open.patience_ms = options.patience_ms;
   return js::Undefined(in.env());
 }
 

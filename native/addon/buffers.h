@@ -12,12 +12,15 @@
 
 namespace dxtensor::addon {
 
-// A device that is open in this environment.
+// A device as one copy of the library has it open in this environment: Node gives all of them the one module, so what they have on an
+// adapter may be one native device. Buffers, programs and recordings are each copy's own.
 struct OpenDevice {
   uint32_t id = 0;
   dml::RuntimeKind kind = dml::RuntimeKind::Software;
   uint32_t adapter = 0;
-  std::unique_ptr<dml::Device> device;
+  std::shared_ptr<dml::Device> device;
+  uint64_t limit_in_bytes = 0;
+  uint32_t patience_ms = 0;
   uint64_t live_bytes = 0, live_buffers = 0, peak_bytes = 0;
 };
 
@@ -48,7 +51,7 @@ class Buffers {
   void Release(Handle handle);
   // Releases the buffers whose owner has been collected.
   uint32_t Sweep();
-  // Forgets those of a device that is about to close.
+  // Releases those of a device that is about to close.
   void DropDevice(const OpenDevice& device);
   // Numbers for `pressure`: live buffers, live bytes.
   void SetPressure(double* numbers) { pressure_ = numbers; }

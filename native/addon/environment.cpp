@@ -1,5 +1,6 @@
 #include "environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
@@ -43,14 +44,22 @@ void Environment::ThrowUnknown(const char* what, Handle handle) {
 }
 
 OpenDevice& Environment::Open(dml::RuntimeKind kind, uint32_t adapter, const dml::Device::Options& options) {
-  for (auto& device : devices_)
-    if (device && device->kind == kind && device->adapter == adapter) return *device;
   auto device = std::make_unique<OpenDevice>();
   device->kind = kind;
   device->adapter = adapter;
-  dml::Device::Options with_look = options;
-  with_look.look = [env = env_] { js::CheckRunning(env); };
-  device->device = dml::Device::Open(kind, adapter, with_look);
+  device->limit_in_bytes = options.limit_in_bytes;
+  device->patience_ms = options.patience_ms;
+  auto is_same = [&](const std::unique_ptr<OpenDevice>& other) {
+    return other && other->kind == kind && other->adapter == adapter && other->limit_in_bytes == options.limit_in_bytes &&
+           other->patience_ms == options.patience_ms && !other->device->failed();
+  };
+  if (const auto same = std::find_if(devices_.begin(), devices_.end(), is_same); same != devices_.end()) {
+    device->device = (*same)->device;
+  } else {
+    dml::Device::Options with_look = options;
+    with_look.look = [env = env_] { js::CheckRunning(env); };
+    device->device = dml::Device::Open(kind, adapter, with_look);
+  }
   device->id = static_cast<uint32_t>(devices_.size());
   // process.exit() runs no clean-up hooks of the main thread. Registered once for each runtime, after its libraries have registered
   // their own handlers, so that it runs before those.
@@ -67,13 +76,22 @@ OpenDevice& Environment::Device(uint32_t id) {
 
 void Environment::Close(uint32_t id) {
   OpenDevice& device = Device(id);
+  const bool is_shared = device.device.use_count() > 1;
   try {
-    device.device->Finish();
+    if (!is_shared) device.device->Finish();
   } catch (const dml::Failure&) {
     // A removed device has no work to finish; it is closed all the same.
   }
-  recordings_.RemoveIf([&](const OpenRecording& open) { return open.device == &device; });
-  programs_.RemoveIf([&](const OpenProgram& open) { return open.device == &device; });
+  recordings_.RemoveIf([&](const OpenRecording& open) {
+    if (open.device != &device) return false;
+    if (is_shared) device.device->ReleaseRecording(open.recording);
+    return true;
+  });
+  programs_.RemoveIf([&](const OpenProgram& open) {
+    if (open.device != &device) return false;
+    if (is_shared) device.device->ReleaseProgram(open.program);
+    return true;
+  });
   buffers_.DropDevice(device);
   devices_[id].reset();
 }

@@ -33,6 +33,7 @@ class Environment {
   // JavaScript's own constructor, as it was when the addon was loaded.
   napi_value ArrayBufferClass() const { return ValueOf(array_buffer_class_); }
 
+  // One that is open with the same options and has not failed is shared with who has opened it.
   OpenDevice& Open(dml::RuntimeKind kind, uint32_t adapter, const dml::Device::Options& options);
   void Close(uint32_t id);
   OpenDevice& Device(uint32_t id);

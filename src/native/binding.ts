@@ -233,11 +233,14 @@ export interface Binding {
   load(kind: RuntimeKind, paths: LibraryPaths): LoadReport;
   /** [] when the runtime is not loaded or has no adapter. */
   adapters(kind: RuntimeKind): AdapterDescription[];
-  /** timeoutInMs: how long the device may finish nothing while it has work, before who waits for it is told. */
+  /**
+   * timeoutInMs: how long the device may finish nothing while it has work, before who waits for it is told. Each call is to be closed by
+   * itself, and has its own buffers, programs and recordings: copies of the library in one thread share the addon.
+   */
   openDevice(kind: RuntimeKind, adapter: number, options: DeviceOptions): DeviceDescription;
   /** Other options from now on, for a device that is open. */
   setDeviceOptions(device: number, options: DeviceOptions): void;
-  /** Waits for its work, frees everything of it. Handles of it are dead then. */
+  /** Waits for its work, frees everything of it, but nothing that another call of openDevice has. Handles of it are dead then. */
   closeDevice(device: number): void;
 
   /**
