@@ -10,7 +10,7 @@ type Element = number | bigint;
 
 /** Ends of the range, both zeros, what is no number. */
 const EDGES: { readonly [D in Known]: readonly Element[] } = {
-  float32: [0, -0, NaN, Infinity, -Infinity, 1.4e-45, -1.4e-45],
+  float32: [0, -0, NaN, Infinity, -Infinity, 2 ** -126, -(2 ** -126)],
   float16: [0, -0, NaN, Infinity, -Infinity, 65504],
   bfloat16: [0, -0, NaN, Infinity, -Infinity],
   int8: [-128, 127, 0],
