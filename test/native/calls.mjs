@@ -102,7 +102,7 @@ function changedInside(value, depth) {
   return one(absurd)();
 }
 
-const state = { device: 0, buffers: [], programs: [], recordings: [], owners: [], sizes: new Map(), held: false };
+const state = { device: 0, opened: [], buffers: [], programs: [], recordings: [], owners: [], sizes: new Map(), held: false };
 const FLOATS = 64;
 const SIZE = 4 * FLOATS;
 const tensor = (sizes = [1, 1, 1, FLOATS]) => ({ dataType: 1, sizes, strides: null, sizeInBytes: 4 * sizes.reduce((a, b) => a * b, 1) });
@@ -251,6 +251,7 @@ const args = {
 };
 /** What became of a call that went well. */
 const after = {
+  openDevice: ({ id }) => state.opened.push(id),
   run: (handle) => keep(state.buffers, handle),
   allocate: (handle) => keep(state.buffers, handle),
   upload: (handle) => keep(state.buffers, handle),
@@ -348,24 +349,26 @@ function call() {
 
 let cpu = 0;
 function reopen() {
-  try {
-    binding.closeDevice(state.device);
-  } catch (error) {
-    check(error);
-  }
+  closeAll();
   for (const list of [state.buffers, state.programs, state.recordings]) list.length = 0;
   state.device = binding.openDevice("software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }).id;
   for (let i = 0; i < 8; i++) state.buffers.push(binding.allocate(state.device, 2 * SIZE, owner()));
   state.programs.push(binding.createProgram(state.device, good()));
 }
 
+/** Each call of openDevice is one to close; some are closed already. */
+function closeAll() {
+  for (const id of [state.device, ...state.opened.splice(0)])
+    try {
+      binding.closeDevice(id);
+    } catch (error) {
+      check(error);
+    }
+}
+
 /** After all that a sum is right. */
 function verify() {
-  try {
-    binding.closeDevice(state.device);
-  } catch (error) {
-    check(error);
-  }
+  closeAll();
   state.device = binding.openDevice("software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 60_000 }).id;
   const numbers = Float32Array.from({ length: FLOATS }, (_, i) => i);
   const [a, b] = [binding.upload(state.device, numbers, state), binding.upload(state.device, numbers, state)];
