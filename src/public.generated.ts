@@ -124,8 +124,8 @@ export const closeDevice = function ($0: never = undefined as never) { if (!(($0
 export const deviceInfo = function ($0: never) { if (!(($0 === undefined || kinds.kind53.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("deviceInfo", "name:195", arguments); try { return from11.deviceInfo($0); } catch (error) { throw under("deviceInfo", error); } } as unknown as typeof from11.deviceInfo;
 /**
  * How long a device of this thread, open ones too, may finish nothing while it has work: then who waits for it (data, dataSync, synchronize) is
- * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. The end of a process, of a worker and closeDevice()
- * wait for submitted work as well, but not longer than five seconds.
+ * told by a DeviceTimeoutError. undefined: DXTENSOR_TIMEOUT_MS, else ten minutes. closeDevice() waits as well, but not longer than five
+ * seconds; the end of a process or of a worker abandons the device's work.
  */
 export const setDeviceTimeout = function ($0: never) { if (!(($0 === undefined || kinds.kind15.is($0)) && (arguments.length <= 1 || isAll(arguments, 1)))) throw refused("setDeviceTimeout", "ms:8", arguments); try { return from11.setDeviceTimeout($0); } catch (error) { throw under("setDeviceTimeout", error); } } as unknown as typeof from11.setDeviceTimeout;
 /**

@@ -95,8 +95,9 @@ dml::Device::Options ToOptions(const js::Value& value) {
 }
 
 napi_value SetDeviceOptions(Environment& environment, Arguments in) {
-  OpenDevice& open = environment.Device(ToId(in[0], "setDeviceOptions: device"));
+  // First: its getters may close the device.
   const dml::Device::Options options = ToOptions(in[1]);
+  OpenDevice& open = environment.Device(ToId(in[0], "setDeviceOptions: device"));
   open.device->SetOptions(options);
   open.limit_in_bytes = options.limit_in_bytes;
   open.patience_ms = options.patience_ms;
