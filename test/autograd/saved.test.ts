@@ -115,6 +115,24 @@ eachDevice("between forward and backward", (device) => {
   );
 
   test(
+    "the gradient of groupNorm's bias reads nothing but what comes in",
+    alone(() => {
+      const [x, w, b] = [
+        leaf([
+          [
+            [1, 2, 4],
+            [0, 3, 1],
+          ],
+        ]),
+        leaf([1, 2]),
+        leaf([3, 4]),
+      ];
+      const found = dx.grad(dx.groupNorm(x, 1, w, b).sum(), [x, w, b], { createGraph: true });
+      expect(found.map((g) => g!.requiresGrad)).toEqual([true, true, false]);
+    }),
+  );
+
+  test(
     "positive(x) is x",
     alone(() => {
       const x = leaf([1]);
