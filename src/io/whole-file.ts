@@ -85,6 +85,8 @@ async function takeRights(file: FileHandle, from: Stats): Promise<void> {
 /** Writes a fresh file beside `path`, which takes its name once everything is on the disk. */
 async function replace(path: string, before: Stats | null, write: Write): Promise<void> {
   const folder = dirname(path);
+  // First, so that saves which are killed one after the other leave one file, not all.
+  await removeStale(folder);
   const unfinished = join(folder, unfinishedName());
   // Until it has the mode of the file that it replaces, nobody else reads it.
   const file = await open(unfinished, "wx", before === null ? 0o666 : 0o600);
@@ -102,7 +104,6 @@ async function replace(path: string, before: Stats | null, write: Write): Promis
     throw error;
   }
   await syncFolder(folder);
-  await removeStale(folder);
 }
 
 /**

@@ -45,11 +45,17 @@ function stacked(c: Call, list: readonly Value[], axis: number): Value {
   );
 }
 
+function scanInputs(c: Call, most: number): number {
+  const count = c.int("num_scan_inputs", 1);
+  if (!(count >= 1 && count <= most)) throw c.invalid("attribute num_scan_inputs", `in [1, ${most}]`, count);
+  return count;
+}
+
 /** States that go from step to step, and slices of the scanned inputs. */
 function scan(c: Call): Value[] {
   if (c.opset < 9) return scanBatches(c);
   const body = c.body("body");
-  const count = c.int("num_scan_inputs", 1);
+  const count = scanInputs(c, c.inputs.length);
   let states: Value[] = c.inputs.slice(0, c.inputs.length - count).map((v) => v ?? null);
   const scanned = c.inputs.slice(c.inputs.length - count).map((v) => c.asTensor(v));
   const axes = scanned.map((t, i) => c.axis(c.ints("scan_input_axes")?.[i] ?? 0, t.rank));
@@ -74,7 +80,7 @@ function scan(c: Call): Value[] {
 function scanBatches(c: Call): Value[] {
   if (c.has(0)) throw c.unsupported("version 8 with lengths of its sequences");
   const body = c.body("body");
-  const count = c.int("num_scan_inputs", 1);
+  const count = scanInputs(c, c.inputs.length - 1);
   const given = c.inputs.slice(1).map((v) => c.asTensor(v ?? null));
   const states = given.length - count;
   const backwards = c.ints("directions") ?? [];

@@ -82,7 +82,7 @@ interface Reading {
 }
 
 function tapsOf(c: Call, axis: Axis, r: Reading): Taps {
-  c.size(axis.output, "sizes");
+  c.size(axis.output, "sizes", axis.input > 0 ? 1 : 0);
   if (!(axis.scale > 0 && Number.isFinite(axis.scale)) && axis.output > 0) throw c.invalid("scales", "finite and above 0", axis.scale);
   c.hosted(axis.output, "sizes");
   const clamp = (i: number): number => Math.min(Math.max(i, 0), axis.input - 1);
