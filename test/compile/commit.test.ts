@@ -187,9 +187,7 @@ describe.each(devices)("what a compiled function hands out on %s", (device) => {
 });
 
 eachDevice("gradients that grow over several calls", (device) => {
-  const check = (name: string, body: () => void): void => {
-    test(name, () => clean(device, body, { collect: true }));
-  };
+  const isolated = (body: () => void): Promise<void> => clean(device, body, { collect: true });
 
   /** By call: d of the loss by w is x; every third call steps with the sum of three. */
   const train = (options: dx.CompileOptions, step: "inside" | "outside", clear: "zeroGrad" | "null") => {
@@ -228,28 +226,31 @@ eachDevice("gradients that grow over several calls", (device) => {
     return call.programs;
   };
 
-  check("are added to by programs that are there already", () => {
-    for (const options of [{}, { lists: 3 }, { check: false }])
-      for (const step of ["inside", "outside"] as const) expect(train(options, step, "zeroGrad")).toBeLessThanOrEqual(3);
-  });
+  test("are added to by programs that are there already", () =>
+    isolated(() => {
+      for (const options of [{}, { lists: 3 }, { check: false }])
+        for (const step of ["inside", "outside"] as const) expect(train(options, step, "zeroGrad")).toBeLessThanOrEqual(3);
+    }));
 
-  check("are right where the function takes them away itself", () => {
-    for (const step of ["inside", "outside"] as const) expect(train({}, step, "null")).toBeGreaterThan(0);
-  });
+  test("are right where the function takes them away itself", () =>
+    isolated(() => {
+      for (const step of ["inside", "outside"] as const) expect(train({}, step, "null")).toBeGreaterThan(0);
+    }));
 
-  check("stay as they are for whoever holds them", () => {
-    const w = dx.tensor([1], { requiresGrad: true });
-    const call = dx.compile((x: dx.Tensor) => {
-      w.mul(x).sum().backward();
-    });
-    const held: dx.Tensor[] = [];
-    for (let i = 0; i < 4; i++) {
-      call(dx.tensor([i + 1]));
-      call(dx.tensor([10]));
-      held.push(w.grad!.detach());
-      w.grad!.dispose();
-      w.grad = null;
-    }
-    expect(held.map((t) => t.itemSync())).toEqual([11, 12, 13, 14]);
-  });
+  test("stay as they are for whoever holds them", () =>
+    isolated(() => {
+      const w = dx.tensor([1], { requiresGrad: true });
+      const call = dx.compile((x: dx.Tensor) => {
+        w.mul(x).sum().backward();
+      });
+      const held: dx.Tensor[] = [];
+      for (let i = 0; i < 4; i++) {
+        call(dx.tensor([i + 1]));
+        call(dx.tensor([10]));
+        held.push(w.grad!.detach());
+        w.grad!.dispose();
+        w.grad = null;
+      }
+      expect(held.map((t) => t.itemSync())).toEqual([11, 12, 13, 14]);
+    }));
 });

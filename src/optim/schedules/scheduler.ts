@@ -96,7 +96,7 @@ export abstract class LRScheduler {
   }
 
   #save(): Restore {
-    const fields = { ...this };
+    const fields = Object.fromEntries(Object.entries(this));
     const lastLr = this.#lastLr;
     return () => {
       Object.assign(this, fields);
