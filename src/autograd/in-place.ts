@@ -7,7 +7,7 @@ import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { isGradEnabled, noGrad } from "./grad-mode.ts";
-import { writing } from "./over.ts";
+import { beginWrite, endWrite } from "./over.ts";
 import { TapeNode, moveRetained, watching, type Gradients } from "./tape.ts";
 import type { View } from "./view.ts";
 
@@ -28,21 +28,31 @@ export function assign(operation: string, target: Tensor, compute: () => Tensor,
   target.demandLive(operation);
   if (options.uniform !== true) demandOwnPlaces(operation, target);
   if (!isGradEnabled()) {
-    const { value, isDone } = writing(target, () => fitting(operation, target, compute()));
-    return isDone ? written(target) : write(target, value);
+    const over = beginWrite(target);
+    let value: Tensor;
+    try {
+      value = fitting(operation, target, compute());
+    } finally {
+      endWrite(over);
+    }
+    return over.isDone ? written(target) : write(target, value);
   }
   const had = target.requiresGrad;
   if (had) demandWritable(operation, target);
-  let isThere = false;
-  const { result, nodes } = watching(() =>
-    withFreshNode(target, had, () => {
-      if (had) return apart(target, fitting(operation, target, compute()));
-      const { value, isDone } = writing(target, () => fitting(operation, target, compute()));
-      isThere = isDone;
-      return isDone ? value : apart(target, value);
-    }),
-  );
-  if (isThere) return written(target);
+  const over = had ? null : beginWrite(target);
+  let made: { readonly result: Tensor; readonly nodes: readonly TapeNode[] };
+  try {
+    made = watching(() =>
+      withFreshNode(target, had, () => {
+        const value = fitting(operation, target, compute());
+        return over?.isDone === true ? value : apart(target, value);
+      }),
+    );
+  } finally {
+    if (over !== null) endWrite(over);
+  }
+  if (over?.isDone === true) return written(target);
+  const { result, nodes } = made;
   if (!had) {
     if (!result.requiresGrad) return write(target, result);
     demandWritable(operation, target);

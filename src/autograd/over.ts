@@ -9,22 +9,20 @@ import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { isGradEnabled } from "./grad-mode.ts";
 
-interface Write {
+export interface Write {
   readonly target: Tensor;
+  readonly outer: Write | null;
+  /** The value is there already. */
   isDone: boolean;
 }
 
 let current: Write | null = null;
 
-/** Runs compute, whose value target takes. isDone: it is there already. */
-export function writing<T>(target: Tensor, compute: () => T): { readonly value: T; readonly isDone: boolean } {
-  const outer = current;
-  const write: Write = (current = { target, isDone: false });
-  try {
-    return { value: compute(), isDone: write.isDone };
-  } finally {
-    current = outer;
-  }
+/** The value of what is computed until endWrite() becomes target's. */
+export const beginWrite = (target: Tensor): Write => (current = { target, outer: current, isDone: false });
+
+export function endWrite(write: Write): void {
+  current = write.outer;
 }
 
 const fills = (t: Tensor): boolean => t.desc.isPacked && t.coversStorage;

@@ -14,7 +14,7 @@ const STRIDE = 256;
 /** @internal What tests put in the place of the clock and the terminal. */
 export const terminal = {
   now: (): number => performance.now(),
-  isTerminal: (): boolean => process.stderr.isTTY === true,
+  isTerminal: (): boolean => process.stderr.isTTY,
   write: (line: string): void => void process.stderr.write(line),
 };
 

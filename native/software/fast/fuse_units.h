@@ -7,8 +7,8 @@
 
 namespace dxtensor::software::fast {
 
-// Units are numbered from 0; each starts as one node. What a unit needs is kept transitively, as bits, and directly, as lists: long chains of
-// nodes (a sequence, step by step) take time in proportion to their edges.
+// Units are numbered from 0; each starts as one node. What a unit needs is kept transitively, as bits, and directly, as lists: long chains
+// of nodes (a sequence, step by step) take time in proportion to their edges.
 class UnitGraph {
  public:
   explicit UnitGraph(int count);

@@ -171,8 +171,7 @@ KernelPointer MakeScatterElements(const schema::OperatorDesc& desc) {
     return KernelFrom(
         [copy, walk, read = IndexReader{indices.data_type}, size = uint64_t{out.sizes[axis]},
          step = uint64_t{out.strides[axis]}](const KernelArguments& a) {
-          if (a.inputs[0] != a.outputs[0])
-            copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
+          if (a.inputs[0] != a.outputs[0]) copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
           walk([&](const Offsets<3>& at) {
             int64_t index = read(a.inputs[1], at[0]);
             if (Resolve(&index, size)) Store<T>(a.outputs[0], at[2] + static_cast<uint64_t>(index) * step, Load<T>(a.inputs[2], at[1]));
@@ -190,8 +189,7 @@ KernelPointer MakeScatterNd(const schema::OperatorDesc& desc) {
     using T = typename decltype(tag)::Type;
     return KernelFrom(
         [copy, w](const KernelArguments& a) {
-          if (a.inputs[0] != a.outputs[0])
-            copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
+          if (a.inputs[0] != a.outputs[0]) copy([&](const Offsets<2>& at) { Store<T>(a.outputs[0], at[1], Load<T>(a.inputs[0], at[0])); });
           w.walk([&](const Offsets<3>& at) {
             uint64_t offset;
             if (w.Offset(a.inputs[1], at[0], &offset)) Store<T>(a.outputs[0], at[1] + offset, Load<T>(a.inputs[2], at[2]));
