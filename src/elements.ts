@@ -4,8 +4,10 @@ import { DTypeError } from "./errors.ts";
 
 type Scalar = number | bigint | boolean;
 
-/** The largest finite number of each floating dtype. */
 const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504, bfloat16: 3.3895313892515355e38 };
+
+/** The largest finite number of a floating dtype. */
+export const largestOf = (dtype: DType): number => LARGEST[dtype] ?? Number.MAX_VALUE;
 
 /**
  * Whether a dtype holds a number once its fraction is cut off, as PyTorch decides it: infinities and NaN belong to floating dtypes alone,
@@ -16,7 +18,7 @@ export function holds(dtype: DType, value: Scalar): boolean {
   if (typeof value === "boolean" || kind === "bool") return true;
   if (kind === "float") {
     if (typeof value === "number" && !Number.isFinite(value)) return true;
-    return Math.abs(Number(value)) <= (LARGEST[dtype] ?? Number.MAX_VALUE);
+    return Math.abs(Number(value)) <= largestOf(dtype);
   }
   const end = 2 ** (8 * sizeInBytes - (isSigned ? 1 : 0));
   if (isSigned) return value < end && value >= -end;

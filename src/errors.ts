@@ -236,6 +236,7 @@ const names = {
   AutogradError,
   UnsupportedError,
   LinAlgError,
+  ShaderError,
   TraceError,
   FormatError,
   DeviceIndexError,

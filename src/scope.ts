@@ -1,5 +1,6 @@
 /** Scopes: tensors made inside are disposed of at the end, except those that are returned. */
 import { Ambient } from "./ambient.ts";
+import { DTypeError } from "./errors.ts";
 import { PARTS, isComposite } from "./structure.ts";
 
 export interface Disposable {
@@ -19,6 +20,7 @@ export function track(item: Disposable): void {
 
 /** Takes a tensor out of the scopes around it: it lives on (parameters, gradients, optimizer state). */
 export function keep<T extends Disposable>(item: T): T {
+  if (typeof item !== "object" || item === null) throw new DTypeError("keep", "item", "a tensor", item);
   const parts = isComposite(item) ? (item[PARTS]() as readonly Disposable[]) : [item];
   for (const made of open) for (const part of parts) made.delete(part);
   return item;

@@ -123,12 +123,22 @@ export function viewStrides(shape: Shape, strides: readonly number[], target: Sh
   return out;
 }
 
+/** Numbers in a list that the host makes for one call. */
+const MOST_LISTED = 2 ** 25;
+
+/** Throws ValueError where the host would list more numbers than anybody waits for. */
+export function demandListed(operation: string, argument: string, count: number, received: unknown): void {
+  if (!(count <= MOST_LISTED))
+    throw new ValueError(operation, argument, `such that the host lists at most ${MOST_LISTED} numbers for it`, received);
+}
+
 /** DirectML counts in 32 bits, and some drivers with a sign. */
 const MOST_STEP = 2 ** 31 - 1;
 
 /** Whole numbers of 31 bits as a list of the given length: one number is repeated. */
 export function expandList(operation: string, argument: string, value: number | readonly number[], length: number, least = 0): number[] {
-  const list = typeof value === "number" ? new Array<number>(length).fill(value) : [...value];
+  // Callers in JavaScript leave out what they must give.
+  const list = typeof value === "number" ? new Array<number>(length).fill(value) : Array.isArray(value) ? (value as number[]) : [];
   if (list.length !== length || list.some((v) => !Number.isInteger(v) || v < least || v > MOST_STEP))
     throw new ValueError(
       operation,

@@ -17,14 +17,20 @@ function fieldsOf(value: object): string {
 const isDescribed = (value: object): value is { describe(): unknown } => "describe" in value && typeof value.describe === "function";
 
 /** A value as errors show it: short, and never "[object Object]". */
-export const show = (value: unknown): string => plainly(value) + originOf(value);
+export const show = (value: unknown, depth = 0): string => plainly(value, depth) + originOf(value);
 
-function plainly(value: unknown): string {
+/** Lists in lists that an error shows: one may hold itself. */
+const DEEPEST = 4;
+
+function plainly(value: unknown, depth: number): string {
   // A text that reads like another value is quoted.
   if (typeof value === "string")
     return /^(?:[-+.\d]*|true|false|null|undefined|NaN|-?Infinity)$/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === "bigint") return `${value}n`;
-  if (Array.isArray(value)) return value.length > SHOWN ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
+  if (Array.isArray(value))
+    return value.length > SHOWN || depth === DEEPEST
+      ? `an array of ${value.length}`
+      : `[${value.map((v) => show(v, depth + 1)).join(", ")}]`;
   // Modules are functions of classes of their own.
   if (typeof value === "function" && !("parameters" in value))
     return /^class\b/.test(Function.prototype.toString.call(value)) ? `the class ${value.name}` : "a function";

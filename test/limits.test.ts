@@ -85,3 +85,111 @@ it("refuses negative, huge and unfit sizes, as typed errors", () =>
     expect(numbers(dx.maxPool2d(x, 8))).toEqual([1]);
     expect(numbers(dx.avgPool2d(x, 4096, { padding: 2048, stride: 4096, countIncludePad: false }))).toEqual([1]);
   }));
+
+/** Arrays and objects that hold themselves. */
+function cyclic(): [unknown[], Record<string, unknown>] {
+  const list: unknown[] = [];
+  list.push(list);
+  const object: Record<string, unknown> = {};
+  object.own = object;
+  return [list, object];
+}
+
+it("refuses what would end the process, or would not end, soon", () =>
+  dx.scope(() => {
+    const x = dx.ones([1, 1, 4, 4], cpu);
+    const [list, object] = cyclic();
+    const unrolled = (start: number, inner: number): unknown =>
+      dx.shader({ inputs: { x: "float32" }, outputs: { y: "float32" }, threads: 64 }, (s) => {
+        s.for(0, start, () => s.for(0, inner, () => s.buffers.y.store(0, 1), { unroll: true }), { unroll: true });
+      })({ x });
+    const calls: readonly (() => unknown)[] = [
+      () => dx.adaptiveAvgPool1d(x.reshape([1, 1, 16]), 2 ** 31 - 1),
+      () => dx.adaptiveMaxPool2dWithIndices(dx.ones([2, 2, 33, 33], cpu), 1e9),
+      () => dx.interpolate(x, { size: 2 ** 24, mode: "area" }),
+      () => dx.mvlgamma(dx.full([3], 1e10, cpu), 1e9),
+      () => dx.pdist(dx.ones([1, 1], cpu).expand([2 ** 20, 1])),
+      () => dx.tensorSplit(x, 2 ** 31),
+      () => dx.chunk(dx.zeros([0], cpu), 2 ** 31),
+      () => dx.combinations(dx.ones([1], cpu), 2 ** 53, { withReplacement: true }),
+      () => dx.randperm(2 ** 31 - 1),
+      () => dx.trilIndices(2 ** 31 - 1, 2 ** 31 - 1),
+      () => dx.tensor(wrong(list)),
+      () => dx.tensor(wrong([1, list])),
+      () => dx.compile((o: unknown) => o)(object),
+      () => dx.compile(() => object)(),
+      () => unrolled(2 ** 31, 1),
+      () => unrolled(2 ** 10, 2 ** 10),
+      () => dx.blockDiag(dx.ones([2 ** 20, 1], cpu), dx.ones([1, 2 ** 20], cpu)),
+      () => JSON.stringify(dx.zeros([1], { ...cpu, dtype: "uint8" }).expand([2 ** 27])),
+      () => dx.keep(wrong(5)),
+      () => dx.explain(wrong(5)),
+      () => dx.shader(wrong({ threads: 64 }), () => {}),
+      () => dx.roiPool(x, dx.ones([1, 5], cpu), wrong({ spatialScale: 1 })),
+      () => dx.tensordot(x, x, wrong([[0, 0]])),
+    ];
+    const started = performance.now();
+    for (const call of calls) expect(call, call.toString()).toThrow(dx.DxError);
+    expect(performance.now() - started).toBeLessThan(60_000);
+    // Rows without places take no time.
+    expect(dx.trilIndices(2 ** 31 - 1, 0).shape).toEqual([2, 0]);
+    expect(numbers(dx.trilIndices(2 ** 31 - 1, 3, { offset: 2 - 2 ** 31 }))).toEqual([2 ** 31 - 2, 0]);
+  }));
+
+it("debug() of a shader whose loops do not end says so", async () => {
+  const endless = (
+    body: (s: { for: (from: number, to: number, body: () => void, options: { unroll: false }) => void }) => void,
+  ): Promise<unknown> =>
+    dx
+      .shader({ inputs: { x: "float32" }, outputs: { y: "float32" }, threads: 1 }, (s) => {
+        body(s);
+        s.buffers.y.store(0, 1);
+      })
+      .debug({ x: dx.ones([1], cpu) });
+  const never = { unroll: false } as const;
+  await expect(endless((s) => s.for(0, 2 ** 31, () => {}, never))).rejects.toThrow("this loop does not end");
+  const nested = endless((s) => s.for(0, 2 ** 19, () => s.for(0, 2 ** 19, () => {}, never), never));
+  await expect(nested).rejects.toThrow("its loops make more than 2097152 trips");
+}, 120_000);
+
+it("true and false are no axes and no sizes", () =>
+  dx.scope(() => {
+    const x = dx.ones([1, 1, 4, 4], cpu);
+    const calls: readonly (() => unknown)[] = [
+      () => dx.amax(x, wrong(true)),
+      () => dx.all(x, wrong(true)),
+      () => x.nansum(wrong(true)),
+      () => dx.masked.prod(x, wrong(true)),
+      () => dx.adaptiveAvgPool2d(x, wrong(true)),
+      () => dx.avgPool2d(x, wrong(true)),
+      () => dx.fold(x, wrong(true), 1),
+      () => x.quantize(wrong(false), x),
+      () => x.split(wrong(false)),
+      () => x.bernoulli_(wrong(false)),
+      () => x.tensordot(x, wrong(true)),
+      () => dx.nn.linear(wrong(true), 2),
+    ];
+    for (const call of calls) expect(call, call.toString()).toThrow(/must be .*; received (true|false)/);
+    // Where PyTorch takes a scalar, a boolean is one.
+    expect(numbers(dx.add(x, true).sum())).toEqual([32]);
+  }));
+
+it("pdist of 2,000 points is part by part what it is at once", () =>
+  dx.scope(() => {
+    const n = 2000;
+    const points = dx.tensor(
+      Float32Array.from({ length: n * 3 }, (_, i) => ((i * 37) % 101) / 10),
+      { ...cpu, shape: [n, 3] },
+    );
+    const distances = numbers(dx.pdist(points));
+    expect(distances.length).toBe((n * (n - 1)) / 2);
+    const flat = numbers(points);
+    let k = 0;
+    let worst = 0;
+    for (let i = 0; i < n; i++)
+      for (let j = i + 1; j < n; j++) {
+        const [a, b, c] = [0, 1, 2].map((d) => flat[3 * i + d]! - flat[3 * j + d]!) as [number, number, number];
+        worst = Math.max(worst, Math.abs(distances[k++]! - Math.hypot(a, b, c)));
+      }
+    expect(worst).toBeLessThan(1e-5);
+  }));

@@ -1,6 +1,6 @@
 /** compile(): a function of tensors becomes one program per path through its JavaScript, recorded once and replayed. docs/compile.md is its contract. */
 import { defaultDevice, type Device } from "../device.ts";
-import { TraceError } from "../errors.ts";
+import { TraceError, ValueError } from "../errors.ts";
 import { Journal, modes, withJournal } from "../journal.ts";
 import type { Regions } from "../graph/plan/plan.ts";
 import { nativeDevice, onClose, type NativeDevice } from "../runtime/devices.ts";
@@ -389,7 +389,11 @@ export function compile<Args extends readonly unknown[], Result>(
 }
 
 /** The compiled function's program, readable: nodes, dispatches, barriers, bytes, and which line asked for what. */
-export const explain = (compiled: {
+export function explain(compiled: {
   /** What the compiled function has recorded. */
   explain(): Explanation;
-}): Explanation => compiled.explain();
+}): Explanation {
+  if (typeof (compiled as { readonly explain?: unknown }).explain !== "function")
+    throw new ValueError("explain", "compiled", "what compile() gave", compiled);
+  return compiled.explain();
+}

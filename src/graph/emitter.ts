@@ -2,6 +2,7 @@
 import { DTYPES, type DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
 import { Expr, type Graph, packedBytes, packedExpr, spanInBytes, type Activation, type GraphNode, type ShaderCall } from "./graph.ts";
+import { MOST_AXES, withFewerAxes } from "./many-axes.ts";
 import { isPacked, packedStrides, sizeOf } from "../shape.ts";
 import { ENUMS, OPERATORS, type OperatorName } from "../dml/operators.generated.ts";
 import { supportOf, type OperatorRow } from "../dml/schema.ts";
@@ -112,6 +113,8 @@ export class Emitter {
   /** A node of any operator: tensors, attributes and output specifications by the names of the table. Returns its outputs by name. */
   emit(operator: OperatorName, named: Named): { readonly [output: string]: Expr | Expr[] | null } {
     const row = OPERATORS[operator];
+    const fewer = withFewerAxes(this, operator, named);
+    if (fewer !== null) return fewer;
     const byField = row.fields.map((f) =>
       f.kind === "input" ? this.#aligned(named[f.name] as Expr | readonly Expr[] | null | undefined) : null,
     );
@@ -258,7 +261,7 @@ export class Emitter {
         if (((support.dataTypes >> DTYPES[x.dtype].dml) & 1) === 0)
           refuse(`of a data type that ${this.capabilities.describe()} supports for ${f.name}`, x.dtype);
         if (!this.capabilities.hasDType(x.dtype)) refuse(`of a data type that the device supports`, x.dtype);
-        if (x.sizes.length > 8 || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
+        if (x.sizes.length > MOST_AXES || sizeOf(x.sizes) === 0) refuse("of 1 to 8 axes without empty ones", `[${x.sizes.join(", ")}]`);
       }
     });
   }

@@ -48,12 +48,17 @@ export function getTotalNorm(tensors: TensorOrTensors, { normType = 2, errorIfNo
   return total;
 }
 
+/** A negative limit would turn gradients round. */
+function demandLimit(operation: string, argument: string, limit: number): void {
+  if (typeof limit !== "number" || !(limit >= 0)) throw new ValueError(operation, argument, "a number of at least 0", limit);
+}
+
 /**
- * Multiplies the gradients by min(1, maxNorm / (totalNorm + 1e-6)), in place.
+ * Multiplies the gradients by min(1, maxNorm / (totalNorm + 1e-6)), in place. Throws ValueError for a negative maxNorm.
  * totalNorm: what getTotalNorm gave. Reference: torch.nn.utils.clip_grads_with_norm_.
  */
 export function clipGradsWithNorm_(parameters: TensorOrTensors, maxNorm: number, totalNorm: Tensor): void {
-  if (typeof maxNorm !== "number") throw new ValueError("clipGradsWithNorm_", "maxNorm", "a number", maxNorm);
+  demandLimit("clipGradsWithNorm_", "maxNorm", maxNorm);
   const gradients = gradientsOf(parameters);
   if (gradients.length === 0) return;
   noGrad(() => {
@@ -64,18 +69,19 @@ export function clipGradsWithNorm_(parameters: TensorOrTensors, maxNorm: number,
 
 /**
  * Scales the gradients of all parameters, in place, so that their norm as one vector is at most maxNorm; parameters without a gradient
- * do not count. Result: the norm before. Throws ValueError with errorIfNonfinite. Reference: torch.nn.utils.clip_grad_norm_.
+ * do not count. Result: the norm before. Throws ValueError for a negative maxNorm, and with errorIfNonfinite. Reference: torch.nn.utils.clip_grad_norm_.
  */
 export function clipGradNorm_(parameters: TensorOrTensors, maxNorm: number, options: NormOptions = {}): Tensor {
+  demandLimit("clipGradNorm_", "maxNorm", maxNorm);
   const list = listed(parameters);
   const total = getTotalNorm(gradientsOf(list), options);
   clipGradsWithNorm_(list, maxNorm, total);
   return total;
 }
 
-/** Limits each element of the gradients to [-clipValue, clipValue], in place. Reference: torch.nn.utils.clip_grad_value_. */
+/** Limits each element of the gradients to [-clipValue, clipValue], in place. Throws ValueError for a negative clipValue. Reference: torch.nn.utils.clip_grad_value_. */
 export function clipGradValue_(parameters: TensorOrTensors, clipValue: number): void {
-  if (typeof clipValue !== "number") throw new ValueError("clipGradValue_", "clipValue", "a number", clipValue);
+  demandLimit("clipGradValue_", "clipValue", clipValue);
   noGrad(() => {
     for (const g of gradientsOf(parameters)) g.clamp_(-clipValue, clipValue);
   });

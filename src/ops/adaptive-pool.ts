@@ -2,7 +2,7 @@
 import { reading } from "../autograd/tie.ts";
 import { isHalf } from "../dtype.ts";
 import { ShapeError } from "../errors.ts";
-import { expandList } from "../shape.ts";
+import { demandListed, expandList } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { tensor } from "./creation.ts";
 import { roundedOnce, toDType } from "./data.ts";
@@ -43,7 +43,8 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
     output.forEach((o, i) => {
       const axis = x.rank - spatial + i;
       if (o === input[i]) return;
-      const weights = new Array<number>(input[i]! * o).fill(0);
+      demandListed(operation, "outputSize", input[i]! * o, size);
+      const weights = new Float32Array(input[i]! * o);
       boundsOf(input[i]!, o).forEach(({ first, end }, column) => {
         for (let row = first; row < end; row++) weights[row * o + column] = 1 / (end - first);
       });
@@ -58,17 +59,21 @@ function adaptiveAvgPool(operation: string, spatial: number, x: Tensor, size: Ou
 /** For each window the places of its cells; shorter windows repeat their last one, so that all have one length. */
 function cells(input: number, output: number): { length: number; places: number[] } {
   const bounds = boundsOf(input, output);
-  const length = Math.max(...bounds.map((b) => b.end - b.first));
+  const length = bounds.reduce((most, b) => Math.max(most, b.end - b.first), 0);
   return { length, places: bounds.flatMap((b) => Array.from({ length }, (_, j) => Math.min(b.first + j, b.end - 1))) };
 }
 
 /** x with its windows laid out side by side along every spatial axis, and the places of those cells in x. */
 function spreadWindows(
+  operation: string,
   x: Tensor,
   spatial: number,
   input: readonly number[],
   output: readonly number[],
 ): { spread: Tensor; places: number[] } {
+  // A window of o reaches over at most input / o + 2 cells.
+  const listed = output.reduce((n, o, i) => n * (input[i]! + 2 * o), 1);
+  demandListed(operation, "outputSize", listed, output);
   let spread = x;
   let places = [0];
   output.forEach((o, i) => {
@@ -82,14 +87,14 @@ function spreadWindows(
 function adaptiveMaxPool(operation: string, spatial: number, x: Tensor, size: OutputSize): Tensor {
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return maximumValues(x, spatial, evenWindows(input, output));
-  const { spread } = spreadWindows(x, spatial, input, output);
+  const { spread } = spreadWindows(operation, x, spatial, input, output);
   return maximumValues(spread, spatial, evenWindows(spread.shape.slice(-spatial), output));
 }
 
 function adaptiveMaxPoolWithIndices(operation: string, spatial: number, x: Tensor, size: OutputSize): Pooled {
   const { input, output } = sizes(operation, x, spatial, size);
   if (divides(input, output)) return maximumOf(x, spatial, evenWindows(input, output));
-  const { spread, places } = spreadWindows(x, spatial, input, output);
+  const { spread, places } = spreadWindows(operation, x, spatial, input, output);
   const { values, indices } = maximumOf(spread, spatial, evenWindows(spread.shape.slice(-spatial), output));
   const table = tensor(places, { dtype: "int32", device: x.device });
   return { values, indices: reshape(indexSelect(table, 0, reshape(indices, [indices.size])), indices.shape) };

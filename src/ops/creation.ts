@@ -29,7 +29,8 @@ export type NestedArray = Scalar | readonly NestedArray[];
 /** What tensors are made of: a number, nested arrays of numbers, or a typed array. */
 export type TensorData = NestedArray | Exclude<ArrayBufferView, DataView>;
 
-const MOST_AXES = 8;
+/** As in PyTorch. */
+const MOST_AXES = 64;
 
 const chosenDevice = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
@@ -41,8 +42,7 @@ function checked(operation: string, dtype: DType): DType {
 function checkedShape(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
     throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
-  if (shape.length > MOST_AXES && !shape.includes(0))
-    throw new ShapeError(operation, "shape", `of at most ${MOST_AXES} axes, as DirectML's`, showShape(shape));
+  if (shape.length > MOST_AXES) throw new ShapeError(operation, "shape", `of at most ${MOST_AXES} axes`, showShape(shape));
   return shape as Shape;
 }
 
@@ -67,8 +67,11 @@ export function fromBytes(operation: string, dev: Device, dtype: DType, shape: S
 /** Flattens nested arrays, which must be rectangular. */
 function flatten(data: NestedArray): { shape: number[]; flat: Scalar[] } {
   const shape: number[] = [];
-  for (let level: NestedArray | undefined = data; Array.isArray(level); level = level[0] as NestedArray | undefined)
+  for (let level: NestedArray | undefined = data; Array.isArray(level); level = level[0] as NestedArray | undefined) {
+    if (shape.length === MOST_AXES)
+      throw new ShapeError("tensor", "data", `of at most ${MOST_AXES} levels`, `more, or an array that holds itself`);
     shape.push(level.length);
+  }
   const flat: Scalar[] = [];
   const visit = (value: NestedArray, axis: number): void => {
     if (Array.isArray(value) ? axis >= shape.length || value.length !== shape[axis] : axis < shape.length)

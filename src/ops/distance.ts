@@ -15,6 +15,7 @@ import { define, type Definition } from "../definition.ts";
 import { extremeOf } from "./extreme-lower.ts";
 import { amax, amin } from "./extrema.ts";
 import { tensor } from "./creation.ts";
+import { cat } from "./join.ts";
 import { indexSelect } from "./gather.ts";
 import { svdvals } from "./linalg/svd.ts";
 import { emitGemm, matmul } from "./matmul.ts";
@@ -96,22 +97,39 @@ export function cdist(a: Tensor, b: Tensor, { p = 2, computeMode = "useMmForEucl
   return toDType(call(euclideanOp, [toDType(a, "float32"), toDType(b, "float32")], undefined), dtype);
 }
 
+/** Pairs of rows that the host lists at most, and elements of rows that are paired at a time. */
+const MOST_PAIRS = 2 ** 28;
+const PAIRED = 2 ** 22;
+
 /** The p-norms of the differences of all pairs of rows of x [N, M], [N (N - 1) / 2]. Reference: torch.nn.functional.pdist. @functional */
 export function pdist(x: Tensor, p = 2): Tensor {
   demandFloat("pdist", x);
   demandOrder("pdist", p);
   if (x.rank !== 2) throw new ShapeError("pdist", "x", "[N, M]", x.describe());
-  const n = x.shape[0]!;
-  const first: number[] = [];
-  const second: number[] = [];
+  const [n, length] = x.shape as [number, number];
+  const count = (n * (n - 1)) / 2;
+  if (count > MOST_PAIRS) throw new ShapeError("pdist", "x", `of rows that make at most ${MOST_PAIRS} pairs`, x.describe());
+  const distances = (first: Int32Array, second: Int32Array): Tensor => {
+    const rows = (places: Int32Array): Tensor => indexSelect(x, 0, tensor(places, { device: x.device }));
+    return norm(sub(rows(first), rows(second)), p, 1);
+  };
+  // Part by part: the rows of all pairs are more than the result.
+  const step = Math.min(count, Math.max(1, Math.floor(PAIRED / Math.max(1, length))));
+  const parts: Tensor[] = [];
+  let [first, second] = [new Int32Array(step), new Int32Array(step)];
+  let [k, done] = [0, 0];
   for (let i = 0; i < n; i++)
     for (let j = i + 1; j < n; j++) {
-      first.push(i);
-      second.push(j);
+      first[k] = i;
+      second[k] = j;
+      if (++k < step) continue;
+      parts.push(distances(first, second));
+      done += k;
+      [first, second] = [new Int32Array(Math.min(step, count - done)), new Int32Array(Math.min(step, count - done))];
+      k = 0;
     }
-  const rows = (places: number[]): Tensor =>
-    indexSelect(x, 0, tensor(places, { dtype: "int32", shape: [places.length], device: x.device }));
-  return norm(sub(rows(first), rows(second)), p, 1);
+  if (k > 0 || count === 0) parts.push(distances(first, second));
+  return parts.length === 1 ? parts[0]! : cat(parts, 0);
 }
 
 /** Options of pairwiseDistance(). Reference: torch.nn.functional.pairwise_distance. */

@@ -1,12 +1,12 @@
 /** New tensors like another, strided creation, triangular indices. */
 import { device as deviceOf, defaultDevice } from "../device.ts";
 import type { Device } from "../device.ts";
-import type { DType } from "../dtype.ts";
+import { arrayClass, type DType } from "../dtype.ts";
 import { ShapeError, ValueError } from "../errors.ts";
 import { sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { empty, full, fromBytes, ones, zeros, type TensorOptions } from "./creation.ts";
-import { elements } from "../elements.ts";
+import { element } from "../elements.ts";
 import { asResult } from "../dispatch.ts";
 import { asStrided } from "./windows.ts";
 
@@ -84,19 +84,25 @@ function triangle(
   if (!Number.isInteger(offset)) throw new ValueError(operation, "offset", "a whole number", offset);
   const from = (i: number): number => (isUpper ? Math.min(columns, Math.max(0, i + offset)) : 0);
   const to = (i: number): number => (isUpper ? columns : Math.min(columns, Math.max(0, i + offset + 1)));
-  let count = 0;
-  for (let i = 0; i < rows && count <= MOST_PLACES; i++) count += to(i) - from(i);
+  // Rows that have places, and how many: not row by row, since there may be 2^31 of them.
+  const start = isUpper ? 0 : Math.max(0, -offset);
+  const end = isUpper ? Math.min(rows, columns - offset) : rows;
+  const below = (v: number): number =>
+    v <= columns ? (Math.max(0, v) * (Math.max(0, v) + 1)) / 2 : columns * v - (columns * (columns - 1)) / 2;
+  const lower = below(rows + offset - (isUpper ? 1 : 0)) - below(offset - (isUpper ? 1 : 0));
+  const count = isUpper ? rows * columns - lower : lower;
   if (count > MOST_PLACES) throw new ShapeError(operation, "result", `of at most ${MOST_PLACES} places`, String(count));
-  const at = new Array<number>(2 * count);
-  let k = 0;
-  for (let i = 0; i < rows; i++)
-    for (let j = from(i); j < to(i); j++) {
-      at[k] = i;
-      at[count + k++] = j;
-    }
   const on: Device = device === undefined ? defaultDevice() : deviceOf(device);
   const type: DType = dtype;
-  return count === 0 ? empty([2, 0], { dtype: type, device: on }) : fromBytes(operation, on, type, [2, count], elements(type, at));
+  if (count === 0) return empty([2, 0], { dtype: type, device: on });
+  const at = new (arrayClass(type))(2 * count);
+  let k = 0;
+  for (let i = start; i < end; i++)
+    for (let j = from(i); j < to(i); j++) {
+      at[k] = element(type, i) as never;
+      at[count + k++] = element(type, j) as never;
+    }
+  return fromBytes(operation, on, type, [2, count], at);
 }
 
 /** Rows and columns of the lower triangle of a matrix, row by row: [2, count]. Reference: torch.tril_indices. */

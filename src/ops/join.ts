@@ -74,6 +74,14 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   );
 }
 
+/** Views that one call makes at most: each is an object. */
+const MOST_PARTS = 2 ** 20;
+
+/** @package */
+export function demandParts(operation: string, argument: string, count: number, received: number): void {
+  if (count > MOST_PARTS) throw new ValueError(operation, argument, `such that there are at most ${MOST_PARTS} parts`, received);
+}
+
 /** Views of x along an axis: parts of `size` elements (the last may be shorter), or of the sizes listed. Reference: torch.split. */
 export function split(x: Tensor, size: number | readonly number[], axis = 0): Tensor[] {
   const a = existingAxis("split", x, axis);
@@ -82,6 +90,7 @@ export function split(x: Tensor, size: number | readonly number[], axis = 0): Te
   if (typeof size === "number") {
     if (!Number.isInteger(size) || size < 0 || (size === 0 && n > 0))
       throw new ValueError("split", "size", "a whole number of at least 1", size);
+    demandParts("split", "size", n / size, size);
     sizes = n === 0 ? [0] : Array.from({ length: Math.ceil(n / size) }, (_, i) => Math.min(size, n - i * size));
   } else {
     sizes = size;
@@ -103,6 +112,7 @@ export function chunk(x: Tensor, count: number, axis = 0): Tensor[] {
   if (!Number.isInteger(count) || count < 1) throw new ValueError("chunk", "count", "a whole number of at least 1", count);
   const a = existingAxis("chunk", x, axis);
   const n = x.shape[a]!;
+  if (n === 0) demandParts("chunk", "count", count, count);
   return n === 0 ? together(Array.from({ length: count }, () => narrow(x, a, 0, 0))) : split(x, Math.ceil(n / count), a);
 }
 

@@ -1,5 +1,5 @@
 /** The tensor's methods, made of what the families list. */
-import { ValueError } from "../errors.ts";
+import { ShapeError, ValueError } from "../errors.ts";
 import type { BackwardOptions } from "../autograd/backward.ts";
 import type { format } from "../print.ts";
 import { formatSync, inspected, installPrinting, summary, type print } from "../print.ts";
@@ -69,9 +69,19 @@ Object.defineProperty(Tensor.prototype, Symbol.iterator, {
   },
   configurable: true,
 });
+/** Their digits must fit into one text of JavaScript's. */
+const MOST_WRITTEN = 2 ** 24;
 Object.defineProperty(Tensor.prototype, "toJSON", {
   value(this: Tensor) {
     const plain = (v: unknown): unknown => (Array.isArray(v) ? v.map(plain) : typeof v === "bigint" ? String(v) : v);
+    if (this.size > MOST_WRITTEN)
+      throw new ShapeError(
+        "toJSON",
+        "tensor",
+        `of at most ${MOST_WRITTEN} elements`,
+        this.describe(),
+        "save() writes tensors of any size.",
+      );
     return { dtype: this.dtype, shape: this.shape, data: plain(toArraySync(this)) };
   },
   writable: true,

@@ -6,9 +6,12 @@
 import { isFloat } from "../dtype.ts";
 import { DTypeError, ShapeError, TraceError, ValueError } from "../errors.ts";
 import { asResult, dispatch } from "../dispatch.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import type { Expr } from "../graph/graph.ts";
+import { MOST_AXES } from "../graph/many-axes.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
 import { demandIndices } from "../runtime/index-check.ts";
-import { broadcastShapes, sizeOf } from "../shape.ts";
+import { broadcastShapes, packedStrides, sizeOf, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
 import { add, sub } from "./binary.ts";
@@ -23,9 +26,22 @@ import { broadcastTo, narrow, reshape, select } from "./movement.ts";
 import { arange, existingAxis } from "./ranges.ts";
 import { cumsum } from "./scan.ts";
 import { clone } from "./state.ts";
-import { computing } from "./support.ts";
+import { cast, computable, computing, constant } from "./support.ts";
 import { clampMin, where } from "./where.ts";
 import { sample, type Sample, real } from "../sample.ts";
+
+/** Flat places [N, 1] of a shape as coordinates [N, axes]. */
+function unraveled(g: GraphBuilder, places: Expr, shape: Shape): Expr {
+  const inner = computable(g, "ELEMENT_WISE_DIVIDE", "uint32");
+  const number = (v: number): Expr => constant(g, inner, inner === "int64" || inner === "uint64" ? BigInt(v) : v, places.sizes);
+  const flat = cast(g, places, inner);
+  const columns = packedStrides(shape).map((stride, i) => {
+    const at = g.elementWiseDivide(flat, number(stride));
+    const before = g.elementWiseMultiply(g.elementWiseDivide(flat, number(stride * shape[i]!)), number(shape[i]!));
+    return cast(g, g.elementWiseSubtract(at, before), "uint32");
+  });
+  return g.join(columns, { output: { sizes: [places.sizes[0]!, shape.length], dtype: "uint32" }, axis: 1 });
+}
 
 /** Coordinates of all nonzero elements in order, rows behind their count undefined; and that count. */
 const coordinatesOp = define({
@@ -37,11 +53,13 @@ const coordinatesOp = define({
   ],
   lower: (g, [x]) => {
     const seen = x!.dtype === "bool" ? g.reinterpret(x!, { dtype: "uint8" }) : x!;
-    const found = g.nonzeroCoordinates(seen, {
+    const total = sizeOf(x!.sizes);
+    const isFlat = x!.sizes.length > MOST_AXES;
+    const found = g.nonzeroCoordinates(isFlat ? g.reshape(seen, [total]) : seen, {
       outputCount: { sizes: [1], dtype: "uint32" },
-      outputCoordinates: { sizes: [sizeOf(x!.sizes), x!.sizes.length], dtype: "uint32" },
+      outputCoordinates: { sizes: [total, isFlat ? 1 : x!.sizes.length], dtype: "uint32" },
     });
-    return [found.outputCount, found.outputCoordinates];
+    return [found.outputCount, isFlat ? unraveled(g, found.outputCoordinates, x!.sizes) : found.outputCoordinates];
   },
 });
 

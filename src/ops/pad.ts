@@ -138,6 +138,7 @@ export function pad(
   } = {},
 ): Tensor {
   const value = Number(given);
+  if (x.rank === 0 && pads.length === 0) return call(contiguousOp, [x], undefined);
   if (pads.length % 2 !== 0 || pads.length > 2 * x.rank || pads.some((p) => !Number.isInteger(p)))
     throw new ValueError("pad", "pads", `an even number of at most ${2 * x.rank} whole numbers`, pads);
   const before = x.shape.map((_, i) => pads[2 * (x.rank - 1 - i)] ?? 0);

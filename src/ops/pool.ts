@@ -3,8 +3,11 @@ import { leading } from "../padding.ts";
 import { tie } from "../autograd/tie.ts";
 import { asResult, call, dispatch } from "../dispatch.ts";
 import { isInteger } from "../dtype.ts";
+import { largestOf } from "../elements.ts";
 import { ShapeError, ValueError } from "../errors.ts";
-import { expandList, showShape, sizeOf } from "../shape.ts";
+import type { GraphBuilder } from "../graph/builder.generated.ts";
+import type { Expr } from "../graph/graph.ts";
+import { demandListed, expandList, showShape, sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { mul } from "./binary.ts";
 import { tensor, zerosLike } from "./creation.ts";
@@ -13,7 +16,7 @@ import { define, type Definition, type TensorSpec } from "../definition.ts";
 import { gather } from "./gather.ts";
 import { integerAverage, integerMaximum, integerMaximumWithPlaces } from "./integer-windows.ts";
 import { reshape } from "./movement.ts";
-import { cast, sequence } from "./support.ts";
+import { BOOL, cast, constant, sequence } from "./support.ts";
 import { batched, demandSpatial, extent, lifted, liftedList, type PerAxis } from "./window.ts";
 
 /** Lists hold one number for each spatial axis; `end` is the padding behind, more than `start` where ceilMode adds a window. @package */
@@ -40,12 +43,22 @@ const liftedSizes = (shape: readonly number[]): readonly number[] => (shape.leng
 
 const pooled = (x: TensorSpec, w: Windows): TensorSpec => ({ shape: [x.shape[0]!, x.shape[1]!, ...w.output], dtype: x.dtype });
 
+/** DirectML's maxima start at the least finite number, which therefore stands for a window of -Infinity. */
+function unbounded(g: GraphBuilder, y: Expr): Expr {
+  const least = -largestOf(y.dtype);
+  const isLeast = g.elementWiseLogicalLessThanOrEqual(y, constant(g, y.dtype, least, y.sizes), BOOL);
+  return g.elementWiseIf(isLeast, constant(g, y.dtype, -Infinity, y.sizes), y);
+}
+
 const maxPoolOp: Definition<Windows> = define<Windows>({
   name: "maxPool",
   infer: ([x], w) => [pooled(x!, w)],
   lower: (g, [x], w, [out]) => [
-    g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, dilations: liftedList(w.dilation, 1) })
-      .output,
+    unbounded(
+      g,
+      g.maxPooling2(lifted(g, x!), { ...arguments_(w), output: { sizes: liftedSizes(out!.shape) }, dilations: liftedList(w.dilation, 1) })
+        .output,
+    ),
   ],
   padded: leading(2),
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
@@ -67,7 +80,7 @@ const maxPoolIndicesOp: Definition<Windows> = define<Windows>({
     // DirectML counts from the tensor's first element; PyTorch, from the plane's.
     const firsts = sequence(g, "int32", [sizes[0]! * sizes[1]!], 0, sizeOf(w.input));
     const planes = g.reinterpret(firsts, { sizes: [sizes[0]!, sizes[1]!, ...sizes.slice(2).map(() => 1)] });
-    return [y.output, g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
+    return [unbounded(g, y.output), g.elementWiseSubtract(cast(g, y.outputIndices!, "int32"), g.expand(planes, sizes))];
   },
   padded: leading(2),
   grad: (dy, { inputs: [x], attrs }) => [call(maxPoolGradOp, [x!, dy], attrs)],
@@ -241,6 +254,7 @@ function avgPool(operation: string, spatial: number, x: Tensor, size: PerAxis, o
 
 /** For each window: the number of its cells that lie in the input, or in the padding asked for too. */
 function cellCounts(w: Windows, include: boolean): number[] {
+  demandListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
   w.output.forEach((length, i) => {
     const pad = include ? w.start[i]! : 0;
@@ -255,6 +269,7 @@ function cellCounts(w: Windows, include: boolean): number[] {
 
 /** For each window: its size over the number of its cells that lie in the input or the padding asked for. */
 function factors(w: Windows): number[] {
+  demandListed("avgPool", "padding", sizeOf(w.output), w.start);
   let all = [1];
   w.output.forEach((length, i) => {
     const along = Array.from({ length }, (_, o) => {

@@ -336,8 +336,8 @@ export function randperm(n: number, options: RandomOptions = {}): Tensor {
   return withGrad("randperm", t.constant(deviceIn(options), dtype, [n], drawn(), drawn), options);
 }
 
-/** Of a permutation, which the host draws. */
-const MOST_DRAWN = 2 ** 31 - 1;
+/** Of a permutation, which the host draws: some seconds. */
+const MOST_DRAWN = 2 ** 27;
 
 /** @internal 0 to n - 1 in a random order. */
 export function permutation(n: number, generator: Generator = defaultGenerator()): Int32Array {

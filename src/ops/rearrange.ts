@@ -6,7 +6,7 @@ import type { Tensor } from "../tensor.ts";
 import { tensor, zeros } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { indexSelect } from "./gather.ts";
-import { cat, flip, stack } from "./join.ts";
+import { cat, demandParts, flip, stack } from "./join.ts";
 import { broadcastTo, flatten, narrow, reshape, slice, transpose } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 import { clone } from "./state.ts";
@@ -62,6 +62,7 @@ export function tensorSplit(x: Tensor, sections: number | readonly number[], axi
   }
   if (!Number.isInteger(sections) || sections < 1)
     throw new ValueError("tensorSplit", "sections", "a whole number of at least 1", sections);
+  demandParts("tensorSplit", "sections", sections, sections);
   const [short, longer] = [Math.floor(n / sections), n % sections];
   let start = 0;
   return Array.from({ length: sections }, (_, i) => {
@@ -152,6 +153,8 @@ export function cartesianProd(...tensors: Tensor[]): Tensor {
 
 /** In the list that the host makes of combinations. */
 const MOST_PLACES = 2 ** 26;
+/** Of elements in one of them. */
+const MOST_CHOSEN = 2 ** 10;
 
 /** Every choice of r elements of a vector in their order, as rows; withReplacement: an element more than once. Reference: torch.combinations. */
 export function combinations(
@@ -167,6 +170,8 @@ export function combinations(
   if (x.rank !== 1) throw new ShapeError("combinations", "x", "of one axis", x.describe());
   if (!Number.isInteger(r) || r < 0) throw new ValueError("combinations", "r", "a whole number of at least 0", r);
   if (r === 0) return zeros([0], { dtype: x.dtype, device: x.device });
+  if (r > x.size && (!withReplacement || x.size === 0)) return zeros([0, r], { dtype: x.dtype, device: x.device });
+  if (r > MOST_CHOSEN) throw new ValueError("combinations", "r", `at most ${MOST_CHOSEN}`, r);
   // r of n, or of n + r - 1 with replacement.
   let count = r;
   for (let i = 0; i < r; i++) count *= (withReplacement ? x.size + i : x.size - i) / (i + 1);

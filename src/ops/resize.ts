@@ -3,7 +3,7 @@ import { ShapeError, ValueError } from "../errors.ts";
 import { call } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";
 import { isFloat } from "../dtype.ts";
-import type { Shape } from "../shape.ts";
+import { demandListed, type Shape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from "./adaptive-pool.ts";
 import { add, mul } from "./binary.ts";
@@ -268,6 +268,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions = {}): Tensor
     if (!interpolates)
       y = input === output && scale === 1 ? y : applied(y, axis, nearestTaps(input, output, scale, mode === "nearest-exact"));
     else if (antialias) {
+      demandListed("interpolate", "size", input * output, size);
       const matrix = tensor(Float32Array.from(smoothMatrix(input, output, scale, mode === "bicubic", align)), {
         shape: [input, output],
         device: x.device,

@@ -6,6 +6,7 @@ import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { sub } from "./binary.ts";
 import { lt } from "./compare.ts";
+import { onesLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { argmax } from "./extrema.ts";
 import { gather } from "./gather.ts";
@@ -51,6 +52,7 @@ export function reverseSequence(x: Tensor, lengths: Tensor, { axis = 1, batchAxi
 export function hardmax(x: Tensor, axis = -1): Tensor {
   demandFloat("hardmax", x);
   const a = normalizeAxis("hardmax", axis, x.rank);
+  if (x.rank === 0) return onesLike(x);
   return movedim(oneHotOf(argmax(x, a), x.shape[a]!, x.dtype), -1, a);
 }
 

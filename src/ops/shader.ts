@@ -102,6 +102,8 @@ export function shader<const I extends Inputs, const O extends Outputs, const P 
   body: (s: Scope<ElementsOf<I, O>, P>) => void,
 ): ShaderFunction<I, O, P> {
   const name = spec.name ?? "shader";
+  for (const key of ["inputs", "outputs"] as const)
+    if (typeof spec[key] !== "object" || spec[key] === null) throw new ValueError(name, key, "an object of tensors' dtypes", spec[key]);
   const inputNames = Object.keys(spec.inputs);
   const outputs = Object.entries(spec.outputs).map(([key, o]): [string, ShaderOutput] => [key, typeof o === "string" ? { dtype: o } : o]);
   if (inputNames.length === 0) throw new ValueError(name, "inputs", "at least one tensor", spec.inputs);

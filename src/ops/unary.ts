@@ -89,14 +89,18 @@ export function emitExpm1(g: GraphBuilder, x: Expr): Expr {
   return g.elementWiseIf(smaller(g, x, 0.5), g.elementWiseMultiply(series, x), scaled(g, g.elementWiseExp(x), 1, -1));
 }
 
+/** The opposite of the least int8 is no int8: it wraps, as in PyTorch and in longer integers, where DirectML gives the nearest number. */
+const wrapping = (g: GraphBuilder, x: Expr, emit: (x: Expr) => Expr): Expr =>
+  x.dtype === "int8" || x.dtype === "int16" ? cast(g, emit(cast(g, x, "int32")), x.dtype) : emit(x);
+
 const absOp = keeping("abs", "ELEMENT_WISE_ABS", {
-  emit: (g, x) => g.elementWiseAbs(x),
+  emit: (g, x) => wrapping(g, x, (v) => g.elementWiseAbs(v)),
   emit64: abs64,
   grad: (dy, x) => mul(dy, sign(x)),
   saves: "input",
 });
 const negOp = keeping("neg", "ELEMENT_WISE_NEGATE", {
-  emit: (g, x) => g.elementWiseNegate(x),
+  emit: (g, x) => wrapping(g, x, (v) => g.elementWiseNegate(v)),
   emit64: neg64,
   grad: (dy) => neg(dy),
   saves: "none",

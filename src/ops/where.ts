@@ -2,7 +2,7 @@
 import { call, demandSameDevice } from "../dispatch.ts";
 import type { Device } from "../device.ts";
 import { isFloat, isHalf, isInteger, resultType, type DType } from "../dtype.ts";
-import { demandOperand, notHeld, rangeOf } from "../elements.ts";
+import { demandOperand, largestOf, notHeld, rangeOf } from "../elements.ts";
 import { DTypeError, ValueError } from "../errors.ts";
 import { contiguousOp } from "../runtime/assign.ts";
 import { heldScalar, scalarTensor } from "../runtime/constants.ts";
@@ -206,7 +206,7 @@ export function nanToNum(
   } = {},
 ): Tensor {
   if (!isFloat(x.dtype)) return call(contiguousOp, [x], undefined);
-  const largest = LARGEST[x.dtype] ?? Number.MAX_VALUE;
+  const largest = largestOf(x.dtype);
   const number = (v: number): Tensor => scalarTensor(x.device, x.dtype, v);
   return call(nanToNumOp, [x, number(nan), number(posinf ?? largest), number(neginf ?? -largest)], undefined);
 }
@@ -225,7 +225,6 @@ const nanToNumOp: Definition<undefined> = define({
   grad: (dy, { inputs: [x] }) => [mul(dy, toDType(isfinite(x!), dy.dtype)), null, null, null],
   saves: { inputs: [0], outputs: false },
 });
-const LARGEST: { readonly [K in DType]?: number } = { float32: 3.4028234663852886e38, float16: 65504, bfloat16: 3.3895313892515355e38 };
 
 export const methods = {
   /** x where the condition holds, other elsewhere. Shapes broadcast. Reference: torch.Tensor.where. */

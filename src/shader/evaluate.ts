@@ -19,6 +19,9 @@ import {
 } from "./ir.ts";
 import { bitsOfFloat, floatOfBits, floatOfHalf, halfOfFloat, operation, type Scalar } from "./operations.ts";
 
+/** Trips of the loops of a launch, of all groups together: nested loops that end, though nobody would wait for it. */
+const MOST_TRIPS = 2 ** 21;
+
 export interface Launch {
   readonly groups: number;
   /** Groups in the grid's first axis; default: all. */
@@ -262,6 +265,8 @@ class Machine {
 
   /** Whether threads may have left the loop that runs. */
   #jumped = false;
+  /** Trips of all loops so far. */
+  #spent = 0;
 
   /** Runs a loop's trips as long as `next` gives threads for one. */
   #trips(mask: Uint8Array, place: string, next: (mask: Uint8Array) => Uint8Array, body: (mask: Uint8Array) => void): void {
@@ -272,6 +277,8 @@ class Machine {
     let running: Uint8Array = mask;
     for (let trip = 0; ; trip++) {
       if (trip > (this.#launch.trips ?? 2 ** 20)) throw new ShaderError(this.#shader.name, "this loop does not end", place);
+      if (++this.#spent > MOST_TRIPS)
+        throw new ShaderError(this.#shader.name, `its loops make more than ${MOST_TRIPS} trips, which takes too long here`, place);
       this.#skipped.fill(0);
       running = running.map((on, i) => Number(on === 1 && this.#left[i] === 0));
       running = next(running);

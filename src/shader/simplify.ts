@@ -2,6 +2,7 @@
  * Makes a shader anew: loops whose trips are known are unrolled within the budget, constants folded, equal expressions merged, what nobody
  * reads dropped. `rewrite` is the same walk for other passes.
  */
+import { ShaderError } from "../errors.ts";
 import { Builder } from "./builder.ts";
 import {
   allStatements,
@@ -18,6 +19,8 @@ import {
 
 /** Statements that a loop may become where its function does not say. */
 export const UNROLL_BUDGET = 512;
+/** Statements that a loop may become where its function says so. */
+const MOST_UNROLLED = 2 ** 16;
 
 export class Rewriter {
   readonly builder: Builder;
@@ -156,7 +159,10 @@ function tripsOf(s: For, start: Value, end: Value, step: Value): number[] | null
   const [from, to, by] = [constantOf(start), constantOf(end), constantOf(step)];
   if (from === null || to === null || by === null || s.unroll === false || jumps(s.body)) return null;
   const count = Math.max(0, Math.ceil((to - from) / by));
-  if (s.unroll === null && count * weight(s.body) > UNROLL_BUDGET) return null;
+  const statements = count * Math.max(1, weight(s.body));
+  if (s.unroll === null && statements > UNROLL_BUDGET) return null;
+  if (statements > MOST_UNROLLED)
+    throw new ShaderError("shader", `a loop that unrolls to ${statements} statements; ${MOST_UNROLLED} at most`, s.place);
   return Array.from({ length: count }, (_, i) => from + i * by);
 }
 

@@ -14,6 +14,31 @@ export const differences: readonly Difference[] = [
     example: { code: "dx.maxPool2d(dx.tensor([[[[1, NaN], [2, 3]]]]), 2).toArraySync()", here: "[[[[3]]]]", pytorch: "[[[[nan]]]]" },
   },
   {
+    reason:
+      "A maximum over windows takes the least finite number for -Infinity: DirectML's MAX_POOLING starts there, so that its result does not tell them apart.",
+    ids: [],
+    example: {
+      code: "dx.maxPool1d(dx.tensor([[[-3.4028234663852886e38, -Infinity]]]), 2).toArraySync()",
+      here: "[[[-Infinity]]]",
+      pytorch: "[[[-3.4028234663852886e+38]]]",
+    },
+  },
+  {
+    reason: "topk gives equal values in the order of their places, as sort does; PyTorch's order of them is not stated.",
+    ids: [],
+    example: { code: "dx.topk(dx.tensor([1, 2, 2, 2]), 2).indices.toArraySync()", here: "[1, 2]", pytorch: "[2, 3]" },
+  },
+  {
+    reason: "item() refuses a 64-bit integer beyond 2^53, of which a number has not all digits; item(\"int64\") gives it as a bigint.",
+    ids: [],
+    example: { code: 'dx.tensor([2n ** 53n + 1n]).itemSync("int64")', here: "9007199254740993n", pytorch: "9007199254740993" },
+  },
+  {
+    reason: "Data of a typed array are converted as those of a list: numbers that another dtype does not hold are refused, where NumPy's wrap.",
+    ids: [],
+    example: { code: 'dx.tensor([300], { dtype: "int16" }).to("uint8").toArraySync()', here: "[44]", pytorch: "[44]" },
+  },
+  {
     reason: "-Infinity to the power of a fraction is NaN, as the power of any negative number is: pow is made of a logarithm.",
     ids: [],
     example: { code: "dx.pow(dx.tensor([-Infinity]), 0.3).toArraySync()", here: "[NaN]", pytorch: "[inf]" },

@@ -61,6 +61,20 @@ eachDevice("clipped gradients", (device) => {
     });
   });
 
+  test("a negative limit, which would turn gradients round, is refused before anything is changed", async () => {
+    await clean(device, () => {
+      const params = parameters();
+      const before = params.map((p) => (p.grad === null ? null : numbers(p.grad)));
+      for (const limit of [-1, -Infinity, NaN]) {
+        expect(() => utils.clipGradNorm_(params, limit)).toThrow("clipGradNorm_: maxNorm must be a number of at least 0");
+        expect(() => utils.clipGradValue_(params, limit)).toThrow("clipGradValue_: clipValue must be a number of at least 0");
+        expect(() => utils.clipGradsWithNorm_(params, limit, dx.tensor(1))).toThrow("maxNorm must be a number of at least 0");
+      }
+      expect(params.map((p) => (p.grad === null ? null : numbers(p.grad)))).toEqual(before);
+      finish(params);
+    });
+  });
+
   test("a norm that is not finite is refused only on request; nothing to clip has norm 0", async () => {
     await clean(device, () => {
       const p = new dx.nn.Parameter(dx.zeros([2]));

@@ -1,7 +1,7 @@
 /** Maxima of whole numbers and their places. Expected: PyTorch 2.15. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { checkIndices, clean, eachDevice, eachMode } from "../device.ts";
+import { checkIndices, clean, eachDevice, eachMode, numbers } from "../device.ts";
 
 eachMode("maxima of whole numbers with their places", (_, mode) => {
   test("are those of the first largest cell, and never in the padding", () => {
@@ -67,4 +67,38 @@ eachDevice("maxima put back", (device) => {
         { collect: true },
       ));
   });
+});
+
+/** Windows of -Infinity, alone and beside numbers. */
+eachMode("maxima of -Infinity", (device, mode) => {
+  const row = [-Infinity, -Infinity, 3, -Infinity, -Infinity, -Infinity, -5, -Infinity];
+  const expected = [-Infinity, 3, -Infinity, -5];
+  for (const dtype of ["float32", "float16", "bfloat16"] as const)
+    test(`${dtype}: of one to three axes, with places, padding, adaptive and fractional`, async () => {
+      await clean(device, () => {
+        const x = dx.tensor(row, { dtype });
+        const shaped = (...shape: number[]): dx.Tensor => x.reshape(shape);
+        const run = (fn: (t: dx.Tensor) => dx.Tensor, t: dx.Tensor): number[] => numbers(mode.run((v) => fn(v!), t));
+        expect(run((t) => dx.maxPool1d(t, 2), shaped(1, 1, 8))).toEqual(expected);
+        expect(run((t) => dx.maxPool2d(t, [1, 2]), shaped(1, 1, 1, 8))).toEqual(expected);
+        expect(run((t) => dx.maxPool2d(t, [1, 2]), shaped(1, 2, 2, 2))).toEqual(expected);
+        expect(run((t) => dx.maxPool3d(t, [1, 1, 2]), shaped(1, 1, 1, 2, 4))).toEqual(expected);
+        expect(run((t) => dx.adaptiveMaxPool1d(t, 4), shaped(1, 1, 8))).toEqual(expected);
+        expect(run((t) => dx.adaptiveMaxPool2d(t, [1, 4]), shaped(1, 1, 1, 8))).toEqual(expected);
+        expect(run((t) => dx.adaptiveMaxPool1d(t, 3), shaped(1, 1, 8))).toEqual([3, 3, -5]);
+        expect(run((t) => dx.maxPool1d(t, 3, { padding: 1, stride: 2 }), shaped(1, 1, 8))).toEqual([-Infinity, 3, -Infinity, -5]);
+        expect(run((t) => dx.maxPool1d(t, 2, { dilation: 3, stride: 1 }), shaped(1, 1, 8))).toEqual([
+          -Infinity,
+          -Infinity,
+          3,
+          -5,
+          -Infinity,
+        ]);
+        expect(run((t) => dx.maxPool1dWithIndices(t, 2).values, shaped(1, 1, 8))).toEqual(expected);
+        expect(run((t) => dx.maxPool1dWithIndices(t, 2).indices, shaped(1, 1, 8))).toEqual([0, 2, 4, 6]);
+        expect(
+          run((t) => dx.fractionalMaxPool2d(t, 2, { outputSize: 1, samples: dx.zeros([1, 1, 2]) }), shaped(1, 1, 2, 4).narrow(3, 0, 2)),
+        ).toEqual([-Infinity]);
+      });
+    });
 });

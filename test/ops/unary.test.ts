@@ -120,3 +120,30 @@ eachMode("unary", (device, mode) => {
         expect(() => fn(dx.tensor([1], { dtype: "float64" }))).toThrow(/only stored and cast/);
     }));
 });
+
+/** The least number has no opposite: it stays what it is, as PyTorch 2.15 has it for every integer dtype. */
+eachMode("the least integers", (device, mode) => {
+  const ENDS: readonly [dx.DType, bigint, bigint][] = [
+    ["int8", -(2n ** 7n), 2n ** 7n - 1n],
+    ["int16", -(2n ** 15n), 2n ** 15n - 1n],
+    ["int32", -(2n ** 31n), 2n ** 31n - 1n],
+    ["int64", -(2n ** 63n), 2n ** 63n - 1n],
+  ];
+  for (const [dtype, least, most] of ENDS)
+    test(`${dtype} wraps`, async () => {
+      await clean(device, () => {
+        const x = dx.tensor([least, most, 0n, -1n], { dtype });
+        const run = (fn: (t: dx.Tensor) => dx.Tensor): bigint[] =>
+          [mode.run((t) => fn(t!), x).toArraySync()].flat().map((v) => BigInt(v as number));
+        expect(run(dx.neg)).toEqual([least, -most, 0n, 1n]);
+        expect(run(dx.abs)).toEqual([least, most, 0n, 1n]);
+        expect(run((t) => dx.neg(dx.abs(t)))).toEqual([least, -most, 0n, -1n]);
+        expect(run((t) => dx.where(t.lt(0), t.neg(), t))).toEqual([least, most, 0n, 1n]);
+        expect(run((t) => dx.sub(0, t))).toEqual([least, -most, 0n, 1n]);
+        expect(run(dx.square)).toEqual([0n, 1n, 0n, 1n]);
+        expect(run(dx.sign)).toEqual([-1n, 1n, 0n, -1n]);
+        expect(run((t) => t.sub(1))).toEqual([most, most - 1n, -1n, -2n]);
+        expect(run((t) => t.mul(t))).toEqual([0n, 1n, 0n, 1n]);
+      });
+    });
+});

@@ -229,8 +229,9 @@ std::optional<Rows> RowsOf(const schema::OperatorDesc& desc, uint64_t least_byte
     count *= largest->sizes[d];
     const uint64_t row = bytes / count;
     if (row > kRowBytes || count < wanted) continue;
-    for (uint32_t block = 1; block <= rows.sizes[d]; ++block)
-      if (rows.sizes[d] % block == 0 && block * row <= kBlockBytes && count / block >= wanted) rows.block = block;
+    // Not all of an axis: there may be 2^32 - 1 rows.
+    for (uint32_t block = 1; block <= rows.sizes[d] && block * row <= kBlockBytes; ++block)
+      if (rows.sizes[d] % block == 0 && count / block >= wanted) rows.block = block;
     return rows;
   }
   return std::nullopt;

@@ -1,10 +1,14 @@
 /** Gamma, digamma, polygamma and zeta functions. */
 import { call } from "../../dispatch.ts";
+import { isFloat } from "../../dtype.ts";
 import { ShapeError, ValueError } from "../../errors.ts";
 import type { Expr } from "../../graph/graph.ts";
 import type { Tensor } from "../../tensor.ts";
 import { add, mul, operands, sub, type Arithmetic } from "../binary.ts";
 import { formula, unaryFormula, type Formula } from "../formula.ts";
+import { unsqueeze } from "../movement.ts";
+import { arange } from "../ranges.ts";
+import { sum } from "../reduce.ts";
 import { emitLog1p } from "../unary.ts";
 import { sample, type Sample, real } from "../../sample.ts";
 
@@ -141,16 +145,24 @@ export function polygamma(n: number, x: Tensor): Tensor {
   return n === 0 ? digamma(x) : call(polygammaOp, [x], { order: n });
 }
 
+/** Terms that are added one by one; more are computed side by side. */
+const FEW_DIMENSIONS = 8;
+/** As far as float32 counts. */
+const MOST_DIMENSIONS = 2 ** 24;
+
 /** ln of the multivariate gamma function of p dimensions, for x above (p - 1) / 2. Reference: torch.mvlgamma. */
 export function mvlgamma(x: Tensor, p: number): Tensor {
-  if (!Number.isInteger(p) || p < 1) throw new ValueError("mvlgamma", "p", "a whole number of at least 1", p);
+  if (!Number.isInteger(p) || p < 1 || p > MOST_DIMENSIONS)
+    throw new ValueError("mvlgamma", "p", `a whole number from 1 to ${MOST_DIMENSIONS}`, p);
   if (x.rank > 7) throw new ShapeError("mvlgamma", "x", "of at most 7 axes", x.describe());
-  let sum: Tensor | null = null;
-  for (let i = 0; i < p; i++) {
-    const term = lgamma(i === 0 ? x : sub(x, i / 2));
-    sum = sum === null ? term : add(sum, term);
+  const constant = (p * (p - 1) * Math.log(Math.PI)) / 4;
+  if (p > FEW_DIMENSIONS) {
+    const steps = mul(arange(p, { dtype: isFloat(x.dtype) ? x.dtype : "float32", device: x.device }), 0.5);
+    return add(sum(lgamma(sub(unsqueeze(x, -1), steps)), -1), constant);
   }
-  return add(sum!, (p * (p - 1) * Math.log(Math.PI)) / 4);
+  let total = lgamma(x);
+  for (let i = 1; i < p; i++) total = add(total, lgamma(sub(x, i / 2)));
+  return add(total, constant);
 }
 
 const zetaOp = formula("zeta", {
