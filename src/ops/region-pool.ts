@@ -2,6 +2,7 @@
 import { noGrad } from "../autograd/grad-mode.ts";
 import { call, demandSameDevice } from "../dispatch.ts";
 import { define, type Definition } from "../definition.ts";
+import { largestOf } from "../elements.ts";
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { expandList, sameShape, type Shape } from "../shape.ts";
 import { Tensor } from "../tensor.ts";
@@ -198,9 +199,8 @@ export function roiPool(x: Tensor, boxes: Tensor | readonly Tensor[], options: R
   demandSameDevice("roiPool", [x, rois]);
   if (rois.dtype !== x.dtype) throw new DTypeError("roiPool", "boxes", `of x's dtype ${x.dtype}`, rois.describe());
   if (rois.shape[0] === 0) return zeros([0, x.shape[1]!, ...size], { dtype: x.dtype, device: x.device });
-  const whole = noGrad(() =>
-    cat([narrow(rois, 1, 0, 1), clamp(rounded(mul(narrow(rois, 1, 1, 4), spatialScale)), -FARTHEST, FARTHEST)], 1),
-  );
+  const far = Math.min(FARTHEST, largestOf(rois.dtype));
+  const whole = noGrad(() => cat([narrow(rois, 1, 0, 1), clamp(rounded(mul(narrow(rois, 1, 1, 4), spatialScale)), -far, far)], 1));
   return call(poolOp, [x, whole], { size, image: [...x.shape] });
 }
 

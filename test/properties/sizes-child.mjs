@@ -1,6 +1,7 @@
 /**
- * Calls public functions with sizes that nobody has memory for, every STEP-th case from FROM on: node sizes-child.mjs DIST FROM STEP [PATTERN]. Each case is announced on
- * standard output before its call, so that whoever waits knows which one did not return; an answer that is no typed error is told as well.
+ * Calls public functions with sizes that nobody has memory for: node sizes-child.mjs DIST FROM STEP [PATTERN], every STEP-th case from FROM on.
+ * Each case is announced on descriptor 3 before its call, so that whoever waits knows which one did not return; an answer that is no typed
+ * error is told as well.
  */
 import { readFileSync, writeSync } from "node:fs";
 
@@ -132,7 +133,8 @@ function* calls({ parameters }) {
   }
 }
 
-const tell = (line) => writeSync(1, `${JSON.stringify(line)}\n`);
+// Not standard output, which functions print to.
+const tell = (line) => writeSync(3, `${JSON.stringify(line)}\n`);
 let n = 0;
 for (const f of functions()) {
   if (only !== undefined && !f.name.match(only)) continue;
