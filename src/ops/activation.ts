@@ -403,7 +403,7 @@ export function hardtanh(
   } = {},
 ): Tensor {
   if (x.dtype === "bool") throw new DTypeError("hardtanh", "x", "a number", x.describe());
-  if (isInteger(x.dtype)) for (const [name, v] of Object.entries({ min, max })) demandHeld("hardtanh", name, "int64", v);
+  for (const [name, v] of Object.entries({ min, max })) demandHeld("hardtanh", name, isInteger(x.dtype) ? "int64" : x.dtype, v);
   if (isInteger(x.dtype)) return clamp(x, Math.max(Math.trunc(min), x.dtype.startsWith("u") ? 0 : -Infinity), Math.trunc(max));
   return floatOnly("hardtanh", x, () => call(hardtanhOp, [x], { min, max }));
 }

@@ -59,7 +59,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 
 /** Two tensors of n axes, one of three elements and one of one among those of two. */
 function operands(n: number, kind: string): [dx.Tensor, dx.Tensor, number] {
-  const shape = Array.from({ length: n }, (_, i) => (i === 0 ? 1 : i === 3 ? 3 : 2));
+  const shape: number[] = Array.from({ length: n }, (_, i) => (i === 0 ? 1 : i === 3 ? 3 : 2));
   const size = shape.reduce((p, d) => p * d);
   const made = (step: number, end: number): dx.Tensor =>
     dx.tensor(
