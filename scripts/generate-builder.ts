@@ -86,7 +86,8 @@ function optionsOf(op: Operator): readonly string[] {
     .map((f) => {
       const [isSized, isTyped] = [sized.has(f.name), typed.has(f.name)];
       const doc = `\n    /** ${fieldText(op, f)} */\n    `;
-      if (f.kind === "output") return `${doc}${nameOf(f)}${f.optional || (isSized && isTyped) ? "?" : ""}: ${outputSpec(f, isSized, isTyped)}`;
+      if (f.kind === "output")
+        return `${doc}${nameOf(f)}${f.optional || (isSized && isTyped) ? "?" : ""}: ${outputSpec(f, isSized, isTyped)}`;
       const isOptional = f.optional || op.optionalByLevel?.[f.name] !== undefined;
       return `${doc}${nameOf(f)}${isOptional ? "?" : ""}: ${typeOf(f)}${f.kind === "input" || isOptional ? " | null" : ""}`;
     });
@@ -96,7 +97,8 @@ function methodOf(op: Operator): string {
   const required = op.fields.filter(isPositional);
   const options = optionsOf(op);
   const parameters = required.map((f) => `${nameOf(f)}: ${typeOf(f)}`);
-  if (options.length > 0) parameters.push(`options: {${options.join(";")}\n  }${options.some((o) => !/\n *\w+\?:/.test(o)) ? "" : " = {}"}`);
+  if (options.length > 0)
+    parameters.push(`options: {${options.join(";")}\n  }${options.some((o) => !/\n *\w+\?:/.test(o)) ? "" : " = {}"}`);
   const given = [...required.map(nameOf), ...(options.length > 0 ? ["...options"] : [])];
   const call = `this.emit("${op.name}", { ${given.join(", ")} })`;
   const outputs = op.fields.filter((f) => f.kind === "output");

@@ -123,7 +123,7 @@ it("has examples that run, with what else they use", async () => {
   }
   const fn = await execa(process.execPath, [installed("examples", "custom-function", "main.js"), "--json"], { cwd: app, reject: false });
   expect(fn).toMatchObject({ exitCode: 0 });
-}, 120_000);
+}, 300_000);
 
 it("is one library, required or imported", async () => {
   const done = await run(`

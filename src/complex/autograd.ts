@@ -77,8 +77,7 @@ export interface GradOptions<AllowUnused extends boolean = boolean> extends Comp
 /** One gradient for each input, in their order: real or complex as the input is. null may stand among them with allowUnused. */
 export type Gradients<Inputs extends readonly Any[], AllowUnused extends boolean = false> = {
   -readonly [K in keyof Inputs]:
-    | (Inputs[K] extends Tensor ? Tensor : Inputs[K] extends ComplexTensor ? ComplexTensor : Any)
-    | (true extends AllowUnused ? null : never);
+    (Inputs[K] extends Tensor ? Tensor : Inputs[K] extends ComplexTensor ? ComplexTensor : Any) | (true extends AllowUnused ? null : never);
 };
 
 /**
@@ -93,11 +92,7 @@ export function grad<const Inputs extends readonly Any[], AllowUnused extends bo
   inputs: Inputs,
   options?: GradOptions<AllowUnused>,
 ): Gradients<Inputs, AllowUnused>;
-export function grad(
-  results: Some<Any>,
-  inputs: readonly Any[],
-  options: GradOptions = {},
-): (Any | null)[] {
+export function grad(results: Some<Any>, inputs: readonly Any[], options: GradOptions = {}): (Any | null)[] {
   const all = listed(results);
   if (![...all, ...inputs].some((x) => x instanceof ComplexTensor))
     return engine.grad(all as readonly Tensor[], inputs as readonly Tensor[], options as BackwardOptions);
