@@ -186,6 +186,7 @@ export interface OnnxOptions {
 }
 
 /** Options of OnnxModel.call(). */
+/** Options of an ONNX model's call(). */
 export interface OnnxCallOptions {
   /** Ends the call: asked before it, and before each run of a graph inside a node. */
   readonly signal?: AbortSignal | undefined;
