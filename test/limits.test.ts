@@ -119,7 +119,7 @@ it("refuses what would end the process, or would not end, soon", () =>
       () => dx.tensordot(x, x, wrong([[0, 0]])),
     ];
     const started = performance.now();
-    for (const call of calls) expect(call, `${call.toString()}`).toThrow(dx.DxError);
+    for (const call of calls) expect(call, `by ${call.toString()}`).toThrow(dx.DxError);
     expect(performance.now() - started).toBeLessThan(60_000);
     // Rows without places take no time.
     expect(dx.trilIndices(2 ** 31 - 1, 0).shape).toEqual([2, 0]);
@@ -159,7 +159,7 @@ it("true and false are no axes and no sizes", () =>
       () => x.tensordot(x, wrong(true)),
       () => dx.nn.linear(wrong(true), 2),
     ];
-    for (const call of calls) expect(call, `${call.toString()}`).toThrow(/must be .*; received (true|false)/);
+    for (const call of calls) expect(call, `by ${call.toString()}`).toThrow(/must be .*; received (true|false)/);
     // Where PyTorch takes a scalar, a boolean is one.
     expect(numbers(dx.add(x, true).sum())).toEqual([32]);
   }));

@@ -82,8 +82,8 @@ eachMode("more than eight axes", (device, mode) => {
         const [kind, n] = key.split(" ") as [string, string];
         const [a, c, k] = operands(Number(n), kind);
         const result = mode.run((x, y) => CALLS[name]!(x!, y!, k), a, c);
-        expect(result.shape, `${key}`).toEqual(shape);
-        expect(Math.abs(checked(result) - sum), `${key}`).toBeLessThanOrEqual(1e-6 * Math.abs(sum));
+        expect(result.shape, `for ${key}`).toEqual(shape);
+        expect(Math.abs(checked(result) - sum), `for ${key}`).toBeLessThanOrEqual(1e-6 * Math.abs(sum));
       }
     }),
   );
@@ -98,7 +98,7 @@ eachDevice("more than eight axes, further", (device) => {
       for (const [key, [shape, sum]] of Object.entries(recorded.nonzero!)) {
         const [kind, n] = key.split(" ") as [string, string];
         const found = dx.nonzeroSync(operands(Number(n), kind)[0].gt(60));
-        expect([found.shape, checked(found)], `${key}`).toEqual([shape, sum]);
+        expect([found.shape, checked(found)], `for ${key}`).toEqual([shape, sum]);
       }
       const x = dx.zeros([2, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
       const part = x.permute([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]).select(4, 1);
