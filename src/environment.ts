@@ -23,6 +23,7 @@ export const VARIABLES: Readonly<Record<string, Kind>> = {
   DXTENSOR_LAPACK: "text",
   DXTENSOR_LIBRARY_FOLDER: "text",
   DXTENSOR_NATIVE: "text",
+  DXTENSOR_PROGRESS: "switch",
   DXTENSOR_SHADERS: ["off", "on", "only-measured"],
   DXTENSOR_SIMULATE: "text",
   DXTENSOR_SOFTWARE: "text",

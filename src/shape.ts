@@ -47,8 +47,12 @@ export function normalizeAxis(operation: string, axis: number, rank: number, arg
   return axis < 0 ? axis + n : axis;
 }
 
+/** Most axes of a tensor that is created, or that axes are counted of: PyTorch's limit. */
+export const MAX_RANK = 64;
+
 /** One axis, several, or none given (all of them), without repeats, in rising order. */
 export function normalizeAxes(operation: string, axes: number | readonly number[] | null | undefined, rank: number): number[] {
+  if (rank > MAX_RANK) throw new ShapeError(operation, "x", `of at most ${MAX_RANK} axes`, `${rank} axes`);
   if (axes === null || axes === undefined) return Array.from({ length: rank }, (_, i) => i);
   const list = (typeof axes === "number" ? [axes] : axes).map((a) => normalizeAxis(operation, a, rank));
   if (new Set(list).size !== list.length) throw new ValueError(operation, "axis", "a list without repeats", list);

@@ -11,7 +11,7 @@ import { scope } from "../scope.ts";
 import { sizeOf } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { TensorDataset } from "./dataset.ts";
-import { pathOf, readWhole, type FilePath } from "../io/source.ts";
+import { pathOf, readWhole, type FilePath } from "../host/source.ts";
 
 const CODES: { readonly [code: number]: DType } = {
   0x08: "uint8",

@@ -1,6 +1,6 @@
 /** Shared libraries as files: for which machine, whole or cut off, which version. Nothing is loaded. */
 
-import { libraryEndOf } from "../native/library-end.ts";
+import { libraryEndOf } from "../host/library-end.ts";
 
 export interface Binary {
   readonly format: "elf" | "pe" | null;

@@ -1,7 +1,7 @@
 /** Microsoft's libdirectml.so: which one is wanted, and whether bytes are that library. Reads no network. */
 import { createHash } from "node:crypto";
 import { unzipSync } from "fflate";
-import { libraryEndOf } from "../native/library-end.ts";
+import { libraryEndOf } from "../host/library-end.ts";
 import { FetchFailure } from "./failure.ts";
 
 /** MIT licence; DirectML feature level 6.2, for Linux x64. */

@@ -2,5 +2,5 @@
 export { FormatError } from "../errors.ts";
 export * as onnx from "../onnx/index.ts";
 export * as safetensors from "./safetensors.ts";
-export type { FilePath } from "./source.ts";
+export type { FilePath } from "../host/source.ts";
 export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "./safetensors.ts";

@@ -2,13 +2,12 @@
 import { noGrad } from "../autograd/grad-mode.ts";
 import { DTYPES, type DType } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
-import { truths } from "../elements.ts";
 import { contiguous } from "../ops/data.ts";
-import { allocate, readBytes, withMemory } from "../runtime/buffers.ts";
-import { nativeDevice, type NativeDevice } from "../runtime/devices.ts";
+import { readBytes } from "../runtime/buffers.ts";
+import { nativeDevice } from "../runtime/devices.ts";
 import { outsideScopes } from "../scope.ts";
 import { sizeOf, type Shape } from "../shape.ts";
-import { internDesc, type Storage } from "../storage.ts";
+import type { Storage } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 
 /** More than the addon copies at once: it then waits for the device instead of taking ever more memory to copy from. */
@@ -98,24 +97,5 @@ export async function* piecesOf(tensors: readonly Frozen[]): AsyncGenerator<Piec
     ahead -= one.size;
     ask();
     yield { name: one.name, bytes };
-  }
-}
-
-/** A tensor on a device of `sizeInBytes` packed bytes, which `write` fills. */
-export class Filling {
-  readonly tensor: Tensor;
-  readonly #native: NativeDevice;
-  readonly #operation: string;
-
-  constructor(operation: string, native: NativeDevice, dtype: DType, shape: Shape) {
-    this.#operation = operation;
-    this.#native = native;
-    const storage = allocate(native, sizeOf(shape) * DTYPES[dtype].sizeInBytes, operation);
-    this.tensor = new Tensor(storage, internDesc(native.device, dtype, shape));
-  }
-
-  write(offset: number, bytes: Uint8Array): void {
-    const written = this.tensor.dtype === "bool" ? truths(bytes) : bytes;
-    withMemory(this.#operation, () => this.#native.binding.write(this.tensor.storage.handle, offset, written));
   }
 }

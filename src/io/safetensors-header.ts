@@ -2,6 +2,7 @@
 import { DTYPES, type DType } from "../dtype.ts";
 import { sizeOf } from "../shape.ts";
 import { FormatError } from "../errors.ts";
+import { define } from "../own-property.ts";
 
 const NAMES: { readonly [K in DType]: string } = {
   float32: "F32",
@@ -37,11 +38,6 @@ export interface Header {
   readonly metadata: Record<string, string>;
   /** Where the data begin in the file. */
   readonly dataStart: number;
-}
-
-/** Sets a property of any name: to assign "__proto__" would set the object's prototype. */
-export function define<T>(object: Record<string, T>, name: string, value: T): void {
-  Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
 /** The length and the text before the data, padded so that those begin at a multiple of 8. */

@@ -7,9 +7,11 @@ import { fromBytes } from "../ops/creation.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
-import { Filling, Frozen, PIECE, bytesOf, piecesOf, type Piece } from "./pieces.ts";
-import { dataStartOf, define, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
-import { openSource, pathOf, readAt, type FilePath } from "./source.ts";
+import { Filling } from "../runtime/filling.ts";
+import { Frozen, PIECE, bytesOf, piecesOf, type Piece } from "./pieces.ts";
+import { define } from "../own-property.ts";
+import { dataStartOf, formatHeader, parseHeader, type Entry, type Header } from "./safetensors-header.ts";
+import { openSource, pathOf, readAt, type FilePath } from "../host/source.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /** Tensors by name. */

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { NativeLoadError } from "../errors.ts";
 import type { Binding, LibraryPaths } from "./binding.ts";
 import { exists, homeFolder, loadAddon, ownFile, packageFolder, packageRoot, workingFolder } from "../home.ts";
-import { libraryEnd } from "./library-end.ts";
+import { libraryEnd } from "../host/library-end.ts";
 import { published } from "./published.ts";
 import {
   addonPaths,

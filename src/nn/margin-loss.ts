@@ -1,4 +1,4 @@
-/** Margin, ranking and likelihood losses. */
+/** Layers of margin, ranking and likelihood losses. */
 import { ctcLoss as ctcLossOp, type CtcOptions } from "../ops/ctc-loss.ts";
 import { klDiv as klDivOp, type LossOptions, type Reduction } from "../ops/loss.ts";
 import * as functions from "../ops/margin-loss.ts";

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, realpathSync } from "node:fs"
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { FormatError } from "../errors.ts";
-import { pathOf, readWhole, type FilePath } from "../io/source.ts";
+import { pathOf, readWhole, type FilePath } from "../host/source.ts";
 import { modelFrom, type OnnxModel, type OnnxOptions } from "./model.ts";
 import type { External } from "./tensor-message.ts";
 import { unreadable } from "../unreadable.ts";
@@ -86,7 +86,7 @@ const MOST_BYTES = 2 ** 31 - 1;
  */
 export async function load(source: FilePath | Uint8Array, options: OnnxOptions = {}): Promise<OnnxModel> {
   if (source instanceof Uint8Array) return modelFrom(source, options, null);
-  const path = pathOf("onnx.load", "source", source);
+  const path = pathOf("onnx.load", "source", source, "a path, a file: URL or a Uint8Array");
   const bytes = await readWhole("onnx.load", path, MOST_BYTES);
   const real = await Promise.all([realpath(dirname(path)), realpath(path).then(dirname)]).catch(() => null);
   return modelFrom(bytes, options, real === null ? null : beside(real));

@@ -3,7 +3,7 @@ import { demandDevice } from "../runtime/devices.ts";
 import { defaultDevice, type Device, type DeviceLike } from "../device.ts";
 import type { DType } from "../dtype.ts";
 import { DisposedError, DTypeError, FormatError, ShapeError, ValueError } from "../errors.ts";
-import { define } from "../io/safetensors-header.ts";
+import { define } from "../own-property.ts";
 import { fromBytes } from "../ops/creation.ts";
 import { to } from "../ops/data.ts";
 import { clone } from "../ops/state.ts";

@@ -2,7 +2,7 @@
 import type { Device } from "../device.ts";
 import { arrayClass, DTYPES, type DType, type TypedArray } from "../dtype.ts";
 import { DisposedError, UnsupportedError } from "../errors.ts";
-import { Filling } from "../io/pieces.ts";
+import { Filling } from "../runtime/filling.ts";
 import { fromBytes } from "../ops/creation.ts";
 import { values } from "../ops/data.ts";
 import { nativeDevice } from "../runtime/devices.ts";

@@ -217,8 +217,7 @@ export function tensordot(a: Tensor, b: Tensor, axes: number | readonly [readonl
   if (a.dtype !== b.dtype) throw new DTypeError("tensordot", "b", `of a's dtype ${a.dtype}`, b.describe());
   if (typeof axes === "number" && (!Number.isInteger(axes) || axes < 0 || axes > a.rank || axes > b.rank))
     throw new ValueError("tensordot", "axes", `a whole number in [0, ${Math.min(a.rank, b.rank)}], or two lists`, axes);
-  if (typeof axes !== "number" && axes.length !== 2)
-    throw new ValueError("tensordot", "axes", "a whole number, or two lists", axes);
+  if (typeof axes !== "number" && axes.length !== 2) throw new ValueError("tensordot", "axes", "a whole number, or two lists", axes);
   const count = (n: number, from: number): number[] => Array.from({ length: n }, (_, i) => from + i);
   const [of, to] = typeof axes === "number" ? [count(axes, a.rank - axes), count(axes, 0)] : axes;
   const mine = of.map((i) => normalizeAxis("tensordot", i, a.rank, "axes"));

@@ -8,7 +8,7 @@ import { demandHeld, element, elements, holds, notHeld, truths } from "../elemen
 import { fillFromOp, fillOp, isReadFill, scalarTensor } from "../runtime/constants.ts";
 import { nativeDevice } from "../runtime/devices.ts";
 import { noteIntegers } from "../runtime/index-check.ts";
-import { showShape, sizeOf, type Shape } from "../shape.ts";
+import { showShape, sizeOf, type Shape, MAX_RANK } from "../shape.ts";
 import { Storage, internDesc } from "../storage.ts";
 import { Tensor } from "../tensor.ts";
 import { tracer } from "../tracer.ts";
@@ -30,7 +30,6 @@ export type NestedArray = Scalar | readonly NestedArray[];
 export type TensorData = NestedArray | Exclude<ArrayBufferView, DataView>;
 
 /** As in PyTorch. */
-const MOST_AXES = 64;
 
 const chosenDevice = (options: TensorOptions): Device => (options.device === undefined ? defaultDevice() : deviceOf(options.device));
 
@@ -42,7 +41,7 @@ function checked(operation: string, dtype: DType): DType {
 function checkedShape(operation: string, shape: Shape): Shape {
   if (!Array.isArray(shape) || shape.some((d) => !Number.isInteger(d) || d < 0))
     throw new ValueError(operation, "shape", "a list of whole numbers of at least 0", shape);
-  if (shape.length > MOST_AXES) throw new ShapeError(operation, "shape", `of at most ${MOST_AXES} axes`, showShape(shape));
+  if (shape.length > MAX_RANK) throw new ShapeError(operation, "shape", `of at most ${MAX_RANK} axes`, showShape(shape));
   return shape as Shape;
 }
 
@@ -68,8 +67,8 @@ export function fromBytes(operation: string, dev: Device, dtype: DType, shape: S
 function flatten(data: NestedArray): { shape: number[]; flat: Scalar[] } {
   const shape: number[] = [];
   for (let level: NestedArray | undefined = data; Array.isArray(level); level = level[0] as NestedArray | undefined) {
-    if (shape.length === MOST_AXES)
-      throw new ShapeError("tensor", "data", `of at most ${MOST_AXES} levels`, `more, or an array that holds itself`);
+    if (shape.length === MAX_RANK)
+      throw new ShapeError("tensor", "data", `of at most ${MAX_RANK} levels`, `more, or an array that holds itself`);
     shape.push(level.length);
   }
   const flat: Scalar[] = [];

@@ -1,5 +1,5 @@
 // Made by npm run generate from the families in src/ops.
-export type { FilePath } from "../io/source.ts";
+export type { FilePath } from "../host/source.ts";
 export type { Loaded, LoadOptions, Metadata, Progress, Tensors, TransferOptions } from "../io/safetensors.ts";
 export { FormatError } from "../errors.ts";
 export * as onnx from "./onnx.generated.ts";

@@ -29,12 +29,13 @@ export const differences: readonly Difference[] = [
     example: { code: "dx.topk(dx.tensor([1, 2, 2, 2]), 2).indices.toArraySync()", here: "[1, 2]", pytorch: "[2, 3]" },
   },
   {
-    reason: "item() refuses a 64-bit integer beyond 2^53, of which a number has not all digits; item(\"int64\") gives it as a bigint.",
+    reason: 'item() refuses a 64-bit integer beyond 2^53, of which a number has not all digits; item("int64") gives it as a bigint.',
     ids: [],
     example: { code: 'dx.tensor([2n ** 53n + 1n]).itemSync("int64")', here: "9007199254740993n", pytorch: "9007199254740993" },
   },
   {
-    reason: "Data of a typed array are converted as those of a list: numbers that another dtype does not hold are refused, where NumPy's wrap.",
+    reason:
+      "Data of a typed array are converted as those of a list: numbers that another dtype does not hold are refused, where NumPy's wrap.",
     ids: [],
     example: { code: 'dx.tensor([300], { dtype: "int16" }).to("uint8").toArraySync()', here: "[44]", pytorch: "[44]" },
   },

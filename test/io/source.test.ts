@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { readWhole } from "../../src/io/source.ts";
+import { readWhole } from "../../src/host/source.ts";
 import { clean, eachDevice, numbers } from "../device.ts";
 import { graph, model, node, value } from "../onnx/write.ts";
 

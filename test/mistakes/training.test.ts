@@ -76,10 +76,10 @@ refuses("mistakes in training", [
   ],
   [
     'io.safetensors.save({ weight: x() }, "/tmp/x")',
-    "ValueError",
-    "safetensors.save: path must be a string; received { weight: float32[2, 3] }. Options come after path: { onProgress, signal }.",
+    "DTypeError",
+    "safetensors.save: tensors must be an object of tensors; received /tmp/x.",
   ],
-  ["io.onnx.load(3)", "DTypeError", "onnx.load: source must be a path or a Uint8Array; received number."],
+  ["io.onnx.load(3)", "DTypeError", "onnx.load: source must be a path, a file: URL or a Uint8Array; received 3."],
   [
     "optim.adam([{ params: [p()], learningRate: 1 }])",
     "ValueError",
@@ -101,7 +101,7 @@ refuses("mistakes in training", [
   [
     'dx.io.onnx.load("/nope.onnx", { devcie: "cpu" })',
     "ValueError",
-    "onnx.load: options must be an object of no more than device; received devcie. Did you mean device?",
+    "onnx.load: options must be an object of no more than device, maxIterations; received devcie. Did you mean device?",
   ],
 ]);
 

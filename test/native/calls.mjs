@@ -210,6 +210,7 @@ const args = {
   adapters: () => [one(["software", "gpu"])],
   openDevice: () => ["software", cpu, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }],
   closeDevice: () => [state.device],
+  setDeviceOptions: () => [state.device, { memoryLimitInBytes: LIMIT, timeoutInMs: 200 }],
   run: () => [one(state.programs) ?? 0, owner(), buffer(), buffer()],
   execute: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, one([0, buffer()]), 0, one([0, buffer()]), 0), owners(1)],
   record: () => [one(state.programs) ?? 0, Float64Array.of(buffer(), 0, buffer(), 0, buffer(), 0, buffer(), 0), 1 + next(4)],
@@ -333,6 +334,7 @@ function call() {
     }
   // Large memory is allowed to be had where nobody limits it: not here.
   if (name === "openDevice" && !isLimited(given[2])) return;
+  if (name === "setDeviceOptions" && !isLimited(given[1])) return;
   counts.calls++;
   let result;
   try {

@@ -15,7 +15,7 @@ const gradientsOf =
         Float32Array.from({ length: y.size }, (_, i) => 0.5 + Math.cos(3 * i)),
         { shape: y.shape, device: y.device },
       );
-      return dx.grad(y, leaves, { gradient: seed, createGraph: true }).filter((g): g is dx.Tensor => g?.requiresGrad === true);
+      return dx.grad(y, leaves, { gradient: seed, createGraph: true }).filter((g) => g.requiresGrad);
     });
 
 describe.each(devices)("gradients on %s", (device) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as dx from "../../src/index.ts";
-import { clean, eachDevice, eachMode, isMicrosoft, numbers } from "../device.ts";
+import { clean, eachDevice, eachMode, numbers } from "../device.ts";
 import { gradgradcheck, leaf } from "../gradgrad.ts";
 import { expectClose } from "../tolerance.ts";
 

@@ -8,7 +8,7 @@ import { make } from "./recorded.ts";
 
 /** Of each tensor its elements in four digits; "n" is NaN, "i" infinity. */
 type Listed = readonly (number | "n" | "i" | "-i")[] | null;
-export type Kind = "nan" | "inf" | "zero" | "ties" | "tiny" | "all" | "other" | "seed";
+export type Kind = "nan" | "inf" | "zero" | "ties" | "all" | "other" | "seed";
 export interface SpecialRow {
   readonly id: string;
   readonly k: Kind;
@@ -31,8 +31,6 @@ function changedElement(kind: Kind, v: number, i: number, n: number, j: number):
       return (i + j) % 3 === 0 ? 0 : (i + j) % 3 === 1 ? -0 : v;
     case "ties":
       return TIES[(i + 2 * j) % 5]!;
-    case "tiny":
-      return (i + j) % 2 === 0 ? (i % 4 < 2 ? 1e-40 : -1e-40) : v;
     case "all":
       return VALUES[(i * (2 * j + 1) + 3 * j) % 10]!;
     case "other":

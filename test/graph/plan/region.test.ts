@@ -150,8 +150,8 @@ eachDevice("regions", (device) => {
         for (let call = 0; call < 3; call++) {
           const values = [1, 2, 3, 4, 5, 6].map((v) => v + call);
           const x = dx.tensor(values, { device });
-          expect(numbers(f(x)), name).toEqual(numbers(part(x)));
-          expect(numbers(state), name).toEqual(values);
+          expect({ name, values: numbers(f(x)) }).toEqual({ name, values: numbers(part(x)) });
+          expect({ name, values: numbers(state) }).toEqual({ name, values });
         }
         f.dispose();
         state.dispose();

@@ -7,14 +7,14 @@ import { unreadable } from "../unreadable.ts";
 /** A path, or a file: URL. */
 export type FilePath = string | URL;
 
-/** The path of a file: URL, or the path itself. */
-export function pathOf(operation: string, argument: string, path: FilePath): string {
+/** The path of a file: URL, or the path itself. expected: what the argument may be, for the error. */
+export function pathOf(operation: string, argument: string, path: FilePath, expected = "a path or a file: URL"): string {
   if (typeof path === "string") return path;
-  if (!(path instanceof URL)) throw new DTypeError(operation, argument, "a path or a file: URL", path);
+  if (!(path instanceof URL)) throw new DTypeError(operation, argument, expected, path);
   try {
     return fileURLToPath(path);
   } catch (error) {
-    throw new ValueError(operation, argument, "a path or a file: URL", path.href, error instanceof Error ? error.message : undefined);
+    throw new ValueError(operation, argument, expected, path.href, error instanceof Error ? error.message : undefined);
   }
 }
 
