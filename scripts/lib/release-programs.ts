@@ -1,4 +1,6 @@
 // Small programs, as users write them, that a release has to run: written into an empty project that has the packages.
+import { transformSync } from "rolldown/utils";
+import { ScriptError } from "../tools/project.ts";
 
 const compute = `
 const w = dx.tensor([[1, 2], [3, 4]], { device: "cpu", requiresGrad: true });
@@ -32,8 +34,13 @@ import("dxtensor").then((esm) => {
 });`,
 };
 
-/** The examples of a page, as one ES module. */
-export const examplesOf = (page: string): string => [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((m) => m[1]!).join("\n");
+/** The examples of a page, as one ES module without types. */
+export function examplesOf(page: string): string {
+  const text = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((m) => m[1]!).join("\n");
+  const { code, errors } = transformSync("examples.ts", text, { lang: "ts", target: "es2023", tsconfig: false });
+  if (errors[0] !== undefined) throw new ScriptError("EXAMPLES", `An example does not parse: ${errors[0].message}`);
+  return code;
+}
 
 /** The same program in TypeScript, for both kinds of module. */
 export const types = `
