@@ -12,7 +12,7 @@ namespace {
 
 // After the first number of polls a batch is submitted, after the second the thread sleeps.
 constexpr uint32_t kSubmitPolls = 8, kSleepPolls = 100;
-// What the JavaScript thread looks at while it waits: so often, and after so many tries for a place in the ring.
+// How often a waiting JavaScript thread calls `look`: in milliseconds, and in attempts to get a slot of the ring.
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr uint32_t kTriesPerLook = 1024;
 // A batch starts small so that an idle device begins early, and grows while work keeps coming.

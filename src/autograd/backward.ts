@@ -382,7 +382,7 @@ function flowsOut(options: BackwardOptions): Bounds | null {
   };
 }
 
-/** @internal Goes on where gradients leave a compiled function. isKept: the argument at this place has it in its `grad`. */
+/** @internal Continues the pass with gradients that leave a compiled function. isKept: the argument that is this output of the node has the gradient in its `grad`. */
 export function continueBackward(ends: readonly (FlowEnd & { readonly isKept: boolean })[], { retains, creates }: Flow): void {
   const run = (): void => {
     const isKept = (node: TapeNode, output: number): boolean =>

@@ -1,5 +1,5 @@
 /**
- * The arrays, plain objects and Maps among a call's arguments. The function gets these very objects, with traced tensors in the places of the real ones;
+ * The arrays, plain objects and Maps among a call's arguments. The function gets these very objects, with traced tensors instead of the real ones;
  * what it changes of them is taken out when it has ended, and comes back when the program has run.
  */
 import { TraceError } from "../errors.ts";
@@ -78,7 +78,7 @@ function write(c: Container, next: Content): void {
   });
 }
 
-/** Whether a place of an object can be written, and written back. */
+/** Whether a property of an object can be written, and written back. */
 const isOpen = (c: Container, key: unknown): boolean =>
   c instanceof Map || Object.getOwnPropertyDescriptor(c, key as string)?.writable === true;
 
@@ -109,7 +109,7 @@ export class Objects {
     for (const v of partsOf(c)) if (typeof v === "object" && v !== null && isContainer(v)) this.#add(v, depth + 1);
   }
 
-  /** Puts traced tensors into the places of real ones. Gives the arguments that the function gets. */
+  /** Replaces real tensors by traced ones. Returns the arguments that the function gets. */
   enter(args: readonly unknown[], standIn: (t: Tensor) => Tensor): unknown[] {
     this.#isInside = true;
     const stand = (v: unknown): unknown => {

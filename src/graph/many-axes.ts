@@ -71,8 +71,8 @@ function merged(x: Expr): { readonly sizes: number[]; readonly strides: number[]
 }
 
 /**
- * A packed copy of a tensor of any number of axes. Where more than 8 are left once neighbours are merged, the copies of all places along the
- * shortest one (at most 11, or there would be more than 2^32 elements) are joined.
+ * A packed copy of a tensor of any number of axes. Where more than 8 are left once neighbours are merged, one copy is made for each index of the
+ * shortest axis (at most 11, or there would be more than 2^32 elements), and the copies are joined.
  */
 export function packedCopy(g: Emitter, x: Expr): Expr {
   const { sizes, strides } = merged(x);

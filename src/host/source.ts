@@ -1,4 +1,4 @@
-/** Files that are read: by path or file: URL; regular ones, and pipes, which have neither a size nor places. */
+/** Files that are read, by path or file: URL: regular files, and pipes, which have neither a size nor offsets. */
 import { open, type FileHandle } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { DTypeError, FormatError, ValueError } from "../errors.ts";
@@ -45,7 +45,7 @@ export async function openSource(operation: string, path: string, hint?: string)
   }
 }
 
-/** Fills a buffer from a place in a file, or with what a pipe gives next (null); fewer bytes than asked for where it ends. */
+/** Fills a buffer from an offset of a file, or with what a pipe gives next (null); fewer bytes than asked for where it ends. */
 export async function readAt(file: FileHandle, buffer: Uint8Array, position: number | null): Promise<Uint8Array> {
   let done = 0;
   while (done < buffer.byteLength) {

@@ -5,7 +5,7 @@ import type { FunctionMessage, GraphMessage, ModelMessage, NodeMessage } from ".
 
 /** Functions that call each other, one inside the other. */
 const MOST_DEPTH = 100;
-/** Nodes of the graph once its functions stand in their places. */
+/** Number of the graph's nodes with its functions expanded. */
 const MOST_NODES = 1_000_000;
 /** Runs of graphs inside nodes (of Loop, Scan, SequenceMap, If) in one call, unless the caller says otherwise. */
 export const MOST_ITERATIONS = 100_000;
@@ -35,7 +35,7 @@ export function demandFinite({ graph, functions }: ModelMessage): void {
       total += 1 + (f === undefined ? 0 : ofFunction(f, depth + 1));
       for (const inner of innerGraphs(node)) total += count(inner.nodes, depth);
       if (total > MOST_NODES)
-        throw new FormatError("onnx", "file", `a model of at most ${MOST_NODES} nodes when its functions stand in their places`, "more");
+        throw new FormatError("onnx", "file", `a model of at most ${MOST_NODES} nodes with its functions expanded`, "more");
     }
     return total;
   };
