@@ -61,33 +61,21 @@ const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
   saves: { inputs: [0], outputs: true },
 });
 
+/** Options of cumsum and cumprod. */
+export interface CumulativeOptions {
+  /** x is converted to it first. Default: int64 for integers and bool, else x's own dtype. */
+  readonly dtype?: DType | undefined;
+}
+
 /** The running sum along an axis. Integers and bool give int64. Reference: torch.cumsum. DirectML: CUMULATIVE_SUMMATION. */
-export function cumsum(
-  x: Tensor,
-  axis: number,
-  {
-    dtype,
-  }: {
-    /** x is converted to it first. Default: x's own dtype. */
-    readonly dtype?: DType | undefined;
-  } = {},
-): Tensor {
+export function cumsum(x: Tensor, axis: number, { dtype }: CumulativeOptions = {}): Tensor {
   const result = dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("cumsum", result);
   return call(cumsumOp, [toDType(x, result)], { axis: normalizeAxis("cumsum", axis, x.rank), reverse: false, exclusive: false });
 }
 
 /** The running product along an axis. Integers and bool give int64. Reference: torch.cumprod. DirectML: CUMULATIVE_PRODUCT. */
-export function cumprod(
-  x: Tensor,
-  axis: number,
-  {
-    dtype,
-  }: {
-    /** x is converted to it first. Default: x's own dtype. */
-    readonly dtype?: DType | undefined;
-  } = {},
-): Tensor {
+export function cumprod(x: Tensor, axis: number, { dtype }: CumulativeOptions = {}): Tensor {
   const result = dtype ?? (isFloat(x.dtype) ? x.dtype : "int64");
   computing("cumprod", result);
   return call(cumprodOp, [toDType(x, result)], { axis: normalizeAxis("cumprod", axis, x.rank), reverse: false, exclusive: false });
