@@ -81,6 +81,8 @@ export interface Bounds {
   skips?(node: TapeNode, output: number): boolean;
   /** Whether the gradient of an output is kept where retainGrad() asked for it. Default: it is. */
   keeps?(node: TapeNode, output: number): boolean;
+  /** A node's rule is about to run, or its view is passed. */
+  visits?(node: TapeNode): void;
   /** All nodes have been visited. Hooks of leaves have not run yet. */
   drained?(walk: Walk): void;
 }
@@ -217,7 +219,7 @@ export class Walk {
     const part = node.part(dy instanceof PartialSum ? dy.part : { grad: dy, box: null });
     const edge = node.edges[0]!;
     if (part === null || edge === null) return false;
-    tracer()?.visit(node, !retain);
+    this.#noteVisit(node, retain);
     if ("node" in edge) this.#deliverPart(edge.node, edge.output, part);
     else if (this.#search === null || this.#search.leaves.has(edge.leaf))
       this.#reached.set(edge.leaf, addedPart(this.#reached.get(edge.leaf) ?? null, part, edge.leaf.desc));
@@ -236,10 +238,14 @@ export class Walk {
       if (keeper !== undefined && !keeper.isDisposed) retainGradient(keeper, dys[i]!);
     });
     for (const { output, give } of this.#search?.found.get(node) ?? []) if (dys[output]) give(dys[output]);
-    if (this.#search !== null && !this.#search.leads.has(node)) return;
+    if (this.#search !== null && !this.#search.leads.has(node)) {
+      // Its hooks have run.
+      tracer()?.visit(node, false);
+      return;
+    }
     const some = dys.find((d) => d !== null)!;
     if (!node.hasParts) dys[0] ??= arithmetic.zeros(some, node.outputs[0]!);
-    tracer()?.visit(node, !retain);
+    this.#noteVisit(node, retain);
     if (node.isForeign) this.#expose(dys);
     const grads = node.backward(dys, this.#isWatched);
     if (node.isForeign) this.#expose(grads);
@@ -253,6 +259,11 @@ export class Walk {
     // Nodes of one compiled call share what they free: not before all of them have been passed.
     if (node.hasParts) this.#late.push(node);
     else node.free();
+  }
+
+  #noteVisit(node: TapeNode, retain: boolean): void {
+    this.#bounds?.visits?.(node);
+    tracer()?.visit(node, !retain);
   }
 
   #expose(grads: Gradients): void {
@@ -400,14 +411,15 @@ export function continueBackward(ends: readonly (FlowEnd & { readonly isKept: bo
 
 /**
  * @internal The nodes that a pass from these goes through. Throws what the pass would: that something saved has been freed or changed.
- * isChanged: of what else than by its version is known to be changed.
+ * isChanged: of what else than by its version is known to be changed. isStrict: nothing that a compiled function's node may need is changed.
  */
-export function demandPassable(from: Iterable<TapeNode>, isChanged: (storage: Storage) => boolean): Set<TapeNode> {
+export function demandPassable(from: Iterable<TapeNode>, isChanged: (storage: Storage) => boolean, isStrict = false): Set<TapeNode> {
   const seen = new Set(from);
   for (const node of seen) {
-    node.demandPassable(isChanged);
-    // A rule of the user's may give no gradients.
-    if (!node.isForeign) for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
+    node.demandPassable(isChanged, isStrict);
+    // A rule of the user's may give no gradients, a compiled function's node some of them.
+    if (!node.isForeign && (isStrict || !node.hasParts))
+      for (const edge of node.edges) if (edge !== null && "node" in edge) seen.add(edge.node);
   }
   return seen;
 }

@@ -141,6 +141,12 @@ export function renewNodes(): void {
   changed.clear();
 }
 
+/** Whether the nodes that are recorded are those of an in-place operation's value. */
+export const isWatching = (): boolean => watched !== null;
+
+/** Tells watching() of a node that an earlier run of the function that is being compiled has recorded. */
+export const recordedBefore = (node: TapeNode | null): void => void (node !== null && watched?.push(node));
+
 /** Runs fn and tells which nodes it recorded. */
 export function watching<T>(fn: () => T): { readonly result: T; readonly nodes: readonly TapeNode[] } {
   const outer = watched;
@@ -316,10 +322,13 @@ export class TapeNode {
     });
   }
 
-  /** @internal Throws where a pass would. What it needs of a compiled function's node is known by its gradients only: that is left to the pass. */
-  demandPassable(isChanged: (storage: Storage) => boolean): void {
+  /**
+   * @internal Throws where a pass would. What it needs of a compiled function's node is known by its gradients only: that is left to the
+   * pass, unless `isStrict`.
+   */
+  demandPassable(isChanged: (storage: Storage) => boolean, isStrict: boolean): void {
     if (this.#hasLetGo) this.refusePass();
-    if (this.#many === null) for (const s of this.#saved!) s?.demandUnchanged(this, isChanged);
+    if (this.#many === null || isStrict) for (const s of this.#saved!) s?.demandUnchanged(this, isChanged);
   }
 
   /** Lets go of what was saved. Where nothing was, another pass is right. */
@@ -377,12 +386,13 @@ export class TapeNode {
     return this.#saved?.some((s) => s?.isVersioned) === true;
   }
 
-  /** @internal Its hooks and its rule as they are now: gives what sets them again, whatever later runs of its function change. */
+  /** @internal Its hooks, its rule and whether it is freed, as they are now: gives what sets them again, whatever later runs of its function change. */
   behaviour(): () => void {
-    const [hooks, run] = [this.hooks === null ? null : new Map(this.hooks), this.#run];
+    const [hooks, run, isFreed] = [this.hooks === null ? null : new Map(this.hooks), this.#run, this.#isFreed];
     return () => {
       this.hooks = hooks;
       this.#run = run;
+      this.#isFreed = isFreed;
       this.change();
     };
   }

@@ -325,13 +325,14 @@ export class Backward {
       const end = this.#choices.get(keyOf(wish))?.ends.values().next().value;
       if (end !== undefined) return { traced: end, values: new Map(), behaviour };
     }
-    restore(this.#path);
+    const takeBack = restore(this.#path, this.hasCode);
     for (const again of behaviour) again();
     try {
       const found = this.#trace(wish);
       const code = this.hasCode ? [...allEvents(found.traced.path)].flatMap((e) => (e.kind === "custom" ? [e.node.behaviour()] : [])) : [];
       return { ...found, behaviour: [...behaviour, ...code] };
     } finally {
+      takeBack();
       renew();
     }
   }
@@ -394,9 +395,10 @@ export class Backward {
             takes: (node, output, grad) => {
               const leaves = leavesAt(node, output);
               if (leaves) add({ node, output }, grad);
-              else if (node.isFreeable) walked.add(node);
               return leaves;
             },
+            // Gradients of parts reach a node by no takes().
+            visits: (node) => void (node.isFreeable && walked.add(node)),
             skips: (node, output) => this.#isResult(node, output),
             // Nobody sees what lies between; what is handed out keeps its gradient by the node that stands for it.
             keeps: () => false,

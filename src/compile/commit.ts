@@ -156,7 +156,7 @@ export function commit(
     return { ...from, after };
   });
 
-  for (const { tensor, grad, drops, node: next, outputIndex } of ending.effects) {
+  for (const { tensor, grad, drops, node: next, outputIndex, isRenewed } of ending.effects) {
     const target = ending.outside.has(tensor) ? tensor : real(tensor);
     if (grad !== undefined) {
       const made = grad === null ? null : keep(real(grad));
@@ -174,6 +174,7 @@ export function commit(
       target.node = next;
       target.outputIndex = outputIndex;
     }
+    if (isRenewed && target === tensor) target.viewOf!.version = target.storage.version;
   }
   const returned = objects === null ? mapTensors(result, real) : objects.give(outcome, real);
   for (const [ghost, t] of made) attach(ghost, t);

@@ -30,6 +30,8 @@ export interface Effect {
   /** Where it is on the tape afterwards; undefined: as before. */
   readonly node: TapeNode | null | undefined;
   readonly outputIndex: number;
+  /** A view whose node is of what its base is at the end of the call. */
+  readonly isRenewed: boolean;
 }
 
 /** Programs for one kind of arguments that are kept. */
@@ -49,9 +51,16 @@ export function effectsOf(run: Run): Effect[] {
   run.outside.keepChanged();
   for (const [tensor, before] of run.outside.touched) {
     const grad = tensor.grad === before.grad ? undefined : tensor.grad;
-    const node = tensor.ownNode === before.node && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
+    const node = tensor.ownNode === before.seen && tensor.outputIndex === before.outputIndex ? undefined : tensor.ownNode;
     if (grad !== undefined || node !== undefined)
-      effects.push({ tensor, grad, drops: run.outside.dropped.has(tensor), node, outputIndex: tensor.outputIndex });
+      effects.push({
+        tensor,
+        grad,
+        drops: run.outside.dropped.has(tensor),
+        node,
+        outputIndex: tensor.outputIndex,
+        isRenewed: tensor.viewOf?.version === tensor.storage.version,
+      });
   }
   return effects;
 }
@@ -185,7 +194,8 @@ export class Ending {
     const changed = effects.flatMap((e) => (e.node ? [e.tensor] : []));
     const places: Place[] = [];
     for (const t of new Set([...handed, ...changed])) {
-      const node = historyOf(t, this.#lacks);
+      // One outside may get a newer place when somebody asks for it, after the call.
+      const node = run.isTraced(t) ? historyOf(t, this.#lacks) : t.ownNode;
       if (node?.isTraced !== true) continue;
       const place = places.find((p) => p.node === node && p.output === t.outputIndex) ?? { node, output: t.outputIndex };
       if (!places.includes(place)) places.push(place);
@@ -252,6 +262,7 @@ export class Ending {
           e.tensor === own.tensor &&
           e.grad === own.grad &&
           e.drops === own.drops &&
+          e.isRenewed === own.isRenewed &&
           e.node === own.node &&
           e.outputIndex === own.outputIndex
         );

@@ -101,7 +101,7 @@ export class Flows {
   get isPassable(): boolean {
     if (this.continuations.length === 0) return true;
     try {
-      demandPassable(this.#starts(this.continuations), (s) => this.#isWritten(s));
+      demandPassable(this.#starts(this.continuations), (s) => this.#isWritten(s), true);
       return true;
     } catch {
       return false;

@@ -6,6 +6,7 @@ import { moveRetained, renewNodes, type Pass, type TapeNode } from "../autograd/
 import type { Definition, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import type { DType } from "../dtype.ts";
+import { noteWrite } from "../runtime/assign.ts";
 import type { Target } from "../runtime/write.ts";
 import type { Storage } from "../storage.ts";
 import type { Tensor } from "../tensor.ts";
@@ -36,6 +37,8 @@ export interface Operation {
   readonly definition: Definition<never>;
   readonly attrs: unknown;
   readonly records: boolean;
+  /** Its value is about to be written in place: what its node saves of the target is then that of before the write. */
+  readonly writes: boolean;
   readonly inputs: readonly Operand[];
   readonly outputs: readonly Made[];
   readonly origin: string;
@@ -268,12 +271,18 @@ export const writtenBy = (inner: readonly Event[]): Target[] =>
 
 /**
  * Sets the tape of a path up as it is after a run of it: what other paths share may have been changed by theirs. Tensors outside stay as
- * they are: the path was walked once, so nothing that its gradients read was written to.
+ * they are, but that their writes count (`outside`) where no walk has shown that gradients read nothing written: the result takes that back.
  */
-export function restore(path: readonly Event[]): void {
+export function restore(path: readonly Event[], outside: boolean): () => void {
   renew();
-  const write = ({ storage }: Target): void => {
+  const versions = new Map<Storage, number>();
+  const write = (target: Target): void => {
+    const { storage } = target;
     if (storage.trace !== null) wrote(storage);
+    else if (outside) {
+      if (!versions.has(storage)) versions.set(storage, storage.version);
+      noteWrite(target);
+    }
   };
   for (const event of path) {
     if (event.kind === "region") {
@@ -284,4 +293,7 @@ export function restore(path: readonly Event[]): void {
     else if (event.kind === "assign") write(event.target);
     else for (const m of madeOf(event)) revive(m);
   }
+  return () => {
+    for (const [storage, version] of versions) storage.forgetWrites(version);
+  };
 }

@@ -10,9 +10,11 @@ export interface Before {
   readonly grad: Tensor | null;
   readonly node: TapeNode | null;
   readonly outputIndex: number;
+  /** Its node when the run first changed something: of a view that the run had renewed, one of the run's. */
+  readonly seen: TapeNode | null;
 }
 
-type Renewed = Omit<Before, "grad"> & { readonly version: number };
+type Renewed = Pick<Before, "node" | "outputIndex"> & { readonly version: number };
 
 const NONE: ReadonlyMap<Tensor, Before> = new Map();
 const NO_TENSORS: ReadonlySet<Tensor> = new Set();
@@ -46,7 +48,9 @@ export class Outside {
   }
 
   touch(t: Tensor): void {
-    if (!this.touched.has(t)) this.#note(t, { grad: t.grad, node: t.ownNode, outputIndex: t.outputIndex });
+    if (this.touched.has(t)) return;
+    const { node, outputIndex } = this.#renewed?.get(t) ?? { node: t.ownNode, outputIndex: t.outputIndex };
+    this.#note(t, { grad: t.grad, node, outputIndex, seen: t.ownNode });
   }
 
   #note(t: Tensor, before: Before): void {
@@ -72,8 +76,8 @@ export class Outside {
   keepChanged(): void {
     if (this.#renewed === null) return;
     for (const [view, before] of this.#renewed)
-      if (view.ownNode !== null && changedNodes().has(view.ownNode) && !this.touched.has(view))
-        this.#note(view, { grad: view.grad, ...before });
+      if (view.ownNode !== null && changedNodes().has(view.ownNode))
+        this.#note(view, { grad: view.grad, ...this.touched.get(view), ...before, seen: before.node });
   }
 
   onUndo(undo: () => void, always: boolean): void {

@@ -3,7 +3,7 @@
  * from where it differs on, the run records a branch. Nothing is computed either way.
  */
 import { isGradEnabled } from "../autograd/grad-mode.ts";
-import { changedNodes, record, type TapeNode } from "../autograd/tape.ts";
+import { changedNodes, isWatching, record, recordedBefore, type TapeNode } from "../autograd/tape.ts";
 import type { Definition, TensorSpec, ViewDefinition } from "../definition.ts";
 import type { Device } from "../device.ts";
 import { DTYPES, type DType } from "../dtype.ts";
@@ -163,6 +163,7 @@ export class Run implements Tracer {
   }
 
   dispatch<A>(definition: Definition<A>, inputs: readonly Tensor[], attrs: A, records: boolean): Tensor[] {
+    const writes = records && isWatching();
     if (this.#inner === null) {
       for (let step = this.at.first; step !== null; step = step.sibling) {
         const e = step.event!;
@@ -170,10 +171,12 @@ export class Run implements Tracer {
           e.kind === "operation" &&
           (e.definition as unknown) === definition &&
           e.records === records &&
+          e.writes === writes &&
           areSame(e.inputs, inputs) &&
           sameData(e.attrs, attrs)
         ) {
           this.at = step;
+          if (writes) recordedBefore(e.outputs[0]!.node);
           return e.outputs.length === 1 ? [this.#again(e.outputs[0]!)] : e.outputs.map((m) => this.#again(m));
         }
       }
@@ -201,6 +204,7 @@ export class Run implements Tracer {
       definition: definition as unknown as Definition<never>,
       attrs: copied(attrs),
       records,
+      writes,
       inputs: operands,
       outputs: outputs.map(made),
       origin,

@@ -1,6 +1,7 @@
 /** Clone, detach, hooks, retained gradients, in-place writes. */
 import type { Hook } from "../autograd/tape.ts";
 import { defineView } from "../definition.ts";
+import { noGrad } from "../autograd/grad-mode.ts";
 import { assign, call } from "../dispatch.ts";
 import { isFloat } from "../dtype.ts";
 import { AutogradError, DTypeError, ShapeError } from "../errors.ts";
@@ -27,7 +28,8 @@ export function detach(x: Tensor): Tensor {
   x.demandLive("detach");
   const make = (): Tensor => new Tensor(x.storage, x.desc, x.offset);
   const t = tracer();
-  return t === null ? make() : t.view(detachOp, x, undefined, make);
+  // Its place on the tape is not asked for: a view would get a new one from its base.
+  return t === null ? make() : noGrad(() => t.view(detachOp, x, undefined, make));
 }
 
 /** x takes the values of source, broadcast to its shape and cast to its dtype. Reference: torch.Tensor.copy_. @package */
