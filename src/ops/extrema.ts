@@ -17,7 +17,7 @@ import { comparable } from "./int64.ts";
 import { flatten, unsqueeze } from "./movement.ts";
 import { arange } from "./ranges.ts";
 import { reduceAttributes, reducedShape, spread, sum, type Axes, type ReduceAttributes, type ReduceOptions } from "./reduce.ts";
-import { asIndex, BOOL, computing, constant } from "./support.ts";
+import { asIndex, BOOL, cast, computing, constant } from "./support.ts";
 import { where } from "./where.ts";
 import { sample, type Sample, distinct } from "../sample.ts";
 
@@ -91,15 +91,19 @@ interface AxisAttributes {
 }
 const asReduce = ({ axis, keepDims }: AxisAttributes): ReduceAttributes => ({ axes: [axis], keepDims });
 
+/** The largest float32. */
+const LARGEST = 3.4028234663852886e38;
+
 function emitIndex(g: GraphBuilder, x: Expr, which: Which, axis: number, dtype: IndexDType): Expr {
   const first = firstInOrder(g, which, x, [axis]);
   if (first !== null) return asIndex(g, first.place, dtype);
-  // NaN counts as the extreme: it is compared as a number beyond all others.
   let seen = comparable(g, x);
   if (isFloat(x.dtype)) {
+    // NaN counts as the extreme: halves are compared, so that the infinities are finite, and NaN is the only infinity.
     const nan = g.elementWiseIsNan(x, BOOL);
-    const beyond = constant(g, x.dtype, which === "max" ? Infinity : -Infinity, x.sizes);
-    seen = g.elementWiseIf(nan, beyond, x);
+    const wide = cast(g, x, "float32");
+    const finite = g.elementWiseClip(wide, { scaleBias: [0.5, 0], min: -LARGEST, max: LARGEST });
+    seen = g.elementWiseIf(nan, constant(g, "float32", which === "max" ? Infinity : -Infinity, x.sizes), finite);
   }
   const options = {
     output: { sizes: x.sizes.map((d, i) => (i === axis ? 1 : d)), dtype },

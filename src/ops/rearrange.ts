@@ -1,7 +1,7 @@
 /** Rearranging: hstack, vstack, dstack, meshgrid, rot90 and their kin. All are views and JOINs. */
 import { DTypeError, ShapeError, ValueError } from "../errors.ts";
 import { resultType } from "../dtype.ts";
-import { broadcastShapes, normalizeAxis } from "../shape.ts";
+import { broadcastShapes, normalizeAxis, sameShape } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
 import { tensor, zeros } from "./creation.ts";
 import { toDType } from "./data.ts";
@@ -11,12 +11,12 @@ import { broadcastTo, flatten, narrow, reshape, slice, transpose } from "./movem
 import { existingAxis } from "./ranges.ts";
 import { clone } from "./state.ts";
 
-/** x with at least one axis. Reference: torch.atleast_1d. */
-export const atleast1d = (x: Tensor): Tensor => reshape(x, x.rank === 0 ? [1] : x.shape);
-/** x with at least two axes, new ones in front. Reference: torch.atleast_2d. */
-export const atleast2d = (x: Tensor): Tensor => reshape(x, x.rank < 2 ? [1, x.size] : x.shape);
-/** x with at least three axes: a matrix gets one behind, a vector one on each side. Reference: torch.atleast_3d. */
-export const atleast3d = (x: Tensor): Tensor => reshape(x, x.rank < 2 ? [1, x.size, 1] : x.rank === 2 ? [...x.shape, 1] : x.shape);
+/** x with at least one axis: x itself where it has. Reference: torch.atleast_1d. */
+export const atleast1d = (x: Tensor): Tensor => (x.rank === 0 ? reshape(x, [1]) : x);
+/** x with at least two axes, new ones in front: x itself where it has them. Reference: torch.atleast_2d. */
+export const atleast2d = (x: Tensor): Tensor => (x.rank < 2 ? reshape(x, [1, x.size]) : x);
+/** x with at least three axes: a matrix gets one behind, a vector one on each side, x itself where it has them. Reference: torch.atleast_3d. */
+export const atleast3d = (x: Tensor): Tensor => (x.rank > 2 ? x : reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.size, 1]));
 
 function demandSome(operation: string, tensors: readonly Tensor[]): void {
   if (tensors.length === 0) throw new ValueError(operation, "tensors", "at least one tensor", "none");
@@ -87,10 +87,10 @@ export const vsplit = (x: Tensor, sections: number | readonly number[]): Tensor[
 /** Equal parts (or parts between places) along the third axis. Reference: torch.dsplit. */
 export const dsplit = (x: Tensor, sections: number | readonly number[]): Tensor[] => evenly("dsplit", x, sections, 2, 3);
 
-/** The tensors broadcast to their common shape, as views. Reference: torch.broadcast_tensors. */
+/** The tensors broadcast to their common shape: views, or the tensors themselves where they have it. Reference: torch.broadcast_tensors. */
 export function broadcastTensors(...tensors: Tensor[]): Tensor[] {
   const shape = tensors.reduce<readonly number[]>((s, t) => broadcastShapes("broadcastTensors", s, t.shape), []);
-  return tensors.map((t) => broadcastTo(t, shape));
+  return tensors.map((t) => (sameShape(t.shape, shape) ? t : broadcastTo(t, shape)));
 }
 
 /** Matrices along the diagonal of a large one of zeros; vectors count as rows. Reference: torch.block_diag. */

@@ -3,9 +3,10 @@ import { call } from "../dispatch.ts";
 import { isFloat, type DType } from "../dtype.ts";
 import { normalizeAxis } from "../shape.ts";
 import type { Tensor } from "../tensor.ts";
+import { arithmetic } from "../autograd/arithmetic.ts";
 import { isGradEnabled } from "../autograd/grad-mode.ts";
 import { div, mul } from "./binary.ts";
-import { eq, logicalAnd } from "./compare.ts";
+import { eq, logicalAnd, ne } from "./compare.ts";
 import { zerosLike } from "./creation.ts";
 import { toDType } from "./data.ts";
 import { define, type Definition } from "../definition.ts";
@@ -47,15 +48,27 @@ const cumprodOp: Definition<ScanAttributes> = define<ScanAttributes>({
   grad: (dy, { inputs: [x], outputs: [y], attrs }) => {
     const { axis, reverse, exclusive } = attrs;
     if (x!.size <= 1 || x!.shape[axis] === 1) return [exclusive ? zerosLike(dy) : dy];
-    const before = call(cumprodOp, [x!], { axis, reverse, exclusive: true });
-    const between = (factors: Tensor, given: Tensor): Tensor => scanLinear(factors, given, axis, { reverse: !reverse, exclusive });
-    if (exclusive || isGradEnabled()) return [mul(before, between(x!, dy))];
+    const before = (factors: Tensor): Tensor => call(cumprodOp, [factors], { axis, reverse, exclusive: true });
+    const along = (factors: Tensor, given: Tensor): Tensor =>
+      mul(before(factors), scanLinear(factors, given, axis, { reverse: !reverse, exclusive }));
+    if (exclusive) return [along(x!, dy)];
+    const behind = (t: Tensor): Tensor => call(cumsumOp, [t], { axis, reverse: !reverse, exclusive: false });
+    const isZero = eq(x!, 0);
+    if (isGradEnabled()) {
+      // As in PyTorch: by quotients where nothing is zero. What is not chosen gets ones and zeros, so that it has no NaN to pass on.
+      const hasZeros = ne(arithmetic.sumTo(toDType(isZero, "int32"), []), 0);
+      const [some, none] = [where(hasZeros, x!, 1), where(hasZeros, 1, x!)];
+      const quotients = div(behind(mul(where(hasZeros, 1, y!), where(hasZeros, 0, dy))), none);
+      return [where(hasZeros, along(some, where(hasZeros, dy, 0)), quotients)];
+    }
     // Up to the first zero by quotients, and nothing behind it, as in PyTorch: what is not finite is so in all of them.
-    const zeros = call(cumsumOp, [toDType(eq(x!, 0), "int32")], { axis, reverse, exclusive: false });
+    const zeros = call(cumsumOp, [toDType(isZero, "int32")], { axis, reverse, exclusive: false });
     const [isFree, isWithin] = [eq(zeros, 0), eq(zeros, 1)];
-    const sums = call(cumsumOp, [where(isFree, mul(y!, dy), 0)], { axis, reverse: !reverse, exclusive: false });
-    const ofFirst = mul(before, between(where(isWithin, x!, 1), where(isWithin, dy, 0)));
-    return [where(isFree, div(sums, x!), where(logicalAnd(isWithin, eq(x!, 0)), ofFirst, 0))];
+    const isFirst = logicalAnd(isWithin, isZero);
+    const after = call(cumprodOp, [where(logicalAnd(isWithin, ne(x!, 0)), x!, 1)], { axis, reverse, exclusive: false });
+    const kept = x!.shape.map((d, i) => (i === axis ? 1 : d));
+    const ofFirst = mul(before(x!), arithmetic.sumTo(mul(after, where(isWithin, dy, 0)), kept));
+    return [where(isFree, div(behind(where(isFree, mul(y!, dy), 0)), x!), where(isFirst, ofFirst, 0))];
   },
   padded: (_g, inputs, { axis, reverse }, _outputs, p, lower) => lower(reverse && p.isPadded(0, axis) ? [p.filled(0, 1)] : inputs),
   saves: { inputs: [0], outputs: true },

@@ -9,7 +9,7 @@ import { tensor } from "./creation.ts";
 import { contiguous, toDType } from "./data.ts";
 import { defineView, type ViewDefinition } from "../definition.ts";
 import { sumRows } from "./gather.ts";
-import { alias, diagonal, movedim, reshape, select, slice } from "./movement.ts";
+import { diagonal, movedim, reshape, select, slice } from "./movement.ts";
 import { existingAxis } from "./ranges.ts";
 import { sum } from "./reduce.ts";
 import { clone } from "./state.ts";
@@ -144,7 +144,7 @@ export const diagonalScatter = (
 export const asStridedScatter = (x: Tensor, source: Tensor, shape: Shape, strides: readonly number[], storageOffset = 0): Tensor =>
   written("asStridedScatter", x, source, (copy) => asStrided(copy, shape, strides, storageOffset));
 
-/** x summed over the axes that broadcasting it from `shape` would make. Reference: torch.Tensor.sum_to_size. */
+/** x summed over the axes that broadcasting it from `shape` would make; x itself where there are none. Reference: torch.Tensor.sum_to_size. */
 export function sumToSize(x: Tensor, ...shape: number[] | [Shape]): Tensor {
   const target = (Array.isArray(shape[0]) ? shape[0] : shape) as Shape;
   const lead = x.rank - target.length;
@@ -152,7 +152,7 @@ export function sumToSize(x: Tensor, ...shape: number[] | [Shape]): Tensor {
     throw new ShapeError("sumToSize", "shape", `one that broadcasts to ${showShape(x.shape)}`, showShape(target));
   if (target.length === 0) return sum(x);
   const axes = x.shape.flatMap((d, i) => (i < lead || (target[i - lead] === 1 && d !== 1) ? [i] : []));
-  return axes.length === 0 && lead === 0 ? alias(x) : reshape(sum(x, axes), target);
+  return axes.length === 0 && lead === 0 ? x : reshape(sum(x, axes), target);
 }
 
 export const methods = { unfold, asStrided, sliceScatter, selectScatter, diagonalScatter, asStridedScatter, sumToSize };

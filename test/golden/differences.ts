@@ -51,6 +51,32 @@ export const differences: readonly Difference[] = [
     example: { code: "dx.tensor([1e-40]).mul(1e30).toArraySync()", here: "[0]", pytorch: "[9.9999e-11]" },
   },
   {
+    reason:
+      "grad() gives an input's gradient after that tensor's hooks, whatever other inputs there are; PyTorch's leaves them out where the tensor leads to another input.",
+    ids: [],
+    example: {
+      code: "(() => { const x = dx.tensor([1], { requiresGrad: true }); const y = x.mul(2); y.registerHook((g) => g.mul(3)); return dx.grad(y.sum(), [x, y])[1].toArraySync(); })()",
+      here: "[3]",
+      pytorch: "[1]",
+    },
+  },
+  {
+    reason:
+      "scatterReduce without x itself divides the gradient of an extreme among the updates that equal it; PyTorch's counts the element of x that is not included as well.",
+    ids: [],
+    example: {
+      code: '(() => { const v = dx.tensor([5], { requiresGrad: true }); return dx.grad(dx.scatterReduce(dx.tensor([5]), 0, dx.tensor([0], { dtype: "int64" }), v, "amin", { includeSelf: false }).sum(), [v])[0].toArraySync(); })()',
+      here: "[1]",
+      pytorch: "[0.5]",
+    },
+  },
+  {
+    reason:
+      "What operations compute is contiguous: PyTorch keeps the strides of a permuted operand in onesLike, sliceScatter and others, so that view() of the result may be refused there and not here, or the reverse.",
+    ids: [],
+    example: { code: "dx.onesLike(dx.zeros([2, 3]).t()).strides", here: "[2, 1]", pytorch: "(1, 3)" },
+  },
+  {
     reason: "PyTorch's __rpow__ lets no gradient through to the base; here it flows, as in pow.",
     ids: ["__rpow__:f32:a36a900b0c", "__rpow__:f32:c9259b1343"],
   },

@@ -23,6 +23,59 @@ eachMode("rare calls", (_, mode) => {
     ]);
   });
 
+  test("a NaN is the largest and the smallest behind an infinity too, in views", () => {
+    for (const dtype of ["float32", "float16"] as const) {
+      const data = [-Infinity, 100, Infinity, -Infinity, 0.5, NaN, 3, NaN];
+      const pairs = dx.stack([dx.tensor(data), dx.ones([8])], 1).to(dtype);
+      const found = mode.run((x: dx.Tensor) => {
+        const line = x.select(1, 0);
+        return [dx.argmax(line), dx.argmin(line), dx.max(line, 0).indices, dx.min(line, 0).indices, dx.argmax(line.slice(0, 0, 5))];
+      }, pairs) as dx.Tensor[];
+      expect(found.map((t) => Number(t.itemSync()))).toEqual([5, 5, 5, 5, 2]);
+      // The largest finite number is less than infinity.
+      const most = dtype === "float16" ? 65504 : 3.4028234663852886e38;
+      const close = dx.stack([dx.tensor([1, most, Infinity, NaN, -most, -Infinity]), dx.ones([6])], 1).to(dtype);
+      const ends = mode.run((x: dx.Tensor) => {
+        const line = x.select(1, 0);
+        return [dx.argmax(line.slice(0, 0, 3)), dx.argmin(line.slice(0, 4, 6))];
+      }, close) as dx.Tensor[];
+      expect(ends.map((t) => Number(t.itemSync()))).toEqual([2, 1]);
+    }
+  });
+
+  test("running products of zeros and infinities have PyTorch's gradients", () => {
+    const gradient = (createGraph: boolean) => (x: dx.Tensor) => dx.grad(x.cumprod(0).sum(), [x], { createGraph })[0]!;
+    const cases: [number[], number[], boolean][] = [
+      [[0.5, 2, 0, 4, Infinity, 2], [3, 0.5, Infinity, 0, 0, 0], false],
+      [[0.5, 0, 2, NaN, 2], [1, NaN, 0, 0, 0], false],
+      [[2, Infinity, 0, -1, 0, 3], [Infinity, NaN, NaN, 0, 0, 0], false],
+      [[1, 2, Infinity], [Infinity, Infinity, NaN], false],
+      [[1, 2, Infinity], [Infinity, Infinity, NaN], true],
+      [[1, NaN, 3], [NaN, NaN, NaN], true],
+    ];
+    for (const [data, want, createGraph] of cases)
+      expect(
+        mode
+          .run(gradient(createGraph), dx.tensor(data, { requiresGrad: true }))
+          .detach()
+          .toArraySync(),
+      ).toEqual(want);
+  });
+
+  test("what has the shape already comes back itself, with its gradient", () => {
+    const x = dx.ones([2, 3, 4], { requiresGrad: true });
+    for (const same of [dx.atleast1d(x), dx.atleast2d(x), dx.atleast3d(x), dx.sumToSize(x, [2, 3, 4]), dx.broadcastTensors(x, x)[1]])
+      expect(same).toBe(x);
+    const found = mode.run(
+      (t: dx.Tensor) => {
+        dx.atleast2d(t).sum().backward();
+        return dx.atleast3d(t).grad!;
+      },
+      dx.ones([2, 3, 4], { requiresGrad: true }),
+    );
+    expect(found.sum().itemSync()).toBe(24);
+  });
+
   test("linear of one output", () => {
     const found = mode.run(
       (x: dx.Tensor, w: dx.Tensor, b: dx.Tensor) => dx.nn.functional.linear(x, w, b),
